@@ -17,7 +17,6 @@ constexpr std::chrono::seconds kFilesPeriod{1};  // keys and certificates are lo
 constexpr http::ServerLimits kLimits{.connections_max = 64,
                                      .header_bytes_max = 8 << 10,
                                      .body_bytes_max = 1 << 10,
-                                     .bodies_bytes_max = 64 << 10,
                                      .header_timeout = std::chrono::seconds(5),
                                      .body_timeout = std::chrono::seconds(5),
                                      .write_timeout = std::chrono::seconds(20),

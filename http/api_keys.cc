@@ -3,12 +3,12 @@
 #include <openssl/crypto.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "formats/sha256.h"
+#include "http/message.h"
 
 namespace gp::http {
 namespace {
@@ -45,9 +45,7 @@ StatusOr<ApiKeys> ApiKeys::Parse(std::string_view text, const std::string& sourc
     while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.remove_suffix(1);
     if (line.empty() || line.front() == '#') continue;
     const size_t space = line.find(' ');
-    std::string digest(line.substr(0, space));
-    std::transform(digest.begin(), digest.end(), digest.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::string digest = Lower(line.substr(0, space));
     if (!IsDigest(digest)) {
       return InvalidArgument(
           "{}:{}: expected the SHA-256 of a key in hexadecimal digits and a name; make one with "
@@ -66,10 +64,7 @@ StatusOr<ApiKeys> ApiKeys::Parse(std::string_view text, const std::string& sourc
 
 std::optional<std::string> ApiKeys::NameOf(std::string_view authorization) const {
   constexpr std::string_view kScheme = "bearer ";
-  std::string scheme(authorization.substr(0, kScheme.size()));
-  std::transform(scheme.begin(), scheme.end(), scheme.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const bool bearer = scheme == kScheme;
+  const bool bearer = Lower(authorization.substr(0, kScheme.size())) == kScheme;
   const std::string digest =
       formats::Sha256Hex(bearer ? authorization.substr(kScheme.size()) : authorization);
   const Key* found = nullptr;

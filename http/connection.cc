@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/random_id.h"
+#include "http/error_page.h"
 
 namespace gp::http {
 namespace {
@@ -11,17 +12,11 @@ namespace {
 namespace beast = boost::beast::http;
 
 // Bytes that a client may send ahead while its request is being answered.
-constexpr size_t kAheadBytesMax = 64 << 10;
+constexpr size_t kAheadBytesMax = 16 << 10;
 constexpr size_t kTargetShown = 200;
 constexpr size_t kRequestIdMax = 128;
 // What is read and dropped after a refusal, so that the client reads the answer first.
 constexpr size_t kLingerBytesMax = 256 << 20;
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
-}
 
 bool IsUsableRequestId(std::string_view text) {
   constexpr std::string_view kAllowed =
@@ -30,12 +25,53 @@ bool IsUsableRequestId(std::string_view text) {
          text.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 
-ApiError ErrorOfParser(beast::error error) {
+// What the preflight asks for, where it is a list of names; otherwise what our own pages send.
+std::string AllowedHeaders(const Request& request) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_, ";
+  const std::string_view asked = request.Header("access-control-request-headers").value_or("");
+  const bool is_list = asked.find_first_not_of(kAllowed) == std::string_view::npos;
+  return asked.empty() || !is_list ? "authorization, content-type, x-request-id"
+                                   : std::string(asked);
+}
+
+ApiError KeyProblem(const Request& request) {
+  const std::string_view sent = request.Header("authorization").value_or("");
+  ApiError error{.status = 401, .code = "invalid_api_key"};
+  if (sent.empty()) {
+    error.code = "missing_api_key";
+    error.message = "this server needs a key: send the header Authorization: Bearer KEY";
+    if (request.Header("x-api-key") || request.Header("api-key")) {
+      error.message += ", not an API key in a header of another name";
+    }
+  } else if (!Lower(sent).starts_with("bearer ")) {
+    error.message = "the Authorization header is not understood: send Authorization: Bearer KEY";
+  } else {
+    error.message =
+        "incorrect API key: the key in the Authorization header is not one of this server's; "
+        "whoever runs it has the right one";
+  }
+  return error;
+}
+
+// From where a path with a slash too many is asked for: the same without it.
+std::string WithoutSlash(std::string_view target) {
+  const size_t query = std::min(target.find('?'), target.size());
+  const std::string_view path = target.substr(0, query - 1);
+  return fmt::format("..{}{}", path.substr(path.rfind('/')), target.substr(query));
+}
+
+ApiError ErrorOfParser(beast::error error, const ServerLimits& limits) {
   switch (error) {
     case beast::error::header_limit:
-      return {.status = 431, .message = "the header of this request is too large"};
+      return {.status = 431,
+              .message = fmt::format("the header of this request has more than {} bytes",
+                                     limits.header_bytes_max)};
     case beast::error::body_limit:
-      return {.status = 413, .message = "the body of this request is too large"};
+      return {.status = 413,
+              .message = fmt::format("the body of this request has more than {} bytes; send less "
+                                     "at once",
+                                     limits.body_bytes_max)};
     default:
       return {.status = 400, .message = "this is no HTTP/1.1 request"};
   }
@@ -51,8 +87,6 @@ Connection::Connection(std::shared_ptr<ServerState> server, std::unique_ptr<Tran
       server_(*shared_),
       transport_(std::move(transport)),
       client_(std::move(client)) {}
-
-Connection::~Connection() { GiveBackBody(); }
 
 void Connection::Enter(Phase phase) {
   if (phase_ == Phase::kClosed) return;
@@ -101,6 +135,34 @@ void Connection::Tick(Time now) {
 void Connection::Drain() {
   keep_alive_ = false;
   if (phase_ == Phase::kIdle || phase_ == Phase::kGreeting) Close();
+}
+
+Connection::Use Connection::use() const {
+  switch (phase_) {
+    case Phase::kGreeting:
+    case Phase::kIdle:
+    case Phase::kHeader:
+      if (!served_) return Use::kNoRequestYet;
+      return phase_ == Phase::kIdle ? Use::kIdle : Use::kReceiving;
+    case Phase::kBody:
+      return Use::kReceiving;
+    case Phase::kHandling:
+    case Phase::kStreaming:
+      return Use::kAnswering;
+    case Phase::kLingering:
+    case Phase::kClosed:
+      return Use::kLeaving;
+  }
+  return Use::kLeaving;
+}
+
+// A client that waits between two requests is told by the end of what we send; a request that
+// crosses this is read, not answered with a reset.
+void Connection::GiveUpPlace() {
+  if (use() != Use::kIdle) return Close();
+  keep_alive_ = false;
+  Enter(Phase::kLingering);
+  transport_->EndWriting();
 }
 
 // ---- reading
@@ -155,20 +217,18 @@ bool Connection::AdvanceOnce() {
   }
   boost::beast::error_code error;
   const size_t used = parser_->put(boost::asio::buffer(input_.data(), input_.size()), error);
-  if (parser_->is_header_done()) {
-    const size_t body_bytes = parser_->get().body().size();
-    server_.body_bytes += body_bytes - body_bytes_;
-    body_bytes_ = body_bytes;
-  }
   input_.erase(0, used);
   const bool short_of_input = error == beast::error::need_more || input_.empty();
   if (error && error != beast::error::need_more) {
-    RefuseInput(ErrorOfParser(static_cast<beast::error>(error.value())));
+    RefuseInput(ErrorOfParser(static_cast<beast::error>(error.value()), server_.context.limits));
     return false;
   }
   if (parser_->is_header_done() && !std::exchange(header_seen_, true)) OnHeader();
-  if (server_.body_bytes > server_.context.limits.bodies_bytes_max) {
-    RefuseInput({.status = 503, .message = "too much is being sent at once", .retry_after = 1});
+  if (parser_->is_header_done() && !body_share_.Resize(parser_->get().body().size())) {
+    RefuseInput({.status = 503,
+                 .message = "too much is being sent at once; try again in a moment",
+                 .code = "busy",
+                 .retry_after = 1});
     return false;
   }
   if (parser_->is_done()) {
@@ -186,6 +246,7 @@ bool Connection::AdvanceOnce() {
 
 void Connection::OnHeader() {
   Enter(Phase::kBody);
+  served_ = true;
   const auto& message = parser_->get();
   keep_alive_ = message.keep_alive() && !server_.draining;
   http_1_0_ = message.version() < 11;
@@ -200,6 +261,8 @@ void Connection::OnHeader() {
              .begun = std::chrono::steady_clock::now()};
   refusal_ = FindRoute();
   record_.key_name = request_.key_name;
+  body_share_ = {server_.budget, request_.Asker()};
+  unsent_share_ = {server_.budget, request_.Asker()};
   const bool waits = Lower(View(message[beast::field::expect])) == "100-continue";
   if (!refusal_ && waits && !parser_->is_done() && !http_1_0_) {
     output_ += "HTTP/1.1 100 Continue\r\n\r\n";
@@ -224,67 +287,90 @@ Request Connection::TakeRequest() {
 }
 
 std::optional<Response> Connection::FindRoute() {
+  const SiteRules& sites = server_.context.sites;
   route_ = nullptr;
-  origin_.clear();
-  const std::string_view origin = request_.Header("origin").value_or("");
-  for (const std::string& allowed : server_.context.cors_origins) {
-    if (!origin.empty() && (allowed == "*" || allowed == origin)) origin_ = origin;
-  }
+  origin_ = AllowedOrigin(sites, request_);
   auto target = ParseTarget(View(parser_->get().target()));
-  if (!target.ok()) return ErrorResponse(ErrorOf(target.status()));
+  if (!target.ok()) return ErrorResponseTo(request_, ErrorOf(target.status()));
   request_.path = std::move(target->path);
   request_.query = std::move(target->query);
   const Router::Found found =
       server_.context.router.Find(request_.method, request_.path, request_.captures);
-  if (std::holds_alternative<Router::Unknown>(found)) {
-    return ErrorResponse({.status = 404,
-                          .message = fmt::format("there is nothing at {}", record_.target),
-                          .code = "unknown_path"});
+  if (const auto* route = std::get_if<const Route*>(&found)) {
+    route_ = *route;
+    record_.endpoint = route_->pattern;
   }
+  if (route_ == nullptr || !route_->any_host) {
+    if (const auto error = RefusedHost(sites, request_)) return ErrorResponseTo(request_, *error);
+  }
+  if (const auto error = RefusedOrigin(sites, request_)) return ErrorResponseTo(request_, *error);
+  if (std::holds_alternative<Router::Unknown>(found)) return UnknownPath();
   if (const auto* wrong = std::get_if<Router::WrongMethod>(&found)) {
-    if (request_.method == "OPTIONS") return Preflight(wrong->allowed);
-    Response response =
-        ErrorResponse({.status = 405,
-                       .message = fmt::format("{} answers {} only", record_.target, wrong->allowed),
-                       .code = "wrong_method"});
-    response.headers.emplace_back("Allow", wrong->allowed);
-    return response;
+    return request_.method == "OPTIONS" ? Preflight(wrong->allowed) : WrongMethod(wrong->allowed);
   }
-  route_ = std::get<const Route*>(found);
-  record_.endpoint = route_->pattern;
+  if (auto refused = CheckKey()) return refused;
+  if (const auto error = RefusedContentType(request_)) return ErrorResponseTo(request_, *error);
+  return std::nullopt;
+}
+
+Response Connection::UnknownPath() const {
+  const std::vector<std::string>& path = request_.path;
+  const auto meant = server_.context.router.Suggest(path);
+  if (request_.method == "GET" && meant && path.size() > 1 && path.back().empty()) {
+    std::string without;
+    for (size_t i = 0; i + 1 < path.size(); ++i) without += "/" + path[i];
+    if (*meant == without) {
+      return {.status = 308,
+              .content_type = "",
+              .headers = {{"Location", WithoutSlash(View(parser_->get().target()))}}};
+    }
+  }
+  std::string message = fmt::format("there is nothing at {}", record_.target);
+  if (meant) message += fmt::format("; did you mean {}?", *meant);
+  return ErrorResponseTo(request_, {.status = 404, .message = message, .code = "unknown_path"});
+}
+
+Response Connection::WrongMethod(const std::string& allowed) const {
+  Response response = ErrorResponseTo(
+      request_, {.status = 405,
+                 .message = fmt::format("{} answers {} only", record_.target, allowed),
+                 .code = "wrong_method"});
+  response.headers.emplace_back("Allow", allowed);
+  return response;
+}
+
+Response Connection::Preflight(const std::string& allowed) const {
+  Response response{.status = 204, .content_type = "", .headers = {{"Allow", allowed}}};
+  if (origin_.empty()) return response;
+  response.headers.emplace_back("Access-Control-Allow-Methods", allowed);
+  response.headers.emplace_back("Access-Control-Allow-Headers", AllowedHeaders(request_));
+  response.headers.emplace_back("Access-Control-Max-Age", "600");
+  // A page of the internet asks for a server of the local network.
+  if (request_.Header("access-control-request-private-network")) {
+    response.headers.emplace_back("Access-Control-Allow-Private-Network", "true");
+  }
+  return response;
+}
+
+std::optional<Response> Connection::CheckKey() {
   if (!server_.context.key_name) return std::nullopt;
   const auto name = server_.context.key_name(request_.Header("authorization").value_or(""));
   if (name) request_.key_name = *name;
   if (name || route_->open) return std::nullopt;
-  Response response = ErrorResponse({.status = 401,
-                                     .message = "this server needs a key: send the header "
-                                                "Authorization: Bearer KEY",
-                                     .code = "invalid_api_key"});
+  Response response = ErrorResponseTo(request_, KeyProblem(request_));
   response.headers.emplace_back("WWW-Authenticate", "Bearer");
-  return response;
-}
-
-std::optional<Response> Connection::Preflight(std::string_view allowed) const {
-  Response response{.status = 204, .content_type = ""};
-  response.headers.emplace_back("Allow", std::string(allowed));
-  if (!origin_.empty()) {
-    response.headers.emplace_back("Access-Control-Allow-Methods", std::string(allowed));
-    response.headers.emplace_back("Access-Control-Allow-Headers",
-                                  "authorization, content-type, x-request-id");
-    response.headers.emplace_back("Access-Control-Max-Age", "600");
-  }
   return response;
 }
 
 void Connection::Dispatch() {
   Enter(Phase::kHandling);
   request_.body = std::move(parser_->get().body());
-  GiveBackBody();
   parser_.reset();
+  ByteBudget::Share held = std::exchange(body_share_, {});
   if (refusal_) return Answer(*std::exchange(refusal_, std::nullopt));
   const auto self = shared_from_this();
-  const auto exchange =
-      std::make_shared<Exchange>(std::move(request_), weak_from_this(), gone_, notes_);
+  const auto exchange = std::make_shared<Exchange>(std::move(request_), weak_from_this(), gone_,
+                                                   notes_, std::move(held));
   route_->handler(exchange);
 }
 
@@ -295,21 +381,18 @@ void Connection::RefuseInput(const ApiError& error) {
     origin_.clear();
     gone_ = std::make_shared<GoneSignal>();
     notes_ = std::make_shared<ExchangeNotes>();
-    record_ = {.endpoint = "other",
+    const bool head = parser_ && parser_->get().method() == beast::verb::head;
+    record_ = {.method = head ? "HEAD" : "",
+               .endpoint = "other",
                .client_address = client_,
                .request_id = request_.id = "req-" + RandomId(20),
                .begun = std::chrono::steady_clock::now()};
   }
   record_.request_id = request_.id;
-  GiveBackBody();
+  body_share_ = {};
   parser_.reset();
   Enter(Phase::kHandling);
   Answer(ErrorResponse(error));
-}
-
-void Connection::GiveBackBody() {
-  server_.body_bytes -= body_bytes_;
-  body_bytes_ = 0;
 }
 
 // ---- writing
@@ -331,7 +414,7 @@ void Connection::AppendHead(const Response& response, std::optional<size_t> leng
 }
 
 void Connection::AppendCors(std::string& out) const {
-  if (server_.context.cors_origins.empty()) return;
+  if (server_.context.sites.cors_origins.empty()) return;
   out += "Vary: Origin\r\n";
   if (origin_.empty()) return;
   out += "Access-Control-Allow-Origin: " + origin_ + "\r\n";
@@ -340,11 +423,22 @@ void Connection::AppendCors(std::string& out) const {
 
 void Connection::Answer(Response response) {
   if (phase_ != Phase::kHandling) return;
+  const bool has_body = record_.method != "HEAD";
+  if (has_body && !unsent_share_.Resize(response.body.size())) {
+    response = ErrorResponse({.status = 503,
+                              .message = "this client has too many long answers to read; read "
+                                         "them, or ask for less at once",
+                              .code = "busy",
+                              .retry_after = 1});
+  }
   chunked_ = false;
   record_.status = response.status;
   written_bytes_ = output_.size();
   AppendHead(response, response.body.size());
-  if (record_.method != "HEAD") output_ += response.body;
+  if (has_body) {
+    output_.reserve(output_.size() + response.body.size());
+    output_ += response.body;
+  }
   record_.bytes = output_.size() - written_bytes_;
   Finish();
   AfterAnswer();
@@ -352,9 +446,10 @@ void Connection::Answer(Response response) {
 
 void Connection::BeginStream(Headers headers) {
   if (phase_ != Phase::kHandling) return;
-  Enter(Phase::kStreaming);
-  chunked_ = !http_1_0_;
-  keep_alive_ = keep_alive_ && chunked_;
+  const bool has_body = record_.method != "HEAD";
+  if (has_body) Enter(Phase::kStreaming);
+  chunked_ = has_body && !http_1_0_;
+  keep_alive_ = keep_alive_ && (chunked_ || !has_body);
   record_.status = 200;
   record_.bytes = 0;
   headers.emplace_back("Cache-Control", "no-cache");
@@ -362,6 +457,11 @@ void Connection::BeginStream(Headers headers) {
   AppendHead({.content_type = "text/event-stream; charset=utf-8", .headers = std::move(headers)},
              std::nullopt);
   Flush();
+  if (has_body) return;
+  // Nobody will read the stream.
+  Finish();
+  AfterAnswer();
+  gone_->Raise();
 }
 
 void Connection::SendPiece(std::string_view text) {
@@ -375,6 +475,7 @@ void Connection::SendPiece(std::string_view text) {
   } else {
     output_ += text;
   }
+  if (!unsent_share_.Resize(unsent_bytes())) return Leave();
   Flush();
 }
 
@@ -417,6 +518,7 @@ void Connection::Flush() {
 void Connection::OnWritten(bool ok) {
   constexpr size_t kKeptBytes = 16 << 10;
   writing_.clear();
+  unsent_share_.Resize(unsent_bytes());
   if (writing_.capacity() > kKeptBytes) writing_.shrink_to_fit();
   progress_ = std::chrono::steady_clock::now();
   if (phase_ == Phase::kClosed) return;
@@ -449,7 +551,8 @@ void Connection::Leave() {
 void Connection::Close() {
   if (phase_ == Phase::kClosed) return;
   const auto self = shared_from_this();
-  GiveBackBody();
+  body_share_ = {};
+  unsent_share_ = {};
   phase_ = Phase::kClosed;
   transport_->Close();
 }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "http/byte_budget.h"
 #include "http/exchange.h"
 #include "http/server_options.h"
 #include "http/transport.h"
@@ -19,10 +20,12 @@ namespace gp::http {
 
 // What the connections of a server share.
 struct ServerState {
-  explicit ServerState(ServerContext shared) : context(std::move(shared)) {}
+  explicit ServerState(ServerContext shared)
+      : context(std::move(shared)),
+        budget(std::make_shared<ByteBudget>(context.limits.held_bytes_max)) {}
 
   const ServerContext context;
-  size_t body_bytes = 0;  // held by requests that are being received
+  const std::shared_ptr<ByteBudget> budget;
   bool draining = false;
 };
 
@@ -32,7 +35,6 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
 
   Connection(std::shared_ptr<ServerState> server, std::unique_ptr<Transport> transport,
              std::string client);
-  ~Connection() override;
 
   void Start();
   // Refuses the client: too many are connected.
@@ -42,9 +44,14 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   // Closes it if no request is under way, else after its answer.
   void Drain();
   bool closed() const { return phase_ == Phase::kClosed; }
-  // Waits for a request; has waited longest when `idle_since` is oldest.
-  bool idle() const { return phase_ == Phase::kIdle; }
-  Time since() const { return since_; }
+
+  // What its place is used for. When all places are taken, a new client gets one that is used for
+  // the first of these, and of several the one that has been so for longest.
+  enum class Use { kNoRequestYet, kIdle, kReceiving, kAnswering, kLeaving };
+  Use use() const;
+  Time used_since() const { return use() == Use::kNoRequestYet ? begun_ : since_; }
+  // Its place goes to another client.
+  void GiveUpPlace();
 
   void Answer(Response response) override;
   void BeginStream(Headers headers) override;
@@ -69,7 +76,10 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   Request TakeRequest();
   // What is wrong with the request, by its header alone; nothing when it has a handler.
   std::optional<Response> FindRoute();
-  std::optional<Response> Preflight(std::string_view allowed) const;
+  Response UnknownPath() const;
+  Response WrongMethod(const std::string& allowed) const;
+  Response Preflight(const std::string& allowed) const;
+  std::optional<Response> CheckKey();
   void RefuseInput(const ApiError& error);
 
   void AppendHead(const Response& response, std::optional<size_t> length);
@@ -81,12 +91,12 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   // The client left, or is let go.
   void Leave();
   void Close();
-  void GiveBackBody();
 
   const std::shared_ptr<ServerState> shared_;
   ServerState& server_;
   const std::unique_ptr<Transport> transport_;
   const std::string client_;
+  const Time begun_ = std::chrono::steady_clock::now();
   Phase phase_ = Phase::kGreeting;
   Time since_ = std::chrono::steady_clock::now();     // when the phase began
   Time progress_ = std::chrono::steady_clock::now();  // when something was last written
@@ -100,10 +110,12 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   std::string output_;   // to be written next
   std::string writing_;  // being written
   bool write_under_way_ = false;
+  ByteBudget::Share unsent_share_;
+  bool served_ = false;  // a request was read
 
   // ---- of the request under way
   std::optional<Parser> parser_;
-  size_t body_bytes_ = 0;  // counted in server_.body_bytes
+  ByteBudget::Share body_share_;
   bool header_seen_ = false;
   bool keep_alive_ = true;
   bool chunked_ = false;

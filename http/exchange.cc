@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "http/error_page.h"
+
 namespace gp::http {
 
 void GoneSignal::Set(std::function<void()> call) {
@@ -18,8 +20,11 @@ void GoneSignal::Raise() {
 }
 
 EventStream::EventStream(std::weak_ptr<AnswerSink> sink, std::shared_ptr<GoneSignal> gone,
-                         std::shared_ptr<ExchangeNotes> notes)
-    : sink_(std::move(sink)), gone_(std::move(gone)), notes_(std::move(notes)) {}
+                         std::shared_ptr<ExchangeNotes> notes, ByteBudget::Share held)
+    : sink_(std::move(sink)),
+      gone_(std::move(gone)),
+      notes_(std::move(notes)),
+      held_(std::move(held)) {}
 
 EventStream::~EventStream() {
   gone_->Set(nullptr);
@@ -55,8 +60,10 @@ void EventStream::End() {
 }
 
 Exchange::Exchange(Request request, std::weak_ptr<AnswerSink> sink,
-                   std::shared_ptr<GoneSignal> gone, std::shared_ptr<ExchangeNotes> notes)
+                   std::shared_ptr<GoneSignal> gone, std::shared_ptr<ExchangeNotes> notes,
+                   ByteBudget::Share held)
     : request_(std::move(request)),
+      held_(std::move(held)),
       sink_(std::move(sink)),
       gone_(std::move(gone)),
       notes_(std::move(notes)) {}
@@ -67,8 +74,11 @@ Exchange::~Exchange() {
   Respond(ApiError{.status = 500, .message = "nobody answered this request"});
 }
 
+void Exchange::Respond(const ApiError& error) { Respond(ErrorResponseTo(request_, error)); }
+
 void Exchange::Respond(Response response) {
   if (std::exchange(answered_, true)) return;
+  held_ = {};
   const auto sink = sink_.lock();
   if (sink && !gone()) sink->Answer(std::move(response));
 }
@@ -77,9 +87,8 @@ std::shared_ptr<EventStream> Exchange::BeginEventStream(Headers headers) {
   const bool first = !std::exchange(answered_, true);
   const auto sink = sink_.lock();
   if (first && sink && !gone()) sink->BeginStream(std::move(headers));
-  auto stream =
-      std::make_shared<EventStream>(first ? sink_ : std::weak_ptr<AnswerSink>(), gone_, notes_);
-  return stream;
+  return std::make_shared<EventStream>(first ? sink_ : std::weak_ptr<AnswerSink>(), gone_, notes_,
+                                       std::move(held_));
 }
 
 }  // namespace gp::http

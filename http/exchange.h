@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "http/api_error.h"
+#include "http/byte_budget.h"
 #include "http/message.h"
 
 namespace gp::http {
@@ -53,8 +54,9 @@ class GoneSignal {
 // connection sends by itself. A stream that is let go of without End is cut.
 class EventStream {
  public:
+  // `held`: what the handler still keeps of the request.
   EventStream(std::weak_ptr<AnswerSink> sink, std::shared_ptr<GoneSignal> gone,
-              std::shared_ptr<ExchangeNotes> notes);
+              std::shared_ptr<ExchangeNotes> notes, ByteBudget::Share held);
   ~EventStream();
   EventStream(const EventStream&) = delete;
   EventStream& operator=(const EventStream&) = delete;
@@ -77,13 +79,14 @@ class EventStream {
   const std::weak_ptr<AnswerSink> sink_;
   const std::shared_ptr<GoneSignal> gone_;
   const std::shared_ptr<ExchangeNotes> notes_;
+  const ByteBudget::Share held_;
   bool ended_ = false;
 };
 
 class Exchange {
  public:
   Exchange(Request request, std::weak_ptr<AnswerSink> sink, std::shared_ptr<GoneSignal> gone,
-           std::shared_ptr<ExchangeNotes> notes);
+           std::shared_ptr<ExchangeNotes> notes, ByteBudget::Share held = {});
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -92,8 +95,12 @@ class Exchange {
   Request& request() { return request_; }
   const std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 
+  // Counts `bytes` as held for this client, in place of its body, until the answer's end. False:
+  // the client holds too much already, and nothing has changed.
+  bool Hold(size_t bytes) { return held_.Resize(bytes); }
+
   void Respond(Response response);
-  void Respond(const ApiError& error) { Respond(ErrorResponse(error)); }
+  void Respond(const ApiError& error);
   // "text/event-stream" with `headers` besides. The exchange is over; the stream goes on.
   std::shared_ptr<EventStream> BeginEventStream(Headers headers = {});
 
@@ -104,6 +111,7 @@ class Exchange {
 
  private:
   Request request_;
+  ByteBudget::Share held_;
   const std::weak_ptr<AnswerSink> sink_;
   const std::shared_ptr<GoneSignal> gone_;
   const std::shared_ptr<ExchangeNotes> notes_;

@@ -90,6 +90,12 @@ StatusOr<Target> ParseTarget(std::string_view target) {
   return parsed;
 }
 
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
 std::string_view ReasonOf(int status) {
   switch (status) {
     case 200:
@@ -98,6 +104,8 @@ std::string_view ReasonOf(int status) {
       return "No Content";
     case 304:
       return "Not Modified";
+    case 308:
+      return "Permanent Redirect";
     case 400:
       return "Bad Request";
     case 401:

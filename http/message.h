@@ -49,6 +49,9 @@ struct Response {
   Headers headers;
 };
 
+// ASCII letters in lower case.
+std::string Lower(std::string_view text);
+
 // The words of a status: "Not Found".
 std::string_view ReasonOf(int status);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/nearest_word.h"
 
 namespace gp::http {
 namespace {
@@ -34,6 +35,12 @@ std::optional<Headers> Match(std::string_view pattern, const std::vector<std::st
     if (!last) pattern.remove_prefix(slash + 1);
   }
   return captures;
+}
+
+std::string Joined(const std::vector<std::string>& path) {
+  std::string joined;
+  for (const std::string& segment : path) joined += "/" + segment;
+  return joined;
 }
 
 }  // namespace
@@ -66,6 +73,32 @@ Router::Found Router::Find(std::string_view method, const std::vector<std::strin
   if (best != nullptr) return best;
   if (allowed.empty()) return Unknown{};
   return WrongMethod{allowed + "OPTIONS"};
+}
+
+std::optional<std::string> Router::Suggest(const std::vector<std::string>& path) const {
+  const auto is_known = [this](const std::vector<std::string>& candidate) {
+    return std::any_of(routes_.begin(), routes_.end(), [&](const auto& route) {
+      return Match(route->pattern, candidate).has_value();
+    });
+  };
+  std::vector<std::string> rest;
+  for (const std::string& segment : path) {
+    if (!segment.empty()) rest.push_back(segment);
+  }
+  const std::string whole = Joined(rest);
+  while (!rest.empty()) {
+    std::vector<std::string> with_version = rest;
+    with_version.insert(with_version.begin(), "v1");
+    for (const auto& candidate : {rest, with_version}) {
+      if (is_known(candidate)) return Joined(candidate);
+    }
+    rest.erase(rest.begin());
+  }
+  std::vector<std::string> patterns;
+  for (const auto& route : routes_) {
+    if (route->pattern.find('{') == std::string::npos) patterns.push_back(route->pattern);
+  }
+  return NearestWord(whole, patterns);
 }
 
 }  // namespace gp::http

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -23,7 +24,8 @@ struct Route {
   std::string method;   // "GET"
   std::string pattern;  // "/v1/models/{id}"; the last segment may be "{path...}": all that is left
   Handler handler;
-  bool open = false;  // answered without an API key
+  bool open = false;      // answered without an API key
+  bool any_host = false;  // answered by whatever name the server is asked for: probes use any
 };
 
 class Router {
@@ -39,6 +41,10 @@ class Router {
   // Writes what the pattern captured into `captures`. A route with fewer captures wins.
   Found Find(std::string_view method, const std::vector<std::string>& path,
              Headers& captures) const;
+
+  // The path that was probably meant by one that has no route: with one slash between its parts,
+  // "v1" once, and without what may stand before a route's own path. Nothing when there is none.
+  std::optional<std::string> Suggest(const std::vector<std::string>& path) const;
 
   const std::vector<std::unique_ptr<const Route>>& routes() const { return routes_; }
 

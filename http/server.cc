@@ -15,8 +15,8 @@ namespace asio = boost::asio;
 using Tcp = asio::ip::tcp;
 using Error = boost::system::error_code;
 
-// Beyond the limit a client is told so; beyond this it is not even told.
-constexpr int kRefusedMax = 256;
+// Clients beyond the limit that were answered, or refused, and may still read that.
+constexpr int kLeavingMax = 256;
 
 StatusOr<Tcp::endpoint> Resolve(asio::io_context& context, const ServerPlace& place) {
   Error error;
@@ -94,8 +94,11 @@ class AsioServer : public Server {
     const auto peer = socket.remote_endpoint(error);
     if (error) return;
     socket.set_option(Tcp::no_delay(true), error);
-    const bool full = connections() >= state_->context.limits.connections_max && !CloseIdlest();
-    if (connections() >= state_->context.limits.connections_max + kRefusedMax) return;
+    const bool full = places_taken() >= state_->context.limits.connections_max && !TakeAPlace();
+    if (connections() >= state_->context.limits.connections_max + kLeavingMax) {
+      if (const auto leaving = Longest(Connection::Use::kLeaving)) leaving->GiveUpPlace();
+      Sweep();
+    }
     const auto connection = std::make_shared<Connection>(
         state_, Transport::Make(std::move(socket), full ? nullptr : tls_),
         peer.address().to_string());
@@ -107,19 +110,34 @@ class AsioServer : public Server {
     }
   }
 
-  // Room for a new client: the one that has been silent for longest, between two requests.
-  bool CloseIdlest() {
-    constexpr std::chrono::seconds kSilence{1};
-    const auto now = std::chrono::steady_clock::now();
-    std::shared_ptr<Connection> idlest;
+  // Those that leave were answered, and hold nothing but a socket.
+  int places_taken() const {
+    return static_cast<int>(std::count_if(
+        connections_.begin(), connections_.end(),
+        [](const auto& connection) { return connection->use() != Connection::Use::kLeaving; }));
+  }
+
+  // The one whose place has been used for this for longest; nothing when there is none.
+  std::shared_ptr<Connection> Longest(Connection::Use use) const {
+    std::shared_ptr<Connection> longest;
     for (const auto& connection : connections_) {
-      if (!connection->idle() || now - connection->since() < kSilence) continue;
-      if (!idlest || connection->since() < idlest->since()) idlest = connection;
+      if (connection->use() != use) continue;
+      if (!longest || connection->used_since() < longest->used_since()) longest = connection;
     }
-    if (!idlest) return false;
-    idlest->Drain();
-    Sweep();
-    return true;
+    return longest;
+  }
+
+  // A place for a new client, from one that waits or is slow. False: all are being answered.
+  bool TakeAPlace() {
+    using Use = Connection::Use;
+    for (const Use use : {Use::kNoRequestYet, Use::kIdle, Use::kReceiving}) {
+      const auto longest = Longest(use);
+      if (!longest) continue;
+      longest->GiveUpPlace();
+      Sweep();
+      return true;
+    }
+    return false;
   }
 
   void Tick() {

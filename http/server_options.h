@@ -8,6 +8,7 @@
 
 #include "http/exchange.h"
 #include "http/router.h"
+#include "http/site_check.h"
 
 namespace gp::http {
 
@@ -15,8 +16,9 @@ struct ServerLimits {
   int connections_max = 2000;
   size_t header_bytes_max = 16 << 10;
   size_t body_bytes_max = 10 << 20;
-  // Total of all bodies that are being received; a body beyond it is refused with 503.
-  size_t bodies_bytes_max = 256 << 20;
+  // All bodies from their first byte until they are used, and all answers until they are sent. What
+  // is beyond it is refused with 503; a client may have as much as is free for the others.
+  size_t held_bytes_max = 96 << 20;
   // An event stream whose client has more than this left to read is cut at the next event.
   size_t unsent_bytes_max = 1 << 20;
   std::chrono::nanoseconds header_timeout = std::chrono::seconds(10);
@@ -46,9 +48,7 @@ struct ExchangeRecord {
 struct ServerContext {
   const Router& router;
   ServerLimits limits;
-  // Origins of pages that may use the server from a browser: "https://host[:port]", or "*". The
-  // server's own pages need no entry.
-  std::vector<std::string> cors_origins;
+  SiteRules sites;  // the server's own pages need no entry
   // The name of the key that a request presents; empty when keys are needed and this is none.
   // Absent: no keys.
   std::function<std::optional<std::string>(std::string_view authorization)> key_name;

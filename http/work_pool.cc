@@ -1,5 +1,7 @@
 #include "http/work_pool.h"
 
+#include <sys/resource.h>
+
 #include <utility>
 
 namespace gp::http {
@@ -27,6 +29,9 @@ bool WorkPool::Submit(std::function<void()> work, std::function<void()> done) {
 }
 
 void WorkPool::Work() {
+  // Where cores are few, the loop goes first. On Linux this is the calling thread's alone.
+  constexpr int kNice = 10;
+  setpriority(PRIO_PROCESS, 0, kNice);
   while (true) {
     Piece piece;
     {

@@ -61,7 +61,7 @@ LAYERS = {
     "security/": (["base/", "security/"], ["absl", "fmt", "openssl"]),
     "rpc/": (["base/", "security/", "rpc/"], ["absl", "fmt", "grpc", "protobuf"]),
     # HTTP knows nothing of models, so that it can be tested and judged alone.
-    "http/": (["base/", "formats/sha256.h", "http/"], ["absl", "fmt", "boost", "openssl"]),
+    "http/": (["base/", "formats/sha256.h", "http/"], ["absl", "fmt", "boost", "openssl", "compression"]),
     "daemon/": (["base/", "rpc/listen_address.h", "http/", "runspec/", "security/", "daemon/"],
                 ["absl", "fmt", "prometheus", "json"]),
     "coordinator/state/": (["base/status.h", "base/check.h", "base/typed_id.h",

@@ -1,5 +1,8 @@
 #include "client/gateway/daemon.h"
 
+#include <malloc.h>
+
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -61,12 +64,15 @@ ModelPoolOptions PoolOptions(const GatewaySettings& settings) {
 }
 
 http::ServerLimits Limits(const GatewaySettings& settings) {
-  return {.connections_max = settings.connections_max,
-          .body_bytes_max = static_cast<size_t>(settings.body_bytes_max),
-          .header_timeout = settings.header_timeout,
-          .body_timeout = settings.body_timeout,
-          .idle_timeout = settings.idle_timeout,
-          .ping_period = settings.ping_period};
+  http::ServerLimits limits{.connections_max = settings.connections_max,
+                            .body_bytes_max = static_cast<size_t>(settings.body_bytes_max),
+                            .header_timeout = settings.header_timeout,
+                            .body_timeout = settings.body_timeout,
+                            .idle_timeout = settings.idle_timeout,
+                            .ping_period = settings.ping_period};
+  // A client alone may hold half of it, and the longest body must fit in.
+  limits.held_bytes_max = std::max(limits.held_bytes_max, 4 * limits.body_bytes_max);
+  return limits;
 }
 
 daemon::MetricsPlace MetricsPlaceOf(const GatewaySettings& settings) {
@@ -160,8 +166,9 @@ class Gateway {
                      .stopping = [this] { return stopping_; },
                      .observe = [this] { Observe(); }},
                     models_, metrics_, router_);
-    AddCompletionRoutes(models_, work_, router_);
-    AddTokenizerRoutes(models_, work_, router_);
+    const auto body_bytes_max = static_cast<size_t>(settings.body_bytes_max);
+    AddCompletionRoutes(models_, work_, body_bytes_max, router_);
+    AddTokenizerRoutes(models_, work_, body_bytes_max, router_);
     AddModelRoutes(models_, router_);
     AddPageRoutes(BuiltInPages(), router_);
     runs_.AddTo(router_);
@@ -215,7 +222,7 @@ class Gateway {
 
   http::ServerContext Context() {
     http::ServerContext context{
-        .router = router_, .limits = Limits(settings_), .cors_origins = settings_.cors_origins};
+        .router = router_, .limits = Limits(settings_), .sites = SiteRulesOf(settings_)};
     if (keys_) {
       context.key_name = [this](std::string_view authorization) {
         return keys_->keys().NameOf(authorization);
@@ -251,9 +258,16 @@ class Gateway {
   std::unique_ptr<http::Timer> idle_timer_;
 };
 
+// Long bodies and answers come and go: their memory is given back at once, not kept for the next.
+void GiveMemoryBack() {
+  constexpr int kOwnMappingBytes = 256 << 10;
+  mallopt(M_MMAP_THRESHOLD, kOwnMappingBytes);
+}
+
 }  // namespace
 
 Status RunGateway(const GatewaySettings& settings, const daemon::Runtime& runtime) {
+  GiveMemoryBack();
   rpc::TakeGrpcLog();
   daemon::AllowManyOpenFiles();
   GatewayMetrics metrics(GP_VERSION);

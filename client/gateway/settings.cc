@@ -22,6 +22,14 @@ daemon::Settings Access(GatewaySettings& settings) {
                  .min = 1,
                  .max = 100000},
        .slot = &settings.connections_max},
+      {.field = {.path = "server.allowed_hosts",
+                 .doc =
+                     "Names, without a port, that requests may have in Host besides localhost and "
+                     "IP addresses, or \"*\". Host is checked when there is one here, and where "
+                     "the gateway listens on this machine alone without API keys."},
+       .slot = &settings.allowed_hosts,
+       .flag = "--allowed-host",
+       .value_name = "NAME"},
       {.field = {.path = "server.stop_grace",
                  .doc = "How long a stop waits for texts that are being written.",
                  .min = 0},
@@ -214,6 +222,15 @@ daemon::MetricsAccess MetricsAccessOf(const GatewaySettings& settings) {
           .is_public = settings.metrics_public,
           .insecure = settings.insecure,
           .has_certificate = !settings.tls_certificate.empty()};
+}
+
+http::SiteRules SiteRulesOf(const GatewaySettings& settings) {
+  const auto address = rpc::ParseListenAddress(settings.listen);
+  const bool is_local = address.ok() && address->IsLocal();
+  return {
+      .cors_origins = settings.cors_origins,
+      .checks_host = !settings.allowed_hosts.empty() || (is_local && settings.keys_file.empty()),
+      .allowed_hosts = settings.allowed_hosts};
 }
 
 Status CheckModels(const GatewaySettings& settings) {

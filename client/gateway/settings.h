@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "daemon/metrics_settings.h"
 #include "daemon/setting.h"
+#include "http/site_check.h"
 
 namespace gp::gateway {
 
@@ -25,6 +26,7 @@ struct GatewaySettings {
   std::string tls_key;
   std::string keys_file;
   std::vector<std::string> cors_origins;
+  std::vector<std::string> allowed_hosts;
   std::string coordinator;               // empty: none
   std::string coordinator_ca;            // PEM file; empty: no TLS
   std::string coordinator_token_file;    // empty: no token
@@ -57,6 +59,9 @@ Status CheckSettings(const GatewaySettings& settings);
 
 // How the Prometheus endpoint is served.
 daemon::MetricsAccess MetricsAccessOf(const GatewaySettings& settings);
+
+// Which sites' pages may use the gateway. REQUIRES: CheckSettings.
+http::SiteRules SiteRulesOf(const GatewaySettings& settings);
 
 // Whether each of models.directories holds a checkpoint. Reads files.
 Status CheckModels(const GatewaySettings& settings);

@@ -58,24 +58,28 @@ void AddStatusRoutes(GatewayFacts facts, ModelService& models, GatewayMetrics& m
   for (const char* path : {"/health", "/v1/health"}) {
     router.Add({"GET", path,
                 [shared, &models](const auto& exchange) { Health(*shared, models, exchange); },
-                /*open=*/true});
+                /*open=*/true, /*any_host=*/true});
   }
-  router.Add({"GET", "/livez", [](const auto& exchange) { exchange->Respond({.body = kOk}); },
-              /*open=*/true});
+  for (const char* path : {"/livez", "/healthz"}) {
+    router.Add({"GET", path, [](const auto& exchange) { exchange->Respond({.body = kOk}); },
+                /*open=*/true, /*any_host=*/true});
+  }
   router.Add({"GET", "/readyz",
               [shared, &models](const auto& exchange) { Ready(*shared, models, exchange); },
-              /*open=*/true});
+              /*open=*/true, /*any_host=*/true});
   router.Add({"GET", "/version", [shared](const auto& exchange) {
                 exchange->Respond(
                     {.body = R"({"version":)" + http::JsonString(shared->version) + "}"});
               }});
   router.Add({"GET", "/props",
               [shared, &models](const auto& exchange) { Props(*shared, models, exchange); }});
-  router.Add({"GET", "/metrics", [shared, &metrics](const auto& exchange) {
+  router.Add({"GET", "/metrics",
+              [shared, &metrics](const auto& exchange) {
                 shared->observe();
                 exchange->Respond({.body = metrics.Text(),
                                    .content_type = "text/plain; version=0.0.4; charset=utf-8"});
-              }});
+              },
+              /*open=*/false, /*any_host=*/true});
   router.Add({"GET", "/openapi.json",
               [](const auto& exchange) { exchange->Respond({.body = std::string(OpenApiText())}); },
               /*open=*/true});

@@ -9,6 +9,7 @@
 #include "client/gateway/completions/completion_request.h"
 #include "http/api_error.h"
 #include "http/api_keys.h"
+#include "http/content_coding.h"
 #include "http/json_text.h"
 #include "http/message.h"
 
@@ -31,11 +32,19 @@ void TryCompletion(std::string_view text) {
   for (const std::string& stop : request.stop) GP_CHECK(!stop.empty());
 }
 
+void TryContentCoding(std::string_view text) {
+  constexpr size_t kBytesMax = 1 << 16;
+  http::Request request{.headers = {{"content-encoding", "gzip"}}, .body = std::string(text)};
+  const auto error = http::DecodeBody(request, kBytesMax);
+  GP_CHECK(error || request.body.size() <= kBytesMax);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   TryCompletion(text);
+  TryContentCoding(text);
   const auto target = http::ParseTarget(text);
   GP_CHECK(!target.ok() || !target->path.empty());
   (void)http::ApiKeys::Parse(text, "keys");

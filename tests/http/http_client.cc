@@ -53,7 +53,8 @@ void HttpClient::Send(std::string_view bytes) {
 
 void HttpClient::Request(const std::string& method, const std::string& target,
                          std::string_view body, const std::string& headers) {
-  std::string text = method + " " + target + " HTTP/1.1\r\nHost: test\r\n" + headers;
+  std::string text = method + " " + target + " HTTP/1.1\r\n" + headers;
+  if (headers.find("Host: ") == std::string::npos) text += "Host: test\r\n";
   if (!body.empty()) text += fmt::format("Content-Length: {}\r\n", body.size());
   Send(text + "\r\n" + std::string(body));
 }

@@ -27,7 +27,7 @@ class HttpClient {
   explicit HttpClient(int port, int receive_bytes = 0);
 
   void Send(std::string_view bytes);
-  // A whole request with Content-Length.
+  // A whole request with Content-Length, and a Host unless `headers` have one.
   void Request(const std::string& method, const std::string& target, std::string_view body = "",
                const std::string& headers = "");
   // The next answer, whole; status 0 when the server closed before its end. `head`: it has no body.

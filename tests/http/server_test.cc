@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A server of a few handlers. `limits` and the rest may be changed before Serve.
 class AnyServer : public ::testing::Test {
@@ -132,6 +133,67 @@ TEST_F(AnyServer, AnswersAHeadWithoutABody) {
   EXPECT_EQ(client.Receive().body, "pong");
 }
 
+TEST_F(AnyServer, AnswersAHeadOfAStreamWithoutAStream) {
+  Serve();
+  HttpClient client(port());
+  client.Request("HEAD", "/stream");
+  const Answer answer = client.Receive(/*head=*/true);
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.Header("content-type"), "text/event-stream; charset=utf-8");
+  EXPECT_TRUE(Eventually([&] { return gone_ == 1; }));
+  server_->InLoop([&] { stream_->Send("nobody reads this"); });
+  client.Request("GET", "/ping");
+  EXPECT_EQ(client.Receive().body, "pong");
+  for (const char* target : {"/nothing", "/echo", "/%zz"}) {
+    HttpClient wrong(port());
+    wrong.Send(fmt::format("HEAD {} HTTP/1.1\r\nConnection: close\r\n\r\n", target));
+    EXPECT_GE(wrong.Receive(/*head=*/true).status, 400) << target;
+    EXPECT_TRUE(wrong.Closed());
+  }
+}
+
+TEST_F(AnyServer, SuggestsThePathThatWasMeant) {
+  router_.Add(
+      {"POST", "/v1/completions", [](const auto& exchange) { exchange->Respond(Response()); }});
+  router_.Add(
+      {"GET", "/v1/models/{id...}", [](const auto& exchange) { exchange->Respond(Response()); }});
+  Serve();
+  const std::pair<const char*, const char*> cases[] = {
+      {"/completions", "/v1/completions"},        {"/v1/v1/completions", "/v1/completions"},
+      {"//v1/completions", "/v1/completions"},    {"/v1/completions/", "/v1/completions"},
+      {"/api/v1/completions", "/v1/completions"}, {"/v1/completion", "/v1/completions"},
+      {"/v1//completions//", "/v1/completions"},  {"/v1/v1/models/demo", "/v1/models/demo"},
+      {"/models/demo", "/v1/models/demo"},        {"/pingg", "/ping"},
+  };
+  for (const auto& [path, meant] : cases) {
+    const Answer answer = Ask(port(), "POST", path, "{}");
+    EXPECT_EQ(answer.status, 404) << path;
+    EXPECT_THAT(answer.body, HasSubstr(fmt::format("did you mean {}?", meant))) << path;
+  }
+  EXPECT_THAT(Ask(port(), "GET", "/quite/another").body, Not(HasSubstr("did you mean")));
+}
+
+TEST_F(AnyServer, LeadsFromASlashTooManyToThePage) {
+  Serve();
+  const Answer answer = Ask(port(), "GET", "/ping/?a=b/c");
+  EXPECT_EQ(answer.status, 308);
+  // Relative, because a proxy may serve it under a path of its own.
+  EXPECT_EQ(answer.Header("location"), "../ping?a=b/c");
+  EXPECT_EQ(Ask(port(), "GET", "/things/a%2Fb/").Header("location"), "../a%2Fb");
+  EXPECT_EQ(Ask(port(), "GET", "//ping/").status, 404);
+}
+
+TEST_F(AnyServer, ShowsErrorsToAPersonAsAPage) {
+  Serve();
+  const std::string browser = "Accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n";
+  const Answer page = Ask(port(), "GET", "/no&thing", "", browser);
+  EXPECT_EQ(page.status, 404);
+  EXPECT_EQ(page.Header("content-type"), "text/html; charset=utf-8");
+  EXPECT_THAT(page.body, HasSubstr("<h1>404 Not Found</h1>"));
+  EXPECT_THAT(page.body, HasSubstr("/no&amp;thing"));
+  EXPECT_THAT(Ask(port(), "GET", "/nothing", "", "Accept: */*\r\n").body, HasSubstr("{\"error\""));
+}
+
 TEST_F(AnyServer, AnswersWithJsonErrors) {
   Serve();
   EXPECT_EQ(Ask(port(), "GET", "/nothing").status, 404);
@@ -166,8 +228,8 @@ TEST_F(AnyServer, RefusesWhatIsNoRequestAndCloses) {
 
 TEST_F(AnyServer, FindsNothingBehindTrickyPaths) {
   Serve();
-  for (const char* path : {"/../ping", "/ping/", "//ping", "/%2e%2e/ping", "/things/",
-                           "/things/a/b", "/.%00./", "/%", "/%zz", "/ping%00", "*", "/things"}) {
+  for (const char* path : {"/../ping", "//ping", "/%2e%2e/ping", "/things/", "/things/a/b",
+                           "/.%00./", "/%", "/%zz", "/ping%00", "*", "/things"}) {
     const int status = Ask(port(), "GET", path).status;
     EXPECT_TRUE(status == 404 || status == 400) << path << ": " << status;
   }
@@ -198,22 +260,50 @@ TEST_F(AnyServer, RefusesAChunkedBodyThatGrowsTooLarge) {
   EXPECT_EQ(client.Receive().status, 413);
 }
 
-TEST_F(AnyServer, HoldsAtMostSoManyBytesOfBodiesAtOnce) {
-  context_.limits.bodies_bytes_max = 100'000;
+TEST_F(AnyServer, AClientMayHoldAsManyBytesAsAreFreeForTheOthers) {
+  context_.limits.held_bytes_max = 200'000;
+  context_.key_name = [](std::string_view authorization) {
+    return std::optional(std::string(authorization));
+  };
+  router_.Add({"POST", "/kept", [this](const auto& exchange) {
+                 later_ = exchange;
+                 ++begun_;
+               }});
   Serve();
-  HttpClient first(port());
-  first.Send("POST /echo HTTP/1.1\r\nContent-Length: 90001\r\n\r\n" + std::string(90'000, 'x'));
-  HttpClient second(port());
-  second.Request("POST", "/echo", std::string(90'000, 'x'));
-  const Answer refused = second.Receive();
-  // Whichever came later is refused; the other is answered.
-  if (refused.status == 503) {
-    EXPECT_EQ(refused.Header("retry-after"), "1");
-    first.Send("x");
-    EXPECT_EQ(first.Receive().status, 200);
-  } else {
-    EXPECT_EQ(first.Receive().status, 503);
-  }
+  const auto ask = [&](const std::string& who, size_t bytes) {
+    return Ask(port(), "POST", "/echo", std::string(bytes, 'x'), "Authorization: " + who + "\r\n");
+  };
+  const Answer refused = ask("greedy", 101'000);
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.Header("retry-after"), "1");
+  // A body counts until it is answered, wherever it waits.
+  HttpClient greedy(port());
+  greedy.Request("POST", "/kept", std::string(90'000, 'x'), "Authorization: greedy\r\n");
+  ASSERT_TRUE(Eventually([&] { return begun_ == 1; }));
+  EXPECT_EQ(ask("greedy", 30'000).status, 503);
+  EXPECT_EQ(ask("greedy", ByteBudget::kAlwaysBytes).status, 200);
+  EXPECT_EQ(ask("modest", 50'000).status, 200);
+  server_->InLoop([&] { std::exchange(later_, nullptr)->Respond({.body = "done"}); });
+  EXPECT_EQ(greedy.Receive().body, "done");
+  EXPECT_EQ(ask("greedy", 90'000).status, 200);
+}
+
+TEST_F(AnyServer, AnAnswerThatNobodyReadsCounts) {
+  context_.limits.held_bytes_max = 64 << 20;
+  router_.Add({"GET", "/long", [this](const auto& exchange) {
+                 exchange->Respond({.body = std::string(20 << 20, 'x')});
+                 ++begun_;
+               }});
+  Serve();
+  HttpClient asleep(port(), 4096);
+  asleep.Request("GET", "/long");
+  ASSERT_TRUE(Eventually([&] { return begun_ == 1; }));
+  HttpClient awake(port());
+  awake.Request("GET", "/long");
+  EXPECT_EQ(awake.Receive().status, 503);
+  EXPECT_EQ(Ask(port(), "GET", "/ping").status, 200);
+  asleep.Close();
+  EXPECT_TRUE(Eventually([&] { return Ask(port(), "GET", "/long").status == 200; }));
 }
 
 TEST_F(AnyServer, LetsGoOfWhoSendsAHeaderOrABodyTooSlowly) {
@@ -341,6 +431,57 @@ TEST_F(AnyServer, RefusesClientsBeyondTheLimitInWords) {
   EXPECT_EQ(refused.Header("retry-after"), "5");
 }
 
+TEST_F(AnyServer, HalfHeadersLockNobodyOut) {
+  context_.limits.connections_max = 8;
+  Serve();
+  std::vector<std::unique_ptr<HttpClient>> slow;
+  for (int i = 0; i < 30; ++i) {
+    slow.push_back(std::make_unique<HttpClient>(port()));
+    slow.back()->Send(i % 2 == 0 ? "GET /" : "");
+  }
+  HttpClient honest(port());
+  honest.Request("GET", "/ping");
+  EXPECT_EQ(honest.Receive().body, "pong");
+  // Who was served keeps its place while others have sent no request yet.
+  for (int i = 0; i < 30; ++i) {
+    slow.push_back(std::make_unique<HttpClient>(port()));
+    slow.back()->Send("GET /");
+  }
+  honest.Request("GET", "/ping");
+  EXPECT_EQ(honest.Receive().body, "pong");
+  EXPECT_TRUE(slow.front()->Closed());
+}
+
+TEST_F(AnyServer, BodiesThatDoNotComeLockNobodyOut) {
+  context_.limits.connections_max = 4;
+  Serve();
+  std::vector<std::unique_ptr<HttpClient>> slow;
+  for (int i = 0; i < 12; ++i) {
+    slow.push_back(std::make_unique<HttpClient>(port()));
+    slow.back()->Send("POST /echo HTTP/1.1\r\nContent-Length: 10\r\n\r\na");
+  }
+  EXPECT_EQ(Ask(port(), "POST", "/echo", "hello").body, "hello");
+}
+
+TEST_F(AnyServer, TheOneThatIsIdleForLongestGivesUpItsPlace) {
+  context_.limits.connections_max = 3;
+  Serve();
+  std::vector<std::unique_ptr<HttpClient>> idle;
+  for (int i = 0; i < 3; ++i) {
+    idle.push_back(std::make_unique<HttpClient>(port()));
+    idle.back()->Request("GET", "/ping");
+    EXPECT_EQ(idle.back()->Receive().body, "pong");
+  }
+  HttpClient next(port());
+  next.Request("GET", "/ping");
+  EXPECT_EQ(next.Receive().body, "pong");
+  EXPECT_TRUE(idle[0]->Closed()) << "it ends, and is not reset";
+  for (size_t i = 1; i < idle.size(); ++i) {
+    idle[i]->Request("GET", "/ping");
+    EXPECT_EQ(idle[i]->Receive().body, "pong");
+  }
+}
+
 TEST_F(AnyServer, RepeatsTheClientsRequestIdOrMakesOne) {
   Serve();
   EXPECT_EQ(Ask(port(), "GET", "/ping", "", "X-Request-Id: mine-7\r\n").Header("x-request-id"),
@@ -351,17 +492,78 @@ TEST_F(AnyServer, RepeatsTheClientsRequestIdOrMakesOne) {
 }
 
 TEST_F(AnyServer, CorsIsOffUnlessTheOriginIsNamed) {
-  context_.cors_origins = {"https://good.example"};
+  context_.sites.cors_origins = {"https://good.example"};
   Serve();
   const std::string good = "Origin: https://good.example\r\n";
   EXPECT_EQ(Ask(port(), "GET", "/ping", "", good).Header("access-control-allow-origin"),
             "https://good.example");
-  EXPECT_EQ(Ask(port(), "GET", "/ping", "", "Origin: https://bad.example\r\n")
-                .Header("access-control-allow-origin"),
-            "");
+  const Answer bad = Ask(port(), "GET", "/ping", "", "Origin: https://bad.example\r\n");
+  EXPECT_EQ(bad.status, 403);
+  EXPECT_EQ(bad.Header("access-control-allow-origin"), "");
   const Answer preflight = Ask(port(), "OPTIONS", "/echo", "", good);
   EXPECT_EQ(preflight.status, 204);
   EXPECT_EQ(preflight.Header("access-control-allow-methods"), "POST, OPTIONS");
+  // The OpenAI client for JavaScript sends headers of its own.
+  const std::string asked = "authorization,content-type,x-stainless-arch,x-stainless-retry-count";
+  EXPECT_EQ(Ask(port(), "OPTIONS", "/echo", "",
+                good + "Access-Control-Request-Headers: " + asked + "\r\n")
+                .Header("access-control-allow-headers"),
+            asked);
+  EXPECT_EQ(Ask(port(), "OPTIONS", "/echo", "", "Origin: https://bad.example\r\n").status, 403);
+}
+
+TEST_F(AnyServer, PagesOfOtherSitesMayNotAskEvenWithoutAPreflight) {
+  Serve();
+  const std::string json = "Content-Type: application/json\r\n";
+  const auto post = [&](const std::string& headers) {
+    return Ask(port(), "POST", "/echo", "x", headers).status;
+  };
+  EXPECT_EQ(post("Origin: https://evil.example\r\nContent-Type: text/plain\r\n"), 403);
+  EXPECT_EQ(post("Origin: https://evil.example\r\n" + json), 403);
+  EXPECT_EQ(post("Origin: null\r\n" + json), 403);
+  EXPECT_EQ(post("Host: here:1\r\nOrigin: http://here:2\r\n" + json), 403);
+  EXPECT_EQ(post("Host: here\r\nOrigin: http://here\r\nSec-Fetch-Site: same-site\r\n" + json), 403);
+  // The server's own pages: here, behind a proxy, behind one that changes Host.
+  EXPECT_EQ(post("Host: here:80\r\nOrigin: http://HERE\r\n" + json), 200);
+  EXPECT_EQ(post("Host: 127.0.0.1:7080\r\nX-Forwarded-Host: gp.example\r\n"
+                 "Origin: https://gp.example\r\n" +
+                 json),
+            200);
+  EXPECT_EQ(post("Host: 127.0.0.1:7080\r\nOrigin: https://gp.example\r\n"
+                 "Sec-Fetch-Site: same-origin\r\n" +
+                 json),
+            200);
+  // From browsers JSON says that it is JSON; programs need not.
+  EXPECT_EQ(post("Host: here\r\nOrigin: http://here\r\nContent-Type: text/plain\r\n"), 415);
+  EXPECT_EQ(post("Sec-Fetch-Site: same-origin\r\n"), 415);
+  EXPECT_EQ(
+      post("Sec-Fetch-Site: same-origin\r\nContent-Type: Application/JSON; charset=utf-8\r\n"),
+      200);
+  EXPECT_EQ(post("Content-Type: application/x-www-form-urlencoded\r\n"), 200);
+}
+
+TEST_F(AnyServer, AnswersToItsOwnNamesAlone) {
+  context_.sites.checks_host = true;
+  context_.sites.allowed_hosts = {"gp.example"};
+  router_.Add({"GET", "/probe", [](const auto& exchange) { exchange->Respond({.body = "ok"}); },
+               /*open=*/true, /*any_host=*/true});
+  Serve();
+  const auto ask = [&](const std::string& host, const std::string& target) {
+    return Ask(port(), "GET", target, "", "Host: " + host + "\r\n").status;
+  };
+  for (const char* own :
+       {"localhost", "LOCALHOST:7080", "127.0.0.1:7080", "127.8.0.1", "[::1]:7080", "[::1]",
+        "10.0.0.7:80", "a.localhost", "gp.example:443", "GP.example."}) {
+    EXPECT_EQ(ask(own, "/ping"), 200) << own;
+  }
+  for (const char* other : {"evil.example:7080", "evil.example", "localhost.evil.example",
+                            "127.0.0.1.evil.example", "notlocalhost", "[evil]:1", "", ":80"}) {
+    EXPECT_EQ(ask(other, "/ping"), 403) << other;
+    EXPECT_EQ(ask(other, "/nothing"), 403) << other;
+    EXPECT_EQ(ask(other, "/probe"), 200) << other;
+  }
+  EXPECT_THAT(Ask(port(), "GET", "/ping", "", "Host: evil.example:1\r\n").body,
+              HasSubstr("--allowed-host evil.example"));
 }
 
 TEST_F(AnyServer, AsksForAKeyBeforeItTakesTheBody) {
@@ -376,7 +578,13 @@ TEST_F(AnyServer, AsksForAKeyBeforeItTakesTheBody) {
   client.Send("POST /echo HTTP/1.1\r\nContent-Length: 1000000\r\n\r\nabc");
   const Answer refused = client.Receive();
   EXPECT_EQ(refused.status, 401);
-  EXPECT_THAT(refused.body, HasSubstr("invalid_api_key"));
+  EXPECT_THAT(refused.body, HasSubstr("missing_api_key"));
+  const Answer wrong = Ask(port(), "GET", "/ping", "", "Authorization: Bearer wrong\r\n");
+  EXPECT_EQ(wrong.status, 401);
+  EXPECT_THAT(wrong.body, HasSubstr("incorrect API key"));
+  EXPECT_THAT(wrong.body, HasSubstr("invalid_api_key"));
+  EXPECT_THAT(Ask(port(), "GET", "/ping", "", "Authorization: right\r\n").body,
+              HasSubstr("send Authorization: Bearer KEY"));
   EXPECT_EQ(Ask(port(), "POST", "/echo", "x", "Authorization: Bearer right\r\n").body, "x");
   EXPECT_EQ(Ask(port(), "GET", "/open").body, "open");
 }

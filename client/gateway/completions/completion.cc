@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/random_id.h"
+#include "base/utf8.h"
 
 namespace gp::gateway {
 namespace {
@@ -32,20 +33,27 @@ std::string Joined(const std::vector<std::string>& names) {
   return text;
 }
 
+// They are tokens by now.
+CompletionRequest WithoutPrompts(CompletionRequest request) {
+  request.prompts.clear();
+  return request;
+}
+
 }  // namespace
 
 Completion::Completion(std::shared_ptr<http::Exchange> exchange, CompletionRequest request,
                        PreparedPrompts prompts, SharedFacts facts, std::string model)
     : exchange_(std::move(exchange)),
-      request_(std::move(request)),
+      request_(WithoutPrompts(std::move(request))),
       prompts_(std::move(prompts)),
       facts_(std::move(facts)),
       seed_(request_.seed.value_or(RandomSeed())),
       model_(std::move(model)),
       text_(MakeHead(*facts_, model_), request_.include_usage),
-      choices_(static_cast<size_t>(request_.texts())),
+      choices_(static_cast<size_t>(request_.n) * prompts_.tokens.size()),
       logprobs_(choices_.size()),
       begun_(choices_.size(), false),
+      held_bytes_(request_.bytes() + prompts_.bytes()),
       unfinished_(choices_.size()) {
   for (size_t i = 0; i < choices_.size(); ++i) choices_[i].index = i;
   usage_.prompt_tokens = prompts_.token_count;
@@ -59,42 +67,55 @@ void Completion::Begin(ModelPool& pool) {
   }
   auto request = std::make_shared<TextRequest>();
   request->asker = exchange_->request().Asker();
-  request->texts = Texts();
   const auto self = shared_from_this();
+  request->count = choices_.size();
+  request->text = [self](size_t index) { return self->TextOf(index); };
+  request->cost = [self](size_t index) {
+    const size_t prompt = self->PromptOf(index);
+    return std::ssize(self->prompts_.tokens[prompt]) + self->prompts_.max_tokens[prompt];
+  };
   request->piece = [self](size_t index, link::TextPiece piece) {
     self->OnPiece(index, std::move(piece));
   };
   request->failed = [self](const http::ApiError& error) { self->OnFailed(error); };
   if (const auto refusal = pool.Submit(facts_, model_, request)) return OnFailed(*refusal);
-  const auto leave = [weak = weak_from_this(), &pool, ticket = request->ticket] {
-    pool.Withdraw(ticket);
+  withdraw_ = [&pool, ticket = request->ticket] { pool.Withdraw(ticket); };
+  const auto leave = [weak = weak_from_this(), withdraw = withdraw_] {
+    withdraw();
     if (const auto completion = weak.lock()) completion->stream_.reset();
   };
   if (exchange_) exchange_->OnGone(leave);
 }
 
-std::vector<link::Generate> Completion::Texts() const {
-  std::vector<link::Generate> texts;
-  for (const std::vector<int32_t>& prompt : prompts_.tokens) {
-    for (int64_t sample = 0; sample < request_.n; ++sample) {
-      texts.push_back({.prompt = prompt,
-                       .max_tokens = request_.max_tokens,
-                       .temperature = request_.temperature,
-                       .top_k = request_.top_k,
-                       .top_p = request_.top_p,
-                       .min_p = request_.min_p,
-                       .presence_penalty = request_.presence_penalty,
-                       .frequency_penalty = request_.frequency_penalty,
-                       .logit_bias = request_.logit_bias,
-                       .seed = seed_,
-                       .sample = static_cast<uint64_t>(sample),
-                       .stop = request_.stop,
-                       .logprobs = request_.logprobs,
-                       .score_prompt = request_.echo && request_.logprobs.has_value(),
-                       .ignore_end_of_text = request_.ignore_eos});
-    }
-  }
-  return texts;
+link::Generate Completion::TextOf(size_t index) const {
+  const size_t prompt = PromptOf(index);
+  return {.prompt = prompts_.tokens[prompt],
+          .max_tokens = prompts_.max_tokens[prompt],
+          .temperature = request_.temperature,
+          .top_k = request_.top_k,
+          .top_p = request_.top_p,
+          .min_p = request_.min_p,
+          .presence_penalty = request_.presence_penalty,
+          .frequency_penalty = request_.frequency_penalty,
+          .logit_bias = request_.logit_bias,
+          .seed = seed_,
+          .sample = index % static_cast<size_t>(request_.n),
+          .stop = request_.stop,
+          .logprobs = request_.logprobs,
+          .score_prompt = request_.echo && request_.logprobs.has_value(),
+          .ignore_end_of_text = request_.ignore_eos,
+          .continues_prompt = request_.echo ? std::optional(true) : std::nullopt};
+}
+
+bool Completion::Hold(size_t bytes) {
+  held_bytes_ += bytes;
+  if (exchange_->Hold(held_bytes_)) return true;
+  if (withdraw_) withdraw_();
+  OnFailed({.status = 503,
+            .message = "the answer has too many bytes to be kept until its end; ask for fewer "
+                       "texts, tokens or logprobs, or set stream",
+            .code = "answer_too_large"});
+  return false;
 }
 
 ChoiceText Completion::PartOf(size_t index, link::TextPiece& piece) {
@@ -104,8 +125,10 @@ ChoiceText Completion::PartOf(size_t index, link::TextPiece& piece) {
   const bool first = !begun_[index];
   begun_[index] = true;
   if (first && request_.echo) {
-    const size_t prompt = index / static_cast<size_t>(request_.n);
+    const size_t prompt = PromptOf(index);
     part.text = prompts_.texts[prompt];
+    // The sampler returns the rest of such a character, or what stands for it.
+    if (request_.max_tokens > 0) part.text.resize(part.text.size() - UnfinishedBytes(part.text));
     const std::vector<int32_t>& tokens = prompts_.tokens[prompt];
     for (size_t i = 0; request_.logprobs && i < tokens.size(); ++i) {
       const bool scored = i > 0 && i - 1 < piece.prompt_scores.size();
@@ -121,12 +144,14 @@ ChoiceText Completion::PartOf(size_t index, link::TextPiece& piece) {
 }
 
 void Completion::OnPiece(size_t index, link::TextPiece piece) {
+  if (!stream_ && !exchange_) return;  // it was answered with an error
   http::ExchangeNotes& notes = stream_ ? stream_->notes() : exchange_->notes();
   if (!notes.first_token) notes.first_token = std::chrono::steady_clock::now();
   usage_.completion_tokens += static_cast<int64_t>(piece.tokens.size());
   notes.tokens = usage_.completion_tokens;
   const bool says_something = !piece.text.empty() || !piece.tokens.empty() || piece.finish ||
                               (!begun_[index] && request_.echo);
+  const size_t logprobs_bytes = logprobs_[index].bytes();
   ChoiceText part = PartOf(index, piece);
   if (request_.stream) {
     if (!stream_) BeginStream();
@@ -134,6 +159,7 @@ void Completion::OnPiece(size_t index, link::TextPiece piece) {
     if (says_something) stream_->Send(text_.Chunk(part));
     if (!stream_) return;  // the client reads too slowly, and was let go
   } else {
+    if (!Hold(part.text.size() + logprobs_[index].bytes() - logprobs_bytes)) return;
     choices_[index].text += part.text;
     choices_[index].finish = part.finish;
   }

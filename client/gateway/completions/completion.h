@@ -2,6 +2,7 @@
 // streams them as they grow. Keeps itself alive until its answer is over. Used in the loop.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,8 +24,12 @@ class Completion : public std::enable_shared_from_this<Completion> {
   void Begin(ModelPool& pool);
 
  private:
-  std::vector<link::Generate> Texts() const;
+  link::Generate TextOf(size_t index) const;
+  // The prompt of a choice.
+  size_t PromptOf(size_t index) const { return index / static_cast<size_t>(request_.n); }
   void OnPiece(size_t index, link::TextPiece piece);
+  // The answer grows by `bytes`. False: the client may not hold so much, and was told.
+  bool Hold(size_t bytes);
   void OnFailed(const http::ApiError& error);
   // The choice's next part: `text` with what logprobs say about it.
   ChoiceText PartOf(size_t index, link::TextPiece& piece);
@@ -35,7 +40,7 @@ class Completion : public std::enable_shared_from_this<Completion> {
 
   std::shared_ptr<http::Exchange> exchange_;   // until it is answered
   std::shared_ptr<http::EventStream> stream_;  // from the first text on, of a stream
-  const CompletionRequest request_;
+  const CompletionRequest request_;            // without its prompts
   const PreparedPrompts prompts_;
   const SharedFacts facts_;
   const uint64_t seed_;
@@ -45,6 +50,8 @@ class Completion : public std::enable_shared_from_this<Completion> {
   std::vector<LogprobsText> logprobs_;  // by choice
   std::vector<bool> begun_;             // whether the choice has its prompt
   CompletionUsage usage_;
+  size_t held_bytes_;               // of request and answer
+  std::function<void()> withdraw_;  // once it was submitted
   size_t unfinished_;
 };
 

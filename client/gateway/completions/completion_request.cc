@@ -67,17 +67,18 @@ void ReadPrompts(JsonBody& body, std::vector<Prompt>& prompts) {
 void ReadStop(JsonBody& body, std::vector<std::string>& stop) {
   const Json* found = body.Find("stop");
   if (found == nullptr) return;
-  const Json list = found->is_array() ? *found : Json::array({*found});
-  for (const Json& element : list) {
+  const size_t count = found->is_array() ? found->size() : 1;
+  if (count > kStopsMax) {
+    return body.Fail(
+        "stop", fmt::format("stop holds {} strings, at most {} are allowed", count, kStopsMax));
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const Json& element = found->is_array() ? (*found)[i] : *found;
     if (!element.is_string()) {
       return body.Fail("stop", "stop is not a string or a list of strings");
     }
     // An empty one would end every text at once; clients send it when they mean none.
     if (!element.get_ref<const std::string&>().empty()) stop.push_back(element);
-  }
-  if (list.size() > kStopsMax) {
-    body.Fail("stop",
-              fmt::format("stop holds {} strings, at most {} are allowed", list.size(), kStopsMax));
   }
 }
 
@@ -87,6 +88,10 @@ void ReadBias(JsonBody& body, std::map<int32_t, double>& bias) {
   constexpr const char* kExpected =
       "logit_bias is not an object of token ids and numbers from -100 to 100";
   if (!found->is_object()) return body.Fail("logit_bias", kExpected);
+  if (found->size() > kBiasesMax) {
+    return body.Fail("logit_bias", fmt::format("logit_bias names {} tokens, at most {} are allowed",
+                                               found->size(), kBiasesMax));
+  }
   for (const auto& [key, value] : found->items()) {
     int32_t id = -1;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
@@ -173,10 +178,24 @@ void ReadSampling(JsonBody& body, CompletionRequest& request) {
 
 }  // namespace
 
+size_t CompletionRequest::bytes() const {
+  constexpr size_t kBiasBytes = 64;  // a node of the map
+  size_t bytes = logit_bias.size() * kBiasBytes;
+  for (const std::string& text : stop) bytes += text.size();
+  for (const Prompt& prompt : prompts) {
+    if (const auto* ids = std::get_if<std::vector<int32_t>>(&prompt)) {
+      bytes += ids->size() * sizeof(int32_t);
+    } else {
+      bytes += std::get<std::string>(prompt).size();
+    }
+  }
+  return bytes;
+}
+
 std::variant<CompletionRequest, http::ApiError> ParseCompletionRequest(std::string_view text) {
   JsonBody body(text);
   CompletionRequest request;
-  body.Read("model", request.model);
+  body.ReadName("model", request.model);
   ReadPrompts(body, request.prompts);
   ReadCounts(body, request);
   ReadSampling(body, request);
@@ -185,7 +204,7 @@ std::variant<CompletionRequest, http::ApiError> ParseCompletionRequest(std::stri
   body.Read("stream", request.stream);
   ReadStreamOptions(body, request);
   std::string user;
-  body.Read("user", user);
+  body.ReadName("user", user);
   if (body.error()) return *body.error();
   request.ignored = body.Unknown();
   return request;

@@ -39,11 +39,14 @@ struct CompletionRequest {
   std::vector<std::string> ignored;  // fields that mean nothing here, in their order
 
   int64_t texts() const { return n * static_cast<int64_t>(prompts.size()); }
+  // What it takes in memory, about.
+  size_t bytes() const;
 };
 
 inline constexpr int64_t kTextsMax = 128;  // n times prompts
 inline constexpr int64_t kLogprobsMax = 20;
 inline constexpr size_t kStopsMax = 4;
+inline constexpr size_t kBiasesMax = 4096;
 
 // A JSON body that is too deep, or is none, is refused before any field is looked at. The error
 // names the field.

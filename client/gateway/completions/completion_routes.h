@@ -8,9 +8,12 @@
 
 namespace gp::gateway {
 
-// All of these outlive the router.
-void AddCompletionRoutes(ModelService& models, http::WorkPool& work, http::Router& router);
-void AddTokenizerRoutes(ModelService& models, http::WorkPool& work, http::Router& router);
+// All of these outlive the router. A body that is longer than `body_bytes_max` once it is decoded
+// is refused.
+void AddCompletionRoutes(ModelService& models, http::WorkPool& work, size_t body_bytes_max,
+                         http::Router& router);
+void AddTokenizerRoutes(ModelService& models, http::WorkPool& work, size_t body_bytes_max,
+                        http::Router& router);
 void AddModelRoutes(ModelService& models, http::Router& router);
 
 }  // namespace gp::gateway

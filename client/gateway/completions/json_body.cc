@@ -5,10 +5,18 @@
 namespace gp::gateway {
 namespace {
 
-// How deep brackets are nested; text between quotes does not count.
-int DepthOf(std::string_view text) {
-  int depth = 0;
-  int deepest = 0;
+// What a text of JSON holds; text between quotes does not count.
+struct Shape {
+  int64_t depth = 0;
+  int64_t containers = 0;
+  int64_t members = 0;
+  int64_t strings = 0;
+  int64_t values = 1;
+};
+
+Shape ShapeOf(std::string_view text) {
+  Shape shape;
+  int64_t depth = 0;
   bool quoted = false;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -17,13 +25,40 @@ int DepthOf(std::string_view text) {
       if (c == '"') quoted = false;
     } else if (c == '"') {
       quoted = true;
+      ++shape.strings;
     } else if (c == '[' || c == '{') {
-      deepest = std::max(deepest, ++depth);
+      shape.depth = std::max(shape.depth, ++depth);
+      ++shape.containers;
     } else if (c == ']' || c == '}') {
       --depth;
+    } else if (c == ':') {
+      ++shape.members;
+    } else if (c == ',') {
+      ++shape.values;
     }
   }
-  return deepest;
+  return shape;
+}
+
+// Why nothing like this is read; empty when it may be.
+std::string ProblemOf(const Shape& shape) {
+  const auto more = [](int64_t count, const char* what, int64_t most) {
+    return fmt::format("the body holds {} {}, at most {} are allowed", count, what, most);
+  };
+  if (shape.depth > JsonBody::kDepthMax) {
+    return fmt::format("the body is nested deeper than {} levels", JsonBody::kDepthMax);
+  }
+  if (shape.containers > JsonBody::kContainersMax) {
+    return more(shape.containers, "lists and objects", JsonBody::kContainersMax);
+  }
+  if (shape.members > JsonBody::kMembersMax) {
+    return more(shape.members, "fields", JsonBody::kMembersMax);
+  }
+  if (shape.strings > JsonBody::kStringsMax) {
+    return more(shape.strings, "strings", JsonBody::kStringsMax);
+  }
+  return shape.values > JsonBody::kValuesMax ? more(shape.values, "values", JsonBody::kValuesMax)
+                                             : "";
 }
 
 std::string RangeText(const Range& range) {
@@ -47,8 +82,8 @@ std::optional<int64_t> WholeNumber(const nlohmann::json& json) {
 }
 
 JsonBody::JsonBody(std::string_view text) : json_(Json::object()) {
-  if (DepthOf(text) > kDepthMax) {
-    Fail("", fmt::format("the body is nested deeper than {} levels", kDepthMax));
+  if (const std::string problem = ProblemOf(ShapeOf(text)); !problem.empty()) {
+    Fail("", problem);
     return;
   }
   Json parsed = Json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -79,6 +114,14 @@ void JsonBody::Read(const std::string& name, std::string& value) {
   if (found == nullptr) return;
   if (!found->is_string()) return Fail(name, name + " is not a string");
   value = found->get<std::string>();
+}
+
+void JsonBody::ReadName(const std::string& name, std::string& value) {
+  Read(name, value);
+  if (value.size() <= kNameBytesMax) return;
+  Fail(name,
+       fmt::format("{} has {} bytes, at most {} are allowed", name, value.size(), kNameBytesMax));
+  value.clear();
 }
 
 void JsonBody::Read(const std::string& name, double& value, Range range) {
@@ -113,7 +156,7 @@ void JsonBody::Fail(const std::string& param, const std::string& message) {
 std::vector<std::string> JsonBody::Unknown() const {
   std::vector<std::string> unknown;
   for (const auto& [name, value] : json_.items()) {
-    if (!known_.contains(name)) unknown.push_back(name);
+    if (!known_.contains(name) && unknown.size() < kUnknownMax) unknown.push_back(name);
   }
   return unknown;
 }

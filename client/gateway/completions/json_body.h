@@ -23,8 +23,14 @@ class JsonBody {
  public:
   using Json = nlohmann::json;
 
-  // Nesting beyond this is refused before memory is taken for it.
-  static constexpr int kDepthMax = 16;
+  // What is beyond these is refused before memory is taken for it.
+  static constexpr int64_t kDepthMax = 16;          // of nested lists and objects
+  static constexpr int64_t kContainersMax = 4096;   // lists and objects: prompts and a few more
+  static constexpr int64_t kMembersMax = 16 << 10;  // of all objects: biases, and what is ignored
+  static constexpr int64_t kStringsMax = 32 << 10;  // names of fields included
+  static constexpr int64_t kValuesMax = 1 << 20;    // 128 prompts of 8192 ids
+  static constexpr size_t kNameBytesMax = 1024;     // of a name: of a model, of a user
+  static constexpr size_t kUnknownMax = 32;         // unknown fields that are told
 
   explicit JsonBody(std::string_view text);
 
@@ -33,12 +39,14 @@ class JsonBody {
 
   void Read(const std::string& name, bool& value);
   void Read(const std::string& name, std::string& value);
+  // At most kNameBytesMax bytes.
+  void ReadName(const std::string& name, std::string& value);
   void Read(const std::string& name, double& value, Range range);
   void Read(const std::string& name, int64_t& value, Range range);
 
   void Fail(const std::string& param, const std::string& message);
   const std::optional<http::ApiError>& error() const { return error_; }
-  // Fields that nobody asked for, in the order of their names.
+  // Fields that nobody asked for, in the order of their names: the first kUnknownMax.
   std::vector<std::string> Unknown() const;
 
  private:

@@ -1,5 +1,6 @@
 #include "client/gateway/completions/prepared_prompts.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gp::gateway {
@@ -10,10 +11,24 @@ http::ApiError Wrong(const std::string& param, std::string message,
   return {.status = 400, .message = std::move(message), .param = param, .code = std::move(code)};
 }
 
+// In the words that clients look for.
+http::ApiError TooLong(const CheckpointFacts& facts, const std::string& length) {
+  return Wrong("prompt",
+               fmt::format("This model's maximum context length is {} tokens. However, your prompt "
+                           "has {} tokens, which leaves no room for an answer; shorten the prompt",
+                           facts.context(), length),
+               "context_length_exceeded");
+}
+
 std::variant<std::vector<int32_t>, http::ApiError> TokensOf(const Prompt& prompt,
                                                             const CheckpointFacts& facts) {
   std::vector<int32_t> tokens;
   if (const auto* text = std::get_if<std::string>(&prompt)) {
+    // It cannot fit, however it is cut into tokens.
+    if (text->size() > facts.text_bytes_max()) {
+      const size_t least = text->size() / facts.token_bytes_max;
+      return TooLong(facts, fmt::format("at least {}", least));
+    }
     auto encoded = facts.tokenizer->Encode(*text);
     if (!encoded.ok()) return Wrong("prompt", "prompt: " + Message(encoded.status()));
     tokens = *std::move(encoded);
@@ -37,6 +52,12 @@ bool IsEmpty(const Prompt& prompt) {
 
 }  // namespace
 
+size_t PreparedPrompts::bytes() const {
+  size_t bytes = static_cast<size_t>(token_count) * sizeof(int32_t);
+  for (const std::string& text : texts) bytes += text.size();
+  return bytes;
+}
+
 std::variant<PreparedPrompts, http::ApiError> PreparePrompts(const CompletionRequest& request,
                                                              const CheckpointFacts& facts) {
   if (!request.logit_bias.empty() && request.logit_bias.rbegin()->first >= facts.vocabulary()) {
@@ -44,19 +65,23 @@ std::variant<PreparedPrompts, http::ApiError> PreparePrompts(const CompletionReq
                  fmt::format("logit_bias names the token id {}, this model has the ids 0 to {}",
                              request.logit_bias.rbegin()->first, facts.vocabulary() - 1));
   }
+  for (const std::string& stop : request.stop) {
+    if (stop.size() <= facts.text_bytes_max()) continue;
+    return Wrong("stop", fmt::format("stop has a string of {} bytes, which is in no text of this "
+                                     "model: its texts have at most {}",
+                                     stop.size(), facts.text_bytes_max()));
+  }
   PreparedPrompts prepared;
   for (const Prompt& prompt : request.prompts) {
     auto tokens = TokensOf(prompt, facts);
     if (const auto* error = std::get_if<http::ApiError>(&tokens)) return *error;
     auto& ids = std::get<std::vector<int32_t>>(tokens);
     const auto length = static_cast<int64_t>(ids.size());
-    if (length + request.max_tokens > facts.context()) {
-      return Wrong("prompt",
-                   fmt::format("this model's context is {} tokens, but the prompt has {} and "
-                               "max_tokens is {}; shorten the prompt or lower max_tokens",
-                               facts.context(), length, request.max_tokens),
-                   "context_length_exceeded");
+    const int64_t room = facts.context() - length;
+    if (room < std::min<int64_t>(request.max_tokens, 1)) {
+      return TooLong(facts, std::to_string(length));
     }
+    prepared.max_tokens.push_back(std::min(request.max_tokens, room));
     prepared.token_count += length;
     if (request.echo) {
       prepared.texts.push_back(IsEmpty(prompt) ? "" : facts.tokenizer->Decode(ids));

@@ -15,7 +15,11 @@ namespace gp::gateway {
 struct PreparedPrompts {
   std::vector<std::vector<int32_t>> tokens;  // by prompt; none is empty
   std::vector<std::string> texts;            // for echo; empty without it
+  std::vector<int64_t> max_tokens;           // by prompt: as asked for, or what has room
   int64_t token_count = 0;
+
+  // What it takes in memory, about.
+  size_t bytes() const;
 };
 
 std::variant<PreparedPrompts, http::ApiError> PreparePrompts(const CompletionRequest& request,

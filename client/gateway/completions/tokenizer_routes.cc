@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "base/utf8.h"
+#include "client/gateway/completions/beside_loop.h"
 #include "client/gateway/completions/completion_routes.h"
 #include "client/gateway/completions/json_body.h"
 #include "http/exchange.h"
@@ -13,6 +16,17 @@ namespace {
 using Json = nlohmann::json;
 using SharedExchange = std::shared_ptr<http::Exchange>;
 using Work = std::function<http::Response(const ResolvedModel& model)>;
+
+// Of one request. Longer texts are tokenized in parts.
+constexpr size_t kTextBytesMax = 1 << 20;
+
+// What a body asks for.
+struct Question {
+  std::string model;
+  size_t bytes = 0;  // that `work` holds
+  Work work;
+};
+using Parsed = std::variant<Question, http::ApiError>;
 
 http::Response JsonResponse(std::string body) { return {.body = std::move(body)}; }
 
@@ -47,22 +61,86 @@ http::Response Tokenized(const ResolvedModel& model, const std::string& text, bo
     return http::ErrorResponse(
         {.status = 400, .message = Message(tokens.status()), .param = "prompt"});
   }
-  std::string list;
-  for (const int32_t id : *tokens) {
-    if (!list.empty()) list += ',';
+  std::string out = R"({"tokens":[)";
+  for (size_t i = 0; i < tokens->size(); ++i) {
+    if (i > 0) out += ',';
     if (pieces) {
-      AppendPiece(*model.facts->tokenizer, id, list);
+      AppendPiece(*model.facts->tokenizer, (*tokens)[i], out);
     } else {
-      http::AppendJsonNumber(static_cast<int64_t>(id), list);
+      http::AppendJsonNumber(static_cast<int64_t>((*tokens)[i]), out);
     }
   }
-  return JsonResponse(fmt::format(R"({{"tokens":[{}],"count":{},"max_model_len":{}}})", list,
-                                  tokens->size(), model.facts->context()));
+  out +=
+      fmt::format(R"(],"count":{},"max_model_len":{}}})", tokens->size(), model.facts->context());
+  return JsonResponse(std::move(out));
+}
+
+http::ApiError TooMuchText(const std::string& param, const std::string& what) {
+  return {
+      .status = 400,
+      .message = fmt::format("{} has {}, at most {} bytes of text are taken at once; send it in "
+                             "parts",
+                             param, what, kTextBytesMax),
+      .param = param,
+      .code = "invalid_value"};
 }
 
 http::Response Detokenized(const ResolvedModel& model, const std::vector<int32_t>& tokens) {
-  const std::string text = http::JsonString(model.facts->tokenizer->Decode(tokens));
-  return JsonResponse(R"({"prompt":)" + text + R"(,"content":)" + text + "}");
+  constexpr size_t kIdsAtOnce = 1024;
+  const std::span<const int32_t> ids = tokens;
+  std::string text;
+  for (size_t i = 0; i < ids.size() && text.size() <= kTextBytesMax; i += kIdsAtOnce) {
+    text += model.facts->tokenizer->Decode(ids.subspan(i, std::min(kIdsAtOnce, ids.size() - i)));
+  }
+  if (text.size() > kTextBytesMax) {
+    return http::ErrorResponse(TooMuchText("tokens", "more than that"));
+  }
+  const std::string json = http::JsonString(text);
+  return JsonResponse(R"({"prompt":)" + json + R"(,"content":)" + json + "}");
+}
+
+Parsed ReadTokenize(std::string_view text_of_body) {
+  JsonBody body(text_of_body);
+  Question question;
+  std::string text;
+  bool pieces = false;
+  body.ReadName("model", question.model);
+  const std::string param = body.Find("content") != nullptr ? "content" : "prompt";
+  if (body.Find(param) == nullptr) body.Fail("prompt", "prompt, or content, is missing");
+  body.Read(param, text);
+  body.Read("with_pieces", pieces);
+  if (body.error()) return *body.error();
+  if (text.size() > kTextBytesMax) {
+    return TooMuchText(param, fmt::format("{} bytes", text.size()));
+  }
+  question.bytes = text.size();
+  question.work = [text = std::move(text), pieces](const ResolvedModel& model) {
+    return Tokenized(model, text, pieces);
+  };
+  return question;
+}
+
+Parsed ReadDetokenize(std::string_view text_of_body) {
+  JsonBody body(text_of_body);
+  Question question;
+  body.ReadName("model", question.model);
+  std::vector<int32_t> tokens;
+  const Json* list = body.Find("tokens");
+  if (list == nullptr || !list->is_array()) body.Fail("tokens", "tokens is not a list of ids");
+  for (size_t i = 0; !body.error() && i < list->size(); ++i) {
+    const auto id = WholeNumber((*list)[i]);
+    if (!id || *id < 0 || *id > std::numeric_limits<int32_t>::max()) {
+      body.Fail("tokens", "tokens is not a list of ids");
+    } else {
+      tokens.push_back(static_cast<int32_t>(*id));
+    }
+  }
+  if (body.error()) return *body.error();
+  question.bytes = tokens.size() * sizeof(int32_t);
+  question.work = [tokens = std::move(tokens)](const ResolvedModel& model) {
+    return Detokenized(model, tokens);
+  };
+  return question;
 }
 
 http::Response TokenizerInfo(const ResolvedModel& model) {
@@ -84,79 +162,58 @@ http::Response TokenizerInfo(const ResolvedModel& model) {
 
 class TokenizerRoute {
  public:
-  TokenizerRoute(ModelService& models, http::WorkPool& work) : models_(models), work_(work) {}
+  TokenizerRoute(ModelService& models, http::WorkPool& work, size_t body_bytes_max)
+      : models_(models), work_(work), body_bytes_max_(body_bytes_max) {}
 
-  void Tokenize(const SharedExchange& exchange) const {
-    JsonBody body(exchange->request().body);
-    std::string model;
-    std::string text;
-    bool pieces = false;
-    body.Read("model", model);
-    const bool has_content = body.Find("content") != nullptr;
-    if (!has_content && body.Find("prompt") == nullptr) {
-      body.Fail("prompt", "prompt, or content, is missing");
-    }
-    body.Read(has_content ? "content" : "prompt", text);
-    body.Read("with_pieces", pieces);
-    if (body.error()) return exchange->Respond(*body.error());
-    Answer(exchange, model, [text = std::move(text), pieces](const ResolvedModel& resolved) {
-      return Tokenized(resolved, text, pieces);
-    });
-  }
-
-  void Detokenize(const SharedExchange& exchange) const {
-    JsonBody body(exchange->request().body);
-    std::string model;
-    body.Read("model", model);
-    std::vector<int32_t> tokens;
-    const Json* list = body.Find("tokens");
-    if (list == nullptr || !list->is_array()) body.Fail("tokens", "tokens is not a list of ids");
-    for (size_t i = 0; !body.error() && i < list->size(); ++i) {
-      const auto id = WholeNumber((*list)[i]);
-      if (!id || *id < 0 || *id > std::numeric_limits<int32_t>::max()) {
-        body.Fail("tokens", "tokens is not a list of ids");
-      } else {
-        tokens.push_back(static_cast<int32_t>(*id));
-      }
-    }
-    if (body.error()) return exchange->Respond(*body.error());
-    Answer(exchange, model, [tokens = std::move(tokens)](const ResolvedModel& resolved) {
-      return Detokenized(resolved, tokens);
-    });
+  // A request whose body `read` understands.
+  void Handle(const SharedExchange& exchange, Parsed (*read)(std::string_view)) const {
+    Compute<Parsed>(
+        work_, IsLongBody(exchange->request()), exchange,
+        [exchange, read, most = body_bytes_max_]() -> Parsed {
+          if (const auto error = http::DecodeBody(exchange->request(), most)) return *error;
+          return read(exchange->request().body);
+        },
+        [*this, exchange](const Parsed& parsed) {
+          exchange->request().body = std::string();
+          if (const auto* error = std::get_if<http::ApiError>(&parsed)) {
+            return exchange->Respond(*error);
+          }
+          Answer(exchange, std::get<Question>(parsed));
+        });
   }
 
   void Info(const SharedExchange& exchange) const {
     const std::string model(exchange->request().Parameter("model").value_or(""));
-    Answer(exchange, model, [](const ResolvedModel& resolved) { return TokenizerInfo(resolved); });
+    Answer(exchange, {.model = model, .work = TokenizerInfo});
   }
 
  private:
-  void Answer(const SharedExchange& exchange, const std::string& model, Work work) const {
-    models_.Resolve(model, [*this, exchange, work = std::move(work)](const auto& resolved) {
+  void Answer(const SharedExchange& exchange, const Question& question) const {
+    if (!exchange->Hold(question.bytes)) return exchange->Respond(Busy());
+    models_.Resolve(question.model, [*this, exchange, work = question.work](const auto& resolved) {
       if (const auto* error = std::get_if<http::ApiError>(&resolved))
         return exchange->Respond(*error);
-      auto response = std::make_shared<http::Response>();
-      const bool begun = work_.Submit(
-          [response, work, model = std::get<ResolvedModel>(resolved)] { *response = work(model); },
-          [response, exchange] { exchange->Respond(std::move(*response)); });
-      if (!begun) {
-        exchange->Respond(
-            http::ApiError{.status = 503, .message = "the gateway is busy", .retry_after = 1});
-      }
+      Compute<http::Response>(
+          work_, /*slow=*/true, exchange,
+          [work, model = std::get<ResolvedModel>(resolved)] { return work(model); },
+          [exchange](http::Response response) { exchange->Respond(std::move(response)); });
     });
   }
 
   ModelService& models_;
   http::WorkPool& work_;
+  size_t body_bytes_max_;
 };
 
 }  // namespace
 
-void AddTokenizerRoutes(ModelService& models, http::WorkPool& work, http::Router& router) {
-  const TokenizerRoute route(models, work);
-  router.Add({"POST", "/tokenize", [route](const auto& exchange) { route.Tokenize(exchange); }});
-  router.Add(
-      {"POST", "/detokenize", [route](const auto& exchange) { route.Detokenize(exchange); }});
+void AddTokenizerRoutes(ModelService& models, http::WorkPool& work, size_t body_bytes_max,
+                        http::Router& router) {
+  const TokenizerRoute route(models, work, body_bytes_max);
+  router.Add({"POST", "/tokenize",
+              [route](const auto& exchange) { route.Handle(exchange, ReadTokenize); }});
+  router.Add({"POST", "/detokenize",
+              [route](const auto& exchange) { route.Handle(exchange, ReadDetokenize); }});
   router.Add({"GET", "/tokenizer_info", [route](const auto& exchange) { route.Info(exchange); }});
 }
 

@@ -24,6 +24,14 @@ std::string FingerprintOf(const formats::CheckpointManifest& manifest) {
   return "fp_" + formats::Sha256Hex(FormatManifest(manifest)).substr(0, kFingerprintDigits);
 }
 
+size_t LongestToken(const Tokenizer& tokenizer) {
+  size_t longest = 1;
+  for (int32_t id = 0; id < tokenizer.vocabulary_size(); ++id) {
+    longest = std::max(longest, tokenizer.Decode({&id, 1}).size());
+  }
+  return longest;
+}
+
 }  // namespace
 
 int64_t CheckpointFacts::vocabulary() const {
@@ -63,6 +71,7 @@ StatusOr<SharedFacts> ReadCheckpointFacts(const std::string& directory,
   }
   ASSIGN_OR_RETURN(facts->tokenizer, std::move(tokenizer));
   facts->end_of_text = facts->tokenizer->end_of_text();
+  facts->token_bytes_max = LongestToken(*facts->tokenizer);
   facts->fingerprint = FingerprintOf(facts->manifest);
   facts->parameters = runspec::ParameterCount(facts->manifest.shape);
   return SharedFacts(facts);

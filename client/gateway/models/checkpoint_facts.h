@@ -25,8 +25,11 @@ struct CheckpointFacts {
   std::shared_ptr<const Tokenizer> tokenizer;
   std::optional<int32_t> end_of_text;  // the tokenizer's, when it has one
   int64_t parameters = 0;
+  size_t token_bytes_max = 1;  // of the longest token's text
 
   int64_t context() const { return manifest.shape.context; }
+  // No text of prompt and answer together is longer.
+  size_t text_bytes_max() const { return static_cast<size_t>(context()) * token_bytes_max; }
   // Ids that a prompt may have.
   int64_t vocabulary() const;
   // What a document begins with, for a prompt that is absent or empty.

@@ -14,6 +14,8 @@ namespace {
 constexpr int64_t kTextsAhead = 2;
 // How long a newer checkpoint may take to find room beside the one that answers.
 constexpr std::chrono::seconds kSwapPatience{2};
+// Texts wait here while the sampler has this much of its link to read.
+constexpr size_t kUnsentBytesMax = 4 << 20;
 // What a model's failures are forgotten after.
 constexpr std::chrono::seconds kGrudge{60};
 // A load that fails so often in a row fails those who wait for it.
@@ -127,17 +129,21 @@ std::optional<http::ApiError> ModelPool::Submit(const SharedFacts& facts, const 
         .code = "model_failed",
         .retry_after = SecondsUntil(model.not_before)};
   }
-  if (model.queue.requests() >= options_.requests_waiting_max) {
+  // A client may have as many as there is room for others', so that nobody takes all.
+  const size_t waiting = model.queue.requests();
+  const size_t own = model.queue.requests_of(request->asker);
+  if (waiting >= options_.requests_waiting_max || own >= options_.requests_waiting_max - waiting) {
     return http::ApiError{
         .status = 429,
-        .message = fmt::format("{} requests wait for {} already", model.queue.requests(), name),
+        .message = fmt::format("{} requests wait for {} already, {} of them this client's", waiting,
+                               name, own),
         .code = "queue_full",
         .retry_after = 1};
   }
   model.memory_bytes = *memory_bytes;
   model.last_use = ++uses_;
   request->ticket = ++next_ticket_;
-  request->unfinished = request->texts.size();
+  request->unfinished = request->count;
   request->deadline = loop_.After(options_.request_timeout,
                                   [this, ticket = request->ticket, directory = facts->directory] {
                                     Expire(ticket, directory);
@@ -177,14 +183,7 @@ void ModelPool::Expire(uint64_t ticket, const std::string& directory) {
   for (const auto& [number, running] : model->running) {
     if (running.request->ticket == ticket) late = running.request;
   }
-  if (!late) {
-    auto& queue = models_[directory]->queue;
-    std::vector<std::shared_ptr<TextRequest>> waiting = queue.Clear();
-    for (const auto& request : waiting) {
-      if (request->ticket == ticket) late = request;
-      if (request->ticket != ticket) queue.Push(request);
-    }
-  }
+  if (!late) late = model->queue.Find(ticket);
   Withdraw(ticket);
   const double seconds = std::chrono::duration<double>(options_.request_timeout).count();
   if (late) {
@@ -318,6 +317,7 @@ void ModelPool::Begin(Model& model) {
     model.problem = OkStatus();
     Pump(model);
   };
+  events.sent = [this, &model] { Pump(model); };
   events.piece = [this, &model](link::TextPiece piece) { OnPiece(model, std::move(piece)); };
   events.ended = [this, directory](const Status& status) { OnEnded(directory, status); };
   model.waits_for_room = false;
@@ -340,16 +340,29 @@ void ModelPool::Pump(Model& model) {
     return;
   }
   const auto room = static_cast<size_t>(model.streams + kTextsAhead);
-  while (!model.yields && model.running.size() < room) {
+  while (!model.yields && model.running.size() < room &&
+         model.process->unsent_bytes() < kUnsentBytesMax) {
     const auto next = model.queue.Pop();
     if (!next) break;
-    if (model.running.empty()) model.last_heard = std::chrono::steady_clock::now();
-    link::Generate text = std::move(next->request->texts[next->index]);
-    text.request = ++next_text_;
-    model.running[text.request] = {next->request, next->index};
-    model.last_use = ++uses_;
-    model.process->Send(std::move(text));
+    Write(model, *next);
   }
+}
+
+void ModelPool::Write(Model& model, const FairQueue::Waiting& next) {
+  if (model.running.empty()) model.last_heard = std::chrono::steady_clock::now();
+  link::Generate text = next.request->text(next.index);
+  text.request = ++next_text_;
+  model.last_use = ++uses_;
+  if (model.process->Send(text)) {
+    model.running[text.request] = {next.request, next.index};
+    return;
+  }
+  loop_.Post([this, request = next.request] {
+    Fail(request, {.status = 400,
+                   .message = "the request has too many bytes for the sampler; send shorter stop "
+                              "strings or fewer logit_bias entries",
+                   .code = "invalid_value"});
+  });
 }
 
 void ModelPool::OnPiece(Model& model, link::TextPiece piece) {

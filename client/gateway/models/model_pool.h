@@ -96,7 +96,9 @@ class ModelPool {
   bool MakeRoom(uint64_t bytes, const Model& wanted);
   uint64_t Used() const;
   void Begin(Model& model);
+  // Hands texts to the sampler, as many as it has room for.
   void Pump(Model& model);
+  void Write(Model& model, const FairQueue::Waiting& next);
   void OnPiece(Model& model, link::TextPiece piece);
   void OnEnded(const std::string& directory, const Status& status);
   void FailRunning(Model& model, const http::ApiError& error);

@@ -33,9 +33,6 @@ static_assert(link::kEngineDescriptor == daemon::kFirstChildDescriptor);
 
 // From the end of the link, or a Stop, until it is killed.
 constexpr std::chrono::milliseconds kLeaveMax{2000};
-// What may wait to be read by a sampler: many long prompts.
-constexpr size_t kUnsentBytesMax = 256 << 20;
-
 std::string ExitText(int status) {
   if (WIFSIGNALED(status)) {
     return fmt::format("the sampler was ended by signal {} ({})", WTERMSIG(status),
@@ -65,11 +62,15 @@ class Child : public std::enable_shared_from_this<Child> {
     Read();
   }
 
-  void Send(const link::Message& message) {
-    unsent_ += link::EncodeFrame(message);
-    if (unsent_.size() > kUnsentBytesMax) return Kill("the sampler does not read its link");
+  bool Send(const link::Message& message) {
+    const std::string frame = link::EncodeFrame(message);
+    if (frame.size() > link::kHeaderBytes + link::kPayloadBytesMax) return false;
+    unsent_ += frame;
     Write();
+    return true;
   }
+
+  size_t unsent_bytes() const { return unsent_.size() + writing_.size(); }
 
   void Leave() {
     if (reaped_ || leave_timer_) return;
@@ -184,7 +185,10 @@ class Child : public std::enable_shared_from_this<Child> {
                       [self = shared_from_this()](const Error& error, size_t) {
                         self->writing_under_way_ = false;
                         self->writing_.clear();
-                        if (!error) self->Write();
+                        if (error) return;
+                        self->Write();
+                        const auto events = self->events_;
+                        if (self->unsent_bytes() == 0 && events->sent) events->sent();
                       });
   }
 
@@ -213,7 +217,8 @@ class LinkedSampler : public SamplerProcess {
   }
   ~LinkedSampler() override { child_->Abandon(); }
 
-  void Send(const link::Message& message) override { child_->Send(message); }
+  bool Send(const link::Message& message) override { return child_->Send(message); }
+  size_t unsent_bytes() const override { return child_->unsent_bytes(); }
   void Stop() override {
     child_->Send(link::Stop{.reason = "the gateway does not need it now"});
     child_->Leave();

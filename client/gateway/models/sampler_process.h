@@ -24,6 +24,7 @@ struct SamplerCommand {
 struct SamplerEvents {
   std::function<void(const link::ModelReady&)> ready;
   std::function<void(link::TextPiece)> piece;
+  std::function<void()> sent;  // the sampler has read its link
   // The process is gone. `status` says why: what it said in Failed, or how it ended.
   std::function<void(const Status& status)> ended;
 };
@@ -38,7 +39,10 @@ class SamplerProcess {
   // Kills it; it is reaped in the loop.
   virtual ~SamplerProcess() = default;
 
-  virtual void Send(const link::Message& message) = 0;
+  // False: the message is too long for the link, and was not sent.
+  virtual bool Send(const link::Message& message) = 0;
+  // What it has not read yet.
+  virtual size_t unsent_bytes() const = 0;
   // Leaves at once, by itself; killed when it does not.
   virtual void Stop() = 0;
   // SIGKILL. `why` becomes the reason of its end.

@@ -1,5 +1,6 @@
 // TextRequest: the texts that one client waits for, all from one model. FairQueue: those that no
-// sampler has taken yet; whoever asks takes turns with the others. Used in the loop.
+// sampler has taken yet; whoever asks takes turns with the others, by what the texts cost. Used in
+// the loop.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,11 @@ namespace gp::gateway {
 
 struct TextRequest {
   std::string asker;
-  std::vector<link::Generate> texts;  // their numbers are given later
+  size_t count = 0;  // of texts
+  // A text, made when its turn comes; the number is given later.
+  std::function<link::Generate(size_t index)> text;
+  // Tokens that a text reads and writes at most. Absent: all cost the same.
+  std::function<int64_t(size_t index)> cost;
   std::function<void(size_t index, link::TextPiece piece)> piece;
   std::function<void(const http::ApiError& error)> failed;  // the last call
 
@@ -29,6 +34,8 @@ struct TextRequest {
   std::unique_ptr<http::Timer> deadline;
 };
 
+// Start-time fair queueing (Goyal, Vin, Cheng 1996): the next text is that of the asker whose texts
+// have cost least so far. Who comes, or comes again, begins where the others are.
 class FairQueue {
  public:
   struct Waiting {
@@ -43,13 +50,26 @@ class FairQueue {
   // All of them, which then no longer wait.
   std::vector<std::shared_ptr<TextRequest>> Clear();
 
-  bool empty() const { return turns_.empty(); }
+  // The request of which a text waits; null when there is none.
+  std::shared_ptr<TextRequest> Find(uint64_t ticket) const;
+  bool empty() const { return texts_.empty(); }
   size_t requests() const { return texts_.size(); }
+  size_t requests_of(const std::string& asker) const;
 
  private:
-  std::map<std::string, std::deque<Waiting>> lanes_;  // by asker
-  std::deque<std::string> turns_;                     // askers with a lane, the next one first
-  std::map<uint64_t, size_t> texts_;                  // waiting ones by ticket
+  struct Lane {
+    std::deque<Waiting> texts;
+    size_t requests = 0;  // that have a text here
+    int64_t cost = 0;     // of the texts that were taken
+    uint64_t turn = 0;    // among lanes of one cost the lowest is next
+  };
+  // Texts of `ticket` that wait are this many fewer.
+  void Forget(Lane& lane, uint64_t ticket, size_t texts);
+
+  std::map<std::string, Lane> lanes_;  // by asker
+  std::map<uint64_t, size_t> texts_;   // waiting ones by ticket
+  int64_t cost_ = 0;                   // of the lane that was last taken from
+  uint64_t turns_ = 0;
 };
 
 }  // namespace gp::gateway

@@ -19,6 +19,8 @@ namespace gp::gateway {
 
 class RunningGateway {
  public:
+  static constexpr size_t kBodyBytesMax = 10 << 20;
+
   static ModelPoolOptions FakePool() {
     ModelPoolOptions options;
     options.command = {.program = GP_FAKE_SAMPLER, .version = "test"};
@@ -40,8 +42,8 @@ class RunningGateway {
     InLoop([&] {
       models_ = std::make_unique<ModelService>(
           loop_, work_, std::move(options), std::move(directories), std::chrono::milliseconds(20));
-      AddCompletionRoutes(*models_, work_, router_);
-      AddTokenizerRoutes(*models_, work_, router_);
+      AddCompletionRoutes(*models_, work_, kBodyBytesMax, router_);
+      AddTokenizerRoutes(*models_, work_, kBodyBytesMax, router_);
       AddModelRoutes(*models_, router_);
       router_.Add(
           {"GET", "/livez", [](const auto& exchange) { exchange->Respond({.body = "ok"}); }});

@@ -29,7 +29,7 @@ TEST(GatewaySettings, TheFileShowsEveryKeyAtItsDefault) {
   settings.metrics_listen = settings.tls_certificate = settings.tls_key = settings.keys_file = "?";
   settings.coordinator = settings.sampler_program = settings.sampler_precision = "?";
   settings.coordinator_ca = settings.coordinator_token_file = settings.metrics_keys_file = "?";
-  settings.cors_origins = settings.directories = {"?"};
+  settings.cors_origins = settings.allowed_hosts = settings.directories = {"?"};
   settings.sampler_threads = settings.sampler_streams = settings.requests_waiting_max = 77;
   settings.sampler_memory_limit = settings.body_bytes_max = 77;
   settings.insecure = settings.metrics_public = true;
@@ -68,6 +68,17 @@ TEST(GatewaySettings, WhatDoesNotFitTogetherIsRefused) {
   remote.coordinator_ca = "ca.crt";
   EXPECT_TRUE(CheckSettings(remote).ok());
   EXPECT_TRUE(CheckSettings({.coordinator = "unix:/s", .coordinator_token_file = "token"}).ok());
+}
+
+TEST(GatewaySettings, TheNameInHostIsCheckedWhereABrowserOfThisMachineNeedsNoKey) {
+  EXPECT_TRUE(SiteRulesOf({}).checks_host);
+  EXPECT_TRUE(SiteRulesOf({.listen = "[::1]:0"}).checks_host);
+  EXPECT_FALSE(SiteRulesOf({.keys_file = "keys"}).checks_host);
+  EXPECT_FALSE(SiteRulesOf({.listen = "0.0.0.0:1", .insecure = true}).checks_host);
+  const http::SiteRules rules =
+      SiteRulesOf({.listen = "0.0.0.0:1", .allowed_hosts = {"gp.example"}});
+  EXPECT_TRUE(rules.checks_host);
+  EXPECT_EQ(rules.allowed_hosts, std::vector<std::string>{"gp.example"});
 }
 
 TEST(GatewaySettings, EveryDirectoryOfModelsMustHoldACheckpoint) {

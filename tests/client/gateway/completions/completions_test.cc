@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,20 @@ namespace {
 
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
+
+std::string Gzip(std::string_view text) {
+  z_stream stream{};
+  EXPECT_EQ(deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 9, 0), Z_OK);
+  std::string out(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
 
 // A gateway of one checkpoint, with bytes as tokens and a context of 64.
 class Completions : public ::testing::Test {
@@ -107,6 +122,28 @@ TEST_F(Completions, NamesTokensThatAreNoWholeCharacters) {
   EXPECT_EQ(choice["logprobs"]["text_offset"], Json::parse("[0,1]"));
 }
 
+// The text is what a decoder makes of all bytes, and each token's offset is where it is there.
+TEST_F(Completions, OffsetsCountTheCharactersOfTheText) {
+  // F0 9F and E2 82, which do not go on, are one replacement each; FF and 80 stand alone.
+  const std::string prompt = "[97,240,159,98,226,130,255,128,99]";
+  const Json choice =
+      Complete(R"({"prompt":)" + prompt + R"(,"max_tokens":9,"logprobs":0})")["choices"][0];
+  EXPECT_EQ(choice["text"], "a\ufffdb\ufffd\ufffd\ufffdc");
+  EXPECT_EQ(choice["logprobs"]["text_offset"], Json::parse("[0,1,2,2,3,4,4,5,6]"));
+}
+
+TEST_F(Completions, AnEchoedPromptMayEndWithinACharacter) {
+  // The fake sampler repeats the prompt: E2 82 AC, then E2 82.
+  const Json whole =
+      Complete(R"({"prompt":[226,130,172,226,130],"max_tokens":1,"echo":true,"logprobs":0,"n":1})")
+          ["choices"][0];
+  EXPECT_EQ(whole["text"], "\u20ac\ufffd\ufffd");
+  const Json scored =
+      Complete(R"({"prompt":[97,226,130],"max_tokens":0,"echo":true,"logprobs":0})")["choices"][0];
+  EXPECT_EQ(scored["text"], "a\ufffd");
+  EXPECT_EQ(scored["logprobs"]["text_offset"], Json::parse("[0,1,2]"));
+}
+
 TEST_F(Completions, StreamsWholeCharactersAndEndsWithDone) {
   const auto events = Stream(R"({"prompt":"é→a","max_tokens":6,"stream":true})");
   ASSERT_GE(events.size(), 2u);
@@ -158,12 +195,27 @@ TEST_F(Completions, TellsTheSeedAndWhatItIgnored) {
       "");
 }
 
-TEST_F(Completions, SaysBothNumbersWhenThePromptIsTooLong) {
+TEST_F(Completions, MaxTokensIsAnUpperBound) {
   const Json answer =
-      Complete("{\"prompt\":\"" + std::string(60, 'a') + "\",\"max_tokens\":5}", 400);
-  EXPECT_EQ(answer["error"]["code"], "context_length_exceeded");
-  EXPECT_THAT(answer["error"]["message"].get<std::string>(), HasSubstr("context is 64"));
-  EXPECT_THAT(answer["error"]["message"].get<std::string>(), HasSubstr("the prompt has 60"));
+      Complete("{\"prompt\":[\"" + std::string(60, 'a') + "\",\"b\"],\"max_tokens\":100}");
+  EXPECT_EQ(answer["choices"][0]["text"], "aaaa");
+  EXPECT_EQ(answer["choices"][0]["finish_reason"], "length");
+  EXPECT_EQ(answer["choices"][1]["text"], std::string(63, 'b'));
+}
+
+TEST_F(Completions, SaysInTheWordsOfOpenAiThatThePromptIsTooLong) {
+  for (const size_t length : {64, 65, 70'000}) {
+    const Json error = Complete(
+        "{\"prompt\":\"" + std::string(length, 'a') + "\",\"max_tokens\":5}", 400)["error"];
+    EXPECT_EQ(error["code"], "context_length_exceeded");
+    EXPECT_EQ(error["param"], "prompt");
+    const std::string message = error["message"];
+    EXPECT_THAT(message, HasSubstr("This model's maximum context length is 64 tokens."));
+    EXPECT_THAT(message, HasSubstr(std::to_string(length)));
+  }
+  // A prompt that fills the context can be scored.
+  Complete("{\"prompt\":\"" + std::string(64, 'a') +
+           "\",\"max_tokens\":0,\"echo\":true,\"logprobs\":1}");
   Complete("{\"prompt\":\"" + std::string(200'000, 'a') + "\"}", 400);  // parsed beside the loop
 }
 
@@ -198,6 +250,71 @@ TEST_F(Completions, TokenizesInBothDialects) {
   EXPECT_EQ(gateway_->Post("/tokenize", "{}").status, 400);
   EXPECT_EQ(gateway_->Post("/detokenize", R"({"tokens":[-1]})").status, 400);
   EXPECT_TRUE(Json::parse(Get("/tokenizer_info").body).contains("eos_token"));
+}
+
+TEST_F(Completions, EveryFieldHasItsBound) {
+  const auto error = [&](const std::string& body) { return Complete(body, 400)["error"].dump(); };
+  const std::string many(9 << 20, 'z');
+  EXPECT_THAT(error(R"({"prompt":"a","stop":[")" + many + R"("]})"),
+              HasSubstr(R"("param":"stop")"));
+  EXPECT_THAT(error(R"({"prompt":"a","stop":")" + std::string(65, 'z') + R"("})"),
+              HasSubstr("at most 64"));
+  EXPECT_EQ(Complete(R"({"prompt":"a","max_tokens":1,"stop":")" + std::string(64, 'z') +
+                     R"("})")["choices"][0]["text"],
+            "a");
+  EXPECT_THAT(error(R"({"prompt":")" + many + R"("})"), HasSubstr("at least 9437184 tokens"));
+  EXPECT_THAT(error(R"({"model":")" + many + R"("})"), HasSubstr(R"("param":"model")"));
+  EXPECT_THAT(error(R"({"user":")" + many + R"("})"), HasSubstr(R"("param":"user")"));
+  std::string biases = R"("0":1)";
+  for (int i = 1; i <= 4096; ++i) biases += fmt::format(R"(,"{}":1)", i);
+  EXPECT_THAT(error(R"({"prompt":"a","logit_bias":{)" + biases + "}}"), HasSubstr("4097 tokens"));
+  std::string lists = "[]";
+  std::string fields = R"("a":1)";
+  std::string values = "1";
+  std::string strings = R"("")";
+  for (int i = 0; i < 5000; ++i) lists += ",[]";
+  for (int i = 0; i < 200'000; ++i) fields += R"(,"":1)";
+  for (int i = 0; i < 1'100'000; ++i) values += ",1";
+  for (int i = 0; i < 300'000; ++i) strings += R"(,"")";
+  EXPECT_THAT(error(R"({"x":[)" + lists + "]}"), HasSubstr("lists and objects"));
+  EXPECT_THAT(error("{" + fields + "}"), HasSubstr("fields"));
+  EXPECT_THAT(error(R"({"x":[)" + values + "]}"), HasSubstr("values"));
+  EXPECT_THAT(error(R"({"x":[)" + strings + "]}"), HasSubstr("strings"));
+}
+
+TEST_F(Completions, TakesCompressedBodies) {
+  const std::string plain = R"({"prompt":"abc","max_tokens":3})";
+  const std::string gzip = Gzip(plain);
+  const auto ask = [&](const std::string& target, const std::string& coding,
+                       const std::string& body) {
+    return http::Ask(gateway_->port(), "POST", target, body,
+                     "Content-Encoding: " + coding + "\r\n");
+  };
+  const http::Answer answer = ask("/v1/completions", "gzip", gzip);
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_THAT(answer.body, HasSubstr(R"("text":"abc")"));
+  EXPECT_EQ(ask("/tokenize", "GZIP", Gzip(R"({"prompt":"ab"})")).status, 200);
+  EXPECT_EQ(ask("/v1/completions", "identity", plain).status, 200);
+  const http::Answer unknown = ask("/v1/completions", "br", plain);
+  EXPECT_EQ(unknown.status, 415);
+  EXPECT_THAT(unknown.body, HasSubstr("Content-Encoding: br"));
+  EXPECT_EQ(ask("/v1/completions", "gzip", plain).status, 400);
+  EXPECT_EQ(ask("/v1/completions", "gzip", gzip.substr(0, gzip.size() - 9)).status, 400);
+  // A few kilobytes that would be more than a body may have.
+  const std::string bomb = Gzip(R"({"prompt":")" + std::string(11 << 20, 'a') + "\"}");
+  EXPECT_LT(bomb.size(), 100u << 10);
+  EXPECT_EQ(ask("/v1/completions", "gzip", bomb).status, 413);
+}
+
+TEST_F(Completions, TokenizesLongTextsInParts) {
+  const std::string most((1 << 20), 'a');
+  EXPECT_EQ(gateway_->Post("/tokenize", R"({"prompt":")" + most + R"("})").status, 200);
+  const http::Answer text = gateway_->Post("/tokenize", R"({"content":")" + most + R"(a"})");
+  EXPECT_EQ(text.status, 400);
+  EXPECT_THAT(text.body, HasSubstr("send it in parts"));
+  std::string ids = "97";
+  for (int i = 1; i < 1'040'000; ++i) ids += ",97";
+  EXPECT_EQ(gateway_->Post("/detokenize", R"({"tokens":[)" + ids + "]}").status, 200);
 }
 
 TEST_F(Completions, ListsModels) {

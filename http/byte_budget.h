@@ -1,0 +1,49 @@
+// ByteBudget: how many bytes of bodies and answers a server holds, in all and for each client. A
+// client may hold as much as is free for the others, so one client alone gets half. Used in the
+// loop.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace gp::http {
+
+class ByteBudget {
+ public:
+  // This much of each share is counted but never refused, so that small requests always pass.
+  static constexpr size_t kAlwaysBytes = 16 << 10;
+
+  explicit ByteBudget(size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  // The bytes that one request, or one answer, holds. Its destruction gives them back.
+  class Share {
+   public:
+    Share() = default;  // of no budget: everything is granted
+    Share(std::shared_ptr<ByteBudget> budget, std::string client);
+    ~Share() { Resize(0); }
+    Share(Share&& other) noexcept;
+    Share& operator=(Share&& other) noexcept;
+
+    // It holds `bytes` from now on. False: the client may not have more; nothing has changed.
+    bool Resize(size_t bytes);
+    size_t bytes() const { return bytes_; }
+
+   private:
+    std::shared_ptr<ByteBudget> budget_;
+    std::string client_;
+    size_t bytes_ = 0;
+  };
+
+  size_t held() const { return held_; }
+
+ private:
+  bool Move(const std::string& client, size_t from, size_t to);
+
+  const size_t bytes_max_;
+  size_t held_ = 0;
+  std::map<std::string, size_t> held_by_;  // clients that hold something
+};
+
+}  // namespace gp::http

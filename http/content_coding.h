@@ -1,0 +1,20 @@
+// Content codings of request bodies: gzip and deflate, undone within a limit of bytes. Pure
+// functions; thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "http/api_error.h"
+#include "http/message.h"
+
+namespace gp::http {
+
+// Whether the body is there as it was meant, without a coding.
+bool IsPlainBody(const Request& request);
+
+// Replaces the request's body by what its Content-Encoding stands for. An error when the coding is
+// not known, the body is damaged, or would be longer than `bytes_max`.
+std::optional<ApiError> DecodeBody(Request& request, size_t bytes_max);
+
+}  // namespace gp::http

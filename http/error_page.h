@@ -1,0 +1,13 @@
+// An error as an answer for whoever asked: JSON for programs, a short page for a person at a
+// browser. Pure functions; thread-safe.
+#pragma once
+
+#include "http/api_error.h"
+#include "http/message.h"
+
+namespace gp::http {
+
+// ErrorResponse, as the page that a browser shows when `request` is for one.
+Response ErrorResponseTo(const Request& request, const ApiError& error);
+
+}  // namespace gp::http

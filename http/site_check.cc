@@ -1,0 +1,111 @@
+#include "http/site_check.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+
+#include "base/excerpt.h"
+
+namespace gp::http {
+namespace {
+
+// "host:port" of "scheme://host:port", without the scheme's own port.
+std::string AuthorityOf(std::string_view origin) {
+  std::string_view usual_port = "";
+  if (origin.starts_with("http://")) usual_port = ":80";
+  if (origin.starts_with("https://")) usual_port = ":443";
+  const size_t scheme = origin.find("://");
+  if (scheme == std::string_view::npos) return "";
+  std::string_view authority = origin.substr(scheme + 3);
+  if (!usual_port.empty() && authority.ends_with(usual_port)) {
+    authority.remove_suffix(usual_port.size());
+  }
+  return Lower(authority);
+}
+
+// Whether `host`, as a Host header has it, is where the page of `origin` came from.
+bool IsHomeOf(std::string_view origin, std::string_view host) {
+  const std::string_view scheme = origin.substr(0, origin.find("://"));
+  const std::string home = AuthorityOf(origin);
+  return !home.empty() && home == AuthorityOf(std::string(scheme) + "://" + std::string(host));
+}
+
+// The name in "name:port", "[::1]:port", "name".
+std::string NameOf(std::string_view host) {
+  if (host.starts_with('[')) return Lower(host.substr(1, host.find(']') - 1));
+  std::string name = Lower(host.substr(0, host.find(':')));
+  if (name.ends_with('.')) name.pop_back();
+  return name;
+}
+
+// Another site cannot have a page at such a name.
+bool IsOwnName(const std::string& name) {
+  in6_addr address;
+  return name == "localhost" || name.ends_with(".localhost") ||
+         inet_pton(AF_INET, name.c_str(), &address) == 1 ||
+         inet_pton(AF_INET6, name.c_str(), &address) == 1;
+}
+
+bool Contains(const std::vector<std::string>& list, const std::string& entry) {
+  return std::any_of(list.begin(), list.end(),
+                     [&](const std::string& one) { return one == "*" || Lower(one) == entry; });
+}
+
+bool IsFromABrowser(const Request& request) {
+  return request.Header("origin") || request.Header("sec-fetch-site");
+}
+
+// Whether the server's own page asks: by the browser's word, which no page can change, or because
+// page and server have one address, before or behind a proxy.
+bool IsSameSite(const Request& request, std::string_view origin) {
+  if (const auto site = request.Header("sec-fetch-site")) {
+    return site == "same-origin" || site == "none";
+  }
+  return IsHomeOf(origin, request.Header("host").value_or("")) ||
+         IsHomeOf(origin, request.Header("x-forwarded-host").value_or(""));
+}
+
+}  // namespace
+
+std::string AllowedOrigin(const SiteRules& rules, const Request& request) {
+  const std::string origin(request.Header("origin").value_or(""));
+  const bool allowed = !origin.empty() && Contains(rules.cors_origins, Lower(origin));
+  return allowed ? origin : "";
+}
+
+std::optional<ApiError> RefusedOrigin(const SiteRules& rules, const Request& request) {
+  const auto origin = request.Header("origin");
+  if (!origin || IsSameSite(request, *origin)) return std::nullopt;
+  if (!AllowedOrigin(rules, request).empty()) return std::nullopt;
+  return ApiError{.status = 403,
+                  .message = fmt::format("pages of {} may not use this server; whoever runs it can "
+                                         "allow them with --cors-origin {}",
+                                         Excerpt(*origin), Excerpt(*origin)),
+                  .code = "origin_not_allowed"};
+}
+
+std::optional<ApiError> RefusedHost(const SiteRules& rules, const Request& request) {
+  const auto host = request.Header("host");
+  if (!rules.checks_host || !host) return std::nullopt;
+  const std::string name = NameOf(*host);
+  if (IsOwnName(name) || Contains(rules.allowed_hosts, name)) return std::nullopt;
+  return ApiError{.status = 403,
+                  .message = fmt::format("this server does not answer to the name '{}'; use its "
+                                         "address, or start it with --allowed-host {}",
+                                         Excerpt(name), Excerpt(name)),
+                  .code = "host_not_allowed"};
+}
+
+std::optional<ApiError> RefusedContentType(const Request& request) {
+  if (request.method != "POST" || !IsFromABrowser(request)) return std::nullopt;
+  const std::string type = Lower(request.Header("content-type").value_or(""));
+  const std::string_view essence = std::string_view(type).substr(0, type.find_first_of("; \t"));
+  if (essence == "application/json") return std::nullopt;
+  return ApiError{.status = 415,
+                  .message = fmt::format("expected a body with Content-Type: application/json, "
+                                         "not '{}'",
+                                         Excerpt(type)),
+                  .code = "unsupported_content_type"};
+}
+
+}  // namespace gp::http
