@@ -95,8 +95,8 @@ class Clients(unittest.TestCase):
             self.greedy(model="nobody")
         self.assertIn("nobody", str(unknown.exception))
         with self.assertRaises(openai.BadRequestError) as too_long:
-            self.greedy(max_tokens=100_000)
-        self.assertIn("192", str(too_long.exception))
+            self.greedy(prompt="word " * 1000)
+        self.assertIn("This model's maximum context length is 192 tokens", str(too_long.exception))
         with self.assertRaises(openai.BadRequestError) as wrong:
             self.greedy(temperature=-1)
         self.assertEqual(wrong.exception.body["param"], "temperature")
@@ -111,6 +111,11 @@ class Clients(unittest.TestCase):
         self.assertEqual(model.invoke(PROMPT), whole)
         self.assertEqual("".join(model.stream(PROMPT)), whole)
         self.assertEqual(model.batch([PROMPT, PROMPT]), [whole, whole])
+
+    def test_langchain_with_its_defaults(self):
+        # It asks for 256 tokens, which are more than the context has.
+        model = LangChainOpenAI(base_url=self.gateway.url + "/v1", api_key="unused", model="gpt2", max_retries=0)
+        self.assertTrue(model.invoke(PROMPT))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,62 @@
+"""The lm_eval command of docs/serving.md, as it stands, on rows that are longer than the model's context."""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import serving
+
+serving.use_clients_python()
+
+TASKS = {
+    "gp_choice": "output_type: multiple_choice\ndoc_to_text: '{{text}}'\ndoc_to_choice: '{{choices}}'\ndoc_to_target: '{{label}}'\n"
+                 "metric_list: [{metric: acc}]\n",
+    "gp_rolling": "output_type: loglikelihood_rolling\ndoc_to_text: ''\ndoc_to_target: '{{text}}'\n"
+                  "metric_list: [{metric: bits_per_byte}]\n",
+    "gp_writing": "output_type: generate_until\ndoc_to_text: '{{text}}'\ndoc_to_target: 'x'\n"
+                  "generation_kwargs: {until: ['\\n\\n']}\nmetric_list: [{metric: exact_match}]\n",
+}
+
+
+def write_tasks(folder):
+    words = [word for word in serving.training_text(folder).read_text(encoding="utf-8").split() if word.isalpha()]
+    rows = [{"text": " ".join(words[:count]), "choices": ["yes", "no"], "label": 0} for count in (5, 60, 400)]
+    data = pathlib.Path(folder, "rows.jsonl")
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    for name, settings in TASKS.items():
+        pathlib.Path(folder, name + ".yaml").write_text(
+            f"task: {name}\ndataset_path: json\ndataset_kwargs: {{data_files: {{test: {data}}}}}\ntest_split: test\n{settings}",
+            encoding="utf-8")
+
+
+def documented_command():
+    page = (serving.SOURCE / "docs/serving.md").read_text(encoding="utf-8")
+    lines = re.search(r"^    CONTEXT=.*\n(?:    .*\n)+", page, re.MULTILINE)[0]
+    return "".join(line.removeprefix("    ") for line in lines.splitlines(keepends=True)).rstrip()
+
+
+class DocumentedCommand(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="gp-lm-eval-"))
+        write_tasks(cls.scratch)
+        checkpoint = serving.newest(serving.train(cls.scratch, "demo", "gpt2", steps=4))
+        cls.gateway = cls.enterClassContext(serving.Gateway({"demo": checkpoint}))
+
+    def test_it_evaluates_every_kind_of_task(self):
+        programs = pathlib.Path(sys.executable).parent
+        environment = serving.os.environ | {"HF_HOME": self.scratch, "PATH": f"{programs}:{serving.os.environ['PATH']}"}
+        for task in TASKS:
+            command = documented_command().replace("http://127.0.0.1:7080", self.gateway.url).replace("TASK", task)
+            done = subprocess.run(["bash", "-euo", "pipefail", "-c", f"{command} --include_path {self.scratch}"], check=False,
+                                  capture_output=True, text=True, env=environment)
+            self.assertEqual(done.returncode, 0, f"{task}: {done.stderr[-3000:]}")
+            self.assertIn(task, done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
