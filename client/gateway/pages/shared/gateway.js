@@ -32,6 +32,7 @@ class GatewayError extends Error {
 // The whole address of a path of the gateway. All paths are relative, because a proxy may serve the pages below one of
 // its own paths; every page is directly in it.
 const gatewayAddress = (path) => new URL(path, location.href).href;
+
 // The answer was 401, and nobody entered another key.
 class KeyError extends GatewayError {
   constructor(wasRefused) {
