@@ -206,7 +206,10 @@ StatusOr<StorageRoot> OpenStorage(const CoordinatorSettings& settings, SqliteSto
                                                              .checkpoints = CatalogueOf(cluster),
                                                              .adopt = settings.adopt_storage}));
   RETURN_IF_ERROR(store.KeepStorage(storage.identity()));
-  if (settings.adopt_storage) RETURN_IF_ERROR(RetireGone(cluster, store, SystemClock().WallNow()));
+  if (settings.adopt_storage) {
+    RETURN_IF_ERROR(LoseGone(cluster, store, SystemClock().WallNow()));
+    ASSIGN_OR_RETURN(cluster, ReplayStore(store));
+  }
   return storage;
 }
 

@@ -83,7 +83,7 @@ class Regainer {
   Regainer(const Run& run, Timestamp at)
       : run_(run), at_(at), epoch_(run.epoch), holds_slots_(run.holds_slots) {}
 
-  void Retire(int64_t step) { Add(CheckpointRetired{step, run_.FindCheckpoint(step)->directory}); }
+  void Lose(int64_t step) { Add(CheckpointDamaged{step, "its directory is gone", true}); }
 
   void Seal(const UnlistedCheckpoint& unlisted) {
     while (!holds_slots_ || epoch_ < unlisted.epoch) PlaceAgain();
@@ -184,7 +184,7 @@ ListedCheckpoints CheckListed(const Run& run) {
 std::vector<Event> Regain(const Run& run, const std::vector<UnlistedCheckpoint>& unlisted,
                           const std::vector<int64_t>& gone, Timestamp at) {
   Regainer regainer(run, at);
-  for (const int64_t step : gone) regainer.Retire(step);
+  for (const int64_t step : gone) regainer.Lose(step);
   if (GoesOn(run)) {
     for (const UnlistedCheckpoint& one : unlisted) regainer.Seal(one);
   }
@@ -204,7 +204,7 @@ std::vector<std::shared_ptr<const Run>> LiveRuns(const Cluster& cluster) {
   return runs;
 }
 
-Status RetireGone(Cluster& cluster, Store& store, Timestamp at) {
+Status LoseGone(Cluster& cluster, Store& store, Timestamp at) {
   for (const std::shared_ptr<const Run>& run : LiveRuns(cluster)) {
     const auto events = Regain(*run, {}, CheckListed(*run).gone, at);
     RETURN_IF_ERROR(AppendAndApply(events, store, cluster));

@@ -49,10 +49,10 @@ struct ListedCheckpoints {
 // Looks at the directory and the manifest of each checkpoint in the run's catalogue.
 ListedCheckpoints CheckListed(const Run& run);
 
-// Seals what is unlisted and retires what is gone. A run whose ranks had a later epoch when they
-// wrote is brought to that epoch and waits for slots again, so that its next ranks have a newer
-// one. The events apply to the run in this order. A run that ends, or was never placed, gets none
-// but retirements.
+// Seals what is unlisted and puts what is gone into quarantine, from which it comes back with the
+// storage. A run whose ranks had a later epoch when they wrote is brought to that epoch and waits
+// for slots again, so that its next ranks have a newer one. The events apply to the run in this
+// order. A run that ends, or was never placed, gets losses alone.
 std::vector<Event> Regain(const Run& run, const std::vector<UnlistedCheckpoint>& unlisted,
                           const std::vector<int64_t>& gone, Timestamp at);
 
@@ -64,6 +64,6 @@ std::vector<std::shared_ptr<const Run>> LiveRuns(const Cluster& cluster);
 
 // Takes the checkpoints whose directories are gone out of the catalogue of the live runs, which
 // then go on from what is left.
-Status RetireGone(Cluster& cluster, Store& store, Timestamp at);
+Status LoseGone(Cluster& cluster, Store& store, Timestamp at);
 
 }  // namespace gp::coordinator

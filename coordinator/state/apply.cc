@@ -167,6 +167,7 @@ class Applier {
   }
 
   Status operator()(const CheckpointDamaged& damaged) {
+    if (damaged.lost) return TakeLoss(damaged);
     ASSIGN_OR_RETURN(Run run, Suspected(damaged.step));
     if (run.state != RunState::kBackoff) return Impossible("it does not wait");
     for (const NodeId& node : run.suspicion->told_by) run.doubtful_nodes.erase(node);
@@ -411,6 +412,18 @@ class Applier {
     suspicion.asks_coordinator = failed.next_reader == NextReader::kCoordinator;
     suspicion.verdict.reset();
     run.doubtful_nodes.insert(node);
+  }
+
+  // Its ranks, if it has any, train on.
+  Status TakeLoss(const CheckpointDamaged& lost) {
+    ASSIGN_OR_RETURN(Run run, Existing());
+    if (run.FindCheckpoint(lost.step) == nullptr) {
+      return Impossible("no checkpoint of that step is sealed");
+    }
+    Quarantine(lost.step, lost.step, lost.reason, run);
+    if (run.suspicion && run.suspicion->step == lost.step) run.suspicion.reset();
+    Save(std::move(run));
+    return OkStatus();
   }
 
   void Quarantine(int64_t first_step, int64_t last_step, const std::string& reason,

@@ -97,9 +97,11 @@ struct CheckpointVerified {
 };
 
 // Two readers found the checkpoint damaged: it leaves the catalogue and goes into quarantine.
+// Or its directory is gone: then nobody has read it, and the run goes on from an older one.
 struct CheckpointDamaged {
   int64_t step = 0;
   std::string reason;
+  bool lost = false;  // its directory is gone
 };
 
 // A person asked for it, and the coordinator found it whole: it is back in the catalogue.

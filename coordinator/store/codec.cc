@@ -130,6 +130,7 @@ class Encoder {
   void operator()(const CheckpointDamaged& event) {
     record_.mutable_checkpoint_damaged()->set_step(event.step);
     record_.mutable_checkpoint_damaged()->set_reason(event.reason);
+    record_.mutable_checkpoint_damaged()->set_lost(event.lost);
   }
   void operator()(const CheckpointRestored& event) {
     record_.mutable_checkpoint_restored()->set_step(event.step);
@@ -269,7 +270,8 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
                                 record.checkpoint_verified().text()};
     case pb::Record::kCheckpointDamaged:
       return CheckpointDamaged{record.checkpoint_damaged().step(),
-                               record.checkpoint_damaged().reason()};
+                               record.checkpoint_damaged().reason(),
+                               record.checkpoint_damaged().lost()};
     case pb::Record::kCheckpointRestored:
       return CheckpointRestored{record.checkpoint_restored().step()};
     case pb::Record::kRunRequeued:

@@ -106,13 +106,23 @@ TEST_F(RegainedCheckpoints, ARunThatEndsOrWasNeverPlacedGetsNone) {
   EXPECT_EQ(Regained({{1, Written(20)}}).checkpoints.size(), 0u);
 }
 
-TEST_F(RegainedCheckpoints, ThoseThatWereRemovedSinceAreRetired) {
+TEST_F(RegainedCheckpoints, ARunThatLostAllBeginsAnewAndSavesTheSameStepsAgain) {
+  Start(1);
+  for (const int64_t step : {10, 20}) Seal(1, step);
+  const RunValue& run = Regained({});
+  EXPECT_EQ(run.LatestCheckpoint(), nullptr);
+  EXPECT_EQ(run.quarantined.size(), 2u) << "they come back with the storage";
+  Seal(1, 10);
+  EXPECT_EQ(run_().LatestCheckpoint()->step, 10);
+}
+
+TEST_F(RegainedCheckpoints, ThoseThatWereRemovedSinceLeaveTheCatalogue) {
   Start(1);
   for (const int64_t step : {10, 20}) Seal(1, step);
   WriteToDisk(20);
   EXPECT_EQ(CheckListed(run_()).gone, std::vector<int64_t>{10});
   const RunValue& run = Regained({});
-  EXPECT_TRUE(run.FindCheckpoint(10)->retired);
+  EXPECT_EQ(run.FindCheckpoint(10), nullptr);
   EXPECT_EQ(run.LatestCheckpoint()->step, 20);
   EXPECT_TRUE(CheckListed(run).gone.empty());
 }
