@@ -115,6 +115,50 @@ TEST_F(Storage, AReadOnlyDiskIsNamedAndTheRunEndsWhenItIsWritableAgain) {
   EXPECT_EQ(cluster_->WaitForEnd(run).state(), v1::RUN_STATE_SUCCEEDED);
 }
 
+TEST_F(Storage, ARunsDirectoryThatWasMovedAwayIsNamedAndSavesGoOnWhenItIsBack) {
+  cluster_->StartWorker("node-a", {.slots = 2});
+  const std::string run = cluster_->Submit(FaultRun(2, 10'000'000));
+  const v1::Run begun =
+      cluster_->WaitFor(run, [](const v1::Run& now) { return now.latest_checkpoint_step() >= 10; });
+  const std::string directory = begun.run_directory();
+  std::filesystem::rename(directory, disk_.path() + "/aside");
+  const v1::Run warned = cluster_->WaitFor(run, [](const v1::Run& now) {
+    return now.progress().warning().find("was deleted or moved") != std::string::npos;
+  });
+  EXPECT_EQ(warned.failures(), 0) << warned.reason();
+  EXPECT_FALSE(FileExists(directory));
+  std::filesystem::rename(disk_.path() + "/aside", directory);
+  cluster_->WaitFor(run, [&](const v1::Run& now) {
+    return now.latest_checkpoint_step() > warned.progress().step();
+  });
+  cluster_->Cancel(run);
+  EXPECT_EQ(cluster_->WaitForEnd(run).state(), v1::RUN_STATE_CANCELLED);
+  EXPECT_TRUE(cluster_->KeptItsLastStep(run));
+}
+
+// What is unmounted under a run leaves an empty mount point.
+TEST_F(Storage, NothingIsMadeWhereTheStorageWas) {
+  cluster_->StartWorker("node-a", {.slots = 2});
+  const std::string run = cluster_->Submit(FaultRun(2, 10'000'000));
+  cluster_->WaitFor(run, [](const v1::Run& now) { return now.latest_checkpoint_step() >= 10; });
+  std::filesystem::create_directories(disk_.path() + "-empty");
+  ASSERT_EQ(
+      mount((disk_.path() + "-empty").c_str(), disk_.path().c_str(), nullptr, MS_BIND, nullptr), 0)
+      << std::strerror(errno);
+  const v1::Run away = cluster_->WaitFor(run, [](const v1::Run& now) {
+    return now.progress().warning().find("was deleted or moved") != std::string::npos;
+  });
+  EXPECT_TRUE(std::filesystem::is_empty(disk_.path()));
+  ASSERT_EQ(umount2(disk_.path().c_str(), MNT_DETACH), 0);
+  std::filesystem::remove(disk_.path() + "-empty");
+  cluster_->WaitFor(run, [&](const v1::Run& now) {
+    return now.latest_checkpoint_step() > away.progress().step();
+  });
+  EXPECT_EQ(cluster_->Get(run).failures(), 0);
+  cluster_->Cancel(run, /*now=*/true);
+  cluster_->WaitForEnd(run);
+}
+
 TEST(CoordinatorDisk, FullRefusesSubmitsWhileTrainingGoesOnAndRecoversWithoutARestart) {
   SmallDisk disk("24m");
   if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root: " << disk.why_not();

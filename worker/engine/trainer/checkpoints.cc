@@ -174,6 +174,7 @@ void RestoreStream(const formats::CheckpointManifest& manifest, const PreparedRu
 Checkpoints::Checkpoints(const TrainingPlace& place, PreparedRun& run, Events events,
                          const Clock& clock)
     : run_(run),
+      run_directory_(place.run_directory),
       directory_(JoinPath(place.run_directory, "checkpoints")),
       events_(std::move(events)),
       clock_(clock),
@@ -313,8 +314,11 @@ void Checkpoints::Announce(SavedCheckpoint saved) {
   events_.written(saved);
 }
 
-// The reason, with the missing bytes when the disk is full.
+// The reason, with what became of the run's directory, or the missing bytes when the disk is full.
 std::string Checkpoints::WhyNot(const Status& status) const {
+  if (const std::string trouble = run_directory_.Trouble(); !trouble.empty()) {
+    return fmt::format("{}; {}", Message(status), trouble);
+  }
   const auto needed =
       static_cast<uint64_t>(kTensorsPerParameter * sizeof(float)) * run_.model->parameters().size();
   const StatusOr<uint64_t> free = FreeBytes(directory_);

@@ -16,6 +16,7 @@
 #include "worker/engine/checkpoint/checkpoint_writer.h"
 #include "worker/engine/trainer/prepared_run.h"
 #include "worker/engine/trainer/run_budget.h"
+#include "worker/engine/trainer/run_directory.h"
 #include "worker/engine/trainer/trainer.h"
 
 namespace gp::engine {
@@ -80,6 +81,7 @@ class Checkpoints {
   std::string WhyNot(const Status& status) const;
 
   PreparedRun& run_;
+  const RunDirectory run_directory_;
   const std::string directory_;
   const Events events_;
   const Clock& clock_;
