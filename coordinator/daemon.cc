@@ -33,7 +33,6 @@
 #include "coordinator/store/sqlite_store.h"
 #include "daemon/address_file.h"
 #include "daemon/metrics_exposer.h"
-#include "daemon/open_files.h"
 #include "daemon/state_directory.h"
 #include "rpc/listen_address.h"
 #include "rpc/server.h"
@@ -250,7 +249,6 @@ class StopDeadline {
 }  // namespace
 
 Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime& runtime) {
-  daemon::AllowManyOpenFiles();
   StopDeadline stop_deadline;
   RETURN_IF_ERROR(daemon::PrepareStateDirectory(settings.state_dir, kStateNames));
   ASSIGN_OR_RETURN(auto lock, LockState(settings.state_dir));

@@ -5,6 +5,8 @@
 
 #include <charconv>
 #include <optional>
+#include <unordered_set>
+#include <utility>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -36,12 +38,14 @@ bool IsQuarantined(const Run& run, const std::string& name) {
   return name.ends_with(formats::DamagedName(""));
 }
 
-bool IsKept(const Run& run, const std::string& name) {
-  if (IsQuarantined(run, name)) return true;
+// The names of the run's sealed checkpoints that are retired, or that are not. A run that saves
+// often has many thousands of them.
+std::unordered_set<std::string> SealedNames(const Run& run, bool retired) {
+  std::unordered_set<std::string> names;
   for (const SealedCheckpoint& checkpoint : run.checkpoints) {
-    if (!checkpoint.retired && BaseNameOf(checkpoint.directory) == name) return true;
+    if (checkpoint.retired == retired) names.insert(BaseNameOf(checkpoint.directory));
   }
-  return false;
+  return names;
 }
 
 void Quarantine(const Run& run, const QuarantinedCheckpoint& held) {
@@ -88,17 +92,15 @@ Status LinkForTensorBoard(const Run& run) {
 }  // namespace
 
 std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::string>& names) {
+  const auto kept = SealedNames(run, /*retired=*/false);
+  const auto retired = SealedNames(run, /*retired=*/true);
   std::vector<std::string> orphans;
   for (const std::string& name : names) {
     const auto epoch = EpochOf(name);
-    if (!epoch || IsKept(run, name)) continue;
+    if (!epoch || kept.contains(name) || IsQuarantined(run, name)) continue;
     const bool over =
         IsTerminal(run.state) || *epoch < run.epoch || (*epoch == run.epoch && !run.holds_slots);
-    bool retired = false;
-    for (const SealedCheckpoint& checkpoint : run.checkpoints) {
-      retired |= checkpoint.retired && BaseNameOf(checkpoint.directory) == name;
-    }
-    if (over || retired) orphans.push_back(name);
+    if (over || retired.contains(name)) orphans.push_back(name);
   }
   return orphans;
 }
@@ -133,16 +135,29 @@ void RunDirectories::Published(const std::shared_ptr<const Cluster>& cluster,
         std::holds_alternative<RunPlaced>(body) || std::holds_alternative<RunEnded>(body);
     if (!tend) continue;
     Task task{.run = cluster->FindRun(stored.event.run), .fresh = fresh};
-    if (damaged != nullptr) task.damaged_step = damaged->step;
+    if (damaged != nullptr) task.damaged_steps = {damaged->step};
     mailbox_.TryPost(task);
   }
 }
 
 void RunDirectories::Loop() {
   while (!mailbox_.drained()) {
-    const auto tasks = mailbox_.Drain(64, std::chrono::seconds(1));
-    for (const Task& task : tasks) Tend(task);
+    const auto tasks = Merged(mailbox_.Drain(kTasksMax, std::chrono::seconds(1)));
+    for (const auto& [run, task] : tasks) Tend(task);
   }
+}
+
+std::map<RunId, RunDirectories::Task> RunDirectories::Merged(std::vector<Task> tasks) {
+  std::map<RunId, Task> merged;
+  for (Task& task : tasks) {
+    Task& whole = merged[task.run->id];
+    whole.run = std::move(task.run);
+    whole.fresh |= task.fresh;
+    whole.swept |= task.swept;
+    whole.damaged_steps.insert(whole.damaged_steps.end(), task.damaged_steps.begin(),
+                               task.damaged_steps.end());
+  }
+  return merged;
 }
 
 void RunDirectories::Tend(const Task& task) const {
@@ -151,9 +166,10 @@ void RunDirectories::Tend(const Task& task) const {
   if (task.fresh || task.swept) {
     LogFailure("run has no name in TensorBoard", run, LinkForTensorBoard(run));
   }
-  const QuarantinedCheckpoint* held =
-      task.damaged_step ? run.FindQuarantined(*task.damaged_step) : nullptr;
-  if (held != nullptr) Quarantine(run, *held);
+  for (const int64_t step : task.damaged_steps) {
+    const QuarantinedCheckpoint* held = run.FindQuarantined(step);
+    if (held != nullptr) Quarantine(run, *held);
+  }
   // The ranks of the run may have put a link in its place: it is not followed, now or later.
   const std::string path = JoinPath(run.submission->run_directory, "checkpoints");
   const FileDescriptor opened(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

@@ -4,9 +4,8 @@
 // called from any thread.
 #pragma once
 
+#include <map>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -40,11 +39,14 @@ class RunDirectories {
     std::shared_ptr<const Run> run;
     bool fresh = false;  // just submitted
     bool swept = false;  // found at a start
-    // The step of a damaged checkpoint, whose directory is to be renamed.
-    std::optional<int64_t> damaged_step = {};
+    // The steps of damaged checkpoints, whose directories are to be renamed.
+    std::vector<int64_t> damaged_steps = {};
   };
 
   void Loop();
+  // One task for each run, with its newest state: what came while the thread removed files is done
+  // in one pass over the directory, so that it never falls behind a run that saves often.
+  static std::map<RunId, Task> Merged(std::vector<Task> tasks);
   void Tend(const Task& task) const;
 
   Mailbox<Task> mailbox_;

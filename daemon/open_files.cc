@@ -4,11 +4,18 @@
 
 namespace gp::daemon {
 
-void AllowManyOpenFiles() {
+Status AllowManyOpenFiles() {
+  // Databases, logs, sockets and the queues of gRPC, before the first connection.
+  constexpr rlim_t kNeeded = 64;
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return OkStatus();
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_max >= kNeeded) return OkStatus();
+  return ResourceExhausted(
+      "this process may have {} files open, and needs {} at least; raise the limit: 'ulimit -n' of "
+      "the shell, LimitNOFILE of a systemd unit",
+      limit.rlim_max, kNeeded);
 }
 
 }  // namespace gp::daemon

@@ -1,9 +1,12 @@
 // How many files and connections this process may have open. Called by main's thread at the start.
 #pragma once
 
+#include "base/status.h"
+
 namespace gp::daemon {
 
 // Raises the limit as far as the system lets this user: each connection takes a descriptor.
-void AllowManyOpenFiles();
+// ResourceExhausted when that is too few for a daemon to start, which libraries answer by aborting.
+Status AllowManyOpenFiles();
 
 }  // namespace gp::daemon

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/standard_output.h"
 #include "base/stop_signals.h"
+#include "daemon/open_files.h"
 #include "daemon/settings_page.h"
 #include "daemon/settings_reader.h"
 
@@ -196,7 +197,8 @@ ExitCode Run(const Program& program, const Flags& flags, const Call& call) {
   signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond the limit is an error of its write
   BlockStopSignals();
   InitLogging(program.name);
-  const Status status = program.run({.address_file = flags.address_file});
+  Status status = AllowManyOpenFiles();
+  if (status.ok()) status = program.run({.address_file = flags.address_file});
   if (status.ok()) return ExitCode::kOk;
   call.err << program.name << ": " << Message(status) << "\n";
   return ExitCode::kFailure;

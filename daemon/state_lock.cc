@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <sstream>
 #include <utility>
 
@@ -18,6 +19,12 @@ LockHolder HolderIn(int fd) {
   std::array<char, 1024> text{};
   const ssize_t got = pread(fd, text.data(), text.size(), 0);
   return got > 0 ? LockHolder::Parse({text.data(), static_cast<size_t>(got)}) : LockHolder();
+}
+
+// Whether the holder ran here and does not any more.
+bool HasEnded(const LockHolder& holder) {
+  if (holder.IsElsewhere(LockHolder::Self(SystemClock()))) return false;
+  return kill(holder.pid, 0) != 0 && errno == ESRCH;
 }
 
 Status WriteHolder(int fd, const LockHolder& holder, const std::string& path) {
@@ -103,8 +110,12 @@ std::optional<LockHolder> StateLock::HolderOf(const std::string& directory,
                                               const std::string& name) {
   const std::string path = JoinPath(directory, name);
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid() || flock(file.get(), LOCK_SH | LOCK_NB) == 0) return std::nullopt;
-  return HolderIn(file.get());
+  if (!file.valid()) return std::nullopt;
+  const LockHolder holder = HolderIn(file.get());
+  if (holder.pid == 0 || HasEnded(holder)) return std::nullopt;
+  // Only now, because it takes the lock for a moment when nobody has it.
+  if (flock(file.get(), LOCK_SH | LOCK_NB) == 0) return std::nullopt;
+  return holder;
 }
 
 StateLock::~StateLock() {

@@ -20,7 +20,6 @@
 #include "client/gateway/status_routes.h"
 #include "daemon/address_file.h"
 #include "daemon/metrics_exposer.h"
-#include "daemon/open_files.h"
 #include "http/api_keys.h"
 #include "http/server.h"
 #include "http/tls_context.h"
@@ -269,7 +268,6 @@ void GiveMemoryBack() {
 Status RunGateway(const GatewaySettings& settings, const daemon::Runtime& runtime) {
   GiveMemoryBack();
   rpc::TakeGrpcLog();
-  daemon::AllowManyOpenFiles();
   GatewayMetrics metrics(GP_VERSION);
   http::EventLoop loop;
   ASSIGN_OR_RETURN(RunBoardOptions board, BoardOptions(settings));

@@ -163,6 +163,33 @@ TEST(RunDirectories, KeepsTheRunFileAndSweepsAtTheEnd) {
   EXPECT_FALSE(FileExists(DirectoryOf(orphan)));
 }
 
+// The thread would take hours if it went through the catalogue for each name and each retirement.
+TEST(RunDirectories, KeepUpWithARunThatSavesOften) {
+  constexpr int kSealed = 20'000;
+  constexpr int kLeft = 200;
+  const TemporaryDirectory storage;
+  auto run = MakeRun(RunState::kRunning, 1, true);
+  Submission submission = SampleSubmission();
+  submission.run_directory = JoinPath(storage.path(), "runs/r");
+  run.submission = std::make_shared<const Submission>(submission);
+  const std::string checkpoints = JoinPath(submission.run_directory, "checkpoints");
+  ASSERT_TRUE(MakeDirectories(checkpoints).ok());
+  std::vector<StoredEvent> events;
+  for (int step = 1; step <= kSealed; ++step) {
+    const std::string name = fmt::format("step-{:08}-e1-aaa", step);
+    run.checkpoints.push_back(Sealed(name, step < kSealed));
+    events.push_back({.event = {run.id, At(9), "", "", CheckpointRetired{step, name}}});
+    if (step <= kSealed - kLeft) continue;
+    ASSERT_TRUE(MakeDirectory(JoinPath(checkpoints, name)).ok());
+  }
+  const auto cluster = std::make_shared<Cluster>();
+  cluster->runs.Set(run.id, std::make_shared<const gp::coordinator::Run>(run));
+  RunDirectories directories;
+  directories.Published(cluster, events);
+  directories.Stop();
+  EXPECT_EQ(*ListDirectory(checkpoints), Names{fmt::format("step-{:08}-e1-aaa", kSealed)});
+}
+
 // A rank may write in its run's directory, and put a link to another run's checkpoints there.
 TEST_F(QuarantinedRun, ALinkInPlaceOfItsCheckpointsIsNotFollowed) {
   const TemporaryDirectory other;

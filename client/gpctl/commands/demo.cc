@@ -81,6 +81,9 @@ class DemoService {
                                 .gateway = false},
                                interruption);
     started_ = record.ok();
+    if (record.status().code() == StatusCode::kAlreadyExists) {
+      return FindRunningService(directory_, interruption);
+    }
     return record;
   }
 

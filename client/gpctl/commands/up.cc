@@ -186,9 +186,18 @@ Status CheckSameShape(const ServiceRecord& record, const UpOptions& options,
   return check("gateway", record.gateway_address, options.gateway_listen);
 }
 
+// A service runs already: an 'up' of the same shape has nothing to do.
+StatusOr<ExitCode> ShowRunning(const ServiceRecord& record, const UpOptions& options,
+                               const ServiceDirectory& directory, Session& session) {
+  RETURN_IF_ERROR(CheckSameShape(record, options, directory, session));
+  SaveServiceContexts(directory, record, session);
+  PrintService(directory, record, session);
+  return ExitCode::kOk;
+}
+
 StatusOr<ExitCode> RunInForeground(const ServiceDirectory& directory,
                                    const SupervisorOptions& options, Session& session) {
-  ASSIGN_OR_RETURN(const auto lock, directory.Lock());
+  ASSIGN_OR_RETURN(const auto lock, LockToSupervise(directory));
   std::ostream& err = session.console().err;
   Supervisor supervisor(directory, options, session.console().interruption,
                         [&err](const std::string& line) { err << line << std::endl; });
@@ -198,6 +207,14 @@ StatusOr<ExitCode> RunInForeground(const ServiceDirectory& directory,
   PrintService(directory, supervisor.record(), session);
   supervisor.Run();
   err << "Stopped.\n";
+  return ExitCode::kOk;
+}
+
+StatusOr<ExitCode> RunInBackground(const ServiceDirectory& directory,
+                                   const SupervisorOptions& options, Session& session) {
+  ASSIGN_OR_RETURN(const auto record,
+                   StartInBackground(directory, options, session.console().interruption));
+  PrintService(directory, record, session);
   return ExitCode::kOk;
 }
 
@@ -249,12 +266,7 @@ StatusOr<ExitCode> Up(const UpOptions& given, Session& session) {
   const ServiceDirectory directory(session.StateDirectory());
   RETURN_IF_ERROR(directory.Create());
   const auto running = FindRunningService(directory, session.console().interruption);
-  if (running.ok()) {
-    RETURN_IF_ERROR(CheckSameShape(*running, options, directory, session));
-    SaveServiceContexts(directory, *running, session);
-    PrintService(directory, *running, session);
-    return ExitCode::kOk;
-  }
+  if (running.ok()) return ShowRunning(*running, options, directory, session);
   if (running.status().code() != StatusCode::kNotFound) return running.status();
   const SupervisorOptions supervisor{.program_directory = session.console().program_directory,
                                      .workers = options.workers,
@@ -272,11 +284,11 @@ StatusOr<ExitCode> Up(const UpOptions& given, Session& session) {
                                      .data_roots = options.data_roots};
   RETURN_IF_ERROR(CheckTrainer(supervisor.trainer, "--trainer", "gp-trainer"));
   RETURN_IF_ERROR(CheckTrainer(supervisor.gpu_trainer, "--gpu-trainer", "gp-trainer-cuda"));
-  if (!options.detach) return RunInForeground(directory, supervisor, session);
-  ASSIGN_OR_RETURN(const auto record,
-                   StartInBackground(directory, supervisor, session.console().interruption));
-  PrintService(directory, record, session);
-  return ExitCode::kOk;
+  const auto code = options.detach ? RunInBackground(directory, supervisor, session)
+                                   : RunInForeground(directory, supervisor, session);
+  if (code.status().code() != StatusCode::kAlreadyExists) return code;
+  ASSIGN_OR_RETURN(const auto other, FindRunningService(directory, session.console().interruption));
+  return ShowRunning(other, options, directory, session);
 }
 
 bool Confirmed(const std::string& question, bool yes, Session& session) {

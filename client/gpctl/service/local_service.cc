@@ -46,6 +46,13 @@ std::string LastWordsSince(const std::string& path, size_t from) {
 
 int RunningPid(const ProcessIdentity& process) { return IsAlive(process) ? process.pid : 0; }
 
+// Whether a process of this machine and container has the supervisor's lock: it may not have
+// written its record yet.
+bool IsHeldHere(const ServiceDirectory& directory) {
+  const auto holder = directory.Holder();
+  return holder && !holder->IsElsewhere(daemon::LockHolder::Self(SystemClock()));
+}
+
 // Every lock of a service that was just stopped. An error where something still holds one: a
 // process that this one cannot see, in another container or on another host.
 StatusOr<std::vector<daemon::StateLock>> LockStopped(const ServiceDirectory& directory) {
@@ -72,9 +79,13 @@ StatusOr<ServiceRecord> FindRunningService(const ServiceDirectory& directory,
                                            client::Interruption& interruption) {
   const auto deadline = steady_clock::now() + SupervisorOptions().start_timeout;
   while (true) {
-    ASSIGN_OR_RETURN(const ServiceRecord record, directory.Load());
-    if (!IsAlive(record.supervisor)) return NotFound("no service runs in {}", directory.root());
-    if (record.ready) return record;
+    const auto record = directory.Load();
+    const bool supervised = record.ok() && IsAlive(record->supervisor);
+    if (supervised && record->ready) return record;
+    if (!record.ok() && record.status().code() != StatusCode::kNotFound) return record.status();
+    if (!supervised && !IsHeldHere(directory)) {
+      return NotFound("no service runs in {}", directory.root());
+    }
     if (steady_clock::now() >= deadline) {
       return DeadlineExceeded("the service in {} is starting and does not get ready; its logs: {}",
                               directory.root(), directory.Path("logs"));
@@ -98,6 +109,13 @@ StatusOr<bool> ServiceRuns(const ServiceDirectory& directory) {
       directory.root(), holder->Description(self));
 }
 
+StatusOr<daemon::StateLock> LockToSupervise(const ServiceDirectory& directory) {
+  auto lock = directory.Lock();
+  const bool taken = lock.status().code() == StatusCode::kFailedPrecondition;
+  if (taken && IsHeldHere(directory)) return AlreadyExists("{}", Message(lock.status()));
+  return lock;
+}
+
 StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
                                           const SupervisorOptions& options,
                                           client::Interruption& interruption) {
@@ -113,7 +131,11 @@ StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
     const auto record = directory.Load();
     if (record.ok() && record->supervisor.pid == supervisor.pid && record->ready) return record;
     ReapChildren();
-    if (!IsAlive(supervisor)) return Internal("{}", LastWordsSince(log, log_size));
+    if (!IsAlive(supervisor)) {
+      const std::string words = LastWordsSince(log, log_size);
+      if (IsHeldHere(directory)) return AlreadyExists("{}", words);
+      return Internal("{}", words);
+    }
     if (interruption.WaitFor(kStartPoll)) {
       RETURN_IF_ERROR(StopProcess(supervisor, options.start_timeout));
       return Cancelled("interrupted; nothing was left running");

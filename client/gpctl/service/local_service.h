@@ -24,8 +24,11 @@ StatusOr<ServiceRecord> FindRunningService(const ServiceDirectory& directory,
 // that is another host, from which nothing here reaches its socket.
 StatusOr<bool> ServiceRuns(const ServiceDirectory& directory);
 
-// Starts a gpctl process in the background that supervises the daemons. AlreadyExists when one runs
-// there.
+// The lock that a supervisor holds. AlreadyExists when another one of this machine was faster,
+// which FindRunningService then finds; FailedPrecondition when it runs elsewhere.
+StatusOr<daemon::StateLock> LockToSupervise(const ServiceDirectory& directory);
+
+// Starts a gpctl process in the background that supervises the daemons. AlreadyExists as above.
 StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
                                           const SupervisorOptions& options,
                                           client::Interruption& interruption);

@@ -48,14 +48,15 @@ std::string KeepingPort(const std::string& wanted, const std::string& previous) 
   return rpc::CheckBindable(*address).ok() ? address->Text() : wanted;
 }
 
-// The last lines of a program's log.
-std::string LastWords(const std::string& path) {
+// The last lines of a program's log that it wrote since the log had `begin` bytes.
+std::string LastWords(const std::string& path, size_t begin) {
   constexpr size_t kBytes = 600;
-  const StatusOr<std::string> text = ReadFile(path);
-  if (!text.ok() || text->empty()) return "it wrote nothing";
-  const std::string tail = text->size() > kBytes ? text->substr(text->size() - kBytes) : *text;
-  const size_t line = text->size() > kBytes ? tail.find('\n') : std::string::npos;
-  return line == std::string::npos ? tail : tail.substr(line + 1);
+  const StatusOr<std::string> log = ReadFile(path);
+  if (!log.ok() || log->size() <= begin) return "it wrote nothing";
+  const std::string text = log->substr(begin);
+  if (text.size() <= kBytes) return text;
+  const std::string tail = text.substr(text.size() - kBytes);
+  return tail.substr(tail.find('\n') + 1);
 }
 
 }  // namespace
@@ -244,6 +245,7 @@ std::vector<std::string> Supervisor::Arguments(const Daemon& daemon) const {
 
 Status Supervisor::StartDaemon(Daemon& daemon) {
   RETURN_IF_ERROR(RemoveTree(directory_.AddressFile(daemon.name)));
+  daemon.log_begin = FileSize(directory_.Log(daemon.name)).value_or(0);
   ASSIGN_OR_RETURN(daemon.process, SpawnDetached({.program = daemon.program,
                                                   .arguments = Arguments(daemon),
                                                   .log_path = directory_.Log(daemon.name)}));
@@ -261,7 +263,8 @@ ProcessIdentity& Supervisor::Recorded(const Daemon& daemon) {
 
 Status Supervisor::DiedAtStart(const Daemon& daemon) const {
   return Internal("{} ended at its start:\n{}\nIts log: {}", BaseNameOf(daemon.program),
-                  LastWords(directory_.Log(daemon.name)), directory_.Log(daemon.name));
+                  LastWords(directory_.Log(daemon.name), daemon.log_begin),
+                  directory_.Log(daemon.name));
 }
 
 // A daemon writes its address file when it serves (the agent: when it has registered).

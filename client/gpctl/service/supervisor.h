@@ -77,8 +77,9 @@ class Supervisor {
     ProcessIdentity process;
     std::string address;  // as its address file says
     std::string metrics;
-    std::string listen;  // the coordinator's
-    int failures = 0;    // in a row
+    std::string listen;    // the coordinator's
+    size_t log_begin = 0;  // where its log stood when it was started
+    int failures = 0;      // in a row
     std::chrono::steady_clock::time_point started;
     std::chrono::steady_clock::time_point next_start;
   };

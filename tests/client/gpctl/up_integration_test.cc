@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "base/eventually.h"
 #include "base/file.h"
@@ -182,6 +183,20 @@ TEST_F(UpTest, ListensOnAPortWhenToldToAndKeepsIt) {
   const Result again = Up("a", {"--listen", "127.0.0.1:0"});
   ASSERT_EQ(again.code, 0) << again.out;
   EXPECT_EQ(json::parse(again.out)["listen"], listen);
+}
+
+TEST_F(UpTest, SeveralAtOnceAgreeOnOneService) {
+  std::vector<Result> results(4);
+  {
+    std::vector<std::jthread> threads;
+    for (Result& result : results) {
+      threads.emplace_back([this, &result] { result = Up("a"); });
+    }
+  }
+  for (const Result& result : results) {
+    EXPECT_EQ(result.code, 0) << result.out;
+    EXPECT_EQ(result.out, results[0].out);
+  }
 }
 
 TEST_F(UpTest, DownStopsTheServiceOfTheCurrentContext) {

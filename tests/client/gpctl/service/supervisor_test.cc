@@ -156,6 +156,23 @@ TEST_F(SupervisorTest, DataRootsAreTheWorkers) {
   EXPECT_THAT(ArgumentsOf("gp-worker"), Not(HasSubstr("--data-root")));
 }
 
+TEST_F(SupervisorTest, AFailedStartQuotesWhatThisStartWrote) {
+  ASSERT_TRUE(directory_.Create().ok());
+  const auto start = [this] {
+    client::Interruption interruption;
+    return Message(
+        Supervisor(directory_, Options(), interruption, [](const std::string&) {}).Start());
+  };
+  WriteScript(gpctl_.home() + "/gp-coordinator", "echo 'the first reason' >&2\nexit 1\n");
+  EXPECT_THAT(start(), HasSubstr("the first reason"));
+  WriteScript(gpctl_.home() + "/gp-coordinator", "echo 'the second reason' >&2\nexit 1\n");
+  const std::string second = start();
+  EXPECT_THAT(second, HasSubstr("the second reason"));
+  EXPECT_THAT(second, Not(HasSubstr("the first reason")));
+  WriteScript(gpctl_.home() + "/gp-coordinator", "exit 1\n");
+  EXPECT_THAT(start(), HasSubstr("it wrote nothing"));
+}
+
 TEST_F(SupervisorTest, TheStorageStaysWhereItWasUntilAnotherPlaceIsNamed) {
   WriteDaemon("gp-coordinator");
   WriteDaemon("gp-worker");
