@@ -87,11 +87,11 @@ std::string LockHolder::Description(const LockHolder& self) const {
 }
 
 bool LockHolder::IsElsewhere(const LockHolder& self) const {
-  if (boot_id.empty()) return false;  // an older version does not say
-  return IsOnAnotherHost(self) || pid_namespace != self.pid_namespace;
+  return IsOnAnotherHost(self) || (!boot_id.empty() && pid_namespace != self.pid_namespace);
 }
 
 bool LockHolder::IsOnAnotherHost(const LockHolder& self) const {
+  if (boot_id.empty()) return false;  // an older version does not say
   return boot_id != self.boot_id && host != self.host;
 }
 

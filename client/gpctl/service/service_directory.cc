@@ -198,7 +198,9 @@ Status ServiceDirectory::Remove() const {
     if (name != kLockName) RETURN_IF_ERROR(RemoveTree(Path(name)));
   }
   RETURN_IF_ERROR(RemoveTree(Path(kLockName)));
-  return RemoveTree(root_);
+  // The volume of a container cannot be removed, only emptied.
+  return rmdir(root_.c_str()) == 0 || errno == EBUSY ? OkStatus()
+                                                     : ErrnoStatus(errno, "remove", root_);
 }
 
 bool ServiceDirectory::IsOurs() const {

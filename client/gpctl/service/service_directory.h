@@ -80,10 +80,11 @@ class ServiceDirectory {
   // nothing uses the directory while they are held.
   StatusOr<std::vector<daemon::StateLock>> LockAll() const;
 
-  // The process that holds the supervisor's lock now.
+  // The process that holds the supervisor's lock now; nullopt when none does.
   std::optional<daemon::LockHolder> Holder() const;
 
-  // Deletes the directory, its lock last. The caller holds every lock.
+  // Deletes what is in the directory, its lock last, and the directory unless it is a mount. The
+  // caller holds every lock.
   Status Remove() const;
 
   // Whether this is a directory that gpctl made, so that it may be removed.
