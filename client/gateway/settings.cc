@@ -17,10 +17,13 @@ daemon::Settings Access(GatewaySettings& settings) {
        .flag = "--listen",
        .value_name = "ADDRESS",
        .check = daemon::CheckListenAddress},
-      {.field = {.path = "server.connections_max",
-                 .doc = "Clients that may be connected at once. More are refused with 503.",
-                 .min = 1,
-                 .max = 100000},
+      {.field =
+           {.path = "server.connections_max",
+            .doc =
+                "Clients that may be connected at once. A new one then gets the place of one that "
+                "waits; when all are being answered it is refused with 503.",
+            .min = 1,
+            .max = 100000},
        .slot = &settings.connections_max},
       {.field = {.path = "server.allowed_hosts",
                  .doc =
@@ -144,7 +147,8 @@ daemon::Settings Sampler(GatewaySettings& settings) {
 daemon::Settings Limits(GatewaySettings& settings) {
   return {
       {.field = {.path = "requests.waiting_max",
-                 .doc = "Requests that may wait for one model. More are refused with 429.",
+                 .doc = "Requests that may wait for one model; one client alone may have half of "
+                        "them. More are refused with 429.",
                  .min = 1,
                  .max = 1e6},
        .slot = &settings.requests_waiting_max},
