@@ -138,6 +138,12 @@ void Connection::Drain() {
 }
 
 Connection::Use Connection::use() const {
+  constexpr std::chrono::seconds kUnreadAfter{1};
+  const bool leaves = phase_ == Phase::kLingering || phase_ == Phase::kClosed;
+  if (write_under_way_ && !leaves) {
+    const bool stalls = std::chrono::steady_clock::now() - progress_ > kUnreadAfter;
+    return stalls ? Use::kUnread : Use::kAnswering;
+  }
   switch (phase_) {
     case Phase::kGreeting:
     case Phase::kIdle:
@@ -156,10 +162,21 @@ Connection::Use Connection::use() const {
   return Use::kLeaving;
 }
 
+Connection::Time Connection::used_since() const {
+  switch (use()) {
+    case Use::kNoRequestYet:
+      return begun_;
+    case Use::kUnread:
+      return progress_;
+    default:
+      return since_;
+  }
+}
+
 // A client that waits between two requests is told by the end of what we send; a request that
 // crosses this is read, not answered with a reset.
 void Connection::GiveUpPlace() {
-  if (use() != Use::kIdle) return Close();
+  if (use() != Use::kIdle) return Leave();
   keep_alive_ = false;
   Enter(Phase::kLingering);
   transport_->EndWriting();

@@ -47,9 +47,10 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
 
   // What its place is used for. When all places are taken, a new client gets one that is used for
   // the first of these, and of several the one that has been so for longest.
-  enum class Use { kNoRequestYet, kIdle, kReceiving, kAnswering, kLeaving };
+  // kUnread: it has not read anything of its answer for a while.
+  enum class Use { kNoRequestYet, kIdle, kReceiving, kUnread, kAnswering, kLeaving };
   Use use() const;
-  Time used_since() const { return use() == Use::kNoRequestYet ? begun_ : since_; }
+  Time used_since() const;
   // Its place goes to another client.
   void GiveUpPlace();
 

@@ -48,6 +48,7 @@ class AsioServer : public Server {
     if (!error) acceptor_.set_option(Tcp::acceptor::reuse_address(true), error);
     if (!error) acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    if (!error) acceptor_.non_blocking(true, error);
     if (error) {
       return Unavailable("cannot listen on {}:{}: {}; choose another --listen", place.host,
                          place.port, error.message());
@@ -72,12 +73,21 @@ class AsioServer : public Server {
   bool idle() const override { return connections_.empty(); }
 
  private:
+  // Takes all who wait, but lets others have their turn: a busy loop comes by here rarely.
   void Accept() {
-    acceptor_.async_accept([this, alive = alive_](const Error& error, Tcp::socket socket) {
+    acceptor_.async_wait(Tcp::acceptor::wait_read, [this, alive = alive_](const Error& error) {
       if (*alive == nullptr || error == asio::error::operation_aborted) return;
-      if (error) return AcceptLater(error.message());
-      Admit(std::move(socket));
-      Accept();
+      constexpr int kAtOnce = 128;
+      for (int i = 0; i < kAtOnce && acceptor_.is_open(); ++i) {
+        Error problem;
+        Tcp::socket socket(loop_.context());
+        acceptor_.accept(socket, problem);
+        if (problem == asio::error::would_block || problem == asio::error::try_again) break;
+        if (problem == asio::error::connection_aborted) continue;
+        if (problem) return AcceptLater(problem.message());
+        Admit(std::move(socket));
+      }
+      if (acceptor_.is_open()) Accept();
     });
   }
 
@@ -130,7 +140,7 @@ class AsioServer : public Server {
   // A place for a new client, from one that waits or is slow. False: all are being answered.
   bool TakeAPlace() {
     using Use = Connection::Use;
-    for (const Use use : {Use::kNoRequestYet, Use::kIdle, Use::kReceiving}) {
+    for (const Use use : {Use::kNoRequestYet, Use::kIdle, Use::kReceiving, Use::kUnread}) {
       const auto longest = Longest(use);
       if (!longest) continue;
       longest->GiveUpPlace();

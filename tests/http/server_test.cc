@@ -52,6 +52,7 @@ class AnyServer : public ::testing::Test {
     server_->InLoop([this] {
       later_.reset();
       stream_.reset();
+      streams_.clear();
     });
   }
 
@@ -69,6 +70,7 @@ class AnyServer : public ::testing::Test {
   ServerContext context_{.router = router_};
   std::shared_ptr<Exchange> later_;
   std::shared_ptr<EventStream> stream_;
+  std::vector<std::shared_ptr<EventStream>> streams_;
   std::atomic<int> gone_ = 0;
   std::atomic<int> begun_ = 0;
   std::mutex mutex_;
@@ -461,6 +463,23 @@ TEST_F(AnyServer, BodiesThatDoNotComeLockNobodyOut) {
     slow.back()->Send("POST /echo HTTP/1.1\r\nContent-Length: 10\r\n\r\na");
   }
   EXPECT_EQ(Ask(port(), "POST", "/echo", "hello").body, "hello");
+}
+
+TEST_F(AnyServer, AnswersThatNobodyReadsLockNobodyOut) {
+  context_.limits.connections_max = 3;
+  context_.limits.unsent_bytes_max = 64 << 20;
+  Serve();
+  std::vector<std::unique_ptr<HttpClient>> asleep;
+  for (int i = 0; i < 3; ++i) {
+    asleep.push_back(std::make_unique<HttpClient>(port(), 4096));
+    asleep.back()->Request("GET", "/stream");
+    ASSERT_TRUE(Eventually([&] { return begun_ == i + 1; }));
+    // More than the kernel takes.
+    for (int piece = 0; piece < 8; ++piece) SendEvent(std::string(1 << 20, 'x'));
+    streams_.push_back(stream_);
+  }
+  EXPECT_TRUE(Eventually([&] { return Ask(port(), "GET", "/ping").status == 200; }));
+  EXPECT_TRUE(Eventually([&] { return gone_ >= 1; }));
 }
 
 TEST_F(AnyServer, TheOneThatIsIdleForLongestGivesUpItsPlace) {
