@@ -2,7 +2,9 @@
 
 #include <bit>
 #include <cstdint>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -205,7 +207,30 @@ void AddSizes(const ModelShape& shape, GgufHeader& header) {
              std::bit_cast<uint32_t>(1e-5f));
 }
 
-void AddTokenizer(const GgufVocabulary& vocabulary, std::optional<int32_t> end_of_text,
+// Where a text ends: llama.cpp has names for three tokens.
+constexpr const char* kEndKeys[] = {"eos", "eot", "eom"};
+
+Status CheckEnds(const SpecialTokens& special) {
+  if (special.model_eos.size() <= std::size(kEndKeys)) return OkStatus();
+  return FailedPrecondition(
+      "llama.cpp ends a text at {} tokens at most, and this model's texts end at {}; export the "
+      "model as hf",
+      std::size(kEndKeys), special.model_eos.size());
+}
+
+void AddSpecialTokens(const SpecialTokens& special, GgufHeader& header) {
+  const auto add = [&header](const char* name, std::optional<int32_t> id) {
+    if (!id) return;
+    header.Add(fmt::format("tokenizer.ggml.{}_token_id", name), GgufValue::kUint32,
+               static_cast<uint32_t>(*id));
+  };
+  add("bos", special.bos ? special.bos : special.model_bos);
+  for (size_t i = 0; i < special.model_eos.size(); ++i) add(kEndKeys[i], special.model_eos[i]);
+  add("padding", special.pad ? special.pad : special.model_pad);
+  add("unknown", special.unk);
+}
+
+void AddTokenizer(const GgufVocabulary& vocabulary, const SpecialTokens& special,
                   GgufHeader& header) {
   header.Add("tokenizer.ggml.model", std::string("gpt2"));
   header.Add("tokenizer.ggml.pre", std::string("gpt-2"));
@@ -213,10 +238,7 @@ void AddTokenizer(const GgufVocabulary& vocabulary, std::optional<int32_t> end_o
   header.Add("tokenizer.ggml.token_type", vocabulary.types);
   header.Add("tokenizer.ggml.merges", vocabulary.merges);
   header.Add("tokenizer.ggml.add_bos_token", false);
-  if (!end_of_text) return;
-  for (const char* key : {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id"}) {
-    header.Add(key, GgufValue::kUint32, static_cast<uint32_t>(*end_of_text));
-  }
+  AddSpecialTokens(special, header);
 }
 
 uint64_t BytesOf(const CopiedTensor& tensor) {
@@ -260,6 +282,7 @@ Status WriteGguf(const ModelSource& source, const std::string& name, const CopyO
         "llama.cpp computes GPT-2's gelu by its tanh approximation; this model was trained with "
         "the exact one (model.gelu: erf)");
   }
+  RETURN_IF_ERROR(CheckEnds(source.tokenizer()->special_tokens()));
   ASSIGN_OR_RETURN(const GgufVocabulary vocabulary,
                    MakeGgufVocabulary(*source.tokenizer(), shape.vocabulary));
   const auto layout = runspec::MakeParameterLayout(source.shape());
@@ -270,7 +293,7 @@ Status WriteGguf(const ModelSource& source, const std::string& name, const CopyO
   header.Add("general.file_type", GgufValue::kUint32,
              options.type == FloatType::kBf16 ? kFileBf16 : kFileF32);
   AddSizes(shape, header);
-  AddTokenizer(vocabulary, source.tokenizer()->end_of_text(), header);
+  AddTokenizer(vocabulary, source.tokenizer()->special_tokens(), header);
   uint64_t offset = 0;
   for (const CopiedTensor& tensor : tensors) {
     header.AddTensor(tensor, offset);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/excerpt.h"
 #include "formats/strict_json.h"
@@ -59,6 +60,19 @@ Gelu ReadGelu(JsonFields& config) {
   return gelu.value_or(Gelu::kTanh);
 }
 
+// Null keeps transformers from taking the ids of GPT-2.
+nlohmann::ordered_json TokenIds(const SpecialTokens& special) {
+  const auto id_or_null = [](std::optional<int32_t> id) {
+    return id ? nlohmann::ordered_json(*id) : nlohmann::ordered_json();
+  };
+  nlohmann::ordered_json ids = {{"bos_token_id", id_or_null(special.model_bos)},
+                                {"eos_token_id", special.model_eos},
+                                {"pad_token_id", id_or_null(special.model_pad)}};
+  if (special.model_eos.empty()) ids["eos_token_id"] = nullptr;
+  if (special.model_eos.size() == 1) ids["eos_token_id"] = special.model_eos[0];
+  return ids;
+}
+
 double ReadDropout(JsonFields& config) {
   const double dropout = config.Number("resid_pdrop", 0.1);
   if (dropout >= 0 && dropout < 1) return dropout;
@@ -91,7 +105,7 @@ StatusOr<ModelShape> ParseHuggingFaceConfig(std::string_view text, const std::st
 }
 
 std::string FormatHuggingFaceConfig(const ModelShape& shape, FloatType type,
-                                    std::optional<int32_t> end_of_text) {
+                                    const SpecialTokens& special) {
   const std::string dtype = type == FloatType::kBf16 ? "bfloat16" : "float32";
   nlohmann::ordered_json config = {
       {"architectures", {"GPT2LMHeadModel"}},
@@ -112,17 +126,15 @@ std::string FormatHuggingFaceConfig(const ModelShape& shape, FloatType type,
       {"scale_attn_weights", true},
       {"tie_word_embeddings", shape.tied_head},
       {"use_cache", true},
-      {"bos_token_id", nullptr},
-      {"eos_token_id", nullptr},
       {"dtype", dtype},
       {"torch_dtype", dtype}};
-  if (end_of_text) config["bos_token_id"] = config["eos_token_id"] = *end_of_text;
+  config.update(TokenIds(special));
   return config.dump(2) + "\n";
 }
 
-std::string FormatGenerationConfig(std::optional<int32_t> end_of_text) {
+std::string FormatGenerationConfig(const SpecialTokens& special) {
   nlohmann::ordered_json config = {{"_from_model_config", true}};
-  if (end_of_text) config["bos_token_id"] = config["eos_token_id"] = *end_of_text;
+  config.update(TokenIds(special));
   return config.dump(2) + "\n";
 }
 

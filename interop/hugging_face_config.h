@@ -2,14 +2,13 @@
 // can be, and what gp writes. Pure functions; thread-safe.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/status.h"
 #include "interop/float_type.h"
 #include "runspec/model_shape.h"
+#include "tokenizer/special_tokens.h"
 
 namespace gp::interop {
 
@@ -21,8 +20,8 @@ StatusOr<runspec::ModelShape> ParseHuggingFaceConfig(std::string_view text,
 // With every field that transformers needs. The vocabulary is written without its padding; biases
 // are always there, since transformers' GPT-2 knows no model without them.
 std::string FormatHuggingFaceConfig(const runspec::ModelShape& shape, FloatType type,
-                                    std::optional<int32_t> end_of_text);
+                                    const SpecialTokens& special);
 
-std::string FormatGenerationConfig(std::optional<int32_t> end_of_text);
+std::string FormatGenerationConfig(const SpecialTokens& special);
 
 }  // namespace gp::interop

@@ -49,11 +49,11 @@ StatusOr<std::unique_ptr<ModelSource>> OpenHuggingFace(const std::string& direct
 Status WriteHuggingFace(const ModelSource& source, const CopyOptions& options,
                         const NewDirectory& directory) {
   const runspec::ModelShape shape = WrittenShape(source.shape());
-  const auto end_of_text = EndOfText(source);
+  const SpecialTokens special = SpecialTokensOf(source);
   RETURN_IF_ERROR(
-      directory.Write(kConfigName, FormatHuggingFaceConfig(shape, options.type, end_of_text)));
+      directory.Write(kConfigName, FormatHuggingFaceConfig(shape, options.type, special)));
   RETURN_IF_ERROR(WriteTokenizer(source, directory));
-  RETURN_IF_ERROR(directory.Write("generation_config.json", FormatGenerationConfig(end_of_text)));
+  RETURN_IF_ERROR(directory.Write("generation_config.json", FormatGenerationConfig(special)));
   return WriteSafetensors(source, shape, {.prefix = kPrefix, .transposed = true}, {}, options,
                           directory.File("model.safetensors"))
       .status();

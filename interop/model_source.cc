@@ -18,8 +18,8 @@ Status ModelSource::Read(const runspec::ParameterInfo& tensor, std::span<float> 
       Describe(tensor), values[*at], *at, tensor.count);
 }
 
-std::optional<int32_t> EndOfText(const ModelSource& source) {
-  return source.tokenizer() == nullptr ? std::nullopt : source.tokenizer()->end_of_text();
+SpecialTokens SpecialTokensOf(const ModelSource& source) {
+  return source.tokenizer() == nullptr ? SpecialTokens() : source.tokenizer()->special_tokens();
 }
 
 }  // namespace gp::interop

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -52,7 +51,7 @@ class ModelSource {
   const std::shared_ptr<const Tokenizer> tokenizer_;
 };
 
-// The end-of-text token of the source's tokenizer; nothing when it has none.
-std::optional<int32_t> EndOfText(const ModelSource& source);
+// Those of the source's tokenizer; empty when it has none.
+SpecialTokens SpecialTokensOf(const ModelSource& source);
 
 }  // namespace gp::interop

@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include "base/file.h"
 #include "tokenizer/byte_pair_tokenizer.h"
+#include "tokenizer/companion_files.h"
+#include "tokenizer/special_token_files.h"
 #include "tokenizer/tokenizer_file.h"
 
 namespace gp::interop {
@@ -25,9 +28,28 @@ StatusOr<std::shared_ptr<const Tokenizer>> TokenizerIn(const std::string& direct
   return tokenizer;
 }
 
-StatusOr<std::shared_ptr<const Tokenizer>> TokenizerFor(const ModelSource& source) {
-  if (source.tokenizer() != nullptr) return source.tokenizer();
-  if (source.shape().vocabulary == kGpt2Ids) return Shared(BytePairTokenizer::InstalledGpt2());
+StatusOr<std::shared_ptr<const Tokenizer>> TokenizerFor(const ModelSource& source,
+                                                        std::unique_ptr<Tokenizer> tokenizer,
+                                                        std::vector<std::string>& notes) {
+  ASSIGN_OR_RETURN(const CompanionFiles all, ReadCompanionFiles(JoinPath(source.path(), "")));
+  const CompanionFiles of_model{.model_config = all.model_config,
+                                .generation_config = all.generation_config};
+  ASSIGN_OR_RETURN(const auto contradictions, TakeSpecialTokens(of_model, *tokenizer));
+  notes.insert(notes.end(), contradictions.begin(), contradictions.end());
+  return std::shared_ptr<const Tokenizer>(std::move(tokenizer));
+}
+
+StatusOr<std::shared_ptr<const Tokenizer>> TokenizerFor(const ModelSource& source,
+                                                        std::vector<std::string>& notes) {
+  if (source.tokenizer() != nullptr) {
+    // Read again for the notes; what cannot be read so has no files beside it.
+    (void)ReadTokenizer(source.path(), &notes);
+    return source.tokenizer();
+  }
+  if (source.shape().vocabulary == kGpt2Ids) {
+    ASSIGN_OR_RETURN(auto gpt2, BytePairTokenizer::InstalledGpt2());
+    return TokenizerFor(source, std::move(gpt2), notes);
+  }
   return InvalidArgument(
       "{} comes without a tokenizer, and {} ids are not GPT-2's: name one with "
       "--tokenizer",

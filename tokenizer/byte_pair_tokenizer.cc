@@ -10,6 +10,7 @@
 #include "tokenizer/merges_text.h"
 #include "tokenizer/piece_cache.h"
 #include "tokenizer/piece_merger.h"
+#include "tokenizer/special_text.h"
 #include "tokenizer/tokenizer_json.h"
 
 namespace gp {
@@ -87,6 +88,7 @@ BytePairTokenizer::BytePairTokenizer(BytePairVocabulary vocabulary)
     pairs_.Add(merge.left, merge.right, MakeJoin(rank++, merge.joined));
   }
   AddWholePieces();
+  set_special_tokens(SpecialTokensBySpelling(vocabulary_.tokens, vocabulary_.special));
 }
 
 // Looking a piece up is faster than merging it. Where merging would not make the token, only a
@@ -122,6 +124,22 @@ StatusOr<std::vector<int32_t>> BytePairTokenizer::Encode(std::string_view text) 
   return Encoding(*this, text).Run();
 }
 
+StatusOr<std::vector<int32_t>> BytePairTokenizer::EncodeWithSpecial(std::string_view text) const {
+  std::vector<int32_t> tokens;
+  const auto append = [&](std::string_view part) {
+    const std::vector<int32_t> of_part = Encoding(*this, part).Run();
+    tokens.insert(tokens.end(), of_part.begin(), of_part.end());
+  };
+  size_t begin = 0;
+  for (const SpecialText& special : FindSpecialTexts(vocabulary_, text)) {
+    append(text.substr(begin, special.begin - begin));
+    tokens.push_back(special.id);
+    begin = special.end;
+  }
+  append(text.substr(begin));
+  return tokens;
+}
+
 size_t BytePairTokenizer::CutAfter(std::string_view text, size_t begin) const {
   return FindPieceStart(text, begin);
 }
@@ -136,13 +154,22 @@ std::string BytePairTokenizer::Decode(std::span<const int32_t> tokens) const {
 }
 
 std::string BytePairTokenizer::Serialized() const {
-  if (!gpt2_) return FormatTokenizerJson(vocabulary_);
-  return nlohmann::ordered_json{{"kind", "gpt2"}, {"merges", MergeLines(vocabulary_)}}.dump();
+  const bool by_spelling =
+      special_tokens() == SpecialTokensBySpelling(vocabulary_.tokens, vocabulary_.special);
+  return Format(by_spelling ? nullptr : &special_tokens());
 }
 
-// gp looks for no special token in text, so that whether and how to find one changes no ids.
+std::string BytePairTokenizer::Format(const SpecialTokens* special) const {
+  if (!gpt2_) return FormatTokenizerJson(vocabulary_, special);
+  nlohmann::ordered_json json = {{"kind", "gpt2"}, {"merges", MergeLines(vocabulary_)}};
+  if (special != nullptr) json["special_tokens"] = SpecialTokensJson(*special);
+  return json.dump();
+}
+
+// No special token is looked for in text that a model learns from, so that whether and how to find
+// one, and what it is for, change no ids.
 std::string BytePairTokenizer::Identity() const {
-  if (vocabulary_.special_flags.empty() && vocabulary_.unlisted.empty()) return Serialized();
+  if (vocabulary_.special_flags.empty() && vocabulary_.unlisted.empty()) return Format(nullptr);
   BytePairVocabulary vocabulary = vocabulary_;
   vocabulary.special_flags.clear();
   vocabulary.unlisted.clear();

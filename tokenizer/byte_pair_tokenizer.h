@@ -1,7 +1,7 @@
 // Byte-level BPE: text is cut by GPT-2's rule, and each piece becomes its bytes' tokens, joined by
-// the first merge that applies, leftmost first, until none does. Special tokens in text are encoded
-// as ordinary text. Equal to Hugging Face's tokenizers with the same merges, and with GPT-2's to
-// tiktoken. Any thread may call.
+// the first merge that applies, leftmost first, until none does. Encode takes special
+// tokens in text for ordinary text. Equal to Hugging Face's tokenizers with the same merges, and
+// with GPT-2's to tiktoken. Any thread may call.
 #pragma once
 
 #include <array>
@@ -34,8 +34,9 @@ class BytePairTokenizer : public Tokenizer {
   // "gpt2" with GPT-2's own vocabulary, "bpe" with any other.
   std::string_view kind() const override { return gpt2_ ? "gpt2" : "bpe"; }
   int64_t vocabulary_size() const override { return std::ssize(vocabulary_.tokens); }
-  std::optional<int32_t> end_of_text() const override { return vocabulary_.EndOfText(); }
+  std::vector<int32_t> special_ids() const override { return vocabulary_.special; }
   StatusOr<std::vector<int32_t>> Encode(std::string_view text) const override;
+  StatusOr<std::vector<int32_t>> EncodeWithSpecial(std::string_view text) const override;
   size_t CutAfter(std::string_view text, size_t begin) const override;
   std::string Decode(std::span<const int32_t> tokens) const override;
   std::string Serialized() const override;
@@ -49,6 +50,8 @@ class BytePairTokenizer : public Tokenizer {
   class Encoding;  // one text's
 
   std::string Identity() const override;
+  // With what the special tokens are for, if given.
+  std::string Format(const SpecialTokens* special) const;
   void AddWholePieces();
 
   BytePairVocabulary vocabulary_;

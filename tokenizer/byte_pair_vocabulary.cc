@@ -49,15 +49,6 @@ std::vector<int32_t> BytePairVocabulary::ByteIds() const {
   return ids;
 }
 
-std::optional<int32_t> BytePairVocabulary::EndOfText() const {
-  for (const std::string_view text : {kEndOfText, "</s>"}) {
-    for (const int32_t id : special) {
-      if (tokens[static_cast<size_t>(id)] == text) return id;
-    }
-  }
-  return std::nullopt;
-}
-
 BytePairVocabularyBuilder::BytePairVocabularyBuilder(int64_t tokens_max)
     : placed_(static_cast<size_t>(std::min(tokens_max, kTokensMax))), made_(placed_.size()) {
   vocabulary_.tokens.resize(placed_.size());

@@ -28,7 +28,7 @@ struct BytePairMerge {
 };
 
 // How Hugging Face finds a special token in text: only as a word of its own, with the white space
-// before it, with that after it. gp looks for none, and hands it on.
+// before it, with that after it.
 struct SpecialTokenFlags {
   bool single_word = false;
   bool lstrip = false;
@@ -49,7 +49,6 @@ struct BytePairVocabulary {
   SpecialTokenFlags FlagsOf(int32_t id) const;
   // The id of each byte.
   std::vector<int32_t> ByteIds() const;
-  std::optional<int32_t> EndOfText() const;
 };
 
 // Its Add functions return what is wrong without the place, which the caller knows.

@@ -1,6 +1,7 @@
 #include "tokenizer/byte_tokenizer.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace gp {
 
@@ -27,6 +28,14 @@ std::string ByteTokenizer::Decode(std::span<const int32_t> tokens) const {
   return text;
 }
 
-std::string ByteTokenizer::Serialized() const { return R"({"kind":"bytes"})"; }
+std::string ByteTokenizer::Serialized() const {
+  nlohmann::ordered_json json = {{"kind", "bytes"}};
+  if (special_tokens() != SpecialTokens()) {
+    json["special_tokens"] = SpecialTokensJson(special_tokens());
+  }
+  return json.dump();
+}
+
+std::string ByteTokenizer::Identity() const { return R"({"kind":"bytes"})"; }
 
 }  // namespace gp

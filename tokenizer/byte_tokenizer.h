@@ -13,6 +13,9 @@ class ByteTokenizer : public Tokenizer {
   size_t CutAfter(std::string_view text, size_t begin) const override;
   std::string Decode(std::span<const int32_t> tokens) const override;
   std::string Serialized() const override;
+
+ private:
+  std::string Identity() const override;
 };
 
 }  // namespace gp

@@ -23,6 +23,14 @@ std::string Show(char32_t character) {
   return fmt::format("'{}' (U+{:04X})", text, static_cast<uint32_t>(character));
 }
 
+nlohmann::ordered_json Characters(const std::vector<char32_t>& characters) {
+  nlohmann::ordered_json json = {{"kind", "chars"}, {"characters", nlohmann::json::array()}};
+  for (const char32_t character : characters) {
+    json["characters"].push_back(static_cast<uint32_t>(character));
+  }
+  return json;
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<CharTokenizer>> CharTokenizer::FromText(std::string_view text) {
@@ -79,11 +87,13 @@ std::string CharTokenizer::Decode(std::span<const int32_t> tokens) const {
 }
 
 std::string CharTokenizer::Serialized() const {
-  nlohmann::ordered_json json = {{"kind", "chars"}, {"characters", nlohmann::json::array()}};
-  for (const char32_t character : characters_) {
-    json["characters"].push_back(static_cast<uint32_t>(character));
+  nlohmann::ordered_json json = Characters(characters_);
+  if (special_tokens() != SpecialTokens()) {
+    json["special_tokens"] = SpecialTokensJson(special_tokens());
   }
   return json.dump();
 }
+
+std::string CharTokenizer::Identity() const { return Characters(characters_).dump(); }
 
 }  // namespace gp

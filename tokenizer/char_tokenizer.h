@@ -24,6 +24,8 @@ class CharTokenizer : public Tokenizer {
   std::string Serialized() const override;
 
  private:
+  std::string Identity() const override;
+
   std::vector<char32_t> characters_;  // by id
   std::unordered_map<char32_t, int32_t> ids_;
 };

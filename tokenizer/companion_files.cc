@@ -28,7 +28,7 @@ constexpr std::string_view kKnownClasses[] = {"GPT2Tokenizer", "GPT2TokenizerFas
                                               "PreTrainedTokenizerFast", "TokenizersBackend"};
 
 StatusOr<CompanionFile> ReadCompanion(const std::string& path) {
-  if (!FileExists(path)) return CompanionFile{path, Json::object()};
+  if (!FileExists(path)) return CompanionFile{.path = path};
   ASSIGN_OR_RETURN(Json json, ReadJsonFile(path));
   return CompanionFile{path, std::move(json)};
 }
@@ -155,8 +155,18 @@ Status CheckConfig(const Json& config, CompanionOf kind) {
 
 }  // namespace
 
+StatusOr<CompanionFiles> ReadCompanionFiles(const std::string& stem) {
+  CompanionFiles files;
+  ASSIGN_OR_RETURN(files.added_tokens, ReadCompanion(stem + "added_tokens.json"));
+  ASSIGN_OR_RETURN(files.tokenizer_config, ReadCompanion(stem + "tokenizer_config.json"));
+  ASSIGN_OR_RETURN(files.special_tokens_map, ReadCompanion(stem + "special_tokens_map.json"));
+  ASSIGN_OR_RETURN(files.model_config, ReadCompanion(stem + "config.json"));
+  ASSIGN_OR_RETURN(files.generation_config, ReadCompanion(stem + "generation_config.json"));
+  return files;
+}
+
 StatusOr<AddedTokens> TokensIn(const CompanionFiles& files, CompanionOf kind) {
-  const auto& [added, config, map] = files;
+  const auto& [added, config, map, model, generation] = files;
   RETURN_IF_ERROR(WithContext(CheckConfig(config.json, kind), config.path));
   AddedTokens tokens;
   RETURN_IF_ERROR(AddDecoder(ValueOrNull(config.json, "added_tokens_decoder"),
@@ -165,17 +175,8 @@ StatusOr<AddedTokens> TokensIn(const CompanionFiles& files, CompanionOf kind) {
   SortById(tokens);
   ASSIGN_OR_RETURN(const AddedTokens names, ReadNames(map, config));
   RETURN_IF_ERROR(AddTokens(names, tokens));
-  return tokens;
-}
-
-StatusOr<AddedTokens> ReadCompanionFiles(const std::string& stem, CompanionOf kind) {
-  CompanionFiles files;
-  ASSIGN_OR_RETURN(files.added_tokens, ReadCompanion(stem + "added_tokens.json"));
-  ASSIGN_OR_RETURN(files.tokenizer_config, ReadCompanion(stem + "tokenizer_config.json"));
-  ASSIGN_OR_RETURN(files.special_tokens_map, ReadCompanion(stem + "special_tokens_map.json"));
-  ASSIGN_OR_RETURN(AddedTokens tokens, TokensIn(files, kind));
   // Later messages begin with the path of the file that these stand beside.
-  const size_t directory = stem.rfind('/') + 1;
+  const size_t directory = config.path.rfind('/') + 1;
   for (AddedToken& token : tokens) token.where.erase(0, directory);
   return tokens;
 }

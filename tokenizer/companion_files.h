@@ -1,6 +1,6 @@
 // What transformers saves beside a tokenizer.json or vocab.json: added_tokens.json,
-// tokenizer_config.json and special_tokens_map.json. Functions of one thread each. What is read of
-// them: docs/formats/tokenizers.md.
+// tokenizer_config.json and special_tokens_map.json, and config.json and generation_config.json of
+// the model. Functions of one thread each. What is read of them: docs/formats/tokenizers.md.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,24 +12,27 @@
 namespace gp {
 
 struct CompanionFile {
-  std::string path;     // for messages
-  nlohmann::json json;  // an empty object where there is no such file
+  std::string path;  // for messages
+  nlohmann::json json = nlohmann::json::object();
 };
 
 struct CompanionFiles {
   CompanionFile added_tokens;
   CompanionFile tokenizer_config;
   CompanionFile special_tokens_map;
+  CompanionFile model_config;
+  CompanionFile generation_config;
 };
 
 // Which file they stand beside.
 enum class CompanionOf { kTokenizerJson, kVocabulary };
 
-// The tokens in the files of these names after `stem`, a directory with its '/' and perhaps a
-// prefix. InvalidArgument names the file that is damaged, or that changes the ids of texts.
-StatusOr<AddedTokens> ReadCompanionFiles(const std::string& stem, CompanionOf kind);
+// The files of these names after `stem`, a directory with its '/' and perhaps a prefix.
+// InvalidArgument names the file that is damaged.
+StatusOr<CompanionFiles> ReadCompanionFiles(const std::string& stem);
 
-// The same of files that have been read.
+// The tokens in them. InvalidArgument names the file that is damaged, or that changes the ids of
+// texts.
 StatusOr<AddedTokens> TokensIn(const CompanionFiles& files, CompanionOf kind);
 
 }  // namespace gp

@@ -43,7 +43,7 @@ constexpr int32_t kMergeTokens = 50000;
 bool IsNumberedAsGpt2(const BytePairVocabulary& vocabulary) {
   if (vocabulary.special != std::vector<int32_t>{kByteTokens + kMergeTokens}) return false;
   if (!vocabulary.special_flags.empty()) return false;
-  if (vocabulary.EndOfText() != kByteTokens + kMergeTokens) return false;
+  if (vocabulary.tokens[kByteTokens + kMergeTokens] != kEndOfText) return false;
   const std::vector<int32_t> byte_ids = vocabulary.ByteIds();
   for (int32_t id = 0; id < kByteTokens; ++id) {
     if (byte_ids[AlphabetOrder()[static_cast<size_t>(id)]] != id) return false;

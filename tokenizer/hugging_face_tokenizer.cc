@@ -1,6 +1,8 @@
 #include "tokenizer/hugging_face_tokenizer.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -26,23 +28,37 @@ BytePairVocabulary ByteVocabulary() {
 }
 
 // PreTrainedTokenizerFast does what tokenizer.json says.
-OrderedJson Config(bool gpt2_class, const std::optional<std::string>& end_of_text) {
-  OrderedJson config = {
+OrderedJson Config(bool gpt2_class) {
+  return {
       {"tokenizer_class", gpt2_class ? "GPT2Tokenizer" : "PreTrainedTokenizerFast"},
       {"add_prefix_space", false},
       {"clean_up_tokenization_spaces", false},
   };
-  if (end_of_text) {
-    for (const char* key : {"bos_token", "eos_token", "unk_token"}) config[key] = *end_of_text;
-  }
-  return config;
+}
+
+bool IsListed(const BytePairVocabulary& vocabulary, int32_t id) {
+  return vocabulary.IsSpecial(id) && !vocabulary.unlisted.contains(id);
+}
+
+// {"bos_token": "<|BOS|>", …}. transformers looks for a token in text once it has a name, so that
+// only tokens may be named that it looks for anyway.
+OrderedJson Names(const BytePairVocabulary& vocabulary, const SpecialTokens& special) {
+  OrderedJson names = OrderedJson::object();
+  const auto add = [&](const char* key, std::optional<int32_t> id) {
+    if (id && IsListed(vocabulary, *id)) names[key] = vocabulary.tokens[static_cast<size_t>(*id)];
+  };
+  add("bos_token", special.bos);
+  add("eos_token", special.eos);
+  add("pad_token", special.pad);
+  add("unk_token", special.unk);
+  return names;
 }
 
 // Which tokens of vocab.json are special, for readers that pass tokenizer.json over.
 OrderedJson AddedTokensDecoder(const BytePairVocabulary& vocabulary) {
   OrderedJson decoder = OrderedJson::object();
   for (const int32_t id : vocabulary.special) {
-    if (vocabulary.unlisted.contains(id)) continue;
+    if (!IsListed(vocabulary, id)) continue;
     const SpecialTokenFlags flags = vocabulary.FlagsOf(id);
     decoder[std::to_string(id)] = {{"content", vocabulary.tokens[static_cast<size_t>(id)]},
                                    {"lstrip", flags.lstrip},
@@ -54,6 +70,12 @@ OrderedJson AddedTokensDecoder(const BytePairVocabulary& vocabulary) {
   return decoder;
 }
 
+bool HasEndOfText(const BytePairVocabulary& vocabulary) {
+  return std::any_of(vocabulary.special.begin(), vocabulary.special.end(), [&](int32_t id) {
+    return vocabulary.tokens[static_cast<size_t>(id)] == kEndOfText;
+  });
+}
+
 std::string Text(const OrderedJson& json) {
   return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
@@ -63,16 +85,22 @@ std::string Text(const OrderedJson& json) {
 // tell that pieces are tokens without merges.
 Files BytePairFiles(const BytePairTokenizer& tokenizer) {
   const BytePairVocabulary& vocabulary = tokenizer.vocabulary();
-  const auto id = vocabulary.EndOfText();
-  const auto end_of_text =
-      id ? std::optional(vocabulary.tokens[static_cast<size_t>(*id)]) : std::nullopt;
   const bool merges_tell_all = !tokenizer.token_without_merges();
-  OrderedJson config = Config(merges_tell_all && end_of_text == kEndOfText, end_of_text);
+  const bool gpt2_class = merges_tell_all && HasEndOfText(vocabulary);
+  OrderedJson config = Config(gpt2_class);
+  const OrderedJson names = Names(vocabulary, tokenizer.special_tokens());
+  if (!vocabulary.special.empty()) {
+    // What has no name here would get one by its spelling.
+    for (const char* key : {"bos_token", "eos_token", "pad_token", "unk_token"}) {
+      config[key] = names.value(key, OrderedJson());
+    }
+  }
   if (const OrderedJson decoder = AddedTokensDecoder(vocabulary); !decoder.empty()) {
     config["added_tokens_decoder"] = decoder;
   }
   Files files = {{"tokenizer.json", FormatTokenizerJson(vocabulary) + "\n"},
                  {"tokenizer_config.json", Text(config)}};
+  if (!names.empty()) files.emplace("special_tokens_map.json", Text(names));
   if (!merges_tell_all) return files;
   files.emplace("vocab.json", FormatVocabJson(vocabulary) + "\n");
   files.emplace("merges.txt", kMergesVersion + MergeLines(vocabulary));
@@ -87,7 +115,7 @@ Files HuggingFaceTokenizerFiles(const Tokenizer& tokenizer) {
   }
   if (const auto* chars = dynamic_cast<const CharTokenizer*>(&tokenizer)) {
     return {{"tokenizer.json", FormatCharacterJson(*chars) + "\n"},
-            {"tokenizer_config.json", Text(Config(false, std::nullopt))}};
+            {"tokenizer_config.json", Text(Config(false))}};
   }
   GP_CHECK(tokenizer.kind() == "bytes", "a tokenizer of an unknown kind");
   return BytePairFiles(BytePairTokenizer(ByteVocabulary()));

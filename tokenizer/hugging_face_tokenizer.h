@@ -10,8 +10,9 @@
 
 namespace gp {
 
-// Contents by file name: tokenizer.json and tokenizer_config.json, and of byte-level BPE, bytes
-// among it, vocab.json and merges.txt where these two say all. Characters that the vocabulary does
+// Contents by file name: tokenizer.json and tokenizer_config.json; special_tokens_map.json where
+// special tokens have names; of byte-level BPE, bytes among it, vocab.json and merges.txt where
+// these two say all. Characters that the vocabulary does
 // not have are an error here; there they are left out.
 std::map<std::string, std::string> HuggingFaceTokenizerFiles(const Tokenizer& tokenizer);
 

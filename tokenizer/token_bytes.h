@@ -13,7 +13,7 @@ namespace gp {
 
 class TokenBytes {
  public:
-  // The token between documents stands for none.
+  // Special tokens stand for none.
   explicit TokenBytes(const Tokenizer& tokenizer);
 
   // Bytes of all tokens together; a token of -1 has none. Nullopt when the tokenizer does not name

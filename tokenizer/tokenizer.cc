@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/excerpt.h"
 #include "formats/sha256.h"
@@ -49,17 +50,7 @@ StatusOr<std::unique_ptr<Tokenizer>> ParseGpt2(const Json& json) {
   return BytePairTokenizer::FromMerges(merges->get_ref<const std::string&>());
 }
 
-}  // namespace
-
-std::string Tokenizer::Fingerprint() const { return formats::Sha256Hex(Identity()); }
-
-StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized) {
-  return ParseTokenizer(serialized, {});
-}
-
-StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized,
-                                                    const AddedTokens& more) {
-  ASSIGN_OR_RETURN(const Json json, formats::ParseJsonObject(serialized));
+StatusOr<std::unique_ptr<Tokenizer>> ParseKind(const Json& json, const AddedTokens& more) {
   if (IsCharacterJson(json)) return ParseCharacterJson(json, more);
   if (json.contains("model")) {
     ASSIGN_OR_RETURN(BytePairVocabulary vocabulary, ReadTokenizerJson(json, more));
@@ -75,6 +66,32 @@ StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized,
   if (*kind == "gpt2") return ParseGpt2(json);
   return InvalidArgument("the tokenizer kind '{}' is not known; expected bytes, chars or gpt2",
                          kind->get<std::string>());
+}
+
+}  // namespace
+
+std::string Tokenizer::Fingerprint() const { return formats::Sha256Hex(Identity()); }
+
+std::string Tokenizer::NamedEndOfText() const {
+  const auto by_spelling = ParseTokenizer(Identity());
+  if (!by_spelling.ok() || (*by_spelling)->end_of_text() == end_of_text()) return "";
+  return end_of_text() ? fmt::format(", end of text {}", *end_of_text()) : ", no end of text";
+}
+
+StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized) {
+  return ParseTokenizer(serialized, {});
+}
+
+StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized,
+                                                    const AddedTokens& more) {
+  ASSIGN_OR_RETURN(const Json json, formats::ParseJsonObject(serialized));
+  ASSIGN_OR_RETURN(auto tokenizer, ParseKind(json, more));
+  const Json& model = json.contains("model") ? json["model"] : json;
+  const Json& special = formats::ValueOrNull(model, "special_tokens");
+  if (special.is_null()) return tokenizer;
+  ASSIGN_OR_RETURN(SpecialTokens tokens, ReadSpecialTokens(special, tokenizer->vocabulary_size()));
+  tokenizer->set_special_tokens(std::move(tokens));
+  return tokenizer;
 }
 
 }  // namespace gp

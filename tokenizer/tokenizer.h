@@ -1,6 +1,6 @@
 // Tokenizer: text to token ids and back. A tokenizer is constant after construction and can be
 // written into a checkpoint and read back, so that a checkpoint alone is enough to sample. Any
-// thread may call.
+// thread may call its const functions.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
+#include "tokenizer/special_tokens.h"
 
 namespace gp {
 
@@ -25,11 +27,22 @@ class Tokenizer {
   // "bytes", "chars", "gpt2", or "bpe" for byte-level BPE with another vocabulary.
   virtual std::string_view kind() const = 0;
   virtual int64_t vocabulary_size() const = 0;
+  // The ids that no text becomes, ascending.
+  virtual std::vector<int32_t> special_ids() const { return {}; }
+  // What they are for: by their spelling, unless files said so.
+  const SpecialTokens& special_tokens() const { return special_tokens_; }
   // The token that separates documents; nothing where the vocabulary has none.
-  virtual std::optional<int32_t> end_of_text() const { return std::nullopt; }
+  std::optional<int32_t> end_of_text() const { return special_tokens_.eos; }
+  // Before others have it. REQUIRES: ids of the vocabulary.
+  void set_special_tokens(SpecialTokens tokens) { special_tokens_ = std::move(tokens); }
 
   // InvalidArgument names the first place in `text` that the vocabulary cannot express.
   virtual StatusOr<std::vector<int32_t>> Encode(std::string_view text) const = 0;
+
+  // The same, where text that spells a special token becomes that token, as in Hugging Face.
+  virtual StatusOr<std::vector<int32_t>> EncodeWithSpecial(std::string_view text) const {
+    return Encode(text);
+  }
 
   // The first place after 0, at or after `begin`, where `text` may be cut: the tokens of what lies
   // before and behind it are those of the whole. text.size() when there is none.
@@ -44,10 +57,16 @@ class Tokenizer {
 
   // sha256 of what Serialized() says about the ids of text, hex: what checkpoints compare.
   std::string Fingerprint() const;
+  // What prepared text depends on besides: ", end of text 501" where files named another token than
+  // the spelling tells, otherwise nothing.
+  std::string NamedEndOfText() const;
 
  protected:
   // Serialized() without what changes no text's ids.
   virtual std::string Identity() const { return Serialized(); }
+
+ private:
+  SpecialTokens special_tokens_;
 };
 
 // The tokenizer that Serialized() wrote, or Hugging Face in a tokenizer.json. InvalidArgument names

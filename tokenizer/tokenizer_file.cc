@@ -12,6 +12,7 @@
 #include "tokenizer/companion_files.h"
 #include "tokenizer/json_file.h"
 #include "tokenizer/merges_text.h"
+#include "tokenizer/special_token_files.h"
 #include "tokenizer/tiktoken_text.h"
 #include "tokenizer/tokenizer_json.h"
 
@@ -43,7 +44,8 @@ std::string StemOf(const std::string& path, std::string_view name) {
   return path.substr(0, path.size() - name.size());
 }
 
-StatusOr<BytePairVocabulary> ReadPair(const std::string& stem, const FilePair& names) {
+StatusOr<BytePairVocabulary> ReadPair(const std::string& stem, const FilePair& names,
+                                      const CompanionFiles& companions) {
   const std::string vocab_path = stem + std::string(names.vocab);
   const std::string merges_path = stem + std::string(names.merges);
   for (const std::string& path : {vocab_path, merges_path}) {
@@ -53,7 +55,7 @@ StatusOr<BytePairVocabulary> ReadPair(const std::string& stem, const FilePair& n
   }
   ASSIGN_OR_RETURN(const Json vocab, ReadJsonFile(vocab_path));
   ASSIGN_OR_RETURN(const std::string merges, ReadTokenizerText(merges_path));
-  ASSIGN_OR_RETURN(AddedTokens added, ReadCompanionFiles(stem, CompanionOf::kVocabulary));
+  ASSIGN_OR_RETURN(AddedTokens added, TokensIn(companions, CompanionOf::kVocabulary));
   return ReadVocabularyPair(vocab, merges, vocab_path, merges_path, std::move(added));
 }
 
@@ -77,8 +79,20 @@ StatusOr<BytePairVocabulary> ReadTiktoken(const std::string& path) {
   return vocabulary;
 }
 
+// What stands before the name of `path`, and before those of the files beside it.
+std::optional<std::string> FindStem(const std::string& path) {
+  if (path.ends_with(kTokenizerJson)) return StemOf(path, kTokenizerJson);
+  for (const FilePair& names : kPairs) {
+    for (const std::string_view name : {names.vocab, names.merges}) {
+      if (path.ends_with(name)) return StemOf(path, name);
+    }
+  }
+  return std::nullopt;
+}
+
 // The vocabulary of a file that its name tells; nothing when it does not.
-StatusOr<std::optional<BytePairVocabulary>> ReadByName(const std::string& path) {
+StatusOr<std::optional<BytePairVocabulary>> ReadByName(const std::string& path,
+                                                       const CompanionFiles& companions) {
   const auto some =
       [](StatusOr<BytePairVocabulary> vocabulary) -> StatusOr<std::optional<BytePairVocabulary>> {
     RETURN_IF_ERROR(vocabulary.status());
@@ -86,14 +100,16 @@ StatusOr<std::optional<BytePairVocabulary>> ReadByName(const std::string& path) 
   };
   if (path.ends_with(".tiktoken")) return some(ReadTiktoken(path));
   for (const FilePair& names : kPairs) {
-    if (path.ends_with(names.vocab)) return some(ReadPair(StemOf(path, names.vocab), names));
+    if (path.ends_with(names.vocab)) {
+      return some(ReadPair(StemOf(path, names.vocab), names, companions));
+    }
     if (!path.ends_with(names.merges)) continue;
     const std::string stem = StemOf(path, names.merges);
     // GPT-2's numbering needs no encoder.json.
     if (names.merges == "vocab.bpe" && !FileExists(stem + std::string(names.vocab))) {
       return some(ReadMergesAlone(path));
     }
-    return some(ReadPair(stem, names));
+    return some(ReadPair(stem, names, companions));
   }
   return std::optional<BytePairVocabulary>();
 }
@@ -113,27 +129,36 @@ StatusOr<std::string> FindInDirectory(const std::string& directory) {
   return InvalidArgument("{} has several .tiktoken files: name one of them", directory);
 }
 
-}  // namespace
-
-StatusOr<std::unique_ptr<Tokenizer>> ReadTokenizer(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    ASSIGN_OR_RETURN(const std::string file, FindInDirectory(path));
-    return ReadTokenizer(file);
-  }
-  ASSIGN_OR_RETURN(auto vocabulary, ReadByName(path));
+StatusOr<std::unique_ptr<Tokenizer>> ReadFrom(const std::string& path,
+                                              const CompanionFiles& companions) {
+  ASSIGN_OR_RETURN(auto vocabulary, ReadByName(path, companions));
   if (vocabulary) return MakeBytePairTokenizer(*std::move(vocabulary));
   ASSIGN_OR_RETURN(const std::string text, ReadTokenizerText(path));
   if (!text.starts_with('{') && !text.starts_with("\xef\xbb\xbf")) {
     return InvalidArgument("{}: this is no tokenizer: expected {}", path, kForms);
   }
-  AddedTokens more;
-  if (path.ends_with(kTokenizerJson)) {
-    ASSIGN_OR_RETURN(more,
-                     ReadCompanionFiles(StemOf(path, kTokenizerJson), CompanionOf::kTokenizerJson));
-  }
+  ASSIGN_OR_RETURN(const AddedTokens more, TokensIn(companions, CompanionOf::kTokenizerJson));
   auto tokenizer = ParseTokenizer(text, more);
   if (!tokenizer.ok()) return WithContext(tokenizer.status(), path);
+  return tokenizer;
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Tokenizer>> ReadTokenizer(const std::string& path,
+                                                   std::vector<std::string>* notes) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    ASSIGN_OR_RETURN(const std::string file, FindInDirectory(path));
+    return ReadTokenizer(file, notes);
+  }
+  CompanionFiles companions;
+  if (const auto stem = FindStem(path)) {
+    ASSIGN_OR_RETURN(companions, ReadCompanionFiles(*stem));
+  }
+  ASSIGN_OR_RETURN(auto tokenizer, ReadFrom(path, companions));
+  ASSIGN_OR_RETURN(const auto contradictions, TakeSpecialTokens(companions, *tokenizer));
+  if (notes != nullptr) notes->insert(notes->end(), contradictions.begin(), contradictions.end());
   return tokenizer;
 }
 

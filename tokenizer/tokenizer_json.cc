@@ -160,7 +160,10 @@ std::string FormatVocabJson(const BytePairVocabulary& vocabulary) {
 }
 
 // merges as text: what every version of Hugging Face's library reads.
-std::string FormatTokenizerJson(const BytePairVocabulary& vocabulary) {
+std::string FormatTokenizerJson(const BytePairVocabulary& vocabulary,
+                                const SpecialTokens* special) {
+  const std::string member =
+      special == nullptr ? "" : R"("special_tokens":)" + SpecialTokensJson(*special).dump() + ",";
   return fmt::format(
       R"({{"version":"1.0","truncation":null,"padding":null,"added_tokens":[{}],)"
       R"("normalizer":null,)"
@@ -172,8 +175,8 @@ std::string FormatTokenizerJson(const BytePairVocabulary& vocabulary) {
       R"("use_regex":true}},)"
       R"("model":{{"type":"BPE","dropout":null,"unk_token":null,"continuing_subword_prefix":"",)"
       R"("end_of_word_suffix":"","fuse_unk":false,"byte_fallback":false,"ignore_merges":{},)"
-      R"("vocab":{},"merges":[{}]}}}})",
-      AddedTokenList(vocabulary), vocabulary.whole_pieces, FormatVocabJson(vocabulary),
+      R"({}"vocab":{},"merges":[{}]}}}})",
+      AddedTokenList(vocabulary), vocabulary.whole_pieces, member, FormatVocabJson(vocabulary),
       Merges(vocabulary));
 }
 

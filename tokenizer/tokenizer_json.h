@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/byte_pair_vocabulary.h"
+#include "tokenizer/special_tokens.h"
 
 namespace gp {
 
@@ -26,8 +27,10 @@ StatusOr<BytePairVocabulary> ReadVocabularyPair(const nlohmann::json& vocab,
                                                 const std::string& merges_name,
                                                 AddedTokens added = {});
 
-// Equal vocabularies give equal text.
-std::string FormatTokenizerJson(const BytePairVocabulary& vocabulary);
+// Equal vocabularies give equal text. `special` becomes model.special_tokens, which Hugging Face
+// passes over.
+std::string FormatTokenizerJson(const BytePairVocabulary& vocabulary,
+                                const SpecialTokens* special = nullptr);
 
 // The file vocab.json: every token and its id.
 std::string FormatVocabJson(const BytePairVocabulary& vocabulary);

@@ -55,6 +55,10 @@ std::string WorkingDirectory() {
 
 }  // namespace
 
+void Console::Warn(const std::vector<std::string>& warnings) const {
+  for (const std::string& warning : warnings) err << "warning: " << warning << "\n";
+}
+
 std::string Console::Variable(const std::string& name) const {
   const auto found = environment.find(name);
   return found == environment.end() ? "" : found->second;

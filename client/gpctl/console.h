@@ -7,6 +7,7 @@
 #include <map>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "client/api/interruption.h"
@@ -35,6 +36,8 @@ struct Console {
   std::function<TerminalSize()> measured_size;  // asks a real terminal, which may be resized
   std::function<int()> output_error;  // errno of the first write to `out` that failed, or 0
 
+  // A line for each sentence.
+  void Warn(const std::vector<std::string>& warnings) const;
   // The value of an environment variable; "" when it is not set.
   std::string Variable(const std::string& name) const;
   // Whether the locale can show block characters and accents.

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "tokenizer/tokenizer.h"
@@ -11,8 +12,9 @@
 namespace gp::gpctl {
 
 // "bytes", "gpt2", or the path of a tokenizer's file or folder (tokenizer/tokenizer_file.h), which
-// may be relative to `working_directory`.
+// may be relative to `working_directory`. `notes` as those of ReadTokenizer.
 StatusOr<std::unique_ptr<Tokenizer>> ChooseTokenizer(const std::string& choice,
-                                                     const std::string& working_directory);
+                                                     const std::string& working_directory,
+                                                     std::vector<std::string>* notes = nullptr);
 
 }  // namespace gp::gpctl

@@ -1,7 +1,7 @@
 // A tokenizer.json, or a vocab.json with its merges.txt, that somebody brings. The first byte
 // chooses where the rest stands: as the whole file; in place of the special tokens, of the tokens
 // behind the 256 bytes, or of the merges in a file that is otherwise good; as the merges.txt of a
-// good vocab.json; as all three files beside a good tokenizer.json.
+// good vocab.json; as all files beside a good tokenizer.json.
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,6 +11,7 @@
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/companion_files.h"
+#include "tokenizer/special_token_files.h"
 #include "tokenizer/tokenizer_json.h"
 
 namespace {
@@ -53,9 +54,11 @@ StatusOr<std::unique_ptr<Tokenizer>> ReadPair(std::string_view merges) {
 StatusOr<std::unique_ptr<Tokenizer>> ReadBeside(std::string_view text) {
   ASSIGN_OR_RETURN(const nlohmann::json json, formats::ParseJsonObject(text));
   const CompanionFile file{"a.json", json};
-  ASSIGN_OR_RETURN(const AddedTokens more,
-                   TokensIn({file, file, file}, CompanionOf::kTokenizerJson));
-  return ParseTokenizer(Document({}), more);
+  const CompanionFiles files{file, file, file, file, file};
+  ASSIGN_OR_RETURN(const AddedTokens more, TokensIn(files, CompanionOf::kTokenizerJson));
+  ASSIGN_OR_RETURN(auto tokenizer, ParseTokenizer(Document({}), more));
+  RETURN_IF_ERROR(TakeSpecialTokens(files, *tokenizer).status());
+  return tokenizer;
 }
 
 StatusOr<std::unique_ptr<Tokenizer>> Read(int choice, std::string_view text) {

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <optional>
+
 #include "base/file.h"
 #include "base/temporary_directory.h"
 #include "interop/checkpoint_model.h"
@@ -46,6 +49,38 @@ TEST(GgufModel, HoldsTokensAndMerges) {
   EXPECT_THAT(ReadFile(directory.File("model.gguf")).value(),
               AllOf(HasSubstr("tokenizer.ggml.merges"), HasSubstr("z z"), HasSubstr("gpt-2"),
                     HasSubstr(kEndOfText)));
+}
+
+// The value of a key of type u32; nothing where it is absent.
+std::optional<uint32_t> IdIn(const std::string& file, const std::string& key) {
+  const size_t at = file.find(key);
+  if (at == std::string::npos) return std::nullopt;
+  uint32_t id = 0;
+  std::memcpy(&id, file.data() + at + key.size() + sizeof(uint32_t), sizeof id);
+  return id;
+}
+
+TEST(GgufModel, NamesSpecialTokens) {
+  const TemporaryDirectory directory;
+  BytePairTokenizer tokenizer = WithWholePieces(false);
+  tokenizer.set_special_tokens(
+      {.bos = 1, .eos = 2, .pad = 3, .model_bos = 4, .model_eos = {257, 2}, .model_pad = 5});
+  ASSERT_TRUE(WriteWith(tokenizer, directory).ok());
+  const std::string file = ReadFile(directory.File("model.gguf")).value();
+  EXPECT_EQ(IdIn(file, "tokenizer.ggml.bos_token_id"), 1u);
+  EXPECT_EQ(IdIn(file, "tokenizer.ggml.eos_token_id"), 257u);
+  EXPECT_EQ(IdIn(file, "tokenizer.ggml.eot_token_id"), 2u);
+  EXPECT_EQ(IdIn(file, "tokenizer.ggml.padding_token_id"), 3u);
+  EXPECT_EQ(IdIn(file, "tokenizer.ggml.unknown_token_id"), std::nullopt);
+  EXPECT_EQ(IdIn(file, "tokenizer.ggml.eom_token_id"), std::nullopt);
+}
+
+TEST(GgufModel, MoreEndsThanLlamaCppHasNamesForAreRefused) {
+  const TemporaryDirectory directory;
+  BytePairTokenizer tokenizer = WithWholePieces(false);
+  tokenizer.set_special_tokens({.model_eos = {1, 2, 3, 4}});
+  EXPECT_THAT(Message(WriteWith(tokenizer, directory)),
+              HasSubstr("llama.cpp ends a text at 3 tokens at most"));
 }
 
 // llama.cpp looks no piece up.

@@ -30,7 +30,7 @@ TEST(HuggingFaceConfig, ReadsBackWhatItWrote) {
     shape.tied_head = gelu == runspec::Gelu::kErf;
     shape.dropout = 0.25;
     const auto read =
-        ParseHuggingFaceConfig(FormatHuggingFaceConfig(shape, FloatType::kF32, 3), "config.json");
+        ParseHuggingFaceConfig(FormatHuggingFaceConfig(shape, FloatType::kF32, {}), "config.json");
     ASSERT_TRUE(read.ok()) << read.status();
     shape.vocabulary_padded = shape.vocabulary;
     EXPECT_EQ(*read, shape);

@@ -12,6 +12,7 @@
 #include "base/temporary_directory.h"
 #include "interop/safetensors_writer.h"
 #include "interop/small_model.h"
+#include "tokenizer/byte_pair_tokenizer.h"
 
 namespace gp::interop {
 namespace {
@@ -88,6 +89,38 @@ TEST_F(HuggingFaceDirectory, ARoundTripKeepsEveryBit) {
       EXPECT_EQ(ReadAll(**read), ReadAll(model)) << name;
     }
   }
+}
+
+TEST_F(HuggingFaceDirectory, WhatSpecialTokensAreForComesBack) {
+  BytePairVocabulary vocabulary;
+  for (int byte = 0; byte < 256; ++byte) {
+    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
+  }
+  vocabulary.tokens.insert(vocabulary.tokens.end(), {"<|BOS|>", "<|EOS|>", "<|PAD|>"});
+  vocabulary.special = {256, 257, 258};
+  const std::vector<SpecialTokens> all = {
+      {.bos = 256, .eos = 257, .pad = 258, .model_bos = 256, .model_eos = {257}, .model_pad = 258},
+      // A text ends at a line break, too, which no name tells.
+      {.eos = 257, .unk = 256, .model_bos = 258, .model_eos = {257, 10}},
+      {.eos = 257, .model_eos = {256}}};
+  for (size_t i = 0; i < all.size(); ++i) {
+    auto tokenizer = std::make_shared<BytePairTokenizer>(vocabulary);
+    tokenizer->set_special_tokens(all[i]);
+    const std::string target = Export(SmallModel(Unpadded(), tokenizer), std::to_string(i));
+    const auto read = OpenHuggingFace(target);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ((*read)->tokenizer()->special_tokens(), all[i]) << i;
+  }
+  const auto config = [&](const char* name) {
+    return nlohmann::json::parse(ReadFile(directory_.File("1/" + std::string(name))).value());
+  };
+  for (const char* name : {"config.json", "generation_config.json"}) {
+    EXPECT_EQ(config(name)["eos_token_id"], nlohmann::json({257, 10}));
+    EXPECT_EQ(config(name)["bos_token_id"], 258);
+    EXPECT_EQ(config(name)["pad_token_id"], nullptr);
+  }
+  EXPECT_EQ(config("tokenizer_config.json")["eos_token"], "<|EOS|>");
+  EXPECT_EQ(config("tokenizer_config.json")["bos_token"], nullptr);
 }
 
 TEST_F(HuggingFaceDirectory, MatricesLieTransposedAndPaddingIsCutOff) {

@@ -30,8 +30,10 @@ inline runspec::ModelShape SmallShape() {
 
 class SmallModel final : public ModelSource {
  public:
-  explicit SmallModel(const runspec::ModelShape& shape = SmallShape())
-      : ModelSource("small", shape, std::make_shared<ByteTokenizer>()) {}
+  explicit SmallModel(
+      const runspec::ModelShape& shape = SmallShape(),
+      std::shared_ptr<const Tokenizer> tokenizer = std::make_shared<ByteTokenizer>())
+      : ModelSource("small", shape, std::move(tokenizer)) {}
 
   // Exact in bf16 and F16: seven bits.
   static float ValueAt(const std::string& name, int64_t index) {

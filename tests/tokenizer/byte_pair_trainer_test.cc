@@ -26,7 +26,7 @@ TEST(BytePairTrainer, JoinsTheMostFrequentPairFirst) {
   EXPECT_EQ(MergeLines(vocabulary), "u g\nh ug\np ug\nu n\n");
   EXPECT_EQ(vocabulary.tokens[260], "<|endoftext|>");
   EXPECT_EQ(vocabulary.tokens[258], "pug");
-  EXPECT_EQ(vocabulary.EndOfText(), 260);
+  EXPECT_EQ(vocabulary.special, std::vector<int32_t>{260});
 }
 
 TEST(BytePairTrainer, OfEquallyFrequentPairsTheOneOfSmallerIdsGoesFirst) {

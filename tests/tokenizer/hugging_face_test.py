@@ -4,8 +4,11 @@
 """
 
 import array
+import importlib.util
+import itertools
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,6 +38,17 @@ def texts():
     return text
 
 
+def names(auto):
+    """What the special tokens are for."""
+    return auto.bos_token, auto.eos_token, auto.pad_token, auto.unk_token
+
+
+def tokenizers_of_others():
+    """Files of byte-level BPEs that others have learned and published."""
+    found = importlib.util.find_spec("aranizer")
+    return sorted(pathlib.Path(found.origin).parent.glob("tokenizers/bpe/*.json")) if found else []
+
+
 def documents():
     paths = sorted((hostile_text.SOURCE / "docs").rglob("*.md"))
     return "\n".join(path.read_text(encoding="utf-8") for path in paths)
@@ -47,10 +61,10 @@ class HuggingFace(unittest.TestCase):
         cls.documents = cls.directory / "documents.txt"
         cls.documents.write_text(documents(), encoding="utf-8")
 
-    def ours(self, tokenizer, text):
+    def ours(self, tokenizer, text, verb="encode"):
         path = self.directory / "text.txt"
         path.write_bytes(text.encode())
-        done = subprocess.run([DRIVER, "encode", tokenizer, path], check=True, capture_output=True)
+        done = subprocess.run([DRIVER, verb, tokenizer, path], check=True, capture_output=True)
         return list(array.array("i", done.stdout))
 
     def export(self, tokenizer, name):
@@ -198,6 +212,69 @@ class HuggingFace(unittest.TestCase):
             self.assertEqual(auto.convert_tokens_to_ids(text), token)
             self.assertEqual(exported(f"a{text}b")["input_ids"][1], token)
         self.assertEqual(len(exported), len(auto))
+
+    def test_tokenizers_of_others(self):
+        """The same ids here, there, and there of what is exported, which names the same special tokens."""
+        files = tokenizers_of_others()
+        if not files:
+            self.skipTest("aranizer is not installed: scripts/bootstrap --peers")
+        self.assertGreaterEqual(len(files), 5)
+        text = texts()
+        for number, path in enumerate(files):
+            with self.subTest(file=path.name):
+                directory = self.directory / f"other{number}"
+                directory.mkdir()
+                shutil.copy(path, directory / "tokenizer.json")
+                library = tokenizers.Tokenizer.from_file(str(path))
+                exported = self.expect_equal(self.export(directory, f"other{number} again"), text, directory)
+                self.assertEqual(exported(text)["input_ids"], library.encode(text).ids)
+                spelled = "<s>hello</s> <mask>!<pad><unk>\n" * 3
+                self.assertEqual(self.ours(directory, spelled, "special"), library.encode(spelled).ids)
+                self.assertEqual(exported(spelled)["input_ids"], library.encode(spelled).ids)
+                self.assertEqual(exported.eos_token, "</s>")
+
+    def test_what_special_tokens_are_for(self):
+        """transformers takes the same from what gp makes of its files as from the files."""
+        settings = [
+            {"tokenizer_config.json": {"eos_token": "<a>", "bos_token": "<b>", "pad_token": "<c>", "unk_token": SPECIAL}},
+            {"tokenizer_config.json": {"eos_token": "<a>", "bos_token": None, "unk_token": None}},
+            {"tokenizer_config.json": {"eos_token": "<a>"}, "special_tokens_map.json": {"eos_token": "<b>", "pad_token": "<c>"}},
+            {"tokenizer_config.json": {"eos_token": {"content": "<b>", "__type": "AddedToken"}}},
+            {"tokenizer_config.json": {}}]
+        for number, files in enumerate(settings):
+            for name in ("GPT2Tokenizer", "PreTrainedTokenizerFast"):
+                with self.subTest(files=files, tokenizer_class=name):
+                    directory = self.with_special_tokens(f"roles{number}{name}")
+                    files["tokenizer_config.json"]["tokenizer_class"] = name
+                    for file, content in files.items():
+                        (directory / file).write_text(json.dumps(content))
+                    theirs = transformers.AutoTokenizer.from_pretrained(str(directory))
+                    again = transformers.AutoTokenizer.from_pretrained(str(self.export(directory, f"again{number}{name}")))
+                    # What has no name there gets one here by its spelling.
+                    for one, other in zip(names(theirs), names(again)):
+                        self.assertTrue(one == other or (one is None and other == SPECIAL and name != "GPT2Tokenizer"), (one, other))
+                    self.assertEqual(len(theirs), len(again))
+
+    def with_special_tokens(self, name, flags=({}, {}, {})):
+        """A directory with a tokenizer.json that has the special tokens <a>, <b> and <c>."""
+        path, document = self.trained(name)
+        for number, (text, given) in enumerate(zip(("<a>", "<b>", "<c>"), flags)):
+            plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+            document["added_tokens"].append({"id": 1500 + number, "content": text} | plain | given)
+        path.write_text(json.dumps(document))
+        return path.parent
+
+    def test_special_tokens_in_text(self):
+        """Prompts that may hold special tokens have the ids that transformers gives them, whatever the flags."""
+        text = "a<a>b <b> c\n<c>\t\u00a0 d<a><b><c> <c> <c>e <b> <b>\u2003<b>é<b> _<b> <b>, (<b>)<|endoftext|><|endoftext" * 2
+        every = [{key: True} for key in ("lstrip", "rstrip", "single_word")]
+        for number, flags in enumerate(itertools.product([{}, {"lstrip": True, "rstrip": True}, *every], repeat=2)):
+            with self.subTest(flags=flags):
+                directory = self.with_special_tokens(f"flags{number}", (flags[0], flags[1], flags[0]))
+                library = tokenizers.Tokenizer.from_file(str(directory / "tokenizer.json"))
+                self.assertEqual(self.ours(directory, text, "special"), library.encode(text).ids)
+                exported = transformers.AutoTokenizer.from_pretrained(str(self.export(directory, f"exported{number}")))
+                self.assertEqual(self.ours(directory, text, "special"), exported(text)["input_ids"])
 
 
 unittest.main(argv=sys.argv[:1])

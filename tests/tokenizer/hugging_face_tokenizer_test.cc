@@ -33,7 +33,8 @@ void ExpectItComesBack(const Tokenizer& tokenizer) {
   for (const auto& [name, text] : HuggingFaceTokenizerFiles(tokenizer)) {
     const std::string path = JoinPath(directory.path(), name);
     ASSERT_TRUE(WriteFileAtomically(path, text).ok());
-    if (name != "tokenizer_config.json") paths.push_back(path);
+    const bool holds_tokens = name != "tokenizer_config.json" && name != "special_tokens_map.json";
+    if (holds_tokens) paths.push_back(path);
   }
   for (const std::string& path : paths) {
     const auto back = ReadTokenizer(path);
@@ -78,7 +79,8 @@ TEST(HuggingFaceTokenizer, ATokenThatNoMergeMakesStaysInTokenizerJson) {
   ASSERT_EQ(tokenizer.token_without_merges(), 262);
   EXPECT_THAT(*tokenizer.Encode("! zebra"), ElementsAre(0, 262));
   const auto files = HuggingFaceTokenizerFiles(tokenizer);
-  EXPECT_THAT(files, ElementsAre(Key("tokenizer.json"), Key("tokenizer_config.json")));
+  EXPECT_THAT(files, ElementsAre(Key("special_tokens_map.json"), Key("tokenizer.json"),
+                                 Key("tokenizer_config.json")));
   EXPECT_EQ(Json::parse(files.at("tokenizer.json"))["model"]["ignore_merges"], true);
   EXPECT_EQ(Json::parse(files.at("tokenizer_config.json"))["tokenizer_class"],
             "PreTrainedTokenizerFast");

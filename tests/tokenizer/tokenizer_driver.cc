@@ -1,5 +1,6 @@
 // The tokenizers, for tests that hold them beside other libraries.
 //   tokenizer_driver encode TOKENIZER TEXT     writes the ids of a file as int32 to standard output
+//   tokenizer_driver special TOKENIZER TEXT    the same, text that spells special tokens being them
 //   tokenizer_driver export TOKENIZER DIR      writes Hugging Face's files of it
 // TOKENIZER is a path, bytes, gpt2, or chars:TEXT for the characters of a file.
 #include <cstdio>
@@ -21,9 +22,10 @@ StatusOr<std::unique_ptr<Tokenizer>> Open(const std::string& name) {
   return MakeTextTokenizer("chars", text);
 }
 
-Status Encode(const Tokenizer& tokenizer, const std::string& path) {
+Status Encode(const Tokenizer& tokenizer, bool with_special, const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  ASSIGN_OR_RETURN(const std::vector<int32_t> tokens, tokenizer.Encode(text));
+  ASSIGN_OR_RETURN(const std::vector<int32_t> tokens,
+                   with_special ? tokenizer.EncodeWithSpecial(text) : tokenizer.Encode(text));
   const bool written =
       fwrite(tokens.data(), sizeof(int32_t), tokens.size(), stdout) == tokens.size();
   return written ? OkStatus() : DataLoss("standard output takes no more");
@@ -39,9 +41,10 @@ Status Export(const Tokenizer& tokenizer, const std::string& directory) {
 
 Status Run(const std::string& verb, const std::string& name, const std::string& path) {
   ASSIGN_OR_RETURN(const auto tokenizer, Open(name));
-  if (verb == "encode") return Encode(*tokenizer, path);
+  if (verb == "encode") return Encode(*tokenizer, false, path);
+  if (verb == "special") return Encode(*tokenizer, true, path);
   if (verb == "export") return Export(*tokenizer, path);
-  return InvalidArgument("expected encode or export, not {}", verb);
+  return InvalidArgument("expected encode, special or export, not {}", verb);
 }
 
 }  // namespace

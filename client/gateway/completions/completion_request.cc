@@ -197,6 +197,7 @@ std::variant<CompletionRequest, http::ApiError> ParseCompletionRequest(std::stri
   CompletionRequest request;
   body.ReadName("model", request.model);
   ReadPrompts(body, request.prompts);
+  body.Read("parse_special", request.parse_special);
   ReadCounts(body, request);
   ReadSampling(body, request);
   ReadLogprobs(body, request.logprobs);

@@ -36,6 +36,7 @@ struct CompletionRequest {
   bool stream = false;
   bool include_usage = false;  // in a stream's last event
   bool ignore_eos = false;
+  bool parse_special = false;        // text of prompts that spells a special token becomes it
   std::vector<std::string> ignored;  // fields that mean nothing here, in their order
 
   int64_t texts() const { return n * static_cast<int64_t>(prompts.size()); }

@@ -21,6 +21,7 @@ http::ApiError TooLong(const CheckpointFacts& facts, const std::string& length) 
 }
 
 std::variant<std::vector<int32_t>, http::ApiError> TokensOf(const Prompt& prompt,
+                                                            bool parse_special,
                                                             const CheckpointFacts& facts) {
   std::vector<int32_t> tokens;
   if (const auto* text = std::get_if<std::string>(&prompt)) {
@@ -29,7 +30,8 @@ std::variant<std::vector<int32_t>, http::ApiError> TokensOf(const Prompt& prompt
       const size_t least = text->size() / facts.token_bytes_max;
       return TooLong(facts, fmt::format("at least {}", least));
     }
-    auto encoded = facts.tokenizer->Encode(*text);
+    auto encoded =
+        parse_special ? facts.tokenizer->EncodeWithSpecial(*text) : facts.tokenizer->Encode(*text);
     if (!encoded.ok()) return Wrong("prompt", "prompt: " + Message(encoded.status()));
     tokens = *std::move(encoded);
   } else {
@@ -73,7 +75,7 @@ std::variant<PreparedPrompts, http::ApiError> PreparePrompts(const CompletionReq
   }
   PreparedPrompts prepared;
   for (const Prompt& prompt : request.prompts) {
-    auto tokens = TokensOf(prompt, facts);
+    auto tokens = TokensOf(prompt, request.parse_special, facts);
     if (const auto* error = std::get_if<http::ApiError>(&tokens)) return *error;
     auto& ids = std::get<std::vector<int32_t>>(tokens);
     const auto length = static_cast<int64_t>(ids.size());

@@ -54,9 +54,17 @@ void AppendPiece(const Tokenizer& tokenizer, int32_t id, std::string& out) {
   out += "}";
 }
 
+struct TokenizeRequest {
+  std::string text;
+  bool pieces = false;         // with each token's text
+  bool parse_special = false;  // text that spells a special token becomes it
+};
+
 // The answer in both dialects: vLLM's and llama.cpp's.
-http::Response Tokenized(const ResolvedModel& model, const std::string& text, bool pieces) {
-  const auto tokens = model.facts->tokenizer->Encode(text);
+http::Response Tokenized(const ResolvedModel& model, const TokenizeRequest& request) {
+  const Tokenizer& tokenizer = *model.facts->tokenizer;
+  const auto tokens = request.parse_special ? tokenizer.EncodeWithSpecial(request.text)
+                                            : tokenizer.Encode(request.text);
   if (!tokens.ok()) {
     return http::ErrorResponse(
         {.status = 400, .message = Message(tokens.status()), .param = "prompt"});
@@ -64,8 +72,8 @@ http::Response Tokenized(const ResolvedModel& model, const std::string& text, bo
   std::string out = R"({"tokens":[)";
   for (size_t i = 0; i < tokens->size(); ++i) {
     if (i > 0) out += ',';
-    if (pieces) {
-      AppendPiece(*model.facts->tokenizer, (*tokens)[i], out);
+    if (request.pieces) {
+      AppendPiece(tokenizer, (*tokens)[i], out);
     } else {
       http::AppendJsonNumber(static_cast<int64_t>((*tokens)[i]), out);
     }
@@ -102,20 +110,20 @@ http::Response Detokenized(const ResolvedModel& model, const std::vector<int32_t
 Parsed ReadTokenize(std::string_view text_of_body) {
   JsonBody body(text_of_body);
   Question question;
-  std::string text;
-  bool pieces = false;
+  TokenizeRequest request;
   body.ReadName("model", question.model);
   const std::string param = body.Find("content") != nullptr ? "content" : "prompt";
   if (body.Find(param) == nullptr) body.Fail("prompt", "prompt, or content, is missing");
-  body.Read(param, text);
-  body.Read("with_pieces", pieces);
+  body.Read(param, request.text);
+  body.Read("with_pieces", request.pieces);
+  body.Read("parse_special", request.parse_special);
   if (body.error()) return *body.error();
-  if (text.size() > kTextBytesMax) {
-    return TooMuchText(param, fmt::format("{} bytes", text.size()));
+  if (request.text.size() > kTextBytesMax) {
+    return TooMuchText(param, fmt::format("{} bytes", request.text.size()));
   }
-  question.bytes = text.size();
-  question.work = [text = std::move(text), pieces](const ResolvedModel& model) {
-    return Tokenized(model, text, pieces);
+  question.bytes = request.text.size();
+  question.work = [request = std::move(request)](const ResolvedModel& model) {
+    return Tokenized(model, request);
   };
   return question;
 }
@@ -146,15 +154,19 @@ Parsed ReadDetokenize(std::string_view text_of_body) {
 http::Response TokenizerInfo(const ResolvedModel& model) {
   const CheckpointFacts& facts = *model.facts;
   const int32_t first = facts.first_token();
-  const std::string name = http::JsonString(facts.tokenizer->Decode({&first, 1}));
+  const SpecialTokens& special = facts.tokenizer->special_tokens();
+  const auto name_of = [&](std::optional<int32_t> id) {
+    const int32_t known = id.value_or(first);
+    return http::JsonString(facts.tokenizer->Decode({&known, 1}));
+  };
   const bool gpt2 = facts.tokenizer->kind() == "gpt2";
   std::string out = R"({"tokenizer_class":)";
   http::AppendJsonString(gpt2 ? "GPT2Tokenizer" : facts.tokenizer->kind(), out);
-  for (const char* key : {"eos_token", "bos_token", "pad_token", "unk_token"}) {
-    out += fmt::format(R"(,"{}":{})", key, name);
-  }
-  out += fmt::format(R"(,"eos_token_id":{},"vocab_size":{},"model_max_length":{})", first,
-                     facts.vocabulary(), facts.context());
+  out += fmt::format(R"(,"eos_token":{},"bos_token":{},"pad_token":{},"unk_token":{})",
+                     name_of(special.eos), name_of(special.bos), name_of(special.pad),
+                     name_of(special.unk));
+  out += fmt::format(R"(,"eos_token_id":{},"vocab_size":{},"model_max_length":{})",
+                     special.eos.value_or(first), facts.vocabulary(), facts.context());
   out += R"(,"chat_template":null,"add_bos_token":false,"model":)" + http::JsonString(model.name) +
          "}";
   return JsonResponse(std::move(out));

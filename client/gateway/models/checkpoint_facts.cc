@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/file.h"
@@ -14,14 +15,19 @@ namespace {
 
 constexpr size_t kFingerprintDigits = 12;
 
-// Identifies the weights, by the digest in the manifest.
-std::string FingerprintOf(const formats::CheckpointManifest& manifest) {
+// The digest of a file in the manifest; empty when the manifest has none.
+std::string DigestOf(const formats::CheckpointManifest& manifest, std::string_view name) {
   for (const formats::CheckpointFile& file : manifest.files) {
-    if (file.name == formats::kModelName && !file.digest.empty()) {
-      return "fp_" + file.digest.substr(0, kFingerprintDigits);
-    }
+    if (file.name == name) return file.digest;
   }
-  return "fp_" + formats::Sha256Hex(FormatManifest(manifest)).substr(0, kFingerprintDigits);
+  return "";
+}
+
+// Identifies the weights.
+std::string FingerprintOf(const formats::CheckpointManifest& manifest) {
+  std::string digest = DigestOf(manifest, formats::kModelName);
+  if (digest.empty()) digest = formats::Sha256Hex(FormatManifest(manifest));
+  return "fp_" + digest.substr(0, kFingerprintDigits);
 }
 
 size_t LongestToken(const Tokenizer& tokenizer) {
@@ -39,23 +45,26 @@ int64_t CheckpointFacts::vocabulary() const {
 }
 
 int32_t CheckpointFacts::first_token() const {
-  if (end_of_text) return *end_of_text;
+  const SpecialTokens& special = tokenizer->special_tokens();
+  const bool untrained = manifest.step == 0 && manifest.record.contains(formats::kImportedFrom);
+  if (untrained && special.model_bos) return *special.model_bos;
+  if (special.eos) return *special.eos;
   const auto line_break = tokenizer->Encode("\n");
   return line_break.ok() && !line_break->empty() ? line_break->front() : 0;
 }
 
 StatusOr<std::shared_ptr<const Tokenizer>> TokenizerCache::Get(const std::string& path,
-                                                               const std::string& fingerprint) {
+                                                               const std::string& digest) {
   {
     MutexLock lock(mutex_);
-    if (auto known = known_[fingerprint].lock(); known && !fingerprint.empty()) return known;
+    if (auto known = known_[digest].lock(); known && !digest.empty()) return known;
   }
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   auto parsed = ParseTokenizer(text);
   if (!parsed.ok()) return DataLoss("{}: {}", path, Message(parsed.status()));
   std::shared_ptr<const Tokenizer> tokenizer = *std::move(parsed);
   MutexLock lock(mutex_);
-  known_[fingerprint] = tokenizer;
+  known_[digest] = tokenizer;
   return tokenizer;
 }
 
@@ -65,12 +74,11 @@ StatusOr<SharedFacts> ReadCheckpointFacts(const std::string& directory,
   facts->directory = directory;
   ASSIGN_OR_RETURN(facts->manifest, formats::ReadManifest(directory));
   const std::string path = JoinPath(directory, formats::kTokenizerName);
-  auto tokenizer = tokenizers.Get(path, facts->manifest.tokenizer_fingerprint);
+  auto tokenizer = tokenizers.Get(path, DigestOf(facts->manifest, formats::kTokenizerName));
   if (tokenizer.status().code() == StatusCode::kNotFound) {
     return DataLoss("{}; the checkpoint is damaged", Message(tokenizer.status()));
   }
   ASSIGN_OR_RETURN(facts->tokenizer, std::move(tokenizer));
-  facts->end_of_text = facts->tokenizer->end_of_text();
   facts->token_bytes_max = LongestToken(*facts->tokenizer);
   facts->fingerprint = FingerprintOf(facts->manifest);
   facts->parameters = runspec::ParameterCount(facts->manifest.shape);

@@ -23,7 +23,6 @@ struct CheckpointFacts {
   formats::CheckpointManifest manifest;
   std::string fingerprint;  // "fp_" and the beginning of the digest of its weights
   std::shared_ptr<const Tokenizer> tokenizer;
-  std::optional<int32_t> end_of_text;  // the tokenizer's, when it has one
   int64_t parameters = 0;
   size_t token_bytes_max = 1;  // of the longest token's text
 
@@ -32,16 +31,18 @@ struct CheckpointFacts {
   size_t text_bytes_max() const { return static_cast<size_t>(context()) * token_bytes_max; }
   // Ids that a prompt may have.
   int64_t vocabulary() const;
-  // What a document begins with, for a prompt that is absent or empty.
+  // For a prompt that is absent or empty: what a model that was imported and not trained since
+  // calls its first token, otherwise what documents begin with here.
   int32_t first_token() const;
 };
 using SharedFacts = std::shared_ptr<const CheckpointFacts>;
 
-// Tokenizers by fingerprint: the checkpoints of a run have one. Thread-safe.
+// Tokenizers by the digests of their files: the checkpoints of a run have one. Thread-safe.
 class TokenizerCache {
  public:
+  // Without a digest the file is read.
   StatusOr<std::shared_ptr<const Tokenizer>> Get(const std::string& path,
-                                                 const std::string& fingerprint);
+                                                 const std::string& digest);
 
  private:
   Mutex mutex_;

@@ -1,5 +1,7 @@
 // gpctl import.
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/excerpt.h"
 #include "base/file.h"
@@ -30,12 +32,14 @@ struct ImportOptions {
 
 StatusOr<std::shared_ptr<const Tokenizer>> TokenizerOf(const ModelSource& source,
                                                        const std::string& named,
-                                                       const std::string& here) {
+                                                       const std::string& here,
+                                                       std::vector<std::string>& notes) {
   std::shared_ptr<const Tokenizer> tokenizer;
   if (named.empty()) {
-    ASSIGN_OR_RETURN(tokenizer, interop::TokenizerFor(source));
+    ASSIGN_OR_RETURN(tokenizer, interop::TokenizerFor(source, notes));
   } else {
-    ASSIGN_OR_RETURN(tokenizer, ChooseTokenizer(named, here));
+    ASSIGN_OR_RETURN(auto other, ChooseTokenizer(named, here));
+    ASSIGN_OR_RETURN(tokenizer, interop::TokenizerFor(source, std::move(other), notes));
   }
   if (tokenizer->vocabulary_size() <= source.shape().vocabulary) return tokenizer;
   const auto first = static_cast<int32_t>(source.shape().vocabulary);
@@ -89,9 +93,11 @@ StatusOr<ExitCode> Import(const ImportOptions& options, Session& session) {
       AbsolutePath(options.directory.empty() ? options.name : options.directory, here);
   ASSIGN_OR_RETURN(const ModelFormat format, FormatOf(options, path));
   ASSIGN_OR_RETURN(const auto source, interop::OpenModel(path, format));
-  ASSIGN_OR_RETURN(const auto tokenizer, TokenizerOf(*source, options.tokenizer, here));
+  std::vector<std::string> notes;
+  ASSIGN_OR_RETURN(const auto tokenizer, TokenizerOf(*source, options.tokenizer, here, notes));
   RETURN_IF_ERROR(interop::WriteCheckpointModel(*source, *tokenizer, options.name, directory,
                                                 ModelCopy(options.allow_not_finite, session)));
+  session.console().Warn(notes);
   PrintImported(*source, format, options, directory, session);
   return ExitCode::kOk;
 }

@@ -19,6 +19,7 @@ struct CheckpointFiles {
   int64_t context = 64;
   std::optional<double> validation_loss;
   std::string tokenizer = ByteTokenizer().Serialized();
+  int64_t vocabulary = 256;
 };
 
 inline void WriteCheckpoint(const std::string& directory, const CheckpointFiles& files = {}) {
@@ -27,6 +28,7 @@ inline void WriteCheckpoint(const std::string& directory, const CheckpointFiles&
   manifest.step = files.step;
   manifest.validation_loss = files.validation_loss;
   manifest.shape = {.layers = 1, .heads = 1, .channels = 16, .context = files.context};
+  manifest.shape.vocabulary = manifest.shape.vocabulary_padded = files.vocabulary;
   manifest.record["fake"] = files.fake;
   manifest.tokenizer_fingerprint = formats::Sha256Hex(files.tokenizer);
   ASSERT_TRUE(MakeDirectories(directory).ok());

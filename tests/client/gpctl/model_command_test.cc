@@ -123,6 +123,31 @@ TEST_F(ModelCommandTest, AModelThatIsNoCheckpointSaysHowToImportIt) {
   EXPECT_EQ(Run({"import", Path("hf"), "--name", "imported", "--tokenizer", "bytes"}).code, 0);
 }
 
+TEST_F(ModelCommandTest, ContradictionsAboutSpecialTokensAreSaid) {
+  MakeHuggingFace("hf", interop::SmallModel());
+  const auto write = [this](const char* name, const char* text) {
+    ASSERT_TRUE(WriteFileAtomically(Path("hf") + "/" + name, text).ok());
+  };
+  write("added_tokens.json", R"({"<a>": 256, "<b>": 257})");
+  write("special_tokens_map.json", R"({"eos_token": "<a>", "pad_token": "<b>"})");
+  write("generation_config.json", R"({"eos_token_id": 257, "pad_token_id": 999})");
+  const Outcome imported = Run({"import", Path("hf"), "--name", "mine", "--to", Path("mine")});
+  EXPECT_EQ(imported.code, 0) << imported.err;
+  EXPECT_THAT(imported.err,
+              AllOf(HasSubstr("warning: the model's eos_token_id is '<b>' (257), the tokenizer's "
+                              "eos_token '<a>' (256)"),
+                    HasSubstr("warning: generation_config.json: pad_token_id names the id 999")));
+}
+
+// The configuration says where texts end, whatever the tokenizer.
+TEST_F(ModelCommandTest, AnotherTokenizerKeepsTheModelsEnd) {
+  MakeHuggingFace("hf", interop::SmallModel());
+  ASSERT_TRUE(
+      WriteFileAtomically(Path("hf/generation_config.json"), R"({"eos_token_id": 10})").ok());
+  EXPECT_EQ(Import("hf").code, 0);
+  EXPECT_THAT(ReadFile(Path("mine/tokenizer.json")).value(), HasSubstr("\"model_eos\":[10]"));
+}
+
 // The model has 259 ids, the tokenizer 256 bytes and these.
 TEST_F(ModelCommandTest, TokensThatTheModelHasNoRowsForAreNamed) {
   MakeHuggingFace("hf", interop::SmallModel());

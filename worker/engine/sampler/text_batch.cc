@@ -175,7 +175,7 @@ void TextBatch::AddToken(Text& text, std::span<float> logits, TextProgress& prog
   const double uniform =
       KeyedUniform(request.seed, request.sample, static_cast<uint64_t>(std::ssize(text.written())));
   const int32_t token = SampleToken(drawable, request.sampling, uniform);
-  if (token == request.end_token) {
+  if (std::ranges::find(request.end_tokens, token) != request.end_tokens.end()) {
     progress.end = TextEnd::kEndToken;
     return;
   }

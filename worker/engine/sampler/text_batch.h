@@ -28,16 +28,16 @@ struct TextRequest {
   SamplingOptions sampling;
   int64_t max_tokens = 200;
   uint64_t seed = 0;
-  uint64_t sample = 0;               // which of the texts of this seed
-  std::optional<int32_t> end_token;  // ends the text when it is drawn
-  std::optional<int64_t> scored;     // score each token, with so many alternatives
-  bool score_prompt = false;         // with `scored`: the prompt's tokens, too
+  uint64_t sample = 0;              // which of the texts of this seed
+  std::vector<int32_t> end_tokens;  // each of them ends the text when it is drawn
+  std::optional<int64_t> scored;    // score each token, with so many alternatives
+  bool score_prompt = false;        // with `scored`: the prompt's tokens, too
 };
 
 enum class TextEnd {
   kNone,
   kLength,    // max_tokens are written
-  kEndToken,  // the end token was drawn; it is not part of the text
+  kEndToken,  // an end token was drawn; it is not part of the text
   kNotFinite  // the model's logits are not numbers
 };
 

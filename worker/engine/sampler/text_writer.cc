@@ -77,14 +77,14 @@ void TextWriter::Add(const link::Generate& request) {
   }
   texts_.emplace(request.request, Text{.stream = TextStream(tokenizer_, request.stop, begun),
                                        .is_scored = request.logprobs.has_value()});
-  std::optional<int32_t> end_token;
-  if (!request.ignore_end_of_text) end_token = tokenizer_.end_of_text();
+  std::vector<int32_t> end_tokens;
+  if (!request.ignore_end_of_text) end_tokens = tokenizer_.special_tokens().model_eos;
   batch_.Add(request.request, {.prompt = request.prompt,
                                .sampling = SamplingOf(request),
                                .max_tokens = request.max_tokens,
                                .seed = request.seed,
                                .sample = request.sample,
-                               .end_token = end_token,
+                               .end_tokens = std::move(end_tokens),
                                .scored = request.logprobs,
                                .score_prompt = request.score_prompt});
 }

@@ -7,6 +7,7 @@
 #include "base/eventually.h"
 #include "client/gateway/completions/completion.h"
 #include "client/gateway/running_gateway.h"
+#include "tokenizer/small_tokenizer.h"
 
 namespace gp::gateway {
 namespace {
@@ -315,6 +316,49 @@ TEST_F(Completions, TokenizesLongTextsInParts) {
   std::string ids = "97";
   for (int i = 1; i < 1'040'000; ++i) ids += ",97";
   EXPECT_EQ(gateway_->Post("/detokenize", R"({"tokens":[)" + ids + "]}").status, 200);
+}
+
+// A model with <|endoftext|> (261), <a> (262) and <b> (263) whose files say what they are for.
+class CompletionsWithSpecialTokens : public Completions {
+ protected:
+  CompletionsWithSpecialTokens() {
+    Json document = SmallTokenizerJson();
+    for (const auto& [id, text] : {std::pair(262, "<a>"), {263, "<b>"}}) {
+      document["added_tokens"].push_back({{"id", id}, {"content", text}, {"special", true}});
+    }
+    auto tokenizer = *ParseTokenizer(document.dump());
+    tokenizer->set_special_tokens({.bos = 262, .eos = 263, .model_bos = 262, .model_eos = {263}});
+    WriteCheckpoint(files_.File("s"), {.tokenizer = tokenizer->Serialized(), .vocabulary = 264});
+    gateway_.emplace(RunningGateway::FakePool(),
+                     std::vector<NamedDirectory>{{"s", files_.File("s")}});
+    EXPECT_TRUE(Eventually([&] { return Get("/v1/models/s").status == 200; }));
+  }
+  std::string Tokens(const std::string& body) {
+    return Json::parse(gateway_->Post("/tokenize", body).body)["tokens"].dump();
+  }
+};
+
+TEST_F(CompletionsWithSpecialTokens, TextBecomesThemWhenAskedFor) {
+  EXPECT_EQ(Tokens(R"({"prompt":"<a>hello<b>","parse_special":true})"), "[262,260,263]");
+  EXPECT_EQ(Tokens(R"({"prompt":"<a>hello"})").find("262"), std::string::npos);
+  const auto prompt_tokens = [this](const char* more) {
+    return Complete(std::string(R"({"prompt":"<a>hello","max_tokens":1)") +
+                    more)["usage"]["prompt_tokens"];
+  };
+  EXPECT_EQ(prompt_tokens(R"(,"parse_special":true})"), 2);
+  EXPECT_EQ(prompt_tokens(R"(,"parse_special":false})"), 4);
+  EXPECT_EQ(prompt_tokens("}"), 4);
+  EXPECT_EQ(Complete(R"({"prompt":"a","parse_special":1})", 400)["error"]["param"],
+            "parse_special");
+}
+
+TEST_F(CompletionsWithSpecialTokens, TheirNamesAreTold) {
+  const Json info = Json::parse(Get("/tokenizer_info").body);
+  EXPECT_EQ(info["bos_token"], "<a>");
+  EXPECT_EQ(info["eos_token"], "<b>");
+  EXPECT_EQ(info["eos_token_id"], 263);
+  // A document begins with its separator here.
+  EXPECT_EQ(Complete(R"({"max_tokens":1,"echo":true})")["choices"][0]["text"], "<b>");
 }
 
 TEST_F(Completions, ListsModels) {

@@ -107,7 +107,7 @@ TEST(TextBatch, TheEndTokenEndsTheTextAndIsNotInIt) {
   BigramDecoder decoder = CountingDecoder(1, 20);
   TextBatch batch(decoder, {.drawable = kVocabulary});
   TextRequest request = Request({1}, 10);
-  request.end_token = 4;
+  request.end_tokens = {4};
   batch.Add(0, request);
   const auto all = RunToEnd(batch);
   EXPECT_EQ(all.at(0).tokens, (std::vector<int32_t>{2, 3}));

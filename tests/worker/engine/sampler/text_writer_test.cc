@@ -194,6 +194,29 @@ TEST(TextWriter, WhatCannotBeDoneIsAnErrorOfThatRequestAlone) {
   EXPECT_NE(transcript.Of(4).find("length"), std::string::npos);
 }
 
+// The model's ends, not that of documents.
+TEST(TextWriter, ATextEndsWhereTheModelsFilesSay) {
+  for (const std::vector<int32_t>& ends : {std::vector<int32_t>{'c'}, {'x', 'c'}, {'b'}}) {
+    BigramDecoder decoder(256, 1, 64);
+    for (const char c : {'a', 'b', 'c', 'd'}) decoder.SetLogit(c, c + 1, 60);
+    ByteTokenizer tokenizer;
+    tokenizer.set_special_tokens({.eos = 'd', .model_eos = ends});
+    TextWriter writer(decoder, tokenizer);
+    writer.Add({.request = 1, .prompt = Ids("a"), .max_tokens = 4, .temperature = 0});
+    writer.Add({.request = 2,
+                .prompt = Ids("a"),
+                .max_tokens = 4,
+                .temperature = 0,
+                .ignore_end_of_text = true});
+    std::map<uint64_t, std::string> texts;
+    while (!writer.idle()) {
+      for (const auto& piece : writer.Advance().pieces) texts[piece.request] += piece.text;
+    }
+    EXPECT_EQ(texts[1], ends.back() == 'b' ? "" : "b");
+    EXPECT_EQ(texts[2], "bcde");
+  }
+}
+
 TEST(TextWriter, TheTokensOfAPieceAreThoseOfItsText) {
   BigramDecoder decoder(256, 1, 64);
   const std::string cycle = "a\u20acb";

@@ -1,0 +1,24 @@
+// Where a text spells special tokens: the leftmost and longest, with the white space that belongs
+// to them, as Hugging Face's tokenizers finds them. Pure functions; any thread may call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "tokenizer/byte_pair_vocabulary.h"
+
+namespace gp {
+
+struct SpecialText {
+  size_t begin = 0;  // bytes of the text
+  size_t end = 0;
+  int32_t id = 0;
+};
+
+// In their order; they do not overlap.
+std::vector<SpecialText> FindSpecialTexts(const BytePairVocabulary& vocabulary,
+                                          std::string_view text);
+
+}  // namespace gp
