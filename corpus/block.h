@@ -16,6 +16,9 @@ enum class Split {
 
 struct DocumentRules {
   Split split = Split::kFile;
+  // Documents end at this string, too, which belongs to none of them; empty: at no string. Of plain
+  // text only where a document is a file.
+  std::string split_on;
   std::string field = "text";  // of JSON lines: the field that holds the text; "a.b": in an object
   std::string field_key = "--text-field";  // where the user sets `field`, for messages
   bool skip_null = false;  // leaves out JSON lines whose field is null; otherwise an error

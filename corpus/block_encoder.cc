@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "corpus/document_splitter.h"
+#include "tokenizer/document_ends.h"
 
 namespace gp::corpus {
 namespace {
@@ -27,7 +28,7 @@ void AppendTokens(std::span<const int32_t> tokens, std::string& bytes) {
 }  // namespace
 
 BlockEncoder::BlockEncoder(const Tokenizer& tokenizer, EncodingRules rules)
-    : tokenizer_(tokenizer), rules_(std::move(rules)) {
+    : tokenizer_(tokenizer), rules_(std::move(rules)), ends_(DocumentEnds(tokenizer)) {
   GP_CHECK(rules_.token_bytes == 2 || rules_.token_bytes == 4);
   GP_CHECK(tokenizer.vocabulary_size() <= 65536 || rules_.token_bytes == 4);
   GP_CHECK(rules_.placement == EndOfTextPlacement::kNone || tokenizer.end_of_text().has_value());
@@ -39,7 +40,20 @@ void BlockEncoder::AddEndOfText(EncodedBlock& encoded) const {
                           : AppendTokens<4>(token, encoded.tokens);
 }
 
+size_t BlockEncoder::CutAfter(std::string_view text, size_t begin) const {
+  const size_t cut = tokenizer_.CutAfter(text, begin);
+  for (const std::string& end : ends_) {
+    // What follows would tell whether the string stands here.
+    if (cut + end.size() - 1 > text.size()) return text.size();
+    const size_t from = cut < end.size() ? 0 : cut - end.size() + 1;
+    const size_t at = text.substr(0, cut + end.size() - 1).find(end, from);
+    if (at < cut) return CutAfter(text, at + end.size());
+  }
+  return cut;
+}
+
 Status BlockEncoder::AddText(std::string_view text, EncodedBlock& encoded) const {
+  for (const std::string& end : ends_) formats::CountSpelledEnds(text, end, encoded.spelled_ends);
   while (!text.empty()) {
     const size_t cut =
         text.size() > kPartBytes ? tokenizer_.CutAfter(text, kPartBytes) : text.size();

@@ -1,9 +1,11 @@
 // BlockEncoder: a block of text to the bytes of its tokens, with the token between documents.
-// Constant after construction; any thread may call.
+// Strings that stand between documents elsewhere, <|endoftext|> and the tokenizer's own, are
+// ordinary text and counted. Constant after construction; any thread may call.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -25,6 +27,7 @@ struct EncodedBlock {
   std::vector<EncodedDocument> documents;
   int64_t empty_documents = 0;  // left out
   int64_t null_lines = 0;       // of JSON, skipped
+  formats::SpelledEnds spelled_ends;
 };
 
 struct EncodingRules {
@@ -42,6 +45,10 @@ class BlockEncoder {
   // InvalidArgument names source and place.
   StatusOr<EncodedBlock> Encode(const Block& block, const Source& source) const;
 
+  // Where a document may be cut into blocks: as the tokenizer tells, and not within a string that
+  // is counted. text.size() also where `text` has too little behind the place to tell.
+  size_t CutAfter(std::string_view text, size_t begin) const;
+
   const EncodingRules& rules() const { return rules_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
@@ -51,6 +58,7 @@ class BlockEncoder {
 
   const Tokenizer& tokenizer_;
   const EncodingRules rules_;
+  const std::vector<std::string> ends_;  // strings that are counted
 };
 
 }  // namespace gp::corpus

@@ -23,12 +23,23 @@ size_t LastBlankLineEnd(std::string_view text, bool at_line_start) {
   return 0;
 }
 
+// Behind the last of the strings, counted from the front, that `text` holds whole; 0 when there is
+// none.
+size_t LastEndOf(std::string_view string, std::string_view text) {
+  size_t end = 0;
+  for (size_t at = text.find(string); at != std::string_view::npos; at = text.find(string, end)) {
+    end = at + string.size();
+  }
+  return end;
+}
+
 }  // namespace
 
 BlockReader::BlockReader(const Source& source, const DocumentRules& rules, CutAfter cut,
                          formats::TextStream stream, const BlockPosition& from)
     : source_(source),
       split_(source.form == TextForm::kJsonLines ? Split::kLine : rules.split),
+      split_on_(source.form == TextForm::kJsonLines ? "" : rules.split_on),
       cut_(std::move(cut)),
       stream_(std::move(stream)),
       position_(from) {}
@@ -59,7 +70,7 @@ Status BlockReader::Fill(size_t bytes) {
 size_t BlockReader::DocumentsEnd() const {
   switch (split_) {
     case Split::kFile:
-      return 0;
+      return split_on_.empty() ? 0 : LastEndOf(split_on_, text_);
     case Split::kLine:
       return text_.rfind('\n') + 1;  // npos + 1 is 0
     case Split::kBlankLine:
@@ -116,7 +127,7 @@ StatusOr<std::optional<Block>> BlockReader::Next() {
     RETURN_IF_ERROR(Fill(wanted));
     if (ended_) return TakeLast();
     if (const size_t end = DocumentsEnd(); end > 0) return Take(end, false);
-    if (split_ == Split::kFile) {
+    if (split_ == Split::kFile && split_on_.empty()) {
       if (const size_t cut = cut_(text_, kBlockBytes); cut < text_.size()) return Take(cut, true);
     }
   }

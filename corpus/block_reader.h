@@ -52,7 +52,8 @@ class BlockReader {
   Status TooLong(const char* what) const;
 
   Source source_;
-  Split split_;  // kLine for JSON lines, too
+  Split split_;           // kLine for JSON lines, too
+  std::string split_on_;  // of plain text; empty: no string divides it
   CutAfter cut_;
   formats::TextStream stream_;
   std::string text_;    // read and not taken

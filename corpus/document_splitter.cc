@@ -20,6 +20,25 @@ StatusOr<DocumentPart> DocumentOf(const std::optional<std::string_view>& text,
       rules.field);
 }
 
+// The parts of `document` between the strings that divide it.
+Status TakeParts(const DocumentPart& document, const std::string& split_on,
+                 const TakeDocument& take) {
+  if (split_on.empty() || document.null) return take(document);
+  std::string_view rest = document.text;
+  bool begins = document.begins;
+  while (true) {
+    const size_t end = rest.find(split_on);
+    const bool ends = end != std::string_view::npos || document.ends;
+    DocumentPart part{.text = rest.substr(0, end), .begins = begins, .ends = ends};
+    if (begins && ends && IsBlank(part.text)) part.text = {};
+    RETURN_IF_ERROR(take(part));
+    if (end == std::string_view::npos) return OkStatus();
+    rest.remove_prefix(end + split_on.size());
+    if (rest.empty()) return OkStatus();
+    begins = true;
+  }
+}
+
 Status SplitJsonLines(const Block& block, const Source& source, const DocumentRules& rules,
                       const TakeDocument& take) {
   JsonLineReader reader(rules.field, rules.field_key);
@@ -35,7 +54,7 @@ Status SplitJsonLines(const Block& block, const Source& source, const DocumentRu
       return InvalidArgument("{}:{}: {} (byte {} of the text)", SourceName(source), number,
                              Message(document.status()), offset);
     }
-    RETURN_IF_ERROR(take(*document));
+    RETURN_IF_ERROR(TakeParts(*document, rules.split_on, take));
   }
   return OkStatus();
 }
@@ -100,9 +119,10 @@ Status SplitBlock(const Block& block, const Source& source, const DocumentRules&
   }
   switch (rules.split) {
     case Split::kFile:
-      return take({.text = block.text,
-                   .begins = !block.begin.inside_document,
-                   .ends = !block.end.inside_document});
+      return TakeParts({.text = block.text,
+                        .begins = !block.begin.inside_document,
+                        .ends = !block.end.inside_document},
+                       rules.split_on, take);
     case Split::kLine:
       return SplitLines(block, take);
     case Split::kBlankLine:

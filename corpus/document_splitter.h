@@ -25,7 +25,8 @@ using TakeDocument = std::function<Status(const DocumentPart&)>;
 // Each line of JSON gives its field as a document. Blank lines are skipped; a field that is null is
 // an error unless the rules skip it. Documents of plain text are the
 // file's own bytes: line ends within them stay as they are, those at their end are left out where
-// lines or blank lines divide them. InvalidArgument names source and line.
+// lines or blank lines divide them. Where a string divides documents, what holds white space alone
+// is an empty one. InvalidArgument names source and line.
 Status SplitBlock(const Block& block, const Source& source, const DocumentRules& rules,
                   const TakeDocument& take);
 

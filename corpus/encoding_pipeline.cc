@@ -60,7 +60,7 @@ void EncodingPipeline::Read() {
 
 void EncodingPipeline::ReadSource(size_t source) {
   const auto cut = [this](std::string_view text, size_t begin) {
-    return encoder_.tokenizer().CutAfter(text, begin);
+    return encoder_.CutAfter(text, begin);
   };
   const BlockPosition from = source == options_.from.source ? options_.from.block : BlockPosition{};
   auto reader = BlockReader::Open(SourceAt(source), encoder_.rules().documents, cut, from);

@@ -21,6 +21,11 @@ inline std::string_view WithoutLineEnd(std::string_view line) {
   return line;
 }
 
+// White space alone.
+inline bool IsBlank(std::string_view text) {
+  return text.find_first_not_of(" \t\n\v\f\r") == std::string_view::npos;
+}
+
 // Spaces and tabs at most. The line's end may be there.
 inline bool IsBlankLine(std::string_view line) {
   return WithoutLineEnd(line).find_first_not_of(" \t\r") == std::string_view::npos;

@@ -29,6 +29,13 @@ constexpr uint64_t kStateBytesMax = 64 << 20;
 
 bool IsNanoGpt(const PreparationOptions& options) { return options.format == ShardFormat::kRaw; }
 
+Status CheckSplit(const DocumentRules& documents) {
+  if (documents.split_on.empty() || documents.split == Split::kFile) return OkStatus();
+  return InvalidArgument(
+      "documents of plain text end either at a string or at lines: leave out --split or "
+      "--split-on");
+}
+
 Status CheckOptions(const Tokenizer& tokenizer, const PreparationOptions& options) {
   const int64_t most = formats::ShardTokensMax(options.format);
   if (options.shard_tokens < 2 || options.shard_tokens > most) {
@@ -47,6 +54,7 @@ Status CheckOptions(const Tokenizer& tokenizer, const PreparationOptions& option
     return InvalidArgument("{} of the documents for validation: expected 0 to 1, without 1",
                            *options.val_fraction);
   }
+  RETURN_IF_ERROR(CheckSplit(options.documents));
   if (IsNanoGpt(options) && tokenizer.vocabulary_size() > 65536) {
     return InvalidArgument(
         "nanoGPT's form holds ids up to 65535, and this vocabulary has {}; take another form",
@@ -97,15 +105,18 @@ std::vector<PreparationChoice> ChoicesOf(const Tokenizer& tokenizer,
                                          const PreparationOptions& options) {
   constexpr const char* kSplits[] = {"file", "blank-line", "line"};
   const OutputRules output = OutputFor(tokenizer, options);
-  return {{"tokenizer", fmt::format("{} {}", tokenizer.kind(), tokenizer.Fingerprint())},
+  const DocumentRules& documents = options.documents;
+  // What versions before them did not have is added to a choice, so that their preparations go on.
+  const std::string split_on =
+      documents.split_on.empty() ? "" : fmt::format(", at '{}'", documents.split_on);
+  return {{"tokenizer", fmt::format("{} {}{}", tokenizer.kind(), tokenizer.Fingerprint(),
+                                    tokenizer.NamedEndOfText())},
           {"format", std::string(formats::ShardFormatName(options.format))},
           {"shard size", fmt::format("{}", output.shard_tokens)},
           {"validation",
            fmt::format("{} tokens, {} of the documents", output.val_tokens, output.val_fraction)},
-          {"split", kSplits[static_cast<int>(options.documents.split)]},
-          // One choice, so that a preparation of a version without skip_null goes on.
-          {"text field",
-           options.documents.field + (options.documents.skip_null ? ", null skipped" : "")},
+          {"split", kSplits[static_cast<int>(documents.split)] + split_on},
+          {"text field", documents.field + (documents.skip_null ? ", null skipped" : "")},
           {"list of sources", DescribeSources(options.sources)}};
 }
 
@@ -222,6 +233,7 @@ class Preparation {
     }
     state_.empty_documents += result.encoded.empty_documents;
     state_.null_lines += result.encoded.null_lines;
+    formats::AddSpelledEnds(result.encoded.spelled_ends, state_.spelled_ends);
     state_.text_bytes += result.text_bytes;
     state_.position = result.end;
     progress_.source_bytes = BytesBefore(result.source) + result.source_bytes;
@@ -266,6 +278,7 @@ class Preparation {
                         .empty_documents = state_.empty_documents,
                         .null_lines = state_.null_lines,
                         .text_bytes = state_.text_bytes,
+                        .spelled_ends = state_.spelled_ends,
                         .created_by = options_.created_by};
     for (const Source& source : options_.sources) {
       dataset.sources.push_back({source.path, source.size_bytes});

@@ -84,6 +84,7 @@ std::string FormatPreparationState(const PreparationState& state) {
                {"null_lines", state.null_lines},
                {"text_bytes", state.text_bytes}};
   AddShards(state, json);
+  formats::WriteSpelledEnds(state.spelled_ends, json);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -102,6 +103,7 @@ StatusOr<PreparationState> ParsePreparationState(std::string_view text) {
   object.Read("empty_documents", state.empty_documents);
   object.ReadIfPresent("null_lines", state.null_lines);
   object.Read("text_bytes", state.text_bytes);
+  state.spelled_ends = formats::ReadSpelledEnds(object);
   RETURN_IF_ERROR(object.status());
   return state;
 }

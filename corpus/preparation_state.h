@@ -38,6 +38,7 @@ struct PreparationState {
   int64_t empty_documents = 0;
   int64_t null_lines = 0;  // of JSON, skipped
   int64_t text_bytes = 0;
+  formats::SpelledEnds spelled_ends;
 };
 
 std::string FormatPreparationState(const PreparationState& state);

@@ -11,6 +11,7 @@
 #include "runspec/batch_plan.h"
 #include "runspec/run_file.h"
 #include "tokenizer/data_tokenizer.h"
+#include "tokenizer/document_ends.h"
 
 namespace gp::corpus {
 namespace {
@@ -19,6 +20,7 @@ struct TokenCount {
   int64_t files = 0;
   int64_t tokens = 0;
   bool estimated = false;
+  formats::SpelledEnds spelled_ends;  // in what was read
 };
 
 // The size of all sources, packed as they are, for each byte that was read up to `last`.
@@ -42,6 +44,7 @@ StatusOr<TokenCount> CountTokens(const std::vector<std::string>& paths, const To
   ASSIGN_OR_RETURN(const std::vector<Source> sources, ExpandSources(paths, FormOf(data.format)));
   RETURN_IF_ERROR(CheckContents(sources));
   const BlockEncoder encoder(tokenizer, {.documents = {.split = static_cast<Split>(data.split),
+                                                       .split_on = data.split_on,
                                                        .field = data.text_field,
                                                        .field_key = "data.text_field"},
                                          .token_bytes = sizeof(int32_t)});
@@ -51,11 +54,13 @@ StatusOr<TokenCount> CountTokens(const std::vector<std::string>& paths, const To
     ASSIGN_OR_RETURN(const auto result, pipeline.Next());
     if (!result.has_value()) break;
     count.tokens += std::ssize(result->encoded.tokens) / static_cast<int64_t>(sizeof(int32_t));
+    formats::AddSpelledEnds(result->encoded.spelled_ends, count.spelled_ends);
     bytes += static_cast<uint64_t>(result->text_bytes);
     if (bytes < bytes_max || result->end.source == sources.size()) continue;
     const double share = ShareOf(sources, *result);
-    return TokenCount{count.files, static_cast<int64_t>(static_cast<double>(count.tokens) * share),
-                      true};
+    count.tokens = static_cast<int64_t>(static_cast<double>(count.tokens) * share);
+    count.estimated = true;
+    return count;
   }
   if (count.tokens > 0) return count;
   return InvalidArgument("{} holds no text", SourceName(sources.front()));
@@ -74,6 +79,7 @@ StatusOr<DataReport> InspectStream(const runspec::RunSpec& spec, const Inspectio
   report.train_files = train->files;
   report.train_tokens = train->tokens;
   report.estimated = train->estimated;
+  report.warnings = SpelledEndWarnings(train->spelled_ends, "data.stream");
   if (spec.data.val.empty()) return report;
   const auto validation = CountTokens(spec.data.val, *tokenizer, spec.data, limits.encoded_bytes);
   if (!validation.ok()) return WithContext(validation.status(), "data.val");

@@ -113,6 +113,7 @@ StatusOr<DatasetFile> ReadFields(const Json& json, const std::string& place) {
     dataset.shards.push_back(std::move(read));
   }
   RETURN_IF_ERROR(ReadSources(object, dataset));
+  dataset.spelled_ends = ReadSpelledEnds(object);
   RETURN_IF_ERROR(object.status());
   return dataset;
 }
@@ -170,6 +171,7 @@ std::string FormatDatasetFile(const DatasetFile& dataset) {
   for (const DatasetSource& source : dataset.sources) {
     json["sources"].push_back({{"path", source.path}, {"bytes", source.size_bytes}});
   }
+  WriteSpelledEnds(dataset.spelled_ends, json);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "formats/shard_writer.h"
+#include "formats/spelled_ends.h"
 
 namespace gp::formats {
 
@@ -45,7 +46,8 @@ struct DatasetFile {
   int64_t empty_documents = 0;  // left out
   int64_t null_lines = 0;       // lines of JSON whose field is null, left out on request
   int64_t text_bytes = 0;
-  std::string created_by;  // "gp 0.1.0"
+  SpelledEnds spelled_ends;  // that occur
+  std::string created_by;    // "gp 0.1.0"
 
   int64_t Tokens(std::string_view split) const;
   const DatasetShard* Find(std::string_view name) const;  // null: no such shard

@@ -44,8 +44,9 @@ class JsonObject {
   // For keys that older versions do not write: `target` keeps its value when the key is absent.
   template <typename T>
   void ReadIfPresent(const char* key, T& target) {
-    if (json_.contains(key)) Read(key, target);
+    if (Has(key)) Read(key, target);
   }
+  bool Has(const char* key) const { return json_.contains(key); }
 
   // An empty list when the value is none.
   const Json& List(const char* key) {

@@ -103,6 +103,31 @@ void CheckFormat(const DataSpec& data, Problems& problems) {
   belongs(DataFormat::kUint16, !data.train.empty(), "uint16", "data.train");
 }
 
+// What divides a text into documents.
+void CheckSplitOn(const DataSpec& data, Problems& problems) {
+  if (data.split_on.empty()) return;
+  if (!data.train.empty()) {
+    problems.push_back({{"data.split_on"},
+                        "data.split_on belongs to data.text and data.stream",
+                        "leave it out, and give it to 'gpctl data prepare' as --split-on"});
+  }
+  if (data.split != DocumentSplit::kFile) {
+    problems.push_back({{"data.split_on", "data.split"},
+                        "documents end either at a string or at lines",
+                        "leave out data.split or data.split_on"});
+  }
+  if (data.tokenizer == "bytes" || data.tokenizer == "chars") {
+    problems.push_back(
+        {{"data.split_on", "data.tokenizer", "preset"},
+         fmt::format(
+             "data.tokenizer: {} has no token that ends a text, so that nothing would stand "
+             "between the documents",
+             data.tokenizer),
+         "use another tokenizer: gpt2, or one from 'gpctl data train-tokenizer'; or leave out "
+         "data.split_on"});
+  }
+}
+
 void CheckStream(const RunSpec& spec, Problems& problems) {
   const DataSpec& data = spec.data;
   if (data.stream.empty()) {
@@ -318,6 +343,7 @@ Problems CrossCheck(const RunSpec& spec) {
   CheckModel(spec, problems);
   CheckData(spec, problems);
   CheckFormat(spec.data, problems);
+  CheckSplitOn(spec.data, problems);
   CheckStream(spec, problems);
   CheckMixture(spec, problems);
   CheckWorkers(spec, problems);

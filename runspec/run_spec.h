@@ -54,6 +54,7 @@ struct DataSpec {
   double val_fraction = 0.1;               // of the text, from its end
   BatchOrder order = BatchOrder::kRandom;  // of a stream: kSequential
   DocumentSplit split = DocumentSplit::kFile;
+  std::string split_on;             // a string that ends a document of text and stream; or empty
   std::string text_field = "text";  // of a stream's JSON lines
   std::vector<double> weights;      // of the entries of train, of any scale; empty: no mixture
 

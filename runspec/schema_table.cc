@@ -190,6 +190,12 @@ std::vector<RunField> DataFields() {
                "each document.",
         .choices = {"file", "blank-line", "line"}},
        GP_SLOT(data.split)},
+      {{.path = "data.split_on",
+        .doc = "A string that ends a document in data.text and data.stream and belongs to none, "
+               "such as <|endoftext|>. The tokenizer's end-of-text token takes its place: it "
+               "stands before each document.",
+        .also = {"document_separator", "separator"}},
+       GP_SLOT(data.split_on)},
       {{.path = "data.text_field",
         .doc = "The field of data.stream's lines of JSON that holds the text.",
         .also = {"text_column", "dataset_text_field"}},

@@ -14,6 +14,7 @@
 #include "tokenizer/data_format.h"
 #include "tokenizer/data_tokenizer.h"
 #include "tokenizer/dataset_agreement.h"
+#include "tokenizer/document_ends.h"
 #include "tokenizer/text_split.h"
 
 namespace gp {
@@ -84,14 +85,17 @@ StatusOr<TextBeginning> ReadBeginning(const std::vector<std::string>& paths,
 
 // Tokens of all of the text, as far as its beginning tells.
 StatusOr<int64_t> CountTokens(const Tokenizer& tokenizer, const TextBeginning& beginning,
-                              uint64_t encoded_bytes_max, bool& estimated) {
+                              const std::string& split_on, uint64_t encoded_bytes_max,
+                              bool& estimated) {
   std::string_view text = beginning.text;
   // Bytes and characters are counted as fast as they are read.
   const bool slow = tokenizer.kind() == "gpt2" || tokenizer.kind() == "bpe";
   if (slow && text.size() > encoded_bytes_max) {
     text = text.substr(0, tokenizer.CutAfter(text, encoded_bytes_max));
   }
-  ASSIGN_OR_RETURN(const std::vector<int32_t> tokens, tokenizer.Encode(text));
+  ASSIGN_OR_RETURN(const std::vector<int32_t> tokens,
+                   split_on.empty() ? tokenizer.Encode(text)
+                                    : EncodeDocuments(tokenizer, text, split_on, /*threads=*/1));
   estimated = !beginning.complete || text.size() < beginning.text.size();
   if (!estimated) return static_cast<int64_t>(tokens.size());
   const double share = beginning.total_bytes / static_cast<double>(text.size());
@@ -125,8 +129,10 @@ StatusOr<TrainingFiles> InspectText(const RunSpec& spec, const InspectionLimits&
   }
   RETURN_IF_ERROR(tokenizer.status());
   RETURN_IF_ERROR(CheckVocabulary(**tokenizer, spec, report).status());
-  ASSIGN_OR_RETURN(const int64_t tokens,
-                   CountTokens(**tokenizer, beginning, limits.encoded_bytes, report.estimated));
+  ASSIGN_OR_RETURN(const int64_t tokens, CountTokens(**tokenizer, beginning, spec.data.split_on,
+                                                     limits.encoded_bytes, report.estimated));
+  report.warnings = SpelledEndWarnings(
+      SpelledEndsOf(**tokenizer, beginning.text, spec.data.split_on), "data.text");
   ASSIGN_OR_RETURN(const TextSplit split, SplitText(tokens, spec.data.val_fraction));
   report.train_tokens = split.train_tokens;
   report.validation_tokens = split.validation_tokens;

@@ -21,6 +21,7 @@ struct DataReport {
   int64_t vocabulary = 0;             // ids of the tokenizer
   int64_t largest_id = -1;            // in the shards; -1 of text
   bool sampled = false;               // largest_id is that of a part of the tokens
+  std::vector<std::string> warnings;  // sentences
   std::string format;                 // "text", or that of the first shard: "llm.c"
 };
 

@@ -26,6 +26,13 @@ DataCheck CheckData(const runspec::RunSpec& spec, const std::string& server) {
   return check;
 }
 
+std::vector<std::string> WarningsOf(const DataCheck& check) {
+  std::vector<std::string> warnings =
+      check.report ? check.report->warnings : std::vector<std::string>();
+  if (!check.problem.empty()) warnings.push_back(check.problem);
+  return warnings;
+}
+
 void SettleVocabulary(const DataReport& report, runspec::RunSpec& spec) {
   const Status status = runspec::ApplyVocabulary(report.vocabulary, spec);
   GP_CHECK(status.ok(), "the report passed the same check: {}", Message(status));

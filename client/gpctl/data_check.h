@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runspec/run_spec.h"
 #include "tokenizer/data_report.h"
@@ -21,6 +22,9 @@ struct DataCheck {
 // service on TCP may have workers on other machines, with other files. A service on a Unix socket,
 // or one that is not started yet, has its workers here.
 DataCheck CheckData(const runspec::RunSpec& spec, const std::string& server);
+
+// What a user should know before the run: the problem, and what the report warns of.
+std::vector<std::string> WarningsOf(const DataCheck& check);
 
 // Sets a model.vocab of auto to the data's number of ids, so that a plan can be made.
 void SettleVocabulary(const DataReport& report, runspec::RunSpec& spec);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "base/temporary_directory.h"
 #include "corpus/corpus_text.h"
 #include "formats/packed_text.h"
@@ -67,6 +69,36 @@ TEST_F(DocumentSplitterTest, AByteOrderMarkIsNoText) {
 
 TEST_F(DocumentSplitterTest, TheEndOfTextInATextIsOrdinaryText) {
   EXPECT_THAT(Of("a<|endoftext|>b"), ElementsAre("a<|endoftext|>b"));
+}
+
+TEST_F(DocumentSplitterTest, AStringDividesDocumentsAndBelongsToNone) {
+  const DocumentRules rules{.split_on = "<|endoftext|>"};
+  EXPECT_THAT(Of("a\n<|endoftext|>\nb", rules), ElementsAre("a\n", "\nb"));
+  EXPECT_THAT(Of("a<|endoftext|>", rules), ElementsAre("a"));
+  EXPECT_THAT(Of("a<|endoftext|>\n", rules), ElementsAre("a", ""));
+  EXPECT_THAT(Of("<|endoftext|>a <|endoftext|> \r\n<|endoftext|>b", rules),
+              ElementsAre("", "a ", "", "b"));
+  EXPECT_THAT(Of("a<|endoftext|b", rules), ElementsAre("a<|endoftext|b"));
+  EXPECT_THAT(Of("aXXXb", {.split_on = "XX"}), ElementsAre("a", "Xb"));
+  EXPECT_THAT(
+      Of("{\"text\": \"a<|endoftext|>b\"}\n{\"text\": \"c\"}\n", rules, TextForm::kJsonLines),
+      ElementsAre("a", "b", "c"));
+}
+
+// Wherever blocks end.
+TEST_F(DocumentSplitterTest, AStringDividesATextOfManyBlocks) {
+  std::mt19937_64 random(7);
+  std::vector<std::string> expected;
+  std::string text;
+  while (text.size() < 4 * kBlockBytes) {
+    const bool is_long = random() % 50 == 0;
+    std::string document;
+    const size_t size = 1 + random() % (is_long ? 2 * kBlockBytes : 3000);
+    while (document.size() < size) document += "word" + std::string(random() % 3, '|') + " ";
+    text += (expected.empty() ? "" : "|||") + document;
+    expected.push_back(document);
+  }
+  EXPECT_TRUE(Of(text, {.split_on = "|||"}) == expected);
 }
 
 TEST_F(DocumentSplitterTest, LinesOfJsonGiveTheirField) {

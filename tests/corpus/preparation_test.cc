@@ -11,6 +11,7 @@
 #include "corpus/prepared_files.h"
 #include "formats/token_shard.h"
 #include "tokenizer/byte_pair_tokenizer.h"
+#include "tokenizer/byte_tokenizer.h"
 
 namespace gp::corpus {
 namespace {
@@ -24,9 +25,9 @@ constexpr int32_t kEnd = 3;
 // Letters a, b and c; text of anything else cannot be encoded.
 class LetterTokenizer : public Tokenizer {
  public:
+  LetterTokenizer() { set_special_tokens({.eos = kEnd}); }
   std::string_view kind() const override { return "letters"; }
   int64_t vocabulary_size() const override { return 4; }
-  std::optional<int32_t> end_of_text() const override { return kEnd; }
   StatusOr<std::vector<int32_t>> Encode(std::string_view text) const override {
     std::vector<int32_t> tokens;
     for (const char c : text) {
@@ -120,6 +121,33 @@ TEST_F(PreparationTest, EmptyDocumentsAreLeftOutAndCounted) {
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   EXPECT_THAT(Tokens("data_train_000000.bin"), ElementsAre(kEnd, 0, 1));
   EXPECT_EQ(dataset->empty_documents, 2);
+}
+
+TEST_F(PreparationTest, AStringMayDivideDocuments) {
+  Text("ab<|>c<|>\n");
+  options_.documents = {.split_on = "<|>"};
+  options_.val_tokens = 0;
+  const auto dataset = Prepare();
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_THAT(Tokens("data_train_000000.bin"), ElementsAre(kEnd, 0, 1, kEnd, 2));
+  EXPECT_EQ(dataset->empty_documents, 1);
+  options_.directory = directory_.File("lines");
+  options_.documents.split = Split::kLine;
+  EXPECT_THAT(Message(Prepare().status()), HasSubstr("leave out --split or --split-on"));
+}
+
+// Wherever blocks end, and however often the work is saved.
+TEST_F(PreparationTest, EndsThatTheTextSpellsAreCounted) {
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += "<|endoftext|>" + std::string(i % 7, 'a');
+  Text(text);
+  options_.documents = {};
+  options_.val_tokens = 0;
+  const ByteTokenizer bytes;
+  const auto dataset = PrepareDataset(bytes, options_);
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  EXPECT_EQ(dataset->spelled_ends, (formats::SpelledEnds{{"<|endoftext|>", 100'000}}));
+  EXPECT_EQ(formats::ReadDatasetFile(options_.directory)->spelled_ends, dataset->spelled_ends);
 }
 
 TEST_F(PreparationTest, ShardsDoNotDependOnThreadsNorOnHowOftenTheyWereSaved) {

@@ -42,6 +42,17 @@ TEST_F(StreamReportTest, CountsTheTokensOfLittleText) {
   EXPECT_EQ(report->vocabulary, 256);
 }
 
+TEST_F(StreamReportTest, EndsThatTheTextSpellsAreSaid) {
+  runspec::RunSpec spec = SpecOf({Write(directory_.File("a.txt"), "12<|endoftext|>34")});
+  const auto report = InspectStream(spec);
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->warnings.size(), 1u);
+  EXPECT_THAT(report->warnings[0], HasSubstr("data.stream spells <|endoftext|> once"));
+  spec.data.split_on = "<|endoftext|>";
+  EXPECT_EQ(InspectStream(spec)->train_tokens, 4);
+  EXPECT_TRUE(InspectStream(spec)->warnings.empty());
+}
+
 TEST_F(StreamReportTest, ValidationNeedsATokenToReadAndOneToPredict) {
   runspec::RunSpec spec = SpecOf({Write(directory_.File("a.txt"), "text")});
   spec.data.val = {Write(directory_.File("v.txt"), "x")};

@@ -25,6 +25,7 @@ DatasetFile ExampleDataset() {
       .documents = 3,
       .empty_documents = 1,
       .text_bytes = 99,
+      .spelled_ends = {{"<|endoftext|>", 19}},
       .created_by = "gp 0.1.0"};
 }
 
@@ -48,6 +49,7 @@ TEST(DatasetFile, IsReadBackAsItWasWritten) {
   EXPECT_EQ(parsed->Tokens("train"), 7);
   EXPECT_EQ(parsed->Find("d_val_000000.npy")->tokens, 10);
   EXPECT_EQ(parsed->Find("other"), nullptr);
+  EXPECT_EQ(parsed->spelled_ends, ExampleDataset().spelled_ends);
 }
 
 TEST(DatasetFile, EveryTruncationIsRefused) {
@@ -63,6 +65,7 @@ TEST(DatasetFile, NamesTheFieldThatDoesNotFit) {
   EXPECT_THAT(ErrorOf(With("/shards/1/tokens", 1e300)), HasSubstr("shards[1]: 'tokens' is not"));
   EXPECT_THAT(ErrorOf(With("/shards/0/split", "test")), HasSubstr("'split' is not train or val"));
   EXPECT_THAT(ErrorOf(With("/sources/0", "x")), HasSubstr("sources[0]: it is not an object"));
+  EXPECT_THAT(ErrorOf(With("/spelled_ends/0/count", "x")), HasSubstr("'count' is not a whole"));
 }
 
 TEST(DatasetFile, AShardsNameCannotLeadOutOfItsFolder) {

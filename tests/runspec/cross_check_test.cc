@@ -112,6 +112,33 @@ const Rule kRules[] = {
        s.data.split = DocumentSplit::kLine;
      },
      [](RunSpec& s) { s.data.text_field = "content"; }},
+    {"data.split_on",
+     [](RunSpec& s) {
+       s.data.tokenizer = "gpt2";
+       s.data.split_on = "<|endoftext|>";
+     },
+     [](RunSpec& s) {
+       s.data.tokenizer = "bytes";
+       s.data.split_on = "<|endoftext|>";
+     }},
+    {"data.split_on",
+     [](RunSpec& s) {
+       s.data = Streamed();
+       s.data.tokenizer = "gpt2";
+       s.data.split_on = "|";
+     },
+     [](RunSpec& s) {
+       s.data = Streamed();
+       s.data.tokenizer = "gpt2";
+       s.data.split_on = "|";
+       s.data.split = DocumentSplit::kLine;
+     }},
+    {"data.split_on",
+     [](RunSpec& s) { s.data = {.train = {"a.bin"}, .val = {"b.bin"}, .tokenizer = "gpt2"}; },
+     [](RunSpec& s) {
+       s.data = {
+           .train = {"a.bin"}, .val = {"b.bin"}, .tokenizer = "gpt2", .split_on = "<|endoftext|>"};
+     }},
     {"data.weights",
      [](RunSpec& s) {
        s.data = {.train = {"a.bin", "b.bin"}, .val = {"c.bin"}, .weights = {1, 2}};

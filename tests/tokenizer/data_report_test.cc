@@ -9,6 +9,8 @@
 namespace gp {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class DataReportTest : public ::testing::Test {
@@ -54,6 +56,20 @@ TEST_F(DataReportTest, CountsATextsTokensAndCharacters) {
   EXPECT_FALSE(report.estimated);
   spec_.data.tokenizer = "bytes";
   EXPECT_EQ(Inspect().train_tokens, 10);
+}
+
+TEST_F(DataReportTest, EndsThatTheTextSpellsAreSaidAndMayDivideIt) {
+  spec_.data.text = {Write("a.txt", "ab<|endoftext|>\ncd<|endoftext|>\n")};
+  spec_.data.tokenizer = Write("vocab.bpe", "l l\n");
+  spec_.data.val_fraction = 0;
+  EXPECT_EQ(Inspect().train_tokens, 32);
+  EXPECT_THAT(Inspect().warnings,
+              ElementsAre(AllOf(HasSubstr("data.text spells <|endoftext|> 2 times"),
+                                HasSubstr("data.split_on: '<|endoftext|>'"))));
+  spec_.data.split_on = "<|endoftext|>";
+  // End, a, b, end, line break, c, d; what is behind the last one is blank.
+  EXPECT_EQ(Inspect().train_tokens, 7);
+  EXPECT_THAT(Inspect().warnings, ElementsAre());
 }
 
 TEST_F(DataReportTest, WhatIsNoTextIsRefusedInEveryFile) {

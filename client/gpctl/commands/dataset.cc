@@ -75,6 +75,7 @@ StatusOr<ExitCode> Inspect(const DatasetOptions& options, Session& session,
     return InspectShard(path, options, session, stop);
   }
   ASSIGN_OR_RETURN(const auto dataset, formats::ReadDatasetFile(path));
+  session.console().Warn(DatasetWarnings(dataset));
   session.console().out << (session.json() ? DatasetJson(dataset, path)
                                            : DatasetText(dataset, path));
   return ExitCode::kOk;

@@ -155,7 +155,7 @@ void WarnOfLines(const InitOptions& options, const StartingPoint& start, Console
   const auto resolved = Resolve(options, start);
   if (!resolved.spec) return;
   const DataCheck data = CheckData(*resolved.spec, "");
-  if (!data.problem.empty()) console.err << fmt::format("warning: {}\n", data.problem);
+  console.Warn(WarningsOf(data));
 }
 
 StatusOr<ExitCode> Init(const InitOptions& options, Session& session) {

@@ -64,8 +64,10 @@ StatusOr<ExitCode> Prepare(const PrepareOptions& options, Session& session) {
   preparation.threads = options.threads;
   preparation.created_by = "gp " GP_VERSION;
   ASSIGN_OR_RETURN(preparation.sources, ExpandTextSources(options.text, console.working_directory));
+  std::vector<std::string> notes;
   ASSIGN_OR_RETURN(const auto tokenizer,
-                   ChooseTokenizer(options.tokenizer, console.working_directory));
+                   ChooseTokenizer(options.tokenizer, console.working_directory, &notes));
+  console.Warn(notes);
   std::stop_source stop;
   const auto interrupted = console.interruption.OnRequest([&stop] { stop.request_stop(); });
   ProgressLine line(console);
@@ -77,6 +79,7 @@ StatusOr<ExitCode> Prepare(const PrepareOptions& options, Session& session) {
       stop.get_token());
   line.Clear();
   RETURN_IF_ERROR(dataset.status());
+  console.Warn(DatasetWarnings(*dataset));
   if (session.json()) {
     console.out << DatasetJson(*dataset, preparation.directory);
     return ExitCode::kOk;

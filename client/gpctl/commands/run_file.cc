@@ -55,6 +55,9 @@ Json ValidationDocument(const Validation& validation) {
   if (!validation.run_file.spec) return document;
   document["plan"] = PlanFields(*validation.run_file.spec, validation.memory);
   if (validation.data.report) document["data"] = DataFields(*validation.data.report);
+  if (validation.data.report && !validation.data.report->warnings.empty()) {
+    document["data_warnings"] = validation.data.report->warnings;
+  }
   if (!validation.data.problem.empty()) document["data_problem"] = validation.data.problem;
   return document;
 }
@@ -63,7 +66,7 @@ void PrintValidation(const Validation& validation, Console& console) {
   const runspec::RunSpec& spec = *validation.run_file.spec;
   const DataCheck& data = validation.data;
   console.out << PlanText(spec, validation.memory, data.report ? &*data.report : nullptr);
-  if (!data.problem.empty()) console.err << "warning: " << data.problem << "\n";
+  console.Warn(WarningsOf(data));
   if (const auto warning = MemoryWarning(spec, validation.memory)) {
     console.err << "warning: " << *warning << "\n";
   }

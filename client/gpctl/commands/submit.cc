@@ -74,7 +74,7 @@ Status CheckDataFor(const std::string& address, const RunFileText& file,
                     const runspec::RunSpec& spec, Console& console) {
   const DataCheck data = CheckData(spec, address);
   if (data.refused) return InvalidArgument("{}: {}", file.name, data.problem);
-  if (!data.problem.empty()) console.err << "warning: " << data.problem << "\n";
+  console.Warn(WarningsOf(data));
   return OkStatus();
 }
 

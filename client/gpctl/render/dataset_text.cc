@@ -4,6 +4,7 @@
 
 #include "base/counted_noun.h"
 #include "base/file.h"
+#include "base/shell_word.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/terminal/number_text.h"
 
@@ -49,11 +50,29 @@ std::string DatasetText(const formats::DatasetFile& dataset, const std::string& 
   if (dataset.null_lines > 0) {
     text += fmt::format(" ({} skipped)", CountedNoun(dataset.null_lines, "null line"));
   }
-  text +=
-      fmt::format("\n  tokenizer   {}, {} ids, sha256 {}; end of text {}\n", dataset.tokenizer_kind,
-                  WithThousands(dataset.vocabulary), dataset.tokenizer_sha256.substr(0, 12),
-                  formats::EndOfTextPlacementName(dataset.placement));
+  const bool has_end = dataset.placement != formats::EndOfTextPlacement::kNone;
+  text += fmt::format("\n  tokenizer   {}, {} ids, sha256 {}; end of text {}{}\n",
+                      dataset.tokenizer_kind, WithThousands(dataset.vocabulary),
+                      dataset.tokenizer_sha256.substr(0, 12),
+                      has_end ? fmt::format("({}) ", dataset.end_of_text.value_or(0)) : "",
+                      formats::EndOfTextPlacementName(dataset.placement));
   return text;
+}
+
+std::vector<std::string> DatasetWarnings(const formats::DatasetFile& dataset) {
+  std::vector<std::string> warnings;
+  for (const formats::SpelledEnd& end : dataset.spelled_ends) {
+    warnings.push_back(fmt::format(
+        "the text spells {} {}, which became ordinary tokens inside of documents; to end documents "
+        "there, prepare with --split-on {} into another folder",
+        end.text, end.count == 1 ? "once" : WithThousands(end.count) + " times",
+        ShellWord(end.text)));
+  }
+  if (dataset.placement == formats::EndOfTextPlacement::kNone && dataset.documents > 1) {
+    warnings.push_back(
+        "the tokenizer has no token that ends a text: nothing separates the documents");
+  }
+  return warnings;
 }
 
 std::string RunFileLines(const formats::DatasetFile& dataset, const std::string& directory,

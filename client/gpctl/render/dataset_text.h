@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "formats/dataset_file.h"
 
@@ -9,6 +10,9 @@ namespace gp::gpctl {
 
 // Some lines: what is where, of what, made with what.
 std::string DatasetText(const formats::DatasetFile& dataset, const std::string& directory);
+
+// A sentence for each thing that a model would learn otherwise than somebody may have meant.
+std::vector<std::string> DatasetWarnings(const formats::DatasetFile& dataset);
 
 // The data section of a run file that trains on it; `tokenizer` as the user named it.
 std::string RunFileLines(const formats::DatasetFile& dataset, const std::string& directory,

@@ -43,7 +43,8 @@ TEST_F(DataCommandTest, TrainTokenizerWritesADirectoryThatIsATokenizer) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("259 ids learned from 43 B of text"));
   EXPECT_THAT(*ListDirectory(out_),
-              ElementsAre("merges.txt", "tokenizer.json", "tokenizer_config.json", "vocab.json"));
+              ElementsAre("merges.txt", "special_tokens_map.json", "tokenizer.json",
+                          "tokenizer_config.json", "vocab.json"));
   const auto tokenizer = ReadTokenizer(out_);
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
   EXPECT_EQ((*tokenizer)->vocabulary_size(), 259);
@@ -114,6 +115,36 @@ TEST_F(DataCommandTest, TrainTokenizerStopsAtCtrlC) {
   const Outcome outcome = Train({Text("much.txt", much), "--vocab-size", "300", "--out", out_});
   EXPECT_EQ(outcome.code, 130) << outcome.err;
   EXPECT_FALSE(FileExists(out_));
+}
+
+TEST_F(DataCommandTest, PrepareTellsOfEndsThatTheTextSpells) {
+  const std::string stories = Text("stories.txt", "one<|endoftext|>\ntwo<|endoftext|>\n");
+  ASSERT_EQ(Train({text_, "--vocab-size", "259", "--out", out_}).code, 0);
+  const auto prepare = [&](const std::string& name, std::vector<std::string> more) {
+    more.insert(more.begin(), {"data", "prepare", stories, "--tokenizer", out_, "--val-tokens", "0",
+                               "--out", JoinPath(gpctl_.home(), name)});
+    return gpctl_.Run(more);
+  };
+  const Outcome whole = prepare("whole", {});
+  EXPECT_EQ(whole.code, 0) << whole.err;
+  EXPECT_THAT(whole.err, HasSubstr("warning: the text spells <|endoftext|> 2 times"));
+  EXPECT_THAT(whole.err, HasSubstr("--split-on '<|endoftext|>'"));
+  EXPECT_THAT(whole.out, HasSubstr("documents   1\n"));
+  EXPECT_THAT(gpctl_.Run({"data", "inspect", JoinPath(gpctl_.home(), "whole")}).err,
+              HasSubstr("<|endoftext|> 2 times"));
+  const Outcome divided = prepare("divided", {"--split-on", "<|endoftext|>"});
+  EXPECT_EQ(divided.code, 0) << divided.err;
+  EXPECT_EQ(divided.err, "");
+  EXPECT_THAT(divided.out, HasSubstr("documents   2 (1 empty ones left out)"));
+  EXPECT_THAT(divided.out, HasSubstr("end of text (258) before each document"));
+}
+
+TEST_F(DataCommandTest, PrepareTellsThatNothingSeparatesDocuments) {
+  const std::string lines = Text("lines.txt", "one\ntwo\n");
+  const Outcome outcome = gpctl_.Run({"data", "prepare", lines, "--tokenizer", "bytes", "--split",
+                                      "line", "--val-tokens", "0", "--out", out_});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("nothing separates the documents"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/available_memory.h"
+#include "base/log.h"
 #include "corpus/source_content.h"
 #include "formats/edge_fingerprint.h"
 #include "formats/path_pattern.h"
@@ -15,6 +16,7 @@
 #include "tokenizer/data_format.h"
 #include "tokenizer/data_tokenizer.h"
 #include "tokenizer/dataset_agreement.h"
+#include "tokenizer/document_ends.h"
 #include "tokenizer/parallel_encode.h"
 #include "tokenizer/text_split.h"
 
@@ -54,6 +56,17 @@ Status SplitTokens(const std::vector<int32_t>& tokens, double val_fraction, Data
   return OkStatus();
 }
 
+void WarnOfSpelledEnds(const formats::SpelledEnds& ends, std::string_view key) {
+  for (const std::string& warning : SpelledEndWarnings(ends, key)) LogWarning(warning);
+}
+
+// What ends documents, for the fingerprint of text that has them.
+std::string SplitOnText(const runspec::DataSpec& spec, const Tokenizer& tokenizer) {
+  if (spec.split_on.empty() && spec.stream.empty()) return "";
+  const std::string split_on = spec.split_on.empty() ? "" : " at " + spec.split_on;
+  return split_on + tokenizer.NamedEndOfText();
+}
+
 int64_t SizeOf(const std::unique_ptr<TokenSource>& source) {
   return source == nullptr ? 0 : source->size();
 }
@@ -69,11 +82,15 @@ StatusOr<Dataset> OpenText(const runspec::DataSpec& spec, int threads) {
   RETURN_IF_ERROR(tokenizer.status());
   dataset.tokenizer = std::move(*tokenizer);
   ASSIGN_OR_RETURN(const std::vector<int32_t> tokens,
-                   EncodeInParallel(*dataset.tokenizer, text, threads));
+                   spec.split_on.empty()
+                       ? EncodeInParallel(*dataset.tokenizer, text, threads)
+                       : EncodeDocuments(*dataset.tokenizer, text, spec.split_on, threads));
+  WarnOfSpelledEnds(SpelledEndsOf(*dataset.tokenizer, text, spec.split_on), "data.text");
   RETURN_IF_ERROR(SplitTokens(tokens, spec.val_fraction, dataset));
   dataset.fingerprint =
       formats::Sha256Hex(fmt::format("text {} {} {}", formats::Sha256Hex(text),
-                                     dataset.tokenizer->Fingerprint(), spec.val_fraction));
+                                     dataset.tokenizer->Fingerprint(), spec.val_fraction) +
+                         SplitOnText(spec, *dataset.tokenizer));
   dataset.description = fmt::format("text: {} training and {} validation tokens, {} ids ({})",
                                     runspec::FormatCount(dataset.train->size()),
                                     runspec::FormatCount(SizeOf(dataset.validation)),
@@ -149,6 +166,7 @@ StatusOr<Dataset> OpenTokens(const runspec::RunSpec& spec) {
 
 corpus::DocumentRules RulesOf(const runspec::DataSpec& spec) {
   return {.split = static_cast<corpus::Split>(spec.split),
+          .split_on = spec.split_on,
           .field = spec.text_field,
           .field_key = "data.text_field"};
 }
@@ -215,7 +233,8 @@ StatusOr<Dataset> OpenStream(const runspec::DataSpec& spec, int threads) {
   }
   dataset.fingerprint = formats::Sha256Hex(fmt::format("stream {} {} {} {} {}", train, validation,
                                                        static_cast<int>(rules.split), rules.field,
-                                                       dataset.tokenizer->Fingerprint()));
+                                                       dataset.tokenizer->Fingerprint()) +
+                                           SplitOnText(spec, *dataset.tokenizer));
   dataset.description =
       fmt::format("stream: text of {} files, {} validation tokens, {} ids ({})", sources.size(),
                   runspec::FormatCount(SizeOf(dataset.validation)),

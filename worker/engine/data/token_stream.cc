@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/log.h"
+#include "tokenizer/document_ends.h"
 
 namespace gp::engine {
 namespace {
@@ -74,12 +76,21 @@ Status TokenStream::LoadUntil(int64_t offset) const {
   while (next_.tokens < offset) {
     auto result = pipeline_->Next();
     if (!result.ok()) return broken_ = WithContext(result.status(), "data.stream");
+    WarnOnce((*result)->encoded.spelled_ends);
     const auto count =
         static_cast<int64_t>((*result)->encoded.tokens.size()) / encoder_.rules().token_bytes;
     chunks_.push_back({next_, count, std::move((*result)->encoded.tokens)});
     next_ = {next_.tokens + count, (*result)->end};
   }
   return OkStatus();
+}
+
+// All of them are counted only when the stream has been read once.
+void TokenStream::WarnOnce(const formats::SpelledEnds& ends) const {
+  if (ends.empty() || std::exchange(warned_, true)) return;
+  for (const std::string& warning : SpelledEndWarnings(ends, "a part of data.stream")) {
+    LogWarning(warning);
+  }
 }
 
 void TokenStream::Copy(const Chunk& chunk, int64_t offset, std::span<int32_t> tokens) const {

@@ -81,6 +81,7 @@ class TokenStream final : public TokenSource {
   };
 
   Status LoadUntil(int64_t offset) const REQUIRES(mutex_);
+  void WarnOnce(const formats::SpelledEnds& ends) const REQUIRES(mutex_);
   void Copy(const Chunk& chunk, int64_t offset, std::span<int32_t> tokens) const;
 
   const std::vector<corpus::Source> sources_;
@@ -91,6 +92,7 @@ class TokenStream final : public TokenSource {
   mutable std::deque<Chunk> chunks_ GUARDED_BY(mutex_);
   mutable StreamPosition next_ GUARDED_BY(mutex_);  // behind the chunks
   mutable Status broken_ GUARDED_BY(mutex_);
+  mutable bool warned_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace gp::engine

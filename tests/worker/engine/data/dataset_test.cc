@@ -67,6 +67,22 @@ TEST_F(DatasetTest, ATokenizerComesFromAFile) {
   EXPECT_NE(other->fingerprint, dataset->fingerprint);
 }
 
+TEST_F(DatasetTest, AStringDividesATextIntoDocuments) {
+  const std::string path = Write("a.txt", "ab<|endoftext|>cd<|endoftext|>\n");
+  auto spec = TextSpec({path}, Write("vocab.bpe", "l l\n"));
+  spec.data.val_fraction = 0;
+  const auto whole = OpenDataset(spec);
+  spec.data.split_on = "<|endoftext|>";
+  const auto divided = OpenDataset(spec);
+  ASSERT_TRUE(divided.ok()) << divided.status();
+  EXPECT_EQ(divided->tokenizer->Decode(All(*divided->train)), "<|endoftext|>ab<|endoftext|>cd");
+  EXPECT_EQ(divided->train->size(), 6);
+  EXPECT_NE(divided->fingerprint, whole->fingerprint);
+  spec.data.tokenizer = "bytes";
+  EXPECT_THAT(ErrorOf(spec),
+              HasSubstr("data.split_on: the tokenizer has no token that ends a text"));
+}
+
 TEST_F(DatasetTest, JoinsTextsInOrderAndSortsGlobs) {
   Write("b.txt", "bbb");
   Write("a.txt", "aaa");

@@ -1,0 +1,31 @@
+// Strings that end documents: which a text may spell without a word, where they would be ordinary
+// text; and documents between strings that a user names. Pure functions; any thread may call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "formats/spelled_ends.h"
+#include "tokenizer/tokenizer.h"
+
+namespace gp {
+
+// <|endoftext|>, and the text of the tokenizer's own end.
+std::vector<std::string> DocumentEnds(const Tokenizer& tokenizer);
+
+// How often `text` has them, apart from `split_on`.
+formats::SpelledEnds SpelledEndsOf(const Tokenizer& tokenizer, std::string_view text,
+                                   std::string_view split_on);
+
+// What a user should know of a run whose data `key` spells them: data.text, data.stream.
+std::vector<std::string> SpelledEndWarnings(const formats::SpelledEnds& ends, std::string_view key);
+
+// Tokens of the documents between the strings `split_on`, each after the end-of-text token; those
+// of white space alone are left out. InvalidArgument when the tokenizer has no such token.
+StatusOr<std::vector<int32_t>> EncodeDocuments(const Tokenizer& tokenizer, std::string_view text,
+                                               std::string_view split_on, int threads);
+
+}  // namespace gp
