@@ -51,6 +51,7 @@ class AnyServer : public ::testing::Test {
     if (!server_) return;
     server_->InLoop([this] {
       later_.reset();
+      kept_.clear();
       stream_.reset();
       streams_.clear();
     });
@@ -69,6 +70,7 @@ class AnyServer : public ::testing::Test {
   Router router_;
   ServerContext context_{.router = router_};
   std::shared_ptr<Exchange> later_;
+  std::vector<std::shared_ptr<Exchange>> kept_;
   std::shared_ptr<EventStream> stream_;
   std::vector<std::shared_ptr<EventStream>> streams_;
   std::atomic<int> gone_ = 0;
@@ -421,11 +423,15 @@ TEST_F(AnyServer, AStreamThatIsLetGoOfIsCut) {
 
 TEST_F(AnyServer, RefusesClientsBeyondTheLimitInWords) {
   context_.limits.connections_max = 2;
+  router_.Add({"GET", "/kept", [this](const auto& exchange) {
+                 kept_.push_back(exchange);
+                 ++begun_;
+               }});
   Serve();
   HttpClient first(port());
   HttpClient second(port());
-  first.Request("GET", "/later");
-  second.Request("GET", "/later");
+  first.Request("GET", "/kept");
+  second.Request("GET", "/kept");
   ASSERT_TRUE(Eventually([&] { return begun_ == 2; }));
   HttpClient third(port());
   const Answer refused = third.Receive();

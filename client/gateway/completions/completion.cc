@@ -104,7 +104,7 @@ link::Generate Completion::TextOf(size_t index) const {
           .logprobs = request_.logprobs,
           .score_prompt = request_.echo && request_.logprobs.has_value(),
           .ignore_end_of_text = request_.ignore_eos,
-          .continues_prompt = request_.echo ? std::optional(true) : std::nullopt};
+          .continues_prompt = ContinuesPrompt() ? std::optional(true) : std::nullopt};
 }
 
 bool Completion::Hold(size_t bytes) {
@@ -128,7 +128,7 @@ ChoiceText Completion::PartOf(size_t index, link::TextPiece& piece) {
     const size_t prompt = PromptOf(index);
     part.text = prompts_.texts[prompt];
     // The sampler returns the rest of such a character, or what stands for it.
-    if (request_.max_tokens > 0) part.text.resize(part.text.size() - UnfinishedBytes(part.text));
+    if (ContinuesPrompt()) part.text.resize(part.text.size() - UnfinishedBytes(part.text));
     const std::vector<int32_t>& tokens = prompts_.tokens[prompt];
     for (size_t i = 0; request_.logprobs && i < tokens.size(); ++i) {
       const bool scored = i > 0 && i - 1 < piece.prompt_scores.size();

@@ -25,6 +25,8 @@ class Completion : public std::enable_shared_from_this<Completion> {
 
  private:
   link::Generate TextOf(size_t index) const;
+  // The text goes on within the prompt's last character, when that is unfinished.
+  bool ContinuesPrompt() const { return request_.echo && request_.max_tokens > 0; }
   // The prompt of a choice.
   size_t PromptOf(size_t index) const { return index / static_cast<size_t>(request_.n); }
   void OnPiece(size_t index, link::TextPiece piece);
