@@ -107,7 +107,8 @@ std::string DataLine(const ServiceRecord& record, const ServiceDirectory& direct
   if (record.listen.empty()) return "";
   return fmt::format("data         runs of others may name no files; '{}' and '{}' change that\n",
                      session.HintFor(directory.root(), "down"),
-                     session.HintFor(directory.root(), "up --data-root DIR"));
+                     session.HintFor(directory.root(),
+                                     fmt::format("up --listen {} --data-root DIR", record.listen)));
 }
 
 void PrintService(const ServiceDirectory& directory, const ServiceRecord& record,
