@@ -53,9 +53,9 @@ Run RunThatLacks(int workers, const std::map<std::string, int>& reported_at_seco
   submission.workers = workers;
   Run run;
   run.submission = std::make_shared<const Submission>(submission);
-  for (const auto& [node, seconds] : reported_at_seconds) {
+  for (const auto& [node, reported_at] : reported_at_seconds) {
     run.lacking_nodes[NodeId(node)] = {"no data on " + node,
-                                       Instant(std::chrono::seconds(seconds))};
+                                       Instant(std::chrono::seconds(reported_at))};
   }
   return run;
 }
