@@ -313,7 +313,7 @@ TEST(LinkMessages, NumbersComeBackAtTheirEdges) {
 }
 
 TEST(LinkMessages, EveryExitCauseArrivesAsItselfAndALaterOneAsAnError) {
-  constexpr int kLast = static_cast<int>(ExitCause::kDamagedCheckpoint);
+  constexpr int kLast = static_cast<int>(ExitCause::kData);
   for (int cause = 0; cause <= kLast + 1; ++cause) {
     const auto decoded = DecodePayload(
         TypeOf(Failed{}), R"({"message": "", "cause": )" + std::to_string(cause) + "}");
