@@ -62,6 +62,8 @@ class LoneTraining final : public TrainingEvents {
     const auto found =
         ValueOrThrow(ExitCause::kStorage, formats::FindCheckpoints(CheckpointsOf(place_)));
     stop_ = stop;
+    // A run of the service has a directory that the coordinator made; nobody made this one.
+    ThrowIfError(ExitCause::kStorage, MakeDirectories(place_.run_directory));
     for (size_t i = 0; !joined_; ++i) {
       try {
         place_.resume = i < found.size() ? std::optional(PointOf(found[i])) : std::nullopt;

@@ -47,6 +47,16 @@ TEST(LoneTraining, GoingOnFromACheckpointGivesTheFilesOfAnUninterruptedRun) {
   EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 16);
 }
 
+TEST(LoneTraining, MakesTheDirectoriesThatItWritesTo) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  EXPECT_EQ(TrainerProcess({"--spec", directory.Path("run.yaml"), "--out", directory.Path("a/b/c")},
+                           /*linked=*/false)
+                .Wait(),
+            0);
+  EXPECT_TRUE(FileExists(directory.Path("a/b/c/checkpoints")));
+}
+
 void Damage(const std::string& path) {
   std::string bytes = Content(path);
   bytes[bytes.size() / 2] ^= 1;
