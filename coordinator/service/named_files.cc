@@ -38,7 +38,8 @@ bool Lets(const Node& node, const std::string& path, bool of_owner) {
   if (node.data_roots->empty()) return of_owner;
   return std::any_of(node.data_roots->begin(), node.data_roots->end(),
                      [&](const std::string& root) {
-                       return root == "/" || IsBeneath(path, AbsolutePath(root, "/"));
+                       const std::string directory = AbsolutePath(JoinPath(root, "."), "/");
+                       return directory == "/" || IsBeneath(path, directory);
                      });
 }
 

@@ -229,6 +229,11 @@ Json NodeFields(const v1::Node& node) {
   PutText(fields, "gpu_driver", node.gpu_driver());
   PutText(fields, "gpu_problem", node.gpu_problem());
   PutText(fields, "storage_problem", node.storage_problem());
+  if (node.has_load()) {
+    fields["load"] = {{"runnable_threads", node.load().runnable_threads()},
+                      {"cores", node.load().cores()},
+                      {"swap_bytes_per_second", node.load().swap_bytes_per_second()}};
+  }
   for (const v1::DataProblem& problem : node.data_problems()) {
     fields["data_problems"].push_back({{"run_id", problem.run_id()},
                                        {"run_name", problem.run_name()},

@@ -49,11 +49,13 @@ TEST(RunJson, ARunHasAllItsFields) {
       choices {
         threads_per_rank: 6 logical_shards: 8 isa: "avx2"
         kernels { key: "avx2" value: "choices" } }
-      gradients_encrypted: true queue_position: 9 submitted_by: "user ann")");
+      gradients_encrypted: true queue_position: 9 submitted_by: "user ann"
+      device: "gpu")");
   // Its kind is not told: there is one.
   EXPECT_EQ(Json(gpctl::RunFields(run)), Json::parse(R"({
       "run_id": "id", "name": "name", "namespace": "team", "priority": 2, "state": "running",
       "reason": "reason", "epoch": 3, "failures": 4, "workers": 5, "gradients_encrypted": true,
+      "device": "gpu", "user": "ann",
       "progress": {
         "step": 12, "target_steps": 2000, "tokens": 4096, "target_tokens": 100000, "loss": 4.5,
         "lr": 0.25, "grad_norm": 1.5, "tokens_per_second": 1024.5, "mfu": 0.5,
@@ -129,7 +131,9 @@ TEST(RunJson, ANodeHasAllItsFields) {
       version: "0.1.0" last_heard_at { seconds: 60 nanos: 1 } gpu_driver: "580"
       gpu_problem: "gpu problem" storage_problem: "storage problem"
       cordon { drain: true reason: "new kernel" actor: "owner" since { seconds: 60 nanos: 1 } }
-      busy_slots: 3 lost: true)");
+      busy_slots: 3 lost: true
+      data_problems { run_id: "run" run_name: "run name" reason: "no data" }
+      load { runnable_threads: 2.5 cores: 4 swap_bytes_per_second: 8.5 })");
   // Cores, and when it was last heard, are for the screens; `state` tells that it is lost.
   EXPECT_EQ(Json(gpctl::NodeFields(node)), Json::parse(R"({
       "node_id": "id", "name": "name", "connected": true, "state": "draining", "busy_slots": 3,
@@ -137,6 +141,8 @@ TEST(RunJson, ANodeHasAllItsFields) {
         "drain": true, "reason": "new kernel", "actor": "owner", "since": "1970-01-01T00:01:00Z"},
       "gpu_driver": "580",
       "gpu_problem": "gpu problem", "storage_problem": "storage problem",
+      "data_problems": [{"run_id": "run", "run_name": "run name", "reason": "no data"}],
+      "load": {"runnable_threads": 2.5, "cores": 4, "swap_bytes_per_second": 8.5},
       "slots": [{
         "slot": "slot", "device": "GPU-1", "run_id": "run", "memory_bytes": 2,
         "device_name": "H100", "compute_capability": "9.0", "problem": "lost"}]})"));

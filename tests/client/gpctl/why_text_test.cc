@@ -73,6 +73,8 @@ TEST(WhyText, ASlowRunIsComparedWithTheForecast) {
                                  HasSubstr("  cause       neither its nodes nor its phases tell")));
   v1::Run brief = Slow();
   brief.mutable_progress()->set_step_seconds(0.001);
+  brief.mutable_progress()->set_pace_seconds(0.001);
+  brief.mutable_progress()->clear_phases();
   EXPECT_THAT(Why(brief), HasSubstr("steps this short are mostly overhead"));
 }
 

@@ -40,7 +40,7 @@ std::string DifferenceBetween(const google::protobuf::Message& expected,
 v1::Assignment FullAssignment() {
   return Parse<v1::Assignment>(R"(
       run_id: "run id" run_name: "run name" epoch: 3 rank: 1 world_size: 2
-      resolved: "resolved" run_directory: "run directory"
+      resolved: "resolved" run_directory: "run directory" begun: true
       resume { step: 250 directory: "directory" manifest_digest: "digest" }
       choices {
         threads_per_rank: 5 logical_shards: 8 isa: "avx2"
@@ -108,11 +108,12 @@ TEST(Convert, AnAssignmentIsReadFieldByField) {
   const v1::Assignment assignment = FullAssignment();
   ASSERT_THAT(UnsetFields(assignment),
               ElementsAre("slot_id", "kind", "membership", "go", "stop", "stop_reason",
-                          "sealed_steps", "refused_seals", "stop_now", "of_owner", "begun"))
+                          "sealed_steps", "refused_seals", "stop_now", "of_owner"))
       << "a new field is set above and expected below, or another part of the agent reads it";
   // Does not compile when a member is added: read it from its field, and expect it here.
   const auto& [run_id, run_name, epoch, rank, world_size, resolved, run_directory, data_address,
-               resume, threads, logical_shards, isa, kernels] = ToStart(assignment, "address", 7);
+               resume, threads, logical_shards, begun, isa, kernels] =
+      ToStart(assignment, "address", 7);
   EXPECT_EQ(run_id, "run id");
   EXPECT_EQ(run_name, "run name");
   EXPECT_EQ(epoch, 3u);
@@ -121,6 +122,7 @@ TEST(Convert, AnAssignmentIsReadFieldByField) {
   EXPECT_EQ(resolved, "resolved");
   EXPECT_EQ(run_directory, "run directory");
   EXPECT_EQ(data_address, "address");
+  EXPECT_EQ(begun, std::optional(true));
   ASSERT_TRUE(resume.has_value());
   EXPECT_EQ(resume->step, 250);
   EXPECT_EQ(resume->directory, "directory");

@@ -7,20 +7,20 @@
 namespace gp::agent {
 namespace {
 
-const MonotonicTime kNow{std::chrono::hours(1)};
+const MonotonicTime kObservedAt{std::chrono::hours(1)};
 
 Rank Starting() { return Rank{.key = {"run1", 3, 1}, .slot_id = "cpu-0", .incarnation = "i"}; }
 
 TEST(Rank, FollowsItsTrainerFromListeningToFinished) {
   Rank rank = Starting();
-  EXPECT_TRUE(Observe(rank, link::Listening{"127.0.0.1:9"}, kNow));
-  EXPECT_TRUE(Observe(rank, link::Ready{.epoch = 3, .step = 40}, kNow));
+  EXPECT_TRUE(Observe(rank, link::Listening{"127.0.0.1:9"}, kObservedAt));
+  EXPECT_TRUE(Observe(rank, link::Ready{.epoch = 3, .step = 40}, kObservedAt));
   EXPECT_EQ(StatusOf(rank).step(), 40);
-  EXPECT_TRUE(Observe(rank, link::StepReport{.epoch = 3, .step = 41}, kNow));
-  EXPECT_FALSE(Observe(rank, link::StepReport{.epoch = 3, .step = 42}, kNow));
+  EXPECT_TRUE(Observe(rank, link::StepReport{.epoch = 3, .step = 41}, kObservedAt));
+  EXPECT_FALSE(Observe(rank, link::StepReport{.epoch = 3, .step = 42}, kObservedAt));
   EXPECT_EQ(StatusOf(rank).phase(), v1::RANK_PHASE_RUNNING);
-  EXPECT_TRUE(Observe(rank, link::WrittenCheckpoint{.epoch = 3, .step = 42}, kNow));
-  EXPECT_TRUE(Observe(rank, link::Finished{.epoch = 3, .step = 42}, kNow));
+  EXPECT_TRUE(Observe(rank, link::WrittenCheckpoint{.epoch = 3, .step = 42}, kObservedAt));
+  EXPECT_TRUE(Observe(rank, link::Finished{.epoch = 3, .step = 42}, kObservedAt));
   const v1::RankStatus status = StatusOf(rank);
   EXPECT_EQ(status.phase(), v1::RANK_PHASE_FINISHED);
   EXPECT_EQ(status.address(), "127.0.0.1:9");
@@ -29,11 +29,11 @@ TEST(Rank, FollowsItsTrainerFromListeningToFinished) {
 
 TEST(Rank, IgnoresMessagesOfAnotherEpoch) {
   Rank rank = Starting();
-  Observe(rank, link::Listening{"127.0.0.1:9"}, kNow);
-  EXPECT_FALSE(Observe(rank, link::Ready{.epoch = 2}, kNow));
-  EXPECT_FALSE(Observe(rank, link::StepReport{.epoch = 2, .step = 7}, kNow));
-  EXPECT_FALSE(Observe(rank, link::WrittenCheckpoint{.epoch = 4}, kNow));
-  EXPECT_FALSE(Observe(rank, link::Finished{.epoch = 4}, kNow));
+  Observe(rank, link::Listening{"127.0.0.1:9"}, kObservedAt);
+  EXPECT_FALSE(Observe(rank, link::Ready{.epoch = 2}, kObservedAt));
+  EXPECT_FALSE(Observe(rank, link::StepReport{.epoch = 2, .step = 7}, kObservedAt));
+  EXPECT_FALSE(Observe(rank, link::WrittenCheckpoint{.epoch = 4}, kObservedAt));
+  EXPECT_FALSE(Observe(rank, link::Finished{.epoch = 4}, kObservedAt));
   EXPECT_EQ(rank.phase, v1::RANK_PHASE_LISTENING);
   EXPECT_EQ(rank.step, 0);
 }
@@ -43,7 +43,7 @@ TEST(Rank, OfManyUnansweredCheckpointsTheNewestAreKept) {
   Rank rank = Starting();
   const int64_t count = 3 * static_cast<int64_t>(kUnansweredMax);
   for (int64_t step = 1; step <= count; ++step) {
-    EXPECT_TRUE(Observe(rank, link::WrittenCheckpoint{.epoch = 3, .step = step}, kNow));
+    EXPECT_TRUE(Observe(rank, link::WrittenCheckpoint{.epoch = 3, .step = step}, kObservedAt));
   }
   ASSERT_EQ(rank.written.size(), kUnansweredMax);
   EXPECT_EQ(rank.written.back().step(), count);
@@ -51,11 +51,11 @@ TEST(Rank, OfManyUnansweredCheckpointsTheNewestAreKept) {
 
 TEST(Rank, TellsWhatItCannotGoOnWithoutWhileItLacksIt) {
   Rank rank = Starting();
-  EXPECT_FALSE(Observe(rank, link::Waiting{.epoch = 2, .reason = "stale"}, kNow));
-  EXPECT_TRUE(Observe(rank, link::Waiting{.epoch = 3, .reason = "no room"}, kNow));
-  EXPECT_FALSE(Observe(rank, link::Waiting{.epoch = 3, .reason = "no room"}, kNow));
+  EXPECT_FALSE(Observe(rank, link::Waiting{.epoch = 2, .reason = "stale"}, kObservedAt));
+  EXPECT_TRUE(Observe(rank, link::Waiting{.epoch = 3, .reason = "no room"}, kObservedAt));
+  EXPECT_FALSE(Observe(rank, link::Waiting{.epoch = 3, .reason = "no room"}, kObservedAt));
   EXPECT_EQ(StatusOf(rank).waiting(), "no room");
-  EXPECT_TRUE(Observe(rank, link::Waiting{.epoch = 3}, kNow));
+  EXPECT_TRUE(Observe(rank, link::Waiting{.epoch = 3}, kObservedAt));
   EXPECT_EQ(StatusOf(rank).waiting(), "");
 }
 
@@ -65,7 +65,7 @@ TEST(Rank, TellsItsExitOnlyOnceItExited) {
   EXPECT_EQ(StatusOf(rank).exit_cause(), v1::EXIT_CAUSE_UNSPECIFIED);
   rank.phase = v1::RANK_PHASE_EXITED;
   EXPECT_EQ(StatusOf(rank).exit_cause(), v1::EXIT_CAUSE_SIGNAL);
-  EXPECT_FALSE(Observe(rank, link::Listening{"late"}, kNow));
+  EXPECT_FALSE(Observe(rank, link::Listening{"late"}, kObservedAt));
 }
 
 TEST(RankTable, ASlotIsBusyUntilItsProcessIsReaped) {
