@@ -38,8 +38,9 @@ bool Lets(const Node& node, const std::string& path, bool of_owner) {
   if (node.data_roots->empty()) return of_owner;
   return std::any_of(node.data_roots->begin(), node.data_roots->end(),
                      [&](const std::string& root) {
-                       const std::string directory = AbsolutePath(JoinPath(root, "."), "/");
-                       return directory == "/" || IsBeneath(path, directory);
+                       std::string directory = AbsolutePath(root, "/");
+                       if (directory.ends_with('/')) directory.pop_back();
+                       return IsBeneath(path, directory);
                      });
 }
 

@@ -37,8 +37,9 @@ TEST_P(Scenario, DecidesAsRecorded) {
 INSTANTIATE_TEST_SUITE_P(All, Scenario,
                          ::testing::Values("life", "gang", "priority", "retry", "backoff", "blame",
                                            "lease", "cancel", "checkpoints", "restart", "storage",
-                                           "engine", "damaged", "second_reader", "data", "nccl", "gpu",
-                                           "drained_gpus", "packing", "stop", "cordon", "drain"),
+                                           "engine", "damaged", "second_reader", "data", "nccl",
+                                           "gpu", "drained_gpus", "packing", "stop", "cordon",
+                                           "drain"),
                          [](const auto& scenario) { return scenario.param; });
 
 }  // namespace

@@ -25,7 +25,7 @@ class LiveContextsTest : public ServiceFixture {
   void Add(const std::string& name, bool runs) {
     const ServiceDirectory directory(gpctl_.home() + "/" + name);
     ASSERT_TRUE(directory.Create().ok());
-    ServiceRecord record{.address = service_.address()};
+    ServiceRecord record{.address = runs ? service_.address() : "unix:" + directory.Socket()};
     if (runs) record.supervisor = *IdentifyProcess(getpid());
     ASSERT_TRUE(directory.Save(record).ok());
     const Context context{.server = record.address, .state_dir = directory.root()};
