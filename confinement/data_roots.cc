@@ -200,7 +200,7 @@ Status DataRoots::Outside(const std::string& path) const {
     if (root.listed) names += (names.empty() ? "" : ", ") + root.name;
   }
   if (names.empty()) names = "this run may read none";
-  return InvalidArgument(
+  return PermissionDenied(
       "{} lies beneath no data root of this node ({}); put it beneath one, or add "
       "its directory to data.roots of gp-worker",
       path, names);

@@ -20,9 +20,10 @@ class DataRoots {
                      const std::vector<std::string>& also = {});
 
   // OK for a file, a directory or a pattern beneath a root, also when nothing is there yet: who
-  // reads it tells that. InvalidArgument names the path and what is wrong: relative, beneath no
-  // root, reached through a link that leads out, a directory with such a link in it, a pattern that
-  // climbs, no regular file or directory, a file of the kernel.
+  // reads it tells that. PermissionDenied when it lies beneath no root of this node.
+  // InvalidArgument names the path and what else is wrong: relative, reached through a link that
+  // leads out, a directory with such a link in it, a pattern that climbs, no regular file or
+  // directory, a file of the kernel.
   Status Check(const std::string& path) const;
 
  private:

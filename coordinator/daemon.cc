@@ -203,12 +203,14 @@ StatusOr<StorageRoot> OpenStorage(const CoordinatorSettings& settings, SqliteSto
   ASSIGN_OR_RETURN(const StorageRoot storage,
                    StorageRoot::Open(settings.storage_root, {.identity = store.storage().identity,
                                                              .checkpoints = CatalogueOf(cluster),
+                                                             .live_runs = cluster.live.size(),
                                                              .adopt = settings.adopt_storage}));
-  RETURN_IF_ERROR(store.KeepStorage(storage.identity()));
   if (settings.adopt_storage) {
+    // First: a storage that the store recognizes is not adopted again.
     RETURN_IF_ERROR(LoseGone(cluster, store, SystemClock().WallNow()));
     ASSIGN_OR_RETURN(cluster, ReplayStore(store));
   }
+  RETURN_IF_ERROR(store.KeepStorage(storage.identity()));
   return storage;
 }
 

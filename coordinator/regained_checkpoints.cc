@@ -135,8 +135,7 @@ Status CheckStorage(const std::vector<std::shared_ptr<const Run>>& live) {
   if (absent.empty()) return OkStatus();
   return FailedPrecondition(
       "no run that goes on has its directory, such as {}; mount the storage root first, say where "
-      "it "
-      "is with --storage-root, or make this directory when all of them are lost: the runs then "
+      "it is with --storage-root, or make this directory when all of them are lost: the runs then "
       "begin anew",
       absent);
 }

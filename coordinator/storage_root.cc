@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/counted_noun.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/random_id.h"
@@ -45,10 +46,19 @@ Status CheckCatalogue(const std::string& root, const std::vector<std::string>& c
       checkpoints.size(), missing == checkpoints.end() ? "some" : *missing, kWayOut);
 }
 
+// No checkpoint tells whether the root without a probe file is the known storage.
+Status CheckNoRunGoesOn(const std::string& root, const ExpectedStorage& expected) {
+  if (expected.identity.empty() || expected.live_runs == 0) return OkStatus();
+  return FailedPrecondition("storage root {} has no {}, and the catalogue has {} to go on with: {}",
+                            root, kProbeName,
+                            CountedNoun(static_cast<int64_t>(expected.live_runs), "run"), kWayOut);
+}
+
 // `found` is what the probe file says.
 Status CheckExpected(const std::string& root, const std::string& found,
                      const ExpectedStorage& expected) {
   if (expected.adopt || (!found.empty() && found == expected.identity)) return OkStatus();
+  if (found.empty() && expected.checkpoints.empty()) return CheckNoRunGoesOn(root, expected);
   if (found.empty()) {
     return CheckCatalogue(root, expected.checkpoints, expected.checkpoints.size());
   }
@@ -85,8 +95,10 @@ StatusOr<StorageRoot> StorageRoot::Open(const std::string& path, const ExpectedS
   RETURN_IF_ERROR(CheckExpected(root, identity, expected));
   RETURN_IF_ERROR(WithContext(MakeDirectories(JoinPath(root, "runs")), "storage root"));
   if (!identity.empty()) return StorageRoot(root, std::move(identity));
-  // An adopted root is a new storage: the old one, when it is mounted again, must not pass for it.
-  identity = expected.adopt || expected.identity.empty() ? RandomHex(16) : expected.identity;
+  // The old identity only where the checkpoints prove it: else the known storage, when it is
+  // mounted again, would pass for this one.
+  const bool proven = !expected.adopt && !expected.checkpoints.empty();
+  identity = proven && !expected.identity.empty() ? expected.identity : RandomHex(16);
   RETURN_IF_ERROR(
       WithContext(WriteFileAtomically(JoinPath(root, kProbeName), identity), "storage root"));
   LogInfo("storage root has a new probe file", {{"path", root}, {"identity", identity}});

@@ -17,6 +17,7 @@ namespace gp::coordinator {
 struct ExpectedStorage {
   std::string identity;                  // empty: it kept none
   std::vector<std::string> checkpoints;  // directories of the catalogue that must be there
+  size_t live_runs = 0;                  // runs that have not ended
   bool adopt = false;                    // take what is there, whatever it is
 };
 
@@ -30,9 +31,10 @@ class StorageRoot {
  public:
   virtual ~StorageRoot() = default;
   // Makes the directory and its probe file when absent, if it may be the expected storage: it has
-  // the identity; or it has none, and every checkpoint of the catalogue is there. Otherwise nothing
-  // is made. FailedPrecondition when it is another storage, or an empty one; the message tells what
-  // is missing and the way out.
+  // the identity; or it has no probe file, and every checkpoint of the catalogue is there. A
+  // storage without a probe file gets a new identity when the catalogue is empty, but only while no
+  // run of the known storage goes on. Otherwise nothing is made. FailedPrecondition when it is
+  // another storage, or an empty one; the message tells what is missing and the way out.
   static StatusOr<StorageRoot> Open(const std::string& path, const ExpectedStorage& expected = {});
 
   const std::string& path() const { return path_; }

@@ -610,7 +610,7 @@ std::vector<RunField> CheckpointFields() {
       {{.path = "checkpoint.keep_every",
         .doc =
             "Also keep, for good, the first checkpoint at or after every so many steps, to watch "
-            "how the model learned. 0 keeps none for that.",
+            "how the model learned. With 0 no checkpoint is kept for this.",
         .unit = "steps",
         .min = 0,
         .max = 1e12},

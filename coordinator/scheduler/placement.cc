@@ -61,6 +61,12 @@ void TakeOutNode(const NodeId& id, const std::string& reason, FreeSlots& free) {
   });
 }
 
+// Without the nodes that cannot compute with the run's kernels.
+FreeSlots FitFor(const Run& run, FreeSlots free) {
+  for (const auto& [node, reason] : run.unfit_nodes) TakeOutNode(node, reason, free);
+  return free;
+}
+
 int TotalOf(const FreeSlots& free, const NodeId& id, bool gpu) {
   for (const NodeSlots& node : free.nodes) {
     if (node.node == id) return gpu ? node.gpu_total : node.cpu_total;
@@ -216,7 +222,7 @@ FreeSlots FindFreeSlots(const Cluster& cluster, const Policy& policy) {
 
 FreeSlots UsableBy(const Run& run, FreeSlots free) {
   const bool gpu = TakesGpus(run, free);
-  for (const auto& [node, reason] : run.unfit_nodes) TakeOutNode(node, reason, free);
+  free = FitFor(run, std::move(free));
   for (const auto& [node, lacking] : LackingNow(run, free)) {
     const int others = free.Total(gpu) - TotalOf(free, node, gpu);
     if (others >= run.submission->workers) TakeOutNode(node, lacking.reason, free);
@@ -226,7 +232,7 @@ FreeSlots UsableBy(const Run& run, FreeSlots free) {
 
 bool FitsWithout(const NodeId& node, const Run& run, FreeSlots free) {
   const bool gpu = TakesGpus(run, free);
-  for (const auto& [unfit, reason] : run.unfit_nodes) TakeOutNode(unfit, reason, free);
+  free = FitFor(run, std::move(free));
   for (const auto& [lacks, lacking] : LackingNow(run, free)) TakeOutNode(lacks, "", free);
   TakeOutNode(node, "", free);
   return free.Total(gpu) >= run.submission->workers;

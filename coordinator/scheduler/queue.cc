@@ -152,7 +152,9 @@ class QueuePlanner {
   Plan& plan_;
   Lane cores_;
   Lane gpus_;
-  // Workers, on GPUs, begun, unfit nodes: all that the reason depends on.
+  // Workers, on GPUs, begun, unfit nodes: all that the reason depends on. Nodes that lack the run's
+  // data do not change it: UsableBy leaves one out only when the others are enough, which they
+  // never are for a run that is too large.
   std::map<std::tuple<int, bool, bool, std::map<NodeId, std::string>>, std::string> too_large_;
 };
 

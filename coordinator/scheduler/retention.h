@@ -1,6 +1,5 @@
 // Retention: which sealed checkpoints a run gives up (checkpoint.keep_last, keep_best,
-// keep_every). The newest
-// and, when asked for, the best are never given up. Pure; thread-safe.
+// keep_every). The newest and, when asked for, the best are never given up. Pure; thread-safe.
 #pragma once
 
 #include "coordinator/scheduler/plan.h"

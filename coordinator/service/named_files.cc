@@ -88,7 +88,7 @@ std::string DataRootsWarning(const std::vector<runspec::NamedFile>& files,
   const std::string runs = JoinPath(storage_root, "runs");
   for (const auto& [key, path] : files) {
     const std::string folded = AbsolutePath(path, "/");
-    if (IsBeneath(folded, runs)) continue;
+    if (folded != runs && IsBeneath(folded, runs)) continue;
     const std::string refusals = RefusingNodes(folded, submission.of_owner, cluster);
     if (refusals.empty()) continue;
     return fmt::format(

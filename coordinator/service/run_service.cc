@@ -154,13 +154,14 @@ void RunService::Prepare(SubmitCall& call) {
     if (!taken.ok()) return call.Answer(taken.status());
     place = *std::move(taken);
   }
-  call.Then(lanes_.storage,
-            [this, submit = *std::move(prepared), of_owner, place](SubmitCall& self) mutable {
-              // Only for the owner: others must not learn which files exist.
-              std::get<RunSubmitted>(submit.event.body).submission.data_seen =
-                  of_owner && SeesFiles(submit.files);
-              CheckStorage(self, submit.event, place);
-            });
+  call.Then(lanes_.storage, [this, submit = *std::move(prepared), of_owner, place,
+                             refused = !warning.empty()](SubmitCall& self) mutable {
+    // Only for the owner: others must not learn which files exist. What every node
+    // refuses does not come back by itself.
+    std::get<RunSubmitted>(submit.event.body).submission.data_seen =
+        of_owner && !refused && SeesFiles(submit.files);
+    CheckStorage(self, submit.event, place);
+  });
 }
 
 void RunService::CheckStorage(SubmitCall& call, const Event& event,

@@ -46,8 +46,8 @@ struct Submission {
   int logical_shards = 1;
   Device device = Device::kCpu;
   bool of_owner = false;  // submitted by the owner of the coordinator's Unix socket
-  // The coordinator could read every file that the run names when it was submitted. False when it
-  // could not, or did not look: it looks for its owner alone.
+  // The coordinator could read every file that the run names when it was submitted, and some node
+  // lets the run read it. False when it could not, or did not look: it looks for its owner alone.
   bool data_seen = false;
   // For people, in metrics: "124M", "fineweb_train_*.bin", "bf16". Empty in older records.
   std::string model;

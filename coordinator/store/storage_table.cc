@@ -13,12 +13,12 @@ namespace {
 
 struct RewrittenRecord {
   int64_t sequence = 0;
+  std::string root;  // what was before the path
   Event event;
 };
 
-// The records that name paths, with relative ones; `root` gets what was before the newest.
-StatusOr<std::vector<RewrittenRecord>> RecordsWithPaths(SqliteConnection& writer,
-                                                        std::string& root) {
+// The records that name paths, with relative ones, in order.
+StatusOr<std::vector<RewrittenRecord>> RecordsWithPaths(SqliteConnection& writer) {
   ASSIGN_OR_RETURN(SqliteStatement select,
                    writer.Prepare("SELECT sequence, record FROM records ORDER BY sequence"));
   std::vector<RewrittenRecord> rewritten;
@@ -29,10 +29,9 @@ StatusOr<std::vector<RewrittenRecord>> RecordsWithPaths(SqliteConnection& writer
     if (!stored.ok()) {
       return WithContext(stored.status(), fmt::format("store record {}", select.Int(0)));
     }
-    std::string before = CutRoot(stored->event);
-    if (before.empty()) continue;
-    root = std::move(before);
-    rewritten.push_back({select.Int(0), std::move(stored->event)});
+    std::string root = CutRoot(stored->event);
+    if (root.empty()) continue;
+    rewritten.push_back({select.Int(0), std::move(root), std::move(stored->event)});
   }
 }
 
@@ -54,8 +53,10 @@ Status Rewrite(SqliteConnection& writer, const std::vector<RewrittenRecord>& rec
 }
 
 Status Fill(SqliteConnection& writer) {
-  std::string root;
-  ASSIGN_OR_RETURN(const auto records, RecordsWithPaths(writer, root));
+  ASSIGN_OR_RETURN(auto records, RecordsWithPaths(writer));
+  const std::string root = records.empty() ? "" : records.back().root;
+  // What lies in an older root did not move with it and stays absolute.
+  std::erase_if(records, [&](const RewrittenRecord& record) { return record.root != root; });
   RETURN_IF_ERROR(Rewrite(writer, records));
   return StorageTable::Write(writer, {.identity = "", .root = root});
 }

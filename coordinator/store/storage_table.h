@@ -9,7 +9,7 @@
 namespace gp::coordinator {
 
 struct KnownStorage {
-  std::string identity;  // what its .gp-probe says; empty: none was kept yet
+  std::string identity;  // what its .gp-probe says; empty: not known yet
   std::string root;      // where it was mounted last
 };
 
@@ -22,8 +22,8 @@ class StorageTable {
          identity TEXT NOT NULL,
          root TEXT NOT NULL);)";
 
-  // Makes the paths of a file whose records are older than the table relative, and finds out where
-  // its storage root was. In one transaction.
+  // For a file whose records are older than the table: finds out where its storage root was last
+  // and makes the paths beneath it relative. In one transaction.
   static Status FillOnce(SqliteConnection& writer);
   static StatusOr<KnownStorage> Read(SqliteConnection& connection);
   static Status Write(SqliteConnection& writer, const KnownStorage& storage);

@@ -78,6 +78,7 @@ TEST_F(DataRootsTest, WhatLiesElsewhereIsRefusedWithTheRootsInWords) {
        {std::string("/etc/passwd"), At("other/secret"), At("database/text"),
         At("data/../other/secret"), At("data/deep/../../other/secret"), At("other/missing")}) {
     EXPECT_THAT(Refusal(path), HasSubstr("lies beneath no data root of this node (" + At("data")));
+    EXPECT_EQ(DataRoots({At("data")}).Check(path).code(), StatusCode::kPermissionDenied);
   }
 }
 

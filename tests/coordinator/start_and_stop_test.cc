@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+
 #include "base/file.h"
 #include "coordinator/coordinator_fixture.h"
 
@@ -24,6 +26,38 @@ TEST_F(StartAndStop, APortInUseIsNamed) {
   std::string error;
   EXPECT_EQ(second.RunToEnd(error), 1);
   EXPECT_NE(error.find(process_.address()), std::string::npos) << error;
+}
+
+TEST_F(StartAndStop, AnEmptyMountPointIsRefusedAlsoBeforeTheFirstCheckpoint) {
+  const std::string run = SubmitSmoke("r1").run_id();
+  ASSERT_EQ(process_.Terminate(), 0);
+  const std::string aside = JoinPath(directory_.path(), "real");
+  std::filesystem::rename(process_.storage_root(), aside);
+  ASSERT_TRUE(MakeDirectories(process_.storage_root()).ok());
+  std::string error;
+  EXPECT_EQ(process_.RunToEnd(error), 1);
+  EXPECT_NE(error.find("the catalogue has 1 run to go on with: is its file system mounted?"),
+            std::string::npos)
+      << error;
+  EXPECT_TRUE(std::filesystem::is_empty(process_.storage_root())) << "something was made in it";
+  std::filesystem::remove(process_.storage_root());
+  std::filesystem::rename(aside, process_.storage_root());
+  process_.Start();
+  stub_ = process_.NewStub();
+  EXPECT_EQ(Get(run).state(), v1::RUN_STATE_QUEUED);
+}
+
+TEST_F(StartAndStop, ANewStorageIsNotTakenForTheOneThatIsMountedAgain) {
+  ASSERT_EQ(process_.Terminate(), 0);
+  const std::string aside = JoinPath(directory_.path(), "real");
+  std::filesystem::rename(process_.storage_root(), aside);
+  process_.Start();
+  ASSERT_EQ(process_.Terminate(), 0);
+  ASSERT_TRUE(RemoveTree(process_.storage_root()).ok());
+  std::filesystem::rename(aside, process_.storage_root());
+  std::string error;
+  EXPECT_EQ(process_.RunToEnd(error), 1);
+  EXPECT_NE(error.find("is not the storage of this catalogue"), std::string::npos) << error;
 }
 
 TEST_F(StartAndStop, StopsCleanlyWhenAsked) { EXPECT_EQ(process_.Terminate(), 0); }

@@ -81,10 +81,33 @@ TEST_F(StorageRootTest, IsAdoptedSilentlyWithEveryCheckpoint) {
   EXPECT_EQ(*ReadFile(Probe()), "mine");
 }
 
-TEST_F(StorageRootTest, IsAdoptedSilentlyByAnEmptyCatalogue) {
+// Nothing tells whether the known storage was emptied or is not mounted.
+TEST_F(StorageRootTest, AnEmptyMountPointIsANewStorageForAnEmptyCatalogueWithoutRuns) {
   const auto opened = StorageRoot::Open(Root(), {.identity = "mine"});
   ASSERT_TRUE(opened.ok()) << opened.status();
-  EXPECT_EQ(opened->identity(), "mine");
+  EXPECT_NE(opened->identity(), "mine");
+  EXPECT_NE(opened->identity(), "");
+}
+
+TEST_F(StorageRootTest, AnEmptyMountPointIsRefusedWhileARunWithoutACheckpointGoesOn) {
+  for (const size_t runs : {1, 3}) {
+    const Status refused =
+        StorageRoot::Open(Root(), {.identity = "mine", .live_runs = runs}).status();
+    EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+    EXPECT_THAT(
+        Message(refused),
+        AllOf(HasSubstr("storage root " + Root() + " has no .gp-probe, and "),
+              HasSubstr(runs == 1 ? "the catalogue has 1 run to go on with" : "3 runs to go on"),
+              HasSubstr("is its file system mounted?"), HasSubstr("--adopt")));
+    ExpectEmpty();
+  }
+  EXPECT_TRUE(StorageRoot::Open(Root(), {.identity = "mine", .live_runs = 1, .adopt = true}).ok());
+}
+
+TEST_F(StorageRootTest, IsKnownByItsProbeWhileARunWithoutACheckpointGoesOn) {
+  const auto first = StorageRoot::Open(Root());
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_TRUE(StorageRoot::Open(Root(), {.identity = first->identity(), .live_runs = 1}).ok());
 }
 
 // Older versions kept no identity. Of their checkpoints some may have been deleted by hand.

@@ -20,11 +20,13 @@ double RunnableThreads(const std::string& loadavg) {
   return mean_of_a_minute;
 }
 
-uint64_t SwappedPages(const std::string& vmstat) {
-  uint64_t pages = 0, count = 0;
+// Nullopt when the file was not read or does not tell.
+std::optional<uint64_t> SwappedPages(const std::string& vmstat) {
+  std::optional<uint64_t> pages;
+  uint64_t count = 0;
   std::istringstream lines(vmstat);
   for (std::string name; lines >> name >> count;) {
-    if (name == "pswpin" || name == "pswpout") pages += count;
+    if (name == "pswpin" || name == "pswpout") pages = pages.value_or(0) + count;
   }
   return pages;
 }
@@ -37,10 +39,11 @@ const v1::MachineLoad& MachineLoad::Read(MonotonicTime now) {
   const auto text = [this](const char* name) {
     return ReadFile(JoinPath(proc_, name), kProcBytesMax).value_or("");
   };
-  const uint64_t pages = SwappedPages(text("vmstat"));
-  if (!first) {
+  const std::optional<uint64_t> pages = SwappedPages(text("vmstat"));
+  load_.set_swap_bytes_per_second(0);
+  if (pages && swapped_pages_ && *pages > *swapped_pages_) {
     const double bytes =
-        static_cast<double>(pages - swapped_pages_) * static_cast<double>(sysconf(_SC_PAGESIZE));
+        static_cast<double>(*pages - *swapped_pages_) * static_cast<double>(sysconf(_SC_PAGESIZE));
     load_.set_swap_bytes_per_second(bytes / std::chrono::duration<double>(now - read_at_).count());
   }
   load_.set_runnable_threads(RunnableThreads(text("loadavg")));

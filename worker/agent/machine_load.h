@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -22,7 +23,7 @@ class MachineLoad {
   const std::string proc_;
   v1::MachineLoad load_;
   MonotonicTime read_at_{};
-  uint64_t swapped_pages_ = 0;
+  std::optional<uint64_t> swapped_pages_;  // in the newest reading; nullopt: it failed
 };
 
 }  // namespace gp::agent

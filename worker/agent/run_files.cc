@@ -33,8 +33,7 @@ StatusOr<std::vector<std::string>> FileArguments(const v1::Assignment& assignmen
   if (assignment.run_id().empty() || directory != JoinPath(runs, assignment.run_id())) {
     return InvalidArgument(
         "the coordinator gave run '{}' the directory {}, which is not the run's own beneath {}; "
-        "were "
-        "coordinator and agent started with the same storage.root?",
+        "were coordinator and agent started with the same storage.root?",
         assignment.run_id(), assignment.run_directory(), runs);
   }
   std::vector<std::string> arguments = {"--storage-root", policy.storage_root, "--run-directory",

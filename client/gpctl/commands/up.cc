@@ -154,6 +154,12 @@ Status CheckSameShape(const ServiceRecord& record, const UpOptions& options,
         record.workers, directory.root(), session.HintFor(directory.root(), "down"),
         options.workers);
   }
+  if (options.adopt) {
+    return FailedPrecondition(
+        "a service runs in {} with the storage that it knows; '{}' stops it, then it can start "
+        "with --adopt",
+        directory.root(), session.HintFor(directory.root(), "down"));
+  }
   if (options.monitoring && record.monitoring.pid == 0) {
     return FailedPrecondition(
         "a service without Prometheus runs in {}; '{}' stops it, then it can start with one",
@@ -171,9 +177,8 @@ Status CheckSameShape(const ServiceRecord& record, const UpOptions& options,
   if (!options.storage_root.empty() && storage != record.storage_root) {
     return FailedPrecondition(
         "a service runs in {} and keeps its runs in {}, not in {}; when they were moved there, "
-        "'{}' "
-        "stops it, then it can start with them; choose another --state-dir for a service that "
-        "begins there",
+        "'{}' stops it, then it can start with them; choose another --state-dir for a service "
+        "that begins there",
         directory.root(), record.storage_root, storage, session.HintFor(directory.root(), "down"));
   }
   if (!options.data_roots.empty() && options.data_roots != record.data_roots) {

@@ -185,12 +185,13 @@ void ExplainSpeed(const v1::Run& run, const Surroundings& around, std::vector<Fi
 std::vector<SlotHolder> HoldersOf(const v1::Run& run, const Surroundings& around) {
   std::map<std::string, SlotHolder> by_run;
   for (const v1::Node& node : around.nodes) {
+    std::set<std::string> named;  // the runs with which the node is listed
     for (const v1::Slot& slot : node.slots()) {
       if (slot.run_id().empty() || !IsOfItsKind(slot, run)) continue;
       SlotHolder& holder = by_run[slot.run_id()];
       holder.run_id = slot.run_id();
       ++holder.slots;
-      if (holder.nodes.ends_with(node.name())) continue;
+      if (!named.insert(slot.run_id()).second) continue;
       holder.nodes += (holder.nodes.empty() ? "" : ", ") + node.name();
     }
   }

@@ -46,7 +46,7 @@ std::vector<SlotHolder> HoldersOf(const v1::Run& run, const Surroundings& around
 // before its first steps.
 std::optional<StepForecast> ForecastStep(const v1::Run& run);
 
-// Of a waiting run: its place, who holds the slots and until when. Of a running one: its speed
+// For a waiting run its place, who holds the slots and until when. For a running one its speed
 // against the forecast, and what holds it up. Nothing for other states.
 std::vector<Finding> FindingsOn(const v1::Run& run, const Surroundings& around, double now);
 

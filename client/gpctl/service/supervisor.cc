@@ -89,7 +89,6 @@ Status Supervisor::Start() {
   monitoring_.process = record_.monitoring;
   record_.workers = options_.workers;
   record_.ready = false;
-  record_.data_roots = options_.data_roots;
   ASSIGN_OR_RETURN(record_.supervisor, IdentifyProcess(getpid()));
   const Status status = StartAll();
   if (status.ok()) return status;
@@ -251,6 +250,7 @@ Status Supervisor::StartDaemon(Daemon& daemon) {
                                                   .log_path = directory_.Log(daemon.name)}));
   daemon.started = steady_clock::now();
   daemon.address.clear();
+  if (&daemon == &worker_) record_.data_roots = options_.data_roots;
   Recorded(daemon) = daemon.process;
   return Save();
 }

@@ -151,6 +151,24 @@ TEST_F(ServiceCommandTest, UpWritesTheContextAndCtrlCStopsEverything) {
   EXPECT_EQ(gpctl_.Run({"down", "--state-dir", directory_.root()}).code, 0);
 }
 
+TEST_F(ServiceCommandTest, UpWithAdoptIsRefusedWhileAServiceRuns) {
+  WriteDaemon("gp-coordinator");
+  WriteDaemon("gp-worker");
+  ASSERT_TRUE(directory_.Create().ok());
+  client::Interruption interruption;
+  Supervisor supervisor(directory_, Options(), interruption, [](const std::string&) {});
+  ASSERT_TRUE(supervisor.Start().ok());
+  ASSERT_TRUE(supervisor.Announce().ok());
+  EXPECT_EQ(gpctl_.Run({"up", "--state-dir", directory_.root()}).code, 0);
+  const testing::Outcome outcome = gpctl_.Run({"up", "--adopt", "--state-dir", directory_.root()});
+  EXPECT_EQ(outcome.code, 5) << outcome.out;
+  EXPECT_THAT(outcome.err, HasSubstr("a service runs in " + directory_.root()));
+  EXPECT_THAT(outcome.err, HasSubstr("gpctl down"));
+  EXPECT_THAT(outcome.err, HasSubstr("stops it, then it can start with --adopt"));
+  interruption.Request();
+  supervisor.Run();
+}
+
 TEST_F(ServiceCommandTest, UpStartsTheGatewayWithTheRestAndTellsItsAddress) {
   for (const char* name : {"gp-coordinator", "gp-worker", "gp-gateway"}) WriteDaemon(name);
   gpctl_.interrupt_when_out_contains = "gpctl down";

@@ -146,6 +146,16 @@ TEST(WhyText, AWaitingRunLearnsItsPlaceAndWhoHoldsTheSlotsUntilWhen) {
   EXPECT_EQ(fields["holders"].size(), 4u);
 }
 
+TEST(WhyText, ANodeIsListedOnceAlsoWhenItsNameEndsAnothers) {
+  const v1::Run waits = MakeRun("next", "bbbbbbbb01", v1::RUN_STATE_QUEUED);
+  const std::vector<std::string> both = {"aaaaaaaa01", "aaaaaaaa02", "aaaaaaaa01"};
+  const auto holders = HoldersOf(waits, {{}, {NodeOf("gpu-a", both), NodeOf("a", both)}});
+  ASSERT_EQ(holders.size(), 2u);
+  EXPECT_EQ(holders[0].nodes, "gpu-a, a");
+  EXPECT_EQ(holders[0].slots, 4);
+  EXPECT_EQ(holders[1].nodes, "gpu-a, a");
+}
+
 TEST(WhyText, OnlySlotsOfTheKindThatTheRunWaitsForCount) {
   v1::Node node = NodeOf("a", {"aaaaaaaa01", "aaaaaaaa02"});
   node.mutable_slots(1)->set_device("GPU-1");

@@ -111,6 +111,7 @@ TEST(DataRootsWarning, NamesTheFileThatNoNodeLetsTheRunRead) {
   EXPECT_THAT(warning(data, "/data/../etc/passwd"), HasSubstr("node-1 (/data/)"));
   EXPECT_THAT(warning(data, "/etc/passwd", true), HasSubstr("node-1 (/data/)"));
   EXPECT_EQ(warning(data, kCheckpoint), "") << "not a matter of data roots";
+  EXPECT_THAT(warning(data, std::string(kRoot) + "/runs", true), HasSubstr("node-1 (/data/)"));
   EXPECT_EQ(warning(ClusterWithNode({{"/"}}), "/etc/passwd"), "");
   EXPECT_EQ(warning(ClusterWithNode(std::nullopt), "/data/a.txt"), "") << "an older agent";
   EXPECT_EQ(warning({}, "/data/a.txt"), "") << "a node may come";

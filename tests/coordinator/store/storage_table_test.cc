@@ -17,13 +17,14 @@ class StorageTableTest : public ::testing::Test {
     EXPECT_TRUE(store.ok()) << store.status();
     return *std::move(store);
   }
-  // The run "r" and its checkpoint beneath `root`.
-  static std::vector<Event> EventsAt(const std::string& root) {
-    Event submit = SampleSubmit("r", "1");
-    std::get<RunSubmitted>(submit.body).submission.run_directory = root + "/runs/r";
+  // The run and its checkpoint beneath `root`.
+  static std::vector<Event> EventsAt(const std::string& root, const std::string& run = "r") {
+    const std::string directory = root + "/runs/" + run;
+    Event submit = SampleSubmit(run, "submit " + run);
+    std::get<RunSubmitted>(submit.body).submission.run_directory = directory;
     return {submit,
-            {RunId("r"), At(2), "scheduler", "",
-             CheckpointSealed{1, {.step = 5, .directory = root + "/runs/r/checkpoints/c"}}}};
+            {RunId(run), At(2), "scheduler", "",
+             CheckpointSealed{1, {.step = 5, .directory = directory + "/checkpoints/c"}}}};
   }
   static std::string SealedIn(Store& store) {
     std::string directory;
@@ -39,6 +40,15 @@ class StorageTableTest : public ::testing::Test {
     auto database =
         SqliteConnection::Open(JoinPath(directory_.path(), "gp.db"), SQLITE_OPEN_READWRITE);
     return database->QueryText(sql).value_or("?");
+  }
+  // Makes the file one of version 3, which had no table of the storage.
+  void TakeBackToVersion3() const {
+    auto database =
+        SqliteConnection::Open(JoinPath(directory_.path(), "gp.db"), SQLITE_OPEN_READWRITE);
+    ASSERT_TRUE(database
+                    ->Execute("DROP TABLE storage; DELETE FROM upgrades WHERE version > 3; "
+                              "PRAGMA user_version = 3")
+                    .ok());
   }
 
   const TemporaryDirectory directory_;
@@ -72,14 +82,7 @@ TEST_F(StorageTableTest, TheIdentityAndTheLastPlaceAreKept) {
 TEST_F(StorageTableTest, AnOlderFileGetsRelativePathsAndKnowsWhereItsStorageWas) {
   ASSERT_TRUE(OpenAt("")->Append(EventsAt("/old")).ok());
   EXPECT_EQ(Query("SELECT directory FROM checkpoints"), "/old/runs/r/checkpoints/c");
-  {
-    auto database =
-        SqliteConnection::Open(JoinPath(directory_.path(), "gp.db"), SQLITE_OPEN_READWRITE);
-    ASSERT_TRUE(database
-                    ->Execute("DROP TABLE storage; DELETE FROM upgrades WHERE version > 3; "
-                              "PRAGMA user_version = 3")
-                    .ok());
-  }
+  TakeBackToVersion3();
   {
     const auto store = OpenAt("");
     EXPECT_EQ(store->storage().root, "/old");
@@ -87,6 +90,26 @@ TEST_F(StorageTableTest, AnOlderFileGetsRelativePathsAndKnowsWhereItsStorageWas)
   }
   EXPECT_EQ(Query("SELECT directory FROM checkpoints"), "runs/r/checkpoints/c");
   EXPECT_EQ(SealedIn(*OpenAt("/new")), "/new/runs/r/checkpoints/c");
+}
+
+TEST_F(StorageTableTest, AnOlderFileWithTwoStorageRootsKeepsThePathsOfTheOlderOne) {
+  {
+    const auto store = OpenAt("");
+    ASSERT_TRUE(store->Append(EventsAt("/first", "before")).ok());
+    ASSERT_TRUE(store->Append(EventsAt("/second", "after")).ok());
+  }
+  TakeBackToVersion3();
+  const auto moved = OpenAt("/third");
+  const auto directory_of = [&](const std::string& run) {
+    return std::get<RunSubmitted>(moved->ReadRun(RunId(run), 0, 1)->front().event.body)
+        .submission.run_directory;
+  };
+  EXPECT_EQ(directory_of("before"), "/first/runs/before");
+  EXPECT_EQ(directory_of("after"), "/third/runs/after");
+  EXPECT_EQ(Query("SELECT directory FROM checkpoints WHERE run_id = 'before'"),
+            "/first/runs/before/checkpoints/c");
+  EXPECT_EQ(Query("SELECT directory FROM checkpoints WHERE run_id = 'after'"),
+            "runs/after/checkpoints/c");
 }
 
 }  // namespace

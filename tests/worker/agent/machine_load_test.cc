@@ -45,6 +45,20 @@ TEST_F(MachineLoadTest, ReadsTheFilesRarely) {
   EXPECT_EQ(load_.Read(now_ + std::chrono::seconds(1)).runnable_threads(), 1);
 }
 
+TEST_F(MachineLoadTest, AReadThatFailedGivesNoRateNorDoesTheNextOne) {
+  const auto rate_after = [this](int swapped_in) {
+    if (swapped_in >= 0) Write("1.00 1.00 1.00 1/1 1\n", swapped_in, 0);
+    now_ += std::chrono::seconds(10);
+    return load_.Read(now_).swap_bytes_per_second();
+  };
+  EXPECT_EQ(rate_after(100'000), 0);
+  ASSERT_TRUE(RemoveTree(JoinPath(proc_, "vmstat")).ok());
+  EXPECT_EQ(rate_after(-1), 0);
+  EXPECT_EQ(rate_after(100'010), 0) << "since when is not known";
+  EXPECT_EQ(rate_after(100'030), 2.0 * sysconf(_SC_PAGESIZE));
+  EXPECT_EQ(rate_after(5), 0) << "the count began anew";
+}
+
 TEST_F(MachineLoadTest, WhatTheSystemDoesNotTellIsZero) {
   EXPECT_EQ(load_.Read(now_).runnable_threads(), 0);
   EXPECT_EQ(load_.Read(now_ + std::chrono::minutes(1)).swap_bytes_per_second(), 0);

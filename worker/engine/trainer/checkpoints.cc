@@ -316,7 +316,7 @@ void Checkpoints::Announce(SavedCheckpoint saved) {
 
 // The reason, with what became of the run's directory, or the missing bytes when the disk is full.
 std::string Checkpoints::WhyNot(const Status& status) const {
-  if (const std::string trouble = run_directory_.Trouble(); !trouble.empty()) {
+  if (const std::string trouble = run_directory_.Trouble(status); !trouble.empty()) {
     return fmt::format("{}; {}", Message(status), trouble);
   }
   const auto needed =

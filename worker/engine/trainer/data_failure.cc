@@ -20,9 +20,8 @@ constexpr size_t kNamedMax = 3;
 ExitCause CauseOfUnusableData(const Status& status, bool begun) {
   switch (status.code()) {
     case StatusCode::kNotFound:
-      return ExitCause::kData;
     case StatusCode::kPermissionDenied:
-      return ExitCause::kConfig;
+      return ExitCause::kData;
     case StatusCode::kInternal:
     case StatusCode::kUnavailable:
     case StatusCode::kDeadlineExceeded:

@@ -11,9 +11,9 @@
 
 namespace gp::engine {
 
-// kStorage when a read failed. kData when a file is missing on this node, and for other problems of
-// data that the run has `begun` with, because it was good then. kConfig when the run may not read
-// it, or when the run file names data that is no good.
+// kStorage when a read failed. kData when a file is missing on this node or the run may not read it
+// here, and for other problems of data that the run has `begun` with, because it was good then.
+// kConfig when the run file names data that is no good.
 link::ExitCause CauseOfUnusableData(const Status& status, bool begun);
 
 // Throws a TrainingError of that cause unless `status` is OK.

@@ -14,9 +14,11 @@ RunDirectory::RunDirectory(std::string path) : path_(std::move(path)) {
   inode_ = info.st_ino;
 }
 
-std::string RunDirectory::Trouble() const {
+std::string RunDirectory::Trouble(const Status& failed) const {
   struct stat info {};
-  if (inode_ == 0) return "";
+  const bool led_elsewhere =
+      failed.code() == StatusCode::kNotFound || failed.code() == StatusCode::kPermissionDenied;
+  if (inode_ == 0 || !led_elsewhere) return "";
   const bool found = stat(path_.c_str(), &info) == 0;
   if (found && info.st_dev == device_ && info.st_ino == inode_) return "";
   return fmt::format(

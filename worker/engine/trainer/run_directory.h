@@ -7,14 +7,17 @@
 
 #include <string>
 
+#include "base/status.h"
+
 namespace gp::engine {
 
 class RunDirectory {
  public:
   explicit RunDirectory(std::string path);
 
-  // What became of it, and the way out; empty when it is where it was.
-  std::string Trouble() const;
+  // What became of it and the way out, for a save that ended with `failed`. Empty when the
+  // directory is where it was, or when the save failed for another reason, like a full disk.
+  std::string Trouble(const Status& failed) const;
 
  private:
   const std::string path_;

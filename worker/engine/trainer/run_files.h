@@ -24,8 +24,8 @@ struct RunFiles {
   // run's directory when it is not there yet.
   Status Confine() const;
 
-  // InvalidArgument names the key and the path that the run may not touch, or the link in the run's
-  // directory.
+  // PermissionDenied when this node does not let the run read a file, InvalidArgument when no node
+  // should. Both name the key and the path, or the link in the run's directory.
   Status Check(const runspec::RunSpec& spec) const;
 };
 

@@ -156,6 +156,27 @@ TEST_F(SupervisorTest, DataRootsAreTheWorkers) {
   EXPECT_THAT(ArgumentsOf("gp-worker"), Not(HasSubstr("--data-root")));
 }
 
+TEST_F(SupervisorTest, AnAdoptedWorkerKeepsItsDataRootsUntilItStartsAgain) {
+  WriteDaemon("gp-coordinator");
+  WriteDaemon("gp-worker");
+  ASSERT_TRUE(directory_.Create().ok());
+  client::Interruption interruption;
+  SupervisorOptions options = Options();
+  options.data_roots = {"/srv/a"};
+  Supervisor killed(directory_, options, interruption, [](const std::string&) {});
+  ASSERT_TRUE(killed.Start().ok());
+  options.data_roots = {"/srv/b"};
+  Supervisor next(directory_, options, interruption, [](const std::string&) {});
+  ASSERT_TRUE(next.Start().ok());
+  EXPECT_EQ(next.record().worker, killed.record().worker);
+  EXPECT_EQ(next.record().data_roots, std::vector<std::string>{"/srv/a"});
+  EXPECT_EQ(directory_.Load()->data_roots, std::vector<std::string>{"/srv/a"});
+  interruption.Request();
+  next.Run();
+  RunOnce(options);
+  EXPECT_EQ(directory_.Load()->data_roots, std::vector<std::string>{"/srv/b"});
+}
+
 TEST_F(SupervisorTest, AFailedStartQuotesWhatThisStartWrote) {
   ASSERT_TRUE(directory_.Create().ok());
   const auto start = [this] {

@@ -19,7 +19,8 @@ TEST(DataFailure, AFailedReadIsTriedAgainAndAMissingFileSoughtElsewhere) {
     }
     EXPECT_EQ(CauseOfUnusableData(ErrnoStatus(ENOENT, "open", "x"), begun), ExitCause::kData);
     EXPECT_EQ(CauseOfUnusableData(ErrnoStatus(ENOTDIR, "open", "x"), begun), ExitCause::kData);
-    EXPECT_EQ(CauseOfUnusableData(ErrnoStatus(EACCES, "open", "x"), begun), ExitCause::kConfig);
+    EXPECT_EQ(CauseOfUnusableData(ErrnoStatus(EACCES, "open", "x"), begun), ExitCause::kData);
+    EXPECT_EQ(CauseOfUnusableData(ErrnoStatus(EPERM, "open", "x"), begun), ExitCause::kData);
   }
 }
 
