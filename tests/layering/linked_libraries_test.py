@@ -29,7 +29,7 @@ def problem_beside_another_torch(name):
         for library in ("libtorch.so", "libtorch_cpu.so", "libc10.so", "libgomp.so.1"):
             pathlib.Path(folder, library).touch()
         done = subprocess.run([pathlib.Path(os.environ["GP_BIN"], name), "version" if name == "gpctl" else "--version"],
-                              env={**os.environ, "LD_LIBRARY_PATH": folder}, capture_output=True, text=True, check=False)
+                              env={**os.environ, "LD_LIBRARY_PATH": folder, "XDG_CONFIG_HOME": folder}, capture_output=True, text=True, check=False)
     return [] if done.returncode == 0 else [f"{name} with another LibTorch on LD_LIBRARY_PATH: {done.stderr.strip()}"]
 
 

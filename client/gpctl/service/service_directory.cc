@@ -90,14 +90,18 @@ std::optional<uid_t> OwnerOf(std::string path) {
   return status.st_uid;
 }
 
-// The storage root of the record. One in the state directory moves with it: the coordinator's
-// socket tells where that was.
+// The storage root of the record. One in the state directory moves with it: where the record's
+// socket of the coordinator was, there the state directory was. A record with another address keeps
+// its storage root.
 std::string MovedStorage(const ServiceRecord& record, const std::string& root) {
-  constexpr std::string_view kUnix = "unix:";
-  if (!record.address.starts_with(kUnix)) return record.storage_root;
-  const std::string before = DirectoryOf(record.address.substr(kUnix.size())) + "/";
-  if (!record.storage_root.starts_with(before)) return record.storage_root;
-  return JoinPath(root, record.storage_root.substr(before.size()));
+  constexpr std::string_view kSocket = "/coordinator.sock", kUnix = "unix:";
+  if (!record.address.starts_with(kUnix) || !record.address.ends_with(kSocket)) {
+    return record.storage_root;
+  }
+  const std::string before =
+      record.address.substr(kUnix.size(), record.address.size() - kUnix.size() - kSocket.size());
+  if (!record.storage_root.starts_with(before + "/")) return record.storage_root;
+  return JoinPath(root, record.storage_root.substr(before.size() + 1));
 }
 
 std::string UserName(uid_t user) {

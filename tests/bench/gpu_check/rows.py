@@ -178,7 +178,8 @@ def build_llmc(context):
     """Builds llm.c into the cache, where its rows find it."""
     need_llmc(context)
     command = [context.python, llmc_gpu_step.__file__, "--build", context.llmc, "--precision", "bf16"]
-    return {"built": runner.run(command, context.timeout, context.environment).strip()}
+    program, attention = runner.run(command, context.timeout, context.environment).strip().split(", ", 1)
+    return {"built": f"{pathlib.Path(program).name}, {attention}"}
 
 
 def compare(model, batch, precision, peer, context, *more):

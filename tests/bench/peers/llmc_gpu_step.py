@@ -126,7 +126,7 @@ def build(source, precision, target, capability=""):
         if frontend:  # its Makefile looks below $HOME
             (home / "cudnn-frontend").mkdir(parents=True)
             (home / "cudnn-frontend/include").symlink_to(pathlib.Path(frontend).resolve())
-            command.append("USE_CUDNN=1")
+            command += ["USE_CUDNN=1", "NVCC_LDLIBS=-lcuda -lnvrtc"]  # what newer headers of the frontend call
             environment["CPATH"] = ":".join(filter(None, (os.environ.get("CPATH"), str(header("cudnn.h")))))
             libraries.append("cudnn")
         links = link_names(scratch / "links", libraries)
