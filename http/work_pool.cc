@@ -42,7 +42,11 @@ void WorkPool::Work() {
       waiting_.pop_front();
     }
     piece.work();
-    loop_.Post(std::move(piece.done));
+    // What `work` captured belongs to the loop, which may end its owner as soon as `done` ran.
+    loop_.Post([piece = std::move(piece)]() mutable {
+      piece.work = nullptr;
+      piece.done();
+    });
   }
 }
 

@@ -25,8 +25,8 @@ class WorkPool {
   WorkPool(const WorkPool&) = delete;
   WorkPool& operator=(const WorkPool&) = delete;
 
-  // Does `work` on a thread of its own and then `done` in the loop. False: too much waits; neither
-  // will be called.
+  // Runs `work` on a thread of the pool; then, in the loop, destroys it with what it captured and
+  // calls `done`. False: too much waits; neither will be called.
   bool Submit(std::function<void()> work, std::function<void()> done);
 
  private:
