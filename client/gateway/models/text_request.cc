@@ -9,9 +9,10 @@ namespace gp::gateway {
 
 void FairQueue::Push(const std::shared_ptr<TextRequest>& request) {
   if (request->count == 0) return;
-  Lane& lane = lanes_[request->asker];
-  if (lane.texts.empty()) {
-    lane.cost = std::max(lane.cost, cost_);
+  const auto [entry, comes] = lanes_.try_emplace(request->asker);
+  Lane& lane = entry->second;
+  if (comes) {
+    lane.cost = cost_;
     lane.turn = ++turns_;
   }
   for (size_t i = 0; i < request->count; ++i) lane.texts.push_back({request, i});
@@ -20,42 +21,40 @@ void FairQueue::Push(const std::shared_ptr<TextRequest>& request) {
 }
 
 std::optional<FairQueue::Waiting> FairQueue::Pop() {
-  Lane* next = nullptr;
-  for (auto& [asker, lane] : lanes_) {
-    if (lane.texts.empty()) continue;
-    if (next == nullptr || std::tie(lane.cost, lane.turn) < std::tie(next->cost, next->turn)) {
-      next = &lane;
-    }
-  }
-  if (next == nullptr) return std::nullopt;
-  Waiting first = std::move(next->texts.front());
-  next->texts.pop_front();
-  Forget(*next, first.request->ticket, 1);
-  cost_ = next->cost;
-  next->cost += first.request->cost ? first.request->cost(first.index) : 1;
-  next->turn = ++turns_;
-  // Who has nothing here and is not ahead of the others begins anew.
-  std::erase_if(lanes_, [&](const auto& entry) {
-    return entry.second.texts.empty() && entry.second.cost <= cost_;
-  });
+  const auto before = [](const auto& a, const auto& b) {
+    return std::tie(a.second.cost, a.second.turn) < std::tie(b.second.cost, b.second.turn);
+  };
+  const auto next = std::min_element(lanes_.begin(), lanes_.end(), before);
+  if (next == lanes_.end()) return std::nullopt;
+  Lane& lane = next->second;
+  Waiting first = std::move(lane.texts.front());
+  lane.texts.pop_front();
+  cost_ = std::max(cost_, lane.cost);
+  lane.cost += first.request->cost ? first.request->cost(first.index) : 1;
+  lane.turn = ++turns_;
+  Forget(next, first.request->ticket, 1);
   return first;
 }
 
-void FairQueue::Forget(Lane& lane, uint64_t ticket, size_t texts) {
+void FairQueue::Forget(Lanes::iterator entry, uint64_t ticket, size_t texts) {
+  Lane& lane = entry->second;
   const auto left = texts_.find(ticket);
   left->second -= texts;
-  if (left->second > 0) return;
-  texts_.erase(left);
-  --lane.requests;
+  if (left->second == 0) {
+    texts_.erase(left);
+    --lane.requests;
+  }
+  if (!lane.texts.empty()) return;
+  cost_ = std::max(cost_, lane.cost);
+  lanes_.erase(entry);
 }
 
 void FairQueue::Remove(uint64_t ticket) {
-  const auto waiting = texts_.find(ticket);
-  if (waiting == texts_.end()) return;
-  for (auto& [asker, lane] : lanes_) {
+  if (!texts_.contains(ticket)) return;
+  for (auto entry = lanes_.begin(); entry != lanes_.end(); ++entry) {
     const size_t removed = std::erase_if(
-        lane.texts, [&](const Waiting& text) { return text.request->ticket == ticket; });
-    if (removed > 0) return Forget(lane, ticket, removed);
+        entry->second.texts, [&](const Waiting& text) { return text.request->ticket == ticket; });
+    if (removed > 0) return Forget(entry, ticket, removed);
   }
 }
 

@@ -35,7 +35,9 @@ struct TextRequest {
 };
 
 // Start-time fair queueing (Goyal, Vin, Cheng 1996): the next text is that of the asker whose texts
-// have cost least so far. Who comes, or comes again, begins where the others are.
+// have cost least so far. An asker with no waiting text is forgotten, and the virtual time moves on
+// to what its texts have cost: an asker that comes back begins there, without credit for the time
+// it was away.
 class FairQueue {
  public:
   struct Waiting {
@@ -58,17 +60,18 @@ class FairQueue {
 
  private:
   struct Lane {
-    std::deque<Waiting> texts;
-    size_t requests = 0;  // that have a text here
-    int64_t cost = 0;     // of the texts that were taken
-    uint64_t turn = 0;    // among lanes of one cost the lowest is next
+    std::deque<Waiting> texts;  // at least one
+    size_t requests = 0;        // that have a text here
+    int64_t cost = 0;           // virtual time at which its next text starts
+    uint64_t turn = 0;          // among lanes of one cost the lowest is next
   };
-  // Texts of `ticket` that wait are this many fewer.
-  void Forget(Lane& lane, uint64_t ticket, size_t texts);
+  using Lanes = std::map<std::string, Lane>;  // by asker
+  // `texts` texts of `ticket` no longer wait. Erases the lane when no text of it is left.
+  void Forget(Lanes::iterator entry, uint64_t ticket, size_t texts);
 
-  std::map<std::string, Lane> lanes_;  // by asker
-  std::map<uint64_t, size_t> texts_;   // waiting ones by ticket
-  int64_t cost_ = 0;                   // of the lane that was last taken from
+  Lanes lanes_;
+  std::map<uint64_t, size_t> texts_;  // number of waiting texts by ticket
+  int64_t cost_ = 0;                  // virtual time: a new lane starts here
   uint64_t turns_ = 0;
 };
 

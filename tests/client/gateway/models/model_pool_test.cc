@@ -296,66 +296,6 @@ TEST_F(Pool, AnAliasMovesThoughTheLimitHoldsOneModelOnly) {
   }));
 }
 
-TEST_F(Pool, AsksTakeTurnsBetweenClients) {
-  FairQueue queue;
-  const auto add = [&](const std::string& asker, uint64_t ticket, size_t texts) {
-    auto request = std::make_shared<TextRequest>();
-    request->asker = asker;
-    request->ticket = ticket;
-    request->count = texts;
-    queue.Push(request);
-  };
-  add("greedy", 1, 3);
-  add("greedy", 2, 1);
-  add("modest", 3, 1);
-  std::vector<uint64_t> order;
-  EXPECT_EQ(queue.requests(), 3u);
-  while (const auto next = queue.Pop()) order.push_back(next->request->ticket);
-  EXPECT_THAT(order, ::testing::ElementsAre(1, 3, 1, 1, 2));
-  EXPECT_EQ(queue.requests(), 0u);
-}
-
-TEST_F(Pool, TurnsGoByWhatTheTextsCost) {
-  FairQueue queue;
-  const auto add = [&](const std::string& asker, uint64_t ticket, size_t texts, int64_t cost) {
-    auto request = std::make_shared<TextRequest>();
-    request->asker = asker;
-    request->ticket = ticket;
-    request->count = texts;
-    request->cost = [cost](size_t) { return cost; };
-    queue.Push(request);
-  };
-  add("long", 1, 3, 1000);
-  add("short", 2, 4, 250);
-  std::vector<uint64_t> order;
-  for (int i = 0; i < 5; ++i) order.push_back(queue.Pop()->request->ticket);
-  EXPECT_THAT(order, ::testing::ElementsAre(1, 2, 2, 2, 2));
-  // Who comes back is not made to wait for what the others had meanwhile, nor ahead of them.
-  add("short", 3, 1, 250);
-  add("new", 4, 1, 250);
-  order.clear();
-  while (const auto next = queue.Pop()) order.push_back(next->request->ticket);
-  EXPECT_EQ(order.front(), 4u);
-  EXPECT_EQ(order.back(), 1u);
-  EXPECT_TRUE(queue.empty());
-}
-
-TEST_F(Pool, ForgetsARequestOfWhichSomeTextsWereTaken) {
-  FairQueue queue;
-  auto request = std::make_shared<TextRequest>();
-  request->asker = "a";
-  request->ticket = 7;
-  request->count = 3;
-  queue.Push(request);
-  EXPECT_EQ(queue.Pop()->index, 0u);
-  EXPECT_EQ(queue.Find(7), request);
-  EXPECT_EQ(queue.requests_of("a"), 1u);
-  queue.Remove(7);
-  EXPECT_EQ(queue.Find(7), nullptr);
-  EXPECT_EQ(queue.requests_of("a"), 0u);
-  EXPECT_FALSE(queue.Pop());
-}
-
 TEST_F(Pool, NamesFollowTheirRun) {
   Catalogue catalogue;
   ServedRun old{.id = "r1", .name = "demo", .submitted_at = 1};
