@@ -17,6 +17,8 @@ constexpr size_t kTargetShown = 200;
 constexpr size_t kRequestIdMax = 128;
 // What is read and dropped after a refusal, so that the client reads the answer first.
 constexpr size_t kLingerBytesMax = 256 << 20;
+// Written at once, so that a client that reads slowly is seen to read.
+constexpr size_t kPieceBytes = 64 << 10;
 
 bool IsUsableRequestId(std::string_view text) {
   constexpr std::string_view kAllowed =
@@ -103,21 +105,22 @@ void Connection::Start() {
 }
 
 void Connection::Refuse() {
-  Enter(Phase::kHandling);
   keep_alive_ = false;
   AppendHead(ErrorResponse({.status = 503,
                             .message = "too many clients are connected",
                             .code = "too_many_connections",
                             .retry_after = 5}),
              std::nullopt);
-  AfterAnswer();
+  Enter(Phase::kLingering);  // at once: it takes no place
+  Flush();
   Read();
 }
 
 void Connection::Tick(Time now) {
   const ServerLimits& limits = server_.context.limits;
+  NoteProgress(now);
   const auto past = [&](Phase phase, std::chrono::nanoseconds limit) {
-    return phase_ == phase && now - since_ > limit;
+    return phase_ == phase && !write_under_way_ && now - since_ > limit;
   };
   if (past(Phase::kGreeting, limits.header_timeout) || past(Phase::kIdle, limits.idle_timeout) ||
       past(Phase::kLingering, limits.linger_timeout)) {
@@ -132,8 +135,16 @@ void Connection::Tick(Time now) {
   }
 }
 
+// The kernel takes much more than a slow client reads in a second; its queue shows each read.
+void Connection::NoteProgress(Time now) {
+  if (!write_under_way_) return;
+  const size_t queued = transport_->QueuedBytes();
+  if (std::exchange(queued_bytes_, queued) != queued) progress_ = now;
+}
+
 void Connection::Drain() {
   keep_alive_ = false;
+  if (phase_ == Phase::kIdle && write_under_way_) return EndAfterAnswer();
   if (phase_ == Phase::kIdle || phase_ == Phase::kGreeting) Close();
 }
 
@@ -154,6 +165,7 @@ Connection::Use Connection::use() const {
       return Use::kReceiving;
     case Phase::kHandling:
     case Phase::kStreaming:
+    case Phase::kLastAnswer:
       return Use::kAnswering;
     case Phase::kLingering:
     case Phase::kClosed:
@@ -178,8 +190,7 @@ Connection::Time Connection::used_since() const {
 void Connection::GiveUpPlace() {
   if (use() != Use::kIdle) return Leave();
   keep_alive_ = false;
-  Enter(Phase::kLingering);
-  transport_->EndWriting();
+  Linger();
 }
 
 // ---- reading
@@ -198,10 +209,11 @@ void Connection::Read() {
 
 void Connection::OnRead(bool ok, size_t bytes) {
   if (phase_ == Phase::kClosed) return;
-  if (phase_ == Phase::kLingering) {
+  if (phase_ == Phase::kLastAnswer || phase_ == Phase::kLingering) {
     lingered_bytes_ += bytes;
-    if (!ok || lingered_bytes_ > kLingerBytesMax) return Close();
-    return Read();
+    no_more_input_ = !ok;
+    const bool over = lingered_bytes_ > kLingerBytesMax || (!ok && phase_ == Phase::kLingering);
+    return over ? Close() : Read();
   }
   if (!ok) {
     no_more_input_ = true;
@@ -492,7 +504,7 @@ void Connection::SendPiece(std::string_view text) {
   } else {
     output_ += text;
   }
-  if (!unsent_share_.Resize(unsent_bytes())) return Leave();
+  if (!unsent_share_.Resize(output_.size() + writing_.size())) return Leave();
   Flush();
 }
 
@@ -513,38 +525,52 @@ void Connection::Finish() {
 }
 
 void Connection::AfterAnswer() {
-  if (keep_alive_ && !no_more_input_) {
-    Enter(Phase::kIdle);
-  } else {
-    Enter(Phase::kLingering);
-  }
+  if (!keep_alive_ || no_more_input_) return EndAfterAnswer();
+  Enter(Phase::kIdle);
   Flush();
 }
 
+void Connection::EndAfterAnswer() {
+  input_.clear();
+  if (unsent_bytes() == 0) return Linger();
+  Enter(Phase::kLastAnswer);
+  Flush();
+}
+
+void Connection::Linger() {
+  Enter(Phase::kLingering);
+  transport_->EndWriting();
+  if (no_more_input_) return Close();
+  Read();
+}
+
 void Connection::Flush() {
-  if (write_under_way_ || phase_ == Phase::kClosed || output_.empty()) return;
+  if (write_under_way_ || phase_ == Phase::kClosed || unsent_bytes() == 0) return;
   write_under_way_ = true;
   progress_ = std::chrono::steady_clock::now();
-  writing_.swap(output_);
-  transport_->Write(writing_, [self = shared_from_this()](bool ok, size_t) {
+  if (writing_.empty()) writing_.swap(output_);
+  const std::string_view piece = std::string_view(writing_).substr(written_, kPieceBytes);
+  transport_->Write(piece, [self = shared_from_this()](bool ok, size_t bytes) {
     self->write_under_way_ = false;
-    self->OnWritten(ok);
+    self->OnWritten(ok, bytes);
   });
 }
 
-void Connection::OnWritten(bool ok) {
+void Connection::OnWritten(bool ok, size_t bytes) {
   constexpr size_t kKeptBytes = 16 << 10;
-  writing_.clear();
-  unsent_share_.Resize(unsent_bytes());
-  if (writing_.capacity() > kKeptBytes) writing_.shrink_to_fit();
   progress_ = std::chrono::steady_clock::now();
+  written_ += bytes;
   if (phase_ == Phase::kClosed) return;
   if (!ok) return Leave();
-  if (!output_.empty()) return Flush();
-  if (phase_ == Phase::kLingering) {
-    transport_->EndWriting();
-    if (no_more_input_) return Close();
+  if (written_ == writing_.size()) {
+    writing_.clear();
+    written_ = 0;
+    unsent_share_.Resize(output_.size());
+    if (writing_.capacity() > kKeptBytes) writing_.shrink_to_fit();
   }
+  if (unsent_bytes() > 0) return Flush();
+  if (phase_ == Phase::kLastAnswer || phase_ == Phase::kLingering) return Linger();
+  if (phase_ == Phase::kIdle) Enter(Phase::kIdle);  // which begins when the answer is written
   Advance();
   const bool waits = phase_ == Phase::kIdle || phase_ == Phase::kHeader || phase_ == Phase::kBody;
   if (waits && no_more_input_ && !write_under_way_) return Close();

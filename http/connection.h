@@ -43,11 +43,13 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   void Tick(Time now);
   // Closes it if no request is under way, else after its answer.
   void Drain();
+  // Ends it at once: what is answered later goes nowhere.
+  void Close();
   bool closed() const { return phase_ == Phase::kClosed; }
 
   // What its place is used for. When all places are taken, a new client gets one that is used for
   // the first of these, and of several the one that has been so for longest.
-  // kUnread: it has not read anything of its answer for a while.
+  // kUnread: it has read nothing of its answer for a while.
   enum class Use { kNoRequestYet, kIdle, kReceiving, kUnread, kAnswering, kLeaving };
   Use use() const;
   Time used_since() const;
@@ -58,15 +60,26 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   void BeginStream(Headers headers) override;
   void SendPiece(std::string_view text) override;
   void EndStream(bool cut) override;
-  size_t unsent_bytes() const override { return output_.size() + writing_.size(); }
+  size_t unsent_bytes() const override { return output_.size() + writing_.size() - written_; }
 
  private:
   // kGreeting -> kIdle -> kHeader -> kBody -> kHandling -> (kStreaming ->) kIdle
-  // every phase -> kLingering (answered, then reads what still comes) -> kClosed
-  enum class Phase { kGreeting, kIdle, kHeader, kBody, kHandling, kStreaming, kLingering, kClosed };
+  // every phase -> kLastAnswer (being written) -> kLingering (reads what still comes) -> kClosed
+  enum class Phase {
+    kGreeting,
+    kIdle,
+    kHeader,
+    kBody,
+    kHandling,
+    kStreaming,
+    kLastAnswer,
+    kLingering,
+    kClosed
+  };
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
 
   void Enter(Phase phase);
+  void NoteProgress(Time now);
   void Read();
   void OnRead(bool ok, size_t bytes);
   // Takes requests off the input, as far as it goes.
@@ -88,10 +101,12 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   void Finish();
   void AfterAnswer();
   void Flush();
-  void OnWritten(bool ok);
+  void OnWritten(bool ok, size_t bytes);
+  // No request is taken any more: ends once the answer is written.
+  void EndAfterAnswer();
+  void Linger();
   // The client left, or is let go.
   void Leave();
-  void Close();
 
   const std::shared_ptr<ServerState> shared_;
   ServerState& server_;
@@ -100,7 +115,8 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   const Time begun_ = std::chrono::steady_clock::now();
   Phase phase_ = Phase::kGreeting;
   Time since_ = std::chrono::steady_clock::now();     // when the phase began
-  Time progress_ = std::chrono::steady_clock::now();  // when something was last written
+  Time progress_ = std::chrono::steady_clock::now();  // when the client last took something
+  size_t queued_bytes_ = 0;                           // in the kernel, at the last tick
 
   std::array<char, 8192> buffer_;
   std::string input_;  // read and not parsed
@@ -109,7 +125,8 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   size_t lingered_bytes_ = 0;
 
   std::string output_;   // to be written next
-  std::string writing_;  // being written
+  std::string writing_;  // being written, piece by piece
+  size_t written_ = 0;   // bytes of it that the kernel has
   bool write_under_way_ = false;
   ByteBudget::Share unsent_share_;
   bool served_ = false;  // a request was read

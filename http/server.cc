@@ -39,6 +39,8 @@ class AsioServer : public Server {
     acceptor_.close(ignored);
     tick_.reset();
     *alive_ = nullptr;
+    // The loop may hold them for longer than what the context's calls refer to is there.
+    for (const auto& connection : connections_) connection->Close();
   }
 
   Status Listen(const ServerPlace& place) {

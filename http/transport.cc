@@ -1,6 +1,8 @@
 #include "http/transport.h"
 
+#include <linux/sockios.h>
 #include <openssl/err.h>
+#include <sys/ioctl.h>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ssl.hpp>
@@ -17,6 +19,11 @@ auto Adapt(Transport::Done done) {
   return [done = std::move(done)](const Error& error, size_t bytes) { done(!error, bytes); };
 }
 
+size_t QueuedBytesOf(Transport::Socket& socket) {
+  int bytes = 0;
+  return ioctl(socket.native_handle(), SIOCOUTQ, &bytes) == 0 ? static_cast<size_t>(bytes) : 0;
+}
+
 class PlainTransport : public Transport {
  public:
   explicit PlainTransport(Socket socket) : socket_(std::move(socket)) {}
@@ -28,6 +35,7 @@ class PlainTransport : public Transport {
   void Write(std::string_view bytes, Done done) override {
     asio::async_write(socket_, asio::buffer(bytes.data(), bytes.size()), Adapt(std::move(done)));
   }
+  size_t QueuedBytes() override { return QueuedBytesOf(socket_); }
   void EndWriting() override {
     Error ignored;
     socket_.shutdown(Socket::shutdown_send, ignored);
@@ -56,6 +64,7 @@ class TlsTransport : public Transport {
   void Write(std::string_view bytes, Done done) override {
     asio::async_write(stream_, asio::buffer(bytes.data(), bytes.size()), Adapt(std::move(done)));
   }
+  size_t QueuedBytes() override { return QueuedBytesOf(stream_.next_layer()); }
   // The length of every answer is known to the client, so that it needs no close_notify.
   void EndWriting() override {
     Error ignored;

@@ -25,6 +25,8 @@ class Transport {
   // At most one Read and one Write are under way at a time. The buffers live until they are done.
   virtual void Read(char* buffer, size_t size, Done done) = 0;
   virtual void Write(std::string_view bytes, Done done) = 0;  // all of them
+  // Bytes in the kernel's send queue, which the client's machine has not acknowledged.
+  virtual size_t QueuedBytes() = 0;
   // No more will be written; what comes in may still be read.
   virtual void EndWriting() = 0;
   virtual void Close() = 0;

@@ -59,19 +59,21 @@ void HttpClient::Request(const std::string& method, const std::string& target,
   Send(text + "\r\n" + std::string(body));
 }
 
-bool HttpClient::Fill() {
+bool HttpClient::Fill(size_t bytes_max) {
   pollfd readable{.fd = socket_.get(), .events = POLLIN, .revents = 0};
   const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(kPatience).count();
   if (poll(&readable, 1, static_cast<int>(patience)) != 1) {
     ADD_FAILURE() << "the server says nothing";
     return false;
   }
-  char buffer[16384];
-  const ssize_t got = recv(socket_.get(), buffer, sizeof buffer, 0);
+  std::string bytes(bytes_max, '\0');
+  const ssize_t got = recv(socket_.get(), bytes.data(), bytes.size(), 0);
   if (got <= 0) return false;
-  received_.append(buffer, static_cast<size_t>(got));
+  received_.append(bytes, 0, static_cast<size_t>(got));
   return true;
 }
+
+void HttpClient::ReceiveSome(size_t bytes) { Fill(bytes); }
 
 std::optional<std::string> HttpClient::TakeLine() {
   while (true) {

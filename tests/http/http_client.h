@@ -32,6 +32,8 @@ class HttpClient {
                const std::string& headers = "");
   // The next answer, whole; status 0 when the server closed before its end. `head`: it has no body.
   Answer Receive(bool head = false);
+  // Takes up to `bytes` of what was sent off the socket; the next Receive returns them, too.
+  void ReceiveSome(size_t bytes);
   // Only its head.
   Answer ReceiveHead();
   // The next event or comment of a stream whose head was received, as it was sent; nothing at the
@@ -47,7 +49,7 @@ class HttpClient {
   void Close() { socket_.Close(); }
 
  private:
-  bool Fill();
+  bool Fill(size_t bytes_max = 16384);
   std::optional<std::string> TakeLine();
   bool TakeChunk(std::string& body);
   std::string Take(size_t bytes);

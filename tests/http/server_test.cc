@@ -20,6 +20,8 @@ using ::testing::Not;
 // A server of a few handlers. `limits` and the rest may be changed before Serve.
 class AnyServer : public ::testing::Test {
  protected:
+  static constexpr size_t kLongBytes = 20 << 20;
+
   AnyServer() {
     context_.limits.tick = std::chrono::milliseconds(5);
     router_.Add(
@@ -31,6 +33,11 @@ class AnyServer : public ::testing::Test {
                    exchange->Respond({.body = std::string(exchange->request().Capture("id"))});
                  }});
     router_.Add({"GET", "/forgotten", [](const auto&) {}});
+    // Much more than the kernel takes for a client that does not read.
+    router_.Add({"GET", "/long", [this](const auto& exchange) {
+                   exchange->Respond({.body = std::string(kLongBytes, 'x')});
+                   ++begun_;
+                 }});
     // Answers when the test says so.
     router_.Add({"GET", "/later", [this](const auto& exchange) {
                    exchange->OnGone([this] { ++gone_; });
@@ -58,6 +65,14 @@ class AnyServer : public ::testing::Test {
   }
 
   void Serve() { server_.emplace(context_); }
+  // A client whose answer is being written, and who does not read it yet.
+  std::unique_ptr<HttpClient> AskForLong(const std::string& headers = "") {
+    const int before = begun_;
+    auto client = std::make_unique<HttpClient>(port(), 4096);
+    client->Request("GET", "/long", "", headers);
+    EXPECT_TRUE(Eventually([&] { return begun_ == before + 1; }));
+    return client;
+  }
   int port() const { return server_->port(); }
   std::vector<ExchangeRecord> records() {
     const std::lock_guard lock(mutex_);
@@ -294,10 +309,6 @@ TEST_F(AnyServer, AClientMayHoldAsManyBytesAsAreFreeForTheOthers) {
 
 TEST_F(AnyServer, AnAnswerThatNobodyReadsCounts) {
   context_.limits.held_bytes_max = 64 << 20;
-  router_.Add({"GET", "/long", [this](const auto& exchange) {
-                 exchange->Respond({.body = std::string(20 << 20, 'x')});
-                 ++begun_;
-               }});
   Serve();
   HttpClient asleep(port(), 4096);
   asleep.Request("GET", "/long");
@@ -386,6 +397,20 @@ TEST_F(AnyServer, AQuietStreamIsKeptAliveByComments) {
   for (int comment = 0; comment < 2; ++comment) EXPECT_EQ(client.NextBlock(), ": ping");
   server_->InLoop([&] { stream_->End("end"); });
   EXPECT_EQ(client.NextEvent(), "end");
+}
+
+TEST_F(AnyServer, TheEndOfAConnectionEndsAStreamWithoutChunks) {
+  context_.limits.linger_timeout = std::chrono::hours(1);
+  Serve();
+  HttpClient client(port());
+  client.Send("GET /stream HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(client.ReceiveHead().Header("connection"), "close");
+  // All of it is written when it ends.
+  SendEvent("one");
+  ASSERT_TRUE(
+      Eventually([&] { return server_->InLoop([&] { return stream_->unsent_bytes() == 0; }); }));
+  server_->InLoop([&] { stream_->End(); });
+  EXPECT_TRUE(client.Closed());
 }
 
 TEST_F(AnyServer, AStreamThatNobodyReadsIsLetGo) {
@@ -486,6 +511,48 @@ TEST_F(AnyServer, AnswersThatNobodyReadsLockNobodyOut) {
   }
   EXPECT_TRUE(Eventually([&] { return Ask(port(), "GET", "/ping").status == 200; }));
   EXPECT_TRUE(Eventually([&] { return gone_ >= 1; }));
+}
+
+TEST_F(AnyServer, WhoReadsSlowlyKeepsItsPlaceAndWhoReadsNothingLosesIt) {
+  context_.limits.connections_max = 2;
+  Serve();
+  const auto slow = AskForLong();
+  const auto asleep = AskForLong();
+  EXPECT_TRUE(Eventually([&] {
+    slow->ReceiveSome(1024);
+    return Ask(port(), "GET", "/ping").status == 200;
+  }));
+  EXPECT_EQ(slow->Receive().body.size(), kLongBytes);
+  EXPECT_LT(asleep->Receive().body.size(), kLongBytes);
+}
+
+TEST_F(AnyServer, ALastAnswerThatNobodyReadsTakesAPlaceAndLosesIt) {
+  context_.limits.connections_max = 2;
+  Serve();
+  const auto first = AskForLong("Connection: close\r\n");
+  const auto second = AskForLong("Connection: close\r\n");
+  EXPECT_TRUE(Eventually([&] { return Ask(port(), "GET", "/ping").status == 200; }));
+  EXPECT_LT(first->Receive().body.size(), kLongBytes);
+  EXPECT_EQ(second->Receive().body.size(), kLongBytes);
+}
+
+TEST_F(AnyServer, NoTimeoutBetweenRequestsCutsAnAnswerThatIsBeingWritten) {
+  context_.limits.held_bytes_max = 256 << 20;
+  context_.limits.idle_timeout = std::chrono::milliseconds(50);
+  context_.limits.linger_timeout = std::chrono::milliseconds(50);
+  Serve();
+  const auto keeps = AskForLong();
+  const auto leaves = AskForLong("Connection: close\r\n");
+  const auto half = AskForLong("Connection: close\r\n");
+  half->HalfClose();
+  const auto keeps_half = AskForLong();
+  keeps_half->HalfClose();
+  HttpClient idle(port());
+  EXPECT_TRUE(idle.Closed()) << "by a tick in which the others were older than both limits";
+  for (HttpClient* client : {keeps.get(), leaves.get(), half.get(), keeps_half.get()}) {
+    EXPECT_EQ(client->Receive().body.size(), kLongBytes);
+    EXPECT_TRUE(client->Closed());
+  }
 }
 
 TEST_F(AnyServer, TheOneThatIsIdleForLongestGivesUpItsPlace) {
@@ -642,6 +709,30 @@ TEST_F(AnyServer, DrainsByAnsweringWhatIsUnderWay) {
   busy.Close();
   EXPECT_TRUE(
       Eventually([&] { return server_->InLoop([&] { return server_->server().idle(); }); }));
+}
+
+TEST_F(AnyServer, ADrainDoesNotCutAnAnswerThatIsBeingWritten) {
+  Serve();
+  const auto client = AskForLong();
+  server_->InLoop([&] { server_->server().Drain(); });
+  EXPECT_EQ(client->Receive().body.size(), kLongBytes);
+  EXPECT_TRUE(client->Closed());
+}
+
+TEST_F(AnyServer, NothingIsToldOfAnAnswerAfterTheEndOfTheServer) {
+  EventLoop loop;
+  auto server = Server::Start(loop, {}, context_, nullptr);
+  ASSERT_TRUE(server.ok()) << server.status();
+  router_.Add({"GET", "/last", [&](const auto& exchange) {
+                 later_ = exchange;
+                 loop.Stop();
+               }});
+  HttpClient client((*server)->port());
+  client.Request("GET", "/last");
+  loop.Run();
+  server->reset();
+  std::exchange(later_, nullptr)->Respond({.body = "too late"});
+  EXPECT_TRUE(records().empty());
 }
 
 }  // namespace
