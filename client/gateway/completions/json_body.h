@@ -28,9 +28,10 @@ class JsonBody {
   static constexpr int64_t kContainersMax = 4096;   // lists and objects: prompts and a few more
   static constexpr int64_t kMembersMax = 16 << 10;  // of all objects: biases, and what is ignored
   static constexpr int64_t kStringsMax = 32 << 10;  // names of fields included
-  static constexpr int64_t kValuesMax = 1 << 20;    // 128 prompts of 8192 ids
-  static constexpr size_t kNameBytesMax = 1024;     // of a name: of a model, of a user
-  static constexpr size_t kUnknownMax = 32;         // unknown fields that are told
+  // 128 prompts of 8192 ids, and the values of all fields.
+  static constexpr int64_t kValuesMax = (1 << 20) + kMembersMax;
+  static constexpr size_t kNameBytesMax = 1024;  // of a name: of a model, of a user
+  static constexpr size_t kUnknownMax = 32;      // unknown fields that are told
 
   explicit JsonBody(std::string_view text);
 

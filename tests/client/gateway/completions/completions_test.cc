@@ -6,6 +6,7 @@
 
 #include "base/eventually.h"
 #include "client/gateway/completions/completion.h"
+#include "client/gateway/completions/json_body.h"
 #include "client/gateway/running_gateway.h"
 #include "tokenizer/small_tokenizer.h"
 
@@ -281,6 +282,27 @@ TEST_F(Completions, EveryFieldHasItsBound) {
   EXPECT_THAT(error("{" + fields + "}"), HasSubstr("fields"));
   EXPECT_THAT(error(R"({"x":[)" + values + "]}"), HasSubstr("values"));
   EXPECT_THAT(error(R"({"x":[)" + strings + "]}"), HasSubstr("strings"));
+}
+
+TEST_F(Completions, TakesAsManyIdsAsTheLimitsOfPromptsAndContextAllowWithAllOtherFields) {
+  std::string prompts;
+  for (int prompt = 0; prompt < kTextsMax; ++prompt) {
+    prompts += prompt == 0 ? "[1" : ",[1";
+    for (int id = 1; id < 8192; ++id) prompts += ",1";
+    prompts += "]";
+  }
+  std::string biases = R"("0":1)";
+  for (int i = 1; i < 4096; ++i) biases += fmt::format(R"(,"{}":1)", i);
+  const std::string fields = R"(,"stop":["a","b","c","d"],"n":1,"seed":1,"logit_bias":{)" + biases;
+  // It is read, and then refused because the model of this test has fewer ids.
+  EXPECT_THAT(Complete(R"({"prompt":[)" + prompts + "]" + fields + "}}", 400)["error"].dump(),
+              HasSubstr("logit_bias names the token id 4095"));
+  std::string values = "1";
+  for (int64_t i = 2; i < JsonBody::kValuesMax; ++i) values += ",1";
+  EXPECT_THAT(Complete(R"({"x":[)" + values + R"(],"prompt":5})", 400)["error"].dump(),
+              ::testing::Not(HasSubstr("values, at most")));
+  EXPECT_THAT(Complete(R"({"x":[)" + values + R"(,1],"prompt":5})", 400)["error"].dump(),
+              HasSubstr("values, at most 1064960 are allowed"));
 }
 
 TEST_F(Completions, TakesCompressedBodies) {
