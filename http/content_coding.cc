@@ -11,20 +11,22 @@ namespace gp::http {
 namespace {
 
 constexpr int kGzipOrZlib = 32 + MAX_WBITS;  // told apart by the header
+constexpr int kGzip = 16 + MAX_WBITS;
 
 std::string CodingOf(const Request& request) {
   return Lower(request.Header("content-encoding").value_or(""));
 }
 
 ApiError Damaged(const std::string& coding) {
-  return {.status = 400,
-          .message = fmt::format("the body is not what Content-Encoding: {} says: it is damaged or "
-                                 "cut short",
-                                 coding),
-          .code = "invalid_encoding"};
+  return {
+      .status = 400,
+      .message = fmt::format("the body is not what Content-Encoding: {} says: it is damaged, cut "
+                             "short, or followed by other bytes",
+                             coding),
+      .code = "invalid_encoding"};
 }
 
-// One stream of zlib; its end frees it.
+// One stream of zlib, or the members of a gzip file one after another.
 class Inflater {
  public:
   explicit Inflater(std::string_view input) {
@@ -48,6 +50,8 @@ class Inflater {
     out.append(piece.data(), piece.size() - stream_.avail_out);
     return result;
   }
+  // After the end of a member of gzip: the next one begins.
+  int NextMember() { return inflateReset2(&stream_, kGzip); }
   bool has_input() const { return stream_.avail_in > 0; }
 
  private:
@@ -74,7 +78,8 @@ std::optional<ApiError> DecodeBody(Request& request, size_t bytes_max) {
   }
   std::string plain;
   Inflater inflater(request.body);
-  for (int result = Z_OK; result != Z_STREAM_END;) {
+  int result = Z_OK;
+  while (result == Z_OK) {
     result = inflater.Next(plain);
     if (plain.size() > bytes_max) {
       return ApiError{.status = 413,
@@ -82,9 +87,10 @@ std::optional<ApiError> DecodeBody(Request& request, size_t bytes_max) {
                                              "send less at once",
                                              bytes_max)};
     }
-    if (result != Z_OK && result != Z_STREAM_END) return Damaged(coding);
+    const bool more = result == Z_STREAM_END && inflater.has_input();
+    if (more && coding != "deflate") result = inflater.NextMember();
   }
-  if (inflater.has_input()) return Damaged(coding);
+  if (result != Z_STREAM_END || inflater.has_input()) return Damaged(coding);
   request.body = std::move(plain);
   return std::nullopt;
 }

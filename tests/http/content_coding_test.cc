@@ -1,0 +1,74 @@
+#include "http/content_coding.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+namespace gp::http {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kZlib = MAX_WBITS;
+constexpr int kGzip = 16 + MAX_WBITS;
+
+std::string Deflate(const std::string& text, int window_bits) {
+  z_stream stream{};
+  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string out(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+std::string Gzip(const std::string& text) { return Deflate(text, kGzip); }
+
+// The body, or the error's status and message.
+std::string Decoded(const std::string& coding, const std::string& body, size_t bytes_max = 1000) {
+  Request request{.headers = {{"content-encoding", coding}}, .body = body};
+  const auto error = DecodeBody(request, bytes_max);
+  return error ? fmt::format("{}: {}", error->status, error->message) : request.body;
+}
+
+TEST(ContentCoding, JoinsAllMembersOfGzip) {
+  EXPECT_EQ(Decoded("gzip", Gzip("one")), "one");
+  EXPECT_EQ(Decoded("gzip", Gzip("one ") + Gzip("two ") + Gzip("three")), "one two three");
+  EXPECT_EQ(Decoded("x-gzip", Gzip("") + Gzip("text") + Gzip("")), "text");
+  std::string members;
+  for (int i = 0; i < 1000; ++i) members += Gzip("a");
+  EXPECT_EQ(Decoded("gzip", members), std::string(1000, 'a'));
+}
+
+TEST(ContentCoding, TheLimitHoldsForAllMembersTogether) {
+  const std::string half(500, 'a');
+  EXPECT_EQ(Decoded("gzip", Gzip(half) + Gzip(half)), half + half);
+  EXPECT_THAT(Decoded("gzip", Gzip(half) + Gzip(half) + Gzip("a")), HasSubstr("413: "));
+  const std::string bomb = Gzip(std::string(1 << 20, 'a'));
+  EXPECT_THAT(Decoded("gzip", Gzip("a") + bomb), HasSubstr("413: "));
+}
+
+TEST(ContentCoding, NeverCutsABodySilently) {
+  const std::string whole = Gzip("one") + Gzip("two");
+  for (size_t bytes = 0; bytes < whole.size(); ++bytes) {
+    if (bytes == Gzip("one").size()) continue;  // which is a whole body
+    EXPECT_THAT(Decoded("gzip", whole.substr(0, bytes)), HasSubstr("400: ")) << bytes;
+  }
+  const std::string zlib = Deflate("one", kZlib);
+  EXPECT_EQ(Decoded("deflate", zlib), "one");
+  for (const auto& [coding, body] :
+       {std::pair<std::string, std::string>("gzip", Gzip("one") + "two"),
+        {"gzip", Gzip("one") + std::string(16, '\0')},
+        {"gzip", Gzip("one") + zlib},
+        {"gzip", "one" + Gzip("two")},
+        {"deflate", zlib + zlib},
+        {"deflate", zlib + Gzip("two")}}) {
+    EXPECT_THAT(Decoded(coding, body), HasSubstr("followed by other bytes")) << coding;
+  }
+}
+
+}  // namespace
+}  // namespace gp::http
