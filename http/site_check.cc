@@ -38,17 +38,41 @@ std::string NameOf(std::string_view host) {
   return name;
 }
 
+bool IsAddress(const std::string& text) {
+  in6_addr address;
+  return inet_pton(AF_INET, text.c_str(), &address) == 1 ||
+         inet_pton(AF_INET6, text.c_str(), &address) == 1;
+}
+
+// Letters, digits, '-' and '_' between dots, in lower case.
+bool IsName(std::string_view text) {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
+  constexpr size_t kBytesMax = 253;
+  return !text.empty() && text.size() <= kBytesMax && !text.starts_with('.') &&
+         !text.ends_with('.') && text.find("..") == std::string_view::npos &&
+         text.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+// The name in a URL, or before a port.
+std::string NameIn(std::string_view text) {
+  const size_t scheme = text.find("://");
+  if (scheme != std::string_view::npos) text.remove_prefix(scheme + 3);
+  return NameOf(text.substr(0, text.find_first_of("/?#")));
+}
+
+bool IsPort(std::string_view text) {
+  return !text.empty() && text.size() <= 5 &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 // Another site cannot have a page at such a name.
 bool IsOwnName(const std::string& name) {
-  in6_addr address;
-  return name == "localhost" || name.ends_with(".localhost") ||
-         inet_pton(AF_INET, name.c_str(), &address) == 1 ||
-         inet_pton(AF_INET6, name.c_str(), &address) == 1;
+  return name == "localhost" || name.ends_with(".localhost") || IsAddress(name);
 }
 
 bool Contains(const std::vector<std::string>& list, const std::string& entry) {
   return std::any_of(list.begin(), list.end(),
-                     [&](const std::string& one) { return one == "*" || Lower(one) == entry; });
+                     [&](const std::string& one) { return one == "*" || one == entry; });
 }
 
 bool IsFromABrowser(const Request& request) {
@@ -67,6 +91,42 @@ bool IsSameSite(const Request& request, std::string_view origin) {
 
 }  // namespace
 
+StatusOr<std::string> ParseHostName(std::string_view text) {
+  std::string name = Lower(text);
+  if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
+  if (name.ends_with('.')) name.pop_back();
+  if (text == "*" || IsAddress(name) || IsName(name)) return name;
+  const std::string meant = NameIn(text);
+  if (IsAddress(meant) || IsName(meant)) {
+    return InvalidArgument(
+        "'{}' is more than a name, and Host is compared without a port; write {}", Excerpt(text),
+        meant);
+  }
+  return InvalidArgument(
+      "'{}' is not a name; write one name for each entry, such as gp.example.org (other letters as "
+      "xn--…), or \"*\" for every name",
+      Excerpt(text));
+}
+
+StatusOr<std::string> ParseOrigin(std::string_view text) {
+  std::string origin = Lower(text);
+  if (origin == "*" || origin == "null") return origin;
+  if (origin.ends_with('/')) origin.pop_back();
+  const std::string scheme = origin.substr(0, origin.find("://"));
+  const std::string authority = AuthorityOf(origin);
+  const std::string name = NameOf(authority);
+  std::string_view port = std::string_view(authority).substr(authority.find(name) + name.size());
+  if (port.starts_with(']')) port.remove_prefix(1);
+  const bool ends_well = port.empty() || (port.starts_with(':') && IsPort(port.substr(1)));
+  if (IsName(scheme) && (IsAddress(name) || IsName(name)) && ends_well) {
+    return scheme + "://" + authority;
+  }
+  return InvalidArgument(
+      "'{}' is not an origin; write one as https://site.example or https://site.example:8443, "
+      "without a path, or \"*\" for every origin",
+      Excerpt(text));
+}
+
 std::string AllowedOrigin(const SiteRules& rules, const Request& request) {
   const std::string origin(request.Header("origin").value_or(""));
   const bool allowed = !origin.empty() && Contains(rules.cors_origins, Lower(origin));
@@ -78,9 +138,12 @@ std::optional<ApiError> RefusedOrigin(const SiteRules& rules, const Request& req
   if (!origin || IsSameSite(request, *origin)) return std::nullopt;
   if (!AllowedOrigin(rules, request).empty()) return std::nullopt;
   return ApiError{.status = 403,
-                  .message = fmt::format("pages of {} may not use this server; whoever runs it can "
-                                         "allow them with --cors-origin {}",
-                                         Excerpt(*origin), Excerpt(*origin)),
+                  .message = fmt::format(
+                      "pages of {} may not use this server; whoever runs it can allow them "
+                      "with --cors-origin {}; a proxy in front of the server's own pages must "
+                      "pass on the Host that the browser sent (nginx: proxy_set_header Host "
+                      "$http_host;), or send it as X-Forwarded-Host",
+                      Excerpt(*origin), Excerpt(*origin)),
                   .code = "origin_not_allowed"};
 }
 
@@ -89,10 +152,14 @@ std::optional<ApiError> RefusedHost(const SiteRules& rules, const Request& reque
   if (!rules.checks_host || !host) return std::nullopt;
   const std::string name = NameOf(*host);
   if (IsOwnName(name) || Contains(rules.allowed_hosts, name)) return std::nullopt;
+  const std::string start = IsName(name) ? ", or start it with --allowed-host " + name : "";
   return ApiError{.status = 403,
-                  .message = fmt::format("this server does not answer to the name '{}'; use its "
-                                         "address, or start it with --allowed-host {}",
-                                         Excerpt(name), Excerpt(name)),
+                  .message = fmt::format(
+                      "this server does not answer to the name '{}'; use its address{}; if a "
+                      "proxy sent this name, let it pass on the Host that the client sent "
+                      "(nginx: proxy_set_header Host $host;) and start the server with "
+                      "--allowed-host and the name in it",
+                      Excerpt(name), start),
                   .code = "host_not_allowed"};
 }
 

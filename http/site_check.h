@@ -7,18 +7,27 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "http/api_error.h"
 #include "http/message.h"
 
 namespace gp::http {
 
 struct SiteRules {
-  // Origins of other sites' pages that may use the server: "https://host[:port]", or "*".
+  // Origins of other sites' pages that may use the server, as ParseOrigin returns them.
   std::vector<std::string> cors_origins;
   // Requests must name the server by an IP address, localhost or one of `allowed_hosts`.
   bool checks_host = false;
-  std::vector<std::string> allowed_hosts;  // names without a port, or "*"
+  std::vector<std::string> allowed_hosts;  // as ParseHostName returns them
 };
+
+// A name that requests may have in Host, as it is compared: in lower case, without the brackets of
+// an address or a dot at the end; or "*". An error names the form that is expected: a port, a URL
+// or a pattern would match nothing.
+StatusOr<std::string> ParseHostName(std::string_view text);
+// An origin as browsers send it: "https://host[:port]" in lower case, without the scheme's own
+// port; "null", or "*". An error names the form that is expected.
+StatusOr<std::string> ParseOrigin(std::string_view text);
 
 // The request's Origin, when `rules` let its pages read the answers; else empty.
 std::string AllowedOrigin(const SiteRules& rules, const Request& request);

@@ -183,6 +183,16 @@ daemon::Settings Limits(GatewaySettings& settings) {
   };
 }
 
+Status CheckSites(const GatewaySettings& settings) {
+  for (const std::string& host : settings.allowed_hosts) {
+    RETURN_IF_ERROR(WithContext(http::ParseHostName(host).status(), "server.allowed_hosts"));
+  }
+  for (const std::string& origin : settings.cors_origins) {
+    RETURN_IF_ERROR(WithContext(http::ParseOrigin(origin).status(), "cors.origins"));
+  }
+  return OkStatus();
+}
+
 bool IsPrivate(const GatewaySettings& settings) {
   return !settings.keys_file.empty() && !settings.tls_certificate.empty();
 }
@@ -206,6 +216,7 @@ Status CheckSettings(const GatewaySettings& settings) {
         "coordinator.token_file: a token is sent over TLS alone; name the coordinator's authority "
         "with --coordinator-ca");
   }
+  RETURN_IF_ERROR(CheckSites(settings));
   for (const std::string& directory : settings.directories) {
     const auto named = ParseNamedDirectory(directory);
     if (!named.ok()) return WithContext(named.status(), "models.directories");
@@ -231,10 +242,15 @@ daemon::MetricsAccess MetricsAccessOf(const GatewaySettings& settings) {
 http::SiteRules SiteRulesOf(const GatewaySettings& settings) {
   const auto address = rpc::ParseListenAddress(settings.listen);
   const bool is_local = address.ok() && address->IsLocal();
-  return {
-      .cors_origins = settings.cors_origins,
-      .checks_host = !settings.allowed_hosts.empty() || (is_local && settings.keys_file.empty()),
-      .allowed_hosts = settings.allowed_hosts};
+  http::SiteRules rules{.checks_host = !settings.allowed_hosts.empty() ||
+                                       (is_local && settings.keys_file.empty())};
+  for (const std::string& origin : settings.cors_origins) {
+    rules.cors_origins.push_back(http::ParseOrigin(origin).value());
+  }
+  for (const std::string& host : settings.allowed_hosts) {
+    rules.allowed_hosts.push_back(http::ParseHostName(host).value());
+  }
+  return rules;
 }
 
 Status CheckModels(const GatewaySettings& settings) {

@@ -602,6 +602,12 @@ TEST_F(AnyServer, CorsIsOffUnlessTheOriginIsNamed) {
                 .Header("access-control-allow-headers"),
             asked);
   EXPECT_EQ(Ask(port(), "OPTIONS", "/echo", "", "Origin: https://bad.example\r\n").status, 403);
+  // So a page of another site cannot send the header that a proxy sends.
+  const Answer forwarded = Ask(port(), "OPTIONS", "/echo", "",
+                               "Origin: https://bad.example\r\n"
+                               "Access-Control-Request-Headers: x-forwarded-host\r\n");
+  EXPECT_EQ(forwarded.status, 403);
+  EXPECT_EQ(forwarded.Header("access-control-allow-headers"), "");
 }
 
 TEST_F(AnyServer, PagesOfOtherSitesMayNotAskEvenWithoutAPreflight) {

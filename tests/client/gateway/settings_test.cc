@@ -81,6 +81,23 @@ TEST(GatewaySettings, TheNameInHostIsCheckedWhereABrowserOfThisMachineNeedsNoKey
   EXPECT_EQ(rules.allowed_hosts, std::vector<std::string>{"gp.example"});
 }
 
+TEST(GatewaySettings, NamesAndOriginsAreComparedInTheFormThatBrowsersSend) {
+  const GatewaySettings settings{.cors_origins = {"HTTPS://Site.example:443/", "*"},
+                                 .allowed_hosts = {"Example.ORG.", "[::1]", "*"}};
+  EXPECT_TRUE(CheckSettings(settings).ok());
+  const http::SiteRules rules = SiteRulesOf(settings);
+  EXPECT_EQ(rules.cors_origins, (std::vector<std::string>{"https://site.example", "*"}));
+  EXPECT_EQ(rules.allowed_hosts, (std::vector<std::string>{"example.org", "::1", "*"}));
+}
+
+TEST(GatewaySettings, ANameOrAnOriginThatWouldMatchNothingIsRefused) {
+  EXPECT_EQ(Message(CheckSettings({.allowed_hosts = {"fine.example", "example.org:8080"}})),
+            "server.allowed_hosts: 'example.org:8080' is more than a name, and Host is compared "
+            "without a port; write example.org");
+  EXPECT_THAT(Message(CheckSettings({.cors_origins = {"site.example"}})),
+              HasSubstr("cors.origins: 'site.example' is not an origin"));
+}
+
 TEST(GatewaySettings, EveryDirectoryOfModelsMustHoldACheckpoint) {
   TemporaryDirectory files;
   WriteCheckpoint(files.File("good"));
