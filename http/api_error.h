@@ -13,8 +13,8 @@ namespace gp::http {
 struct ApiError {
   int status = 400;
   std::string message;
-  std::string param;  // the field that is wrong; empty: none
-  std::string code;   // for programs; empty: none
+  std::string param;  // the field that is wrong; may be empty
+  std::string code;   // for programs; may be empty
   // Seconds after which it is worth trying again; absent: not by itself.
   std::optional<int> retry_after;
 };

@@ -17,11 +17,11 @@ namespace gp::http {
 
 class ApiKeys {
  public:
-  // InvalidArgument names the line of `source` that is none, or that there is no key at all.
+  // InvalidArgument names the line of `source` that is not a key, or says that there is no key.
   static StatusOr<ApiKeys> Parse(std::string_view text, const std::string& source);
 
-  // The name of the key that `authorization` ("Bearer KEY") presents; nothing when it is none of
-  // these. Takes the same time whatever is presented.
+  // The name of the key that `authorization` ("Bearer KEY") presents; nothing when the key is not
+  // among these. Takes the same time whatever is presented.
   std::optional<std::string> NameOf(std::string_view authorization) const;
 
   size_t size() const { return keys_.size(); }

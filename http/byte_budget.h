@@ -20,7 +20,7 @@ class ByteBudget {
   // The bytes that one request, or one answer, holds. Its destruction gives them back.
   class Share {
    public:
-    Share() = default;  // of no budget: everything is granted
+    Share() = default;  // without a budget: everything is granted
     Share(std::shared_ptr<ByteBudget> budget, std::string client);
     ~Share() { Resize(0); }
     Share(Share&& other) noexcept;
@@ -28,15 +28,12 @@ class ByteBudget {
 
     // It holds `bytes` from now on. False: the client may not have more; nothing has changed.
     bool Resize(size_t bytes);
-    size_t bytes() const { return bytes_; }
 
    private:
     std::shared_ptr<ByteBudget> budget_;
     std::string client_;
     size_t bytes_ = 0;
   };
-
-  size_t held() const { return held_; }
 
  private:
   bool Move(const std::string& client, size_t from, size_t to);

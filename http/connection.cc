@@ -56,7 +56,7 @@ ApiError KeyProblem(const Request& request) {
   return error;
 }
 
-// From where a path with a slash too many is asked for: the same without it.
+// Where a path with a slash too many leads: the same path without it, relative to `target`.
 std::string WithoutSlash(std::string_view target) {
   const size_t query = std::min(target.find('?'), target.size());
   const std::string_view path = target.substr(0, query - 1);
@@ -264,7 +264,7 @@ bool Connection::AdvanceOnce() {
     Dispatch();
     return true;
   }
-  // The body is still coming, and nobody wants it.
+  // The request is refused before its body has come.
   if (refusal_ && short_of_input) {
     keep_alive_ = false;
     Dispatch();

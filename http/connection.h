@@ -144,7 +144,7 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   ExchangeRecord record_;
   std::shared_ptr<GoneSignal> gone_;
   std::shared_ptr<ExchangeNotes> notes_;
-  std::string origin_;  // that may use the server; empty: none
+  std::string origin_;  // the request's, if it may use the server; else empty
   uint64_t written_bytes_ = 0;
 };
 

@@ -34,7 +34,7 @@ StatusOr<std::string> Decode(std::string_view text, bool form) {
   return out;
 }
 
-// The parts between separators; one when there is none.
+// The parts between separators; all of `text` when it has no separator.
 std::vector<std::string_view> Split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (true) {

@@ -26,10 +26,10 @@ struct Request {
   std::string client_address;  // without the port
   std::string key_name;        // the API key's; empty when the server has no keys
 
-  // The first header or parameter of that name; nothing when there is none.
+  // The first header or parameter of that name; nothing when the request has neither.
   std::optional<std::string_view> Header(std::string_view name) const;
   std::optional<std::string_view> Parameter(std::string_view name) const;
-  // What the route's `{name}` stands for; empty when the pattern has none.
+  // What the route's `{name}` stands for; empty when the pattern does not have it.
   std::string_view Capture(std::string_view name) const;
   // Who is asking, for turns: the key's name, or the address.
   const std::string& Asker() const { return key_name.empty() ? client_address : key_name; }
@@ -39,7 +39,8 @@ struct Target {
   std::vector<std::string> path;
   std::vector<std::pair<std::string, std::string>> query;
 };
-// Splits and decodes a request's target. InvalidArgument when it is none, or holds a zero byte.
+// Splits and decodes a request's target. InvalidArgument when it is not one, or
+// holds a zero byte.
 StatusOr<Target> ParseTarget(std::string_view target);
 
 struct Response {

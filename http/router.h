@@ -33,7 +33,7 @@ class Router {
   // REQUIRES: no other route has this method and pattern.
   void Add(Route route);
 
-  struct Unknown {};  // no such path
+  struct Unknown {};  // no route has the path
   struct WrongMethod {
     std::string allowed;  // "GET, HEAD, OPTIONS"
   };
@@ -42,8 +42,9 @@ class Router {
   Found Find(std::string_view method, const std::vector<std::string>& path,
              Headers& captures) const;
 
-  // The path that was probably meant by one that has no route: with one slash between its parts,
-  // "v1" once, and without what may stand before a route's own path. Nothing when there is none.
+  // The path of a route that was probably meant by `path`, which has no route: with one slash
+  // between its parts, "v1" once, and without what may stand before a route's own path. Nothing
+  // when no route is like it.
   std::optional<std::string> Suggest(const std::vector<std::string>& path) const;
 
   const std::vector<std::unique_ptr<const Route>>& routes() const { return routes_; }

@@ -129,7 +129,7 @@ class AsioServer : public Server {
         [](const auto& connection) { return connection->use() != Connection::Use::kLeaving; }));
   }
 
-  // The one whose place has been used for this for longest; nothing when there is none.
+  // The connection whose place has been used for `use` for longest; null when no place is.
   std::shared_ptr<Connection> Longest(Connection::Use use) const {
     std::shared_ptr<Connection> longest;
     for (const auto& connection : connections_) {

@@ -49,8 +49,8 @@ struct ServerContext {
   const Router& router;
   ServerLimits limits;
   SiteRules sites;  // the server's own pages need no entry
-  // The name of the key that a request presents; empty when keys are needed and this is none.
-  // Absent: no keys.
+  // The name of the key that a request presents; empty when it presents no valid key. Absent: the
+  // server needs no keys.
   std::function<std::optional<std::string>(std::string_view authorization)> key_name;
   std::function<void(const ExchangeRecord&)> finished;  // may be absent
 };

@@ -64,7 +64,7 @@ daemon::Settings Models(GatewaySettings& settings) {
   return {
       {.field = {.path = "coordinator.address",
                  .doc = "HOST:PORT, or unix:PATH, of the coordinator whose runs are served. Empty: "
-                        "none."},
+                        "no coordinator."},
        .slot = &settings.coordinator,
        .flag = "--coordinator",
        .value_name = "ADDRESS"},
@@ -79,7 +79,7 @@ daemon::Settings Models(GatewaySettings& settings) {
        .value_name = "FILE"},
       {.field = {.path = "coordinator.token_file",
                  .doc = "File (mode 0600) of a user token. The gateway serves the runs of the "
-                        "namespaces in which it is a viewer. A socket needs none.",
+                        "namespaces in which it is a viewer. A socket needs no token.",
                  .is_path = true},
        .slot = &settings.coordinator_token_file,
        .flag = "--coordinator-token-file",

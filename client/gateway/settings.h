@@ -27,7 +27,7 @@ struct GatewaySettings {
   std::string keys_file;
   std::vector<std::string> cors_origins;
   std::vector<std::string> allowed_hosts;
-  std::string coordinator;               // empty: none
+  std::string coordinator;               // empty: no runs are served
   std::string coordinator_ca;            // PEM file; empty: no TLS
   std::string coordinator_token_file;    // empty: no token
   std::vector<std::string> directories;  // NAME=DIR

@@ -77,7 +77,7 @@ void ReadStop(JsonBody& body, std::vector<std::string>& stop) {
     if (!element.is_string()) {
       return body.Fail("stop", "stop is not a string or a list of strings");
     }
-    // An empty one would end every text at once; clients send it when they mean none.
+    // An empty string would end every text at once; clients send it when they mean no stop string.
     if (!element.get_ref<const std::string&>().empty()) stop.push_back(element);
   }
 }

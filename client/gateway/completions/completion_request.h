@@ -49,7 +49,7 @@ inline constexpr int64_t kLogprobsMax = 20;
 inline constexpr size_t kStopsMax = 4;
 inline constexpr size_t kBiasesMax = 4096;
 
-// A JSON body that is too deep, or is none, is refused before any field is looked at. The error
+// A body that is not JSON, or is nested too deep, is refused before any field is read. The error
 // names the field.
 std::variant<CompletionRequest, http::ApiError> ParseCompletionRequest(std::string_view body);
 

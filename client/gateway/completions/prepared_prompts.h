@@ -13,7 +13,7 @@
 namespace gp::gateway {
 
 struct PreparedPrompts {
-  std::vector<std::vector<int32_t>> tokens;  // by prompt; none is empty
+  std::vector<std::vector<int32_t>> tokens;  // by prompt; each has at least one
   std::vector<std::string> texts;            // for echo; empty without it
   std::vector<int64_t> max_tokens;           // by prompt: as asked for, or what has room
   int64_t token_count = 0;

@@ -17,13 +17,13 @@ using Json = nlohmann::json;
 using SharedExchange = std::shared_ptr<http::Exchange>;
 using Work = std::function<http::Response(const ResolvedModel& model)>;
 
-// Of one request. Longer texts are tokenized in parts.
+// The text of one request has at most this many bytes; clients send a longer one in parts.
 constexpr size_t kTextBytesMax = 1 << 20;
 
 // What a body asks for.
 struct Question {
   std::string model;
-  size_t bytes = 0;  // that `work` holds
+  size_t bytes = 0;  // held by `work`
   Work work;
 };
 using Parsed = std::variant<Question, http::ApiError>;
@@ -37,7 +37,7 @@ bool IsWholeText(std::string_view text) {
   return true;
 }
 
-// llama.cpp's: its text, or its bytes when they are no text.
+// A piece as llama.cpp writes it: the token's text, or its bytes when they are not valid UTF-8.
 void AppendPiece(const Tokenizer& tokenizer, int32_t id, std::string& out) {
   const std::string piece = tokenizer.Decode({&id, 1});
   out += fmt::format(R"({{"id":{},"piece":)", id);
@@ -177,7 +177,7 @@ class TokenizerRoute {
   TokenizerRoute(ModelService& models, http::WorkPool& work, size_t body_bytes_max)
       : models_(models), work_(work), body_bytes_max_(body_bytes_max) {}
 
-  // A request whose body `read` understands.
+  // Answers a request whose body `read` parses.
   void Handle(const SharedExchange& exchange, Parsed (*read)(std::string_view)) const {
     Compute<Parsed>(
         work_, IsLongBody(exchange->request()), exchange,

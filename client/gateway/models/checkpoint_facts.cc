@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kFingerprintDigits = 12;
 
-// The digest of a file in the manifest; empty when the manifest has none.
+// The digest of a file in the manifest; empty when the manifest does not have it.
 std::string DigestOf(const formats::CheckpointManifest& manifest, std::string_view name) {
   for (const formats::CheckpointFile& file : manifest.files) {
     if (file.name == name) return file.digest;

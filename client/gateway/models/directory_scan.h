@@ -22,7 +22,7 @@ StatusOr<NamedDirectory> ParseNamedDirectory(std::string_view text);
 // name the directory, what belongs there, and the way out.
 Status CheckDirectory(const NamedDirectory& named);
 
-// What is there now; no checkpoints when there are none.
+// The checkpoints that are there now; may be empty.
 ServedRun ScanDirectory(const NamedDirectory& named);
 
 }  // namespace gp::gateway

@@ -52,7 +52,7 @@ class FairQueue {
   // All of them, which then no longer wait.
   std::vector<std::shared_ptr<TextRequest>> Clear();
 
-  // The request of which a text waits; null when there is none.
+  // The request with this ticket; null when no text of it waits.
   std::shared_ptr<TextRequest> Find(uint64_t ticket) const;
   bool empty() const { return texts_.empty(); }
   size_t requests() const { return texts_.size(); }

@@ -49,7 +49,7 @@ struct SealedRun {
 };
 
 struct Board {
-  std::string address;  // the coordinator's; empty: there is none
+  std::string address;  // the coordinator's; empty: the gateway has no coordinator
   bool connected = false;
   std::string message;  // why it is not connected; empty when it is
   // The first 100 of the coordinator's list: what runs, what waits, what has ended.

@@ -59,7 +59,7 @@ class PointSeries {
   size_t size() const { return points_.size(); }
   // How many were ever appended: what a reader remembers to ask for the ones After it.
   uint32_t appended() const { return appended_; }
-  // -1 when there is none.
+  // -1 when there is no point.
   int64_t last_step() const { return points_.empty() ? -1 : points_.back().step; }
 
   std::vector<Point> Select(const PointRange& range) const;

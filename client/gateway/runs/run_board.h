@@ -31,7 +31,7 @@
 namespace gp::gateway {
 
 struct RunBoardOptions {
-  std::string address;  // the coordinator's, HOST:PORT or unix:PATH; empty: there is none
+  std::string address;  // the coordinator's, HOST:PORT or unix:PATH; may be empty
   client::CallCredentials credentials;
   std::optional<rpc::ChannelTls> tls;  // for HOST:PORT; absent: the coordinator runs without TLS
   // Time between two surveys while a run is live or a page is open, and otherwise.

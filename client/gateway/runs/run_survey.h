@@ -30,7 +30,7 @@ class RunSurvey {
   struct Known {
     v1::Run run;
     std::string asked;   // the state of its checkpoints when they were asked for
-    SealedRun sealed;    // without checkpoints: it has none
+    SealedRun sealed;    // its sealed checkpoints; may be empty
     uint64_t round = 0;  // when they were asked for
   };
 

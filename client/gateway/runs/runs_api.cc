@@ -299,8 +299,8 @@ void RunsApi::TakeChange() {
   on_sealed_(board->sealed);
 }
 
-// Tells each page twice a second what has changed: at most one message of each kind, and none while
-// the page still has much to read.
+// Twice a second each page gets what has changed, in at most one message of each kind. A page that
+// still has much to read gets nothing.
 void RunsApi::Tick() {
   AnswerWaiting();
   pages_.remove_if([](const Page& page) { return page.stream->gone(); });

@@ -52,7 +52,7 @@ class RunsApi {
   // A page that is kept up to date, and what it was told last.
   struct Page {
     std::shared_ptr<http::EventStream> stream;
-    std::string run_id;  // empty: none
+    std::string run_id;  // empty: no run
     std::optional<uint64_t> runs_version;
     std::optional<uint64_t> workers_version;
     std::shared_ptr<const RunDetails> details;

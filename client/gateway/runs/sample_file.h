@@ -14,8 +14,8 @@ namespace gp::gateway {
 inline constexpr size_t kSamplesMax = 50;
 inline constexpr size_t kSampleBytesMax = 4096;
 
-// The samples in the last 512 KiB of `path`, the newest kSamplesMax of them. Lines that are none,
-// such as one that is being written, are passed over. NotFound when there is no file.
+// The samples in the last 512 KiB of `path`, the newest kSamplesMax of them. Skips lines that are
+// not whole samples, for instance one that is being written. NotFound when there is no file.
 StatusOr<std::deque<Sample>> ReadNewestSamples(const std::string& path);
 
 // Adds a sample; later steps and what is too old are dropped, a long text is cut between

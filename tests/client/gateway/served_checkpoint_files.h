@@ -1,4 +1,4 @@
-// Checkpoints that the fake sampler opens: a manifest and a tokenizer; their weights are none.
+// Checkpoints that the fake sampler opens: a manifest and a tokenizer, without weights.
 #pragma once
 
 #include <gtest/gtest.h>
