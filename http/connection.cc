@@ -525,7 +525,8 @@ void Connection::Finish() {
 }
 
 void Connection::AfterAnswer() {
-  if (!keep_alive_ || no_more_input_) return EndAfterAnswer();
+  const bool asks_no_more = no_more_input_ && input_.empty();
+  if (!keep_alive_ || asks_no_more) return EndAfterAnswer();
   Enter(Phase::kIdle);
   Flush();
 }

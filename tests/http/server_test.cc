@@ -115,6 +115,17 @@ TEST_F(AnyServer, AnswersPipelinedRequestsInTheirOrder) {
   for (int i = 0; i < 50; ++i) EXPECT_EQ(client.Receive().body, std::to_string(i));
 }
 
+TEST_F(AnyServer, AnswersAllRequestsThatWereSentBeforeAHalfClose) {
+  Serve();
+  HttpClient client(port());
+  std::string requests;
+  for (int i = 0; i < 50; ++i) requests += fmt::format("GET /things/{} HTTP/1.1\r\n\r\n", i);
+  client.Send(requests);
+  client.HalfClose();
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(client.Receive().body, std::to_string(i));
+  EXPECT_TRUE(client.Closed());
+}
+
 TEST_F(AnyServer, TakesARequestThatComesByteByByte) {
   Serve();
   HttpClient client(port());
