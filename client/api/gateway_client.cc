@@ -222,7 +222,7 @@ StatusOr<std::vector<GatewayModel>> GatewayClient::Models() {
 }
 
 StatusOr<Tokens> GatewayClient::Tokenize(const std::string& model, const std::string& text) {
-  const Json body = {{"model", model}, {"prompt", text}, {"add_special_tokens", false}};
+  const Json body = {{"model", model}, {"prompt", text}, {"parse_special", false}};
   ASSIGN_OR_RETURN(const std::string answer,
                    Fetch("/tokenize", body.dump(-1, ' ', false, Json::error_handler_t::replace)));
   const Json json = Json::parse(answer, nullptr, false);

@@ -46,7 +46,7 @@ struct CompletionRequest {
 
 inline constexpr int64_t kTextsMax = 128;  // n times prompts
 inline constexpr int64_t kLogprobsMax = 20;
-inline constexpr size_t kStopsMax = 4;
+inline constexpr size_t kStopsMax = 32;
 inline constexpr size_t kBiasesMax = 4096;
 
 // A body that is not JSON, or is nested too deep, is refused before any field is read. The error

@@ -56,8 +56,11 @@ void AppendPiece(const Tokenizer& tokenizer, int32_t id, std::string& out) {
 
 struct TokenizeRequest {
   std::string text;
-  bool pieces = false;         // with each token's text
-  bool parse_special = false;  // text that spells a special token becomes it
+  bool pieces = false;  // with each token's text
+  // Text that spells a special token becomes it, as in vLLM and llama.cpp: lm_eval asks for the id
+  // of
+  // "<|endoftext|>" so.
+  bool parse_special = true;
 };
 
 // The answer in both dialects: vLLM's and llama.cpp's.
@@ -96,6 +99,16 @@ http::ApiError TooMuchText(const std::string& param, const std::string& what) {
 http::Response Detokenized(const ResolvedModel& model, const std::vector<int32_t>& tokens) {
   constexpr size_t kIdsAtOnce = 1024;
   const std::span<const int32_t> ids = tokens;
+  const int64_t vocabulary = model.facts->vocabulary();
+  const auto unknown =
+      std::find_if(ids.begin(), ids.end(), [&](int32_t id) { return id >= vocabulary; });
+  if (unknown != ids.end()) {
+    return http::ErrorResponse(
+        {.status = 400,
+         .message = fmt::format("tokens holds the token id {}, this model has the ids 0 to {}",
+                                *unknown, vocabulary - 1),
+         .param = "tokens"});
+  }
   std::string text;
   for (size_t i = 0; i < ids.size() && text.size() <= kTextBytesMax; i += kIdsAtOnce) {
     text += model.facts->tokenizer->Decode(ids.subspan(i, std::min(kIdsAtOnce, ids.size() - i)));
@@ -172,6 +185,23 @@ http::Response TokenizerInfo(const ResolvedModel& model) {
   return JsonResponse(std::move(out));
 }
 
+// A text that has no model would be read with the tokenizer of whichever checkpoint is the newest.
+std::optional<http::ApiError> CheckNamesModel(const std::string& model,
+                                              const Catalogue& catalogue) {
+  if (!model.empty()) return std::nullopt;
+  const auto served = catalogue.Aliases();
+  if (served.size() <= 1) return std::nullopt;
+  return http::ApiError{
+      .status = 400,
+      .message = fmt::format(
+          "model is missing, and {} models are served here, whose tokenizers may differ; name one, "
+          "such as \"{}\". For a client that cannot, like lm_eval's remote tokenizer, start a "
+          "gateway with one model: gp-gateway --model NAME=DIRECTORY",
+          served.size(), served.front().id),
+      .param = "model",
+      .code = "model_missing"};
+}
+
 class TokenizerRoute {
  public:
   TokenizerRoute(ModelService& models, http::WorkPool& work, size_t body_bytes_max)
@@ -201,6 +231,9 @@ class TokenizerRoute {
 
  private:
   void Answer(const SharedExchange& exchange, const Question& question) const {
+    if (const auto error = CheckNamesModel(question.model, models_.catalogue())) {
+      return exchange->Respond(*error);
+    }
     if (!exchange->Hold(question.bytes)) return exchange->Respond(Busy());
     models_.Resolve(question.model, [*this, exchange, work = question.work](const auto& resolved) {
       if (const auto* error = std::get_if<http::ApiError>(&resolved))

@@ -52,7 +52,7 @@ async function countPromptNow() {
   const number = ++promptLength.asked;
   let count = null;
   try {
-    const body = JSON.stringify({model: settings.model, prompt: settings.prompt});
+    const body = JSON.stringify({model: settings.model, prompt: settings.prompt, parse_special: false});
     count = (await askJson("tokenize", {method: "POST", headers: {"Content-Type": "application/json"}, body})).count;
   } catch {
     // A count is nice to have; what is wrong is said when a text is asked for.

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 namespace gp::gateway {
 namespace {
 
@@ -101,7 +103,10 @@ TEST(CompletionRequest, NamesTheFieldThatIsWrong) {
   EXPECT_EQ(Wrong(R"({"best_of":2})"), "best_of");
   EXPECT_EQ(Wrong(R"({"suffix":"x"})"), "suffix");
   EXPECT_EQ(Wrong(R"({"stop":5})"), "stop");
-  EXPECT_EQ(Wrong(R"({"stop":["a","b","c","d","e"]})"), "stop");
+  const auto stops = [](size_t count) {
+    return nlohmann::json{{"stop", std::vector<std::string>(count, "x")}}.dump();
+  };
+  EXPECT_EQ(Wrong(stops(kStopsMax + 1)), "stop");
   EXPECT_EQ(Wrong(R"({"seed":1.5})"), "seed");
   EXPECT_EQ(Wrong(R"({"seed":"x"})"), "seed");
   EXPECT_EQ(Wrong(R"({"logprobs":21})"), "logprobs");

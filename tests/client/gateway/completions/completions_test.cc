@@ -251,6 +251,11 @@ TEST_F(Completions, TokenizesInBothDialects) {
   EXPECT_EQ(gateway_->Post("/tokenize", R"({"prompt":5})").status, 400);
   EXPECT_EQ(gateway_->Post("/tokenize", "{}").status, 400);
   EXPECT_EQ(gateway_->Post("/detokenize", R"({"tokens":[-1]})").status, 400);
+  const http::Answer unknown = gateway_->Post("/detokenize", R"({"tokens":[97,1000000000]})");
+  EXPECT_EQ(unknown.status, 400);
+  EXPECT_NE(unknown.body.find("tokens holds the token id 1000000000, this model has"),
+            std::string::npos)
+      << unknown.body;
   EXPECT_TRUE(Json::parse(Get("/tokenizer_info").body).contains("eos_token"));
 }
 
@@ -340,6 +345,23 @@ TEST_F(Completions, TokenizesLongTextsInParts) {
   EXPECT_EQ(gateway_->Post("/detokenize", R"({"tokens":[)" + ids + "]}").status, 200);
 }
 
+// lm_eval's remote tokenizer sends no model: it must not get the ids of whichever is the newest.
+TEST_F(Completions, ATextForOneOfSeveralTokenizersNamesItsModel) {
+  WriteCheckpoint(files_.File("other"));
+  gateway_.emplace(
+      RunningGateway::FakePool(),
+      std::vector<NamedDirectory>{{"m", files_.File("m")}, {"other", files_.File("other")}});
+  ASSERT_TRUE(Eventually([&] { return Get("/v1/models/other").status == 200; }));
+  for (const http::Answer& answer :
+       {gateway_->Post("/tokenize", R"({"prompt":"ab"})"),
+        gateway_->Post("/detokenize", R"({"tokens":[97]})"), Get("/tokenizer_info")}) {
+    EXPECT_EQ(answer.status, 400);
+    EXPECT_THAT(answer.body, HasSubstr("model is missing, and 2 models are served here"));
+  }
+  EXPECT_EQ(gateway_->Post("/tokenize", R"({"model":"m","prompt":"ab"})").status, 200);
+  EXPECT_EQ(Get("/tokenizer_info?model=other").status, 200);
+}
+
 // A model with <|endoftext|> (261), <a> (262) and <b> (263) whose files say what they are for.
 class CompletionsWithSpecialTokens : public Completions {
  protected:
@@ -360,9 +382,16 @@ class CompletionsWithSpecialTokens : public Completions {
   }
 };
 
+// lm_eval asks for the token before a document so, and takes the first id.
+TEST_F(CompletionsWithSpecialTokens, TokenizeReadsThemAsVllmAndLlamaCppDo) {
+  EXPECT_EQ(Tokens(R"({"prompt":"<a>","add_special_tokens":false})"), "[262]");
+  EXPECT_EQ(Tokens(R"({"content":"<b>"})"), "[263]");
+}
+
 TEST_F(CompletionsWithSpecialTokens, TextBecomesThemWhenAskedFor) {
   EXPECT_EQ(Tokens(R"({"prompt":"<a>hello<b>","parse_special":true})"), "[262,260,263]");
-  EXPECT_EQ(Tokens(R"({"prompt":"<a>hello"})").find("262"), std::string::npos);
+  EXPECT_EQ(Tokens(R"({"prompt":"<a>hello","parse_special":false})").find("262"),
+            std::string::npos);
   const auto prompt_tokens = [this](const char* more) {
     return Complete(std::string(R"({"prompt":"<a>hello","max_tokens":1)") +
                     more)["usage"]["prompt_tokens"];

@@ -92,8 +92,9 @@ TEST_F(Queue, TakesNoMemoryForClientsThatNoLongerWait) {
   constexpr int kClients = 100'000;
   constexpr size_t kBytesMax = 1 << 20;  // a lane for each client takes more than ten times that
   Add("steady", 2);
-  const auto held = [] { return mallinfo2().uordblks; };  // with a sanitizer always 0
+  const auto held = [] { return mallinfo2().uordblks; };
   const size_t before = held();
+  if (before == 0) GTEST_SKIP() << "a sanitizer's allocator does not count what it holds";
   for (int i = 0; i < kClients; ++i) {
     Add(fmt::format("client {}", i), 1);
     if (i % 3 == 0) {
