@@ -89,6 +89,14 @@ bool IsSameSite(const Request& request, std::string_view origin) {
          IsHomeOf(origin, request.Header("x-forwarded-host").value_or(""));
 }
 
+// Whether a page of another site asks without an Origin, as for an image or a script. It cannot
+// read the answer, but it could hold a place. A link that a person follows is not refused.
+bool IsEmbeddedElsewhere(const Request& request) {
+  const auto site = request.Header("sec-fetch-site");
+  return (site == "cross-site" || site == "same-site") &&
+         request.Header("sec-fetch-mode") != "navigate";
+}
+
 }  // namespace
 
 StatusOr<std::string> ParseHostName(std::string_view text) {
@@ -135,6 +143,13 @@ std::string AllowedOrigin(const SiteRules& rules, const Request& request) {
 
 std::optional<ApiError> RefusedOrigin(const SiteRules& rules, const Request& request) {
   const auto origin = request.Header("origin");
+  if (!origin && IsEmbeddedElsewhere(request) && !Contains(rules.cors_origins, "*")) {
+    return ApiError{.status = 403,
+                    .message =
+                        "pages of other sites may not embed what this server answers; "
+                        "fetch it in mode \"cors\" from an origin that the server allows",
+                    .code = "origin_not_allowed"};
+  }
   if (!origin || IsSameSite(request, *origin)) return std::nullopt;
   if (!AllowedOrigin(rules, request).empty()) return std::nullopt;
   return ApiError{.status = 403,

@@ -109,5 +109,23 @@ TEST(SiteCheck, TellsWhoRunsAProxyWhatItMustPassOn) {
   EXPECT_THAT(nameless->message, ::testing::Not(HasSubstr("start it")));
 }
 
+TEST(SiteCheck, OtherSitesMayLinkToPagesAndEmbedNothing) {
+  const auto refused = [](const SiteRules& rules, const std::string& site,
+                          const std::string& mode) {
+    return RefusedOrigin(rules, {.headers = {{"sec-fetch-site", site}, {"sec-fetch-mode", mode}}})
+        .has_value();
+  };
+  for (const std::string site : {"cross-site", "same-site"}) {
+    EXPECT_TRUE(refused({}, site, "no-cors")) << site;
+    EXPECT_TRUE(refused({.cors_origins = {"https://app.example"}}, site, "no-cors")) << site;
+    EXPECT_FALSE(refused({.cors_origins = {"*"}}, site, "no-cors")) << site;
+    EXPECT_FALSE(refused({}, site, "navigate")) << "a link; " << site;
+  }
+  for (const std::string site : {"same-origin", "none"}) {
+    EXPECT_FALSE(refused({}, site, "no-cors")) << site;
+  }
+  EXPECT_FALSE(RefusedOrigin({}, {})) << "not a browser";
+}
+
 }  // namespace
 }  // namespace gp::http
