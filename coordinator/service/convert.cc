@@ -8,6 +8,7 @@
 #include "coordinator/service/agent_limits.h"
 #include "coordinator/state/cordon.h"
 #include "coordinator/state/run_reference.h"
+#include "coordinator/state/starting_point.h"
 #include "formats/checkpoint_directory.h"
 
 namespace gp::coordinator {
@@ -186,6 +187,7 @@ v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress
   if (run.group) to.set_gradients_encrypted(run.group->encrypted);
   if (run.device != Device::kAuto) to.set_device(std::string(Name(run.device)));
   to.set_submitted_by(run.submitted_by);
+  to.set_initial_model(InitialModelName(run, cluster));
   return to;
 }
 

@@ -55,13 +55,17 @@ std::string InitialModelOf(const Submission& submission) {
   return path == kScratch ? "" : path;
 }
 
+std::string InitialModelName(const Run& run, const Cluster& cluster) {
+  const std::string path = InitialModelOf(*run.submission);
+  return path.empty() ? "" : NameOf(path, cluster);
+}
+
 std::string DescribeStart(const Run& run, const Cluster& cluster) {
   if (const SealedCheckpoint* own = run.LatestCheckpoint()) {
     return fmt::format("from step {}", own->step);
   }
-  const std::string model = InitialModelOf(*run.submission);
-  if (model.empty()) return "from scratch";
-  return fmt::format("from the model {}", NameOf(model, cluster));
+  const std::string model = InitialModelName(run, cluster);
+  return model.empty() ? "from scratch" : "from the model " + model;
 }
 
 }  // namespace gp::coordinator

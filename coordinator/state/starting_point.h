@@ -10,6 +10,10 @@ namespace gp::coordinator {
 // The path of init_from in the run's resolved file; empty when the run begins from scratch.
 std::string InitialModelOf(const Submission& submission);
 
+// The model that the run began with: "base@250" of the parent's run and step when both are known,
+// otherwise its path; empty when it began from scratch.
+std::string InitialModelName(const Run& run, const Cluster& cluster);
+
 // "from step 250" of the run's own newest checkpoint. Before there is one: "from the model
 // base@250" of the parent's run and step, "from the model /models/gpt2", or "from scratch".
 std::string DescribeStart(const Run& run, const Cluster& cluster);

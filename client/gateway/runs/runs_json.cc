@@ -81,6 +81,7 @@ Json RunFields(const v1::Run& run) {
   json["epoch"] = run.epoch();
   json["warning"] = TextOrNull(run.progress().warning());
   json["queue_position"] = run.queue_position() > 0 ? Json(run.queue_position()) : Json();
+  json["initial_model"] = TextOrNull(run.initial_model());
   json["submitted_by"] = TextOrNull(run.submitted_by());
   json["labels"] = Json::object();
   const std::map<std::string, std::string> labels(run.labels().begin(), run.labels().end());

@@ -136,6 +136,7 @@ Json RunFields(const v1::Run& run) {
   for (const auto& [key, value] : run.labels()) json["labels"][key] = value;
   if (run.queue_position() > 0) json["queue_position"] = run.queue_position();
   PutText(json, "device", run.device());
+  PutText(json, "initial_model", run.initial_model());
   PutText(json, "user", UserName(run));
   PutText(json, "submitted_by", run.submitted_by());
   PutText(json, "run_directory", run.run_directory());

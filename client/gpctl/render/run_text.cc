@@ -184,6 +184,7 @@ std::string RunDetails(const v1::Run& run, const DetailsContext& context, double
                                 DurationText(ElapsedSeconds(run, now)), run.run_id());
   out += Field("reason", OneSafeLine(run.reason(), style.utf8));
   out += Field("queue", QueueText(run));
+  out += Field("began with", OneSafeLine(run.initial_model(), style.utf8));
   out += Field("progress", ProgressText(run));
   out += Field("loss", LossText(run.progress()));
   out += Field("scores", ScoresText(run.progress()));

@@ -104,6 +104,13 @@ TEST(RunScreen, ShowsTheNewestScoreOfEachName) {
               HasSubstr("quiz/completion/acc 0.2500 at step 100"));
 }
 
+TEST(RunDetails, NameTheModelThatTheRunBeganWith) {
+  v1::Run run = RunningModel().run();
+  EXPECT_THAT(RunDetails(run, {}, kNow, {0, true}), Not(HasSubstr("began with")));
+  run.set_initial_model("base@250");
+  EXPECT_THAT(RunDetails(run, {}, kNow, {0, true}), HasSubstr("\n  began with  base@250\n"));
+}
+
 TEST(RunDetails, SayWhereAWaitingRunStandsInTheQueue) {
   v1::Run run = MakeRun("next", "7f3k2q9a0f", v1::RUN_STATE_QUEUED);
   EXPECT_THAT(RunDetails(run, {}, kNow, {0, true}), Not(HasSubstr("queue  ")));

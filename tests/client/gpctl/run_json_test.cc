@@ -50,12 +50,12 @@ TEST(RunJson, ARunHasAllItsFields) {
         threads_per_rank: 6 logical_shards: 8 isa: "avx2"
         kernels { key: "avx2" value: "choices" } }
       gradients_encrypted: true queue_position: 9 submitted_by: "user ann"
-      device: "gpu")");
+      device: "gpu" initial_model: "base@250")");
   // Its kind is not told: there is one.
   EXPECT_EQ(Json(gpctl::RunFields(run)), Json::parse(R"({
       "run_id": "id", "name": "name", "namespace": "team", "priority": 2, "state": "running",
       "reason": "reason", "epoch": 3, "failures": 4, "workers": 5, "gradients_encrypted": true,
-      "device": "gpu", "user": "ann",
+      "device": "gpu", "initial_model": "base@250", "user": "ann",
       "progress": {
         "step": 12, "target_steps": 2000, "tokens": 4096, "target_tokens": 100000, "loss": 4.5,
         "lr": 0.25, "grad_norm": 1.5, "tokens_per_second": 1024.5, "mfu": 0.5,

@@ -89,6 +89,7 @@ RunValue FullRun() {
   submission.kind = v1::RUN_KIND_EVAL;
   submission.workers = 2;
   submission.logical_shards = 16;
+  submission.resolved += "init_from: /models/gpt2\n";
   RunValue run;
   run.id = RunId("run-id");
   run.submission = std::make_shared<const Submission>(submission);
@@ -172,7 +173,8 @@ TEST(Convert, ARunIsToldFieldByField) {
       choices {
         threads_per_rank: 5 logical_shards: 16 isa: "avx2"
         kernels { key: "avx2" value: "choices" } }
-      gradients_encrypted: true submitted_by: "user ann" device: "gpu")");
+      gradients_encrypted: true submitted_by: "user ann" device: "gpu"
+      initial_model: "/models/gpt2")");
   EXPECT_EQ(DifferenceBetween(expected, run), "");
   EXPECT_THAT(UnsetFields(run),
               ElementsAre("placement.rank", "source", "resolved", "queue_position"))
@@ -283,8 +285,8 @@ TEST(Convert, AnAssignmentIsToldFieldByField) {
   const v1::Assignment told = ToProto(assignment, GroupKey(GroupKey::Bytes{1}));
   EXPECT_EQ(DifferenceBetween(Parse<v1::Assignment>(R"(
       run_id: "run-id" run_name: "tiny" epoch: 7 rank: 1 world_size: 2 slot_id: "s1"
-      kind: RUN_KIND_EVAL resolved: "name: tiny\nseed: 1\n" run_directory: "/storage/runs/r"
-      of_owner: true begun: true
+      kind: RUN_KIND_EVAL resolved: "name: tiny\nseed: 1\ninit_from: /models/gpt2\n"
+      run_directory: "/storage/runs/r" of_owner: true begun: true
       resume { step: 10 directory: "/storage/10" manifest_digest: "digest-10" }
       membership {
         addresses: "h:1" addresses: "h:2" needs_nccl_id: true nccl_id: "00ff" encrypted: true

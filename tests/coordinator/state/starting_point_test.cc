@@ -51,6 +51,7 @@ TEST(DescribeStart, ItsOwnCheckpointComesBeforeTheModel) {
   coordinator::Run run = RunOf("child00001", "child", "init_from: /models/gpt2\n");
   run.checkpoints.push_back({.epoch = 1, .step = 30, .directory = "/d"});
   EXPECT_EQ(DescribeStart(run, Cluster()), "from step 30");
+  EXPECT_EQ(InitialModelName(run, Cluster()), "/models/gpt2");
 }
 
 }  // namespace

@@ -84,7 +84,8 @@ function progressText(run) {
   const ranks = run.placement?.length || 0;
   const where = ranks > 0 ? ` · ${ranks} rank${ranks === 1 ? "" : "s"} on ${nodes.join(", ")}` : "";
   const percent = Math.floor(progressOf(run) * 100);
-  return `step ${grouped(run.step || 0)} of ${grouped(run.target_steps || 0)}, ${percent}%${where}`;
+  const parent = run.initial_model ? ` · began with ${run.initial_model}` : "";
+  return `step ${grouped(run.step || 0)} of ${grouped(run.target_steps || 0)}, ${percent}%${where}${parent}`;
 }
 
 function showSummary(run, onLabel) {

@@ -30,6 +30,7 @@ class FakeRun:
         self.position = more.get("position")
         self.labels = more.get("labels", {})
         self.warning = more.get("warning", "")
+        self.initial_model = more.get("initial_model")
         self.unmeasured = more.get("unmeasured", ())  # columns without values
         self.scale = more.get("scale", 1.0)
         self.checkpoint_every = more.get("checkpoint_every", CHECKPOINT_EVERY)
@@ -147,7 +148,8 @@ class FakeRun:
                 if self.state == "running" else [],
                 "latest_checkpoint": steps[-1] if steps else None, "best_checkpoint": self.best_step(),
                 "failures": len(self.failures), "epoch": 1 + len(self.failures),
-                "warning": self.warning, "queue_position": self.position, "submitted_by": "owner", "labels": self.labels}
+                "warning": self.warning, "queue_position": self.position, "submitted_by": "owner",
+                "initial_model": self.initial_model, "labels": self.labels}
 
     def details(self):
         resolved = f"apiVersion: gp/v1\nname: {self.name}\nmodel:\n  preset: tiny\nbudget:\n  steps: {self.target}\n"
@@ -173,7 +175,7 @@ class FakeCluster:
             FakeRun("jargon-small", 4, 20000, "succeeded", None, now - 50000, 0.6, scale=1.0, checkpoint_every=2500,
                     labels={"team": "research"}),
             FakeRun("jargon-wide", 5, 20000, "succeeded", None, now - 90000, 0.8, scale=0.93, checkpoint_every=2500,
-                    failures=[8000]),
+                    failures=[8000], initial_model="jargon-small@5000"),
             FakeRun("overfit", 6, 200, "cancelled", 120, now - 190000, 0.1, scale=0.8, reason="cancelled by user",
                     checkpoint_every=50),
         ]

@@ -362,6 +362,14 @@ class Runs(page_case.PageCase):
         self.browser.wait(lambda: self.chart()["last"] > before, "the points that came meanwhile")
         self.browser.check_clean()
 
+    def test_a_run_names_the_model_that_it_began_with(self):
+        for name, words in (("jargon-wide", "began with jargon-small@5000"), ("jargon-small", "20,000 of 20,000")):
+            self.fake()
+            self.open(f"#run={self.run_named(name).id}")
+            self.browser.wait(lambda: words in self.browser.text("#run-progress-text"), words)
+            self.assertEqual("began with" in self.browser.text("#run-progress-text"), name == "jargon-wide")
+        self.browser.check_clean()
+
     def test_numbers_move_while_the_run_trains(self):
         self.open()
         if self.browser.text("#run-state") != "running":

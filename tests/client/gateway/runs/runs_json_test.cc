@@ -36,6 +36,7 @@ Board MakeBoard() {
   v1::Run ended = MakeRun("old", "aaaaaaaa00", v1::RUN_STATE_FAILED);
   ended.mutable_progress()->set_loss(NAN);
   running.set_submitted_by("user ann");
+  running.set_initial_model("base@250");
   (*running.mutable_labels())["team"] = "research";
   early.set_queue_position(1);
   late.set_queue_position(2);
