@@ -53,7 +53,9 @@ Json ValidationDocument(const Validation& validation) {
   document["problems"] = ProblemList(validation.run_file.problems);
   document["warnings"] = ProblemList(validation.run_file.warnings);
   if (!validation.run_file.spec) return document;
-  document["plan"] = PlanFields(*validation.run_file.spec, validation.memory);
+  const auto& report = validation.data.report;
+  document["plan"] =
+      PlanFields(*validation.run_file.spec, validation.memory, report ? &*report : nullptr);
   if (validation.data.report) document["data"] = DataFields(*validation.data.report);
   if (validation.data.report && !validation.data.report->warnings.empty()) {
     document["data_warnings"] = validation.data.report->warnings;

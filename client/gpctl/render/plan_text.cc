@@ -195,15 +195,18 @@ std::string Every(int64_t steps) {
   return steps > 0 ? fmt::format("every {} steps", steps) : "at the end";
 }
 
-// The forecast with the cores that this process may use.
-std::optional<TimeForecast> ForecastHere(const RunSpec& spec) {
-  return ForecastTime(spec, StatedRate(ReadFile("/proc/cpuinfo").value_or("")), CountUsableCores());
+// The forecast with the cores that this process may use; `data` may be null.
+std::optional<TimeForecast> ForecastHere(const RunSpec& spec, const DataReport* data) {
+  return ForecastTime(spec, StatedRate(ReadFile("/proc/cpuinfo").value_or("")), CountUsableCores(),
+                      data == nullptr ? 0 : data->validation_tokens);
 }
 
 Json TimeFields(const TimeForecast& forecast) {
   return {{"step_seconds", forecast.step_seconds},
           {"steps", forecast.steps},
-          {"seconds", static_cast<double>(forecast.steps) * forecast.step_seconds},
+          {"evaluation_seconds", forecast.evaluation_seconds},
+          {"evaluations", forecast.evaluations},
+          {"seconds", forecast.seconds()},
           {"cores", forecast.cores},
           {"stated_flops_per_core", forecast.rate.flops_per_second}};
 }
@@ -252,7 +255,8 @@ std::string PlanText(const RunSpec& spec, const AvailableMemory& memory, const D
   }
   out += Line("batch", BatchText(*settled, spec.batch.micro_batch_auto));
   out += Line("budget", BudgetText(spec, settled->plan, data));
-  if (const auto forecast = ForecastHere(spec)) out += Line("time", TimeText(*forecast));
+  if (const auto forecast = ForecastHere(settled->spec, data))
+    out += Line("time", TimeText(*forecast));
   out += Line("memory", MemoryText(Forecast(*settled), OnGpu(spec)));
   out +=
       Line("records", fmt::format("validation {}, checkpoint {}", Every(spec.eval.every_steps),
@@ -261,7 +265,7 @@ std::string PlanText(const RunSpec& spec, const AvailableMemory& memory, const D
   return out;
 }
 
-Json PlanFields(const RunSpec& spec, const AvailableMemory& memory) {
+Json PlanFields(const RunSpec& spec, const AvailableMemory& memory, const DataReport* data) {
   Json json = {{"name", spec.name}, {"workers", spec.resources.workers}};
   if (!spec.vocabulary_auto) json["parameters"] = runspec::ParameterCount(spec.model);
   if (!spec.vocabulary_auto && !spec.train.empty()) json["trained_parameters"] = TrainedCount(spec);
@@ -273,7 +277,8 @@ Json PlanFields(const RunSpec& spec, const AvailableMemory& memory) {
   json["accumulation"] = settled->plan.accumulation;
   json["micro_batch"] = settled->spec.batch.micro_batch;
   json["target_steps"] = runspec::TargetSteps(spec);
-  if (const auto time = ForecastHere(spec)) json["time_forecast"] = TimeFields(*time);
+  if (const auto time = ForecastHere(settled->spec, data))
+    json["time_forecast"] = TimeFields(*time);
   if (const auto warning = LostWorkWarning(spec, memory)) json["lost_work_warning"] = *warning;
   json["memory_bytes"] = forecast.total_bytes();
   json["memory"] = MemoryFields(forecast);
@@ -288,7 +293,7 @@ Json PlanFields(const RunSpec& spec, const AvailableMemory& memory) {
 std::optional<std::string> LostWorkWarning(const RunSpec& spec, const AvailableMemory& memory) {
   const auto settled = Settle(spec, memory);
   if (!settled) return std::nullopt;
-  const auto forecast = ForecastHere(settled->spec);
+  const auto forecast = ForecastHere(settled->spec, nullptr);
   return forecast ? LostWorkWarning(settled->spec, *forecast) : std::nullopt;
 }
 

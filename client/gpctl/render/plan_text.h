@@ -17,7 +17,8 @@ std::string PlanText(const runspec::RunSpec& spec, const AvailableMemory& memory
                      const DataReport* data = nullptr);
 
 // The same as fields: parameters, tokens_per_step, target_steps, memory, ...
-Json PlanFields(const runspec::RunSpec& spec, const AvailableMemory& memory);
+Json PlanFields(const runspec::RunSpec& spec, const AvailableMemory& memory,
+                const DataReport* data = nullptr);
 
 Json DataFields(const DataReport& data);
 

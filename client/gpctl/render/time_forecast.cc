@@ -27,6 +27,20 @@ int64_t StepsOf(const runspec::RunSpec& spec, double step_seconds) {
   return steps == 0 ? timed : std::min(steps, timed);
 }
 
+// An evaluation is a forward pass, a third of a training step's work for each token.
+double EvaluationFlops(const runspec::RunSpec& spec, int64_t validation_tokens) {
+  const int64_t asked = spec.eval.batches * spec.batch.micro_batch * spec.batch.sequence;
+  const int64_t tokens = asked > 0 ? asked : validation_tokens;
+  return runspec::TrainingFlopsPerToken(spec.model, spec.batch.sequence) / 3 *
+         static_cast<double>(tokens);
+}
+
+// One at every eval.every steps, and one at the end.
+int64_t Evaluations(const runspec::RunSpec& spec, int64_t steps) {
+  const int64_t every = spec.eval.every_steps;
+  return every > 0 ? (steps + every - 1) / every : 1;
+}
+
 }  // namespace
 
 CoreRate StatedRate(const std::string& cpuinfo) {
@@ -49,7 +63,7 @@ std::string RateText(const CoreRate& rate, int cores) {
 }
 
 std::optional<TimeForecast> ForecastTime(const runspec::RunSpec& spec, const CoreRate& rate,
-                                         int cores) {
+                                         int cores, int64_t validation_tokens) {
   const auto plan = runspec::PlanBatch(spec);
   if (spec.resources.device == "gpu" || !plan.ok()) return std::nullopt;
   const int64_t wanted = int64_t{spec.resources.workers} * spec.resources.threads;
@@ -60,6 +74,9 @@ std::optional<TimeForecast> ForecastTime(const runspec::RunSpec& spec, const Cor
                        static_cast<double>(plan->tokens_per_step);
   forecast.step_seconds = flops / (rate.flops_per_second * forecast.cores);
   forecast.steps = StepsOf(spec, forecast.step_seconds);
+  forecast.evaluation_seconds =
+      EvaluationFlops(spec, validation_tokens) / (rate.flops_per_second * forecast.cores);
+  if (forecast.evaluation_seconds > 0) forecast.evaluations = Evaluations(spec, forecast.steps);
   return forecast;
 }
 
@@ -80,10 +97,14 @@ std::optional<std::string> LostWorkWarning(const runspec::RunSpec& spec,
 }
 
 std::string TimeText(const TimeForecast& forecast) {
-  return fmt::format("about {} = {} steps of {} (forecast: {})",
-                     DurationText(static_cast<double>(forecast.steps) * forecast.step_seconds),
-                     WithThousands(forecast.steps), StepTimeText(forecast.step_seconds),
-                     RateText(forecast.rate, forecast.cores));
+  std::string text =
+      fmt::format("about {} = {} steps of {}", DurationText(forecast.seconds()),
+                  WithThousands(forecast.steps), StepTimeText(forecast.step_seconds));
+  if (forecast.evaluations > 0) {
+    text += fmt::format(", {} of {}", CountedNoun(forecast.evaluations, "evaluation"),
+                        StepTimeText(forecast.evaluation_seconds));
+  }
+  return text + fmt::format(" (forecast: {})", RateText(forecast.rate, forecast.cores));
 }
 
 }  // namespace gp::gpctl

@@ -31,20 +31,28 @@ struct TimeForecast {
   double step_seconds = 0;
   // The run's budget; the steps that fit into budget.wall_time when no steps are set.
   int64_t steps = 0;
+  double evaluation_seconds = 0;  // of one evaluation; 0 when its length is not known
+  int64_t evaluations = 0;
   int cores = 0;  // cores that the run would use on this machine
   CoreRate rate;
+
+  double seconds() const {
+    return static_cast<double>(steps) * step_seconds +
+           static_cast<double>(evaluations) * evaluation_seconds;
+  }
 };
 
-// Nullopt for a run on GPUs, because its GPUs are not known. REQUIRES: the vocabulary is a number.
+// `validation_tokens`: the length of the validation split; 0 when it is not known. Nullopt for a
+// run on GPUs, because its GPUs are not known. REQUIRES: the vocabulary is a number.
 std::optional<TimeForecast> ForecastTime(const runspec::RunSpec& spec, const CoreRate& rate,
-                                         int cores);
+                                         int cores, int64_t validation_tokens = 0);
 
 // A warning when a failure could lose more than an hour of the run's work, because its checkpoints
 // are that far apart.
 std::optional<std::string> LostWorkWarning(const runspec::RunSpec& spec,
                                            const TimeForecast& forecast);
 
-// "about 3m12s = 1,500 steps of 128 ms (forecast: ...)".
+// "about 3m30s = 1,500 steps of 128 ms, 15 evaluations of 1.2 s (forecast: ...)".
 std::string TimeText(const TimeForecast& forecast);
 
 }  // namespace gp::gpctl

@@ -50,6 +50,24 @@ TEST(TimeForecast, AWallTimeBoundsTheSteps) {
   EXPECT_EQ(ForecastTime(spec, rate, 1)->steps, 10);
 }
 
+// Case 39: evaluations took most of the time, and "time about 0s" was said.
+TEST(TimeForecast, CountsEvaluations) {
+  runspec::RunSpec spec = Spec();
+  const CoreRate rate{StepFlops(spec), "AVX2"};  // one second a step of 4096 tokens
+  EXPECT_EQ(ForecastTime(spec, rate, 1)->evaluations, 0) << "their length is not known";
+  const TimeForecast at_end = *ForecastTime(spec, rate, 1, 3 * 4096);
+  EXPECT_EQ(at_end.evaluations, 1);
+  EXPECT_DOUBLE_EQ(at_end.evaluation_seconds, 1);
+  EXPECT_DOUBLE_EQ(at_end.seconds(), 101);
+  spec.eval.every_steps = 8;
+  spec.eval.batches = 6;
+  const TimeForecast often = *ForecastTime(spec, rate, 1);
+  EXPECT_EQ(often.evaluations, 13) << "12 at every eighth step, one at the end";
+  EXPECT_DOUBLE_EQ(often.evaluation_seconds, 2);
+  EXPECT_THAT(TimeText(often),
+              HasSubstr("about 2m06s = 100 steps of 1 s, 13 evaluations of 2 s (forecast: "));
+}
+
 // Case 52: a run of a week that saved nothing before its end was accepted without a word.
 TEST(TimeForecast, WarnsOfARunThatMayLoseMoreThanAnHour) {
   runspec::RunSpec spec = Spec();
