@@ -35,8 +35,22 @@ std::string Ending(int wait_status) {
   return fmt::format("exited with code {}", code);
 }
 
+// What a line of output says of an end. Our own log's lines lose their head (time, level, program);
+// those about progress say nothing.
+std::string_view WordsOfEnd(std::string_view line) {
+  const size_t level = line.find(' ') + 1;
+  const size_t program = line.find(' ', level) + 1;
+  const size_t words = line.find(' ', program) + 1;
+  const bool is_log = level > 1 && line[level - 2] == 'Z' && program > level && words > program &&
+                      line.substr(program).starts_with("gp-");
+  if (!is_log) return line;
+  const std::string_view name = line.substr(level, program - 1 - level);
+  return name == "info" || name == "debug" ? "" : line.substr(words);
+}
+
 std::string WithLastLine(std::string ending, const std::string& last_line) {
-  return last_line.empty() ? ending : fmt::format("{}; its last line: {}", ending, last_line);
+  const std::string_view words = WordsOfEnd(last_line);
+  return words.empty() ? ending : fmt::format("{}; its last line: {}", ending, words);
 }
 
 ExitReport ExplainZero(const ExitEvidence& evidence) {

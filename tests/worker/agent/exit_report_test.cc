@@ -61,6 +61,22 @@ TEST(ExitReport, WithoutLastWordsTheLastLineIsTold) {
   EXPECT_EQ(report.message, "exited with code 1; its last line: out of luck");
 }
 
+TEST(ExitReport, TheLogsHeadAndItsLinesAboutProgressAreNotTold) {
+  const auto ending = [](const std::string& line) {
+    return Explain({.wait_status = Exited(1), .last_line = line}).message;
+  };
+  EXPECT_EQ(ending("2026-11-26T01:02:03.456Z error gp-trainer cannot map the file"),
+            "exited with code 1; its last line: cannot map the file");
+  EXPECT_EQ(ending("2026-11-26T01:02:03.456Z warn gp-trainer the disk is slow path=/x"),
+            "exited with code 1; its last line: the disk is slow path=/x");
+  EXPECT_EQ(ending("2026-11-26T01:02:03.456Z info gp-trainer progress step=12 loss=4.5"),
+            "exited with code 1");
+  for (const std::string line : {"terminate called", "Z", "Z Z", "aZ info gp-", "1Z gp-x",
+                                 "info gp-trainer x", "a b gp-c d"}) {
+    EXPECT_EQ(ending(line), "exited with code 1; its last line: " + line);
+  }
+}
+
 TEST(ExitReport, NamesTheSignal) {
   const ExitReport report = Explain({.wait_status = Signalled(SIGSEGV)});
   EXPECT_EQ(report.cause, v1::EXIT_CAUSE_SIGNAL);
