@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <set>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "confinement/file_rules.h"
@@ -38,10 +41,17 @@ constexpr std::array kMachine = {
     "/sys/fs/cgroup",    "/sys/module",   "/sys/kernel/mm", "/dev/urandom", "/dev/random",
     "/dev/cpu"};
 
-// NCCL reads its settings, makes its files in /dev/shm and looks for InfiniBand.
-constexpr std::array kOfGpus = {"/etc/nccl.conf", "/etc/libibverbs.d", "/usr/local/cuda"};
+// NCCL reads its settings, makes its files in /dev/shm and looks for InfiniBand. The driver's
+// libraries lie in /usr/local/nvidia in GKE's containers, in /run/opengl-driver on NixOS.
+constexpr std::array kOfGpus = {"/etc/nccl.conf", "/etc/libibverbs.d", "/usr/local/cuda",
+                                "/usr/local/nvidia", "/run/opengl-driver"};
 constexpr std::array kGpuDevices = {"/dev/nvidia*", "/dev/nvidia-caps", "/dev/dri",
                                     "/dev/infiniband", "/dev/gdrdrv"};
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
 
 int AddLibraryDirectory(dl_phdr_info* info, size_t, void* directories) {
   const std::string path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
@@ -49,6 +59,14 @@ int AddLibraryDirectory(dl_phdr_info* info, size_t, void* directories) {
     static_cast<std::set<std::string>*>(directories)->insert(DirectoryOf(path));
   }
   return 0;
+}
+
+// Where the loader looks first for libraries that are opened later.
+void AddLibraryPath(std::vector<std::string>& readable) {
+  std::istringstream entries(Variable("LD_LIBRARY_PATH"));
+  for (std::string entry; std::getline(entries, entry, ':');) {
+    if (entry.starts_with('/') && entry != "/") readable.push_back(entry);
+  }
 }
 
 // An installation has bin/ beside share/gp; a build tree lies below the source tree with .deps/,
@@ -61,11 +79,6 @@ void AddProgram(std::vector<std::string>& readable) {
     readable.push_back(JoinPath(directory.string(), "share/gp"));
     readable.push_back(JoinPath(directory.string(), ".deps/venv/lib"));
   }
-}
-
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
 }
 
 // GPT-2's vocabulary, which may lie elsewhere, and what `gp-bench tune` measured.
@@ -97,6 +110,7 @@ FileRules SystemFiles(bool gpus) {
   std::set<std::string> libraries;
   dl_iterate_phdr(AddLibraryDirectory, &libraries);
   files.readable.insert(files.readable.end(), libraries.begin(), libraries.end());
+  AddLibraryPath(files.readable);
   AddProgram(files.readable);
   AddOwnFiles(files.readable);
   files.devices = {"/dev/null", "/dev/zero", "/dev/full"};
