@@ -99,17 +99,22 @@ bool Confine() {
          setrlimit(RLIMIT_CORE, &no_core) == 0 && LimitOpenFiles();
 }
 
-// Moves the descriptor to a number that none of the child's descriptors gets.
-bool MoveAway(int& descriptor) {
-  descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 64);
-  return descriptor >= 0;
+// Moves the descriptor to `lowest` or a higher number. When that fails it stays where it is, so
+// that GiveUp can still say why.
+bool MoveAway(int& descriptor, int lowest) {
+  const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, lowest);
+  if (moved < 0 && errno == EINVAL) errno = EMFILE;  // `lowest` is above the limit
+  if (moved < 0) return false;
+  descriptor = moved;
+  return true;
 }
 
 // The sources may have any numbers, also numbers of the targets.
 bool ArrangeDescriptors(Launch& launch) {
-  if (!MoveAway(launch.failure)) return false;
+  const int beyond_targets = static_cast<int>(launch.descriptors.size());
+  if (!MoveAway(launch.failure, beyond_targets)) return false;
   for (int& source : launch.descriptors) {
-    if (source >= 0 && !MoveAway(source)) return false;
+    if (source >= 0 && !MoveAway(source, beyond_targets)) return false;
   }
   int target = 0;
   for (const int source : launch.descriptors) {

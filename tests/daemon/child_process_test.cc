@@ -63,6 +63,34 @@ TEST(StartChild, RunsTheProgramWithItsArgumentsAndNoInput) {
             "first two words\n");
 }
 
+// While it lives this process may have `count` files open.
+class FewOpenFiles {
+ public:
+  explicit FewOpenFiles(rlim_t count) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit few{count, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~FewOpenFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(StartChild, FewFileDescriptorsAreEnoughOrTheErrorSaysSo) {
+  {
+    const FewOpenFiles few(64);
+    EXPECT_EQ(OutputOf("echo started"), "started\n");
+  }
+  // The pipe and /dev/null take the last ones.
+  const FileDescriptor next(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const FewOpenFiles few(static_cast<rlim_t>(next.get()) + 4);
+  const auto started = StartChild({.program = "/bin/true"});
+  ASSERT_FALSE(started.ok());
+  EXPECT_NE(Message(started.status()).find("Too many open files"), std::string::npos)
+      << started.status();
+}
+
 TEST(StartChild, TheExitStatusIsTheChilds) {
   const auto code = StartChild({.program = "/bin/sh", .arguments = {"-c", "exit 7"}});
   ASSERT_TRUE(code.ok());
