@@ -138,8 +138,12 @@ void AddServerChecks(Session& session, std::vector<Check>& checks) {
   const auto client = session.Client();
   const auto version = client.ok() ? (*client)->Version() : client.status();
   if (!version.ok()) {
-    checks.push_back(
-        {Grade::kWarning, "coordinator", Message(version.status()), session.Hint("up --detach")});
+    // Only a service of this machine that is not reached is started here.
+    const auto service = session.Service();
+    const bool starts_here = version.status().code() == StatusCode::kUnavailable && service.ok() &&
+                             !service->state_dir.empty();
+    checks.push_back({Grade::kWarning, "coordinator", Message(version.status()),
+                      starts_here ? session.HintFor(service->state_dir, "up --detach") : ""});
     return;
   }
   checks.push_back(CheckServer(*version, (*client)->address()));
