@@ -15,16 +15,22 @@
 namespace gp::coordinator {
 namespace {
 
-// The epoch in a directory name such as "step-00000250-e3-7f3k2q"; nullopt for other names.
-std::optional<Epoch> EpochOf(const std::string& name) {
-  if (!name.starts_with("step-")) return std::nullopt;
-  const size_t mark = name.find("-e", 5);
-  if (mark == std::string::npos) return std::nullopt;
+struct WrittenBy {
+  int64_t step = 0;
   Epoch epoch = 0;
-  const char* end = name.data() + name.size();
-  const auto parsed = std::from_chars(name.data() + mark + 2, end, epoch);
-  if (parsed.ec != std::errc()) return std::nullopt;
-  return epoch;
+};
+
+// "step-00000500-e3-…": written by epoch 3. Nullopt for any other name.
+std::optional<WrittenBy> ParseName(std::string_view name) {
+  constexpr std::string_view kPrefix = "step-";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  const char* const end = name.data() + name.size();
+  WrittenBy by;
+  const auto step = std::from_chars(name.data() + kPrefix.size(), end, by.step);
+  const std::string_view rest(step.ptr, static_cast<size_t>(end - step.ptr));
+  if (step.ec != std::errc() || !rest.starts_with("-e")) return std::nullopt;
+  if (std::from_chars(rest.data() + 2, end, by.epoch).ec != std::errc()) return std::nullopt;
+  return by;
 }
 
 // True for a checkpoint that is in quarantine or will go there. Only a person removes it.
@@ -94,13 +100,16 @@ Status LinkForTensorBoard(const Run& run) {
 std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::string>& names) {
   const auto kept = SealedNames(run, /*retired=*/false);
   const auto retired = SealedNames(run, /*retired=*/true);
+  const int64_t newest = run.checkpoints.empty() ? -1 : run.checkpoints.back().step;
   std::vector<std::string> orphans;
   for (const std::string& name : names) {
-    const auto epoch = EpochOf(name);
-    if (!epoch || kept.contains(name) || IsQuarantined(run, name)) continue;
+    const auto by = ParseName(name);
+    if (!by || kept.contains(name) || IsQuarantined(run, name)) continue;
     const bool over =
-        IsTerminal(run.state) || *epoch < run.epoch || (*epoch == run.epoch && !run.holds_slots);
-    if (over || retired.contains(name)) orphans.push_back(name);
+        IsTerminal(run.state) || by->epoch < run.epoch || (by->epoch == run.epoch && !run.holds_slots);
+    // Its seal would be refused: it is older than the newest checkpoint.
+    const bool passed = by->epoch == run.epoch && by->step < newest;
+    if (over || passed || retired.contains(name)) orphans.push_back(name);
   }
   return orphans;
 }

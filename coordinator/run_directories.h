@@ -17,8 +17,8 @@
 namespace gp::coordinator {
 
 // The checkpoint directories of `run` that are safe to remove: neither in the catalogue nor in
-// quarantine, and written by an epoch that is over. `names` are the entries of its checkpoints
-// directory.
+// quarantine, and written by an epoch that is over, or before a newer checkpoint was sealed.
+// `names` are the entries of its checkpoints directory.
 std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::string>& names);
 
 class RunDirectories {

@@ -25,6 +25,7 @@ Run MakeRun(RunState state, Epoch epoch, bool holds_slots) {
 
 SealedCheckpoint Sealed(const std::string& name, bool retired) {
   SealedCheckpoint checkpoint;
+  checkpoint.step = std::stoll(name.substr(name.find('-') + 1));
   checkpoint.directory = "/storage/runs/r/checkpoints/" + name;
   checkpoint.retired = retired;
   return checkpoint;
@@ -43,6 +44,15 @@ TEST(FindOrphans, TakesTheLeavingsOfAnEpochThatIsOver) {
             Names{"step-00000020-e3-bbb"});
   EXPECT_EQ(FindOrphans(MakeRun(RunState::kFailed, 3, false), {"step-00000020-e3-bbb"}),
             Names{"step-00000020-e3-bbb"});
+}
+
+// While no coordinator was there, the agent forgot all but the newest.
+TEST(FindOrphans, TakesWhatTheRunningEpochWroteBeforeItsNewestSeal) {
+  auto run = MakeRun(RunState::kRunning, 2, true);
+  run.checkpoints = {Sealed("step-00000010-e1-aaa", false), Sealed("step-00000040-e2-bbb", false)};
+  EXPECT_EQ(FindOrphans(run, {"step-00000010-e1-aaa", "step-00000020-e2-bbb",
+                              "step-00000040-e2-bbb", "step-00000050-e2-bbb"}),
+            Names{"step-00000020-e2-bbb"});
 }
 
 TEST(FindOrphans, TakesWhatIsRetiredEvenOfTheRunningEpoch) {
