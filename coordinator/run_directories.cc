@@ -105,8 +105,8 @@ std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::stri
   for (const std::string& name : names) {
     const auto by = ParseName(name);
     if (!by || kept.contains(name) || IsQuarantined(run, name)) continue;
-    const bool over =
-        IsTerminal(run.state) || by->epoch < run.epoch || (by->epoch == run.epoch && !run.holds_slots);
+    const bool over = IsTerminal(run.state) || by->epoch < run.epoch ||
+                      (by->epoch == run.epoch && !run.holds_slots);
     // Its seal would be refused: it is older than the newest checkpoint.
     const bool passed = by->epoch == run.epoch && by->step < newest;
     if (over || passed || retired.contains(name)) orphans.push_back(name);

@@ -13,7 +13,7 @@ Plan MakePlan(const Cluster& cluster, const Policy& policy, const Now& now) {
     const auto run = cluster.FindRun(id);
     PlanProgress(cluster, *run, policy, now, plan);
     PlanSuspicion(cluster, *run, plan);
-    PlanRetention(*run, plan);
+    PlanRetention(cluster, *run, plan);
   }
   PlanQueue(cluster, policy, now, plan);
   return plan;

@@ -20,7 +20,7 @@ std::set<int64_t> LadderOf(const Run& run, int64_t every) {
 
 }  // namespace
 
-void PlanRetention(const Run& run, Plan& plan) {
+void PlanRetention(const Cluster& cluster, const Run& run, Plan& plan) {
   // At least two checkpoints stay: if the newest is damaged, the run resumes from the one before.
   const int kept_count = std::max(2, run.submission->keep_last);
   const SealedCheckpoint* best = run.submission->keep_best ? run.BestCheckpoint() : nullptr;
@@ -30,7 +30,7 @@ void PlanRetention(const Run& run, Plan& plan) {
     if (it->retired || it->restored) continue;
     const bool kept = newer < kept_count || &*it == best || ladder.contains(it->step);
     ++newer;
-    if (kept) continue;
+    if (kept || cluster.awaited_models.contains(it->directory)) continue;
     plan.push_back({run.id, CheckpointRetired{it->step, it->directory}, "scheduler",
                     fmt::format("step {}: {} newer ones are kept", it->step, newer - 1)});
   }

@@ -1,5 +1,7 @@
 #include "coordinator/state/cluster.h"
 
+#include "coordinator/state/initial_model.h"
+
 namespace gp::coordinator {
 
 namespace {
@@ -22,6 +24,21 @@ void NoteName(const Run& run, ShardedMap<std::string, std::set<RunId>>& names) {
   names.Set(key, std::move(ids));
 }
 
+// The model that the run still needs; empty when it needs none.
+std::string AwaitedModel(const Run* run) {
+  if (run == nullptr || IsTerminal(run->state) || !run->checkpoints.empty()) return "";
+  return InitialModelOf(*run->submission);
+}
+
+void NoteModel(const Run* before, const Run& after, std::map<std::string, int>& awaited) {
+  const std::string gone = AwaitedModel(before), needed = AwaitedModel(&after);
+  if (gone == needed) return;
+  if (!needed.empty()) ++awaited[needed];
+  if (const auto it = awaited.find(gone); it != awaited.end() && --it->second == 0) {
+    awaited.erase(it);
+  }
+}
+
 }  // namespace
 
 void Cluster::Set(Run run) {
@@ -36,6 +53,7 @@ void Cluster::Set(Run run) {
   const auto before = FindRun(run.id);
   tally.Replace(before.get(), run);
   counts.Replace(before.get(), run);
+  NoteModel(before.get(), run, awaited_models);
   const RunId id = run.id;
   runs.Set(id, std::make_shared<const Run>(std::move(run)));
 }

@@ -36,6 +36,8 @@ struct Cluster {
   RunTally tally;    // of the live ones
   RunCounts counts;  // of all
   ShardedMap<std::string, std::set<RunId>> live_names;  // the live ones by "namespace/name"
+  // How many live runs begin with the model in this directory and have no checkpoint of their own.
+  std::map<std::string, int> awaited_models;
   std::map<NodeId, std::shared_ptr<const Node>> nodes;
   // Runs that cannot go on because of a bug in the coordinator, and what is wrong. The next batch
   // ends them.
@@ -46,7 +48,7 @@ struct Cluster {
   Instant now{};          // time of the newest tick
   Instant leases_from{};  // leases count from here at the earliest
 
-  // Adds the run, or replaces it, in `runs`, `live`, `busy`, `tally`, `counts` and `live_names`.
+  // Adds the run, or replaces it, here and in everything above that counts or lists runs.
   void Set(Run run);
   // Null when there is none.
   std::shared_ptr<const Run> FindRun(const RunId& id) const;

@@ -3,36 +3,12 @@
 #include <algorithm>
 #include <string_view>
 
+#include "coordinator/state/initial_model.h"
+
 namespace gp::coordinator {
 namespace {
 
-constexpr std::string_view kKey = "init_from: ";
-constexpr std::string_view kScratch = "scratch";
 constexpr std::string_view kCheckpoints = "/checkpoints/";
-
-// The line of a top-level key in a resolved file (runspec::ResolvedYaml), which has each on a line
-// of its own.
-std::string_view LineOf(std::string_view resolved, std::string_view key) {
-  size_t begin = 0;
-  while (begin < resolved.size()) {
-    const size_t end = std::min(resolved.find('\n', begin), resolved.size());
-    const std::string_view line = resolved.substr(begin, end - begin);
-    if (line.starts_with(key)) return line.substr(key.size());
-    begin = end + 1;
-  }
-  return {};
-}
-
-// A YAML scalar as runspec::YamlScalar writes it. Control characters stay as they are written.
-std::string TextOf(std::string_view scalar) {
-  if (scalar.size() < 2 || scalar.front() != '"') return std::string(scalar);
-  std::string text;
-  for (size_t i = 1; i + 1 < scalar.size(); ++i) {
-    const bool escapes = scalar[i] == '\\' && (scalar[i + 1] == '"' || scalar[i + 1] == '\\');
-    text += scalar[escapes ? ++i : i];
-  }
-  return text;
-}
 
 // "base@250" when the path is a checkpoint of a run that is known; otherwise the path.
 std::string NameOf(const std::string& path, const Cluster& cluster) {
@@ -49,11 +25,6 @@ std::string NameOf(const std::string& path, const Cluster& cluster) {
 }
 
 }  // namespace
-
-std::string InitialModelOf(const Submission& submission) {
-  std::string path = TextOf(LineOf(submission.resolved, kKey));
-  return path == kScratch ? "" : path;
-}
 
 std::string InitialModelName(const Run& run, const Cluster& cluster) {
   const std::string path = InitialModelOf(*run.submission);

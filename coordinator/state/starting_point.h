@@ -7,9 +7,6 @@
 
 namespace gp::coordinator {
 
-// The path of init_from in the run's resolved file; empty when the run begins from scratch.
-std::string InitialModelOf(const Submission& submission);
-
 // The model that the run began with: "base@250" of the parent's run and step when both are known,
 // otherwise its path; empty when it began from scratch.
 std::string InitialModelName(const Run& run, const Cluster& cluster);

@@ -1,6 +1,7 @@
 #include "coordinator/store/stored_paths.h"
 
 #include "base/file.h"
+#include "coordinator/state/initial_model.h"
 
 namespace gp::coordinator {
 namespace {
@@ -17,13 +18,26 @@ std::string* PathIn(Event& event) {
   return retired == nullptr ? nullptr : &retired->directory;
 }
 
+bool IsBelow(const std::string& path, const std::string& root) {
+  return !root.empty() && path.starts_with(root + "/");
+}
+
+// A checkpoint of another run, as the model that this one begins with.
+void CutFromInitialModel(Event& event, const std::string& root) {
+  auto* submitted = std::get_if<RunSubmitted>(&event.body);
+  if (submitted == nullptr) return;
+  const std::string model = InitialModelOf(submitted->submission);
+  if (IsBelow(model, root)) {
+    SetInitialModel(submitted->submission, model.substr(root.size() + 1));
+  }
+}
+
 }  // namespace
 
 Event WithRelativePath(Event event, const std::string& root) {
   std::string* path = PathIn(event);
-  if (path != nullptr && !root.empty() && path->starts_with(root + "/")) {
-    path->erase(0, root.size() + 1);
-  }
+  if (path != nullptr && IsBelow(*path, root)) path->erase(0, root.size() + 1);
+  CutFromInitialModel(event, root);
   return event;
 }
 
@@ -32,6 +46,10 @@ Event WithAbsolutePath(Event event, const std::string& root) {
   if (path != nullptr && !root.empty() && !path->empty() && !path->starts_with('/')) {
     *path = JoinPath(root, *path);
   }
+  auto* submitted = std::get_if<RunSubmitted>(&event.body);
+  if (submitted == nullptr || root.empty()) return event;
+  const std::string model = InitialModelOf(submitted->submission);
+  if (model.starts_with("runs/")) SetInitialModel(submitted->submission, JoinPath(root, model));
   return event;
 }
 
@@ -43,6 +61,7 @@ std::string CutRoot(Event& event) {
   if (at == std::string::npos) return "";
   std::string root = path->substr(0, at);
   path->erase(0, at + 1);
+  CutFromInitialModel(event, root);
   return root;
 }
 

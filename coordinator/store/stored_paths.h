@@ -8,8 +8,9 @@
 
 namespace gp::coordinator {
 
-// `event` with the path that it names seen from `root`: "runs/ID/checkpoints/NAME". What lies
-// elsewhere stays as it is, and everything when `root` is empty.
+// `event` with the path that it names, and with the model that a run begins with, seen from `root`:
+// "runs/ID/checkpoints/NAME". What lies elsewhere stays as it is, and everything when `root` is
+// empty.
 Event WithRelativePath(Event event, const std::string& root);
 
 // The reverse.

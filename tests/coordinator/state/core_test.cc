@@ -157,7 +157,7 @@ TEST(PlanRetention, WhatAPersonBroughtBackIsAPersonsToRemove) {
   for (const int64_t step : {10, 20, 30, 40}) run.checkpoints.push_back({.step = step});
   run.checkpoints[0].restored = true;
   gp::coordinator::Plan plan;
-  PlanRetention(run, plan);
+  PlanRetention(Cluster(), run, plan);
   ASSERT_EQ(plan.size(), 1u);
   EXPECT_EQ(std::get<CheckpointRetired>(plan[0].event).step, 20);
 }
@@ -314,10 +314,48 @@ TEST(Retention, KeepsTheNewestAndTheBest) {
     run.checkpoints.push_back(checkpoint);
   }
   gp::coordinator::Plan plan;
-  PlanRetention(run, plan);
+  PlanRetention(Cluster(), run, plan);
   ASSERT_EQ(plan.size(), 2u);
   EXPECT_EQ(std::get<CheckpointRetired>(plan[0].event).step, 30);
   EXPECT_EQ(std::get<CheckpointRetired>(plan[1].event).step, 10);
+}
+
+TEST(Retention, KeepsWhatAnotherRunIsAboutToBeginWith) {
+  const std::string awaited = "/storage/runs/r/checkpoints/step-10";
+  RunValue child;
+  child.id = RunId("child");
+  child.submitted_sequence = 7;
+  child.state = RunState::kQueued;
+  Submission submission = SampleSubmission();
+  submission.resolved += "init_from: " + awaited + "\n";
+  child.submission = std::make_shared<const Submission>(submission);
+  Cluster cluster;
+  cluster.Set(child);
+  RunValue parent;
+  parent.submission = std::make_shared<const Submission>(SampleSubmission());
+  for (const int64_t step : {10, 20, 30, 40, 50}) {
+    parent.checkpoints.push_back(
+        {.step = step, .directory = fmt::format("/storage/runs/r/checkpoints/step-{}", step)});
+  }
+  const auto retired = [&] {
+    gp::coordinator::Plan plan;
+    PlanRetention(cluster, parent, plan);
+    std::vector<int64_t> steps;
+    for (const auto& action : plan) steps.push_back(std::get<CheckpointRetired>(action.event).step);
+    return steps;
+  };
+  EXPECT_EQ(retired(), (std::vector<int64_t>{20}));
+  child.state = RunState::kRunning;
+  cluster.Set(child);
+  EXPECT_EQ(retired(), (std::vector<int64_t>{20})) << "it may have to begin again";
+  child.checkpoints.push_back({.step = 5});
+  cluster.Set(child);
+  EXPECT_EQ(retired(), (std::vector<int64_t>{20, 10}));
+  child.checkpoints.clear();
+  cluster.Set(child);
+  child.state = RunState::kCancelled;
+  cluster.Set(child);
+  EXPECT_TRUE(cluster.awaited_models.empty());
 }
 
 // Each breakage is made by hand, since Apply cannot make it.

@@ -30,6 +30,32 @@ TEST(StoredPaths, AreSeenFromTheStorageRoot) {
             "runs/r/c");
 }
 
+TEST(StoredPaths, TheModelThatARunBeginsWithMovesWithTheRoot) {
+  const auto submit = [](const std::string& model) {
+    Event event = SampleSubmit("r", "1");
+    Submission& submission = std::get<RunSubmitted>(event.body).submission;
+    submission.run_directory = "/a/gp/runs/r";
+    submission.resolved = "name: r\ninit_from: " + model + "\nseed: 1\n";
+    return event;
+  };
+  const auto resolved = [](const Event& event) {
+    return std::get<RunSubmitted>(event.body).submission.resolved;
+  };
+  const std::string model = "/a/gp/runs/base/checkpoints/c";
+  const Event stored = WithRelativePath(submit(model), "/a/gp");
+  EXPECT_EQ(resolved(stored), "name: r\ninit_from: runs/base/checkpoints/c\nseed: 1\n");
+  EXPECT_EQ(resolved(WithAbsolutePath(stored, "/a/gp")), resolved(submit(model)));
+  EXPECT_EQ(resolved(WithAbsolutePath(stored, "/my gp")),
+            "name: r\ninit_from: \"/my gp/runs/base/checkpoints/c\"\nseed: 1\n");
+  for (const std::string other : {"/models/gpt2", "scratch", "/a/gp2/runs/base/checkpoints/c"}) {
+    EXPECT_EQ(resolved(WithRelativePath(submit(other), "/a/gp")), resolved(submit(other)));
+    EXPECT_EQ(resolved(WithAbsolutePath(submit(other), "/a/gp")), resolved(submit(other)));
+  }
+  Event older = submit("\"" + model + "\"");
+  EXPECT_EQ(CutRoot(older), "/a/gp");
+  EXPECT_EQ(resolved(older), "name: r\ninit_from: \"runs/base/checkpoints/c\"\nseed: 1\n");
+}
+
 TEST(StoredPaths, OutsideOfTheRootStayAsTheyAre) {
   EXPECT_EQ(DirectoryIn(WithRelativePath(Sealed("/a/gp2/c"), "/a/gp")), "/a/gp2/c");
   EXPECT_EQ(DirectoryIn(WithAbsolutePath(Sealed("/a/gp2/c"), "/a/gp")), "/a/gp2/c");

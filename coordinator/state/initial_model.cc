@@ -1,0 +1,76 @@
+#include "coordinator/state/initial_model.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace gp::coordinator {
+namespace {
+
+constexpr std::string_view kKey = "init_from: ";
+constexpr std::string_view kScratch = "scratch";
+
+struct Place {
+  size_t begin = 0;
+  size_t size = 0;
+};
+
+// Where the value of a top-level key stands in a resolved file (runspec::ResolvedYaml), which has
+// each on a line of its own. Empty when there is none.
+Place PlaceOf(std::string_view resolved, std::string_view key) {
+  size_t begin = 0;
+  while (begin < resolved.size()) {
+    const size_t end = std::min(resolved.find('\n', begin), resolved.size());
+    if (resolved.substr(begin, end - begin).starts_with(key)) {
+      return {begin + key.size(), end - begin - key.size()};
+    }
+    begin = end + 1;
+  }
+  return {};
+}
+
+bool IsQuoted(std::string_view scalar) { return scalar.size() >= 2 && scalar.front() == '"'; }
+
+// A YAML scalar as runspec::YamlScalar writes it. Control characters stay as they are written.
+std::string TextOf(std::string_view scalar) {
+  if (!IsQuoted(scalar)) return std::string(scalar);
+  std::string text;
+  for (size_t i = 1; i + 1 < scalar.size(); ++i) {
+    const bool escapes = scalar[i] == '\\' && (scalar[i + 1] == '"' || scalar[i + 1] == '\\');
+    text += scalar[escapes ? ++i : i];
+  }
+  return text;
+}
+
+std::string Quoted(std::string_view text) {
+  std::string scalar = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') scalar += '\\';
+    scalar += c;
+  }
+  return scalar + '"';
+}
+
+// Whether the path, absolute or "runs/…", reads as itself without quotes.
+bool IsPlain(std::string_view path) {
+  const auto plain = [](const char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("/._-@+").find(c) != std::string_view::npos;
+  };
+  return std::all_of(path.begin(), path.end(), plain);
+}
+
+}  // namespace
+
+std::string InitialModelOf(const Submission& submission) {
+  const auto [begin, size] = PlaceOf(submission.resolved, kKey);
+  std::string path = TextOf(std::string_view(submission.resolved).substr(begin, size));
+  return path == kScratch || size == 0 ? "" : path;
+}
+
+void SetInitialModel(Submission& submission, const std::string& path) {
+  const auto [begin, size] = PlaceOf(submission.resolved, kKey);
+  const bool quoted = IsQuoted(std::string_view(submission.resolved).substr(begin, size));
+  submission.resolved.replace(begin, size, quoted || !IsPlain(path) ? Quoted(path) : path);
+}
+
+}  // namespace gp::coordinator
