@@ -25,7 +25,7 @@ Status CheckText(const Source& source, std::string_view head) {
   }
   return InvalidArgument(
       "{} looks like {}; {}. --as txt (in a run file data.format: text) takes it as it is",
-      SourceName(source), likeness->what, likeness->way);
+      SourceName(source), likeness->what, formats::WayFor(likeness->way, source.path));
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "base/shell_word.h"
+#include "formats/likeness.h"
+#include "formats/old_pickle.h"
 
 namespace gp::formats {
 namespace {
@@ -50,9 +51,9 @@ constexpr Magic kMagics[] = {
     {"SQLite format 3\0"sv, {"an SQLite database", "write its text to a file"}},
     {"\x89HDF\r\n\x1a\n"sv, {"an HDF5 file", "write it as safetensors: save_pretrained()"}},
     {"GGUF"sv, {"a GGUF file", "take the model that it was made from"}},
-    {"\x93NUMPY"sv, {"a NumPy array", "tokens belong in data.train"}},
-    {"\x88\xd8\x34\x01"sv, {"a token shard of llm.c", "tokens belong in data.train"}},
-    {"\xa1\xd9\x34\x01"sv, {"a token shard of llm.c", "tokens belong in data.train"}},
+    {"\x93NUMPY"sv, {"a NumPy array", "tokens belong in data.train", true}},
+    {"\x88\xd8\x34\x01"sv, {"a token shard of llm.c", "tokens belong in data.train", true}},
+    {"\xa1\xd9\x34\x01"sv, {"a token shard of llm.c", "tokens belong in data.train", true}},
     {"\xc6\xd7\x34\x01"sv, {"a model of llm.c", "models belong in init_from"}},
     {"%PDF-"sv, {"a PDF", "extract its text: pdftotext {}"}},
     {"\x89PNG\r\n\x1a\n"sv, {"a PNG image"}},
@@ -70,7 +71,10 @@ constexpr Magic kMagics[] = {
 };
 
 constexpr FileKind kPyTorch = {"a file of torch.save", kUnpackPyTorch};
-constexpr FileKind kPickle = {"a pickle", kUnpackPyTorch};
+constexpr FileKind kPickle = {
+    "a pickle",
+    "write its texts as lines of JSON, or its weights as docs/formats/nanogpt-model.md "
+    "says"};
 constexpr FileKind kSafetensors = {"a safetensors file",
                                    "a model is named by its directory, in init_from"};
 constexpr FileKind kBzip2 = {"compressed by bzip2", "unpack it: bzip2 -dk {}"};
@@ -116,14 +120,6 @@ const FileKind* KindOfZip(std::string_view begin, const FileKind& zip) {
   return npz ? &kNumPyArchive : &zip;
 }
 
-// "; unpack it: unzip PATH"
-std::string WayOf(const FileKind& kind, const std::string& path) {
-  if (kind.way.empty()) return "";
-  std::string way = "; " + std::string(kind.way);
-  const size_t at = way.find("{}");
-  return at == std::string::npos ? way : way.replace(at, 2, ShellWord(path));
-}
-
 }  // namespace
 
 const FileKind* RecogniseKind(std::string_view begin) {
@@ -135,14 +131,15 @@ const FileKind* RecogniseKind(std::string_view begin) {
   if (IsSafetensors(begin)) return &kSafetensors;
   if (IsPickle(begin)) return &kPickle;
   if (begin.starts_with("BZh") && begin.substr(4, 6) == "1AY&SY") return &kBzip2;
-  return nullptr;
+  return IsOldPickle(begin, begin.size() < kKindBytes) ? &kPickle : nullptr;
 }
 
 Status RefuseOtherKinds(const std::string& path, std::string_view begin,
                         std::string_view expected) {
   const FileKind* const kind = RecogniseKind(begin);
   if (kind == nullptr || kind->what == expected) return OkStatus();
-  return InvalidArgument("{} is {}, expected {}{}", path, kind->what, expected, WayOf(*kind, path));
+  return InvalidArgument("{} is {}, expected {}{}", path, kind->what, expected,
+                         kind->way.empty() ? "" : "; " + WayFor(kind->way, path));
 }
 
 Status RefuseOtherKinds(const RandomAccessFile& file, std::string_view expected) {

@@ -15,6 +15,7 @@ namespace gp::formats {
 struct FileKind {
   std::string_view what;  // "a zip archive", for messages
   std::string_view way;   // "unpack it: unzip {}", where {} is the file; may be empty
+  bool holds_tokens = false;
 };
 
 // The kind of a file follows from its first bytes, at most so many.

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdint>
-#include <cstring>
-#include <vector>
+#include <set>
 
+#include "base/shell_word.h"
 #include "base/utf8.h"
+#include "formats/wide_text.h"
 
 namespace gp::formats {
 namespace {
@@ -19,10 +18,6 @@ namespace {
 constexpr double kForeignShareMax = 0.1;
 // A single damaged byte is a large share of a short text.
 constexpr size_t kForeignMin = 8;
-// A guess needs at least this many words.
-constexpr size_t kWordsMin = 64;
-// The upper half of a token id is at most this.
-constexpr uint16_t kUpperHalfMax = 63;
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -32,6 +27,8 @@ std::string_view WithoutSpace(std::string_view text) {
 }
 
 bool IsPrintable(char c) { return (c >= 0x20 && c < 0x7f) || IsSpace(c); }
+
+bool IsCharacter(char c) { return IsPrintable(c) || static_cast<unsigned char>(c) >= 0x80; }
 
 double Share(size_t part, size_t all) {
   return static_cast<double>(part) / static_cast<double>(std::max<size_t>(all, 1));
@@ -51,36 +48,6 @@ double ForeignShare(std::string_view text) {
   return Share(foreign, all);
 }
 
-// The values at offset, offset + stride, … that `is` accepts, as a share of all of them.
-template <typename Values, typename Predicate>
-double ShareAt(const Values& values, size_t offset, size_t stride, Predicate is) {
-  size_t count = 0, all = 0;
-  for (size_t at = offset; at < values.size(); at += stride, ++all) count += is(values[at]) ? 1 : 0;
-  return Share(count, all);
-}
-
-constexpr auto kIsZero = [](auto value) { return value == 0; };
-
-// The encoding's name when the bytes are mostly ASCII in UTF-16 or UTF-32.
-std::optional<std::string_view> WideEncoding(std::string_view bytes) {
-  struct Encoding {
-    std::string_view name;
-    size_t stride, character;
-  };
-  constexpr std::array<Encoding, 4> kEncodings = {
-      {{"UTF-32LE", 4, 0}, {"UTF-32BE", 4, 3}, {"UTF-16LE", 2, 0}, {"UTF-16BE", 2, 1}}};
-  constexpr double kMost = 0.7;
-  if (bytes.size() < 4) return std::nullopt;
-  for (const auto& [name, stride, character] : kEncodings) {
-    bool fits = ShareAt(bytes, character, stride, IsPrintable) >= kMost;
-    for (size_t offset = 0; offset < stride && fits; ++offset) {
-      fits = offset == character || ShareAt(bytes, offset, stride, kIsZero) >= kMost;
-    }
-    if (fits) return name;
-  }
-  return std::nullopt;
-}
-
 // What stands after `open` and space, if it begins with one of `next`.
 bool Opens(std::string_view text, char open, std::string_view next) {
   if (!text.starts_with(open)) return false;
@@ -88,11 +55,71 @@ bool Opens(std::string_view text, char open, std::string_view next) {
   return !rest.empty() && next.find(rest[0]) != std::string_view::npos;
 }
 
-// A '{' and a name, or a '[' and a value that is no number: those stand in prose as "[1]".
+// Lists of numbers at the front of a text.
+struct NumberLists {
+  int numbers = 0;
+  int lists = 0;       // that stand in no other list
+  bool ended = false;  // the text has nothing else
+};
+
+bool IsOfNumber(char c) {
+  return std::string_view("+-.0123456789Ee").find(c) != std::string_view::npos;
+}
+
+// Reads as far as there are numbers with ',' or brackets between them.
+NumberLists ReadNumberLists(std::string_view text) {
+  constexpr int kNumbersMax = 1000;
+  NumberLists read;
+  int depth = 0;
+  bool parted = true;
+  while (!text.empty() && read.numbers < kNumbersMax) {
+    size_t taken = 1;
+    if (IsOfNumber(text[0])) {
+      if (!parted || depth == 0) return read;
+      taken = static_cast<size_t>(std::find_if_not(text.begin(), text.end(), IsOfNumber) -
+                                  text.begin());
+      ++read.numbers;
+      parted = false;
+    } else if (text[0] == '[') {
+      if (depth++ == 0) ++read.lists;
+    } else if (text[0] == ']') {
+      if (depth-- == 0) return read;
+    } else if (text[0] != ',' && !IsSpace(text[0])) {
+      return read;
+    }
+    parted = parted || std::string_view(",[]").find(text[0]) != std::string_view::npos;
+    text.remove_prefix(taken);
+  }
+  read.ended = text.empty();
+  return read;
+}
+
+// One or two numbers in brackets stand in prose, and so do more with words after them.
+std::optional<Likeness> LikeNumberLists(std::string_view text) {
+  constexpr int kNumbersMin = 3, kSureNumbers = 16;
+  if (!text.starts_with('[')) return std::nullopt;
+  const NumberLists read = ReadNumberLists(text);
+  if (read.numbers < (read.ended ? kNumbersMin : kSureNumbers)) return std::nullopt;
+  constexpr std::string_view kWhole = "json.load(open(sys.argv[1]))";
+  constexpr std::string_view kLines = "[json.loads(line) for line in open(sys.argv[1])]";
+  return Likeness{
+      "a list of numbers in JSON",
+      fmt::format("tokens belong in data.train, as an array of NumPy: python3 -c \"import sys, "
+                  "json, numpy as np; np.save(sys.argv[2], np.hstack({}).astype('<u4'))\" {{}} "
+                  "tokens.npy",
+                  read.lists > 1 ? kLines : kWhole)};
+}
+
+// A '{' and a name, or a '[' and values.
 std::optional<Likeness> LikeJson(std::string_view begin) {
   const std::string_view text = WithoutSpace(begin);
-  if (Opens(text, '[', "{[\"")) {
-    return Likeness{"a list in JSON", "write a line for each of its values: jq -c '.[]'"};
+  if (auto numbers = LikeNumberLists(text)) return numbers;
+  if (Opens(text, '[', "\"")) {
+    return Likeness{"a list in JSON",
+                    "write a line of JSON for each text: jq -c '.[] | {text: .}' {}"};
+  }
+  if (Opens(text, '[', "{[")) {
+    return Likeness{"a list in JSON", "write a line for each of its values: jq -c '.[]' {}"};
   }
   if (!Opens(text, '{', "\"")) return std::nullopt;
   std::string_view line = text.substr(0, text.find('\n'));
@@ -102,58 +129,21 @@ std::optional<Likeness> LikeJson(std::string_view begin) {
     return Likeness{"lines of JSON", "name it in data.stream, which reads a field of each line",
                     true};
   }
-  return Likeness{"a JSON document", "take the text out of it with jq -r"};
-}
-
-// Words of two bytes, the lower one first.
-std::vector<uint16_t> WordsOf(std::string_view bytes) {
-  std::vector<uint16_t> words(bytes.size() / 2);
-  std::memcpy(words.data(), bytes.data(), words.size() * 2);
-  return words;
-}
-
-// The largest of the words at offset, offset + stride, …
-uint16_t LargestAt(const std::vector<uint16_t>& words, size_t offset, size_t stride) {
-  uint16_t largest = 0;
-  for (size_t at = offset; at < words.size(); at += stride) largest = std::max(largest, words[at]);
-  return largest;
-}
-
-// In a token of four bytes the upper half is small and often 0, and the lower half is not. In one
-// of eight bytes the upper three quarters are small.
-std::optional<int> WiderTokenBytes(const std::vector<uint16_t>& words) {
-  if (LargestAt(words, 1, 4) <= kUpperHalfMax && LargestAt(words, 2, 4) == 0 &&
-      LargestAt(words, 3, 4) == 0 && LargestAt(words, 0, 4) > 0) {
-    return 8;
-  }
-  const int upper = LargestAt(words, 1, 2), lower = LargestAt(words, 0, 2);
-  const bool wide = upper <= kUpperHalfMax && lower > 4 * std::max(upper, 1) &&
-                    ShareAt(words, 0, 2, kIsZero) < 0.5 && ShareAt(words, 1, 2, kIsZero) > 0.2;
-  return wide ? std::optional(4) : std::nullopt;
-}
-
-int64_t Swapped(uint16_t word) { return (word & 0xff) << 8 | word >> 8; }
-
-// The entropy of the bytes at offset, offset + 2, …
-double BitsOfByte(std::string_view bytes, size_t offset) {
-  std::array<size_t, 256> counts{};
-  size_t all = 0;
-  for (size_t at = offset; at < bytes.size(); at += 2, ++all) {
-    ++counts[static_cast<unsigned char>(bytes[at])];
-  }
-  double bits = 0;
-  for (const size_t count : counts) {
-    if (count > 0) bits -= Share(count, all) * std::log2(Share(count, all));
-  }
-  return bits;
+  return Likeness{"a JSON document", "take the text out of it: jq -r .FIELD {}"};
 }
 
 }  // namespace
 
+std::string WayFor(std::string_view way, const std::string& path) {
+  std::string filled(way);
+  const size_t at = filled.find("{}");
+  return at == std::string::npos ? filled : filled.replace(at, 2, ShellWord(path));
+}
+
 std::optional<Likeness> UnlikeText(std::string_view begin) {
   if (const auto encoding = WideEncoding(begin)) {
     return Likeness{fmt::format("text in {}", *encoding),
-                    fmt::format("convert it: iconv -f {} -t UTF-8", *encoding)};
+                    fmt::format("convert it: iconv -f {} -t UTF-8 {{}}", *encoding)};
   }
   if (begin.find('\0') != std::string_view::npos) {
     return Likeness{"binary data (bytes of value 0 stand in it)", "tokens belong in data.train"};
@@ -168,37 +158,14 @@ std::optional<Likeness> UnlikeText(std::string_view begin) {
   return LikeJson(begin);
 }
 
-std::optional<TokenForm> WiderTokens(std::string_view begin) {
-  if (begin.size() < 2 * kWordsMin) return std::nullopt;
-  const std::string_view whole = begin.substr(0, begin.size() / 8 * 8);
-  if (const auto bytes = WiderTokenBytes(WordsOf(whole))) return TokenForm{*bytes, false};
-  // Big-endian tokens, read from the back, are little-endian ones.
-  const std::string reversed(whole.rbegin(), whole.rend());
-  const auto bytes = WiderTokenBytes(WordsOf(reversed));
-  return bytes ? std::optional(TokenForm{*bytes, true}) : std::nullopt;
-}
-
-bool LooksByteSwapped(std::string_view begin, int64_t vocabulary) {
-  // A quarter of GPT-2's tokens exceed its vocabulary when their bytes are swapped.
-  constexpr double kBeyondMin = 0.1, kSwappedPart = 0.05;
-  // GPT-2's tokens of English differ by about 2.4 bits, in few words by 1.6.
-  constexpr double kBitsMin = 1.5;
-  const std::vector<uint16_t> words = WordsOf(begin);
-  if (words.size() < kWordsMin) return false;
-  const double beyond = ShareAt(words, 0, 1, [&](uint16_t word) { return word >= vocabulary; });
-  const double swapped =
-      ShareAt(words, 0, 1, [&](uint16_t word) { return Swapped(word) >= vocabulary; });
-  if (swapped > kSwappedPart * beyond) return false;
-  return beyond >= kBeyondMin || BitsOfByte(begin, 1) > BitsOfByte(begin, 0) + kBitsMin;
-}
-
 bool LooksLikeText(std::string_view begin) {
   constexpr double kMost = 0.95;
-  const auto is_character = [](char c) {
-    return IsPrintable(c) || static_cast<unsigned char>(c) >= 0x80;
-  };
-  return std::any_of(begin.begin(), begin.end(), IsSpace) &&
-         ShareAt(begin, 0, 1, is_character) >= kMost && ForeignShare(begin) == 0;
+  // Ids whose bytes are all letters or signs are rare; that many of them do not come together.
+  constexpr size_t kLettersMin = 32;
+  const auto letters = static_cast<size_t>(std::count_if(begin.begin(), begin.end(), IsCharacter));
+  if (Share(letters, begin.size()) < kMost || ForeignShare(begin) > 0) return false;
+  return std::any_of(begin.begin(), begin.end(), IsSpace) ||
+         (begin.size() >= kLettersMin && std::set<char>(begin.begin(), begin.end()).size() > 2);
 }
 
 }  // namespace gp::formats

@@ -17,7 +17,7 @@ Status CheckText(const std::string& path, const TextCheck& check, std::string_vi
   if (!likeness) return OkStatus();
   const std::string way = check.setting.empty() ? "" : check.setting + " takes it as it is; ";
   return InvalidArgument("{} looks like {}, expected text; {}{}", path, likeness->what, way,
-                         likeness->way);
+                         WayFor(likeness->way, path));
 }
 
 }  // namespace

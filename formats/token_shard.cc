@@ -7,11 +7,15 @@
 
 #include "base/check.h"
 #include "base/excerpt.h"
+#include "base/file.h"
 #include "base/shell_word.h"
+#include "formats/dataset_file.h"
 #include "formats/edge_fingerprint.h"
 #include "formats/file_kind.h"
 #include "formats/likeness.h"
 #include "formats/shard_writer.h"
+#include "formats/token_form.h"
+#include "formats/wide_text.h"
 
 namespace gp::formats {
 namespace {
@@ -185,28 +189,53 @@ StatusOr<Layout> ParseNpy(const std::string& path, std::string_view bytes, uint6
   return layout;
 }
 
+Status RefuseWiderTokens(const std::string& path, const TokenForm& form) {
+  const std::string from =
+      fmt::format("{}{}", form.big_endian ? '>' : '<', form.bytes == 4 ? "u4" : "i8");
+  const std::string way =
+      form.masked ? "numbers below 0, which mask labels in training (-100), are among them and are "
+                    "no tokens: name the file of the input ids"
+                  : "convert it: " + RawConversion(path, from, "<u4");
+  return InvalidArgument(
+      "{} has no header and looks like {}tokens of {} bytes (as uint16, {} of them would be 0 or "
+      "small), expected uint16; {}; {}",
+      path, form.big_endian ? "big-endian " : "", form.bytes,
+      form.bytes == 4 ? "half" : "three quarters", kTakesUint16, way);
+}
+
 Status RefuseUnlikeTokens(const std::string& path, std::string_view bytes) {
   const std::string_view begin = bytes.substr(0, kLikenessBytes);
-  if (const auto form = WiderTokens(begin)) {
-    const std::string from =
-        fmt::format("{}{}", form->big_endian ? '>' : '<', form->bytes == 4 ? "u4" : "i8");
+  constexpr std::string_view kTextKeys = "text belongs in data.text or data.stream";
+  if (const auto encoding = WideEncoding(begin)) {
     return InvalidArgument(
-        "{} has no header and looks like {}tokens of {} bytes (as uint16, {} of them would be "
-        "0 or small), expected uint16; {}; convert it: {}",
-        path, form->big_endian ? "big-endian " : "", form->bytes,
-        form->bytes == 4 ? "half" : "three quarters", kTakesUint16,
-        RawConversion(path, from, "<u4"));
+        "{} looks like text in {}, expected tokens; {}, in UTF-8: iconv -f {} -t UTF-8 {}; {}",
+        path, *encoding, kTextKeys, *encoding, ShellWord(path), kTakesUint16);
   }
+  if (const auto form = WiderTokens(begin)) return RefuseWiderTokens(path, *form);
   if (!LooksLikeText(begin)) return OkStatus();
-  return InvalidArgument(
-      "{} looks like text, expected tokens; text belongs in data.text or data.stream; {}", path,
-      kTakesUint16);
+  if (const auto likeness = UnlikeText(begin)) {
+    return InvalidArgument("{} looks like {}, expected tokens without a header; {}; {}", path,
+                           likeness->what, WayFor(likeness->way, path), kTakesUint16);
+  }
+  return InvalidArgument("{} looks like text, expected tokens; {}; {}", path, kTextKeys,
+                         kTakesUint16);
+}
+
+// True when dataset.json beside the file says that it holds tokens of two bytes: a guess is not
+// needed. Bytes as tokens look like text in UTF-16.
+bool IsRecorded(const std::string& path, uint64_t file_size) {
+  const auto dataset = ReadDatasetFile(DirectoryOf(path));
+  const DatasetShard* const shard = dataset.ok() ? dataset->Find(BaseNameOf(path)) : nullptr;
+  return shard != nullptr && static_cast<uint64_t>(shard->tokens) * 2 == file_size;
 }
 
 StatusOr<Layout> ParseRaw(const std::string& path, std::string_view bytes, uint64_t file_size,
                           Headerless headerless) {
   RETURN_IF_ERROR(RefuseOtherKinds(path, bytes, "tokens"));
-  if (headerless == Headerless::kChecked) RETURN_IF_ERROR(RefuseUnlikeTokens(path, bytes));
+  if (headerless == Headerless::kChecked) {
+    const Status unlike = RefuseUnlikeTokens(path, bytes);
+    if (!unlike.ok() && !IsRecorded(path, file_size)) return unlike;
+  }
   if (file_size % 2 == 0) return Layout{ShardFormat::kRaw, 0, 2, file_size / 2};
   return InvalidArgument(
       "{}: {} bytes are no whole number of uint16 tokens, and there is no llm.c or NumPy header at "

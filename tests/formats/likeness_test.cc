@@ -2,48 +2,13 @@
 
 #include <gmock/gmock.h>
 
-#include <random>
-#include <vector>
+#include "formats/token_bytes.h"
 
 namespace gp::formats {
 namespace {
 
 using namespace std::string_literals;
 using ::testing::HasSubstr;
-
-constexpr size_t kTokens = 2000;
-
-template <typename Integer>
-std::string BytesOf(const std::vector<int64_t>& tokens) {
-  std::string bytes;
-  for (const int64_t token : tokens) {
-    const auto value = static_cast<Integer>(token);
-    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  return bytes;
-}
-
-template <typename Integer>
-std::string BigEndianBytesOf(const std::vector<int64_t>& tokens) {
-  std::string bytes;
-  for (const int64_t token : tokens) {
-    const std::string one = BytesOf<Integer>({token});
-    bytes.append(one.rbegin(), one.rend());
-  }
-  return bytes;
-}
-
-// Ids as a text has them: small ones often, large ones seldom.
-std::vector<int64_t> Tokens(int64_t vocabulary) {
-  std::minstd_rand random(7);
-  std::uniform_real_distribution<double> share(0, 1);
-  std::vector<int64_t> tokens;
-  for (size_t i = 0; i < kTokens; ++i) {
-    tokens.push_back(
-        static_cast<int64_t>(static_cast<double>(vocabulary) * share(random) * share(random)));
-  }
-  return tokens;
-}
 
 std::string WhatIfText(const std::string& begin) {
   const auto likeness = UnlikeText(begin);
@@ -63,9 +28,11 @@ std::string Wide(std::string_view text, size_t width, size_t character) {
 TEST(UnlikeText, TakesWhatPeopleTrainOn) {
   for (const std::string& text :
        {""s, "a"s, "A sentence.\n"s, "Straße, naïve, 日本語, Привет\n"s, "[1] A footnote.\n"s,
-        "[12, 13]"s, "{x: a set}"s, "{ return 1; }"s, "ACGTACGT"s, "tab\tseparated\r\n"s,
-        "\x1b[1mbold\x1b[0m of a terminal"s, "one bad byte \xff in a long text of many words"s,
-        "ok \xff no"s}) {
+        "[12, 13]"s, "[1] 12 14 15\n[4] 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31\n"s,
+        "[1, 2, 3] are references.\n"s, "1, 2, 3, 4, 5, 6, 7, 8, 9, 10\n"s, "[a, b, c]"s,
+        "[2024-01-02] a log\n[2024-01-03] goes on\n"s, "{x: a set}"s, "{ return 1; }"s, "ACGTACGT"s,
+        "tab\tseparated\r\n"s, "\x1b[1mbold\x1b[0m of a terminal"s,
+        "one bad byte \xff in a long text of many words"s, "ok \xff no"s}) {
     EXPECT_EQ(WhatIfText(text), "text") << text;
   }
 }
@@ -99,62 +66,39 @@ TEST(UnlikeText, RecognisesJson) {
   EXPECT_EQ(WhatIfText("[\"a\", \"b\"]"), "a list in JSON");
 }
 
-TEST(Tokens, OfTwoBytesAreNeitherWiderNorText) {
-  for (const int64_t vocabulary : {2, 4, 30, 65, 256, 1000, 50257, 65536}) {
-    const std::string bytes = BytesOf<uint16_t>(Tokens(vocabulary));
-    EXPECT_EQ(WiderTokens(bytes), std::nullopt) << vocabulary;
-    EXPECT_EQ(WiderTokens(BigEndianBytesOf<uint16_t>(Tokens(vocabulary))), std::nullopt);
-    EXPECT_FALSE(LooksLikeText(bytes)) << vocabulary;
+// The way is a command that works on the file.
+TEST(UnlikeText, RecognisesListsInJson) {
+  std::string long_list = "[0";
+  while (long_list.size() < kLikenessBytes) long_list += ", 17";
+  for (const std::string& text :
+       {"[1,2,3]"s, "[1, 2, 3, 4]\n"s, " [\n  464,\n  3290,\n  318\n]\n"s, "[-100, 5, 7]"s,
+        "[0.5, 1e-3, 2]"s, "[[1, 2], [3, 4]]"s, "[[], [1, 2, 3]]"s, "[1, 2, 3"s, long_list}) {
+    const auto likeness = UnlikeText(text);
+    ASSERT_TRUE(likeness) << text;
+    EXPECT_EQ(likeness->what, "a list of numbers in JSON") << text;
+    EXPECT_THAT(WayFor(likeness->way, "a b.json"),
+                HasSubstr("np.hstack(json.load(open(sys.argv[1]))).astype('<u4'))\" 'a b.json' "));
   }
-}
-
-TEST(Tokens, OfMoreBytesAreRecognised) {
-  for (const int64_t vocabulary : {65, 256, 50257, 100277, 200019}) {
-    const std::vector<int64_t> tokens = Tokens(vocabulary);
-    EXPECT_EQ(WiderTokens(BytesOf<uint32_t>(tokens)), (TokenForm{4, false})) << vocabulary;
-    EXPECT_EQ(WiderTokens(BytesOf<int64_t>(tokens)), (TokenForm{8, false})) << vocabulary;
-    EXPECT_EQ(WiderTokens(BigEndianBytesOf<uint32_t>(tokens)), (TokenForm{4, true})) << vocabulary;
-    EXPECT_EQ(WiderTokens(BigEndianBytesOf<int64_t>(tokens)), (TokenForm{8, true})) << vocabulary;
-  }
-  EXPECT_EQ(WiderTokens("short"), std::nullopt);
-}
-
-TEST(Tokens, WithSwappedBytesAreRecognised) {
-  for (const int64_t vocabulary : {10, 65, 256, 1000, 4096, 32000, 50257, 65536}) {
-    for (const size_t count : {size_t{64}, size_t{300}, kTokens}) {
-      std::vector<int64_t> tokens = Tokens(vocabulary);
-      tokens.resize(count);
-      EXPECT_FALSE(LooksByteSwapped(BytesOf<uint16_t>(tokens), vocabulary)) << vocabulary;
-      // Of a vocabulary that fills two bytes every word is an id: the bytes' variety decides.
-      if (vocabulary == 65536) continue;
-      EXPECT_TRUE(LooksByteSwapped(BigEndianBytesOf<uint16_t>(tokens), vocabulary))
-          << vocabulary << " " << count;
-    }
-  }
-  EXPECT_FALSE(LooksByteSwapped(std::string(100, '\1'), 10)) << "too short for a guess";
-  EXPECT_FALSE(LooksByteSwapped(std::string(4000, '\0'), 10));
-}
-
-// The model may have more ids than the tokens need.
-TEST(Tokens, WithSwappedBytesAreRecognisedByTheBytesVariety) {
-  for (const int64_t ids : {10, 65, 256, 1000, 4096}) {
-    const std::vector<int64_t> tokens = Tokens(ids);
-    EXPECT_FALSE(LooksByteSwapped(BytesOf<uint16_t>(tokens), 65536)) << ids;
-    EXPECT_TRUE(LooksByteSwapped(BigEndianBytesOf<uint16_t>(tokens), 65536)) << ids;
-  }
-}
-
-// They are of another tokenizer, in whichever order.
-TEST(Tokens, OfALargerVocabularyAreNotCalledSwapped) {
-  for (const int64_t vocabulary : {65, 256, 1000, 32000}) {
-    EXPECT_FALSE(LooksByteSwapped(BytesOf<uint16_t>(Tokens(50257)), vocabulary)) << vocabulary;
-  }
+  const auto lines = UnlikeText("[1, 2]\n[3, 4]\n");
+  ASSERT_TRUE(lines);
+  EXPECT_THAT(lines->way, HasSubstr("json.loads(line) for line in"));
+  const auto strings = UnlikeText("[\"a\", \"b\"]");
+  ASSERT_TRUE(strings);
+  EXPECT_EQ(WayFor(strings->way, "a.json"),
+            "write a line of JSON for each text: jq -c '.[] | {text: .}' a.json");
 }
 
 TEST(LooksLikeText, OfWords) {
   EXPECT_TRUE(LooksLikeText("A text that is named as tokens.\n"));
   EXPECT_TRUE(LooksLikeText("Straße und Übermut\n"));
   EXPECT_FALSE(LooksLikeText(""));
+}
+
+TEST(LooksLikeText, OfLettersWithoutSpaces) {
+  EXPECT_TRUE(LooksLikeText("[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]"));
+  EXPECT_TRUE(LooksLikeText("ACGTTGCAACGTTGCAACGTTGCAACGTTGCAACGTTGCA"));
+  EXPECT_FALSE(LooksLikeText(std::string(1000, 'a'))) << "one token again and again";
+  EXPECT_FALSE(LooksLikeText("abcd")) << "two tokens";
 }
 
 }  // namespace

@@ -156,6 +156,36 @@ TEST_F(TokenShardTest, WhatIsNoTokensIsNamed) {
   EXPECT_THAT(ErrorOf(std::string("\x1f\x8b\x08\0", 4)), HasSubstr("compressed by gzip"));
 }
 
+TEST_F(TokenShardTest, TextInTwoBytesIsRefusedWithTheCommandAndTheKey) {
+  std::vector<int32_t> characters;
+  for (const char c : std::string("Words of some text, one after the other.\n")) {
+    characters.push_back(c);
+  }
+  EXPECT_THAT(ErrorOf(LittleEndian(characters, 2)),
+              AllOf(HasSubstr("looks like text in UTF-16LE, expected tokens"),
+                    HasSubstr("iconv -f UTF-16LE -t UTF-8 " + directory_.File("shard")),
+                    HasSubstr("data.format: uint16 (gpctl eval --as uint16) takes it")));
+  EXPECT_THAT(ErrorOf(BigEndian(characters, 2)), HasSubstr("text in UTF-16BE"));
+  EXPECT_THAT(ErrorOf(LittleEndian(characters, 4)), HasSubstr("text in UTF-32LE"));
+  EXPECT_THAT(ErrorOf("\xff\xfe" + LittleEndian(characters, 2)),
+              HasSubstr("is text in UTF-16, expected tokens"));
+}
+
+TEST_F(TokenShardTest, JsonIsRefusedWithTheCommand) {
+  EXPECT_THAT(ErrorOf("[464, 3290, 318, 257, 2042, 3290]"),
+              AllOf(HasSubstr("looks like a list of numbers in JSON, expected tokens without"),
+                    HasSubstr("np.hstack"), HasSubstr("data.format: uint16")));
+  EXPECT_THAT(ErrorOf("[464,3290,318,257,2042,3290,13,198,464]"), HasSubstr("a list of numbers"));
+}
+
+TEST_F(TokenShardTest, NegativeNumbersAreNamed) {
+  std::vector<int32_t> labels = ManyTokens(50257);
+  for (size_t at = 0; at < labels.size(); at += 4) labels[at] = -100;
+  EXPECT_THAT(ErrorOf(LittleEndian(labels, 4)),
+              AllOf(HasSubstr("tokens of 4 bytes"), HasSubstr("mask labels in training (-100)"),
+                    HasSubstr("data.format: uint16")));
+}
+
 TEST_F(TokenShardTest, ReadsFourByteTokens) {
   const std::vector<int32_t> large = {3, 100'000};
   EXPECT_EQ(All(*Open(Npy("<u4", "(2,)", LittleEndian(large, 4)))), large);

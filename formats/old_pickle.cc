@@ -1,0 +1,115 @@
+#include "formats/old_pickle.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+namespace gp::formats {
+namespace {
+
+// The instructions of Python's pickletools by what follows them.
+constexpr std::string_view kAlone = "(012NRabdelostu)]}";
+constexpr std::string_view kBeforeLine = "FILPSVgp";
+constexpr std::string_view kBeforeTwoLines = "ci";
+constexpr char kEnd = '.';
+
+bool Has(std::string_view set, char c) { return set.find(c) != std::string_view::npos; }
+
+bool IsMadeOf(std::string_view text, std::string_view set) {
+  return !text.empty() && text.find_first_not_of(set) == std::string_view::npos;
+}
+
+// The bytes after `instruction`, whose number is fixed; nullopt for other instructions.
+std::optional<size_t> FixedBytes(char instruction) {
+  if (Has("KUhq", instruction)) return 1;
+  if (instruction == 'M') return 2;
+  if (Has("JTXjr", instruction)) return 4;
+  return instruction == 'G' ? std::optional<size_t>(8) : std::nullopt;
+}
+
+// The length of the string after `instruction` from the bytes that tell it, the lowest first.
+size_t StringBytes(char instruction, std::string_view length) {
+  if (!Has("TUX", instruction)) return 0;
+  size_t bytes = 0;
+  for (size_t at = length.size(); at-- > 0;) {
+    bytes = bytes << 8 | static_cast<unsigned char>(length[at]);
+  }
+  return bytes;
+}
+
+bool IsQuoted(std::string_view line) {
+  return line.size() >= 2 && Has("'\"", line[0]) && line.back() == line[0];
+}
+
+// False for a line that cannot follow the instruction.
+bool IsArgument(char instruction, std::string_view line) {
+  constexpr std::string_view kDigits = "0123456789";
+  if (Has("gp", instruction)) return IsMadeOf(line, kDigits);
+  if (instruction == 'I' || instruction == 'L') return IsMadeOf(line, "-0123456789L");
+  if (instruction == 'F') return IsMadeOf(line, "+-.0123456789aefin");
+  if (instruction == 'S') return IsQuoted(line);
+  return !Has("ci", instruction) || (!line.empty() && !Has(line, ' '));
+}
+
+// Goes through the instructions; each step takes one from the front.
+class Walk {
+ public:
+  explicit Walk(std::string_view rest) : rest_(rest) {}
+
+  bool done() const { return rest_.empty(); }
+  bool ended() const { return ended_; }
+  // Values were made, and something was made of them. A list of words, or of names such as "p1",
+  // may be made of instructions of one sort.
+  bool IsPickle() const { return values_ && structure_; }
+
+  // False when what is in front is no instruction.
+  bool Step() {
+    const char instruction = rest_[0];
+    rest_.remove_prefix(1);
+    ended_ = instruction == kEnd;
+    if (ended_ || Has(kAlone, instruction)) {
+      structure_ = true;
+      return true;
+    }
+    if (Has(kBeforeLine, instruction)) return TakeLine(instruction);
+    if (Has(kBeforeTwoLines, instruction)) return TakeLine(instruction) && TakeLine(instruction);
+    return TakeFixed(instruction);
+  }
+
+ private:
+  // What the end cuts off is not looked at.
+  bool TakeLine(char instruction) {
+    const size_t end = rest_.find('\n');
+    const std::string_view line = rest_.substr(0, end);
+    rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+    if (end == std::string_view::npos) return true;
+    values_ = values_ || Has("FILSp", instruction);
+    return IsArgument(instruction, line);
+  }
+
+  bool TakeFixed(char instruction) {
+    const auto bytes = FixedBytes(instruction);
+    if (!bytes) return false;
+    const std::string_view argument = rest_.substr(0, *bytes);
+    // The first value that is kept has number 0.
+    values_ = values_ || (instruction == 'q' && argument == std::string_view("\0", 1));
+    rest_.remove_prefix(argument.size());
+    rest_.remove_prefix(std::min(StringBytes(instruction, argument), rest_.size()));
+    return true;
+  }
+
+  std::string_view rest_;
+  bool ended_ = false, values_ = false, structure_ = false;
+};
+
+}  // namespace
+
+bool IsOldPickle(std::string_view begin, bool whole) {
+  Walk walk(begin);
+  while (!walk.done()) {
+    if (!walk.Step()) return false;
+  }
+  return walk.IsPickle() && (walk.ended() || !whole);
+}
+
+}  // namespace gp::formats

@@ -1,0 +1,151 @@
+#include "formats/token_form.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace gp::formats {
+namespace {
+
+// Words of two bytes, the lower one first.
+std::vector<uint16_t> WordsOf(std::string_view bytes) {
+  std::vector<uint16_t> words(bytes.size() / 2);
+  std::memcpy(words.data(), bytes.data(), words.size() * 2);
+  return words;
+}
+
+double Part(size_t count, size_t all) {
+  return static_cast<double>(count) / static_cast<double>(std::max<size_t>(all, 1));
+}
+
+template <typename Predicate>
+size_t CountIf(const std::vector<uint16_t>& words, Predicate is) {
+  return static_cast<size_t>(std::count_if(words.begin(), words.end(), is));
+}
+
+bool AllAre(std::span<const uint16_t> words, uint16_t value) {
+  return std::all_of(words.begin(), words.end(), [value](uint16_t w) { return w == value; });
+}
+
+// What the words of a file would be as numbers of several words each. Numbers whose words are all
+// 0 or all 0xffff are left out: they are the same in every width.
+struct WideNumbers {
+  std::vector<uint16_t> lower, upper;  // the two lowest words of each token id
+  size_t negative = 0;                 // such as -100, which masks a label
+  size_t foreign = 0;                  // no token ids
+};
+
+void AddNumber(std::span<const uint16_t> number, WideNumbers& numbers) {
+  // The upper half of a token id is at most this.
+  constexpr uint16_t kUpperMax = 63;
+  constexpr uint16_t kAllBits = 0xffff, kSignBit = 0x8000;
+  if (AllAre(number, 0) || AllAre(number, kAllBits)) return;
+  if (number[0] >= kSignBit && AllAre(number.subspan(1), kAllBits)) {
+    ++numbers.negative;
+  } else if (number[1] <= kUpperMax && AllAre(number.subspan(2), 0)) {
+    numbers.lower.push_back(number[0]);
+    numbers.upper.push_back(number[1]);
+  } else {
+    ++numbers.foreign;
+  }
+}
+
+WideNumbers NumbersOf(const std::vector<uint16_t>& words, size_t width) {
+  WideNumbers numbers;
+  for (size_t at = 0; at + width <= words.size(); at += width) {
+    AddNumber(std::span(words).subspan(at, width), numbers);
+  }
+  return numbers;
+}
+
+size_t DistinctCount(const std::vector<uint16_t>& words) {
+  return std::unordered_set<uint16_t>(words.begin(), words.end()).size();
+}
+
+// Where upper halves are not 0 the vocabulary has more than 65536 ids, so the lower halves use all
+// of their 16 bits. Characters between blanks (ids 0 and 1) do not.
+bool AreIdsOfALargeVocabulary(const WideNumbers& numbers) {
+  constexpr size_t kIdsMin = 8;
+  constexpr uint16_t kByteMax = 255, kLarge = 8192;
+  constexpr double kBeyondByteMin = 0.3, kLargeMin = 0.02, kZeroMin = 0.2;
+  // The largest vocabulary of a published model has 262,208 ids.
+  constexpr uint16_t kUsualUpperMax = 4;
+  const size_t all = numbers.lower.size();
+  const auto share = [all](size_t count) { return Part(count, all); };
+  const auto [least, most] = std::minmax_element(numbers.upper.begin(), numbers.upper.end());
+  const bool wide =
+      share(CountIf(numbers.lower, [](uint16_t w) { return w > kByteMax; })) >= kBeyondByteMin &&
+      (*least == *most ||
+       share(CountIf(numbers.lower, [](uint16_t w) { return w >= kLarge; })) >= kLargeMin);
+  const bool usual = *most <= kUsualUpperMax ||
+                     share(CountIf(numbers.upper, [](uint16_t w) { return w == 0; })) > kZeroMin;
+  return all >= kIdsMin && wide && usual;
+}
+
+bool AreTokens(const WideNumbers& numbers, size_t width) {
+  constexpr size_t kNumbersMin = 4, kDistinctMin = 3;
+  constexpr double kForeignMax = 0.01;
+  const size_t all = numbers.lower.size() + numbers.negative + numbers.foreign;
+  if (all < kNumbersMin || Part(numbers.foreign, all) > kForeignMax) return false;
+  if (numbers.negative > 0) return true;
+  if (DistinctCount(numbers.lower) < kDistinctMin) return false;
+  return width > 2 || AllAre(numbers.upper, 0) || AreIdsOfALargeVocabulary(numbers);
+}
+
+std::optional<TokenForm> WiderForm(std::string_view bytes, bool big_endian) {
+  const std::vector<uint16_t> words = WordsOf(bytes);
+  for (const size_t width : {4, 2}) {
+    const WideNumbers numbers = NumbersOf(words, width);
+    if (!AreTokens(numbers, width)) continue;
+    return TokenForm{static_cast<int>(2 * width), big_endian, numbers.negative > 0};
+  }
+  return std::nullopt;
+}
+
+int64_t Swapped(uint16_t word) { return (word & 0xff) << 8 | word >> 8; }
+
+// The entropy of the bytes at offset, offset + 2, …
+double BitsOfByte(std::string_view bytes, size_t offset) {
+  std::array<size_t, 256> counts{};
+  size_t all = 0;
+  for (size_t at = offset; at < bytes.size(); at += 2, ++all) {
+    ++counts[static_cast<unsigned char>(bytes[at])];
+  }
+  double bits = 0;
+  for (const size_t count : counts) {
+    if (count > 0) bits -= Part(count, all) * std::log2(Part(count, all));
+  }
+  return bits;
+}
+
+}  // namespace
+
+std::optional<TokenForm> WiderTokens(std::string_view begin) {
+  if (const auto form = WiderForm(begin, false)) return form;
+  // Big-endian tokens, read from the back, are little-endian ones.
+  const std::string_view whole = begin.substr(0, begin.size() / 8 * 8);
+  return WiderForm(std::string(whole.rbegin(), whole.rend()), true);
+}
+
+bool LooksByteSwapped(std::string_view begin, int64_t vocabulary) {
+  // A quarter of GPT-2's tokens exceed its vocabulary when their bytes are swapped.
+  constexpr double kBeyondMin = 0.1, kSwappedPart = 0.05;
+  // GPT-2's tokens of English differ by about 2.4 bits, in few words by 1.6.
+  constexpr double kBitsMin = 1.5;
+  constexpr size_t kWordsMin = 64;
+  const std::vector<uint16_t> words = WordsOf(begin);
+  if (words.size() < kWordsMin) return false;
+  const size_t beyond = CountIf(words, [&](uint16_t word) { return word >= vocabulary; });
+  const size_t swapped = CountIf(words, [&](uint16_t word) { return Swapped(word) >= vocabulary; });
+  if (static_cast<double>(swapped) > kSwappedPart * static_cast<double>(beyond)) return false;
+  return Part(beyond, words.size()) >= kBeyondMin ||
+         BitsOfByte(begin, 1) > BitsOfByte(begin, 0) + kBitsMin;
+}
+
+}  // namespace gp::formats
