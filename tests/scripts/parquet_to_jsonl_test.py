@@ -123,6 +123,31 @@ class Text(WithStandIn):
         self.assertEqual(said, "parquet_to_jsonl: the program that reads standard output has ended\n")
 
 
+class Addresses(WithStandIn):
+    ADDRESSES = ("s3://bucket/folder", "gs://bucket/x", "http://host/a.parquet", "https://host/a.parquet",
+                 "hf://datasets/owner/name/a.parquet", "abfss://container@account/x", "S3://bucket", "az://container/x")
+
+    def test_an_output_that_is_an_address_is_refused_and_nothing_is_written(self):
+        path = self.file("a.parquet", "x")
+        for address in self.ADDRESSES:
+            result = self.convert(path, "--out", address, cwd=self.folder)
+            self.assertEqual((result.returncode, result.stdout), (1, ""))
+            self.assertIn(f"{address} is an address, not a path, and parquet_to_jsonl does not reach", result.stderr)
+        self.assertEqual(sorted(each.name for each in self.folder.iterdir()), ["a.parquet", "modules"])
+
+    def test_inputs_that_are_addresses_are_all_named(self):
+        said = self.refused(self.file("a.parquet", "x"), *self.ADDRESSES, "--out", self.out)
+        for address in self.ADDRESSES:
+            self.assertIn(f"{address} is an address", said)
+        self.assertEqual(self.outputs(), [])
+
+    def test_an_address_of_a_file_names_its_path(self):
+        self.assertIn("write the path alone: /data/a.parquet", self.refused("file:///data/a.parquet"))
+
+    def test_a_name_with_a_colon_is_a_path(self):
+        self.good(self.file("s3:a.parquet", "x"), self.file("12:30//b.parquet", "y"), "--out", self.out)
+
+
 class Footers(WithStandIn):
     def test_every_damaged_file_is_told_before_anything_is_written(self):
         (self.folder / "bad.parquet").write_text("damaged")
