@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "base/file.h"
@@ -9,12 +10,19 @@
 #include "base/shell_word.h"
 #include "client/gpctl/demo/demo_text.h"
 #include "corpus/source.h"
+#include "corpus/source_content.h"
+#include "formats/file_kind.h"
 #include "formats/likeness.h"
 #include "formats/path_pattern.h"
+#include "formats/random_access_file.h"
 #include "formats/text_stream.h"
+#include "formats/token_shard.h"
+#include "formats/wide_text.h"
 
 namespace gp::gpctl {
 namespace {
+
+using Form = StartingData::Form;
 
 constexpr std::string_view kTextEnds[] = {".txt", ".txt.gz", ".txt.zst"};
 constexpr std::string_view kJsonEnds[] = {".jsonl",  ".jsonl.gz",  ".jsonl.zst",
@@ -50,7 +58,7 @@ StatusOr<StartingData> DataInFolder(const std::string& folder) {
   RETURN_IF_ERROR(AddPatterns(folder, kTextEnds, data.files));
   const size_t texts = data.files.size();
   RETURN_IF_ERROR(AddPatterns(folder, kJsonEnds, data.files));
-  data.json_lines = data.files.size() > texts;
+  if (data.files.size() > texts) data.form = Form::kJsonLines;
   if (!data.files.empty()) return data;
   return InvalidArgument(
       "--text: {} is a folder without .txt or .jsonl files in it; name its files, for example "
@@ -58,26 +66,71 @@ StatusOr<StartingData> DataInFolder(const std::string& folder) {
       folder, ShellWord(JoinPath(folder, "*.md")));
 }
 
-// Damage is told when the run file is checked.
-bool LooksLikeJsonLines(const std::string& path) {
-  const auto stream = formats::TextStream::Open(path);
-  if (!stream.ok()) return false;
-  const auto likeness = formats::UnlikeText(stream->head());
-  return likeness && likeness->is_json_lines;
+// A text in an unknown encoding would pass for tokens without a header; but it has no byte of
+// value 0, which tokens have.
+bool MayBeTokens(const std::string& path, std::string_view begin) {
+  if (const formats::FileKind* const kind = formats::RecogniseKind(begin))
+    return kind->holds_tokens;
+  return path.ends_with(".bin") || begin.find('\0') != std::string_view::npos;
 }
 
-// A file, or those of a pattern. Of a mixture the names have to say which are lines of JSON.
+StatusOr<std::string> ReadBegin(const std::string& path) {
+  ASSIGN_OR_RETURN(const auto file, formats::RandomAccessFile::Open(path));
+  std::string begin(std::min<uint64_t>(formats::kLikenessBytes, file.size_bytes()), '\0');
+  RETURN_IF_ERROR(file.Read(0, begin));
+  return begin;
+}
+
+Status CheckJsonLines(const std::string& path) {
+  ASSIGN_OR_RETURN(const auto text, formats::TextStream::Open(path));
+  const auto likeness = formats::UnlikeText(text.head());
+  if (!likeness || likeness->is_json_lines) return OkStatus();
+  return InvalidArgument("{} looks like {}, expected lines of JSON; {}", path, likeness->what,
+                         formats::WayFor(likeness->way, path));
+}
+
+// What is in the file. A name that ends with .jsonl says it; each line is checked when it is read.
+StatusOr<Form> FormOf(const corpus::Source& source) {
+  if (source.form == corpus::TextForm::kJsonLines) {
+    RETURN_IF_ERROR(CheckJsonLines(source.path));
+    return Form::kJsonLines;
+  }
+  const Status as_text = corpus::CheckContents({source});
+  if (as_text.ok()) return Form::kText;
+  if (CheckJsonLines(source.path).ok()) return Form::kJsonLines;
+  ASSIGN_OR_RETURN(const std::string begin, ReadBegin(source.path));
+  if (!MayBeTokens(source.path, begin)) return as_text;
+  const Status as_tokens = formats::TokenShard::Open(source.path).status();
+  if (as_tokens.ok()) return Form::kTokens;
+  return formats::WideEncoding(begin) ? as_text : as_tokens;
+}
+
+// The one that made the tokens, if it lies beside them.
+std::string TokenizerBeside(const std::string& shard) {
+  const std::string folder = DirectoryOf(shard);
+  const std::string file = JoinPath(folder, "tokenizer.json");
+  if (FileExists(file)) return file;
+  return FileExists(JoinPath(folder, "meta.pkl")) ? "chars" : "";
+}
+
+// A file, or those of a pattern. Text and lines of JSON may be mixed when the names say which is
+// which.
 Status SetForm(const std::string& path, StartingData& data) {
   ASSIGN_OR_RETURN(const auto sources, corpus::ExpandSources({path}));
-  const auto named_json = [](const corpus::Source& source) {
-    return source.form == corpus::TextForm::kJsonLines;
-  };
-  data.json_lines = std::any_of(sources.begin(), sources.end(), named_json);
-  if (data.json_lines) return OkStatus();
-  data.by_content = std::all_of(sources.begin(), sources.end(), [](const corpus::Source& source) {
-    return LooksLikeJsonLines(source.path);
-  });
-  data.json_lines = data.by_content;
+  std::set<Form> forms;
+  bool named_json = false;
+  for (const corpus::Source& source : sources) {
+    ASSIGN_OR_RETURN(const Form form, FormOf(source));
+    forms.insert(form);
+    named_json = named_json || source.form == corpus::TextForm::kJsonLines;
+  }
+  data.form = *forms.rbegin();
+  if (forms.size() > 1 && (data.form == Form::kTokens || !named_json)) {
+    return InvalidArgument("--text: {} names text and {}; name files of one sort", path,
+                           data.form == Form::kTokens ? "tokens" : "lines of JSON");
+  }
+  if (data.form == Form::kTokens) data.tokenizer = TokenizerBeside(sources.front().path);
+  data.by_content = data.form == Form::kJsonLines && !named_json;
   return OkStatus();
 }
 
@@ -90,7 +143,7 @@ StatusOr<StartingData> DataNamed(const std::string& text, const Session& session
   RETURN_IF_ERROR(formats::ExpandPatterns({path}, "--text").status());
   StartingData data{.files = {path}};
   RETURN_IF_ERROR(SetForm(path, data));
-  if (pattern || data.json_lines) return data;
+  if (pattern || data.form != Form::kText) return data;
   ASSIGN_OR_RETURN(data.files[0], Unpacked(path, session));
   return data;
 }

@@ -1,5 +1,6 @@
-// StartingData: what a new run file trains on: the files that --text of `gpctl init` names, and the
-// key that reads them. Reads the disk; used by gpctl's main thread.
+// StartingData: what a new run file trains on: the files that --text of `gpctl init` names, and
+// what they hold, which decides the key that reads them. Reads the disk; used by gpctl's main
+// thread.
 #pragma once
 
 #include <string>
@@ -11,14 +12,22 @@
 namespace gp::gpctl {
 
 struct StartingData {
+  enum class Form {
+    kText,       // of data.text
+    kJsonLines,  // at least among text: of data.stream
+    kTokens,     // of data.train
+  };
+
   std::vector<std::string> files;  // absolute paths or patterns; empty: no text was found
-  // There are lines of JSON among them, which data.stream reads and data.text does not.
-  bool json_lines = false;
-  bool by_content = false;  // data.format has to say so: the names do not
+  Form form = Form::kText;
+  bool by_content = false;  // lines of JSON whose names do not say it: data.format has to
+  // Of tokens: the tokenizer beside them as data.tokenizer names it; empty when there is none.
+  std::string tokenizer;
 };
 
 // The files that `text` names: a file, a folder, a pattern; without it the demo's text, where this
-// machine has it. NotFound and InvalidArgument name what is not there.
+// machine has it. NotFound and InvalidArgument name what is not there, or holds nothing to train
+// on.
 StatusOr<StartingData> FindStartingData(const std::string& text, const Session& session);
 
 }  // namespace gp::gpctl

@@ -2,6 +2,7 @@
 #include <memory>
 #include <sstream>
 
+#include "base/check.h"
 #include "base/file.h"
 #include "base/shell_word.h"
 #include "client/gpctl/commands/commands.h"
@@ -16,6 +17,8 @@
 
 namespace gp::gpctl {
 namespace {
+
+using Form = StartingData::Form;
 
 constexpr char kTextToName[] = "input.txt";
 
@@ -48,8 +51,16 @@ std::string DataText(const InitOptions& options, const StartingData& data) {
   const std::vector<std::string> unnamed = {kTextToName};
   const std::string files = Json(data.files.empty() ? unnamed : data.files).dump();
   constexpr char kRelative[] = "a path may be relative to this file";
-  if (!data.json_lines)
+  if (data.form == Form::kText) {
     return fmt::format("  text: {}  # what to train on; {}\n", files, kRelative);
+  }
+  if (data.form == Form::kTokens) {
+    return fmt::format(
+        "  train: {}  # tokens to train on; {}\n"
+        "  tokenizer: {}  # the one that made the tokens\n"
+        "  # val: [val.bin]  # the same for validation; without it there is no validation loss\n",
+        files, kRelative, Json(data.tokenizer).dump());
+  }
   std::string out = fmt::format(
       "  stream: {}  # lines of JSON to train on, read during the run; {}\n"
       "  text_field: text  # the field of each line that holds the text\n"
@@ -158,6 +169,31 @@ void WarnOfLines(const InitOptions& options, const StartingPoint& start, Console
   console.Warn(WarningsOf(data));
 }
 
+// A file of tokens does not say which tokenizer made them. Takes the one beside it, or the first
+// one that has all of its ids. InvalidArgument says what is wrong with the file.
+Status ChooseTokenizerOfTokens(const InitOptions& options, StartingPoint& start, Console& console) {
+  const bool known = !start.data.tokenizer.empty();
+  const std::vector<std::string> names = known ? std::vector<std::string>{start.data.tokenizer}
+                                               : std::vector<std::string>{"bytes", "gpt2"};
+  std::string problem;
+  for (const std::string& name : names) {
+    start.data.tokenizer = name;
+    const auto resolved = Resolve(options, start);
+    GP_CHECK(resolved.spec, "a preset with other data is whole: {}", name);
+    const DataCheck check = CheckData(*resolved.spec, "");
+    problem = check.problem;
+    if (!check.refused) break;
+  }
+  if (!problem.empty()) return InvalidArgument("--text: {}", problem);
+  if (!known) {
+    console.Warn(
+        {fmt::format("data.tokenizer: {} is a guess, because it has all ids of the file; "
+                     "name the tokenizer that made them",
+                     start.data.tokenizer)});
+  }
+  return OkStatus();
+}
+
 StatusOr<ExitCode> Init(const InitOptions& options, Session& session) {
   Console& console = session.console();
   if (options.list) {
@@ -171,8 +207,11 @@ StatusOr<ExitCode> Init(const InitOptions& options, Session& session) {
   StartingPoint start;
   ASSIGN_OR_RETURN(start.data, FindStartingData(options.text, session));
   start.ranks = ChooseRanks(options, session);
+  if (start.data.form == Form::kTokens) {
+    RETURN_IF_ERROR(ChooseTokenizerOfTokens(options, start, console));
+  }
   RETURN_IF_ERROR(Write(options, StartingFile(options, start), session));
-  if (start.data.json_lines) WarnOfLines(options, start, console);
+  if (start.data.form == Form::kJsonLines) WarnOfLines(options, start, console);
   if (start.data.files.empty()) {
     console.err << fmt::format(
         "warning: the file names {}, which you must supply: no text to train on was found here; "
@@ -193,9 +232,10 @@ void AddInitCommand(CommandSet& commands) {
   command.Option("--preset", options->preset,
                  "tiny, shakespeare-char, gpt2-124m, ... (default: tiny)");
   command
-      .Option("--text", options->text,
-              "text or lines of JSON to train on: a file, plain or packed, a folder of .txt or "
-              ".jsonl files, or a pattern in quotes (default: the demo's, the Jargon File)")
+      .Option(
+          "--text", options->text,
+          "text, lines of JSON or tokens to train on: a file, plain or packed, a folder of .txt or "
+          ".jsonl files, or a pattern in quotes (default: the demo's, the Jargon File)")
       .Path();
   command.Switch("--list", options->list, "show the presets");
   command.Switch("--force", options->force, "replace an existing file");

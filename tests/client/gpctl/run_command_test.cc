@@ -273,6 +273,88 @@ TEST_F(RunCommandTest, InitNamesLinesOfJsonWhereTheyAreRead) {
   }
 }
 
+std::string Words(const std::vector<int64_t>& words, size_t width) {
+  std::string bytes;
+  for (const int64_t word : words) {
+    for (size_t i = 0; i < width; ++i) bytes.push_back(static_cast<char>(word >> 8 * i));
+  }
+  return bytes;
+}
+
+std::string Npy(const std::string& data, const std::string& type, size_t count) {
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", type, count);
+  header.append(118 - header.size() - 1, ' ');
+  return "\x93NUMPY" + std::string("\1\0\x76\0", 4) + header + "\n" + data;
+}
+
+TEST_F(RunCommandTest, InitNamesTokensWhereTheyAreRead) {
+  std::vector<int64_t> ids, characters;
+  for (int64_t i = 0; i < 20'000; ++i) {
+    ids.push_back(i * i * 7919 % 50'257);
+    characters.push_back(i * i % 97);
+  }
+  const std::string llmc_header = Words({20240520, 1, 20'000}, 4);
+  const struct {
+    std::string name, bytes, tokenizer;
+  } cases[] = {{"raw.bin", Words(ids, 2), "gpt2"},
+               {"raw.tokens", Words(ids, 2), "gpt2"},
+               {"ids.npy", Npy(Words(ids, 2), "<u2", ids.size()), "gpt2"},
+               {"wide.npy", Npy(Words(ids, 4), "<u4", ids.size()), "gpt2"},
+               {"llmc.bin", llmc_header + std::string(1024 - 12, '\0') + Words(ids, 2), "gpt2"},
+               {"bytes.bin", Words(characters, 2), "bytes"},
+               {"named.txt", Words(ids, 2), "gpt2"}};
+  for (const auto& [name, bytes, tokenizer] : cases) {
+    WriteFile(name, bytes);
+    for (const char* preset : {"tiny", "shakespeare-char"}) {
+      const Outcome made = Run({"init", "r.yaml", "--force", "--preset", preset, "--text", name});
+      ASSERT_EQ(made.code, 0) << name << made.err;
+      EXPECT_THAT(made.err, HasSubstr("data.tokenizer: " + tokenizer + " is a guess"));
+      EXPECT_THAT(*ReadFile(gpctl_.home() + "/r.yaml"),
+                  HasSubstr(fmt::format("train: [\"{}/{}\"]", gpctl_.home(), name)));
+      const Outcome checked = Run({"validate", "r.yaml"});
+      EXPECT_EQ(checked.code, 0) << name << " " << preset << ": " << checked.err;
+    }
+  }
+}
+
+TEST_F(RunCommandTest, InitRefusesWhatARunCouldNotTrainOn) {
+  std::string wide_text, list = "[1";
+  for (int i = 0; i < 2000; ++i) {
+    wide_text += std::string("a\0 \0b\0\n\0c\0d\0", 12);
+    list += fmt::format(",{}", i);
+  }
+  std::vector<int64_t> ids;
+  for (int64_t i = 0; i < 20'000; ++i) ids.push_back(i * i * 7919 % 50'257);
+  const struct {
+    std::string name, bytes, words;
+  } cases[] = {
+      {"a.txt", wide_text, "looks like text in UTF-16LE; convert it: iconv -f UTF-16LE -t UTF-8 "},
+      {"b.txt", "\xff\xfe" + wide_text, "is text in UTF-16, expected text"},
+      {"c.json", list + "]", "expected lines of JSON; tokens belong in data.train"},
+      {"c.txt", list + "]", "looks like a list of numbers in JSON"},
+      {"d.txt", "[\"first text\", \"second text\"]", "jq -c '.[] | {text: .}' "},
+      {"e.bin", Words(ids, 4), "looks like tokens of 4 bytes"},
+      {"f.npy", Npy(Words(ids, 8), "<i8", ids.size()), "NumPy type '<i8' (int64)"},
+      {"g.txt", "(lp0\nVa text\np1\na.", "is a pickle, expected text"},
+      {"h.txt", std::string("PK\3\4\x14\0", 6), "is a zip archive"},
+      {"i.txt", "\xcf\xf0\xe8\xe2\xe5\xf2 \xec\xe8\xf0\n", "that are not UTF-8"},
+  };
+  for (const auto& [name, bytes, words] : cases) {
+    WriteFile(name, bytes);
+    const Outcome made = Run({"init", "r.yaml", "--text", name});
+    EXPECT_EQ(made.code, 2) << name << made.err;
+    EXPECT_THAT(made.err, HasSubstr(words)) << name;
+    EXPECT_FALSE(FileExists(gpctl_.home() + "/r.yaml")) << name;
+  }
+  ASSERT_TRUE(MakeDirectories(gpctl_.home() + "/mixed").ok());
+  WriteFile("mixed/a", "some text\n");
+  WriteFile("mixed/b", "{\"text\": \"some\"}\n");
+  EXPECT_THAT(Run({"init", "--text", "mixed/*"}).err, HasSubstr("names text and lines of JSON"));
+  WriteFile("mixed/b", Words(ids, 2));
+  EXPECT_THAT(Run({"init", "--text", "mixed/*"}).err, HasSubstr("names text and tokens"));
+}
+
 TEST_F(RunCommandTest, InitWarnsOfLinesWithoutTheTextsField) {
   WriteFile("a.jsonl", "{\"content\": \"a document\"}\n");
   const Outcome made = Run({"init", "r.yaml", "--text", "a.jsonl"});
