@@ -6,12 +6,15 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <system_error>
 #include <tuple>
 
 #include "base/durable_rename.h"
 #include "base/file.h"
 #include "base/shell_word.h"
+#include "formats/file_kind.h"
+#include "formats/random_access_file.h"
 #include "formats/safetensors.h"
 #include "formats/sha256.h"
 
@@ -23,21 +26,62 @@ constexpr uint64_t kTokenizerBytesMax = 256 << 20;
 
 constexpr char kSetAside[] = ".damaged";
 
-// Files that other programs keep a model in.
-constexpr const char* kModelsOfOthers[] = {"config.json", "model_args.json",   "model.safetensors",
-                                           "model.bin",   "pytorch_model.bin", "ckpt.pt"};
+// Files that other programs keep a model in, and those of forms that gp does not read.
+constexpr const char* kModelsOfOthers[] = {"config.json", "model_args.json", "model.safetensors",
+                                           "model.bin"};
+constexpr const char* kUnreadModels[] = {"pytorch_model.bin", "ckpt.pt"};
 
-// "; it holds a model of another program (config.json): gpctl import DIR --name imported"
-std::string ImportHint(const std::string& directory) {
-  for (const char* name : kModelsOfOthers) {
-    if (!FileExists(JoinPath(directory, name))) continue;
-    return fmt::format(
-        "; it holds a model of another program ({}), of which this makes the checkpoint "
-        "./imported: "
-        "gpctl import {} --name imported",
-        name, ShellWord(directory));
+std::string FirstIn(const std::string& directory, std::span<const char* const> names) {
+  const auto found = std::find_if(names.begin(), names.end(), [&](const char* name) {
+    return FileExists(JoinPath(directory, name));
+  });
+  return found == names.end() ? "" : *found;
+}
+
+std::string ImportText(const std::string& path) {
+  return fmt::format(
+      "of which this makes the checkpoint ./imported: gpctl import {} --name imported",
+      ShellWord(path));
+}
+
+// "; it holds a model of another program (config.json), of which …: gpctl import DIR --name
+// imported", where `it` is what the message calls the directory.
+std::string ImportHint(const std::string& directory, std::string_view it) {
+  if (const std::string name = FirstIn(directory, kModelsOfOthers); !name.empty()) {
+    return fmt::format("; {} holds a model of another program ({}), {}", it, name,
+                       ImportText(directory));
   }
-  return "";
+  const std::string unread = FirstIn(directory, kUnreadModels);
+  if (unread.empty()) return "";
+  return fmt::format(
+      "; {} holds a model of another program in a form that gp does not read ({}); this says how "
+      "to convert it: gpctl import {} --name imported",
+      it, unread, ShellWord(directory));
+}
+
+bool IsModelOfLlmC(const std::string& path) {
+  const auto file = RandomAccessFile::Open(path);
+  if (!file.ok()) return false;
+  std::string begin(std::min<uint64_t>(kKindBytes, file->size_bytes()), '\0');
+  return file->Read(0, begin).ok() && RecogniseKind(begin) != nullptr &&
+         RecogniseKind(begin)->what == "a model of llm.c";
+}
+
+// The way from a file to the model that it is a part of.
+std::string FileHint(const std::string& path) {
+  const std::string directory = DirectoryOf(path);
+  if (FileExists(JoinPath(directory, kManifestName))) {
+    return "; name the directory that it is in: " + ShellWord(directory);
+  }
+  if (IsModelOfLlmC(path)) return "; it is a model of llm.c, " + ImportText(path);
+  return ImportHint(directory, "its directory");
+}
+
+Status RefuseFile(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return OkStatus();
+  return NotFound("{} is a file; expected the directory of a checkpoint or of a run{}", path,
+                  FileHint(path));
 }
 
 // Step and epoch; of a directory without a readable manifest as CheckpointDirectoryName wrote them.
@@ -127,11 +171,12 @@ std::string CheckpointDirectoryName(int64_t step, uint64_t epoch, const std::str
 
 StatusOr<CheckpointManifest> ReadManifest(const std::string& directory,
                                           const std::string& expected_digest) {
+  RETURN_IF_ERROR(RefuseFile(directory));
   const std::string path = JoinPath(directory, kManifestName);
   const auto text = ReadFile(path, kManifestBytesMax);
   if (text.status().code() == StatusCode::kNotFound) {
     return NotFound("{} holds no complete checkpoint: manifest.json is missing{}", directory,
-                    ImportHint(directory));
+                    ImportHint(directory, "it"));
   }
   RETURN_IF_ERROR(text.status());
   if (!expected_digest.empty() && Sha256Hex(*text) != expected_digest) {
@@ -210,13 +255,7 @@ StatusOr<std::optional<std::string>> FindNewestCheckpoint(const std::string& par
 }
 
 StatusOr<std::string> FindCheckpointIn(const std::string& directory) {
-  std::error_code error;
-  if (std::filesystem::is_regular_file(directory, error)) {
-    return NotFound(
-        "{} is a file; expected the directory of a checkpoint or of a run; a model of another "
-        "program becomes the checkpoint ./imported with: gpctl import {} --name imported",
-        directory, ShellWord(directory));
-  }
+  RETURN_IF_ERROR(RefuseFile(directory));
   if (FileExists(JoinPath(directory, kManifestName))) return directory;
   for (const std::string& parent : {JoinPath(directory, "checkpoints"), directory}) {
     ASSIGN_OR_RETURN(const auto newest, FindNewestCheckpoint(parent));
@@ -226,7 +265,7 @@ StatusOr<std::string> FindCheckpointIn(const std::string& directory) {
       "{}: {}; expected a checkpoint (a directory with a {}) or a run's "
       "directory{}",
       directory, FileExists(directory) ? "it holds no checkpoint" : "there is no such directory",
-      kManifestName, ImportHint(directory));
+      kManifestName, ImportHint(directory, "it"));
 }
 
 }  // namespace gp::formats

@@ -1,10 +1,12 @@
 #include "client/gpctl/checkpoint_reference.h"
 
 #include <charconv>
+#include <filesystem>
 
 #include "base/file.h"
 #include "base/local_path.h"
 #include "base/shell_word.h"
+#include "formats/checkpoint_directory.h"
 
 namespace gp::gpctl {
 namespace {
@@ -59,6 +61,10 @@ StatusOr<v1::Run> FindRun(const CheckpointReference& reference, Session& session
   StatusOr<v1::Run> run = session.FindRun(reference.run);
   const std::string path = AbsolutePath(reference.run, session.console().working_directory);
   if (run.ok() || !FileExists(path)) return run;
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) {
+    return WithContext(run.status(), Message(formats::FindCheckpointIn(path).status()));
+  }
   return Status(run.status().code(),
                 fmt::format("{}; the directory of that name is {}", Message(run.status()),
                             ShellWord("./" + reference.run)));

@@ -80,8 +80,41 @@ TEST_F(CheckpointDirectoryTest, AModelOfAnotherProgramIsTold) {
   EXPECT_THAT(Message(ReadManifest(model).status()), ::testing::EndsWith(command));
   const std::string file = JoinPath(model, "config.json");
   EXPECT_EQ(FindCheckpointIn(file).status().code(), StatusCode::kNotFound);
-  EXPECT_THAT(Message(FindCheckpointIn(file).status()),
-              ::testing::HasSubstr("is a file; expected the directory of a checkpoint"));
+  EXPECT_THAT(
+      Message(FindCheckpointIn(file).status()),
+      ::testing::AllOf(::testing::HasSubstr("is a file; expected the directory of a checkpoint"),
+                       ::testing::EndsWith(command)));
+}
+
+// `gpctl import` takes directories, and of files those of llm.c alone.
+TEST_F(CheckpointDirectoryTest, AFileLeadsToTheModelThatItBelongsTo) {
+  const auto error_of = [this](const std::string& name, const std::string& bytes,
+                               const std::string& beside) {
+    const std::string folder = JoinPath(parent_, name + " folder");
+    EXPECT_TRUE(MakeDirectories(folder).ok());
+    EXPECT_TRUE(WriteFileAtomically(JoinPath(folder, name), bytes).ok());
+    if (!beside.empty()) {
+      EXPECT_TRUE(WriteFileAtomically(JoinPath(folder, beside), "{}").ok());
+    }
+    return Message(FindCheckpointIn(JoinPath(folder, name)).status());
+  };
+  const auto import_of = [this](const std::string& path) {
+    return "gpctl import '" + JoinPath(parent_, path) + "' --name imported";
+  };
+  EXPECT_THAT(error_of("model.safetensors", "", "config.json"),
+              ::testing::EndsWith(import_of("model.safetensors folder")));
+  EXPECT_THAT(error_of("tokenizer.json", "{}", "model_args.json"),
+              ::testing::EndsWith(import_of("tokenizer.json folder")));
+  EXPECT_THAT(error_of("model-00001-of-00002.safetensors", "", "config.json"),
+              ::testing::EndsWith(import_of("model-00001-of-00002.safetensors folder")));
+  EXPECT_THAT(error_of("gpt2_124M.bin", "\xc6\xd7\x34\x01", ""),
+              ::testing::EndsWith(import_of("gpt2_124M.bin folder/gpt2_124M.bin")));
+  EXPECT_THAT(error_of("optimizer.safetensors", "", "manifest.json"),
+              ::testing::EndsWith("name the directory that it is in: '" +
+                                  JoinPath(parent_, "optimizer.safetensors folder'")));
+  EXPECT_THAT(error_of("ckpt.pt", "PK\3\4", ""),
+              ::testing::HasSubstr("in a form that gp does not read (ckpt.pt)"));
+  EXPECT_THAT(error_of("notes.txt", "text", ""), ::testing::Not(::testing::HasSubstr("import")));
 }
 
 TEST_F(CheckpointDirectoryTest, WhatWasSetAsideKeepsItsFilesAndComesBack) {

@@ -52,18 +52,18 @@ StatusOr<NamedDirectory> ParseNamedDirectory(std::string_view text) {
 }
 
 Status CheckDirectory(const NamedDirectory& named) {
-  const std::string where = fmt::format("{}={}", named.name, named.directory);
-  const auto found = FindAll(named.directory);
-  if (!found.ok()) return WithContext(found.status(), where);
-  for (const formats::FoundCheckpoint& checkpoint : *found) {
-    if (checkpoint.manifest.ok()) return OkStatus();
+  if (const auto found = FindAll(named.directory); found.ok() && !found->empty()) {
+    for (const formats::FoundCheckpoint& checkpoint : *found) {
+      if (checkpoint.manifest.ok()) return OkStatus();
+    }
+    return WithContext(found->front().manifest.status(),
+                       fmt::format("{}={}", named.name, named.directory));
   }
-  if (!found->empty()) return WithContext(found->front().manifest.status(), where);
-  return NotFound(
-      "{}: {}; expected a checkpoint (a directory with a {}) or the directory of a run that has "
-      "one. Runs that have none yet are served once they have, with --coordinator",
-      where, FileExists(named.directory) ? "it holds no checkpoint" : "there is no such directory",
-      formats::kManifestName);
+  const Status missing = formats::FindCheckpointIn(named.directory).status();
+  return Status(missing.code(),
+                fmt::format("{}={}. Runs that have no checkpoint yet are served once they have "
+                            "one, with --coordinator",
+                            named.name, Message(missing)));
 }
 
 ServedRun ScanDirectory(const NamedDirectory& named) {

@@ -123,6 +123,29 @@ TEST_F(ModelCommandTest, AModelThatIsNoCheckpointSaysHowToImportIt) {
   EXPECT_EQ(Run({"import", Path("hf"), "--name", "imported", "--tokenizer", "bytes"}).code, 0);
 }
 
+// `gpctl import` takes the directory alone.
+TEST_F(ModelCommandTest, AFileOfAModelSaysHowToImportItsDirectory) {
+  MakeHuggingFace("hf", interop::SmallModel());
+  const std::string command = "gpctl import " + Path("hf") + " --name imported";
+  for (const char* name : {"model.safetensors", "config.json"}) {
+    const std::string file = Path("hf") + "/" + name;
+    for (const char* reads : {"sample", "eval", "serve", "chat"}) {
+      EXPECT_THAT(Run({reads, file}).err, HasSubstr(command)) << reads;
+    }
+    EXPECT_THAT(Run({"export", file, Path("out")}).err, HasSubstr(command));
+    EXPECT_THAT(Run({"import", file, "--name", "imported"}).err,
+                HasSubstr("name the directory: " + Path("hf")));
+  }
+  ASSERT_EQ(
+      Run({"import", Path("hf"), "--name", "i", "--tokenizer", "bytes", "--to", Path("i")}).code,
+      0);
+  for (const char* reads : {"sample", "eval", "serve"}) {
+    EXPECT_THAT(Run({reads, Path("i") + "/model.safetensors"}).err,
+                HasSubstr("name the directory that it is in: " + Path("i")));
+  }
+  EXPECT_EQ(Run({"export", Path("i"), Path("out")}).code, 0);
+}
+
 TEST_F(ModelCommandTest, ContradictionsAboutSpecialTokensAreSaid) {
   MakeHuggingFace("hf", interop::SmallModel());
   const auto write = [this](const char* name, const char* text) {

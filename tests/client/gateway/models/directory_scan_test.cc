@@ -62,6 +62,11 @@ TEST_F(DirectoryScan, SaysWhatIsMissingAndTheWayOut) {
   const Status empty = CheckDirectory({"m", directory});
   EXPECT_EQ(empty.code(), StatusCode::kNotFound);
   EXPECT_THAT(Message(empty), HasSubstr(directory + ": it holds no checkpoint"));
+  ASSERT_TRUE(WriteFileAtomically(JoinPath(directory, "config.json"), "{}").ok());
+  const std::string command = "gpctl import " + directory + " --name imported";
+  EXPECT_THAT(Message(CheckDirectory({"m", directory})), HasSubstr(command));
+  EXPECT_THAT(Message(CheckDirectory({"m", JoinPath(directory, "config.json")})),
+              HasSubstr(command));
 }
 
 TEST_F(DirectoryScan, SaysThatTheOnlyCheckpointIsDamaged) {
