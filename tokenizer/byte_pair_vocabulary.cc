@@ -101,13 +101,8 @@ Status BytePairVocabularyBuilder::AddUnlisted(std::string_view text, int64_t id)
 StatusOr<int32_t> BytePairVocabularyBuilder::FindPart(std::string_view text) const {
   ASSIGN_OR_RETURN(const std::string bytes, PartBytes(text));
   const int32_t id = ids_.Find(bytes);
-  if (id == TokenTable::kNone) {
-    return InvalidArgument("joins '{}', a token that is not there", Excerpt(text));
-  }
-  if (made_[static_cast<size_t>(id)]) return id;
-  return InvalidArgument(
-      "joins '{}' before a merge has made it: the merges are out of order, or one is missing",
-      Excerpt(text));
+  if (id != TokenTable::kNone) return id;
+  return InvalidArgument("joins '{}', a token that is not there", Excerpt(text));
 }
 
 Status BytePairVocabularyBuilder::AddJoin(BytePairMerge merge) {
@@ -149,7 +144,7 @@ Status BytePairVocabularyBuilder::DeriveMerges() {
   std::vector<int32_t> parts;
   for (int32_t id = 0; id < count_; ++id) {
     const std::string& bytes = vocabulary_.tokens[static_cast<size_t>(id)];
-    if (bytes.size() == 1) continue;
+    if (bytes.size() == 1 || ids_.Find(bytes) != id) continue;  // a byte, or special
     parts.clear();
     for (const char byte : bytes) parts.push_back(ids_.Find({&byte, 1}));
     merger.Merge(parts);

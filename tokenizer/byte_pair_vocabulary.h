@@ -82,7 +82,7 @@ class BytePairVocabularyBuilder {
 
  private:
   Status Place(std::string_view text, int64_t id);
-  // The token of a part of a merge, which is a byte or was made by an earlier merge.
+  // The token of a part of a merge.
   StatusOr<int32_t> FindPart(std::string_view text) const;
   Status AddJoin(BytePairMerge merge);
   // Whether a special token is spelled as these bytes are.

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "base/file.h"
-#include "formats/sha256.h"
+#include "formats/strict_json.h"
 #include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/companion_files.h"
 #include "tokenizer/json_file.h"
 #include "tokenizer/merges_text.h"
 #include "tokenizer/special_token_files.h"
+#include "tokenizer/text_pattern.h"
 #include "tokenizer/tiktoken_text.h"
 #include "tokenizer/tokenizer_json.h"
 
@@ -24,12 +25,6 @@ using Json = nlohmann::json;
 constexpr std::string_view kTokenizerJson = "tokenizer.json";
 constexpr char kForms[] =
     "tokenizer.json, vocab.json with merges.txt, vocab.bpe with encoder.json, or NAME.tiktoken";
-
-// Which of tiktoken's own vocabularies cut text by another rule than GPT-2's.
-constexpr std::pair<std::string_view, std::string_view> kOtherRules[] = {
-    {"223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7", "cl100k_base"},
-    {"446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d", "o200k_base"},
-};
 
 struct FilePair {
   std::string_view vocab;
@@ -68,12 +63,6 @@ StatusOr<BytePairVocabulary> ReadMergesAlone(const std::string& path) {
 
 StatusOr<BytePairVocabulary> ReadTiktoken(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadTokenizerText(path));
-  const std::string digest = formats::Sha256Hex(text);
-  for (const auto& [known, name] : kOtherRules) {
-    if (digest != known) continue;
-    return InvalidArgument("{}: this is {}, which cuts text by another rule than GPT-2's", path,
-                           name);
-  }
   auto vocabulary = ParseTiktoken(text);
   if (!vocabulary.ok()) return WithContext(vocabulary.status(), path);
   return vocabulary;
@@ -114,6 +103,12 @@ StatusOr<std::optional<BytePairVocabulary>> ReadByName(const std::string& path,
   return std::optional<BytePairVocabulary>();
 }
 
+// transformers gives these classes GPT-2's pattern, whatever the vocabulary.
+bool NamesGpt2Pattern(const CompanionFiles& companions) {
+  const Json& name = formats::ValueOrNull(companions.tokenizer_config.json, "tokenizer_class");
+  return name == "GPT2Tokenizer" || name == "GPT2TokenizerFast";
+}
+
 StatusOr<std::string> FindInDirectory(const std::string& directory) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(directory));
   for (const char* name : {"tokenizer.json", "vocab.json", "merges.txt", "vocab.bpe"}) {
@@ -132,7 +127,12 @@ StatusOr<std::string> FindInDirectory(const std::string& directory) {
 StatusOr<std::unique_ptr<Tokenizer>> ReadFrom(const std::string& path,
                                               const CompanionFiles& companions) {
   ASSIGN_OR_RETURN(auto vocabulary, ReadByName(path, companions));
-  if (vocabulary) return MakeBytePairTokenizer(*std::move(vocabulary));
+  if (vocabulary) {
+    if (!NamesGpt2Pattern(companions)) {
+      RETURN_IF_ERROR(WithContext(CheckGpt2Pattern(*vocabulary), path));
+    }
+    return MakeBytePairTokenizer(*std::move(vocabulary));
+  }
   ASSIGN_OR_RETURN(const std::string text, ReadTokenizerText(path));
   if (!text.starts_with('{') && !text.starts_with("\xef\xbb\xbf")) {
     return InvalidArgument("{}: this is no tokenizer: expected {}", path, kForms);

@@ -41,7 +41,8 @@ Status CheckModel(const Json& model) {
   return OkStatus();
 }
 
-// What is written in characters of no byte can only be a token that text never becomes.
+// An empty token, and one written in characters of no byte, can only be one that text never
+// becomes.
 Status AddVocabulary(const Json& vocab, const AddedTokens& added,
                      BytePairVocabularyBuilder& builder) {
   std::set<std::string_view> special;
@@ -50,7 +51,8 @@ Status AddVocabulary(const Json& vocab, const AddedTokens& added,
     if (special.contains(text)) continue;
     ASSIGN_OR_RETURN(const int64_t id, ReadTokenId(value, text));
     const auto bytes = BytesOfAlphabet(text);
-    RETURN_IF_ERROR(bytes ? builder.AddToken(*bytes, id) : builder.AddUnlisted(text, id));
+    const bool ordinary = bytes && !bytes->empty();
+    RETURN_IF_ERROR(ordinary ? builder.AddToken(*bytes, id) : builder.AddUnlisted(text, id));
   }
   for (const AddedToken& token : added) {
     RETURN_IF_ERROR(

@@ -4,10 +4,12 @@
 """
 
 import array
+import base64
 import importlib.util
 import itertools
 import json
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
@@ -21,6 +23,7 @@ hostile_text.use_peers_python()
 import tokenizers  # noqa: E402
 import transformers  # noqa: E402
 from tokenizers import decoders, models, pre_tokenizers, trainers  # noqa: E402
+from transformers.convert_slow_tokenizer import TikTokenConverter, bytes_to_unicode  # noqa: E402
 
 DRIVER, GPCTL = sys.argv[1:3]
 SPECIAL = "<|endoftext|>"
@@ -192,6 +195,41 @@ class HuggingFace(unittest.TestCase):
         self.assertLessEqual({vocab["Ġzebras"], vocab["<=>"]}, set(ids))
         self.assertEqual(self.ours(path, text), ids)
         self.expect_equal(self.export(path, "whole again"), text, path)
+
+    def converted(self, name, ranks):
+        """A directory with the tokenizer.json that transformers makes of a .tiktoken file, and that file."""
+        directory = self.directory / name
+        directory.mkdir()
+        path = directory / "ranks.tiktoken"
+        path.write_text("".join(f"{base64.b64encode(token).decode()} {rank}\n" for token, rank in ranks))
+        converter = TikTokenConverter(vocab_file=str(path), pattern=GPT2_EXPRESSIONS[1])
+        library = converter.converted()
+        library.save(str(directory / "tokenizer.json"))
+        return directory, library, path
+
+    def test_parts_that_later_merges_make(self):
+        """TikTokenConverter writes every way to join a token: ids here, there, in the export, and of the .tiktoken file."""
+        _, document = self.trained("ranks")
+        vocab = document["model"]["vocab"]
+        alphabet = {character: byte for byte, character in bytes_to_unicode().items()}
+        learned = sorted(set(vocab) - {SPECIAL, "<pad>"}, key=vocab.get)
+        ranks = [(bytes(alphabet[character] for character in token), rank) for rank, token in enumerate(learned)]
+        directory, library, path = self.converted("converted", ranks)
+        merges = [tuple(merge) for merge in json.loads((directory / "tokenizer.json").read_text())["model"]["merges"]]
+        made = {left + right: number for number, (left, right) in reversed(list(enumerate(merges)))}
+        self.assertTrue(any(made.get(part, -1) > number for number, merge in enumerate(merges) for part in merge))
+        text = texts()
+        random.Random(7).shuffle(merges)
+        shuffled = json.loads((directory / "tokenizer.json").read_text())
+        shuffled["model"]["merges"] = merges
+        mixed = self.directory / "shuffled.json"
+        mixed.write_text(json.dumps(shuffled))
+        for file, there in ((directory / "tokenizer.json", library), (mixed, tokenizers.Tokenizer.from_file(str(mixed)))):
+            exported = tokenizers.Tokenizer.from_file(str(self.export(file, f"again {file.name}") / "tokenizer.json"))
+            ids = there.encode(text, add_special_tokens=False).ids
+            self.assertEqual(self.ours(file, text), ids)
+            self.assertEqual(exported.encode(text, add_special_tokens=False).ids, ids)
+        self.assertEqual(self.ours(path, text), library.encode(text, add_special_tokens=False).ids)
 
     def test_added_tokens_beside_a_vocabulary(self):
         """As transformers before 5 saved them: the same tokenizer there, here, and in what is exported."""

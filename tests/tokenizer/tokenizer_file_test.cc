@@ -216,8 +216,8 @@ TEST_F(TokenizerFileTest, DamageIsNamedWithItsFileAndPlace) {
   EXPECT_THAT(set("/model/vocab/he", -1), HasSubstr("the id of 'he' is -1"));
   EXPECT_THAT(set("/model/vocab/he", "x"), HasSubstr("the id of 'he' is \"x\""));
   EXPECT_THAT(
-      set("/model/merges", {"h e", "l l", "hell o", "he ll", "Ġ w"}),
-      HasSubstr("model.merges[2]: the merge \"hell o\" joins 'hell' before a merge has made it"));
+      set("/model/merges/4", "hellx o"),
+      HasSubstr("model.merges[4]: the merge \"hellx o\" joins 'hellx', a token that is not there"));
   EXPECT_THAT(set("/model/merges/1", "h e"),
               HasSubstr("model.merges[1]: the merge \"h e\" is there twice"));
   EXPECT_THAT(set("/model/merges/1", "x y"), HasSubstr("makes 'xy', which has no id"));
@@ -276,30 +276,37 @@ TEST_F(TokenizerFileTest, AFileCutShortAnywhereIsAnError) {
   }
 }
 
-// A token in base64 and its rank: the bytes by value, then the tokens of kSmallMerges.
-std::string TiktokenText() {
+std::string Base64(std::string_view bytes) {
   static constexpr char kDigits[] =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  int rank = 0;
-  const auto add = [&](std::string_view bytes) {
-    std::string digits;
-    for (size_t i = 0; i < bytes.size(); i += 3) {
-      uint32_t bits = 0;
-      for (size_t k = 0; k < 3; ++k) {
-        bits = bits << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0);
-      }
-      for (size_t k = 0; k < 4; ++k) {
-        digits += i + k <= bytes.size() ? kDigits[bits >> (18 - 6 * k) & 63] : '=';
-      }
+  std::string digits;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t bits = 0;
+    for (size_t k = 0; k < 3; ++k) {
+      bits = bits << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0);
     }
-    text += digits + " " + std::to_string(rank++) + "\n";
-  };
+    for (size_t k = 0; k < 4; ++k) {
+      digits += i + k <= bytes.size() ? kDigits[bits >> (18 - 6 * k) & 63] : '=';
+    }
+  }
+  return digits;
+}
+
+std::string TiktokenLine(std::string_view bytes, int rank) {
+  return Base64(bytes) + " " + std::to_string(rank) + "\n";
+}
+
+const std::vector<std::string> kSmallTokens = {"he", "ll", "hell", " w", "hello"};
+
+// A token in base64 and its rank: the bytes by value, then `tokens`.
+std::string TiktokenText(const std::vector<std::string>& tokens = kSmallTokens) {
+  std::string text;
   for (int byte = 0; byte < 256; ++byte) {
     const char character = static_cast<char>(byte);
-    add({&character, 1});
+    text += TiktokenLine({&character, 1}, byte);
   }
-  for (const char* token : {"he", "ll", "hell", " w", "hello"}) add(token);
+  int rank = 256;
+  for (const std::string& token : tokens) text += TiktokenLine(token, rank++);
   return text;
 }
 
@@ -326,6 +333,134 @@ TEST_F(TokenizerFileTest, ADamagedTiktokenFileIsNamedWithItsLine) {
   EXPECT_THAT(error("aGU= 256", "eHl6 256"), HasSubstr("is not two tokens of smaller ranks"));
   EXPECT_THAT(error("aGU= 256", "bGw= 256"), HasSubstr("the token 'll' is there twice"));
   EXPECT_THAT(error("aA== 104", "aGVo 104"), HasSubstr("the byte 0x68 ('h') has no token"));
+}
+
+// A merge is a pair with a rank. transformers' converter of .tiktoken files writes merges whose
+// parts are made by later ones.
+TEST_F(TokenizerFileTest, PartsOfAMergeMayBeMadeByLaterMerges) {
+  Json document = SmallTokenizerJson();
+  document["model"]["merges"] = {"hell o", "he ll", "Ġ w", "l l", "h e"};
+  const auto tokenizer = Read(Write("tokenizer.json", document.dump()));
+  EXPECT_THAT(*tokenizer->Encode("hello whe"), ElementsAre(260, 259, 256));
+  EXPECT_EQ((*ParseTokenizer(tokenizer->Serialized()))->Fingerprint(), tokenizer->Fingerprint());
+  Write("vocab.json", SmallVocab().dump());
+  EXPECT_EQ(Read(Write("merges.txt", "hell o\nhe ll\nĠ w\nl l\nh e\n"))->Fingerprint(),
+            tokenizer->Fingerprint());
+  // Here 'hel' is made first, so that nothing makes 'hello' of the letters.
+  document["model"]["vocab"]["hel"] = 262;
+  document["model"]["merges"] = {"he l", "hell o", "he ll", "Ġ w", "l l", "h e"};
+  EXPECT_THAT(*Read(Write("tokenizer.json", document.dump()))->Encode("hello"), ElementsAre(260));
+  document["model"]["merges"] = {"h e", "he l", "hell o", "he ll", "Ġ w", "l l"};
+  EXPECT_THAT(*Read(Write("tokenizer.json", document.dump()))->Encode("hello"),
+              ElementsAre(262, 'l' - '!', 'o' - '!'));
+}
+
+// Learned with patterns that keep together what GPT-2's cuts.
+TEST_F(TokenizerFileTest, FilesOfOtherPatternsAreRefusedByTheirTokens) {
+  for (const char* token : {";\n", ".s", "(s", "\ta", "_a", "1a", "'S", "  a"}) {
+    std::vector<std::string> tokens = kSmallTokens;
+    if (std::string_view(token) == "  a") tokens.push_back("  ");
+    tokens.push_back(token);
+    EXPECT_THAT(Error(Write("a.tiktoken", TiktokenText(tokens))),
+                AllOf(HasSubstr("a.tiktoken: GPT-2's pattern cuts 1 of the"),
+                      HasSubstr(Json(token).dump()), HasSubstr("was learned with another pattern"),
+                      HasSubstr("tokenizer.json, which names its pattern")))
+        << token;
+  }
+  // Pieces, or parts of characters.
+  for (const char* token : {"'s", " .", "\n\n", "12", "'ll", "..", "\xc3\xa9", " \xe4", "\xa9."}) {
+    std::vector<std::string> tokens = kSmallTokens;
+    tokens.push_back(token);
+    const auto tokenizer = ReadTokenizer(Write("a.tiktoken", TiktokenText(tokens)));
+    EXPECT_TRUE(tokenizer.ok()) << token << ": " << tokenizer.status();
+  }
+}
+
+// Two-letter words: 676 of small letters and 676 of capitals.
+std::vector<std::string> TwoLetterTokens() {
+  std::vector<std::string> tokens;
+  for (const char first : {'a', 'A'}) {
+    for (int i = 0; i < 26 * 26; ++i) {
+      tokens.push_back({static_cast<char>(first + i / 26), static_cast<char>(first + i % 26)});
+    }
+  }
+  return tokens;
+}
+
+TEST_F(TokenizerFileTest, OneCutTokenInMoreThanAThousandIsNoEvidence) {
+  std::vector<std::string> tokens = TwoLetterTokens();
+  tokens.push_back("'S");
+  EXPECT_TRUE(ReadTokenizer(Write("a.tiktoken", TiktokenText(tokens))).ok());
+  tokens.push_back(".s");
+  EXPECT_THAT(
+      Error(Write("a.tiktoken", TiktokenText(tokens))),
+      HasSubstr(R"(cuts 2 of the 1354 learned tokens in two, as "'S" (1608), ".s" (1609))"));
+}
+
+TEST_F(TokenizerFileTest, PairsWithoutAPatternAreReadLikewise) {
+  Json vocab = SmallVocab();
+  vocab[".s"] = 262;
+  const std::string merges = std::string(kSmallMerges) + ". s\n";
+  Write("vocab.json", vocab.dump());
+  const std::string path = Write("merges.txt", merges);
+  EXPECT_THAT(Error(path), HasSubstr("GPT-2's pattern cuts 1 of the 6 learned tokens in two"));
+  EXPECT_THAT(Error(Write("vocab.bpe", merges)), HasSubstr("was learned with another pattern"));
+  Write("tokenizer_config.json", R"({"tokenizer_class": "PreTrainedTokenizerFast"})");
+  EXPECT_THAT(Error(path), HasSubstr("was learned with another pattern"));
+  // The class has GPT-2's pattern.
+  Write("tokenizer_config.json", R"({"tokenizer_class": "GPT2Tokenizer"})");
+  EXPECT_THAT(*Read(path)->Encode("a.s"), ElementsAre('a' - '!', '.' - '!', 's' - '!'));
+}
+
+// As in OpenAI's p50k_base, which leaves 50256 out, and in Whisper's multilingual.tiktoken, which
+// ends with "= 50256".
+TEST_F(TokenizerFileTest, ATiktokenFileMayKeepTheRankOfASpecialTokenFree) {
+  const std::string small = TiktokenText();
+  const auto gap =
+      Read(Write("gap.tiktoken", small + TiktokenLine("  ", 262) + TiktokenLine("   ", 263)));
+  EXPECT_EQ(gap->vocabulary_size(), 264);
+  EXPECT_EQ(gap->end_of_text(), 261);
+  EXPECT_THAT(*gap->Encode("   hello"), ElementsAre(262, ' ', 260));
+  for (const char* empty : {"= 261\n", " 261", "= 261\r\n"}) {
+    const auto tokenizer = Read(Write("empty.tiktoken", small + empty));
+    ASSERT_NE(tokenizer, nullptr) << empty;
+    EXPECT_EQ(tokenizer->vocabulary_size(), 263);
+    EXPECT_EQ(tokenizer->end_of_text(), 262);
+    EXPECT_EQ(tokenizer->Decode(std::vector<int32_t>{261, 260}), "hello");
+    const auto back = ParseTokenizer(tokenizer->Serialized());
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ((*back)->Fingerprint(), tokenizer->Fingerprint());
+  }
+  EXPECT_EQ(Read(Write("a.tiktoken", small + "= 261\n" + TiktokenLine("  ", 262)))->end_of_text(),
+            263);
+}
+
+TEST_F(TokenizerFileTest, AnyOtherGapInTheRanksIsDamage) {
+  const std::string small = TiktokenText();
+  const auto error = [&](const std::string& more) {
+    return Error(Write("a.tiktoken", small + more));
+  };
+  EXPECT_THAT(error(TiktokenLine("lo", 262)),
+              AllOf(HasSubstr("a.tiktoken: line 262"), HasSubstr("the rank is 262, expected 261"),
+                    HasSubstr("only the rank of <|endoftext|> may be left out, where nothing but "
+                              "runs of spaces follows")));
+  EXPECT_THAT(error(TiktokenLine("  ", 263)), HasSubstr("the rank is 263, expected 261"));
+  EXPECT_THAT(error(TiktokenLine("  ", 262) + TiktokenLine("lo", 263)),
+              HasSubstr("line 263 ('bG8= 263'): the rank 261 has no token, so it is a special "
+                        "token's; only runs of spaces may follow it"));
+  EXPECT_THAT(error(TiktokenLine("  ", 262) + TiktokenLine("   ", 264)),
+              HasSubstr("the rank is 264, expected 263"));
+  EXPECT_THAT(error("= 261\n" + TiktokenLine("lo", 262)), HasSubstr("the rank 261 has no token"));
+  EXPECT_THAT(error("= 261\n= 262\n"), HasSubstr("the rank 261 has no token"));
+  EXPECT_THAT(error("== 261\n"), HasSubstr("expected a token in base64"));
+}
+
+TEST_F(TokenizerFileTest, AnEmptyTokenOfAVocabularyIsNeverInText) {
+  Json document = SmallTokenizerJson();
+  document["model"]["vocab"][""] = 262;
+  const auto tokenizer = Read(Write("tokenizer.json", document.dump()));
+  EXPECT_EQ(tokenizer->vocabulary_size(), 263);
+  EXPECT_THAT(*tokenizer->Encode("hello w"), ElementsAre(260, 259));
 }
 
 TEST_F(TokenizerFileTest, Gpt2sVocabularyIsRecognisedInEveryForm) {

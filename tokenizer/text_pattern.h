@@ -1,0 +1,14 @@
+// Files that do not name the pattern by which text is cut before it is encoded: what their tokens
+// say about it. Pure function; any thread may call. The rule: docs/formats/tokenizers.md.
+#pragma once
+
+#include "base/status.h"
+#include "tokenizer/byte_pair_vocabulary.h"
+
+namespace gp {
+
+// A token is learned inside one piece of text. InvalidArgument names tokens that GPT-2's pattern
+// cuts in two, when there is one for each thousand: then the vocabulary has another pattern.
+Status CheckGpt2Pattern(const BytePairVocabulary& vocabulary);
+
+}  // namespace gp
