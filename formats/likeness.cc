@@ -13,6 +13,8 @@
 namespace gp::formats {
 namespace {
 
+using namespace std::string_view_literals;
+
 // The share of bytes that belong to no character. A damaged text has fewer; tokens and text in
 // another encoding have more.
 constexpr double kForeignShareMax = 0.1;
@@ -55,51 +57,61 @@ bool Opens(std::string_view text, char open, std::string_view next) {
   return !rest.empty() && next.find(rest[0]) != std::string_view::npos;
 }
 
-// Lists of numbers at the front of a text.
+// Lists of numbers in JSON at the front of a text.
 struct NumberLists {
   int numbers = 0;
-  int lists = 0;       // that stand in no other list
-  bool ended = false;  // the text has nothing else
+  int lists = 0;          // that stand in no other list
+  int depth = 0;          // of the list in which `rest` stands
+  std::string_view rest;  // what is no number, comma or bracket
 };
 
-bool IsOfNumber(char c) {
-  return std::string_view("+-.0123456789Ee").find(c) != std::string_view::npos;
-}
+bool IsOfNumber(char c) { return "+-.0123456789Ee"sv.find(c) != std::string_view::npos; }
 
-// Reads as far as there are numbers with ',' or brackets between them.
+// Reads as far as there are numbers with commas or brackets between them.
 NumberLists ReadNumberLists(std::string_view text) {
   constexpr int kNumbersMax = 1000;
-  NumberLists read;
-  int depth = 0;
-  bool parted = true;
-  while (!text.empty() && read.numbers < kNumbersMax) {
-    size_t taken = 1;
-    if (IsOfNumber(text[0])) {
-      if (!parted || depth == 0) return read;
-      taken = static_cast<size_t>(std::find_if_not(text.begin(), text.end(), IsOfNumber) -
-                                  text.begin());
-      ++read.numbers;
-      parted = false;
-    } else if (text[0] == '[') {
-      if (depth++ == 0) ++read.lists;
-    } else if (text[0] == ']') {
-      if (depth-- == 0) return read;
-    } else if (text[0] != ',' && !IsSpace(text[0])) {
-      return read;
+  NumberLists read{.rest = text};
+  bool parted = true;  // from the number before
+  while (!read.rest.empty() && read.numbers < kNumbersMax) {
+    const char c = read.rest[0];
+    const bool number = IsOfNumber(c), open = c == '[', close = c == ']';
+    if (read.depth == 0 ? !open && !IsSpace(c)
+                        : !number && !open && !close && c != ',' && !IsSpace(c)) {
+      break;
     }
-    parted = parted || std::string_view(",[]").find(text[0]) != std::string_view::npos;
-    text.remove_prefix(taken);
+    if (number && !parted) break;
+    if (open && read.depth == 0) ++read.lists;
+    read.depth += (open ? 1 : 0) - (close ? 1 : 0);
+    read.numbers += number ? 1 : 0;
+    parted = !number && (parted || !IsSpace(c));
+    const auto end = std::find_if_not(read.rest.begin(), read.rest.end(), IsOfNumber);
+    read.rest.remove_prefix(number ? static_cast<size_t>(end - read.rest.begin()) : 1);
   }
-  read.ended = text.empty();
   return read;
 }
 
+// A string, an object or a word that JSON has.
+bool IsOtherValue(std::string_view text) {
+  if (text.starts_with('"') || text.starts_with('{')) return true;
+  for (const std::string_view word : {"true"sv, "false"sv, "null"sv}) {
+    if (!text.starts_with(word)) continue;
+    text = WithoutSpace(text.substr(word.size()));
+    return text.empty() || text[0] == ',' || text[0] == ']';
+  }
+  return false;
+}
+
 // One or two numbers in brackets stand in prose, and so do more with words after them.
-std::optional<Likeness> LikeNumberLists(std::string_view text) {
+std::optional<Likeness> LikeList(std::string_view text) {
   constexpr int kNumbersMin = 3, kSureNumbers = 16;
-  if (!text.starts_with('[')) return std::nullopt;
   const NumberLists read = ReadNumberLists(text);
-  if (read.numbers < (read.ended ? kNumbersMin : kSureNumbers)) return std::nullopt;
+  if (read.depth > 0 && IsOtherValue(read.rest)) {
+    const bool texts = read.rest.starts_with('"') && read.numbers == 0 && read.depth == 1;
+    const std::string_view values = texts ? ".[] | {text: .}" : ".[]";
+    return Likeness{"a list in JSON",
+                    fmt::format("write a line for each of its values: jq -c '{}' {{}}", values)};
+  }
+  if (read.numbers < (read.rest.empty() ? kNumbersMin : kSureNumbers)) return std::nullopt;
   constexpr std::string_view kWhole = "json.load(open(sys.argv[1]))";
   constexpr std::string_view kLines = "[json.loads(line) for line in open(sys.argv[1])]";
   return Likeness{
@@ -113,14 +125,7 @@ std::optional<Likeness> LikeNumberLists(std::string_view text) {
 // A '{' and a name, or a '[' and values.
 std::optional<Likeness> LikeJson(std::string_view begin) {
   const std::string_view text = WithoutSpace(begin);
-  if (auto numbers = LikeNumberLists(text)) return numbers;
-  if (Opens(text, '[', "\"")) {
-    return Likeness{"a list in JSON",
-                    "write a line of JSON for each text: jq -c '.[] | {text: .}' {}"};
-  }
-  if (Opens(text, '[', "{[")) {
-    return Likeness{"a list in JSON", "write a line for each of its values: jq -c '.[]' {}"};
-  }
+  if (auto list = LikeList(text)) return list;
   if (!Opens(text, '{', "\"")) return std::nullopt;
   std::string_view line = text.substr(0, text.find('\n'));
   while (!line.empty() && IsSpace(line.back())) line.remove_suffix(1);

@@ -37,6 +37,7 @@ bool AllAre(std::span<const uint16_t> words, uint16_t value) {
 // 0 or all 0xffff are left out: they are the same in every width.
 struct WideNumbers {
   std::vector<uint16_t> lower, upper;  // the two lowest words of each token id
+  bool zero = false;                   // there are zeros
   size_t negative = 0;                 // such as -100, which masks a label
   size_t foreign = 0;                  // no token ids
 };
@@ -45,8 +46,10 @@ void AddNumber(std::span<const uint16_t> number, WideNumbers& numbers) {
   // The upper half of a token id is at most this.
   constexpr uint16_t kUpperMax = 63;
   constexpr uint16_t kAllBits = 0xffff, kSignBit = 0x8000;
-  if (AllAre(number, 0) || AllAre(number, kAllBits)) return;
-  if (number[0] >= kSignBit && AllAre(number.subspan(1), kAllBits)) {
+  if (AllAre(number, kAllBits)) return;
+  if (AllAre(number, 0)) {
+    numbers.zero = true;
+  } else if (number[0] >= kSignBit && AllAre(number.subspan(1), kAllBits)) {
     ++numbers.negative;
   } else if (number[1] <= kUpperMax && AllAre(number.subspan(2), 0)) {
     numbers.lower.push_back(number[0]);
@@ -68,33 +71,44 @@ size_t DistinctCount(const std::vector<uint16_t>& words) {
   return std::unordered_set<uint16_t>(words.begin(), words.end()).size();
 }
 
-// Where upper halves are not 0 the vocabulary has more than 65536 ids, so the lower halves use all
-// of their 16 bits. Characters between blanks (ids 0 and 1) do not.
+// The share of the lower words that are `least` or more.
+double ShareFrom(uint16_t least, const WideNumbers& numbers) {
+  const size_t count = CountIf(numbers.lower, [least](uint16_t word) { return word >= least; });
+  return Part(count, numbers.lower.size());
+}
+
+// Where upper words are not 0 the vocabulary has more than 65536 ids, so the lower words use all of
+// their 16 bits. Characters between blanks and newlines (ids 1 and 0) do not.
 bool AreIdsOfALargeVocabulary(const WideNumbers& numbers) {
-  constexpr size_t kIdsMin = 8;
-  constexpr uint16_t kByteMax = 255, kLarge = 8192;
+  constexpr size_t kDistinctMin = 8, kManyDistinct = 64;
+  constexpr uint16_t kBeyondByte = 256, kLarge = 8192;
   constexpr double kBeyondByteMin = 0.3, kLargeMin = 0.02, kZeroMin = 0.2;
   // The largest vocabulary of a published model has 262,208 ids.
   constexpr uint16_t kUsualUpperMax = 4;
-  const size_t all = numbers.lower.size();
-  const auto share = [all](size_t count) { return Part(count, all); };
   const auto [least, most] = std::minmax_element(numbers.upper.begin(), numbers.upper.end());
-  const bool wide =
-      share(CountIf(numbers.lower, [](uint16_t w) { return w > kByteMax; })) >= kBeyondByteMin &&
-      (*least == *most ||
-       share(CountIf(numbers.lower, [](uint16_t w) { return w >= kLarge; })) >= kLargeMin);
-  const bool usual = *most <= kUsualUpperMax ||
-                     share(CountIf(numbers.upper, [](uint16_t w) { return w == 0; })) > kZeroMin;
-  return all >= kIdsMin && wide && usual;
+  const size_t distinct = DistinctCount(numbers.lower);
+  const bool many = ShareFrom(kBeyondByte, numbers) >= kBeyondByteMin;
+  const bool wide = *least == *most ? many || distinct >= kManyDistinct
+                                    : many && ShareFrom(kLarge, numbers) >= kLargeMin;
+  const size_t zeros = CountIf(numbers.upper, [](uint16_t word) { return word == 0; });
+  const bool usual = *most <= kUsualUpperMax || Part(zeros, numbers.upper.size()) > kZeroMin;
+  return distinct >= kDistinctMin && wide && usual;
+}
+
+// A text may have 0 at every second place by chance, or one id; then the others do not vary.
+bool Vary(const WideNumbers& numbers, size_t width) {
+  constexpr size_t kFew = 16;
+  const size_t distinct = DistinctCount(numbers.lower) + (numbers.zero ? 1 : 0);
+  return distinct >= (width == 2 && numbers.lower.size() < kFew ? 3 : 2);
 }
 
 bool AreTokens(const WideNumbers& numbers, size_t width) {
-  constexpr size_t kNumbersMin = 4, kDistinctMin = 3;
+  constexpr size_t kNumbersMin = 4;
   constexpr double kForeignMax = 0.01;
   const size_t all = numbers.lower.size() + numbers.negative + numbers.foreign;
   if (all < kNumbersMin || Part(numbers.foreign, all) > kForeignMax) return false;
   if (numbers.negative > 0) return true;
-  if (DistinctCount(numbers.lower) < kDistinctMin) return false;
+  if (!Vary(numbers, width)) return false;
   return width > 2 || AllAre(numbers.upper, 0) || AreIdsOfALargeVocabulary(numbers);
 }
 

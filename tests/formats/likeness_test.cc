@@ -27,12 +27,28 @@ std::string Wide(std::string_view text, size_t width, size_t character) {
 
 TEST(UnlikeText, TakesWhatPeopleTrainOn) {
   for (const std::string& text :
-       {""s, "a"s, "A sentence.\n"s, "Straße, naïve, 日本語, Привет\n"s, "[1] A footnote.\n"s,
-        "[12, 13]"s, "[1] 12 14 15\n[4] 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31\n"s,
-        "[1, 2, 3] are references.\n"s, "1, 2, 3, 4, 5, 6, 7, 8, 9, 10\n"s, "[a, b, c]"s,
-        "[2024-01-02] a log\n[2024-01-03] goes on\n"s, "{x: a set}"s, "{ return 1; }"s, "ACGTACGT"s,
-        "tab\tseparated\r\n"s, "\x1b[1mbold\x1b[0m of a terminal"s,
-        "one bad byte \xff in a long text of many words"s, "ok \xff no"s}) {
+       {""s,
+        "a"s,
+        "A sentence.\n"s,
+        "Straße, naïve, 日本語, Привет\n"s,
+        "[1] A footnote.\n"s,
+        "[12, 13]"s,
+        "[1] 12 14 15\n[4] 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31\n"s,
+        "[1, 2, 3] are references.\n"s,
+        "1, 2, 3, 4, 5, 6, 7, 8, 9, 10\n"s,
+        "[a, b, c]"s,
+        "[[Main Page]] of a wiki\n"s,
+        "[true story]"s,
+        "[null] and void"s,
+        "[\n"s,
+        "[2024-01-02] a log\n[2024-01-03] goes on\n"s,
+        "{x: a set}"s,
+        "{ return 1; }"s,
+        "ACGTACGT"s,
+        "tab\tseparated\r\n"s,
+        "\x1b[1mbold\x1b[0m of a terminal"s,
+        "one bad byte \xff in a long text of many words"s,
+        "ok \xff no"s}) {
     EXPECT_EQ(WhatIfText(text), "text") << text;
   }
 }
@@ -85,7 +101,15 @@ TEST(UnlikeText, RecognisesListsInJson) {
   const auto strings = UnlikeText("[\"a\", \"b\"]");
   ASSERT_TRUE(strings);
   EXPECT_EQ(WayFor(strings->way, "a.json"),
-            "write a line of JSON for each text: jq -c '.[] | {text: .}' a.json");
+            "write a line for each of its values: jq -c '.[] | {text: .}' a.json");
+  for (const char* text : {"[{\"text\": \"a\"}]", "[1, \"a\"]", "[true, false]", "[null, \"a\"]",
+                           "[[\"a\", \"b\"]]", "[1, 2, 3, {\"a\": 1}]"}) {
+    const auto list = UnlikeText(text);
+    ASSERT_TRUE(list) << text;
+    EXPECT_EQ(list->what, "a list in JSON") << text;
+    EXPECT_EQ(WayFor(list->way, "a.json"),
+              "write a line for each of its values: jq -c '.[]' a.json");
+  }
 }
 
 TEST(LooksLikeText, OfWords) {

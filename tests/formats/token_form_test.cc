@@ -78,6 +78,8 @@ TEST(Tokens, OfFourBytesAreRecognisedWhateverTheirUpperWordsAre) {
       {"of the four letters of DNA", Tokens(4)},
       {"padded with 0", Padded(Tokens(50257))},
       {"padded with 0, of a large vocabulary", Padded(Tokens(200019))},
+      {"zeros and ones", Each(Tokens(1000), [](size_t, int64_t t) { return t % 2; })},
+      {"of 65536 or more, most of them of one script", Plus(65536, Tokens(250))},
       {"nine of them", First(Tokens(50257), 9)},
       {"nine of a large vocabulary", First(Plus(65536, Tokens(34741)), 9)},
       {"five of them", First(Tokens(50257), 5)},
