@@ -107,9 +107,9 @@ std::optional<Likeness> LikeList(std::string_view text) {
   const NumberLists read = ReadNumberLists(text);
   if (read.depth > 0 && IsOtherValue(read.rest)) {
     const bool texts = read.rest.starts_with('"') && read.numbers == 0 && read.depth == 1;
-    const std::string_view values = texts ? ".[] | {text: .}" : ".[]";
-    return Likeness{"a list in JSON",
-                    fmt::format("write a line for each of its values: jq -c '{}' {{}}", values)};
+    return Likeness{"a list in JSON", texts
+                                          ? "write a line for each text: jq -c '.[] | {text: .}' {}"
+                                          : "write a line for each of its values: jq -c '.[]' {}"};
   }
   if (read.numbers < (read.rest.empty() ? kNumbersMin : kSureNumbers)) return std::nullopt;
   constexpr std::string_view kWhole = "json.load(open(sys.argv[1]))";
