@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/shell_word.h"
 #include "formats/likeness.h"
+#include "formats/wide_text.h"
 
 namespace gp::corpus {
 namespace {
@@ -13,7 +15,6 @@ StatusOr<formats::TextStream> OpenStream(const Source& source) {
   return formats::TextStream::FromDescriptor(FileDescriptor(dup(STDIN_FILENO)), SourceName(source));
 }
 
-// Lines of JSON are looked at one by one when they are read.
 Status CheckText(const Source& source, std::string_view head) {
   const auto likeness = formats::UnlikeText(head);
   if (!likeness) return OkStatus();
@@ -28,6 +29,16 @@ Status CheckText(const Source& source, std::string_view head) {
       SourceName(source), likeness->what, formats::WayFor(likeness->way, source.path));
 }
 
+// Each line is looked at when it is read, as UTF-8.
+Status CheckLines(const Source& source, std::string_view head) {
+  const auto encoding = formats::WideEncoding(head);
+  if (!encoding) return OkStatus();
+  return InvalidArgument(
+      "{} looks like text in {}, expected lines of JSON in UTF-8; convert it: iconv -f {} -t UTF-8 "
+      "{}",
+      SourceName(source), *encoding, *encoding, ShellWord(source.path));
+}
+
 }  // namespace
 
 StatusOr<formats::TextStream> OpenSource(const Source& source) {
@@ -35,6 +46,7 @@ StatusOr<formats::TextStream> OpenSource(const Source& source) {
   if (source.form == TextForm::kText && !source.form_given) {
     RETURN_IF_ERROR(CheckText(source, stream.head()));
   }
+  if (source.form == TextForm::kJsonLines) RETURN_IF_ERROR(CheckLines(source, stream.head()));
   return stream;
 }
 

@@ -44,6 +44,26 @@ TEST_F(SourceContentTest, WhatHasAMagicNumberIsRefusedInEveryForm) {
   }
 }
 
+TEST_F(SourceContentTest, AnotherEncodingIsNamedInEveryForm) {
+  std::string wide;
+  for (const char c : std::string(kJsonLines)) wide += {c, '\0'};
+  for (const char* name : {"a.txt", "a.jsonl"}) {
+    EXPECT_THAT(Message(Check(name, wide)), HasSubstr("looks like text in UTF-16LE"));
+    EXPECT_THAT(Message(Check(name, wide)),
+                HasSubstr("iconv -f UTF-16LE -t UTF-8 " + directory_.File(name)));
+  }
+  EXPECT_TRUE(Check("a.txt", wide, TextForm::kText).ok());
+}
+
+TEST_F(SourceContentTest, ListsAndPicklesInATextFileAreNamed) {
+  EXPECT_THAT(Message(Check("a.txt", "[1, 2, 3]")), HasSubstr("a list of numbers in JSON"));
+  EXPECT_THAT(Message(Check("a.txt", "[\"a\", \"b\"]")),
+              HasSubstr("jq -c '.[] | {text: .}' " + directory_.File("a.txt")));
+  for (const char* name : {"a.txt", "a.jsonl"}) {
+    EXPECT_THAT(Message(Check(name, "(lp0\nVa text\np1\na.")), HasSubstr("is a pickle"));
+  }
+}
+
 TEST_F(SourceContentTest, TheLastFileIsLookedAt) {
   const std::string first = Write(directory_.File("1.txt"), "text");
   const std::string last = Write(directory_.File("2.txt"), std::string(100, '\0'));
