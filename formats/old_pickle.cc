@@ -102,9 +102,16 @@ class Walk {
   bool ended_ = false, values_ = false, structure_ = false;
 };
 
+// One long string: its line goes on beyond `begin`, and its newlines are spelled.
+bool IsLongString(std::string_view begin) {
+  return begin.starts_with('V') && begin.find('\n') == std::string_view::npos &&
+         begin.find("\\u000a") != std::string_view::npos;
+}
+
 }  // namespace
 
 bool IsOldPickle(std::string_view begin, bool whole) {
+  if (!whole && IsLongString(begin)) return true;
   Walk walk(begin);
   while (!walk.done()) {
     if (!walk.Step()) return false;

@@ -40,6 +40,9 @@ TEST(OldPickle, IsRecognisedByItsBeginning) {
     EXPECT_FALSE(IsOldPickle(bytes.substr(0, size), true)) << size;
   }
   EXPECT_NE(RecogniseKind(bytes), nullptr);
+  EXPECT_TRUE(IsOldPickle("VOne line\\u000aAnother line of a long text", false));
+  EXPECT_FALSE(IsOldPickle("VOne line\nAnother line with \\u000a in it", false));
+  EXPECT_FALSE(IsOldPickle("Very long line of a text", false));
 }
 
 TEST(OldPickle, TextIsNone) {
