@@ -48,7 +48,7 @@ OrderedJson Names(const BytePairVocabulary& vocabulary, const SpecialTokens& spe
     if (id && IsListed(vocabulary, *id)) names[key] = vocabulary.tokens[static_cast<size_t>(*id)];
   };
   add("bos_token", special.bos);
-  add("eos_token", special.eos);
+  if (!special.eos_is_guess) add("eos_token", special.eos);
   add("pad_token", special.pad);
   add("unk_token", special.unk);
   return names;
@@ -80,18 +80,21 @@ std::string Text(const OrderedJson& json) {
   return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
-// transformers' GPT2Tokenizer makes its BPE of the vocabulary and the merges alone, and would add
-// <|endoftext|> to a vocabulary without it. Neither it nor the files vocab.json and merges.txt can
-// tell that pieces are tokens without merges.
+// transformers' GPT2Tokenizer makes its BPE of the vocabulary and the merges alone, would add
+// <|endoftext|> to a vocabulary without it, and takes it for the eos_token unless one is named.
+// Neither it nor the files vocab.json and merges.txt can tell that pieces are tokens without
+// merges.
 Files BytePairFiles(const BytePairTokenizer& tokenizer) {
   const BytePairVocabulary& vocabulary = tokenizer.vocabulary();
   const bool merges_tell_all = !tokenizer.token_without_merges();
-  const bool gpt2_class = merges_tell_all && HasEndOfText(vocabulary);
+  const SpecialTokens& special = tokenizer.special_tokens();
+  const bool gpt2_class = merges_tell_all && HasEndOfText(vocabulary) && !special.eos_is_guess;
   OrderedJson config = Config(gpt2_class);
-  const OrderedJson names = Names(vocabulary, tokenizer.special_tokens());
+  const OrderedJson names = Names(vocabulary, special);
   if (!vocabulary.special.empty()) {
-    // What has no name here would get one by its spelling.
+    // What has no name here would get one by its spelling. A guess has one only so.
     for (const char* key : {"bos_token", "eos_token", "pad_token", "unk_token"}) {
+      if (special.eos_is_guess && key == std::string_view("eos_token")) continue;
       config[key] = names.value(key, OrderedJson());
     }
   }

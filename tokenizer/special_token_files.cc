@@ -9,6 +9,7 @@
 #include "base/excerpt.h"
 #include "base/file.h"
 #include "formats/strict_json.h"
+#include "tokenizer/byte_pair_vocabulary.h"
 
 namespace gp {
 namespace {
@@ -16,6 +17,8 @@ namespace {
 using formats::ValueOrNull;
 using Json = nlohmann::json;
 using Token = std::optional<int32_t>;
+
+constexpr int32_t kGpt2EndOfText = 50256;  // bos_token_id and eos_token_id of GPT2Config
 
 class Reader {
  public:
@@ -26,18 +29,22 @@ class Reader {
     const bool bos_named = Name("bos_token", tokens_.bos);
     const bool eos_named = Name("eos_token", tokens_.eos);
     const bool pad_named = Name("pad_token", tokens_.pad);
-    Name("unk_token", tokens_.unk);
-    ASSIGN_OR_RETURN(const Ids bos, ModelIds("bos_token_id"));
-    ASSIGN_OR_RETURN(const Ids eos, ModelIds("eos_token_id"));
-    ASSIGN_OR_RETURN(const Ids pad, ModelIds("pad_token_id"));
-    if (!eos.empty() && !eos_named) TakeEosOfModel(eos);
-    if (bos_named || !bos.empty()) tokens_.model_bos = bos.empty() ? tokens_.bos : bos[0];
-    if (pad_named || !pad.empty()) tokens_.model_pad = pad.empty() ? tokens_.pad : pad[0];
-    if (eos_named || !eos.empty()) tokens_.model_eos = eos.empty() ? AsList(tokens_.eos) : eos;
-    if (bos_named) Compare("bos", bos, tokens_.bos, "an empty prompt begins with the former");
-    if (pad_named) Compare("pad", pad, tokens_.pad, "both are kept");
+    const bool unk_named = Name("unk_token", tokens_.unk);
+    ASSIGN_OR_RETURN(const Setting eos, WithDefault("eos_token_id"));
+    ASSIGN_OR_RETURN(const Setting bos, WithDefault("bos_token_id"));
+    ASSIGN_OR_RETURN(const Setting pad, ModelSetting("pad_token_id"));
+    TakeEos(eos, eos_named);
+    TakeBos(bos, bos_named);
+    if (tokens_.eos_is_guess && !unk_named) tokens_.unk = std::nullopt;
+    if (pad.is_null) {
+      tokens_.model_pad = std::nullopt;
+    } else if (pad_named || !pad.ids.empty()) {
+      tokens_.model_pad = pad.ids.empty() ? tokens_.pad : pad.ids[0];
+    }
+    if (bos_named) Compare("bos", bos.ids, tokens_.bos, "an empty prompt begins with the former");
+    if (pad_named) Compare("pad", pad.ids, tokens_.pad, "both are kept");
     if (eos_named) {
-      Compare("eos", eos, tokens_.eos,
+      Compare("eos", eos.ids, tokens_.eos,
               "texts that the model writes end at the former, documents are separated by the "
               "latter");
     }
@@ -48,6 +55,12 @@ class Reader {
 
  private:
   using Ids = std::vector<int32_t>;
+
+  // What the files of the model say of a key.
+  struct Setting {
+    bool is_null = false;  // or an empty list: there is no such token
+    Ids ids;
+  };
 
   static Ids AsList(Token token) { return token ? Ids{*token} : Ids(); }
 
@@ -90,6 +103,30 @@ class Reader {
     return id.has_value();
   }
 
+  void TakeEos(const Setting& eos, bool named) {
+    if (!eos.ids.empty()) {
+      if (!named) TakeEosOfModel(eos.ids);
+      tokens_.model_eos = eos.ids;
+    } else if (named && !eos.is_null) {
+      tokens_.model_eos = AsList(tokens_.eos);
+    } else if (eos.is_null || HasModelBesideTokenizer()) {
+      tokens_.model_eos.clear();
+      if (tokens_.eos) SayThatTextsDoNotEnd(eos, named);
+      tokens_.eos_is_guess = !named && HasTokenizerFiles() && tokens_.eos.has_value();
+    }
+  }
+
+  void TakeBos(const Setting& bos, bool named) {
+    if (!bos.ids.empty()) {
+      tokens_.model_bos = bos.ids[0];
+    } else if (named && !bos.is_null) {
+      tokens_.model_bos = tokens_.bos;
+    } else if (bos.is_null || HasModelBesideTokenizer()) {
+      tokens_.model_bos = std::nullopt;
+      if (!named && HasTokenizerFiles()) tokens_.bos = std::nullopt;
+    }
+  }
+
   // A tokenizer whose own name for it is not known has the model's.
   void TakeEosOfModel(const Ids& ids) {
     const auto special =
@@ -99,26 +136,57 @@ class Reader {
     if (special != ids.end() && !ends_text) tokens_.eos = *special;
   }
 
-  // Those of generation_config.json, or else of config.json.
-  StatusOr<Ids> ModelIds(const char* key) {
-    ASSIGN_OR_RETURN(const Ids general, IdsIn(files_.model_config, key));
-    ASSIGN_OR_RETURN(const Ids generation, IdsIn(files_.generation_config, key));
-    if (!generation.empty() && !general.empty() && generation != general) {
+  void SayThatTextsDoNotEnd(const Setting& eos, bool named) {
+    notes_.push_back(fmt::format(
+        "the model's eos_token_id is {}, {}: texts that the model writes do not end at it, it only "
+        "separates documents",
+        eos.is_null ? "null" : "not known",
+        named ? fmt::format("the tokenizer's eos_token {}", Shown(*tokens_.eos))
+              : fmt::format("and {} is known by its spelling alone", Shown(*tokens_.eos))));
+  }
+
+  // Otherwise the tokenizer was read before, and these are the files of a model.
+  bool HasTokenizerFiles() const { return !files_.tokenizer_config.path.empty(); }
+
+  bool HasModel() const {
+    return !files_.model_config.json.empty() || !files_.generation_config.json.empty();
+  }
+  bool HasModelBesideTokenizer() const { return HasTokenizerFiles() && HasModel(); }
+
+  // The class that config.json is for has a default where no file has the key. Other vocabularies
+  // have another token there.
+  StatusOr<Setting> WithDefault(const char* key) {
+    ASSIGN_OR_RETURN(Setting setting, ModelSetting(key));
+    const bool missing =
+        !files_.model_config.json.contains(key) && !files_.generation_config.json.contains(key);
+    if (missing && HasModel() && IdOf(kEndOfText) == kGpt2EndOfText) setting.ids = {kGpt2EndOfText};
+    return setting;
+  }
+
+  // That of generation_config.json, or else of config.json.
+  StatusOr<Setting> ModelSetting(const char* key) {
+    ASSIGN_OR_RETURN(const Setting general, SettingIn(files_.model_config, key));
+    ASSIGN_OR_RETURN(const Setting generation, SettingIn(files_.generation_config, key));
+    const bool both = IsSet(general) && IsSet(generation);
+    if (both && (generation.ids != general.ids || generation.is_null != general.is_null)) {
       notes_.push_back(
           fmt::format("{} is {} in config.json and {} in generation_config.json, "
                       "which counts",
                       key, ValueOrNull(files_.model_config.json, key).dump(),
                       ValueOrNull(files_.generation_config.json, key).dump()));
     }
-    return generation.empty() ? general : generation;
+    return IsSet(generation) ? generation : general;
   }
 
-  // Without those that the tokenizer lacks: no text has them.
-  StatusOr<Ids> IdsIn(const CompanionFile& file, const char* key) {
+  static bool IsSet(const Setting& setting) { return setting.is_null || !setting.ids.empty(); }
+
+  // Without the ids that the tokenizer lacks: no text has them.
+  StatusOr<Setting> SettingIn(const CompanionFile& file, const char* key) {
+    Setting setting;
     const Json& value = ValueOrNull(file.json, key);
-    if (value.is_null()) return Ids();
+    setting.is_null = file.json.contains(key) && (value.is_null() || value == Json::array());
+    if (value.is_null()) return setting;
     const Json list = value.is_array() ? value : Json::array({value});
-    Ids ids;
     for (const Json& id : list) {
       if (!id.is_number_integer()) {
         return InvalidArgument("{}: {} is {}, expected an id or a list of ids", file.path, key,
@@ -130,10 +198,10 @@ class Reader {
                         "passed over",
                         BaseNameOf(file.path), key, id.dump(), tokenizer_.vocabulary_size()));
       } else {
-        ids.push_back(id.get<int32_t>());
+        setting.ids.push_back(id.get<int32_t>());
       }
     }
-    return ids;
+    return setting;
   }
 
   void Compare(std::string_view role, const Ids& ids, Token named, std::string_view consequence) {

@@ -57,6 +57,7 @@ nlohmann::ordered_json SpecialTokensJson(const SpecialTokens& tokens) {
     if (tokens.*role) json[key] = *(tokens.*role);
   }
   json["model_eos"] = tokens.model_eos;
+  if (tokens.eos_is_guess) json["eos_is_guess"] = true;
   return json;
 }
 
@@ -68,6 +69,7 @@ StatusOr<SpecialTokens> ReadSpecialTokens(const Json& json, int64_t vocabulary) 
     if (value.is_null()) continue;
     ASSIGN_OR_RETURN(tokens.*role, ReadId(value, key, vocabulary));
   }
+  tokens.eos_is_guess = ValueOrNull(json, "eos_is_guess") == true;
   const Json& ends = ValueOrNull(json, "model_eos");
   if (!ends.is_array()) return InvalidArgument("special_tokens.model_eos is no list");
   for (const Json& value : ends) {

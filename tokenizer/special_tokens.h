@@ -24,6 +24,8 @@ struct SpecialTokens {
   std::optional<int32_t> model_bos;  // begins a text without a prompt
   std::vector<int32_t> model_eos;    // each of them ends a text that the model writes
   std::optional<int32_t> model_pad;
+  // No file names `eos`, and the model's say that it has none: it only separates documents.
+  bool eos_is_guess = false;
 
   bool operator==(const SpecialTokens&) const = default;
 };

@@ -158,7 +158,13 @@ StatusOr<std::unique_ptr<Tokenizer>> ReadTokenizer(const std::string& path,
   }
   ASSIGN_OR_RETURN(auto tokenizer, ReadFrom(path, companions));
   ASSIGN_OR_RETURN(const auto contradictions, TakeSpecialTokens(companions, *tokenizer));
-  if (notes != nullptr) notes->insert(notes->end(), contradictions.begin(), contradictions.end());
+  if (notes == nullptr) return tokenizer;
+  notes->insert(notes->end(), contradictions.begin(), contradictions.end());
+  if (path.ends_with(".tiktoken") && tokenizer->kind() == "bpe") {
+    notes->push_back(fmt::format(
+        "{} does not name the pattern that cuts text; its tokens fit GPT-2's, which is taken",
+        BaseNameOf(path)));
+  }
   return tokenizer;
 }
 

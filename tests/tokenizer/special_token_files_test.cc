@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/temporary_directory.h"
+#include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/hugging_face_tokenizer.h"
 #include "tokenizer/small_tokenizer.h"
 #include "tokenizer/tokenizer_file.h"
@@ -18,6 +19,7 @@ namespace gp {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -103,6 +105,80 @@ TEST_F(SpecialTokenFiles, NullMeansThatThereIsNone) {
       Read({{"tokenizer_config.json",
              {{"bos_token", nullptr}, {"eos_token", "<|EOS|>"}, {"unk_token", ""}}}});
   EXPECT_EQ(tokenizer->special_tokens(), (SpecialTokens{.eos = 263, .model_eos = {263}}));
+}
+
+// <|endoftext|> is known by its spelling: it separates documents, and no text ends at it.
+TEST_F(SpecialTokenFiles, AModelWithoutAnEndHasNone) {
+  const std::map<std::string, Json> no_end[] = {
+      {{"config.json", {{"eos_token_id", nullptr}}}},
+      {{"config.json", {{"eos_token_id", Json::array()}}}},
+      {{"generation_config.json", {{"eos_token_id", nullptr}}}},
+      {{"config.json", {{"eos_token_id", 263}}},
+       {"generation_config.json", {{"eos_token_id", nullptr}}}},
+      {{"config.json", {{"model_type", "gpt2"}}}},  // whose default is 50256
+      {{"config.json", {{"eos_token_id", 50256}}}}};
+  for (const auto& files : no_end) {
+    const auto tokenizer = Read(files);
+    const SpecialTokens expected{.eos = 261, .eos_is_guess = true};
+    EXPECT_EQ(tokenizer->special_tokens(), expected) << Json(files);
+    EXPECT_THAT(notes_, Contains(HasSubstr("'<|endoftext|>' (261) is known by its spelling alone: "
+                                           "texts that the model writes do not end at it")));
+    EXPECT_EQ(tokenizer->NamedEndOfText(), "");
+    EXPECT_EQ((*ParseTokenizer(tokenizer->Serialized()))->special_tokens(), expected);
+    std::map<std::string, Json> written = files;
+    for (const auto& [name, text] : HuggingFaceTokenizerFiles(*tokenizer)) {
+      if (name.ends_with(".json")) written.emplace(name, Json::parse(text));
+    }
+    EXPECT_EQ(written["tokenizer_config.json"]["tokenizer_class"], "PreTrainedTokenizerFast");
+    EXPECT_FALSE(written["tokenizer_config.json"].contains("eos_token"));
+    EXPECT_EQ(Read(written)->special_tokens(), expected);
+  }
+  EXPECT_EQ(Read({{"config.json", {{"eos_token_id", nullptr}}}})->special_tokens().model_bos,
+            std::nullopt);
+}
+
+TEST_F(SpecialTokenFiles, TheModelsNullRulesOverTheTokenizersName) {
+  const Json names = {{"bos_token", "<|BOS|>"}, {"eos_token", "<|EOS|>"}, {"pad_token", "<|PAD|>"}};
+  const Json ids = {
+      {"bos_token_id", nullptr}, {"eos_token_id", nullptr}, {"pad_token_id", nullptr}};
+  for (const char* file : {"config.json", "generation_config.json"}) {
+    EXPECT_EQ(Read({{"tokenizer_config.json", names}, {file, ids}})->special_tokens(),
+              (SpecialTokens{.bos = 262, .eos = 263, .pad = 264, .unk = 261}));
+    EXPECT_THAT(notes_, ElementsAre(HasSubstr("the model's eos_token_id is null, the tokenizer's "
+                                              "eos_token '<|EOS|>' (263): texts that the model "
+                                              "writes do not end at it")));
+  }
+  // A key that no file of the model has leaves it to the tokenizer.
+  EXPECT_EQ(Read({{"tokenizer_config.json", names}, {"config.json", {{"model_type", "gpt2"}}}})
+                ->special_tokens(),
+            (SpecialTokens{.bos = 262,
+                           .eos = 263,
+                           .pad = 264,
+                           .unk = 261,
+                           .model_bos = 262,
+                           .model_eos = {263},
+                           .model_pad = 264}));
+  EXPECT_THAT(notes_, IsEmpty());
+}
+
+TEST_F(SpecialTokenFiles, WithoutAModelTheSpellingTellsWhereTextsEnd) {
+  EXPECT_THAT(Read({})->special_tokens().model_eos, ElementsAre(261));
+  EXPECT_THAT(notes_, IsEmpty());
+}
+
+// Where the key is missing, transformers takes 50256.
+TEST_F(SpecialTokenFiles, TheDefaultOfTheClassIsTakenOnlyForGpt2sEndOfText) {
+  const auto gpt2 = BytePairTokenizer::InstalledGpt2();
+  if (!gpt2.ok()) GTEST_SKIP() << gpt2.status();
+  const CompanionFiles missing{.model_config = {"config.json", {{"model_type", "gpt2"}}}};
+  ASSERT_TRUE(TakeSpecialTokens(missing, **gpt2).ok());
+  EXPECT_THAT((*gpt2)->special_tokens().model_eos, ElementsAre(50256));
+  EXPECT_EQ((*gpt2)->special_tokens().model_bos, 50256);
+  const CompanionFiles null{.model_config = {"config.json", {{"eos_token_id", nullptr}}}};
+  ASSERT_TRUE(TakeSpecialTokens(null, **gpt2).ok());
+  EXPECT_THAT((*gpt2)->special_tokens().model_eos, IsEmpty());
+  EXPECT_EQ((*gpt2)->special_tokens().model_bos, 50256);
+  EXPECT_EQ((*gpt2)->end_of_text(), 50256);
 }
 
 TEST_F(SpecialTokenFiles, ContradictionsAreSaid) {

@@ -376,6 +376,16 @@ TEST_F(TokenizerFileTest, FilesOfOtherPatternsAreRefusedByTheirTokens) {
   }
 }
 
+TEST_F(TokenizerFileTest, ATiktokenFilesPatternIsAnAssumptionThatIsSaid) {
+  std::vector<std::string> notes;
+  ASSERT_TRUE(ReadTokenizer(Write("a.tiktoken", TiktokenText()), &notes).ok());
+  EXPECT_THAT(notes, ElementsAre("a.tiktoken does not name the pattern that cuts text; its tokens "
+                                 "fit GPT-2's, which is taken"));
+  notes.clear();
+  ASSERT_TRUE(ReadTokenizer(Write("tokenizer.json", SmallTokenizerJson().dump()), &notes).ok());
+  EXPECT_THAT(notes, testing::IsEmpty());
+}
+
 // Two-letter words: 676 of small letters and 676 of capitals.
 std::vector<std::string> TwoLetterTokens() {
   std::vector<std::string> tokens;

@@ -162,6 +162,30 @@ TEST_F(ModelCommandTest, ContradictionsAboutSpecialTokensAreSaid) {
                     HasSubstr("warning: generation_config.json: pad_token_id names the id 999")));
 }
 
+// </s> is known by its spelling, and the configuration says that there is no end.
+TEST_F(ModelCommandTest, AGuessedEndIsSaidAndNotExported) {
+  MakeHuggingFace("hf", interop::SmallModel());
+  const auto write = [this](const char* name, const char* text) {
+    ASSERT_TRUE(WriteFileAtomically(Path("hf") + "/" + name, text).ok());
+  };
+  write("added_tokens.json", R"({"</s>": 256})");
+  write("special_tokens_map.json", R"({"additional_special_tokens": ["</s>"]})");
+  write("generation_config.json", R"({"eos_token_id": null})");
+  const Outcome imported = Run({"import", Path("hf"), "--name", "mine", "--to", Path("mine")});
+  EXPECT_EQ(imported.code, 0) << imported.err;
+  EXPECT_THAT(imported.err,
+              HasSubstr("warning: the model's eos_token_id is null, and '</s>' (256) is known by "
+                        "its spelling alone: texts that the model writes do not end at it, it "
+                        "only separates documents"));
+  EXPECT_EQ(Run({"export", Path("mine"), Path("out")}).code, 0);
+  const auto exported = [&](const std::string& name) {
+    return nlohmann::json::parse(ReadFile(Path("out/" + name)).value());
+  };
+  EXPECT_EQ(exported("config.json")["eos_token_id"], nullptr);
+  EXPECT_EQ(exported("generation_config.json")["eos_token_id"], nullptr);
+  EXPECT_FALSE(exported("tokenizer_config.json").contains("eos_token"));
+}
+
 // The configuration says where texts end, whatever the tokenizer.
 TEST_F(ModelCommandTest, AnotherTokenizerKeepsTheModelsEnd) {
   MakeHuggingFace("hf", interop::SmallModel());

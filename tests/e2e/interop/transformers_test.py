@@ -9,6 +9,7 @@ import unittest
 import exchange
 import serving
 
+import tokenizers
 import torch
 import transformers
 
@@ -73,6 +74,42 @@ class Exchange(unittest.TestCase):
         model = exchange.random_model(**GPT2_SMALL)
         model.save_pretrained(self.scratch / "hf")
         self.check(model, self.scratch / "hf", vocabulary=50257, tokenizer="gpt2")
+
+    def write_tokenizer(self, directory, names):
+        """The bytes, <|endoftext|> as 256 and </s> as 257."""
+        alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+        vocab = {character: number for number, character in enumerate(alphabet)}
+        library = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocab, merges=[]))
+        library.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+        library.decoder = tokenizers.decoders.ByteLevel()
+        library.add_special_tokens(["<|endoftext|>", "</s>"])
+        transformers.PreTrainedTokenizerFast(tokenizer_object=library, **names).save_pretrained(directory)
+
+    def test_where_texts_end(self):
+        """As transformers takes it from the directory, whatever the tokens look like; so it takes it from the export."""
+        cases = [({"eos_token_id": None}, {}, {}), ({"eos_token_id": None}, {"eos_token_id": None}, {}),
+                 ({"eos_token_id": 257}, {"eos_token_id": None}, {}), ({"eos_token_id": None}, {"eos_token_id": 257}, {}),
+                 ({"eos_token_id": 257}, {"eos_token_id": [257, 10]}, {}), ({"eos_token_id": None}, {"eos_token_id": None}, {"eos_token": "</s>"}),
+                 ({"eos_token_id": 257, "bos_token_id": None}, {"eos_token_id": 257, "bos_token_id": None}, {"eos_token": "</s>", "bos_token": "</s>"}),
+                 ({"pad_token_id": None}, {"eos_token_id": 257, "pad_token_id": None}, {"pad_token": "</s>", "eos_token": "</s>"})]
+        for config, generation, names in cases:
+            with self.subTest(config=config, generation=generation, names=names), tempfile.TemporaryDirectory() as scratch:
+                self.scratch = pathlib.Path(scratch)
+                directory = self.scratch / "hf"
+                exchange.random_model().save_pretrained(directory)
+                self.write_tokenizer(directory, names)
+                for name, more in (("config.json", config), ("generation_config.json", generation)):
+                    path = directory / name
+                    path.write_text(json.dumps(json.loads(path.read_text()) | more))
+                _, exported = self.import_and_export(directory)
+                self.assertEqual(*(self.ends(path) for path in (directory, exported)))
+
+    @staticmethod
+    def ends(directory):
+        special = transformers.AutoModelForCausalLM.from_pretrained(directory).generation_config
+        # Where the model names an end, the export gives that name to the tokenizer, too.
+        name = transformers.AutoTokenizer.from_pretrained(directory).eos_token if special.eos_token_id is None else None
+        return special.bos_token_id, special.eos_token_id, special.pad_token_id, name
 
     def test_a_model_that_was_trained_here(self):
         run = serving.train(self.scratch, "trained", "gpt2", steps=20, bias=False)
