@@ -22,7 +22,7 @@ KernelCases::KernelCases(const ModelOptions& options)
   const runspec::ModelShape& s = options.shape;
   const int layers = static_cast<int>(s.layers);
   const int64_t c = s.channels;
-  AddLinear("c_attn", {rows_, c, 3 * c}, false, layers);
+  AddLinear("c_attn", {rows_, c, 3 * c}, false, layers, /*sums_dy=*/true);
   AddLinear("attn.c_proj", {rows_, c, c}, false, layers);
   AddLinear("c_fc", {rows_, c, 4 * c}, true, layers);
   AddLinear("mlp.c_proj", {rows_, 4 * c, c}, false, layers);
@@ -41,7 +41,8 @@ void KernelCases::Add(std::string name, std::string shape, KernelCase work) {
   cases_.push_back(std::move(work));
 }
 
-void KernelCases::AddLinear(const std::string& name, LinearShape shape, bool gelu, int calls) {
+void KernelCases::AddLinear(const std::string& name, LinearShape shape, bool gelu, int calls,
+                            bool sums_dy) {
   const Buffer x = Activation(shape.rows * shape.in);
   const Buffer w = Activation(shape.in * shape.out);
   const Buffer y = Activation(shape.rows * shape.out);
@@ -49,6 +50,7 @@ void KernelCases::AddLinear(const std::string& name, LinearShape shape, bool gel
   const Buffer bias = options_.shape.bias && calls > 1 ? Activation(shape.out) : Buffer{};
   const Buffer activated = gelu ? Activation(shape.rows * shape.out) : Buffer{};
   float* dw = Values(shape.in * shape.out);
+  float* dbias = sums_dy && options_.shape.bias ? Values(shape.out) : nullptr;
   Backend* backend = backend_.get();
   const std::string sizes = fmt::format("{} x {} x {}", shape.rows, shape.in, shape.out);
   const double flops = 2.0 * static_cast<double>(shape.rows * shape.in * shape.out);
@@ -63,9 +65,10 @@ void KernelCases::AddLinear(const std::string& name, LinearShape shape, bool gel
          backend->BackwardInput(
              {.shape = shape, .dx = dx, .dy = y, .w = w, .may_be_fp8 = in_block});
        }});
-  Add(name + " dW", sizes, {.flops = flops, .calls_per_step = calls, .run = [=] {
-                              backend->BackwardWeight({.shape = shape, .dw = dw, .dy = y, .x = x});
-                            }});
+  Add(name + " dW", sizes,
+      {.flops = flops, .calls_per_step = calls, .run = [=] {
+         backend->BackwardWeight({.shape = shape, .dw = dw, .dbias = dbias, .dy = y, .x = x});
+       }});
 }
 
 void KernelCases::AddAttention() {

@@ -31,7 +31,9 @@ class KernelCases {
   Backend& backend() { return *backend_; }
 
  private:
-  void AddLinear(const std::string& name, LinearShape shape, bool gelu, int calls);
+  // `sums_dy`: as in a step, dW also gives the gradient of the bias.
+  void AddLinear(const std::string& name, LinearShape shape, bool gelu, int calls,
+                 bool sums_dy = false);
   void AddAttention();
   void AddLayerNorm();
   void AddGelu();

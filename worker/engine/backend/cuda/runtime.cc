@@ -32,6 +32,10 @@ void CudaEvent::Record(const CudaStream& stream) const {
   CheckCuda(cudaEventRecord(event_, stream.get()), "cudaEventRecord");
 }
 
+void CudaEvent::AwaitOn(const CudaStream& stream) const {
+  CheckCuda(cudaStreamWaitEvent(stream.get(), event_, 0), "cudaStreamWaitEvent");
+}
+
 void CudaEvent::Synchronize() const {
   CheckCuda(cudaEventSynchronize(event_), "cudaEventSynchronize");
 }

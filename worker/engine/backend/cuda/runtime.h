@@ -41,6 +41,8 @@ class CudaEvent {
 
   cudaEvent_t get() const { return event_; }
   void Record(const CudaStream& stream) const;
+  // What `stream` is given from now on waits for the recorded point.
+  void AwaitOn(const CudaStream& stream) const;
   // Returns at once for an event that was never recorded.
   void Synchronize() const;
 
