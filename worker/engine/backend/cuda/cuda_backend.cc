@@ -41,6 +41,8 @@ class CudaBackend final : public Backend {
   CudaBackend(const CudaBackendOptions& options, const CudaDevice& device)
       : name_("cuda " + device.architecture()),
         tokens_below_(options.shape.vocabulary_padded),
+        stream_(options.weight_branch ? CudaStream::Priority::kUrgent
+                                      : CudaStream::Priority::kNormal),
         workspace_(options.shape, options.arena),
         staging_(stream_),
         graphs_(stream_, options.graphs),

@@ -29,7 +29,8 @@ struct CudaBackendOptions {
   bool fp8 = false;           // products with may_be_fp8 are computed in FP8
   bool deterministic = true;  // algorithms whose sums have one order
   bool graphs = true;         // Replay records
-  // Gradients of weights are computed beside the main stream, with a workspace that no plan counts.
+  // Gradients of weights are computed on multiprocessors that the main stream leaves idle, with a
+  // workspace that no plan counts.
   bool weight_branch = false;
   GemmChoices gemms = {};
 };

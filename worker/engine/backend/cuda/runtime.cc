@@ -11,8 +11,11 @@ int64_t AtLeastOne(int64_t bytes) { return std::max<int64_t>(bytes, 1); }
 
 }  // namespace
 
-CudaStream::CudaStream() {
-  CheckCuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+CudaStream::CudaStream(Priority priority) {
+  // A lower number is more urgent. The runtime takes the nearest that the device has.
+  const int number = priority == Priority::kUrgent ? -1 : 0;
+  CheckCuda(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, number),
+            "cudaStreamCreate");
 }
 
 CudaStream::~CudaStream() { static_cast<void>(cudaStreamDestroy(stream_)); }

@@ -17,7 +17,10 @@ namespace gp::engine {
 // A stream that does not wait for the legacy default stream.
 class CudaStream {
  public:
-  CudaStream();
+  // A kernel of an urgent stream gets the next free multiprocessors before those of others.
+  enum class Priority { kNormal, kUrgent };
+
+  explicit CudaStream(Priority priority = Priority::kNormal);
   ~CudaStream();
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
