@@ -12,10 +12,27 @@
 namespace gp::engine {
 namespace {
 
-class WeightBranchTest : public DeviceTest {
- protected:
+std::vector<float> Ones(int64_t count) {
+  return std::vector<float>(static_cast<size_t>(count), 1.0f);
+}
+
+// A layer's memory: all ones, so that each gradient is the number of rows.
+struct LayerArrays {
   static constexpr LinearShape kShape{24, 16, 48};
 
+  LinearBackwardWeight Args() const {
+    return {
+        .shape = kShape, .dw = dw.f32(), .dbias = dbias.f32(), .dy = dy.buffer(), .x = x.buffer()};
+  }
+
+  const DeviceArray dy{Ones(24 * 48), DataType::kFloat32};
+  const DeviceArray x{Ones(24 * 16), DataType::kFloat32};
+  const DeviceArray dw{std::vector<float>(48 * 16), DataType::kFloat32};
+  const DeviceArray dbias{std::vector<float>(48), DataType::kFloat32};
+};
+
+class WeightBranchTest : public DeviceTest {
+ protected:
   static CudaBackendOptions Options() {
     CudaBackendOptions options;
     options.shape = {.layers = 1, .heads = 2, .channels = 16, .context = 12};
@@ -25,62 +42,40 @@ class WeightBranchTest : public DeviceTest {
     return options;
   }
 
-  LinearBackwardWeight Args() const {
-    return {.shape = kShape,
-            .dw = dw_.f32(),
-            .dbias = dbias_.f32(),
-            .dy = dy_.buffer(),
-            .x = x_.buffer()};
-  }
-
-  static std::vector<float> Ones(int64_t count) {
-    return std::vector<float>(static_cast<size_t>(count), 1.0f);
-  }
-
-  void Clear(const DeviceArray& array, const CudaStream& stream) {
+  static void Clear(const DeviceArray& array, const CudaStream& stream) {
     CheckCuda(cudaMemsetAsync(array.f32(), 0, static_cast<size_t>(array.size() * 4), stream.get()),
               "cudaMemsetAsync");
   }
-
-  const DeviceArray dy_{Ones(24 * 48), DataType::kFloat32};
-  const DeviceArray x_{Ones(24 * 16), DataType::kFloat32};
-  const DeviceArray dw_{std::vector<float>(48 * 16), DataType::kFloat32};
-  const DeviceArray dbias_{std::vector<float>(48), DataType::kFloat32};
 };
 
 TEST_F(WeightBranchTest, MemoryIsWrittenOnlyAfterItsReaders) {
-  for (const DeviceArray* written : {&dy_, &x_}) {
+  for (const bool writes_dy : {true, false}) {
+    const LayerArrays layer;
+    const DeviceArray& written = writes_dy ? layer.dy : layer.x;
     const CudaStream main;
     WeightBranch branch(Options(), main);
-    branch.BackwardWeight(Args());
-    branch.AwaitReadersOf({{}, RangeOf(written->buffer(), written->size())});
-    Clear(*written, main);
+    branch.BackwardWeight(layer.Args());
+    branch.AwaitReadersOf({{}, RangeOf(written.buffer(), written.size())});
+    Clear(written, main);
     branch.AwaitAll();
     main.Synchronize();
-    if (written == &dy_) {
-      EXPECT_EQ(dw_.Get(), std::vector<float>(48 * 16, 24.0f));
-      EXPECT_EQ(dbias_.Get(), std::vector<float>(48, 24.0f));
-      const DeviceArray again(Ones(24 * 48), DataType::kFloat32);
-      CheckCuda(cudaMemcpy(dy_.f32(), again.f32(), static_cast<size_t>(again.size() * 4),
-                           cudaMemcpyDeviceToDevice),
-                "cudaMemcpy");
-    } else {
-      EXPECT_EQ(dw_.Get(), std::vector<float>(48 * 16, 24.0f));
-    }
+    EXPECT_EQ(layer.dw.Get(), std::vector<float>(48 * 16, 24.0f));
+    EXPECT_EQ(layer.dbias.Get(), std::vector<float>(48, 24.0f));
   }
 }
 
 TEST_F(WeightBranchTest, TheMainStreamSeesTheGradientsAfterAll) {
+  const LayerArrays layer;
   const CudaStream main;
   WeightBranch branch(Options(), main);
-  branch.BackwardWeight(Args());
-  LinearBackwardWeight more = Args();
+  branch.BackwardWeight(layer.Args());
+  LinearBackwardWeight more = layer.Args();
   more.accumulate = true;
   branch.BackwardWeight(more);
   branch.AwaitAll();
   main.Synchronize();
-  EXPECT_EQ(dw_.Get(), std::vector<float>(48 * 16, 48.0f));
-  EXPECT_EQ(dbias_.Get(), std::vector<float>(48, 48.0f));
+  EXPECT_EQ(layer.dw.Get(), std::vector<float>(48 * 16, 48.0f));
+  EXPECT_EQ(layer.dbias.Get(), std::vector<float>(48, 48.0f));
 }
 
 }  // namespace
