@@ -15,6 +15,8 @@ namespace gp::confinement {
 struct FileRules {
   std::vector<std::string> readable;
   std::vector<std::string> writable;  // and readable
+  // Files that are there may be read and written; no file or directory can be made or removed.
+  std::vector<std::string> overwritable;
   std::vector<std::string> devices;   // read, written, asked by ioctl
 };
 

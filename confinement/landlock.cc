@@ -60,7 +60,7 @@ StatusOr<FileDescriptor> MakeRuleset(int version) {
 }
 
 Status Allow(const FileDescriptor& ruleset, const std::string& path, uint64_t rights) {
-  const FileDescriptor opened(open(path.c_str(), O_PATH | O_CLOEXEC));
+  FileDescriptor opened(open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!opened.valid()) {
     if (errno == ENOENT || errno == ENOTDIR || errno == EACCES) return OkStatus();
     return ErrnoStatus(errno, "open", path);
@@ -71,6 +71,8 @@ Status Allow(const FileDescriptor& ruleset, const std::string& path, uint64_t ri
   rule.allowed_access = S_ISDIR(info.st_mode) ? rights : rights & kOfFiles;
   rule.parent_fd = opened.get();
   if (syscall(SYS_landlock_add_rule, ruleset.get(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0) {
+    // A rule belongs to an inode, and procfs makes a new one for a path that nobody has open.
+    if (path.starts_with("/proc/self")) static_cast<void>(opened.Release());
     return OkStatus();
   }
   return ErrnoStatus(errno, "allow", path);
@@ -98,6 +100,7 @@ Status RestrictFiles(const FileRules& rules) {
   RETURN_IF_ERROR(AllowAll(ruleset, rules.readable, kRead & handled));
   RETURN_IF_ERROR(
       AllowAll(ruleset, rules.writable, (kRead | kWriteFile | kChangeDirectory) & handled));
+  RETURN_IF_ERROR(AllowAll(ruleset, rules.overwritable, (kRead | kWriteFile) & handled));
   RETURN_IF_ERROR(AllowAll(ruleset, rules.devices, (kRead | kWriteFile | kAskDevice) & handled));
   if (syscall(SYS_landlock_restrict_self, ruleset.get(), 0) == 0) return OkStatus();
   return ErrnoStatus(errno, "restrict", "this process to its files");

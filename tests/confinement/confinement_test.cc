@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <future>
+#include <thread>
 
 #include "base/file.h"
 #include "base/temporary_directory.h"
@@ -27,6 +29,26 @@ TEST(Confine, TakesAwayFilesProgramsAndPrivilegesAtOnce) {
     return WriteFileAtomically(directory.File("record"), "words").ok() ? 0 : 5;
   });
   EXPECT_EQ(result, 0);
+}
+
+// Gives the name "worker" to a thread that is not the calling one, as CUDA does; errno, or 0.
+int NameAnotherThread() {
+  std::promise<void> done;
+  std::thread other([ended = done.get_future()] { ended.wait(); });
+  const int error = pthread_setname_np(other.native_handle(), "worker");
+  done.set_value();
+  other.join();
+  return error;
+}
+
+TEST(Confine, LetsCudaNameItsThreads) {
+  if (LandlockVersion() == 0) GTEST_SKIP() << "this kernel offers no Landlock";
+  EXPECT_EQ(InChild([] {
+              return Confine({.gpus = true}).ok() ? NameAnotherThread() : 255;
+            }),
+            0);
+  EXPECT_EQ(InChild([] { return Confine({}).ok() ? NameAnotherThread() : 255; }), EACCES)
+      << "who uses no GPU need not write there";
 }
 
 TEST(WhatConfines, TellsWhatThisKernelHasAndWhatItLacks) {
