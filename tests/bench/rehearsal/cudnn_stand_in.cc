@@ -53,8 +53,4 @@ CudnnAttentionMade MakeCudnnAttention(const CudnnAttentionOptions& options,
   return {std::make_unique<CudnnStandIn>(options, version), ""};
 }
 
-CudnnPlans TimeCudnnPlans(const CudnnAttentionOptions& /*options*/, int64_t /*workspace_bytes*/) {
-  return {};
-}
-
 }  // namespace gp::engine

@@ -4,12 +4,23 @@
 #include <utility>
 
 #include "worker/engine/backend/cuda/attention_check.h"
-#include "worker/engine/backend/cuda/attention_tuning.h"
 #include "worker/engine/backend/cuda/cudnn_attention.h"
 #include "worker/engine/backend/cuda/flash_attention.h"
 
 namespace gp::engine {
 namespace {
+
+AttentionShape ShapeOf(const CudaBackendOptions& options) {
+  return {.sequences = options.arena.micro_batch,
+          .length = options.arena.sequence,
+          .heads = options.shape.heads,
+          .head_size = options.shape.channels / options.shape.heads};
+}
+
+DataType ComputeTypeOf(const runspec::ArenaOptions& arena) {
+  if (arena.bf16) return DataType::kBfloat16;
+  return arena.fp16 ? DataType::kFloat16 : DataType::kFloat32;
+}
 
 class Chooser {
  public:
@@ -17,8 +28,7 @@ class Chooser {
           const CudaStream& stream, ScratchMemory& scratch)
       : options_(options),
         device_(device),
-        cudnn_(CudnnOptionsOf(options)),
-        check_(cudnn_.shape, cudnn_.type, options.tf32, math, stream),
+        check_(ShapeOf(options), ComputeTypeOf(options.arena), options.tf32, math, stream),
         scratch_(scratch) {}
 
   AttentionChoice Choose() {
@@ -36,40 +46,26 @@ class Chooser {
   void TryCudnn() {
     const CudaSupport support = SupportOf(device_, "cudnn attention");
     if (!support.works) return Note("cudnn attention " + support.reason);
-    const bool has_plans = !cudnn_.plans.forward.empty() || !cudnn_.plans.backward.empty();
-    if (TryCudnnWith(cudnn_) || !has_plans) return;
-    // The fastest plans may be wrong ones.
-    CudnnAttentionOptions first = cudnn_;
-    first.plans = {};
-    TryCudnnWith(first);
-  }
-
-  // Whether its kernels are used.
-  bool TryCudnnWith(const CudnnAttentionOptions& cudnn) {
-    CudnnAttentionMade made = MakeCudnnAttention(cudnn, scratch_);
-    if (made.kernels == nullptr) {
-      Note("cudnn attention " + made.why_not);
-      return false;
-    }
+    CudnnAttentionMade made = MakeCudnnAttention({.shape = ShapeOf(options_),
+                                                  .type = ComputeTypeOf(options_.arena),
+                                                  .deterministic = options_.deterministic},
+                                                 scratch_);
+    if (made.kernels == nullptr) return Note("cudnn attention " + made.why_not);
     if (const int64_t bytes = made.kernels->device_bytes(); bytes > 0) {
       Note("cudnn attention takes " + std::to_string(bytes) + " bytes that the plan does not have");
       // Before Blackwell its deterministic backward writes the gradients of all scores to memory,
       // B*H*T*T of them. The flash kernel's sums have one order without that.
-      if (options_.deterministic && !only_cudnn()) return false;
+      if (options_.deterministic && !only_cudnn()) return;
     }
-    return Try(std::move(made.kernels));
+    Try(std::move(made.kernels));
   }
 
-  // Keeps the kernels if they agree with math attention; whether it does.
-  bool Try(std::unique_ptr<AttentionKernels> kernels) {
+  // Keeps the kernels if they agree with math attention.
+  void Try(std::unique_ptr<AttentionKernels> kernels) {
     const std::string difference = check_.DifferenceOf(*kernels, scratch_);
-    if (!difference.empty()) {
-      Note(std::string(kernels->name()) + " attention " + difference);
-      return false;
-    }
+    if (!difference.empty()) return Note(std::string(kernels->name()) + " attention " + difference);
     if (choice_.kernels.empty()) choice_.name = kernels->name();
     choice_.kernels.push_back(std::move(kernels));
-    return true;
   }
 
   void Note(const std::string& note) { choice_.notes.push_back(note); }
@@ -84,7 +80,6 @@ class Chooser {
 
   const CudaBackendOptions& options_;
   const CudaDevice& device_;
-  const CudnnAttentionOptions cudnn_;
   AttentionCheck check_;
   ScratchMemory& scratch_;
   AttentionChoice choice_;

@@ -3,7 +3,6 @@
 set(GP_CUDA_BACKEND_SOURCES
   attention_check.cc
   attention_choice.cc
-  attention_tuning.cc
   cublas_lt.cc
   cuda_backend.cc
   cuda_device.cc
@@ -16,12 +15,10 @@ set(GP_CUDA_BACKEND_SOURCES
   graph_cache.cc
   linear_products.cc
   math_attention.cc
-  noise.cc
   product.cc
   runtime.cc
   tuned_gemms.cc
-  upload_staging.cc
-  weight_branch.cc)
+  upload_staging.cc)
 list(TRANSFORM GP_CUDA_BACKEND_SOURCES PREPEND "${CMAKE_CURRENT_LIST_DIR}/")
 # Another library may define the same functions for a program, so this file stays an object of its own.
 set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/cuda_device_backend.cc" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

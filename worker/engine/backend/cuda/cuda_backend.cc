@@ -2,9 +2,7 @@
 
 #include <cstring>
 #include <deque>
-#include <initializer_list>
 #include <mutex>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -31,7 +29,6 @@
 #include "worker/engine/backend/cuda/scratch_memory.h"
 #include "worker/engine/backend/cuda/time_marks.h"
 #include "worker/engine/backend/cuda/upload_staging.h"
-#include "worker/engine/backend/cuda/weight_branch.h"
 
 namespace gp::engine {
 namespace {
@@ -41,16 +38,12 @@ class CudaBackend final : public Backend {
   CudaBackend(const CudaBackendOptions& options, const CudaDevice& device)
       : name_("cuda " + device.architecture()),
         tokens_below_(options.shape.vocabulary_padded),
-        stream_(options.weight_branch ? CudaStream::Priority::kUrgent
-                                      : CudaStream::Priority::kNormal),
         workspace_(options.shape, options.arena),
         staging_(stream_),
         graphs_(stream_, options.graphs),
         products_(workspace_.matmul(), options.gemms),
         linear_(products_, workspace_.scratch(), stream_.get(), LinearOptionsOf(options)),
-        math_attention_(products_, stream_.get(), options.tf32) {
-    if (options.weight_branch) weights_.emplace(options, stream_);
-  }
+        math_attention_(products_, stream_.get(), options.tf32) {}
 
   // Graphs and staging memory must not be freed while the device uses them.
   ~CudaBackend() override { static_cast<void>(cudaStreamSynchronize(stream_.get())); }
@@ -71,23 +64,19 @@ class CudaBackend final : public Backend {
   int64_t allocated_bytes() const override {
     int64_t bytes = allocations_.device_bytes() + workspace_.bytes();
     for (const auto& kernels : attention_) bytes += kernels->device_bytes();
-    if (weights_) bytes += weights_->device_bytes();
     return bytes;
   }
   bool host_reachable() const override { return false; }
   void* AllocateHost(int64_t bytes) override { return allocations_.Host(bytes); }
 
   void Upload(void* to, const void* from, int64_t bytes) override {
-    Join();
     staging_.Upload(to, from, bytes);
   }
   void Download(void* to, const void* from, int64_t bytes) override {
-    Join();
     CopyToHost(to, from, bytes, stream_);
     stream_.Synchronize();
   }
   void BeginDownload(void* to, const void* from, int64_t bytes) override {
-    Join();
     CopyToHost(to, from, bytes, stream_);
     downloaded_.Record(stream_);
   }
@@ -98,54 +87,36 @@ class CudaBackend final : public Backend {
     fetch_stream_.Synchronize();
   }
   void Copy(void* to, const void* from, int64_t bytes) override {
-    CheckCuda(
-        cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToDevice, Queue()),
-        "cudaMemcpyAsync on the device");
+    CheckCuda(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToDevice,
+                              stream_.get()),
+              "cudaMemcpyAsync on the device");
   }
-  void* queue() override { return Queue(); }
-  void Synchronize() override {
-    Join();
-    stream_.Synchronize();
-  }
+  void* queue() override { return stream_.get(); }
+  void Synchronize() override { stream_.Synchronize(); }
   void Replay(const ReplayKey& key, const std::function<void()>& work) override {
-    Join();
-    graphs_.Run(key, [&] {
-      work();
-      Join();
-    });
+    graphs_.Run(key, work);
   }
-  void Mark(int slot) override {
-    Join();
-    marks_.Mark(slot, stream_);
-  }
+  void Mark(int slot) override { marks_.Mark(slot, stream_); }
   double MillisecondsBetween(int first, int second) override {
     return marks_.Between(first, second);
   }
 
-  void Forward(const LinearForward& args) override {
-    Join();
-    linear_.Forward(args);
-  }
-  void BackwardInput(const LinearBackwardInput& args) override {
-    JoinReadersOf({RangeOf(args.dx, args.shape.rows * args.shape.in)});
-    linear_.BackwardInput(args);
-  }
-  void BackwardWeight(const LinearBackwardWeight& args) override {
-    weights_ ? weights_->BackwardWeight(args) : linear_.BackwardWeight(args);
-  }
+  void Forward(const LinearForward& args) override { linear_.Forward(args); }
+  void BackwardInput(const LinearBackwardInput& args) override { linear_.BackwardInput(args); }
+  void BackwardWeight(const LinearBackwardWeight& args) override { linear_.BackwardWeight(args); }
 
   void AttentionForward(const AttentionShape& shape, Buffer out, float* lse, Buffer qkv,
                         const Dropout& dropout) override {
     workspace_.scratch().Clear();
     AttentionFor(shape, qkv.type, dropout)
-        .Forward({.shape = shape, .out = out, .lse = lse, .qkv = qkv, .dropout = dropout}, Queue());
+        .Forward({.shape = shape, .out = out, .lse = lse, .qkv = qkv, .dropout = dropout},
+                 stream_.get());
   }
   void AttentionForward(const CachedAttention& args) override {
-    LaunchCachedAttention(args, Queue());
+    LaunchCachedAttention(args, stream_.get());
   }
   void AttentionBackward(const AttentionShape& shape, Buffer dqkv, Buffer dout, Buffer out,
                          const float* lse, Buffer qkv, const Dropout& dropout) override {
-    JoinReadersOf({RangeOf(dqkv, shape.sequences * shape.length * 3 * shape.channels())});
     ScratchMemory& scratch = workspace_.scratch();
     scratch.Clear();
     AttentionFor(shape, qkv.type, dropout)
@@ -160,15 +131,13 @@ class CudaBackend final : public Backend {
                   stream_.get());
   }
   void Forward(const StoredAttention& args, Buffer out) override {
-    Join();
     math_attention_.Forward(args, out);
   }
   void Backward(const StoredAttention& args, Buffer dqkv, Buffer dout) override {
-    Join();
     math_attention_.Backward(args, dqkv, dout);
   }
 
-  void Forward(const LayerNorm& args) override { LaunchLayerNorm(args, Queue()); }
+  void Forward(const LayerNorm& args) override { LaunchLayerNorm(args, stream_.get()); }
   void Backward(const LayerNormBackward& args) override { BackwardOf({.norm = args}); }
   void ResidualLayerNormBackward(const LayerNormBackward& args,
                                  const BranchGradient& branch) override {
@@ -179,22 +148,22 @@ class CudaBackend final : public Backend {
   }
   void ResidualLayerNorm(Buffer residual, Buffer in, Buffer branch, const Dropout& dropout,
                          const LayerNorm& args) override {
-    LaunchResidualLayerNorm({residual, in, branch, dropout, args}, Queue());
+    LaunchResidualLayerNorm({residual, in, branch, dropout, args}, stream_.get());
   }
   void Residual(int64_t rows, int64_t channels, Buffer out, Buffer in, Buffer branch,
                 const Dropout& dropout) override {
-    LaunchResidual({rows, channels, out, in, branch, dropout}, Queue());
+    LaunchResidual({rows, channels, out, in, branch, dropout}, stream_.get());
   }
   void ResidualBackward(int64_t rows, int64_t channels, Buffer dbranch, Buffer dout,
                         const Dropout& dropout) override {
-    LaunchResidualBackward({rows, channels, dbranch, dout, dropout}, Queue());
+    LaunchResidualBackward({rows, channels, dbranch, dout, dropout}, stream_.get());
   }
 
   void GeluForward(int64_t count, runspec::Gelu kind, Buffer out, Buffer in) override {
-    LaunchGeluForward(count, kind, out, in, Queue());
+    LaunchGeluForward(count, kind, out, in, stream_.get());
   }
   void GeluBackward(int64_t count, runspec::Gelu kind, Buffer dy, Buffer in) override {
-    LaunchGeluBackward(count, kind, dy, in, Queue());
+    LaunchGeluBackward(count, kind, dy, in, stream_.get());
   }
 
   void EmbeddingForward(int64_t sequences, int64_t length, int64_t channels, Buffer out,
@@ -208,7 +177,7 @@ class CudaBackend final : public Backend {
                             .wte = wte,
                             .wpe = wpe,
                             .dropout = dropout},
-                           Queue());
+                           stream_.get());
   }
   void EmbeddingBackward(int64_t sequences, int64_t length, int64_t channels, float* dwte,
                          float* dwpe, Buffer dout, const int32_t* tokens,
@@ -225,57 +194,47 @@ class CudaBackend final : public Backend {
          .tokens = tokens,
          .dropout = dropout,
          .tokens_below = tokens_below_},
-        scratch.Take<std::byte>(EmbeddingBackwardScratch(sequences * length, channels)), Queue());
+        scratch.Take<std::byte>(EmbeddingBackwardScratch(sequences * length, channels)),
+        stream_.get());
   }
 
   void Forward(const CrossEntropyLoss& args) override {
-    LaunchCrossEntropyForward(args, RowLosses(args.shape), Queue());
+    LaunchCrossEntropyForward(args, RowLosses(args.shape), stream_.get());
   }
   void Backward(const CrossEntropyGradient& args) override {
-    LaunchCrossEntropyBackward(args, Queue());
+    LaunchCrossEntropyBackward(args, stream_.get());
   }
   void ForwardAndBackward(const CrossEntropyLoss& forward,
                           const CrossEntropyGradient& backward) override {
-    LaunchCrossEntropy(forward, backward, RowLosses(forward.shape), Queue());
+    LaunchCrossEntropy(forward, backward, RowLosses(forward.shape), stream_.get());
   }
 
-  void Decide(const GradientFactor& args) override { LaunchGradientFactor(args, Queue()); }
-  void Update(const AdamWUpdate& args) override { LaunchAdamW(args, Queue()); }
+  void Decide(const GradientFactor& args) override { LaunchGradientFactor(args, stream_.get()); }
+  void Update(const AdamWUpdate& args) override { LaunchAdamW(args, stream_.get()); }
   void SumOfSquares(double* sum, const float* values, int64_t count) override {
     ScratchMemory& scratch = workspace_.scratch();
     scratch.Clear();
     Zero(sum, sizeof(double));
-    LaunchSumOfSquares(sum, values, count, scratch.Take<double>(kSumOfSquaresScratch), Queue());
+    LaunchSumOfSquares(sum, values, count, scratch.Take<double>(kSumOfSquaresScratch),
+                       stream_.get());
   }
   void Zero(void* data, int64_t bytes) override {
-    CheckCuda(cudaMemsetAsync(data, 0, static_cast<size_t>(bytes), Queue()), "cudaMemsetAsync");
+    CheckCuda(cudaMemsetAsync(data, 0, static_cast<size_t>(bytes), stream_.get()),
+              "cudaMemsetAsync");
   }
   void Round(int64_t count, Buffer out, const float* in,
              const StochasticRounding& rounding) override {
-    LaunchRound(count, out, in, rounding, Queue());
+    LaunchRound(count, out, in, rounding, stream_.get());
   }
   void Combine(int64_t count, float* out, float a, const float* x, float b,
                const float* y) override {
-    LaunchCombine(count, out, a, x, b, y, Queue());
+    LaunchCombine(count, out, a, x, b, y, stream_.get());
   }
 
  protected:
   double* scalar() override { return workspace_.scalar(); }
 
  private:
-  // The main stream, for work that may depend on gradients of weights or write what they are
-  // computed from.
-  cudaStream_t Queue() {
-    Join();
-    return stream_.get();
-  }
-  void Join() {
-    if (weights_) weights_->AwaitAll();
-  }
-  // Before an operation that has nothing to do with gradients of weights, but writes this memory.
-  void JoinReadersOf(std::initializer_list<MemoryRange> written) {
-    if (weights_) weights_->AwaitReadersOf(written);
-  }
   static void CopyToHost(void* to, const void* from, int64_t bytes, const CudaStream& stream) {
     CheckCuda(
         cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, stream.get()),
@@ -291,8 +250,6 @@ class CudaBackend final : public Backend {
                                 " channels; use engine.attention: math");
   }
   void BackwardOf(LayerNormBackwardArgs args) {
-    const int64_t count = args.norm.rows * args.norm.channels;
-    JoinReadersOf({RangeOf(args.norm.din, count), RangeOf(args.dbranch, count)});
     workspace_.scratch().Clear();
     args.scratch = workspace_.scratch().Take<float>(
         LayerNormBackwardScratch(args.norm.rows, args.norm.channels));
@@ -316,7 +273,6 @@ class CudaBackend final : public Backend {
   TimeMarks marks_;
   CublasLt products_;
   LinearProducts linear_;
-  std::optional<WeightBranch> weights_;
   CudaMathAttention math_attention_;
   std::vector<std::unique_ptr<AttentionKernels>> attention_;  // the first that takes a call does it
 };

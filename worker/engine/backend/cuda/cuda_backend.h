@@ -15,12 +15,6 @@
 
 namespace gp::engine {
 
-// The type that products and activations have.
-inline DataType ComputeTypeOf(const runspec::ArenaOptions& arena) {
-  if (arena.bf16) return DataType::kBfloat16;
-  return arena.fp16 ? DataType::kFloat16 : DataType::kFloat32;
-}
-
 struct CudaBackendOptions {
   // The largest sizes that will be used; the workspace is made for them.
   runspec::ModelShape shape;
@@ -29,9 +23,6 @@ struct CudaBackendOptions {
   bool fp8 = false;           // products with may_be_fp8 are computed in FP8
   bool deterministic = true;  // algorithms whose sums have one order
   bool graphs = true;         // Replay records
-  // Gradients of weights are computed on multiprocessors that the main stream leaves idle, with a
-  // workspace that no plan counts.
-  bool weight_branch = false;
   GemmChoices gemms = {};
 };
 

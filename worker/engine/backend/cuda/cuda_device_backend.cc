@@ -1,11 +1,8 @@
 // The device of a program that computes on NVIDIA GPUs.
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <utility>
 
-#include "worker/engine/backend/cuda/attention_tuning.h"
 #include "worker/engine/backend/cuda/cuda_backend.h"
 #include "worker/engine/backend/cuda/cuda_device.h"
 #include "worker/engine/backend/cuda/gemm_tuning.h"
@@ -47,20 +44,13 @@ DeviceInfo Look() {
               "; " + WayOutOf(error == cudaSuccess ? cudaErrorNoDevice : error)};
 }
 
-// For settings that are not chosen by timing yet, to measure what they bring.
-bool IsSwitchedOn(const char* variable) {
-  const char* setting = std::getenv(variable);
-  return setting != nullptr && std::string_view(setting) == "1";
-}
-
 CudaBackendOptions OptionsOf(const DeviceBackendOptions& options) {
   return {.shape = options.shape,
           .arena = options.arena,
           .tf32 = options.precision == runspec::Precision::kTf32,
           .fp8 = options.precision == runspec::Precision::kFp8,
           .deterministic = options.deterministic,
-          .graphs = options.graph,
-          .weight_branch = IsSwitchedOn("GP_WEIGHT_BRANCH")};
+          .graphs = options.graph};
 }
 
 GemmChoices ParseRecord(const std::string& record, const std::string& here) {
@@ -83,7 +73,6 @@ GemmChoices ChoicesFor(const std::string& record, const CudaBackendOptions& opti
   GemmChoices known = remembered;
   known.Add(decided);
   GemmChoices tuned = TuneGemms(options, known);
-  tuned.Add(TuneAttention(options, device, known));
   known.Add(tuned);
   // If they cannot be written, only the next start is slower.
   if (known != remembered) static_cast<void>(WriteTunedGemms(known));

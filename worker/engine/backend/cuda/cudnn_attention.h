@@ -11,20 +11,12 @@
 
 namespace gp::engine {
 
-// The plans for both passes, as TimeCudnnPlans names them. An empty name stands for the plan that
-// cuDNN expects to be the fastest.
-struct CudnnPlans {
-  std::string forward;
-  std::string backward;
-};
-
 struct CudnnAttentionOptions {
   AttentionShape shape;
   DataType type = DataType::kBfloat16;
   // True: use cuDNN's deterministic backward pass. The other backward pass adds up dq in the order
   // in which blocks finish.
   bool deterministic = true;
-  CudnnPlans plans = {};
 };
 
 // Why cuDNN has no attention of this size and type on any machine; empty where it may have one.
@@ -52,9 +44,5 @@ struct CudnnAttentionMade {
 // `scratch` outlives the kernels, which take their workspace from it (and memory of their own where
 // cuDNN wants more than it has). Any failure becomes `why_not`, not an exception.
 CudnnAttentionMade MakeCudnnAttention(const CudnnAttentionOptions& options, ScratchMemory& scratch);
-
-// The fastest of the plans that cuDNN offers and that need at most `workspace_bytes`, found by
-// timing. Empty names where nothing can be timed.
-CudnnPlans TimeCudnnPlans(const CudnnAttentionOptions& options, int64_t workspace_bytes);
 
 }  // namespace gp::engine

@@ -1,19 +1,30 @@
 #include "worker/engine/backend/cuda/gemm_tuning.h"
 
 #include <algorithm>
+#include <functional>
+#include <random>
 #include <utility>
 #include <vector>
 
 #include "runspec/gpu_workspace.h"
 #include "worker/engine/backend/cuda/cublas_lt.h"
 #include "worker/engine/backend/cuda/device_allocations.h"
+#include "worker/engine/backend/cuda/kernels/flat.h"
 #include "worker/engine/backend/cuda/linear_products.h"
-#include "worker/engine/backend/cuda/noise.h"
 #include "worker/engine/backend/cuda/runtime.h"
-#include "worker/engine/backend/cuda/timing.h"
 
 namespace gp::engine {
 namespace {
+
+constexpr int kRuns = 4;
+// A candidate's time must be below this part of cuBLASLt's first choice's; otherwise noise would
+// decide.
+constexpr double kGainMin = 0.98;
+
+DataType ComputeTypeOf(const runspec::ArenaOptions& arena) {
+  if (arena.bf16) return DataType::kBfloat16;
+  return arena.fp16 ? DataType::kFloat16 : DataType::kFloat32;
+}
 
 // The memory that the products of a step read and write. No product writes what it reads: a product
 // that is timed runs often, and its values must stay as they were.
@@ -25,6 +36,50 @@ struct StepOperands {
   Buffer dw;     // the gradient of a weight, in fp32
   Buffer bias;   // only read
   Buffer dbias;  // the gradient of a bias, in fp32
+};
+
+// Copies the first `filled` bytes, doubling them each time, until `bytes` are full.
+void Repeat(std::byte* begin, int64_t filled, int64_t bytes, const CudaStream& stream) {
+  for (; filled < bytes; filled *= 2) {
+    CheckCuda(cudaMemcpyAsync(begin + filled, begin,
+                              static_cast<size_t>(std::min(filled, bytes - filled)),
+                              cudaMemcpyDeviceToDevice, stream.get()),
+              "cudaMemcpyAsync on the device");
+  }
+}
+
+// Memory that products read: normally distributed, because the power that a tensor core draws, and
+// with it the clock, depends on the bits; with a standard deviation of `deviation`.
+class Noise {
+ public:
+  Noise(int64_t count, DataType type, float deviation, const CudaStream& stream)
+      : type_(type), memory_(count * BytesOf(type)) {
+    const int64_t period = std::min(count, kPeriod);
+    const std::vector<float> values = Values(period, deviation);
+    const DeviceMemory wide(period * 4);
+    CheckCuda(cudaMemcpyAsync(wide.data(), values.data(), static_cast<size_t>(period * 4),
+                              cudaMemcpyHostToDevice, stream.get()),
+              "cudaMemcpyAsync to the device");
+    LaunchConvert(period, buffer(), {wide.data(), DataType::kFloat32}, stream.get());
+    Repeat(memory_.data(), period * BytesOf(type), memory_.bytes(), stream);
+    stream.Synchronize();
+  }
+
+  Buffer buffer() const { return {memory_.data(), type_}; }
+
+ private:
+  static constexpr int64_t kPeriod = 1 << 16;
+
+  static std::vector<float> Values(int64_t count, float deviation) {
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal(0, deviation);
+    std::vector<float> values(static_cast<size_t>(count));
+    for (float& value : values) value = normal(random);
+    return values;
+  }
+
+  const DataType type_;
+  DeviceMemory memory_;
 };
 
 // Gigabytes for a large batch, so it is allocated only when something has to be timed.
@@ -74,6 +129,16 @@ StepOperands OperandsNowhere(const runspec::ArenaOptions& arena) {
   const Buffer computed{Nowhere(), ComputeTypeOf(arena)};
   const Buffer gradient{Nowhere(), DataType::kFloat32};
   return {computed, computed, computed, computed, gradient, computed, gradient};
+}
+
+// Time per run, after one that warms up.
+double MillisecondsOf(const std::function<void()>& queue, const CudaStream& stream) {
+  const CudaEvent first(CudaEvent::Timing::kOn), last(CudaEvent::Timing::kOn);
+  queue();
+  first.Record(stream);
+  for (int i = 0; i < kRuns; ++i) queue();
+  last.Record(stream);
+  return MillisecondsBetween(first, last) / kRuns;
 }
 
 // The fastest, or the first where that is not clear.

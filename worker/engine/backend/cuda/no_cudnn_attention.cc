@@ -8,8 +8,4 @@ CudnnAttentionMade MakeCudnnAttention(const CudnnAttentionOptions& /*options*/,
   return {.kernels = nullptr, .why_not = "is not part of this build"};
 }
 
-CudnnPlans TimeCudnnPlans(const CudnnAttentionOptions& /*options*/, int64_t /*workspace_bytes*/) {
-  return {};
-}
-
 }  // namespace gp::engine

@@ -11,11 +11,8 @@ int64_t AtLeastOne(int64_t bytes) { return std::max<int64_t>(bytes, 1); }
 
 }  // namespace
 
-CudaStream::CudaStream(Priority priority) {
-  // A lower number is more urgent. The runtime takes the nearest that the device has.
-  const int number = priority == Priority::kUrgent ? -1 : 0;
-  CheckCuda(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, number),
-            "cudaStreamCreate");
+CudaStream::CudaStream() {
+  CheckCuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
 }
 
 CudaStream::~CudaStream() { static_cast<void>(cudaStreamDestroy(stream_)); }
@@ -33,10 +30,6 @@ CudaEvent::~CudaEvent() { static_cast<void>(cudaEventDestroy(event_)); }
 
 void CudaEvent::Record(const CudaStream& stream) const {
   CheckCuda(cudaEventRecord(event_, stream.get()), "cudaEventRecord");
-}
-
-void CudaEvent::AwaitOn(const CudaStream& stream) const {
-  CheckCuda(cudaStreamWaitEvent(stream.get(), event_, 0), "cudaStreamWaitEvent");
 }
 
 void CudaEvent::Synchronize() const {

@@ -17,10 +17,7 @@ namespace gp::engine {
 // A stream that does not wait for the legacy default stream.
 class CudaStream {
  public:
-  // A kernel of an urgent stream gets the next free multiprocessors before those of others.
-  enum class Priority { kNormal, kUrgent };
-
-  explicit CudaStream(Priority priority = Priority::kNormal);
+  CudaStream();
   ~CudaStream();
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
@@ -44,8 +41,6 @@ class CudaEvent {
 
   cudaEvent_t get() const { return event_; }
   void Record(const CudaStream& stream) const;
-  // What `stream` is given from now on waits for the recorded point.
-  void AwaitOn(const CudaStream& stream) const;
   // Returns at once for an event that was never recorded.
   void Synchronize() const;
 

@@ -221,33 +221,6 @@ TEST_F(Gpt2OnCuda, GraphsKeepTheBits) {
   }
 }
 
-// Set for a scope, as a person would who measures what it brings.
-class WeightBranchOn {
- public:
-  WeightBranchOn() { setenv("GP_WEIGHT_BRANCH", "1", 1); }
-  ~WeightBranchOn() { unsetenv("GP_WEIGHT_BRANCH"); }
-};
-
-TEST_F(Gpt2OnCuda, AWeightBranchKeepsTheBits) {
-  for (const bool graph : {false, true}) {
-    for (const int64_t chunk : {0, 14}) {
-      for (const Recompute recompute : {Recompute::kNone, Recompute::kBlock}) {
-        ModelOptions options = EvenOptions();
-        options.precision = chunk == 0 ? Precision::kFp8 : Precision::kBf16;
-        options.attention = chunk == 0 ? Attention::kMath : Attention::kFlash;
-        options.chunked_head = chunk;
-        options.recompute = recompute;
-        options.device.graph = graph;
-        std::vector<double> losses, branch_losses;
-        const std::vector<float> gradients = ThreeSteps(options, &losses);
-        const WeightBranchOn on;
-        EXPECT_EQ(ThreeSteps(options, &branch_losses), gradients);
-        EXPECT_EQ(branch_losses, losses);
-      }
-    }
-  }
-}
-
 TEST_F(Gpt2OnCuda, EqualRunsGiveEqualBits) {
   RecordProperty(kAssumes, kOddSizes);
   ModelOptions options{
