@@ -17,7 +17,7 @@ struct FileRules {
   std::vector<std::string> writable;  // and readable
   // Files that are there may be read and written; no file or directory can be made or removed.
   std::vector<std::string> overwritable;
-  std::vector<std::string> devices;   // read, written, asked by ioctl
+  std::vector<std::string> devices;  // read, written, asked by ioctl
 };
 
 // The version of the kernel's Landlock interface; 0: the kernel has none, or does not let this

@@ -118,7 +118,8 @@ FileRules SystemFiles(bool gpus) {
   files.readable.insert(files.readable.end(), kOfGpus.begin(), kOfGpus.end());
   for (const char* pattern : kGpuDevices) AddMatches(pattern, files.devices);
   files.writable.push_back("/dev/shm");
-  // CUDA names its threads through /proc/self/task/ID/comm, and fails with error 304 when it cannot.
+  // CUDA names its threads through /proc/self/task/ID/comm, and fails with error 304 when it
+  // cannot.
   files.overwritable.push_back("/proc/self/task");
   if (!Variable("CUDA_CACHE_PATH").empty()) files.writable.push_back(Variable("CUDA_CACHE_PATH"));
   return files;

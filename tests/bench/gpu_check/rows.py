@@ -241,7 +241,7 @@ def memory(context):
 
 def correctness(context):
     rows = [Row("machine", "the GPU and its libraries", lambda c: machine_facts.facts(c.manifest), 5),
-            Row("support", "what this GPU supports", lambda c: {"text": engine_runs.support_text(c)}, 5)]
+            Row("support", "what a confined trainer finds on this GPU", lambda c: {"text": engine_runs.support_text(c)}, 5)]
     rows += [Row(f"test-{name}", f"{name}: on the GPU against plain loops", functools.partial(test_program, name), 20)
              for name in context.tests]
     rows += [Row(f"gradients-{model}", f"gradients of {model} in fp32 against the reference engine",

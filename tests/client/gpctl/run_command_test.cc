@@ -543,6 +543,12 @@ TEST_F(RunCommandTest, TheDoctorNamesMissingProgramsAndHowToGetThem) {
   EXPECT_EQ(json::parse(Run({"doctor", "-o", "json"}).out)["kind"], "Diagnosis");
 }
 
+TEST_F(RunCommandTest, DoctorDoesNotAdviseToStartAServiceThatRunsElsewhere) {
+  const std::string out = Run({"--server", "127.0.0.1:1", "--timeout", "1s", "doctor"}).out;
+  EXPECT_THAT(out, HasSubstr("warn  coordinator"));
+  EXPECT_THAT(out, Not(HasSubstr("up --detach")));
+}
+
 TEST_F(RunCommandTest, TheDoctorWarnsOfACoordinatorThatServesAPortWithoutTls) {
   EXPECT_THAT(Run({"doctor"}).out, Not(HasSubstr("--insecure")));
   service_.SetInsecure();

@@ -21,8 +21,8 @@ TEST(InitialModel, IsTheValueOfTheTopLevelKey) {
 
 TEST(InitialModel, AnotherPathIsReadBackAsItWasSet) {
   for (const std::string before : {"/m/gpt2", "\"/m/gpt2\""}) {
-    for (const std::string path :
-         {"/a/runs/b", "runs/b", "/with blank", "/with: colon", "/#hash", "/quote\"", "/back\\slash"}) {
+    for (const std::string path : {"/a/runs/b", "runs/b", "/with blank", "/with: colon", "/#hash",
+                                   "/quote\"", "/back\\slash"}) {
       Submission submission = With("name: a\ninit_from: " + before + "\nseed: 1\n");
       SetInitialModel(submission, path);
       EXPECT_EQ(InitialModelOf(submission), path);

@@ -37,16 +37,26 @@ void AddRunFiles(Command root, Flag link, RunFiles& files) {
   root.Switch("--gpu", files.gpu, "Keep the devices of GPUs, and /dev/shm").Needs(link);
 }
 
+int NotConfined(const Status& status) {
+  std::fprintf(stderr, GP_PROGRAM ": cannot confine itself: %s\n", Message(status).c_str());
+  return ProcessStatus(ExitCode::kFailure);
+}
+
 int TrainLinked(const RunFiles& files) {
   if (!DieWithParent()) {
     std::fprintf(stderr, GP_PROGRAM ": the agent is gone\n");
     return ProcessStatus(ExitCode::kFailure);
   }
-  if (const Status confined = files.Confine(); !confined.ok()) {
-    std::fprintf(stderr, GP_PROGRAM ": cannot confine itself: %s\n", Message(confined).c_str());
-    return ProcessStatus(ExitCode::kFailure);
-  }
+  if (const Status confined = files.Confine(); !confined.ok()) return NotConfined(confined);
   return RunLinked(FileDescriptor(link::kEngineDescriptor), files, SystemClock());
+}
+
+// Confined as a run's trainer is, so that it tells what a run will find.
+int PrintSupport() {
+  const Status confined = confinement::Confine({.gpus = true});
+  if (!confined.ok()) return NotConfined(confined);
+  std::printf("%s\n", DeviceSupport().c_str());
+  return ProcessStatus(ExitCode::kOk);
 }
 
 int Main(int argc, char** argv) {
@@ -75,10 +85,7 @@ int Main(int argc, char** argv) {
   root.Switch("--overfit", overfit, "Learn one batch by heart instead; writes no records")
       .Needs(spec);
   if (const auto exit_code = line.Parse(argc, argv)) return *exit_code;
-  if (support) {
-    std::printf("%s\n", DeviceSupport().c_str());
-    return ProcessStatus(ExitCode::kOk);
-  }
+  if (support) return PrintSupport();
   if (!linked && options.spec_path.empty()) {
     std::fprintf(stderr, GP_PROGRAM ": --spec FILE is missing; see " GP_PROGRAM " --help\n");
     return ProcessStatus(ExitCode::kUsage);
