@@ -333,7 +333,10 @@ std::optional<Response> Connection::FindRoute() {
     if (const auto error = RefusedHost(sites, request_)) return ErrorResponseTo(request_, *error);
   }
   if (const auto error = RefusedOrigin(sites, request_)) return ErrorResponseTo(request_, *error);
-  if (std::holds_alternative<Router::Unknown>(found)) return UnknownPath();
+  if (std::holds_alternative<Router::Unknown>(found)) {
+    // A browser shows its page no answer to a preflight: the request itself is told what was meant.
+    return IsPreflight() ? Preflight("GET, HEAD, POST, OPTIONS") : UnknownPath();
+  }
   if (const auto* wrong = std::get_if<Router::WrongMethod>(&found)) {
     return request_.method == "OPTIONS" ? Preflight(wrong->allowed) : WrongMethod(wrong->allowed);
   }
@@ -366,6 +369,12 @@ Response Connection::WrongMethod(const std::string& allowed) const {
                  .code = "wrong_method"});
   response.headers.emplace_back("Allow", allowed);
   return response;
+}
+
+// A preflight of a page that may use this server; any other OPTIONS is a request like all.
+bool Connection::IsPreflight() const {
+  return request_.method == "OPTIONS" && !origin_.empty() &&
+         request_.Header("access-control-request-method");
 }
 
 Response Connection::Preflight(const std::string& allowed) const {

@@ -92,6 +92,7 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   std::optional<Response> FindRoute();
   Response UnknownPath() const;
   Response WrongMethod(const std::string& allowed) const;
+  bool IsPreflight() const;
   Response Preflight(const std::string& allowed) const;
   std::optional<Response> CheckKey();
   void RefuseInput(const ApiError& error);

@@ -10,8 +10,10 @@
 namespace gp::http {
 namespace {
 
-constexpr int kGzipOrZlib = 32 + MAX_WBITS;  // told apart by the header
+// zlib's window bits, which name the format too.
 constexpr int kGzip = 16 + MAX_WBITS;
+constexpr int kRawDeflate = -MAX_WBITS;
+constexpr int kGzipOrZlib = 32 + MAX_WBITS;  // told apart by the header
 
 std::string CodingOf(const Request& request) {
   return Lower(request.Header("content-encoding").value_or(""));
@@ -26,13 +28,21 @@ ApiError Damaged(const std::string& coding) {
       .code = "invalid_encoding"};
 }
 
-// One stream of zlib, or the members of a gzip file one after another.
+// The header of a zlib stream: deflate with a window of 32 KiB at most, and a checksum (RFC 1950).
+bool BeginsAsZlib(std::string_view body) {
+  if (body.size() < 2) return false;
+  const auto first = static_cast<unsigned char>(body[0]);
+  const auto second = static_cast<unsigned char>(body[1]);
+  return first % 16 == Z_DEFLATED && first / 16 <= 7 && (first * 256 + second) % 31 == 0;
+}
+
+// One stream of zlib or raw deflate, or the members of a gzip file one after another.
 class Inflater {
  public:
-  explicit Inflater(std::string_view input) {
+  Inflater(std::string_view input, int window_bits) {
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
     stream_.avail_in = static_cast<uInt>(input.size());
-    ready_ = inflateInit2(&stream_, kGzipOrZlib) == Z_OK;
+    ready_ = inflateInit2(&stream_, window_bits) == Z_OK;
   }
   ~Inflater() {
     if (ready_) inflateEnd(&stream_);
@@ -77,7 +87,9 @@ std::optional<ApiError> DecodeBody(Request& request, size_t bytes_max) {
                     .code = "unsupported_encoding"};
   }
   std::string plain;
-  Inflater inflater(request.body);
+  // Many clients send deflate without the header of zlib that HTTP asks for.
+  const bool raw = coding == "deflate" && !BeginsAsZlib(request.body);
+  Inflater inflater(request.body, raw ? kRawDeflate : kGzipOrZlib);
   int result = Z_OK;
   while (result == Z_OK) {
     result = inflater.Next(plain);

@@ -22,7 +22,7 @@ using Handler = std::function<void(const std::shared_ptr<Exchange>& exchange)>;
 
 struct Route {
   std::string method;   // "GET"
-  std::string pattern;  // "/v1/models/{id}"; the last segment may be "{path...}": all that is left
+  std::string pattern;  // "/v1/models/{id}"; the last may be "{path...}": all that is left
   Handler handler;
   bool open = false;      // answered without an API key
   bool any_host = false;  // answered by whatever name the server is asked for: probes use any

@@ -621,6 +621,31 @@ TEST_F(AnyServer, CorsIsOffUnlessTheOriginIsNamed) {
   EXPECT_EQ(forwarded.Header("access-control-allow-headers"), "");
 }
 
+// A browser that is refused the preflight says "Failed to fetch" and no more.
+TEST_F(AnyServer, APageThatAsksForAnUnknownPathIsToldWhatWasMeant) {
+  context_.sites.cors_origins = {"https://good.example"};
+  Serve();
+  const std::string good = "Origin: https://good.example\r\n";
+  const std::string asks =
+      "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: content-type\r\n";
+  for (const char* path : {"/v1/v1/completions", "/quite/another", "/echoo", "/echo/"}) {
+    const Answer preflight = Ask(port(), "OPTIONS", path, "", good + asks);
+    EXPECT_EQ(preflight.status, 204) << path;
+    EXPECT_EQ(preflight.Header("access-control-allow-origin"), "https://good.example");
+    EXPECT_THAT(preflight.Header("access-control-allow-methods"), HasSubstr("POST"));
+    EXPECT_EQ(preflight.Header("access-control-allow-headers"), "content-type");
+    EXPECT_EQ(Ask(port(), "OPTIONS", path, "", "Origin: https://bad.example\r\n" + asks).status,
+              403);
+    EXPECT_EQ(Ask(port(), "OPTIONS", path, "", asks).status, 404) << "no browser asks so";
+    EXPECT_EQ(Ask(port(), "OPTIONS", path, "", good).status, 404) << "no browser asks so";
+  }
+  const Answer refused =
+      Ask(port(), "POST", "/echoo", "{}", good + "Content-Type: application/json\r\n");
+  EXPECT_EQ(refused.status, 404);
+  EXPECT_EQ(refused.Header("access-control-allow-origin"), "https://good.example");
+  EXPECT_THAT(refused.body, HasSubstr("did you mean /echo?"));
+}
+
 TEST_F(AnyServer, PagesOfOtherSitesMayNotAskEvenWithoutAPreflight) {
   Serve();
   const std::string json = "Content-Type: application/json\r\n";

@@ -42,12 +42,11 @@ void AddModelRoutes(ModelService& models, http::Router& router) {
   router.Add({"GET", "/v1/models/{id...}", [&models](const auto& exchange) {
                 const std::string id(exchange->request().Capture("id"));
                 auto found = models.catalogue().Find(id);
-                if (id.empty() || !found.ok()) {
-                  return exchange->Respond(http::ApiError{
-                      .status = 404,
-                      .message = found.ok() ? "no model is named" : Message(found.status()),
-                      .param = "model",
-                      .code = "model_not_found"});
+                if (!found.ok()) {
+                  return exchange->Respond(http::ApiError{.status = 404,
+                                                          .message = Message(found.status()),
+                                                          .param = "model",
+                                                          .code = "model_not_found"});
                 }
                 found->id = id;
                 exchange->Respond({.body = ModelJson(*found, models, models.pool())});

@@ -166,20 +166,21 @@ Parsed ReadDetokenize(std::string_view text_of_body) {
 
 http::Response TokenizerInfo(const ResolvedModel& model) {
   const CheckpointFacts& facts = *model.facts;
-  const int32_t first = facts.first_token();
   const SpecialTokens& special = facts.tokenizer->special_tokens();
-  const auto name_of = [&](std::optional<int32_t> id) {
-    const int32_t known = id.value_or(first);
-    return http::JsonString(facts.tokenizer->Decode({&known, 1}));
+  const auto name_of = [&](std::optional<int32_t> id) -> std::string {
+    return id ? http::JsonString(facts.tokenizer->Decode({&*id, 1})) : "null";
   };
   const bool gpt2 = facts.tokenizer->kind() == "gpt2";
   std::string out = R"({"tokenizer_class":)";
   http::AppendJsonString(gpt2 ? "GPT2Tokenizer" : facts.tokenizer->kind(), out);
+  // lm_eval stops at eos_token, so it is null where the tokenizer names no such token, as in vLLM.
+  // It puts bos_token before a document, so that is never null.
   out += fmt::format(R"(,"eos_token":{},"bos_token":{},"pad_token":{},"unk_token":{})",
-                     name_of(special.eos), name_of(special.bos), name_of(special.pad),
-                     name_of(special.unk));
+                     name_of(special.eos), name_of(special.bos.value_or(facts.first_token())),
+                     name_of(special.pad), name_of(special.unk));
   out += fmt::format(R"(,"eos_token_id":{},"vocab_size":{},"model_max_length":{})",
-                     special.eos.value_or(first), facts.vocabulary(), facts.context());
+                     special.eos ? std::to_string(*special.eos) : "null", facts.vocabulary(),
+                     facts.context());
   out += R"(,"chat_template":null,"add_bos_token":false,"model":)" + http::JsonString(model.name) +
          "}";
   return JsonResponse(std::move(out));

@@ -1,5 +1,6 @@
 """The lm_eval command of docs/serving.md, as it stands, on rows that are longer than the model's context."""
 
+import hashlib
 import json
 import pathlib
 import re
@@ -18,7 +19,7 @@ TASKS = {
     "gp_rolling": "output_type: loglikelihood_rolling\ndoc_to_text: ''\ndoc_to_target: '{{text}}'\n"
                   "metric_list: [{metric: bits_per_byte}]\n",
     "gp_writing": "output_type: generate_until\ndoc_to_text: '{{text}}'\ndoc_to_target: 'x'\n"
-                  "generation_kwargs: {until: ['\\n\\n']}\nmetric_list: [{metric: exact_match}]\n",
+                  "generation_kwargs: {until: ["\\n\\n"]}\nmetric_list: [{metric: exact_match}]\n",
 }
 
 
@@ -45,17 +46,30 @@ class DocumentedCommand(unittest.TestCase):
         cls.scratch = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="gp-lm-eval-"))
         write_tasks(cls.scratch)
         checkpoint = serving.newest(serving.train(cls.scratch, "demo", "gpt2", steps=4))
-        cls.gateway = cls.enterClassContext(serving.Gateway({"demo": checkpoint}))
+        cls.models = {"demo": checkpoint}
 
-    def test_it_evaluates_every_kind_of_task(self):
+    def run_command(self, gateway, task, command, **variables):
         programs = pathlib.Path(sys.executable).parent
         environment = serving.os.environ | {"HF_HOME": self.scratch, "PATH": f"{programs}:{serving.os.environ['PATH']}"}
-        for task in TASKS:
-            command = documented_command().replace("http://127.0.0.1:7080", self.gateway.url).replace("TASK", task)
-            done = subprocess.run(["bash", "-euo", "pipefail", "-c", f"{command} --include_path {self.scratch}"], check=False,
-                                  capture_output=True, text=True, env=environment)
-            self.assertEqual(done.returncode, 0, f"{task}: {done.stderr[-3000:]}")
-            self.assertIn(task, done.stdout)
+        command = command.replace("http://127.0.0.1:7080", gateway.url).replace("TASK", task)
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", f"{command} --include_path {self.scratch}"], check=False,
+                              capture_output=True, text=True, env=environment | variables)
+        self.assertEqual(done.returncode, 0, f"{task}: {done.stderr[-3000:]}")
+        self.assertIn(task, done.stdout)
+
+    def test_it_evaluates_every_kind_of_task(self):
+        with serving.Gateway(self.models) as gateway:
+            for task in TASKS:
+                self.run_command(gateway, task, documented_command())
+
+    def test_it_passes_the_key_in_both_places_that_the_page_names(self):
+        key = "a-key-of-this-test"
+        keys = pathlib.Path(self.scratch, "keys")
+        keys.write_text(f"{hashlib.sha256(key.encode()).hexdigest()} tester\n", encoding="utf-8")
+        command = documented_command().replace("curl -s", f'curl -s -H "Authorization: Bearer {key}"')
+        command = command.replace("model=demo,", f"model=demo,auth_token={key},")
+        with serving.Gateway(self.models, "--api-key-file", str(keys)) as gateway:
+            self.run_command(gateway, "gp_choice", command, OPENAI_API_KEY=key)
 
 
 if __name__ == "__main__":

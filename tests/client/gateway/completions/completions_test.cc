@@ -256,7 +256,16 @@ TEST_F(Completions, TokenizesInBothDialects) {
   EXPECT_NE(unknown.body.find("tokens holds the token id 1000000000, this model has"),
             std::string::npos)
       << unknown.body;
-  EXPECT_TRUE(Json::parse(Get("/tokenizer_info").body).contains("eos_token"));
+}
+
+// lm_eval ends what it has written at eos_token, and begins documents with bos_token.
+TEST_F(Completions, TokenizerInfoNamesNoEndWhereTheModelHasNone) {
+  const Json info = Json::parse(Get("/tokenizer_info").body);
+  for (const char* none : {"eos_token", "eos_token_id", "pad_token", "unk_token"}) {
+    ASSERT_TRUE(info.contains(none)) << none;
+    EXPECT_TRUE(info[none].is_null()) << none;
+  }
+  EXPECT_EQ(info["bos_token"], "\n");
 }
 
 TEST_F(Completions, EveryFieldHasItsBound) {
@@ -408,6 +417,7 @@ TEST_F(CompletionsWithSpecialTokens, TheirNamesAreTold) {
   EXPECT_EQ(info["bos_token"], "<a>");
   EXPECT_EQ(info["eos_token"], "<b>");
   EXPECT_EQ(info["eos_token_id"], 263);
+  EXPECT_TRUE(info["pad_token"].is_null());
   // A document begins with its separator here.
   EXPECT_EQ(Complete(R"({"max_tokens":1,"echo":true})")["choices"][0]["text"], "<b>");
 }
@@ -422,6 +432,13 @@ TEST_F(Completions, ListsModels) {
   EXPECT_EQ(Json::parse(Get("/v1/models/m@1").body)["step"], 1);
   EXPECT_EQ(Get("/v1/models/m@9").status, 404);
   EXPECT_EQ(Get("/v1/models/..%2Fm").status, 404);
+  for (const char* path : {"/v1/models", "/v1/models/m", "/v1/models/m@1"}) {
+    const http::Answer answer = Get(path + std::string("/"));
+    EXPECT_EQ(answer.status, 308) << path;
+    EXPECT_EQ(answer.Header("location"),
+              ".." + std::string(path).substr(std::string(path).rfind('/')));
+  }
+  EXPECT_EQ(Get("/v1/models//").status, 404);
 }
 
 TEST_F(Completions, AnErrorInTheMiddleOfAStreamIsFollowedByDone) {
