@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// case runs-and-service/08-odd-paths: "exp [1]" stands beside "exp 1", which it matches.
+// Case runs-and-service/08: "exp [1]" stands beside "exp 1", which it matches.
 class NamePatternTest : public testing::Test {
  protected:
   void Write(const std::string& name) {

@@ -174,6 +174,7 @@ TEST(RunDirectories, KeepsTheRunFileAndSweepsAtTheEnd) {
 }
 
 // The thread would take hours if it went through the catalogue for each name and each retirement.
+// Case runs-and-service/42: checkpoints came faster than old ones were deleted.
 TEST(RunDirectories, KeepUpWithARunThatSavesOften) {
   constexpr int kSealed = 20'000;
   constexpr int kLeft = 200;

@@ -42,6 +42,7 @@ TEST(JsonLine, DepthIsNoDanger) {
   EXPECT_FALSE(Read(reader, deep).ok());
 }
 
+// Case models-and-data/10: lines of JSON were read otherwise than JSON says, or as text.
 TEST(JsonLine, AnEscapedNameIsTheName) {
   JsonLineReader reader("text", "--text-field");
   EXPECT_EQ(Read(reader, R"({"te\u0078t": "a"})").value(), "a");

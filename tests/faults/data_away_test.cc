@@ -50,6 +50,7 @@ class DataAway : public ::testing::Test {
   Cluster cluster_;
 };
 
+// Case runs-and-service/37: a text that was away for a while ended the run.
 TEST_F(DataAway, MissingTextIsWaitedFor) {
   cluster_.StartWorker("node-a", {.slots = 1});
   const std::string run = cluster_.Submit(FaultRun(1, kSteps));
@@ -64,6 +65,7 @@ TEST_F(DataAway, MissingTextIsWaitedFor) {
   EXPECT_TRUE(cluster_.Nodes().at(0).data_problems().empty());
 }
 
+// Case runs-and-service/35: a text that changed under a run was not told apart.
 TEST_F(DataAway, ChangedTextIsToldApartAndWaitedFor) {
   cluster_.StartWorker("node-a", {.slots = 1});
   const std::string run = cluster_.Submit(FaultRun(1, kSteps));
@@ -84,6 +86,7 @@ TEST_F(DataAway, TextThatWasThereAtTheSubmitIsWaitedFor) {
   ExpectUndisturbedEnd(run);
 }
 
+// Case runs-and-service/38: a node without the data took all tries of the run.
 TEST_F(DataAway, ANodeThatAloneLacksTheTextIsPassedOver) {
   if (std::system("unshare --mount mount -t tmpfs none /tmp") != 0) {
     GTEST_SKIP() << "a mount that one node alone sees needs root and unshare";

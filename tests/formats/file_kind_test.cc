@@ -82,6 +82,7 @@ TEST(FileKind, NeverReadsBeyondTheBytes) {
   for (size_t size = 0; size < tar.size(); ++size) RecogniseKind(tar.substr(0, size));
 }
 
+// Case models-and-data/09: a pointer of Git LFS was read as the file itself.
 TEST(FileKind, TheErrorSaysWhatItIsAndTheWayOut) {
   EXPECT_EQ(Message(RefuseOtherKinds("/d/x.zip", "PK\x03\x04\x14\0\0\0"s, "text")),
             "/d/x.zip is a zip archive, expected text; unpack it: unzip /d/x.zip");

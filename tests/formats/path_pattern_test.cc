@@ -41,7 +41,7 @@ TEST_F(PathPatternTest, NamesTheKeyAndTheWayOut) {
   EXPECT_THAT(error(Write("empty", "")), HasSubstr("is empty"));
 }
 
-// case runs-and-service/08-odd-paths
+// Case runs-and-service/08: names with * ? [ ] were taken for patterns.
 TEST_F(PathPatternTest, OnlyWhatTheUserWroteIsAPattern) {
   ASSERT_TRUE(MakeDirectories(directory_.File("exp [1]")).ok());
   ASSERT_TRUE(MakeDirectories(directory_.File("exp 1")).ok());
@@ -55,7 +55,7 @@ TEST_F(PathPatternTest, OnlyWhatTheUserWroteIsAPattern) {
               HasSubstr("does not exist"));
 }
 
-// case runs-and-service/36-odd-files
+// Case runs-and-service/36: a FIFO was "empty", and a regular file was not asked for.
 TEST_F(PathPatternTest, WhatIsNoFileIsNotCalledEmpty) {
   const auto error = [&](const std::string& path) {
     return Message(ExpandPatterns({path}, "data.text").status());

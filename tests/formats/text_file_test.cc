@@ -93,6 +93,7 @@ TEST_F(TextFileTest, RefusesWhatIsPackedInsideAPackedFile) {
   EXPECT_THAT(ErrorOf(Gzip(Gzip("text"))), HasSubstr("is compressed by gzip"));
 }
 
+// Case models-and-data/07: UTF-16 was trained on as if it were UTF-8.
 TEST_F(TextFileTest, RefusesOtherEncodings) {
   EXPECT_THAT(ErrorOf("\xff\xfet\0e\0"s), HasSubstr("is text in UTF-16, expected text"));
   EXPECT_THAT(ErrorOf(Gzip("\xfe\xff\0t"s)), HasSubstr("iconv -f UTF-16 -t UTF-8"));

@@ -84,6 +84,7 @@ std::vector<int32_t> ManyTokens(int32_t vocabulary) {
   return tokens;
 }
 
+// Case models-and-data/01: tokens of four bytes were read as uint16, every second one 0.
 TEST_F(TokenShardTest, WiderTokensWithoutAHeaderAreRefusedWithTheCommand) {
   EXPECT_THAT(ErrorOf(LittleEndian(ManyTokens(50257), 4)),
               AllOf(HasSubstr("has no header and looks like tokens of 4 bytes"),

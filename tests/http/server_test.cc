@@ -182,6 +182,7 @@ TEST_F(AnyServer, AnswersAHeadOfAStreamWithoutAStream) {
   }
 }
 
+// Case gateway-and-pages/16: errors did not name the way out.
 TEST_F(AnyServer, SuggestsThePathThatWasMeant) {
   router_.Add(
       {"POST", "/v1/completions", [](const auto& exchange) { exchange->Respond(Response()); }});
@@ -475,6 +476,7 @@ TEST_F(AnyServer, RefusesClientsBeyondTheLimitInWords) {
   EXPECT_EQ(refused.Header("retry-after"), "5");
 }
 
+// Case gateway-and-pages/14: clients that sent half a header took all places.
 TEST_F(AnyServer, HalfHeadersLockNobodyOut) {
   context_.limits.connections_max = 8;
   Serve();
@@ -594,6 +596,7 @@ TEST_F(AnyServer, RepeatsTheClientsRequestIdOrMakesOne) {
   EXPECT_TRUE(made.starts_with("req-")) << made;
 }
 
+// Case gateway-and-pages/04: the headers of OpenAI's JavaScript client were refused in preflights.
 TEST_F(AnyServer, CorsIsOffUnlessTheOriginIsNamed) {
   context_.sites.cors_origins = {"https://good.example"};
   Serve();
@@ -646,6 +649,7 @@ TEST_F(AnyServer, APageThatAsksForAnUnknownPathIsToldWhatWasMeant) {
   EXPECT_THAT(refused.body, HasSubstr("did you mean /echo?"));
 }
 
+// Case gateway-and-pages/03: pages of other sites could use the gateway.
 TEST_F(AnyServer, PagesOfOtherSitesMayNotAskEvenWithoutAPreflight) {
   Serve();
   const std::string json = "Content-Type: application/json\r\n";

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """What a program cannot write to its standard output is an error with code 1, never lost in silence; a reader that closes the pipe
-gets no message (case runs-and-service/47-pipes).
+gets no message.
 
     lost_output_test.py PROGRAM...      names of programs in $GP_BIN
 """
@@ -44,6 +44,7 @@ def run(name, arguments, stdout):
                           check=False)
 
 
+# Case runs-and-service/47: what could not be written was lost with exit code 0.
 class LostOutputTest(unittest.TestCase):
     CASES = [(name, arguments) for name in PROGRAMS for arguments in prints_of(name)]
 

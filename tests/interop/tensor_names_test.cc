@@ -37,6 +37,7 @@ class TensorNamesTest : public ::testing::Test {
   TemporaryDirectory directory_;
 };
 
+// Case models-and-data/11: _orig_mod. before all names was "tensor 'wte.weight' is missing".
 TEST_F(TensorNamesTest, EveryStackOfPrefixesIsFound) {
   struct Case {
     std::string prefix, head_prefix, wrappers;

@@ -47,6 +47,7 @@ class UnreadModelTest : public ::testing::Test {
 };
 
 // nanoGPT writes nothing else.
+// Case models-and-data/12: the error did not know nanoGPT's ckpt.pt.
 TEST_F(UnreadModelTest, ACheckpointOfNanoGptIsNamedWithItsPage) {
   for (const char* name : {"ckpt.pt", "model.pth", "last.ckpt"}) {
     const std::string path = File(name, Archive());

@@ -1,5 +1,5 @@
 """ldd on the programs: no LibTorch on the control side, no gRPC or protobuf on the engine's. Another LibTorch on LD_LIBRARY_PATH, as
-a conda environment has it, is not loaded (case runs-and-service/16-library-path).
+a conda environment has it, is not loaded.
 
     linked_libraries_test.py PROGRAM...      names of programs in $GP_BIN
 """
@@ -23,6 +23,7 @@ def loaded_libraries(program):
     return [line.strip() for line in done.stdout.splitlines()]
 
 
+# Case runs-and-service/16: a LibTorch on LD_LIBRARY_PATH was loaded instead of the own one.
 def problem_beside_another_torch(name):
     """Why the program does not start where LD_LIBRARY_PATH names libraries that nobody can load; none when it does."""
     with tempfile.TemporaryDirectory() as folder:

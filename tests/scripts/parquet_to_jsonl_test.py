@@ -185,6 +185,7 @@ class Outputs(WithStandIn):
             self.assertEqual(lines.read(), '{"text": "x"}\n')
         self.assertEqual(self.outputs(), ["a.jsonl.gz", "b.snappy.jsonl.gz"])
 
+    # Case models-and-data/06: of two files with one name the second replaced the first.
     def test_files_of_one_name_in_several_folders_have_the_folders_in_their_names(self):
         self.good(self.file("d/2013/000.parquet", "x"), self.file("d/2024/000.parquet", "y"),
                   self.file("d/2024/deep/000.parquet", "z"), "--out", self.out)

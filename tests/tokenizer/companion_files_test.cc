@@ -66,6 +66,7 @@ class CompanionFilesTest : public testing::Test {
   int count_ = 0;
 };
 
+// Case models-and-data/05: the tokens of added_tokens.json were lost without a word.
 TEST_F(CompanionFilesTest, EveryListOfAddedTokensGivesTheSameTokenizer) {
   Json whole = SmallTokenizerJson();
   whole["added_tokens"].push_back(Added(262, "<pad>"));

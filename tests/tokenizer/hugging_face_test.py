@@ -168,6 +168,7 @@ class HuggingFace(unittest.TestCase):
                 path.write_text(json.dumps(document | way))
                 self.assertEqual(self.ours(path, text), tokenizers.Tokenizer.from_file(str(path)).encode(text).ids)
 
+    # Case models-and-data/16: what transformers 5 saved of a tokenizer was refused.
     def test_what_earlier_calls_left_is_passed_over(self):
         """transformers keeps truncation and padding of a call in what it saves, and obeys them in no later one."""
         directory = self.export("gpt2", "used")

@@ -74,6 +74,7 @@ TEST(HuggingFaceTokenizer, BytesAre256TokensWithoutMerges) {
 }
 
 // GPT2Tokenizer of transformers, vocab.json and merges.txt know nothing of ignore_merges.
+// Case models-and-data/17: ignore_merges was lost, and ids changed.
 TEST(HuggingFaceTokenizer, ATokenThatNoMergeMakesStaysInTokenizerJson) {
   const BytePairTokenizer tokenizer = WithToken("Ġzebra", true, false);
   ASSERT_EQ(tokenizer.token_without_merges(), 262);

@@ -55,6 +55,7 @@ class SpecialTokenFiles : public testing::Test {
   std::vector<std::string> notes_;
 };
 
+// Case models-and-data/04: the end that the model's files name was not obeyed.
 TEST_F(SpecialTokenFiles, TheTokenizersNamesAndTheModelsIdsAreRead) {
   const Json names = {{"bos_token", "<|BOS|>"},
                       {"eos_token", {{"content", "<|EOS|>"}}},

@@ -149,6 +149,7 @@ TEST_F(TokenizerFileTest, WhatGpWouldDoOtherwiseIsRefusedByItsKey) {
 }
 
 // transformers and tokenizers leave these in files that they save; a plain call ignores them.
+// Case models-and-data/15: tokenizers were refused for what changes no ids.
 TEST_F(TokenizerFileTest, WhatChangesNoIdsGivesTheSameTokenizer) {
   const Json nothing = Json::parse(R"({"type": "TemplateProcessing",
       "single": [{"Sequence": {"id": "A", "type_id": 0}}],

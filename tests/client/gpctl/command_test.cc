@@ -439,7 +439,7 @@ TEST_F(CommandTest, NothingThatOthersWroteDrivesTheTerminal) {
   }
 }
 
-// case runs-and-service/47-pipes
+// Case runs-and-service/47: what could not be written was lost without a word.
 TEST_F(CommandTest, OutputThatCannotBeWrittenIsAnErrorOfEveryCommand) {
   const v1::Run run = MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED);
   service_.AddRun(run);

@@ -50,7 +50,7 @@ TEST(TimeForecast, AWallTimeBoundsTheSteps) {
   EXPECT_EQ(ForecastTime(spec, rate, 1)->steps, 10);
 }
 
-// Case 39: evaluations took most of the time, and "time about 0s" was said.
+// Case runs-and-service/39: evaluations took most of the time, and "time about 0s" was said.
 TEST(TimeForecast, CountsEvaluations) {
   runspec::RunSpec spec = Spec();
   const CoreRate rate{StepFlops(spec), "AVX2"};  // one second a step of 4096 tokens
@@ -68,7 +68,8 @@ TEST(TimeForecast, CountsEvaluations) {
               HasSubstr("about 2m06s = 100 steps of 1 s, 13 evaluations of 2 s (forecast: "));
 }
 
-// Case 52: a run of a week that saved nothing before its end was accepted without a word.
+// Case runs-and-service/52: a run of a week that saved nothing before its end was accepted without
+// a word.
 TEST(TimeForecast, WarnsOfARunThatMayLoseMoreThanAnHour) {
   runspec::RunSpec spec = Spec();
   spec.budget.steps = 10'000;

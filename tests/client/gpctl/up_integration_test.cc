@@ -301,6 +301,7 @@ TEST_F(UpTest, ACommandSucceedsAcrossAKilledCoordinator) {
 }
 
 // A second container with the same volume sees the files of the service and not its processes.
+// Case runs-and-service/53: a service of another host was taken for a dead one.
 TEST_F(UpTest, AServiceInAnotherContainerIsNeitherStoppedNorDeletedFromHere) {
   if (Shell("unshare --pid --fork --mount-proc true").code != 0) {
     GTEST_SKIP() << "another process namespace needs root and unshare";
@@ -380,6 +381,7 @@ void SubmitTwoRuns(const std::string& home,
   ASSERT_EQ(gpctl({"wait", "live", "--for", "step=20"}).code, 0);
 }
 
+// Case runs-and-service/01: a state directory that was moved had lost its runs.
 TEST_F(UpTest, AMovedStateDirectoryIsTheSameService) {
   ASSERT_EQ(Up("a").code, 0);
   std::string place = "a";
@@ -404,6 +406,7 @@ TEST_F(UpTest, AMovedStateDirectoryIsTheSameService) {
   EXPECT_GE(saved, 20);
 }
 
+// Case runs-and-service/43: a storage that was not mounted was made anew, empty.
 TEST_F(UpTest, AStorageThatIsAwayIsRefusedAndRunsGoOnWhenItIsBack) {
   std::filesystem::create_directory(State("mount"));
   const std::vector<std::string> storage = {"--storage-root", State("mount/gp")};

@@ -345,7 +345,8 @@ TEST_F(RunServiceTest, ARequestThatIsTooLongIsRefusedBeforeItIsParsed) {
   EXPECT_EQ(resolving_.arrived(), 0);
 }
 
-// Case 22: `cancel NAME` named the newest of two live runs, and the older one went on.
+// Case runs-and-service/22: `cancel NAME` named the newest of two live runs, and the older one went
+// on.
 TEST_F(RunServiceTest, ARunFileThatIsSubmittedTwiceMakesTwoNames) {
   v1::SubmitResponse first, second;
   ASSERT_TRUE(Submit(*stub_, Request("a", false), first).ok());

@@ -57,6 +57,7 @@ class DocumentedCommand(unittest.TestCase):
         self.assertEqual(done.returncode, 0, f"{task}: {done.stderr[-3000:]}")
         self.assertIn(task, done.stdout)
 
+    # Case gateway-and-pages/13: the command of the page failed on long rows.
     def test_it_evaluates_every_kind_of_task(self):
         with serving.Gateway(self.models) as gateway:
             for task in TASKS:

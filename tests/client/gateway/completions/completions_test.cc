@@ -125,6 +125,7 @@ TEST_F(Completions, NamesTokensThatAreNoWholeCharacters) {
 }
 
 // The text is what a decoder makes of all bytes, and each token's offset is where it is there.
+// Case gateway-and-pages/02: text_offset was wrong after bytes that are not UTF-8.
 TEST_F(Completions, OffsetsCountTheCharactersOfTheText) {
   // F0 9F and E2 82, which do not go on, are one replacement each; FF and 80 stand alone.
   const std::string prompt = "[97,240,159,98,226,130,255,128,99]";
@@ -205,6 +206,7 @@ TEST_F(Completions, MaxTokensIsAnUpperBound) {
   EXPECT_EQ(answer["choices"][1]["text"], std::string(63, 'b'));
 }
 
+// Case gateway-and-pages/15: clients did not know the error of a prompt that is too long.
 TEST_F(Completions, SaysInTheWordsOfOpenAiThatThePromptIsTooLong) {
   for (const size_t length : {64, 65, 70'000}) {
     const Json error = Complete(
@@ -268,6 +270,7 @@ TEST_F(Completions, TokenizerInfoNamesNoEndWhereTheModelHasNone) {
   EXPECT_EQ(info["bos_token"], "\n");
 }
 
+// Case gateway-and-pages/01: a stop string of megabytes killed the sampler.
 TEST_F(Completions, EveryFieldHasItsBound) {
   const auto error = [&](const std::string& body) { return Complete(body, 400)["error"].dump(); };
   const std::string many(9 << 20, 'z');

@@ -57,6 +57,7 @@ class UnderAPath(page_case.PageCase):
         self.addCleanup(proxy.shutdown)
         self.browser.url = f"http://127.0.0.1:{proxy.server_port}/gp"
 
+    # Case gateway-and-pages/12: pages that a proxy serves under a path found nothing.
     def test_both_pages_and_the_links_between_them(self):
         self.fake()
         self.browser.open("/")

@@ -102,6 +102,7 @@ class Playground(page_case.PageCase):
         self.assertNotIn("�", text)
         self.assertNotIn("bytes:", text)
 
+    # Case gateway-and-pages/07: after bytes that are no characters tokens were shown at wrong places.
     def test_tokens_keep_their_places_after_bytes_that_are_no_characters(self):
         self.fake().broken = 0.4
         for seed in range(6):
@@ -236,6 +237,7 @@ class Playground(page_case.PageCase):
         if self.url is None:
             self.assertEqual(len(set(texts)), 3)
 
+    # Case gateway-and-pages/10: long samples left their card.
     def test_samples_stay_in_their_card(self):
         self.fake()
         for width, height in ((1920, 1080), (1440, 900), (1280, 800), (1024, 768), (390, 844), (340, 700)):

@@ -252,6 +252,7 @@ class Runs(page_case.PageCase):
         cluster.connected, cluster.run_with = True, find
         self.browser.wait_text("#run-state", "succeeded")
 
+    # Case gateway-and-pages/17: back left the page, and runs were no links.
     def test_back_and_forward_go_from_run_to_run(self):
         self.fake()
         self.open()
@@ -330,6 +331,7 @@ class Runs(page_case.PageCase):
                 self.browser.driver.close()
         self.browser.driver.switch_to.window(self.first_tab)
 
+    # Case gateway-and-pages/11: the seventh tab never loaded.
     def test_the_ninth_tab_loads_as_the_first_one(self):
         gateway = self.fake()
         self.open()

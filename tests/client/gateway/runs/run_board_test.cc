@@ -199,6 +199,7 @@ TEST_F(RunBoardTest, ManyRunsAreFollowedWithinALimit) {
 }
 
 // The newest run is the last that a catalogue may lack, and a run that trains must not be lacked.
+// Case gateway-and-pages/08: runs after the first 1000 were not served.
 TEST_F(RunBoardTest, CheckpointsOfTheNewestAndOfLiveRunsAreKnownWhenThereAreTooManyRuns) {
   const auto add = [&](int number, v1::RunState state) {
     v1::Run run = MakeRun(fmt::format("r{}", number), fmt::format("id{:08}", number), state);
@@ -218,6 +219,7 @@ TEST_F(RunBoardTest, CheckpointsOfTheNewestAndOfLiveRunsAreKnownWhenThereAreTooM
   EXPECT_EQ(now->sealed.back().name, "r0") << "the oldest run trains";
 }
 
+// Case gateway-and-pages/09: a run that ran was hidden behind 100 that waited.
 TEST_F(RunBoardTest, ARunBehindALongQueueIsServedAndOnTheBoardWhileItRunsAndAfter) {
   v1::Run busy = MakeRun("busy", kId, v1::RUN_STATE_RUNNING);
   busy.set_latest_checkpoint_step(100);

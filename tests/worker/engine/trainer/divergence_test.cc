@@ -29,7 +29,7 @@ class DivergenceTest : public testing::Test {
   Divergence divergence_{256};
 };
 
-// Case 27: a validation loss of 9906 nats was a plain success.
+// Case runs-and-service/27: a validation loss of 9906 nats was a plain success.
 TEST_F(DivergenceTest, NamesTheLossTheStepAndTheWayOut) {
   EXPECT_EQ(Warnings(599, 5.0), 0);
   const std::string warning = Step(5.0, 9906.0).value_or("");

@@ -43,7 +43,7 @@ class HastyClock final : public Clock {
   mutable std::atomic<int> looks_ = 0;
 };
 
-// Case 52: by default nothing was saved before the end.
+// Case runs-and-service/52: by default nothing was saved before the end.
 TEST(TimedSaves, ARunFileThatSaysNothingSavesByTime) {
   const ScopedDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
