@@ -19,7 +19,7 @@ TASKS = {
     "gp_rolling": "output_type: loglikelihood_rolling\ndoc_to_text: ''\ndoc_to_target: '{{text}}'\n"
                   "metric_list: [{metric: bits_per_byte}]\n",
     "gp_writing": "output_type: generate_until\ndoc_to_text: '{{text}}'\ndoc_to_target: 'x'\n"
-                  "generation_kwargs: {until: ["\\n\\n"]}\nmetric_list: [{metric: exact_match}]\n",
+                  'generation_kwargs: {until: ["\\n\\n"]}\nmetric_list: [{metric: exact_match}]\n',
 }
 
 

@@ -53,6 +53,7 @@ int TrainLinked(const RunFiles& files) {
 
 // Confined as a run's trainer is, so that it tells what a run will find.
 int PrintSupport() {
+  InitLogging(GP_PROGRAM, LogLevel::kWarning);  // the answer is all that it prints
   const Status confined = confinement::Confine({.gpus = true});
   if (!confined.ok()) return NotConfined(confined);
   std::printf("%s\n", DeviceSupport().c_str());

@@ -100,7 +100,8 @@ TEST(LinkedTraining, AMixtureGivesEqualFilesForEveryNumberOfRanksAndAfterAResume
   const ScopedDirectory directory;
   ExpectEqualFilesForEveryNumberOfRanks(Replaced(
       TinyRunFile("", kTinySteps, 6), "text: [\"\"], tokenizer: chars",
-      fmt::format("train: [\"{}\", \"{}\"], weights: [1, 4], val: [\"{}\"], order: shuffled",
+      fmt::format("train: [\"{}\", \"{}\"], format: uint16, weights: [1, 4], val: [\"{}\"], "
+                  "order: shuffled",
                   directory.Write("a.bin", NanoGptShard(TinyText())),
                   directory.Write("b.bin", NanoGptShard("another text " + TinyText())),
                   directory.Write("val.bin", NanoGptShard(TinyText().substr(0, 500))))));

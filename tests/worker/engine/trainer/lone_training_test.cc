@@ -388,7 +388,8 @@ TEST(LoneTraining, AMixtureThatIsKilledGoesOnWithTheBatchesOfAnUndisturbedRun) {
   const ScopedDirectory data;
   const std::string run_file = Replaced(
       TinyRunFile("", 600, 50), "text: [\"\"], tokenizer: chars",
-      fmt::format("train: [\"{}\", \"{}\"], weights: [1, 4], val: [\"{}\"], order: shuffled",
+      fmt::format("train: [\"{}\", \"{}\"], format: uint16, weights: [1, 4], val: [\"{}\"], "
+                  "order: shuffled",
                   data.Write("a.bin", NanoGptShard(TinyText())),
                   data.Write("b.bin", NanoGptShard("another text " + TinyText())),
                   data.Write("val.bin", NanoGptShard(TinyText().substr(0, 500)))));
