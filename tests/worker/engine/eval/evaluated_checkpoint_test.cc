@@ -69,7 +69,9 @@ TEST_F(EvaluatedCheckpointTest, ShardsOfTheTextHaveTheSameLoss) {
   std::string tokens;  // as nanoGPT writes them: 16 bits each
   for (const char byte : text_) tokens += {byte, '\0'};
   const std::string shard = Write("tokens.bin", tokens);
-  EXPECT_EQ(Open().Validate({{shard}})->loss, Open().Validate({{Write("text.txt", text_)}})->loss);
+  EXPECT_THAT(ErrorOf({shard}), HasSubstr("looks like text in UTF-16LE, expected tokens"));
+  EXPECT_EQ(Open().Validate({{shard}, runspec::DataFormat::kUint16})->loss,
+            Open().Validate({{Write("text.txt", text_)}})->loss);
 }
 
 TEST_F(EvaluatedCheckpointTest, AFileThatLooksLikeSomethingElseIsTakenWhenTheUserSaysSo) {
@@ -82,7 +84,8 @@ TEST_F(EvaluatedCheckpointTest, AFileThatLooksLikeSomethingElseIsTakenWhenTheUse
 TEST_F(EvaluatedCheckpointTest, TokensAreTakenFromFilesOfAnyNameWhenTheUserSaysSo) {
   std::string tokens;
   for (const char byte : text_) tokens += {byte, '\0'};
-  const double loss = Open().Validate({{Write("text.bin", tokens)}})->loss;
+  const double loss =
+      Open().Validate({{Write("text.bin", tokens)}, runspec::DataFormat::kUint16})->loss;
   for (const char* name : {"val", "val.tokens", "val.txt", "val.u16"}) {
     const auto evaluation = Open().Validate({{Write(name, tokens)}, runspec::DataFormat::kUint16});
     ASSERT_TRUE(evaluation.ok()) << name << ": " << evaluation.status();
