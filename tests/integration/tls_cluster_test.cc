@@ -172,7 +172,7 @@ TEST_F(TlsCluster, ARevokedNodeIsPutOutAndNotLetInAgain) {
   Start();
   cluster_->StartWorker("node-a",
                         {.coordinator = cluster_->listen(), .join_token = MakeToken("join")});
-  ASSERT_TRUE(IsConnected("node-a"));
+  ASSERT_TRUE(Eventually([&] { return IsConnected("node-a"); }));
   const std::string id = cluster_->Nodes()[0].node_id();
   EXPECT_EQ(RevokeNode("nobody").code(), StatusCode::kNotFound);
   ASSERT_TRUE(RevokeNode(id).ok());
@@ -190,7 +190,7 @@ TEST_F(TlsCluster, ANodeComesBackWithItsCertificateAndWithoutAToken) {
                         {.coordinator = cluster_->listen(), .join_token = MakeToken("join")});
   cluster_->worker("node-a").Kill();
   cluster_->StartWorker("node-a", {.coordinator = cluster_->listen()});
-  EXPECT_TRUE(IsConnected("node-a"));
+  EXPECT_TRUE(Eventually([&] { return IsConnected("node-a"); }));
 }
 
 TEST_F(TlsCluster, ANodeSpeaksForItselfAlone) {
