@@ -50,7 +50,7 @@ double ForeignShare(std::string_view text) {
   return Share(foreign, all);
 }
 
-// What stands after `open` and space, if it begins with one of `next`.
+// Whether `open`, space and one of `next` begin the text.
 bool Opens(std::string_view text, char open, std::string_view next) {
   if (!text.starts_with(open)) return false;
   const std::string_view rest = WithoutSpace(text.substr(1));

@@ -151,10 +151,8 @@ Status BytePairVocabularyBuilder::DeriveMerges() {
     if (parts.size() != 2) {
       return InvalidArgument(
           "the token '{}' (rank {}) is not two tokens of smaller ranks: the ranks are out of "
-          "order, "
-          "or it was added to a finished vocabulary; take the same tokenizer's tokenizer.json, "
-          "which "
-          "lists the merges",
+          "order, or it was added to a finished vocabulary; take the same tokenizer's "
+          "tokenizer.json, which lists the merges",
           Shown(bytes), id);
     }
     RETURN_IF_ERROR(AddJoin({parts[0], parts[1], id}));

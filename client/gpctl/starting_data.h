@@ -21,7 +21,8 @@ struct StartingData {
   std::vector<std::string> files;  // absolute paths or patterns; empty: no text was found
   Form form = Form::kText;
   bool by_content = false;  // lines of JSON whose names do not say it: data.format has to
-  // Of tokens: the tokenizer beside them as data.tokenizer names it; empty when there is none.
+  // The tokenizer that lies beside tokens, as data.tokenizer names it; empty for text, and when no
+  // tokenizer lies there.
   std::string tokenizer;
 };
 

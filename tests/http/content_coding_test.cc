@@ -2,7 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
+
+#include "http/deflate.h"
 
 namespace gp::http {
 namespace {
@@ -10,23 +11,9 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr int kZlib = MAX_WBITS;
-constexpr int kGzip = 16 + MAX_WBITS;
 constexpr int kRaw = -MAX_WBITS;
 
-std::string Deflate(const std::string& text, int window_bits) {
-  z_stream stream{};
-  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  std::string out(deflateBound(&stream, text.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
-std::string Gzip(const std::string& text) { return Deflate(text, kGzip); }
+std::string Gzip(const std::string& text) { return Deflate(text, kGzipBits); }
 
 // The body, or the error's status and message.
 std::string Decoded(const std::string& coding, const std::string& body, size_t bytes_max = 1000) {

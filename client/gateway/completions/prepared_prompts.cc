@@ -38,13 +38,7 @@ std::variant<std::vector<int32_t>, http::ApiError> TokensOf(const Prompt& prompt
     tokens = std::get<std::vector<int32_t>>(prompt);
   }
   if (tokens.empty()) tokens.push_back(facts.first_token());
-  for (const int32_t token : tokens) {
-    if (token >= facts.vocabulary()) {
-      return Wrong("prompt",
-                   fmt::format("prompt holds the token id {}, this model has the ids 0 to {}",
-                               token, facts.vocabulary() - 1));
-    }
-  }
+  if (auto error = UnknownToken("prompt", tokens, facts)) return *std::move(error);
   return tokens;
 }
 
@@ -53,6 +47,15 @@ bool IsEmpty(const Prompt& prompt) {
 }
 
 }  // namespace
+
+std::optional<http::ApiError> UnknownToken(const std::string& param, std::span<const int32_t> ids,
+                                           const CheckpointFacts& facts) {
+  const auto found =
+      std::find_if(ids.begin(), ids.end(), [&](int32_t id) { return id >= facts.vocabulary(); });
+  if (found == ids.end()) return std::nullopt;
+  return Wrong(param, fmt::format("{} holds the token id {}, this model has the ids 0 to {}", param,
+                                  *found, facts.vocabulary() - 1));
+}
 
 size_t PreparedPrompts::bytes() const {
   size_t bytes = static_cast<size_t>(token_count) * sizeof(int32_t);

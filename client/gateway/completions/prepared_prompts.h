@@ -1,8 +1,10 @@
 // PreparedPrompts: the prompts of a request as tokens of its model, checked against its context and
-// vocabulary. A pure function; thread-safe.
+// vocabulary. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -21,6 +23,10 @@ struct PreparedPrompts {
   // What it takes in memory, about.
   size_t bytes() const;
 };
+
+// Names an id that the model does not have; nothing when it has all. `param`: the field with `ids`.
+std::optional<http::ApiError> UnknownToken(const std::string& param, std::span<const int32_t> ids,
+                                           const CheckpointFacts& facts);
 
 std::variant<PreparedPrompts, http::ApiError> PreparePrompts(const CompletionRequest& request,
                                                              const CheckpointFacts& facts);

@@ -7,6 +7,7 @@
 #include "client/gateway/completions/beside_loop.h"
 #include "client/gateway/completions/completion_routes.h"
 #include "client/gateway/completions/json_body.h"
+#include "client/gateway/completions/prepared_prompts.h"
 #include "http/exchange.h"
 #include "http/json_text.h"
 
@@ -57,9 +58,8 @@ void AppendPiece(const Tokenizer& tokenizer, int32_t id, std::string& out) {
 struct TokenizeRequest {
   std::string text;
   bool pieces = false;  // with each token's text
-  // Text that spells a special token becomes it, as in vLLM and llama.cpp: lm_eval asks for the id
-  // of
-  // "<|endoftext|>" so.
+  // Text that spells a special token becomes it, as in vLLM and llama.cpp. lm_eval asks in this way
+  // for the id of "<|endoftext|>".
   bool parse_special = true;
 };
 
@@ -99,15 +99,8 @@ http::ApiError TooMuchText(const std::string& param, const std::string& what) {
 http::Response Detokenized(const ResolvedModel& model, const std::vector<int32_t>& tokens) {
   constexpr size_t kIdsAtOnce = 1024;
   const std::span<const int32_t> ids = tokens;
-  const int64_t vocabulary = model.facts->vocabulary();
-  const auto unknown =
-      std::find_if(ids.begin(), ids.end(), [&](int32_t id) { return id >= vocabulary; });
-  if (unknown != ids.end()) {
-    return http::ErrorResponse(
-        {.status = 400,
-         .message = fmt::format("tokens holds the token id {}, this model has the ids 0 to {}",
-                                *unknown, vocabulary - 1),
-         .param = "tokens"});
+  if (const auto error = UnknownToken("tokens", ids, *model.facts)) {
+    return http::ErrorResponse(*error);
   }
   std::string text;
   for (size_t i = 0; i < ids.size() && text.size() <= kTextBytesMax; i += kIdsAtOnce) {

@@ -46,8 +46,8 @@ std::vector<SlotHolder> HoldersOf(const v1::Run& run, const Surroundings& around
 // before its first steps.
 std::optional<StepForecast> ForecastStep(const v1::Run& run);
 
-// For a waiting run its place, who holds the slots and until when. For a running one its speed
-// against the forecast, and what holds it up. Nothing for other states.
+// A waiting run's place, who holds the slots and until when; a running one's speed against the
+// forecast, and what holds it up. Empty for other states.
 std::vector<Finding> FindingsOn(const v1::Run& run, const Surroundings& around, double now);
 
 // "NAME is STATE: REASON", then the findings, one a line.

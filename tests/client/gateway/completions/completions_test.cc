@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <nlohmann/json.hpp>
 
@@ -8,6 +7,7 @@
 #include "client/gateway/completions/completion.h"
 #include "client/gateway/completions/json_body.h"
 #include "client/gateway/running_gateway.h"
+#include "http/deflate.h"
 #include "tokenizer/small_tokenizer.h"
 
 namespace gp::gateway {
@@ -16,19 +16,7 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
-std::string Gzip(std::string_view text) {
-  z_stream stream{};
-  EXPECT_EQ(deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 9, 0), Z_OK);
-  std::string out(deflateBound(&stream, text.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
+std::string Gzip(std::string_view text) { return http::Deflate(text, http::kGzipBits); }
 
 // A gateway of one checkpoint, with bytes as tokens and a context of 64.
 class Completions : public ::testing::Test {
