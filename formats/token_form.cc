@@ -16,7 +16,7 @@ namespace {
 // Words of two bytes, the lower one first.
 std::vector<uint16_t> WordsOf(std::string_view bytes) {
   std::vector<uint16_t> words(bytes.size() / 2);
-  std::memcpy(words.data(), bytes.data(), words.size() * 2);
+  if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * 2);
   return words;
 }
 

@@ -62,6 +62,7 @@ int64_t FloatBytes(FloatType type) { return type == FloatType::kF32 ? 4 : 2; }
 
 void Widen(FloatType type, std::string_view bytes, std::span<float> values) {
   GP_CHECK(bytes.size() == values.size() * static_cast<size_t>(FloatBytes(type)));
+  if (values.empty()) return;
   if (type == FloatType::kF32) {
     std::memcpy(values.data(), bytes.data(), bytes.size());
   } else {

@@ -206,6 +206,7 @@ StatusOr<std::unique_ptr<TokenSource>> ReadValidation(const std::vector<corpus::
     if (!result->has_value()) break;
     const std::string& bytes = (*result)->encoded.tokens;
     const size_t before = tokens.size();
+    if (bytes.empty()) continue;
     tokens.resize(before + bytes.size() / sizeof(int32_t));
     std::memcpy(tokens.data() + before, bytes.data(), bytes.size());
     if (std::ssize(tokens) <= kValidationTokensMax) continue;
