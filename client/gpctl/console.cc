@@ -55,6 +55,13 @@ std::string WorkingDirectory() {
 
 }  // namespace
 
+bool Console::PrintChange(const std::string& text) const {
+  out << text << std::flush;
+  if (out.good()) return true;
+  err << text << std::flush;
+  return false;
+}
+
 void Console::Warn(const std::vector<std::string>& warnings) const {
   for (const std::string& warning : warnings) err << "warning: " << warning << "\n";
 }

@@ -36,6 +36,9 @@ struct Console {
   std::function<TerminalSize()> measured_size;  // asks a real terminal, which may be resized
   std::function<int()> output_error;  // errno of the first write to `out` that failed, or 0
 
+  // Prints what a command has changed, in words or as a document. Where `out` cannot be written,
+  // prints it to `err` and returns false: a change that nobody hears of is made again or forgotten.
+  bool PrintChange(const std::string& text) const;
   // A line for each sentence.
   void Warn(const std::vector<std::string>& warnings) const;
   // The value of an environment variable; "" when it is not set.

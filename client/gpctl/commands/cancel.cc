@@ -29,9 +29,10 @@ StatusOr<ExitCode> Cancel(const CancelOptions& options, Session& session) {
       if (first_error.ok()) first_error = run.status();
       continue;
     }
-    session.console().out << (session.json() ? OneLine(With("Run", RunFields(*run)))
-                                             : fmt::format("{} ({}) is {}\n", run->name(),
-                                                           run->run_id(), StateName(run->state())));
+    session.console().PrintChange(
+        session.json()
+            ? OneLine(With("Run", RunFields(*run)))
+            : fmt::format("{} ({}) is {}\n", run->name(), run->run_id(), StateName(run->state())));
   }
   RETURN_IF_ERROR(first_error);
   return ExitCode::kOk;

@@ -65,13 +65,11 @@ StatusOr<ExitCode> RestoreCheckpoint(const v1::Checkpoint& held, Session& sessio
                     Message(restored.status()));
   }
   RETURN_IF_ERROR(restored.status());
-  if (session.json()) {
-    session.console().out << Pretty(With("Checkpoint", CheckpointFields(*restored)));
-  } else {
-    session.console().out << fmt::format(
-        "intact: {}  step {}, every digest matches; it is back from quarantine\n",
-        restored->directory(), WithThousands(restored->step()));
-  }
+  session.console().PrintChange(
+      session.json()
+          ? Pretty(With("Checkpoint", CheckpointFields(*restored)))
+          : fmt::format("intact: {}  step {}, every digest matches; it is back from quarantine\n",
+                        restored->directory(), WithThousands(restored->step())));
   return ExitCode::kOk;
 }
 

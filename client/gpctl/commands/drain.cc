@@ -70,16 +70,17 @@ ExitCode SayInterrupted(const std::string& name, Session& session) {
 
 ExitCode SayDrained(const v1::Node& node, Session& session) {
   if (session.json()) {
-    session.console().out << Pretty(With("Node", NodeFields(node)));
+    session.console().PrintChange(Pretty(With("Node", NodeFields(node))));
     return ExitCode::kOk;
   }
-  session.console().out << (node.connected()
-                                ? fmt::format("Nothing runs on {} any more.", node.name())
-                                : fmt::format("No run is on {}; it is not connected, so what its "
-                                              "trainers do is not known.",
-                                              node.name()))
-                        << fmt::format("   Open it again: {}\n",
-                                       session.Hint("workers uncordon " + node.name()));
+  const std::string outcome =
+      node.connected() ? fmt::format("Nothing runs on {} any more.", node.name())
+                       : fmt::format(
+                             "No run is on {}; it is not connected, so what its trainers "
+                             "do is not known.",
+                             node.name());
+  session.console().PrintChange(fmt::format("{}   Open it again: {}\n", outcome,
+                                            session.Hint("workers uncordon " + node.name())));
   return ExitCode::kOk;
 }
 
@@ -107,7 +108,7 @@ StatusOr<ExitCode> Drain(const DrainOptions& options, Session& session) {
   ASSIGN_OR_RETURN(const std::chrono::nanoseconds longest, ParseDuration(options.longest));
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   ASSIGN_OR_RETURN(const v1::Node node, client->Drain(options.node, options.reason));
-  if (!session.json()) session.console().out << CordonLine(node, session.Now()) << std::flush;
+  if (!session.json()) session.console().PrintChange(CordonLine(node, session.Now()));
   const StatusOr<ExitCode> end = Follow(node, options, longest, session);
   const bool interrupted = !end.ok() && session.console().interruption.requested();
   return interrupted ? SayInterrupted(node.name(), session) : end;

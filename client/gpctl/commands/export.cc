@@ -22,20 +22,21 @@ struct ExportOptions {
 
 void PrintExported(const formats::CheckpointManifest& manifest, const ExportOptions& options,
                    const std::string& directory, Session& session) {
-  std::ostream& out = session.console().out;
+  const Console& console = session.console();
   if (session.json()) {
     Json document = Document("ExportedModel");
     document["run"] = manifest.run_name;
     document["step"] = manifest.step;
     document["format"] = options.format;
     document["directory"] = directory;
-    out << Pretty(document);
+    console.PrintChange(Pretty(document));
     return;
   }
-  out << fmt::format("exported     {} step {}, {} parameters, as {} in {}\n", manifest.run_name,
-                     manifest.step, runspec::ParameterCount(manifest.shape), options.format,
-                     options.type)
-      << fmt::format("directory    {}\n", directory);
+  console.PrintChange(
+      fmt::format("exported     {} step {}, {} parameters, as {} in {}\n"
+                  "directory    {}\n",
+                  manifest.run_name, manifest.step, runspec::ParameterCount(manifest.shape),
+                  options.format, options.type, directory));
 }
 
 StatusOr<ExitCode> Export(const ExportOptions& options, Session& session) {

@@ -59,8 +59,8 @@ StatusOr<ExitCode> GenerateFile(const GenerateOptions& options, Session& session
     return status;
   }
   ASSIGN_OR_RETURN(const uint64_t size, FileSize(path));
-  session.console().out << fmt::format("{}  {} of made-up text, seed {}\n", options.out,
-                                       Bytes(size), options.seed);
+  session.console().PrintChange(
+      fmt::format("{}  {} of made-up text, seed {}\n", options.out, Bytes(size), options.seed));
   return ExitCode::kOk;
 }
 

@@ -66,7 +66,7 @@ std::string NamesText(const ModelSource& source) {
 void PrintImported(const ModelSource& source, ModelFormat format, const ImportOptions& options,
                    const std::string& directory, Session& session) {
   const runspec::ModelShape& shape = source.shape();
-  std::ostream& out = session.console().out;
+  const Console& console = session.console();
   if (session.json()) {
     Json document = Document("ImportedModel");
     document["name"] = options.name;
@@ -74,16 +74,16 @@ void PrintImported(const ModelSource& source, ModelFormat format, const ImportOp
     document["format"] = interop::ModelFormatName(format);
     document["parameters"] = runspec::ParameterCount(shape);
     if (!source.wrappers().empty()) document["removed_prefix"] = source.wrappers();
-    out << Pretty(document);
+    console.PrintChange(Pretty(document));
     return;
   }
-  out << fmt::format(
-             "imported     {}   {} parameters, {} blocks, {} channels, context {}, {} ids\n",
-             options.name, runspec::ParameterCount(shape), shape.layers, shape.channels,
-             shape.context, shape.vocabulary)
-      << NamesText(source) << fmt::format("checkpoint   {}\n", directory)
-      << NextText({fmt::format("{} sample {} --prompt 'The '", ProgramWord(session.console()),
-                               ShellWord(directory))});
+  console.PrintChange(
+      fmt::format("imported     {}   {} parameters, {} blocks, {} channels, context {}, {} ids\n",
+                  options.name, runspec::ParameterCount(shape), shape.layers, shape.channels,
+                  shape.context, shape.vocabulary) +
+      NamesText(source) + fmt::format("checkpoint   {}\n", directory) +
+      NextText({fmt::format("{} sample {} --prompt 'The '", ProgramWord(console),
+                            ShellWord(directory))}));
 }
 
 StatusOr<ExitCode> Import(const ImportOptions& options, Session& session) {

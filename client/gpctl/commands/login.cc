@@ -109,12 +109,10 @@ StatusOr<ExitCode> Login(const LoginOptions& options, Session& session) {
   file.contexts[name] = context;
   file.current = name;
   RETURN_IF_ERROR(SaveContextFile(file_path, file));
-  if (session.json()) {
-    session.console().out << Pretty(With("Caller", CallerFields(*caller)));
-  } else {
-    session.console().out << fmt::format("{}: {}. The context {} is the current one.\n",
-                                         caller->name(), RolesText(caller->roles()), name);
-  }
+  session.console().PrintChange(
+      session.json() ? Pretty(With("Caller", CallerFields(*caller)))
+                     : fmt::format("{}: {}. The context {} is the current one.\n", caller->name(),
+                                   RolesText(caller->roles()), name));
   return ExitCode::kOk;
 }
 

@@ -81,13 +81,14 @@ StatusOr<ExitCode> Prepare(const PrepareOptions& options, Session& session) {
   RETURN_IF_ERROR(dataset.status());
   console.Warn(DatasetWarnings(*dataset));
   if (session.json()) {
-    console.out << DatasetJson(*dataset, preparation.directory);
+    console.PrintChange(DatasetJson(*dataset, preparation.directory));
     return ExitCode::kOk;
   }
-  console.out << DatasetText(*dataset, preparation.directory)
-              << fmt::format("{} of text in {:.1f} s\n{}",
-                             Bytes(static_cast<uint64_t>(dataset->text_bytes)), line.Seconds(),
-                             RunFileLines(*dataset, preparation.directory, options.tokenizer));
+  console.PrintChange(
+      DatasetText(*dataset, preparation.directory) +
+      fmt::format("{} of text in {:.1f} s\n{}", Bytes(static_cast<uint64_t>(dataset->text_bytes)),
+                  line.Seconds(),
+                  RunFileLines(*dataset, preparation.directory, options.tokenizer)));
   return ExitCode::kOk;
 }
 

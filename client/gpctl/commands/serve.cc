@@ -48,7 +48,6 @@ std::string ReachableText(const std::string& address) {
 }
 
 void PrintServed(const ServedCheckpoint& served, const PrivateGateway& gateway, Session& session) {
-  std::ostream& out = session.console().out;
   const std::string address = ReachableText(gateway.address());
   if (session.json()) {
     Json document = Document("Gateway");
@@ -56,13 +55,15 @@ void PrintServed(const ServedCheckpoint& served, const PrivateGateway& gateway, 
     document["model"] = served.model;
     document["checkpoint"] = served.directory;
     document["pid"] = gateway.pid();
-    out << Pretty(document) << std::flush;
+    session.console().PrintChange(Pretty(document));
     return;
   }
-  out << fmt::format("serving      {}   {}\n", served.model, served.directory)
-      << fmt::format("playground   http://{}/\n", address)
-      << fmt::format("try          {}\n", CurlLine(address, served.model)) << "stop         Ctrl-C"
-      << std::endl;
+  session.console().PrintChange(
+      fmt::format("serving      {}   {}\n"
+                  "playground   http://{}/\n"
+                  "try          {}\n"
+                  "stop         Ctrl-C\n",
+                  served.model, served.directory, address, CurlLine(address, served.model)));
 }
 
 StatusOr<ExitCode> Serve(const ServeOptions& options, Session& session) {

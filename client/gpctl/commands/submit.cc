@@ -86,14 +86,9 @@ std::string SubmittedText(const v1::SubmitResponse& response) {
 }
 
 void PrintSubmitted(const v1::SubmitResponse& response, Session& session) {
-  std::ostream& out = session.console().out;
-  if (!session.json()) {
-    out << SubmittedText(response) << std::flush;
-    return;
-  }
   Json document = With("Run", RunFields(response.run()));
   document["replayed"] = response.replayed();
-  out << Pretty(document) << std::flush;
+  session.console().PrintChange(session.json() ? Pretty(document) : SubmittedText(response));
 }
 
 StatusOr<ExitCode> DryRun(const RunFileText& file, const SubmitOptions& options, Session& session) {

@@ -48,20 +48,22 @@ StatusOr<v1::CreateTokenRequest> RequestOf(const TokenOptions& options,
   return InvalidArgument("--ttl {}: expected a second or more, such as 10m or 90d", ttl);
 }
 
-// A token that nobody can read is taken back.
+// Takes back a token that nobody can read. Returns what became of it.
+std::string TakeBack(const v1::TokenInfo& token, client::AccessClient& client) {
+  if (client.RevokeToken(token.id()).ok()) {
+    return fmt::format("the new token {} was revoked again", token.id());
+  }
+  return fmt::format(
+      "the new token {} is good, and nobody has it; 'gpctl token revoke {}' takes it back",
+      token.id(), token.id());
+}
+
 Status KeepToken(const v1::CreateTokenResponse& created, const std::string& out,
                  client::AccessClient& client, const Session& session) {
   const Status written = WriteFileAtomically(AbsolutePath(out, session.console().working_directory),
                                              created.token() + "\n", 0600);
   if (written.ok()) return written;
-  const std::string& id = created.info().id();
-  const Status revoked = client.RevokeToken(id).status();
-  return WithContext(
-      written, revoked.ok()
-                   ? fmt::format("--out {}: the new token {} was revoked again", out, id)
-                   : fmt::format("--out {}: the new token {} is good, and nobody has it; 'gpctl "
-                                 "token revoke {}' takes it back",
-                                 out, id, id));
+  return WithContext(written, fmt::format("--out {}: {}", out, TakeBack(created.info(), client)));
 }
 
 // The token itself goes to the file, or to stdout alone, so that it can be redirected.
@@ -70,19 +72,26 @@ StatusOr<ExitCode> CreateToken(const TokenOptions& options, Session& session) {
   ASSIGN_OR_RETURN(const auto client, session.NewAccessClient());
   ASSIGN_OR_RETURN(const v1::CreateTokenResponse created, client->CreateToken(request));
   const v1::TokenInfo& info = created.info();
+  const Console& console = session.console();
   if (!options.out.empty()) RETURN_IF_ERROR(KeepToken(created, options.out, *client, session));
   if (session.json()) {
     Json fields = TokenFields(info);
     if (options.out.empty()) fields["token"] = created.token();
-    session.console().out << Pretty(With("Token", fields));
-    return ExitCode::kOk;
+    console.out << Pretty(With("Token", fields));
+  } else if (options.out.empty()) {
+    console.out << created.token() << "\n";
   }
-  if (options.out.empty()) session.console().out << created.token() << "\n";
-  session.console().err << fmt::format(
-      "{} token {} for {}{}. {}\n", info.kind(), info.id(), info.name(),
-      options.join ? "" : ": " + RolesText(info.roles()),
-      options.out.empty() ? "It is shown this once; 'gpctl token revoke' takes it back."
-                          : "Written to " + options.out + ".");
+  console.out.flush();
+  if (options.out.empty() && !console.out.good()) {
+    console.err << TakeBack(info, *client) << "\n";
+    return ExitCode::kFailure;
+  }
+  if (session.json()) return ExitCode::kOk;
+  console.err << fmt::format("{} token {} for {}{}. {}\n", info.kind(), info.id(), info.name(),
+                             options.join ? "" : ": " + RolesText(info.roles()),
+                             options.out.empty()
+                                 ? "It is shown this once; 'gpctl token revoke' takes it back."
+                                 : "Written to " + options.out + ".");
   return ExitCode::kOk;
 }
 
@@ -108,9 +117,9 @@ StatusOr<ExitCode> ListTokens(Session& session) {
 StatusOr<ExitCode> RevokeToken(const std::string& id, Session& session) {
   ASSIGN_OR_RETURN(const auto client, session.NewAccessClient());
   ASSIGN_OR_RETURN(const v1::TokenInfo token, client->RevokeToken(id));
-  session.console().out << (session.json() ? Pretty(With("Token", TokenFields(token)))
-                                           : fmt::format("token {} ({}) is revoked\n", token.id(),
-                                                         token.name()));
+  session.console().PrintChange(
+      session.json() ? Pretty(With("Token", TokenFields(token)))
+                     : fmt::format("token {} ({}) is revoked\n", token.id(), token.name()));
   return ExitCode::kOk;
 }
 

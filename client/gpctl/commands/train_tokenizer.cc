@@ -148,8 +148,8 @@ StatusOr<ExitCode> TrainTokenizer(const TrainTokenizerOptions& options, Session&
         "note: {} ids instead of {}: no other pair of tokens occurs {} times in this text\n", ids,
         options.vocabulary, options.count_min);
   }
-  console.out << (session.json() ? ReportJson(*trained, directory, seconds)
-                                 : ReportText(*trained, options.out, seconds));
+  console.PrintChange(session.json() ? ReportJson(*trained, directory, seconds)
+                                     : ReportText(*trained, options.out, seconds));
   return ExitCode::kOk;
 }
 

@@ -111,31 +111,33 @@ std::string DataLine(const ServiceRecord& record, const ServiceDirectory& direct
                                      fmt::format("up --listen {} --data-root DIR", record.listen)));
 }
 
-void PrintService(const ServiceDirectory& directory, const ServiceRecord& record,
-                  Session& session) {
-  std::ostream& out = session.console().out;
-  if (session.json()) {
-    out << Pretty(With("LocalService", RecordFields(directory, record))) << std::flush;
-    return;
-  }
-  out << fmt::format("coordinator  {}   metrics http://{}/metrics\n", record.address,
-                     record.coordinator_metrics)
-      << ListenLine(record) << DataLine(record, directory, session);
-  out << fmt::format("worker       {} on {}   metrics http://{}/metrics\n",
-                     CountedNoun(record.workers, "slot"), CountedNoun(record.cores, "core"),
-                     record.worker_metrics);
-  for (const std::string& gpu : record.gpus) out << fmt::format("GPU          {}\n", gpu);
+std::string ServiceText(const ServiceRecord& record, const ServiceDirectory& directory,
+                        Session& session) {
+  std::string text = fmt::format("coordinator  {}   metrics http://{}/metrics\n", record.address,
+                                 record.coordinator_metrics) +
+                     ListenLine(record) + DataLine(record, directory, session) +
+                     fmt::format("worker       {} on {}   metrics http://{}/metrics\n",
+                                 CountedNoun(record.workers, "slot"),
+                                 CountedNoun(record.cores, "core"), record.worker_metrics);
+  for (const std::string& gpu : record.gpus) text += fmt::format("GPU          {}\n", gpu);
   if (!record.gpu_problem.empty()) {
-    out << fmt::format("GPU          not used: {}\n", record.gpu_problem);
+    text += fmt::format("GPU          not used: {}\n", record.gpu_problem);
   }
-  out << GatewayLine(record) << MonitoringLine(record)
-      << fmt::format("state        {}   logs in {}\n", directory.root(), directory.Path("logs"));
   const std::string file = FreeRunFileName(session.console());
   const auto hint = [&](const std::string& command) {
     return session.HintFor(directory.root(), command);
   };
-  out << NextText({hint("init " + file), hint("submit " + file + " --wait")})
-      << fmt::format("{:<13}{}", "stop", hint("down")) << std::endl;
+  return text + GatewayLine(record) + MonitoringLine(record) +
+         fmt::format("state        {}   logs in {}\n", directory.root(), directory.Path("logs")) +
+         NextText({hint("init " + file), hint("submit " + file + " --wait")}) +
+         fmt::format("{:<13}{}\n", "stop", hint("down"));
+}
+
+void PrintService(const ServiceDirectory& directory, const ServiceRecord& record,
+                  Session& session) {
+  session.console().PrintChange(session.json()
+                                    ? Pretty(With("LocalService", RecordFields(directory, record)))
+                                    : ServiceText(record, directory, session));
 }
 
 bool ListensAsWanted(const std::string& address, const std::string& listen) {
@@ -384,9 +386,9 @@ StatusOr<ExitCode> Down(const DownOptions& options, Session& session) {
     document["worker_pid"] = stopped.worker_pid;
     document["gateway_pid"] = stopped.gateway_pid;
     document["monitoring_pid"] = stopped.monitoring_pid;
-    session.console().out << Pretty(document);
+    session.console().PrintChange(Pretty(document));
   } else {
-    session.console().out << DownText(stopped, directory, options.purge, session);
+    session.console().PrintChange(DownText(stopped, directory, options.purge, session));
   }
   return ExitCode::kOk;
 }

@@ -43,19 +43,17 @@ StatusOr<ExitCode> RevokeWorker(const std::string& reference, Session& session) 
   ASSIGN_OR_RETURN(const v1::NodesResponse nodes, client->Nodes());
   const std::string id = NodeIdOf(reference, nodes);
   RETURN_IF_ERROR(client->RevokeNode(id));
-  if (session.json()) {
-    session.console().out << OneLine(With("Node", {{"node_id", id}, {"revoked", true}}));
-  } else {
-    session.console().out << fmt::format(
-        "{} is revoked: its certificate does not count any more, and its ranks go elsewhere.\n",
-        reference);
-  }
+  session.console().PrintChange(
+      session.json() ? OneLine(With("Node", {{"node_id", id}, {"revoked", true}}))
+                     : fmt::format("{} is revoked: its certificate does not count any more, and "
+                                   "its ranks go elsewhere.\n",
+                                   reference));
   return ExitCode::kOk;
 }
 
 ExitCode ShowChanged(const v1::Node& node, Session& session) {
-  session.console().out << (session.json() ? OneLine(With("Node", NodeFields(node)))
-                                           : CordonLine(node, session.Now()));
+  session.console().PrintChange(session.json() ? OneLine(With("Node", NodeFields(node)))
+                                               : CordonLine(node, session.Now()));
   return ExitCode::kOk;
 }
 

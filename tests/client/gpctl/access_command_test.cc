@@ -120,6 +120,28 @@ TEST_F(AccessCommandTest, ATokenThatCannotBeWrittenIsTakenBack) {
   EXPECT_THAT(Own({"token", "list"}).out, ::testing::ContainsRegex("user +ci +revoked"));
 }
 
+TEST_F(AccessCommandTest, ATokenThatCannotBeShownIsTakenBack) {
+  for (const char* format : {"text", "json"}) {
+    for (const int error : {ENOSPC, EPIPE}) {
+      owner_.output_error = error;
+      const Outcome outcome =
+          Own({"token", "create", "--name", "bob", "--role", "viewer", "-o", format});
+      owner_.output_error = 0;
+      EXPECT_EQ(outcome.code, 1);
+      EXPECT_THAT(outcome.err, HasSubstr("was revoked again"));
+      EXPECT_THAT(outcome.err, Not(HasSubstr("gp_user_")));
+    }
+  }
+  const Json listed = Json::parse(Own({"token", "list", "-o", "json"}).out);
+  int made = 0;
+  for (const Json& token : listed.at("items")) {
+    if (token.at("name") != "bob") continue;
+    ++made;
+    EXPECT_TRUE(token.contains("revoked_at")) << token;
+  }
+  EXPECT_EQ(made, 4);
+}
+
 // What a newcomer tries first.
 TEST_F(AccessCommandTest, WhoCallsWithoutTlsIsToldToLogIn) {
   const Outcome called = User({"--server", listen_, "--timeout", "1s", "list"});

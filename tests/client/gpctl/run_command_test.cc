@@ -86,6 +86,26 @@ TEST_F(RunCommandTest, SubmitSendsTheAbsolutePathOfATokenizer) {
   EXPECT_THAT(damaged.err, HasSubstr("data.tokenizer: " + gpctl_.home() + "/in.txt: this is no"));
 }
 
+// Case runs-and-service/47: a change that nobody hears of is made twice.
+TEST_F(RunCommandTest, WhatWasChangedIsSaidWhenTheOutputCannotBeWritten) {
+  WriteRunFile();
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  for (const int error : {ENOSPC, EPIPE}) {
+    for (const char* format : {"text", "json"}) {
+      gpctl_.output_error = error;
+      const Outcome submitted = Run(Submit({"-o", format}));
+      EXPECT_EQ(submitted.code, 1);
+      EXPECT_THAT(submitted.err, HasSubstr("abcdefgh01")) << format;
+      const Outcome cancelled = Run({"cancel", "a", "-o", format});
+      EXPECT_EQ(cancelled.code, 1);
+      EXPECT_THAT(cancelled.err, HasSubstr("aaaaaaaa01")) << format;
+      const Outcome generated = Run({"data", "generate", "made.txt", "--bytes", "1kB", "--force"});
+      EXPECT_EQ(generated.code, 1);
+      EXPECT_THAT(generated.err, HasSubstr("made.txt")) << format;
+    }
+  }
+}
+
 TEST_F(RunCommandTest, SubmitMakesUpARequestId) {
   WriteRunFile();
   ASSERT_EQ(Run(Submit()).code, 0);
