@@ -98,6 +98,7 @@ Files BytePairFiles(const BytePairTokenizer& tokenizer) {
       config[key] = names.value(key, OrderedJson());
     }
   }
+  if (special.split_in_text) config["split_special_tokens"] = true;
   if (const OrderedJson decoder = AddedTokensDecoder(vocabulary); !decoder.empty()) {
     config["added_tokens_decoder"] = decoder;
   }

@@ -30,6 +30,9 @@ class Reader {
     const bool eos_named = Name("eos_token", tokens_.eos);
     const bool pad_named = Name("pad_token", tokens_.pad);
     const bool unk_named = Name("unk_token", tokens_.unk);
+    if (ValueOrNull(files_.tokenizer_config.json, "split_special_tokens") == true) {
+      tokens_.split_in_text = true;
+    }
     ASSIGN_OR_RETURN(const Setting eos, WithDefault("eos_token_id"));
     ASSIGN_OR_RETURN(const Setting bos, WithDefault("bos_token_id"));
     ASSIGN_OR_RETURN(const Setting pad, ModelSetting("pad_token_id"));

@@ -1,6 +1,7 @@
 // What special tokens are for, as the files beside a tokenizer tell: bos_token, eos_token,
-// pad_token and unk_token of tokenizer_config.json and special_tokens_map.json; bos_token_id,
-// eos_token_id and pad_token_id of generation_config.json and config.json. Pure function; any
+// pad_token and unk_token of tokenizer_config.json and special_tokens_map.json;
+// split_special_tokens of the former; bos_token_id, eos_token_id and pad_token_id of
+// generation_config.json and config.json. Pure function; any
 // thread may call. The rules: docs/formats/tokenizers.md.
 #pragma once
 

@@ -58,6 +58,7 @@ nlohmann::ordered_json SpecialTokensJson(const SpecialTokens& tokens) {
   }
   json["model_eos"] = tokens.model_eos;
   if (tokens.eos_is_guess) json["eos_is_guess"] = true;
+  if (tokens.split_in_text) json["split_in_text"] = true;
   return json;
 }
 
@@ -70,6 +71,7 @@ StatusOr<SpecialTokens> ReadSpecialTokens(const Json& json, int64_t vocabulary) 
     ASSIGN_OR_RETURN(tokens.*role, ReadId(value, key, vocabulary));
   }
   tokens.eos_is_guess = ValueOrNull(json, "eos_is_guess") == true;
+  tokens.split_in_text = ValueOrNull(json, "split_in_text") == true;
   const Json& ends = ValueOrNull(json, "model_eos");
   if (!ends.is_array()) return InvalidArgument("special_tokens.model_eos is no list");
   for (const Json& value : ends) {

@@ -26,6 +26,9 @@ struct SpecialTokens {
   std::optional<int32_t> model_pad;
   // No file names `eos`, and the model's say that it has none: it only separates documents.
   bool eos_is_guess = false;
+  // Hugging Face encodes text that spells them as any other text, as gp does (its
+  // split_special_tokens). Exports say so.
+  bool split_in_text = false;
 
   bool operator==(const SpecialTokens&) const = default;
 };

@@ -315,5 +315,18 @@ class HuggingFace(unittest.TestCase):
                 exported = transformers.AutoTokenizer.from_pretrained(str(self.export(directory, f"exported{number}")))
                 self.assertEqual(self.ours(directory, text, "special"), exported(text)["input_ids"])
 
+    def test_special_tokens_that_are_split_in_text(self):
+        """What splits them there splits them in the export, with the ids that texts have here."""
+        text = "a<a>b <b> c\n<c> <|endoftext|>" * 2
+        for split in (True, False):
+            with self.subTest(split=split):
+                directory = self.with_special_tokens(f"split{split}")
+                config = {"tokenizer_class": "PreTrainedTokenizerFast", "split_special_tokens": split}
+                (directory / "tokenizer_config.json").write_text(json.dumps(config))
+                theirs = transformers.AutoTokenizer.from_pretrained(str(directory))(text)["input_ids"]
+                again = transformers.AutoTokenizer.from_pretrained(str(self.export(directory, f"again{split}")))
+                self.assertEqual(again(text)["input_ids"], theirs)
+                self.assertEqual(self.ours(directory, text) == theirs, split)
+
 
 unittest.main(argv=sys.argv[:1])

@@ -231,5 +231,18 @@ TEST_F(SpecialTokenFiles, TheFilesThatAreWrittenSayTheSame) {
   EXPECT_EQ(Read(files)->special_tokens(), tokenizer->special_tokens());
 }
 
+// transformers would find special tokens in text that it split before.
+TEST_F(SpecialTokenFiles, WhetherTheyAreSplitInTextIsKept) {
+  for (const bool split : {false, true}) {
+    const auto tokenizer = Read({{"tokenizer_config.json", {{"split_special_tokens", split}}}});
+    EXPECT_EQ(tokenizer->special_tokens().split_in_text, split);
+    const Json config =
+        Json::parse(HuggingFaceTokenizerFiles(*tokenizer).at("tokenizer_config.json"));
+    EXPECT_EQ(config.contains("split_special_tokens"), split);
+    EXPECT_EQ(Read({{"tokenizer_config.json", config}})->special_tokens(),
+              tokenizer->special_tokens());
+  }
+}
+
 }  // namespace
 }  // namespace gp

@@ -17,8 +17,14 @@ namespace {
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
-const SpecialTokens kOther{
-    .bos = 3, .eos = 5, .pad = 7, .unk = 9, .model_bos = 4, .model_eos = {5, 6}, .model_pad = 8};
+const SpecialTokens kOther{.bos = 3,
+                           .eos = 5,
+                           .pad = 7,
+                           .unk = 9,
+                           .model_bos = 4,
+                           .model_eos = {5, 6},
+                           .model_pad = 8,
+                           .split_in_text = true};
 
 std::unique_ptr<Tokenizer> SmallBytePair() { return *ParseTokenizer(SmallTokenizerJson().dump()); }
 
