@@ -56,8 +56,13 @@ std::string PlacementText(const v1::Run& run) {
   return fmt::format("{} on {}", CountedNoun(run.placement_size(), "rank"), names);
 }
 
-std::string Field(const std::string& name, const std::string& value) {
-  return value.empty() ? "" : fmt::format("  {:<12}{}\n", name, value);
+// Columns from the left end to the values of a run's details, and to its events.
+constexpr int kValueIndent = 14;
+constexpr int kEventsIndent = 4;
+
+std::string Field(const std::string& name, const std::string& value, const TextStyle& style = {}) {
+  if (value.empty()) return "";
+  return Wrapped(fmt::format("  {:<12}{}", name, value), style.width, kValueIndent) + "\n";
 }
 
 std::string ProgressText(const v1::Run& run) {
@@ -177,31 +182,34 @@ std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextSty
 
 std::string RunDetails(const v1::Run& run, const DetailsContext& context, double now,
                        const TextStyle& style) {
+  TextStyle unbroken = style;
+  unbroken.width = 0;
   std::string state = StateName(run.state());
   for (char& c : state) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   if (style.color) state = Colored(state, StateColor(run));
   std::string out = fmt::format("{}  {}  {}  {}\n", run.name(), state,
                                 DurationText(ElapsedSeconds(run, now)), run.run_id());
-  out += Field("reason", OneSafeLine(run.reason(), style.utf8));
-  out += Field("queue", QueueText(run));
-  out += Field("began with", OneSafeLine(run.initial_model(), style.utf8));
-  out += Field("progress", ProgressText(run));
-  out += Field("loss", LossText(run.progress()));
-  out += Field("scores", ScoresText(run.progress()));
-  out += Field("speed", SpeedText(run.progress()));
-  out += Field("phases", PhasesText(run.progress()));
-  out += Field("skipped", SkippedText(run.progress()));
-  out += Field("warning", OneSafeLine(run.progress().warning(), style.utf8));
-  out += Field("placement", PlacementText(run));
-  out += Field("gradients", GradientsText(run));
-  out += Field("checkpoint", CheckpointText(run));
-  out += Field("restarts", RestartText(run));
-  out += Field("user", IsOfAnotherUser(run) ? OneSafeLine(UserName(run), style.utf8) : "");
+  out += Field("reason", OneSafeLine(run.reason(), style.utf8), style);
+  out += Field("queue", QueueText(run), style);
+  out += Field("began with", OneSafeLine(run.initial_model(), style.utf8), style);
+  out += Field("progress", ProgressText(run), style);
+  out += Field("loss", LossText(run.progress()), style);
+  out += Field("scores", ScoresText(run.progress()), style);
+  out += Field("speed", SpeedText(run.progress()), style);
+  out += Field("phases", PhasesText(run.progress()), style);
+  out += Field("skipped", SkippedText(run.progress()), style);
+  out += Field("warning", OneSafeLine(run.progress().warning(), style.utf8), style);
+  out += Field("placement", PlacementText(run), style);
+  out += Field("gradients", GradientsText(run), style);
+  out += Field("checkpoint", CheckpointText(run), style);
+  out += Field("restarts", RestartText(run), style);
+  out += Field("user", IsOfAnotherUser(run) ? OneSafeLine(UserName(run), style.utf8) : "", style);
   out += Field("directory", run.run_directory());
-  out += Field("connection", context.connection);
+  out += Field("connection", context.connection, style);
   if (!context.newest_events.empty()) out += "  events\n";
   for (const v1::RunEvent& event : context.newest_events) {
-    out += "    " + EventText(event, style) + "\n";
+    const std::string line = std::string(kEventsIndent, ' ') + EventText(event, unbroken);
+    out += Wrapped(line, style.width, kEventsIndent + kEventIndent) + "\n";
   }
   return out + Field("next", context.next);
 }

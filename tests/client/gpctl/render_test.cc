@@ -111,6 +111,26 @@ TEST(RunDetails, NameTheModelThatTheRunBeganWith) {
   EXPECT_THAT(RunDetails(run, {}, kNow, {0, true}), HasSubstr("\n  began with  base@250\n"));
 }
 
+// But for a path and a command, which are copied.
+TEST(RunDetails, FitNarrowTerminals) {
+  v1::Run run = RunningModel().run();
+  run.set_reason("node a.example.com is away since 12:00, so that the ranks there are started " +
+                 std::string("again on b.example.com when two slots are free"));
+  run.set_run_directory("/" + std::string(100, 'd'));
+  v1::RunEvent event;
+  event.set_kind("rank_lost");
+  event.set_reason(run.reason());
+  for (const int width : {60, 80, 100}) {
+    std::istringstream lines(
+        RunDetails(run, {.newest_events = {event}, .next = "gpctl watch " + std::string(100, 'n')},
+                   kNow, {width, true}));
+    for (std::string line; std::getline(lines, line);) {
+      const bool copied = line.starts_with("  directory  ") || line.starts_with("  next  ");
+      EXPECT_TRUE(copied || DisplayWidth(line) <= width) << width << ": " << line;
+    }
+  }
+}
+
 TEST(RunDetails, SayWhereAWaitingRunStandsInTheQueue) {
   v1::Run run = MakeRun("next", "7f3k2q9a0f", v1::RUN_STATE_QUEUED);
   EXPECT_THAT(RunDetails(run, {}, kNow, {0, true}), Not(HasSubstr("queue  ")));

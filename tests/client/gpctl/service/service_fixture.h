@@ -49,16 +49,16 @@ class ServiceFixture : public ::testing::Test {
     supervisor.Run();
   }
 
-  // A daemon that serves at the fake coordinator's address and lives until it is told to end.
+  // A daemon that serves at the fake coordinator's address and lives until it is told to end. Who
+  // sees its address file may tell it.
   void WriteDaemon(const std::string& name, const std::string& before = "",
                    const std::string& on_term = "") {
-    WriteScript(
-        gpctl_.home() + "/" + name,
-        before + "echo \"$@\" >\"$0.arguments\"\n" +
-            "while [ $# -gt 0 ]; do [ \"$1\" = --address-file ] && file=$2; shift; done\n" +
-            "echo '{\"address\": \"" + service_.address() +
-            "\", \"metrics\": \"127.0.0.1:9\", \"pid\": '$$'}' >$file.new\nmv $file.new $file\n" +
-            "echo started >&2\ntrap '" + on_term + "exit 0' TERM\nwhile :; do sleep 0.02; done\n");
+    WriteScript(gpctl_.home() + "/" + name,
+                before + "trap '" + on_term + "exit 0' TERM\necho \"$@\" >\"$0.arguments\"\n" +
+                    "while [ $# -gt 0 ]; do [ \"$1\" = --address-file ] && file=$2; shift; done\n" +
+                    "echo '{\"address\": \"" + service_.address() +
+                    "\", \"metrics\": \"127.0.0.1:9\", \"pid\": '$$'}' >$file.new\n" +
+                    "echo started >&2\nmv $file.new $file\nwhile :; do sleep 0.02; done\n");
   }
 
   // One that ends once the other has been told to end as well, and says that it did.
