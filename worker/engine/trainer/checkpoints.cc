@@ -175,10 +175,13 @@ Checkpoints::Checkpoints(const TrainingPlace& place, PreparedRun& run, Events ev
                          const Clock& clock)
     : run_(run),
       run_directory_(place.run_directory),
+      storage_(place.storage != nullptr
+                   ? place.storage
+                   : std::make_shared<RunStorage>(place.run_directory, /*broker=*/nullptr)),
       directory_(JoinPath(place.run_directory, "checkpoints")),
       events_(std::move(events)),
       clock_(clock),
-      writer_(std::make_shared<LocalStorage>(), directory_, IdentityOf(place, run),
+      writer_(storage_, directory_, IdentityOf(place, run),
               {.copy_bytes_max = static_cast<uint64_t>(run.spec.checkpoint.snapshot_memory),
                .fetch = FetchFrom(run.model->backend(), moments_)}) {}
 
@@ -209,6 +212,7 @@ void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
 void Checkpoints::SaveLast(Trainer& trainer, const RunBudget& budget,
                            std::optional<double> validation_loss, bool final) {
   overdue_ = false;  // the last save may wait once more
+  storage_->BeginLastSave();
   Drain();
   if (written_step_ == trainer.step()) return;
   CheckpointState state = StateOf(trainer, budget, validation_loss);
@@ -311,12 +315,23 @@ void Checkpoints::Announce(SavedCheckpoint saved) {
   LogInfo("checkpoint written",
           {{"step", saved.step}, {"directory", saved.directory}, {"bytes", saved.size_bytes}});
   written_step_ = saved.step;
+  TellOfNewDirectory(saved.step);
   events_.written(saved);
+}
+
+void Checkpoints::TellOfNewDirectory(int64_t step) {
+  if (told_of_new_directory_ || storage_->directory().Find() == RunDirectory::Place::kThere) return;
+  told_of_new_directory_ = true;
+  warning_ = fmt::format(
+      "{} was deleted or moved while the run trained: step {} was saved in a new directory of that "
+      "name, where saves go on; the run's records go on there when it starts again",
+      run_directory_, step);
+  LogWarning(*warning_);
 }
 
 // The reason, with what became of the run's directory, or the missing bytes when the disk is full.
 std::string Checkpoints::WhyNot(const Status& status) const {
-  if (const std::string trouble = run_directory_.Trouble(status); !trouble.empty()) {
+  if (const std::string trouble = storage_->directory().Trouble(status); !trouble.empty()) {
     return fmt::format("{}; {}", Message(status), trouble);
   }
   const auto needed =
