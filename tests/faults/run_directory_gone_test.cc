@@ -57,9 +57,9 @@ struct Loss {
 
 void PrintTo(const Loss& loss, std::ostream* out) { *out << loss.name; }
 
-class RunDirectoryGone : public ::testing::TestWithParam<Loss> {
+class GoneRunDirectory : public ::testing::Test {
  protected:
-  RunDirectoryGone() {
+  GoneRunDirectory() {
     WriteText(cluster_);
     cluster_.StartCoordinator();
     cluster_.StartWorker("node-a", {.slots = 2});
@@ -102,6 +102,8 @@ class RunDirectoryGone : public ::testing::TestWithParam<Loss> {
   fs::path directory_;
 };
 
+class RunDirectoryGone : public GoneRunDirectory, public ::testing::WithParamInterface<Loss> {};
+
 TEST_P(RunDirectoryGone, LosesNoStepAtAStopAndTheRunGoesOn) {
   GetParam().inflict(directory_);
   StopTheNode();
@@ -139,6 +141,22 @@ INSTANTIATE_TEST_SUITE_P(Ways, RunDirectoryLost,
                          ::testing::Values(Loss{"Deleted", Delete}, Loss{"MadeAgain", MakeAgain},
                                            Loss{"Restored", RestoreFromBackup}),
                          [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST_F(GoneRunDirectory, WhileTheRunIsStoppedIsNamedAndTheRunGoesOnWhenItsCheckpointsAreBack) {
+  StopTheNode();
+  const int64_t step = cluster_.Get(run_).latest_checkpoint_step();
+  const fs::path aside = fs::path(directory_) += "-aside";
+  MoveAway(directory_);
+  cluster_.StartWorker("node-a", {.slots = 2});
+  cluster_.WaitFor(run_, [&](const v1::Run& now) {
+    const std::string gone = (directory_ / "checkpoints was deleted or moved").string();
+    return now.reason().find(gone) != std::string::npos;
+  });
+  fs::rename(aside / "checkpoints", directory_ / "checkpoints");
+  cluster_.WaitForStep(run_, step + 1);
+  cluster_.Cancel(run_);
+  EXPECT_EQ(cluster_.WaitForEnd(run_).state(), v1::RUN_STATE_CANCELLED);
+}
 
 }  // namespace
 }  // namespace gp::testing

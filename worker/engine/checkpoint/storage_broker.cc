@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -175,10 +176,11 @@ class BrokeredStorage final : public Storage {
               {}};
     }
     MutexLock lock(mutex_);
-    const Answer gone = {Unavailable("{}: the storage broker of this process is gone", path), {}};
-    if (!SendLocalMessage(socket_.get(), request)) return {gone.status, {}};
-    auto answer = ReceiveLocalMessage(socket_.get(), kMessageBytesMax);
-    if (!answer) return {gone.status, {}};
+    std::optional<LocalMessage> answer;
+    if (SendLocalMessage(socket_.get(), request)) {
+      answer = ReceiveLocalMessage(socket_.get(), kMessageBytesMax);
+    }
+    if (!answer) return {Unavailable("{}: the storage broker of this process is gone", path), {}};
     return {Status(static_cast<StatusCode>(answer->bytes.front()), answer->bytes.substr(1)),
             std::move(answer->file)};
   }

@@ -169,6 +169,18 @@ void RestoreStream(const formats::CheckpointManifest& manifest, const PreparedRu
                              {"tokens_before", position.tokens}});
 }
 
+// When all checkpoints of the run are gone, a person has to say whether they are lost.
+void ThrowIfUnreadable(const Status& status, const std::string& directory) {
+  const std::string all = DirectoryOf(directory);
+  const bool all_gone = status.code() == StatusCode::kNotFound && !FileExists(all);
+  ThrowIfError(CauseOfUnreadable(status, directory),
+               all_gone ? NotFound("{}; {} was deleted or moved: put it back, for example from a "
+                                   "backup, and the run goes on; if it is lost, cancel the run and "
+                                   "submit it again",
+                                   Message(status), all)
+                        : status);
+}
+
 }  // namespace
 
 Checkpoints::Checkpoints(const TrainingPlace& place, PreparedRun& run, Events events,
@@ -363,7 +375,7 @@ std::optional<double> RestoreState(const link::ResumePoint& resume, PreparedRun&
                         fmt::format("the run's data has changed: {}{}", Message(manifest.status()),
                                     FilesModifiedSince(resume.directory, run.spec)));
   }
-  ThrowIfError(CauseOfUnreadable(manifest.status(), resume.directory), manifest.status());
+  ThrowIfUnreadable(manifest.status(), resume.directory);
   CheckOptimizer(*manifest, resume.directory, run.spec.optimizer.kind);
   Optimizer& optimizer = trainer.optimizer();
   // Each rank reads all moments and takes its part.
@@ -385,7 +397,7 @@ std::optional<double> RestoreState(const link::ResumePoint& resume, PreparedRun&
                                             run.model->backend().Upload(to, from, bytes);
                                           }
                                         });
-  ThrowIfError(CauseOfUnreadable(read, resume.directory), read);
+  ThrowIfUnreadable(read, resume.directory);
   if (trainer.shards() != nullptr) trainer.shards()->TakeMoments(all);
   optimizer.set_updates(RecordedNumber<int64_t>(*manifest, kUpdates, manifest->step));
   run.model->ParametersChanged();
