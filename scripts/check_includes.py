@@ -41,7 +41,7 @@ MACHINE = r"(sys/|netinet/|arpa/|unistd\.h|fcntl\.h|thread|mutex|shared_mutex|co
 # Headers that the engine core may use because they need nothing else.
 STANDARD_ONLY = ("runspec/model_shape.h", "runspec/model_part.h", "runspec/arena_plan.h", "runspec/decoder_plan.h",
                  "runspec/gpu_workspace.h", "runspec/packed_weight.h", "runspec/align_up.h",
-                 "runspec/run_spec.h", "runspec/training_plan.h", "base/mutex.h")
+                 "runspec/run_spec.h", "runspec/training_plan.h", "base/mutex.h", "base/passed_file.h")
 
 SHARED = ["base/", "runspec/", "formats/", "tokenizer/", "corpus/", "interop/", "tasks/"]
 CORE = ["worker/engine/backend/", "worker/engine/model/", "worker/engine/optim/",

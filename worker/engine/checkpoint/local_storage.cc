@@ -67,7 +67,7 @@ class LocalWriter : public StorageWriter {
     }
     // Network file systems report a failed write here.
     if (close(file_.Release()) != 0) return ErrnoStatus(errno, "close", path_);
-    return SyncDirectory(DirectoryOf(path_));
+    return OkStatus();
   }
 
  private:
@@ -111,9 +111,8 @@ Status LocalStorage::MakeDirectory(const std::string& directory) {
 }
 
 StatusOr<std::unique_ptr<StorageWriter>> LocalStorage::Create(const std::string& path) {
-  FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!file.valid()) return WriteError(ErrnoStatus(errno, "create", path));
-  return std::make_unique<LocalWriter>(std::move(file), path);
+  ASSIGN_OR_RETURN(FileDescriptor file, CreateFile(path));
+  return WriterOf(std::move(file), path);
 }
 
 Status LocalStorage::WriteAtomically(const std::string& path, std::string_view data) {
@@ -128,6 +127,26 @@ Status LocalStorage::Stream(const std::string& path,
                             const std::function<Status(std::string_view)>& consume) {
   FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return ErrnoStatus(errno, "open", path);
+  return StreamFile(file, path, consume);
+}
+
+Status LocalStorage::RemoveTree(const std::string& path) { return gp::RemoveTree(path); }
+
+StatusOr<uint64_t> LocalStorage::FreeBytes(const std::string& path) { return gp::FreeBytes(path); }
+
+StatusOr<FileDescriptor> CreateFile(const std::string& path) {
+  FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!file.valid()) return WriteError(ErrnoStatus(errno, "create", path));
+  RETURN_IF_ERROR(SyncDirectory(DirectoryOf(path)));
+  return file;
+}
+
+std::unique_ptr<StorageWriter> WriterOf(FileDescriptor file, const std::string& path) {
+  return std::make_unique<LocalWriter>(std::move(file), path);
+}
+
+Status StreamFile(const FileDescriptor& file, const std::string& path,
+                  const std::function<Status(std::string_view)>& consume) {
   std::vector<char> buffer(1 << 20);
   while (true) {
     const ssize_t got = read(file.get(), buffer.data(), buffer.size());
@@ -137,9 +156,5 @@ Status LocalStorage::Stream(const std::string& path,
     RETURN_IF_ERROR(consume({buffer.data(), static_cast<size_t>(got)}));
   }
 }
-
-Status LocalStorage::RemoveTree(const std::string& path) { return gp::RemoveTree(path); }
-
-StatusOr<uint64_t> LocalStorage::FreeBytes(const std::string& path) { return gp::FreeBytes(path); }
 
 }  // namespace gp::engine

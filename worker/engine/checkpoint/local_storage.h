@@ -1,9 +1,12 @@
 // LocalStorage: Storage over a mounted file system, local or shared. Thread-safe: it has no state.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "base/file.h"
 #include "worker/engine/checkpoint/storage.h"
 
 namespace gp::engine {
@@ -19,5 +22,15 @@ class LocalStorage : public Storage {
   Status RemoveTree(const std::string& path) override;
   StatusOr<uint64_t> FreeBytes(const std::string& path) override;
 };
+
+// A new file, whose name is durable. Fails as Storage::Create does.
+StatusOr<FileDescriptor> CreateFile(const std::string& path);
+
+// Writes an open file that CreateFile made. Discarding it removes `path` where this process may.
+std::unique_ptr<StorageWriter> WriterOf(FileDescriptor file, const std::string& path);
+
+// Calls `consume` with consecutive pieces of an open file.
+Status StreamFile(const FileDescriptor& file, const std::string& path,
+                  const std::function<Status(std::string_view)>& consume);
 
 }  // namespace gp::engine

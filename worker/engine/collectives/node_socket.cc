@@ -6,20 +6,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <thread>
+
+#include "base/passed_file.h"
 
 namespace gp::engine {
 namespace {
 
 constexpr size_t kMessageBytesMax = 2048;
 constexpr std::chrono::milliseconds kNodeConnectRetry{5};
-
-struct alignas(cmsghdr) FileControl {
-  std::array<char, CMSG_SPACE(sizeof(int))> bytes{};
-};
 
 Socket MakeNodeSocket() {
   Socket socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -34,29 +31,6 @@ bool IsOwnUser(const Socket& socket) {
   socklen_t size = sizeof peer;
   return getsockopt(socket.fd(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
          peer.uid == geteuid();
-}
-
-// Adds `file` to what `message` carries.
-void Attach(int file, FileControl& control, msghdr& message) {
-  message.msg_control = control.bytes.data();
-  message.msg_controllen = control.bytes.size();
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof file);
-  std::memcpy(CMSG_DATA(header), &file, sizeof file);
-}
-
-// The descriptor that came with `message`; not valid when none did.
-Socket FileOf(msghdr& message) {
-  const cmsghdr* control = CMSG_FIRSTHDR(&message);
-  const bool is_file = control != nullptr && control->cmsg_level == SOL_SOCKET &&
-                       control->cmsg_type == SCM_RIGHTS &&
-                       control->cmsg_len == CMSG_LEN(sizeof(int));
-  if (!is_file) return Socket();
-  int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(control), sizeof fd);
-  return Socket(fd);
 }
 
 }  // namespace
@@ -101,11 +75,11 @@ std::optional<Socket> ConnectToNode(const std::string& name, SteadyTime deadline
 
 bool SendNodeMessage(const Socket& socket, std::span<const std::byte> bytes, int file) {
   iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
-  FileControl control;
+  PassedFile passed;
   msghdr message{};
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
-  if (file >= 0) Attach(file, control, message);
+  if (file >= 0) Attach(file, passed, message);
   return sendmsg(socket.fd(), &message, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
 }
 
@@ -115,16 +89,15 @@ std::optional<NodeMessage> ReceiveNodeMessage(const Socket& socket, SteadyTime d
   NodeMessage received;
   received.bytes.resize(kMessageBytesMax);
   iovec piece{received.bytes.data(), received.bytes.size()};
-  FileControl control;
+  PassedFile passed;
   msghdr message{};
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
-  message.msg_control = control.bytes.data();
-  message.msg_controllen = control.bytes.size();
+  MakeRoom(passed, message);
   const ssize_t count = recvmsg(socket.fd(), &message, MSG_CMSG_CLOEXEC);
   if (count <= 0) return std::nullopt;
   received.bytes.resize(static_cast<size_t>(count));
-  received.file = FileOf(message);
+  received.file = Socket(FileOf(message));
   return received;
 }
 

@@ -169,16 +169,31 @@ void RestoreStream(const formats::CheckpointManifest& manifest, const PreparedRu
                              {"tokens_before", position.tokens}});
 }
 
+// When all checkpoints of the run are gone, a person has to say whether they are lost.
+void ThrowIfUnreadable(const Status& status, const std::string& directory) {
+  const std::string all = DirectoryOf(directory);
+  const bool all_gone = status.code() == StatusCode::kNotFound && !FileExists(all);
+  ThrowIfError(CauseOfUnreadable(status, directory),
+               all_gone ? NotFound("{}; {} was deleted or moved: put it back, for example from a "
+                                   "backup, and the run goes on; if it is lost, cancel the run and "
+                                   "submit it again",
+                                   Message(status), all)
+                        : status);
+}
+
 }  // namespace
 
 Checkpoints::Checkpoints(const TrainingPlace& place, PreparedRun& run, Events events,
                          const Clock& clock)
     : run_(run),
       run_directory_(place.run_directory),
+      storage_(place.storage != nullptr
+                   ? place.storage
+                   : std::make_shared<RunStorage>(place.run_directory, /*broker=*/nullptr)),
       directory_(JoinPath(place.run_directory, "checkpoints")),
       events_(std::move(events)),
       clock_(clock),
-      writer_(std::make_shared<LocalStorage>(), directory_, IdentityOf(place, run),
+      writer_(storage_, directory_, IdentityOf(place, run),
               {.copy_bytes_max = static_cast<uint64_t>(run.spec.checkpoint.snapshot_memory),
                .fetch = FetchFrom(run.model->backend(), moments_)}) {}
 
@@ -209,6 +224,7 @@ void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
 void Checkpoints::SaveLast(Trainer& trainer, const RunBudget& budget,
                            std::optional<double> validation_loss, bool final) {
   overdue_ = false;  // the last save may wait once more
+  storage_->BeginLastSave();
   Drain();
   if (written_step_ == trainer.step()) return;
   CheckpointState state = StateOf(trainer, budget, validation_loss);
@@ -311,12 +327,23 @@ void Checkpoints::Announce(SavedCheckpoint saved) {
   LogInfo("checkpoint written",
           {{"step", saved.step}, {"directory", saved.directory}, {"bytes", saved.size_bytes}});
   written_step_ = saved.step;
+  TellOfNewDirectory(saved.step);
   events_.written(saved);
+}
+
+void Checkpoints::TellOfNewDirectory(int64_t step) {
+  if (told_of_new_directory_ || storage_->directory().Find() == RunDirectory::Place::kThere) return;
+  told_of_new_directory_ = true;
+  warning_ = fmt::format(
+      "{} was deleted or moved while the run trained: step {} was saved in a new directory of that "
+      "name, where saves go on; the run's records go on there when it starts again",
+      run_directory_, step);
+  LogWarning(*warning_);
 }
 
 // The reason, with what became of the run's directory, or the missing bytes when the disk is full.
 std::string Checkpoints::WhyNot(const Status& status) const {
-  if (const std::string trouble = run_directory_.Trouble(status); !trouble.empty()) {
+  if (const std::string trouble = storage_->directory().Trouble(status); !trouble.empty()) {
     return fmt::format("{}; {}", Message(status), trouble);
   }
   const auto needed =
@@ -348,7 +375,7 @@ std::optional<double> RestoreState(const link::ResumePoint& resume, PreparedRun&
                         fmt::format("the run's data has changed: {}{}", Message(manifest.status()),
                                     FilesModifiedSince(resume.directory, run.spec)));
   }
-  ThrowIfError(CauseOfUnreadable(manifest.status(), resume.directory), manifest.status());
+  ThrowIfUnreadable(manifest.status(), resume.directory);
   CheckOptimizer(*manifest, resume.directory, run.spec.optimizer.kind);
   Optimizer& optimizer = trainer.optimizer();
   // Each rank reads all moments and takes its part.
@@ -370,7 +397,7 @@ std::optional<double> RestoreState(const link::ResumePoint& resume, PreparedRun&
                                             run.model->backend().Upload(to, from, bytes);
                                           }
                                         });
-  ThrowIfError(CauseOfUnreadable(read, resume.directory), read);
+  ThrowIfUnreadable(read, resume.directory);
   if (trainer.shards() != nullptr) trainer.shards()->TakeMoments(all);
   optimizer.set_updates(RecordedNumber<int64_t>(*manifest, kUpdates, manifest->step));
   run.model->ParametersChanged();

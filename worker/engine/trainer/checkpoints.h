@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -16,7 +17,7 @@
 #include "worker/engine/checkpoint/checkpoint_writer.h"
 #include "worker/engine/trainer/prepared_run.h"
 #include "worker/engine/trainer/run_budget.h"
-#include "worker/engine/trainer/run_directory.h"
+#include "worker/engine/trainer/run_storage.h"
 #include "worker/engine/trainer/trainer.h"
 
 namespace gp::engine {
@@ -55,10 +56,13 @@ class Checkpoints {
 
   bool in_flight() const { return writer_.in_flight(); }
 
+  // Reaches the run's directory, also a new one in its place.
+  Storage& storage() { return *storage_; }
+
   // Reports a save that has ended since the last call.
   void Poll();
 
-  // Why the newest failed save failed; returned once. The log has it already.
+  // Why the newest failed save failed, or where saves go on; returned once. The log has it already.
   std::optional<std::string> TakeWarning() { return std::exchange(warning_, std::nullopt); }
 
   // Saves that failed or were skipped so far.
@@ -78,10 +82,12 @@ class Checkpoints {
   StatusOr<SavedCheckpoint> SaveNow(const CheckpointState& state);
   void Conclude(const StatusOr<SavedCheckpoint>& result);
   void Announce(SavedCheckpoint saved);
+  void TellOfNewDirectory(int64_t step);
   std::string WhyNot(const Status& status) const;
 
   PreparedRun& run_;
-  const RunDirectory run_directory_;
+  const std::string run_directory_;
+  const std::shared_ptr<RunStorage> storage_;
   const std::string directory_;
   const Events events_;
   const Clock& clock_;
@@ -90,6 +96,7 @@ class Checkpoints {
   bool overdue_ = false;                 // the last wait for a save ran out of time
   std::optional<int64_t> written_step_;  // step of the newest save that succeeded
   std::optional<std::string> warning_;
+  bool told_of_new_directory_ = false;
   int64_t failed_saves_ = 0;
   std::chrono::nanoseconds held_up_{0};  // how long the caller waited for the newest save
 };

@@ -63,8 +63,9 @@ class AttachedGroup {
 
 class LinkedTraining final : public TrainingEvents {
  public:
-  LinkedTraining(SupervisorLink& link, const RunFiles& files, const Clock& clock)
-      : link_(link), files_(files), clock_(clock) {}
+  LinkedTraining(SupervisorLink& link, const RunFiles& files, std::shared_ptr<RunStorage> storage,
+                 const Clock& clock)
+      : link_(link), files_(files), storage_(std::move(storage)), clock_(clock) {}
 
   void Run() {
     ExchangeHello();
@@ -195,7 +196,8 @@ class LinkedTraining final : public TrainingEvents {
             .incarnation = incarnation_,
             .threads = std::max(start_.threads, 1),
             .resume = start_.resume,
-            .begun = start_.begun.value_or(false)};
+            .begun = start_.begun.value_or(false),
+            .storage = storage_};
   }
 
   void CheckShards(const runspec::BatchPlan& plan) const {
@@ -289,6 +291,7 @@ class LinkedTraining final : public TrainingEvents {
 
   SupervisorLink& link_;
   const RunFiles& files_;
+  const std::shared_ptr<RunStorage> storage_;
   const Clock& clock_;
   std::string incarnation_;
   link::Start start_;
@@ -314,13 +317,14 @@ int Fail(SupervisorLink& link, const link::Failed& failed) {
 
 }  // namespace
 
-int RunLinked(FileDescriptor socket, const RunFiles& files, const Clock& clock) {
+int RunLinked(FileDescriptor socket, const RunFiles& files, std::shared_ptr<RunStorage> storage,
+              const Clock& clock) {
   link::Channel channel(std::move(socket), "supervisor");
   SupervisorLink link(channel);
   const StopSignals signals([&link](const std::string& signal) {
     link.RequestStop(StopAsker::kSignal, signal, kSignalPatience);
   });
-  LinkedTraining training(link, files, clock);
+  LinkedTraining training(link, files, std::move(storage), clock);
   try {
     training.Run();
     LogInfo("training finished");

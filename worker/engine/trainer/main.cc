@@ -3,6 +3,8 @@
 #include <signal.h>
 
 #include <cstdio>
+#include <memory>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/command_line.h"
@@ -12,12 +14,14 @@
 #include "base/stop_signals.h"
 #include "confinement/confinement.h"
 #include "link/channel.h"
+#include "worker/engine/checkpoint/storage_broker.h"
 #include "worker/engine/trainer/device_support.h"
 #include "worker/engine/trainer/exit_code.h"
 #include "worker/engine/trainer/linked_training.h"
 #include "worker/engine/trainer/lone_training.h"
 #include "worker/engine/trainer/overfit.h"
 #include "worker/engine/trainer/run_files.h"
+#include "worker/engine/trainer/run_storage.h"
 
 namespace gp::engine {
 namespace {
@@ -42,13 +46,26 @@ int NotConfined(const Status& status) {
   return ProcessStatus(ExitCode::kFailure);
 }
 
+// Where the run is saved from then on; nullptr when `files` confine to nothing.
+StatusOr<std::shared_ptr<RunStorage>> ConfineTo(const RunFiles& files) {
+  if (files.run_directory.empty()) return nullptr;
+  ASSIGN_OR_RETURN(auto broker, StartStorageBroker([&files] {
+                     InitLogging(GP_PROGRAM, LogLevel::kError);  // it is confined often
+                     return files.ConfineToRunDirectory();
+                   }));
+  RETURN_IF_ERROR(files.Confine());
+  return std::make_shared<RunStorage>(files.run_directory, std::move(broker));
+}
+
 int TrainLinked(const RunFiles& files) {
   if (!DieWithParent()) {
     std::fprintf(stderr, GP_PROGRAM ": the agent is gone\n");
     return ProcessStatus(ExitCode::kFailure);
   }
-  if (const Status confined = files.Confine(); !confined.ok()) return NotConfined(confined);
-  return RunLinked(FileDescriptor(link::kEngineDescriptor), files, SystemClock());
+  auto storage = ConfineTo(files);
+  if (!storage.ok()) return NotConfined(storage.status());
+  return RunLinked(FileDescriptor(link::kEngineDescriptor), files, *std::move(storage),
+                   SystemClock());
 }
 
 // Confined as a run's trainer is, so that it tells what a run will find.

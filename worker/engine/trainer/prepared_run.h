@@ -19,6 +19,7 @@
 #include "worker/engine/data/validation_windows.h"
 #include "worker/engine/model/language_model.h"
 #include "worker/engine/trainer/engine_choice.h"
+#include "worker/engine/trainer/run_storage.h"
 
 namespace gp::engine {
 
@@ -31,7 +32,8 @@ struct TrainingPlace {
   std::string incarnation;
   int threads = 1;
   std::optional<link::ResumePoint> resume;
-  bool begun = false;  // the run has trained before: its data was good then
+  bool begun = false;                   // the run has trained before: its data was good then
+  std::shared_ptr<RunStorage> storage;  // nullptr: this process is not confined
 };
 
 // A file of multiple-choice questions as rows of tokens.

@@ -1,19 +1,28 @@
 // RunDirectory: knows the directory that a run began with, and says when its path leads elsewhere.
-// A confined trainer may write in that directory alone, not in a new one of the same name.
-// Immutable; thread-safe.
+// The kernel lets a confined trainer write in that directory alone, not in a new one of the same
+// name. Immutable; thread-safe.
 #pragma once
-
-#include <sys/types.h>
 
 #include <string>
 
+#include "base/file.h"
 #include "base/status.h"
 
 namespace gp::engine {
 
 class RunDirectory {
  public:
+  enum class Place {
+    kThere,     // where it was, or it was never there
+    kMoved,     // nothing has its name, and it still exists: moved, or its file system is unmounted
+    kReplaced,  // another directory has its name
+    kDeleted,
+  };
+
+  // Keeps the directory open.
   explicit RunDirectory(std::string path);
+
+  Place Find() const;
 
   // What became of it and the way out, for a save that ended with `failed`. Empty when the
   // directory is where it was, or when the save failed for another reason, like a full disk.
@@ -21,8 +30,7 @@ class RunDirectory {
 
  private:
   const std::string path_;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;  // 0: it was not there
+  const FileDescriptor opened_;  // not valid: it was not there
 };
 
 }  // namespace gp::engine

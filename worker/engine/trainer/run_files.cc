@@ -16,6 +16,12 @@ Status RunFiles::Confine() const {
   return confinement::Confine(permissions);
 }
 
+Status RunFiles::ConfineToRunDirectory() const {
+  RETURN_IF_ERROR(confinement::CheckHasNoLinks(storage_root, run_directory));
+  RETURN_IF_ERROR(MakeDirectory(run_directory));
+  return confinement::Confine({.readable = {}, .writable = {run_directory}});
+}
+
 Status RunFiles::Check(const runspec::RunSpec& spec) const {
   if (run_directory.empty()) return OkStatus();
   RETURN_IF_ERROR(confinement::CheckHasNoLinks(storage_root, run_directory));

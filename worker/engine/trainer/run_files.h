@@ -24,6 +24,10 @@ struct RunFiles {
   // run's directory when it is not there yet.
   Status Confine() const;
 
+  // Takes all files but those of the directory that now has the name of the run's, which it makes
+  // when nothing has the name. PermissionDenied or InvalidArgument when a link leads there.
+  Status ConfineToRunDirectory() const;
+
   // PermissionDenied when this node does not let the run read a file, InvalidArgument when no node
   // should. Both name the key and the path, or the link in the run's directory.
   Status Check(const runspec::RunSpec& spec) const;

@@ -182,9 +182,9 @@ StatusOr<StepBudget> ReadStoredBudget(const std::string& run_directory) {
       path);
 }
 
-Status StoreBudget(const std::string& run_directory, const StepBudget& budget) {
+Status StoreBudget(Storage& storage, const std::string& run_directory, const StepBudget& budget) {
   const Json json = {{"steps", budget.steps}, {"measured_steps", budget.measured_steps}};
-  return WriteFileAtomically(JoinPath(run_directory, kBudgetName), json.dump() + "\n");
+  return storage.WriteAtomically(JoinPath(run_directory, kBudgetName), json.dump() + "\n");
 }
 
 }  // namespace gp::engine

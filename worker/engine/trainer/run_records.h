@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "formats/metrics_line.h"
 #include "link/messages.h"
+#include "worker/engine/checkpoint/storage.h"
 #include "worker/engine/trainer/step_budget.h"
 
 namespace gp::engine {
@@ -49,6 +50,6 @@ class RunRecords {
 // The stored result of converting a wall time to steps; it is durable before it is used. 0 steps
 // when there is none yet; DataLoss names a damaged file.
 StatusOr<StepBudget> ReadStoredBudget(const std::string& run_directory);
-Status StoreBudget(const std::string& run_directory, const StepBudget& budget);
+Status StoreBudget(Storage& storage, const std::string& run_directory, const StepBudget& budget);
 
 }  // namespace gp::engine

@@ -228,7 +228,8 @@ void Training::Calibrate() {
     const WallTimeMeasurement measured = Measurement();
     if (CalibrationIsDue(measured)) {
       budget = {.steps = StepsWithin(measured), .measured_steps = measured.steps_done};
-      ThrowIfError(ExitCause::kStorage, StoreBudget(place_.run_directory, budget));
+      ThrowIfError(ExitCause::kStorage,
+                   StoreBudget(checkpoints_->storage(), place_.run_directory, budget));
       LogInfo("budget fixed", {{"steps", budget.steps}, {"after", budget.measured_steps}});
     }
   }

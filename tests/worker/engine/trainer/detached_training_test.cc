@@ -158,7 +158,7 @@ class LinkedDevice {
     EXPECT_TRUE(ends.ok());
     channel_ = std::make_unique<link::Channel>(std::move(ends->first), "trainer");
     trainer_ = std::jthread([this, socket = std::move(ends->second)]() mutable {
-      exit_code_ = RunLinked(std::move(socket), RunFiles{}, SystemClock());
+      exit_code_ = RunLinked(std::move(socket), RunFiles{}, nullptr, SystemClock());
     });
   }
 

@@ -33,6 +33,22 @@ TEST(RunDirectory, IsRecognizedWhenItIsPutBackAndACopyIsNot) {
   EXPECT_EQ(directory.Trouble(kDenied), "");
 }
 
+TEST(RunDirectory, ThatWasDeletedIsNotTakenForOneThatWasMoved) {
+  using Place = RunDirectory::Place;
+  const TemporaryDirectory storage;
+  const std::string path = JoinPath(storage.path(), "run");
+  const std::string aside = JoinPath(storage.path(), "aside");
+  ASSERT_TRUE(MakeDirectory(path).ok());
+  const RunDirectory directory(path);
+  EXPECT_EQ(directory.Find(), Place::kThere);
+  std::filesystem::rename(path, aside);
+  EXPECT_EQ(directory.Find(), Place::kMoved);
+  std::filesystem::remove(aside);
+  EXPECT_EQ(directory.Find(), Place::kDeleted);
+  ASSERT_TRUE(MakeDirectory(path).ok());
+  EXPECT_EQ(directory.Find(), Place::kReplaced) << "the new one may have the number of the old one";
+}
+
 TEST(RunDirectory, ThatWasReplacedIsNoReasonForEveryFailure) {
   const TemporaryDirectory storage;
   const std::string path = JoinPath(storage.path(), "run");

@@ -8,6 +8,7 @@
 #include "base/random_id.h"
 #include "fakes/fake_clock.h"
 #include "formats/event_file.h"
+#include "worker/engine/checkpoint/local_storage.h"
 
 namespace gp::engine {
 namespace {
@@ -136,13 +137,15 @@ TEST_F(RunRecordsTest, TextThatIsNotUtf8IsStillALineOfJson) {
 TEST_F(RunRecordsTest, TheStoredBudgetComesBack) {
   OpenAt(0);
   EXPECT_EQ(ReadStoredBudget(directory_).value(), StepBudget());
-  ASSERT_TRUE(StoreBudget(directory_, {1234, 56}).ok());
+  LocalStorage storage;
+  ASSERT_TRUE(StoreBudget(storage, directory_, {1234, 56}).ok());
   EXPECT_EQ(ReadStoredBudget(directory_).value(), (StepBudget{1234, 56}));
 }
 
 TEST_F(RunRecordsTest, ADamagedBudgetIsNamed) {
   OpenAt(0);
-  ASSERT_TRUE(StoreBudget(directory_, {1234, 56}).ok());
+  LocalStorage storage;
+  ASSERT_TRUE(StoreBudget(storage, directory_, {1234, 56}).ok());
   const std::string whole = ReadFile(Path("budget.json")).value();
   for (size_t size = 0; size + 2 < whole.size(); ++size) {
     ASSERT_TRUE(WriteFileAtomically(Path("budget.json"), whole.substr(0, size)).ok());
