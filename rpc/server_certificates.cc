@@ -19,7 +19,8 @@ Status CheckClock(const Chain& chain, const std::string& address, WallTime now) 
     if (now < life.begin) {
       return FailedPrecondition(
           "the certificate of {} is not valid before {}, and this machine's clock says {}: set the "
-          "clock",
+          "clock; if it is right, set the coordinator's, which is ahead, and restart the "
+          "coordinator",
           address, TimeText(life.begin), TimeText(now));
     }
     if (now > life.end) {

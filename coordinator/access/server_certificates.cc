@@ -29,6 +29,18 @@ StatusOr<Authority> MakeAuthority(const std::string& certificate, const std::str
   return made;
 }
 
+// Who reaches the coordinator through its socket needs no certificate, so it serves all the same.
+void WarnOfClock(const Certificate& authority, const std::string& path, WallTime now) {
+  const Status good = authority.CheckLifetime(now);
+  if (good.ok()) return;
+  LogWarning("agents and users elsewhere refuse the authority's certificate",
+             {{"file", path},
+              {"reason", gp::Message(good)},
+              {"fix",
+               "set this machine's clock; if it is right, stop the coordinator, remove ca.crt and "
+               "ca.key there, start it, and let every agent and user join anew"}});
+}
+
 StatusOr<Authority> LoadAuthority(const std::string& directory, WallTime now) {
   const std::string certificate = JoinPath(directory, "ca.crt");
   const std::string key = JoinPath(directory, "ca.key");
@@ -39,7 +51,10 @@ StatusOr<Authority> LoadAuthority(const std::string& directory, WallTime now) {
   RETURN_IF_ERROR(certificate_pem.status());
   const auto key_pem = ReadSecretFile(key, kPemBytesMax);
   auto read = key_pem.ok() ? Authority::Read(*certificate_pem, *key_pem) : key_pem.status();
-  if (read.ok()) return read;
+  if (read.ok()) {
+    WarnOfClock(read->certificate(), certificate, now);
+    return read;
+  }
   return WithContext(read.status(),
                      fmt::format("the authority in {} cannot be used; restore {} and {} from a "
                                  "backup, or remove both to begin with a new one, which every "
@@ -105,9 +120,10 @@ bool ServerCertificates::ServerIsGood() const {
   if (!pem.ok()) return false;
   const auto certificate = Certificate::FromPem(*pem);
   const auto key = PrivateKey::FromPem(*pem);
+  const WallTime now = clock_.WallNow();
   return certificate.ok() && key.ok() && certificate->CheckKey(*key).ok() &&
          certificate->IsSignedBy(authority()) && Covers(*certificate, options_.hosts) &&
-         clock_.WallNow() < certificate->lifetime().RenewalTime();
+         certificate->CheckLifetime(now).ok() && now < certificate->lifetime().RenewalTime();
 }
 
 // Key and certificate are one file, so that no reader finds one of them without the other.

@@ -1,4 +1,5 @@
 // A coordinator on TCP with TLS, nodes that join with tokens, and callers who should not come in.
+#include <gmock/gmock.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -13,6 +14,7 @@
 #include "gp/v1/agent_service.grpc.pb.h"
 #include "gp/v1/enrollment_service.grpc.pb.h"
 #include "integration/cluster.h"
+#include "integration/typed_gpctl.h"
 #include "rpc/connected_channel.h"
 #include "rpc/listen_address.h"
 #include "rpc/status.h"
@@ -25,6 +27,8 @@ namespace {
 
 using security::Certificate;
 using security::PrivateKey;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 void Limit(grpc::ClientContext& context) {
   context.set_deadline(std::chrono::system_clock::now() + kPatience);
@@ -118,11 +122,16 @@ class TlsCluster : public ::testing::Test {
     return rpc::FromGrpc(stream->Finish());
   }
 
-  std::string ServedSerial() const {
+  StatusOr<Certificate> Served() const {
     const auto address = rpc::ParseListenAddress(cluster_->listen());
     const auto chain =
         security::FetchChain({address->host, address->port}, std::chrono::seconds(20));
-    return chain.ok() ? chain->front().Serial() : "";
+    return chain.ok() ? StatusOr<Certificate>(chain->front()) : chain.status();
+  }
+
+  std::string ServedSerial() const {
+    const auto served = Served();
+    return served.ok() ? served->Serial() : "";
   }
 
   std::string NodeSerial(const std::string& name) const {
@@ -312,6 +321,80 @@ TEST_F(TlsCluster, AWorkerThatCannotJoinSaysWhyAndEnds) {
   EXPECT_EQ(cluster_->worker("second").Wait(kPatience), 1);
   EXPECT_NE(Log("second").find("used already"), std::string::npos) << Log("second");
   EXPECT_EQ(Log("second").find(token), std::string::npos) << "a secret is in the log";
+}
+
+// A coordinator whose certificate was just made, and others whose clock is wrong.
+class WrongClock : public TlsCluster {
+ protected:
+  void SetUp() override {
+    Start();
+    const auto served = Served();
+    ASSERT_TRUE(served.ok()) << served.status();
+    life_ = served->lifetime();
+  }
+
+  static std::vector<std::string> ClockAt(std::chrono::seconds ahead) {
+    return {fmt::format("GP_CLOCK_SHIFT={}", ahead.count()),
+            fmt::format("LD_PRELOAD={}", std::getenv("GP_SHIFTED_CLOCK_LIBRARY"))};
+  }
+
+  // As an admin of another machine types it.
+  TypedOutcome Type(const std::string& command, std::chrono::seconds ahead) {
+    std::vector<std::string> environment = ClockAt(ahead);
+    environment.push_back("GPCTL_SERVER=" + cluster_->listen());
+    environment.push_back("GPCTL_CA_FILE=" + CaPath());
+    environment.push_back("GPCTL_TOKEN_FILE=" + cluster_->directory() +
+                          "/coordinator/security/admin.token");
+    return TypeGpctl(*cluster_, command, environment);
+  }
+
+  // `text` says what is wrong with the certificate, and the time of the wrong clock, which is now.
+  void ExpectBothTimes(const std::string& text, const std::string& words,
+                       std::chrono::seconds ahead) const {
+    constexpr std::string_view kClock = ", and this machine's clock says ";
+    EXPECT_THAT(text, AllOf(HasSubstr(words), HasSubstr(kClock), HasSubstr("UTC: set the clock")));
+    const std::string now = security::TimeText(SystemClock().WallNow() + ahead);
+    const std::string told =
+        text.substr(std::min(text.find(kClock) + kClock.size(), text.size()), now.size());
+    EXPECT_GE(told, security::TimeText(begun_ + ahead));
+    EXPECT_LE(told, now);
+  }
+
+  // In gpctl's words, doctor's and an agent's; the agent joins once its clock is right.
+  void ExpectEverybodyNames(const std::string& words, std::chrono::seconds ahead) {
+    const TypedOutcome listed = Type("list -a", ahead);
+    EXPECT_NE(listed.code, 0);
+    ExpectBothTimes(listed.output, words, ahead);
+    ExpectBothTimes(Type("doctor", ahead).output, words, ahead);
+    cluster_->LaunchWorker("node-a", {.environment = ClockAt(ahead),
+                                      .coordinator = cluster_->listen(),
+                                      .join_token = MakeToken("join")});
+    EXPECT_TRUE(Eventually([&] { return CountOf(Log("node-a"), "set the clock") > 0; }));
+    ExpectBothTimes(Log("node-a"), words, ahead);
+    cluster_->StartWorker("node-a",
+                          {.coordinator = cluster_->listen(), .join_token = MakeToken("join")});
+    EXPECT_TRUE(Eventually([&] { return IsConnected("node-a"); }));
+  }
+
+  const WallTime begun_ = SystemClock().WallNow();
+  security::Lifetime life_;
+};
+
+// Case runs-and-service/34: gpctl and agents said "certificate verify failed", for ever.
+TEST_F(WrongClock, BehindIsNamedWithBothTimes) {
+  ExpectEverybodyNames("is not valid before " + security::TimeText(life_.begin),
+                       -std::chrono::hours(2));
+}
+
+TEST_F(WrongClock, AheadIsNamedWithBothTimes) {
+  ExpectEverybodyNames("was valid until " + security::TimeText(life_.end),
+                       std::chrono::hours(24 * 400));
+}
+
+TEST_F(WrongClock, ALittleIsNoProblem) {
+  for (const auto ahead : {-std::chrono::minutes(4), std::chrono::minutes(4)}) {
+    EXPECT_EQ(Type("list -a", ahead).code, 0);
+  }
 }
 
 }  // namespace

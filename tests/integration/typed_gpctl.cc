@@ -10,12 +10,13 @@
 
 namespace gp::testing {
 
-TypedOutcome TypeGpctl(const Cluster& cluster, const std::string& command) {
+TypedOutcome TypeGpctl(const Cluster& cluster, const std::string& command,
+                       const std::vector<std::string>& environment) {
   const char* programs = std::getenv("GP_BIN");
   std::cout << "$ gpctl " << command << "\n";
-  const std::string line =
-      fmt::format("HOME={} GPCTL_SERVER={} {}/gpctl {} 2>&1", cluster.directory(),
-                  cluster.address(), programs == nullptr ? "." : programs, command);
+  const std::string line = fmt::format(
+      "HOME={} GPCTL_SERVER={} {} {}/gpctl {} 2>&1", cluster.directory(), cluster.address(),
+      fmt::join(environment, " "), programs == nullptr ? "." : programs, command);
   TypedOutcome outcome;
   FILE* pipe = popen(line.c_str(), "r");
   if (pipe == nullptr) return outcome;

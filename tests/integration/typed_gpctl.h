@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "integration/cluster.h"
 
@@ -13,7 +14,8 @@ struct TypedOutcome {
   std::string output;  // both streams
 };
 
-// `command` is what stands behind "gpctl", for a shell.
-TypedOutcome TypeGpctl(const Cluster& cluster, const std::string& command);
+// `command` is what stands behind "gpctl", for a shell; `environment` is "NAME=value".
+TypedOutcome TypeGpctl(const Cluster& cluster, const std::string& command,
+                       const std::vector<std::string>& environment = {});
 
 }  // namespace gp::testing

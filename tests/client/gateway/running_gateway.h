@@ -11,6 +11,7 @@
 #include "base/temporary_directory.h"
 #include "client/gateway/completions/completion_routes.h"
 #include "client/gateway/served_checkpoint_files.h"
+#include "http/full_pool.h"
 #include "http/http_client.h"
 #include "http/in_loop.h"
 #include "http/running_server.h"
@@ -68,6 +69,7 @@ class RunningGateway {
   http::Answer Post(const std::string& target, const std::string& body) {
     return http::Ask(port(), "POST", target, body);
   }
+  http::FullPool FillWorkPool() { return {loop_, work_}; }
   PoolCounts Counts() {
     return InLoop([this] { return models_->pool().Counts(); });
   }

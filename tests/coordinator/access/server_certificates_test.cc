@@ -111,6 +111,33 @@ TEST_F(ServerCertificatesTest, ADamagedServerFileIsMadeAnew) {
   }
 }
 
+// Made while this machine's clock was ahead; nobody whose clock is right accepts it.
+// Case runs-and-service/34: the clock of either side may be wrong.
+TEST_F(ServerCertificatesTest, ACertificateThatIsNotValidYetIsMadeAnew) {
+  ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(RemoveTree(Path("server.pem")).ok());
+  clock_.StepWall(kDay);
+  ASSERT_TRUE(Open().ok());
+  clock_.StepWall(-kDay);
+  EXPECT_FALSE(Served().CheckLifetime(clock_.WallNow()).ok());
+  ASSERT_TRUE(Open().ok());
+  EXPECT_TRUE(Served().CheckLifetime(clock_.WallNow()).ok());
+}
+
+TEST_F(ServerCertificatesTest, AnAuthorityThatIsNotValidYetIsKeptWithAWarning) {
+  ASSERT_TRUE(Open().ok());
+  const std::string authority = Text("ca.crt");
+  clock_.StepWall(-kDay);
+  ::testing::internal::CaptureStdout();
+  const auto opened = Open();
+  const std::string log = ::testing::internal::GetCapturedStdout();
+  EXPECT_TRUE(opened.ok()) << opened.status();
+  EXPECT_EQ(Text("ca.crt"), authority);
+  EXPECT_THAT(log, ::testing::AllOf(::testing::HasSubstr(Path("ca.crt")),
+                                    ::testing::HasSubstr("the certificate is good from"),
+                                    ::testing::HasSubstr("set this machine's clock")));
+}
+
 TEST_F(ServerCertificatesTest, ALostAuthorityIsNotReplacedSilently) {
   ASSERT_TRUE(Open().ok());
   ASSERT_TRUE(RemoveTree(Path("ca.key")).ok());

@@ -345,6 +345,35 @@ TEST_F(Completions, TokenizesLongTextsInParts) {
   EXPECT_EQ(gateway_->Post("/detokenize", R"({"tokens":[)" + ids + "]}").status, 200);
 }
 
+// Case gateway-and-pages/05: a body of megabytes was parsed in the loop, and everybody waited.
+TEST_F(Completions, TheLoopStaysFreeOfWorkOnLargeBodies) {
+  const std::string large(100 << 10, 'a');
+  const struct {
+    std::string target, body, headers;
+    int status;
+  } requests[] = {
+      // Parsing finds what is wrong with the first four; the others are encoded or decoded.
+      {"/tokenize", R"({"prompt":5,"large":")" + large + R"("})", "", 400},
+      {"/detokenize", R"({"tokens":")" + large + R"("})", "", 400},
+      {"/v1/completions", R"({"max_tokens":")" + large + R"("})", "", 400},
+      {"/tokenize", Gzip(R"({"prompt":5})"), "Content-Encoding: gzip\r\n", 400},
+      {"/tokenize", R"({"prompt":"ab"})", "", 200},
+      {"/detokenize", R"({"tokens":[97]})", "", 200},
+      {"/v1/completions", R"({"prompt":")" + large.substr(0, 20 << 10) + R"("})", "", 400}};
+  const auto post = [&](const auto& request) {
+    return http::Ask(gateway_->port(), "POST", request.target, request.body, request.headers);
+  };
+  for (const auto& request : requests) EXPECT_EQ(post(request).status, request.status);
+  const http::FullPool full = gateway_->FillWorkPool();
+  for (const auto& request : requests) {
+    const http::Answer answer = post(request);
+    EXPECT_EQ(answer.status, 503) << request.target
+                                  << " was worked on in the loop: " << answer.body;
+    EXPECT_THAT(answer.body, HasSubstr("the gateway is busy"));
+    EXPECT_EQ(Get("/livez").status, 200);
+  }
+}
+
 // lm_eval's remote tokenizer sends no model: it must not get the ids of whichever is the newest.
 TEST_F(Completions, ATextForOneOfSeveralTokenizersNamesItsModel) {
   WriteCheckpoint(files_.File("other"));
