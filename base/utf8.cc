@@ -90,6 +90,13 @@ void AppendCodePoint(char32_t code_point, std::string& text) {
   }
 }
 
+size_t WholeUtf8Bytes(std::string_view text) {
+  std::string_view rest = text;
+  while (TakeCodePoint(rest)) {
+  }
+  return text.size() - rest.size();
+}
+
 void TakeInvalidPart(std::string_view& text) {
   text.remove_prefix(std::max<size_t>(1, BeginningOf(text).bytes));
 }

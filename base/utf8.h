@@ -22,6 +22,10 @@ inline constexpr std::string_view kReplacementCharacter = "\xef\xbf\xbd";  // U+
 // not begin with a code point.
 void TakeInvalidPart(std::string_view& text);
 
+// The bytes at the front that are whole code points: all of them, if `text` is UTF-8.
+size_t WholeUtf8Bytes(std::string_view text);
+inline bool IsUtf8(std::string_view text) { return WholeUtf8Bytes(text) == text.size(); }
+
 // `text` with each invalid part replaced: by `replacement`, or by U+FFFD.
 std::string ValidUtf8(std::string_view text, char replacement);
 std::string ValidUtf8(std::string_view text);

@@ -5,10 +5,12 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <sstream>
 #include <utility>
 
 #include "base/excerpt.h"
+#include "base/utf8.h"
 
 namespace gp {
 namespace {
@@ -145,6 +147,15 @@ ConfigProblem ParseProblem(std::string_view text, std::string_view source, const
   return problems.listed().front();
 }
 
+YAML::Mark MarkAt(std::string_view text, size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  YAML::Mark mark;
+  mark.pos = static_cast<int>(offset);
+  mark.line = static_cast<int>(std::count(before.begin(), before.end(), '\n'));
+  mark.column = static_cast<int>(offset - (before.rfind('\n') + 1));
+  return mark;
+}
+
 }  // namespace
 
 const YamlNode* YamlNode::Find(std::string_view key) const {
@@ -173,6 +184,13 @@ std::variant<YamlNode, ConfigProblem> ParseYaml(std::string_view text, std::stri
     return ParseProblem("", source, YAML::Mark::null_mark(),
                         fmt::format("{} bytes are more than the {} a configuration may have",
                                     text.size(), kTextBytesMax));
+  }
+  // A byte of value 0 is in no text.
+  const size_t end = std::min(WholeUtf8Bytes(text), text.find('\0'));
+  if (end < text.size()) {
+    return ParseProblem(text, source, MarkAt(text, end),
+                        "it is not text in UTF-8; convert the file from its encoding: iconv -f "
+                        "ENCODING -t UTF-8");
   }
   std::istringstream stream{std::string(text)};
   try {

@@ -31,7 +31,7 @@ Status CheckText(const Source& source, std::string_view head) {
 
 // Each line is looked at when it is read, as UTF-8.
 Status CheckLines(const Source& source, std::string_view head) {
-  const auto encoding = formats::WideEncoding(head);
+  const auto encoding = formats::WideEncodingOfAscii(head);
   if (!encoding) return OkStatus();
   return InvalidArgument(
       "{} looks like text in {}, expected lines of JSON in UTF-8; convert it: iconv -f {} -t UTF-8 "

@@ -7,6 +7,7 @@
 
 #include "formats/likeness.h"
 #include "formats/old_pickle.h"
+#include "formats/wide_text.h"
 
 namespace gp::formats {
 namespace {
@@ -146,6 +147,15 @@ Status RefuseOtherKinds(const RandomAccessFile& file, std::string_view expected)
   std::string begin(std::min<uint64_t>(kKindBytes, file.size_bytes()), '\0');
   RETURN_IF_ERROR(file.Read(0, begin));
   return RefuseOtherKinds(file.path(), begin, expected);
+}
+
+Status RefuseOtherText(const std::string& path, std::string_view begin, std::string_view expected) {
+  RETURN_IF_ERROR(RefuseOtherKinds(path, begin, expected));
+  const auto encoding = WideEncodingOfAscii(begin);
+  if (!encoding) return OkStatus();
+  return InvalidArgument(
+      "{} is text in {}, expected {}; {}", path, *encoding, expected,
+      WayFor(fmt::format("convert it: iconv -f {} -t UTF-8 {{}}", *encoding), path));
 }
 
 }  // namespace gp::formats

@@ -66,13 +66,6 @@ std::optional<std::string> DecodeRawUnicode(std::string_view raw) {
   return text;
 }
 
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    if (!TakeCodePoint(text)) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 // Pickle's machine: a stack of values, marks on it, and a memo of values seen before.

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "base/excerpt.h"
+#include "base/utf8.h"
+#include "formats/file_kind.h"
 
 namespace gp::formats {
 namespace {
@@ -37,6 +39,31 @@ class JsonWatch {
   bool too_deep_ = false;
 };
 
+// The parser's words without its name for the error and without the place, which it counts in
+// lines.
+std::string_view ReasonOf(const nlohmann::json::parse_error& error) {
+  const std::string_view words = error.what();
+  const size_t place = words.find(": ");
+  return place == std::string_view::npos ? words : words.substr(place + 2);
+}
+
+Status NoJson(std::string_view text, const nlohmann::json::parse_error& error) {
+  // A character that is cut at the end is no sign of another encoding.
+  const size_t offset = WholeUtf8Bytes(text);
+  if (offset + UnfinishedBytes(text) < text.size()) {
+    return InvalidArgument(
+        "offset {}: this is no JSON: the byte 0x{:02x} is in no character of UTF-8; convert the "
+        "file from its encoding: iconv -f ENCODING -t UTF-8 FILE",
+        offset, static_cast<unsigned char>(text[offset]));
+  }
+  if (error.byte >= text.size()) {
+    return InvalidArgument("offset {}: the file ends inside the JSON document: it is cut short",
+                           text.size());
+  }
+  return InvalidArgument("offset {}: this is no JSON: {}", error.byte,
+                         Excerpt(std::string(ReasonOf(error)), 200));
+}
+
 StatusOr<nlohmann::json> ParseDocument(std::string_view text) {
   JsonWatch watch;
   try {
@@ -44,12 +71,7 @@ StatusOr<nlohmann::json> ParseDocument(std::string_view text) {
     RETURN_IF_ERROR(watch.status());
     return object;
   } catch (const nlohmann::json::parse_error& error) {
-    if (error.byte >= text.size()) {
-      return InvalidArgument("offset {}: the file ends inside the JSON document: it is cut short",
-                             text.size());
-    }
-    return InvalidArgument("offset {}: this is no JSON: {}", error.byte,
-                           Excerpt(error.what(), 200));
+    return NoJson(text, error);
   } catch (const nlohmann::json::exception& error) {
     return InvalidArgument("{}", Excerpt(error.what(), 200));
   }
@@ -63,6 +85,13 @@ StatusOr<nlohmann::json> ParseJsonObject(std::string_view text) {
   }
   ASSIGN_OR_RETURN(nlohmann::json object, ParseDocument(text));
   if (!object.is_object()) return InvalidArgument("expected a JSON object");
+  return object;
+}
+
+StatusOr<nlohmann::json> ParseJsonFile(std::string_view text, const std::string& path) {
+  RETURN_IF_ERROR(RefuseOtherText(path, text, "a JSON object"));
+  auto object = ParseJsonObject(text);
+  if (!object.ok()) return WithContext(object.status(), path);
   return object;
 }
 

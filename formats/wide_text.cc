@@ -94,4 +94,18 @@ std::optional<std::string_view> WideEncoding(std::string_view begin) {
   return form == kWideForms.end() ? std::nullopt : std::optional(form->name);
 }
 
+std::optional<std::string_view> WideEncodingOfAscii(std::string_view begin) {
+  constexpr size_t kBytes = 4;
+  if (begin.size() < kBytes) return std::nullopt;
+  const auto is_ascii = [&](const WideForm& form) {
+    for (size_t at = 0; at < kBytes; at += form.unit_bytes) {
+      const uint32_t unit = UnitAt(begin, at, form);
+      if (unit == 0 || unit > 0x7f) return false;
+    }
+    return true;
+  };
+  const auto form = std::find_if(kWideForms.begin(), kWideForms.end(), is_ascii);
+  return form == kWideForms.end() ? std::nullopt : std::optional(form->name);
+}
+
 }  // namespace gp::formats

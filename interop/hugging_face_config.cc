@@ -83,9 +83,8 @@ double ReadDropout(JsonFields& config) {
 }  // namespace
 
 StatusOr<ModelShape> ParseHuggingFaceConfig(std::string_view text, const std::string& path) {
-  const auto object = formats::ParseJsonObject(text);
-  RETURN_IF_ERROR(WithContext(object.status(), path));
-  JsonFields config(*object, path);
+  ASSIGN_OR_RETURN(const nlohmann::json object, formats::ParseJsonFile(text, path));
+  JsonFields config(object, path);
   ModelShape shape;
   ReadModelType(config);
   shape.layers = config.Count("n_layer");

@@ -26,9 +26,8 @@ constexpr int64_t kRoundedVocabulary = 50304;
 constexpr int64_t kGpt2Vocabulary = 50257;
 
 StatusOr<ModelShape> ParseArguments(std::string_view text, const std::string& path) {
-  const auto object = formats::ParseJsonObject(text);
-  RETURN_IF_ERROR(WithContext(object.status(), path));
-  JsonFields arguments(*object, path);
+  ASSIGN_OR_RETURN(const nlohmann::json object, formats::ParseJsonFile(text, path));
+  JsonFields arguments(object, path);
   ModelShape shape;
   shape.layers = arguments.Count("n_layer");
   shape.heads = arguments.Count("n_head");

@@ -23,10 +23,9 @@ using WeightMap = std::map<std::string, std::string>;
 
 StatusOr<WeightMap> ReadWeightMap(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kIndexBytesMax));
-  const auto index = formats::ParseJsonObject(text);
-  RETURN_IF_ERROR(WithContext(index.status(), path));
-  const auto found = index->find("weight_map");
-  if (found == index->end() || !found->is_object()) {
+  ASSIGN_OR_RETURN(const nlohmann::json index, formats::ParseJsonFile(text, path));
+  const auto found = index.find("weight_map");
+  if (found == index.end() || !found->is_object()) {
     return InvalidArgument("{}: 'weight_map' is missing, or no object", path);
   }
   WeightMap listed;

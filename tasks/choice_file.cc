@@ -5,6 +5,7 @@
 
 #include "base/excerpt.h"
 #include "base/file.h"
+#include "formats/file_kind.h"
 #include "formats/strict_json.h"
 #include "formats/text_stream.h"
 
@@ -111,6 +112,7 @@ class ChoiceReader {
 
   Status Read() {
     ASSIGN_OR_RETURN(formats::TextStream stream, formats::TextStream::Open(file_.path));
+    RETURN_IF_ERROR(formats::RefuseOtherText(file_.path, stream.head(), "lines of JSON"));
     std::string piece(kPieceBytes, '\0');
     while (true) {
       ASSIGN_OR_RETURN(const size_t size, stream.Read(piece));

@@ -17,15 +17,13 @@ StatusOr<std::string> ReadTokenizerText(const std::string& path) {
   auto text = ReadFile(path, kTokenizerBytesMax);
   RETURN_IF_ERROR(text.status());
   if (text->empty()) return InvalidArgument("{}: the file is empty", path);
-  RETURN_IF_ERROR(formats::RefuseOtherKinds(path, *text, "a tokenizer"));
+  RETURN_IF_ERROR(formats::RefuseOtherText(path, *text, "a tokenizer"));
   return text;
 }
 
 StatusOr<nlohmann::json> ReadJsonFile(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadTokenizerText(path));
-  auto json = formats::ParseJsonObject(text);
-  if (!json.ok()) return WithContext(json.status(), path);
-  return json;
+  return formats::ParseJsonFile(text, path);
 }
 
 }  // namespace gp

@@ -19,12 +19,6 @@ namespace {
 constexpr size_t kTokensForEachCut = 1000;
 constexpr size_t kShownMax = 4;
 
-bool IsUtf8(std::string_view text) {
-  while (TakeCodePoint(text)) {
-  }
-  return text.empty();
-}
-
 // With line breaks as \n, and the id.
 std::string Shown(std::string_view token, size_t id) {
   return fmt::format("{} ({})", Excerpt(nlohmann::json(token).dump()), id);

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "client/gpctl/checkpoint_reference.h"
 #include "client/gpctl/render/run_json.h"
+#include "formats/file_kind.h"
 #include "interop/model_format.h"
 #include "runspec/schema.h"
 
@@ -52,6 +53,7 @@ StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console) {
       return InvalidArgument("(standard input) is longer than the {} bytes a run file may have",
                              kRunFileBytesMax);
     }
+    RETURN_IF_ERROR(formats::RefuseOtherText("-", text, "a run file"));
     return RunFileText{std::move(text), "(standard input)", console.working_directory};
   }
   const std::string absolute = AbsolutePath(path, console.working_directory);
@@ -60,6 +62,7 @@ StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console) {
     return InvalidArgument("{}; expected a run file, 'gpctl init' writes one",
                            Message(text.status()));
   }
+  RETURN_IF_ERROR(formats::RefuseOtherText(path, *text, "a run file"));
   return RunFileText{*std::move(text), path, DirectoryOf(absolute)};
 }
 

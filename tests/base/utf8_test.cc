@@ -30,6 +30,14 @@ TEST(Utf8, RefusesLongFormsSurrogatesAndFragments) {
   }
 }
 
+TEST(Utf8, CountsTheBytesBeforeTheFirstThatIsNotText) {
+  EXPECT_EQ(WholeUtf8Bytes("na\xc3\xafve"), 6u);
+  EXPECT_EQ(WholeUtf8Bytes("na\xefve"), 2u);
+  EXPECT_EQ(WholeUtf8Bytes(std::string_view("a\0\xc3", 3)), 2u);
+  EXPECT_TRUE(IsUtf8(""));
+  EXPECT_FALSE(IsUtf8("\xc3"));
+}
+
 TEST(Utf8, ReplacesWhatIsNotText) {
   EXPECT_EQ(ValidUtf8("na\xc3\xafve \xe2\x88\x91", '?'), "na\xc3\xafve \xe2\x88\x91");
   EXPECT_EQ(ValidUtf8("a\xff\xc3z", '?'), "a??z");

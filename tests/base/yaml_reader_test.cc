@@ -5,6 +5,8 @@
 namespace gp {
 namespace {
 
+using namespace std::string_view_literals;
+
 YamlNode Parse(std::string_view text) {
   auto result = ParseYaml(text, "test.yaml");
   if (const auto* problem = std::get_if<ConfigProblem>(&result)) {
@@ -51,6 +53,21 @@ TEST(YamlReader, PointsAtASyntaxError) {
   const ConfigProblem problem = ParseFails("name: demo\nmodel: {n_layer: 4\nseed: 1\n");
   EXPECT_GE(problem.line, 2);
   EXPECT_NE(problem.message.find("not valid YAML"), std::string::npos);
+}
+
+// Bytes of another encoding were shown as '?' or taken for other characters, and a run file with
+// one in a comment was valid, but could not be submitted.
+TEST(YamlReader, PointsAtTheFirstByteThatIsNotUtf8) {
+  const ConfigProblem problem = ParseFails("name: demo  # é\nmodel: {}  # caf\xe9\n");
+  EXPECT_EQ(problem.line, 2);
+  EXPECT_EQ(problem.column, 17);
+  EXPECT_NE(problem.message.find("not text in UTF-8; convert the file"), std::string::npos);
+  EXPECT_NE(problem.message.find("iconv -f ENCODING -t UTF-8"), std::string::npos);
+  for (const std::string_view text : {"a: \xc3"sv, "\xff\xfe{\0}\0"sv, "a\0:\0 \0b\0"sv, "\0a\0:"sv,
+                                      "a: b\0"sv, "# \xed\xa0\x80\na: b"sv}) {
+    EXPECT_NE(ParseFails(text).message.find("not text in UTF-8"), std::string::npos) << text;
+  }
+  EXPECT_EQ(Parse("\xef\xbb\xbfname: é\n").entries[0].key, "name");
 }
 
 TEST(YamlReader, RefusesWhatAConfigurationNeedsNot) {

@@ -91,5 +91,16 @@ TEST(FileKind, TheErrorSaysWhatItIsAndTheWayOut) {
   EXPECT_TRUE(RefuseOtherKinds("/d/x.txt", "text", "text").ok());
 }
 
+TEST(FileKind, TextInAnotherEncodingIsNamedWithTheCommand) {
+  EXPECT_EQ(Message(RefuseOtherText("/d/x.json", "\xff\xfe{\0}\0"s, "a JSON object")),
+            "/d/x.json is text in UTF-16, expected a JSON object; convert it: iconv -f UTF-16 -t "
+            "UTF-8 /d/x.json");
+  EXPECT_EQ(
+      Message(RefuseOtherText("/d/my x.json", "\0{\0}"s, "a JSON object")),
+      "/d/my x.json is text in UTF-16BE, expected a JSON object; convert it: iconv -f UTF-16BE "
+      "-t UTF-8 '/d/my x.json'");
+  EXPECT_TRUE(RefuseOtherText("/d/x.json", "{}", "a JSON object").ok());
+}
+
 }  // namespace
 }  // namespace gp::formats

@@ -8,6 +8,8 @@
 namespace gp::formats {
 namespace {
 
+using namespace std::string_view_literals;
+
 std::vector<int64_t> CharactersOf(std::string_view text) {
   std::vector<int64_t> characters;
   while (const auto character = TakeCodePoint(text)) characters.push_back(*character);
@@ -44,6 +46,17 @@ TEST(WideEncoding, OfTokensIsNone) {
   }
   EXPECT_EQ(WideEncoding(""), std::nullopt);
   EXPECT_EQ(WideEncoding(BytesOf<uint16_t>(std::vector<int64_t>(1000, ' '))), std::nullopt);
+}
+
+TEST(WideEncodingOfAscii, IsCertainFromFourBytes) {
+  EXPECT_EQ(WideEncodingOfAscii("{\0\"\0"sv), "UTF-16LE");
+  EXPECT_EQ(WideEncodingOfAscii("\0{\0}"sv), "UTF-16BE");
+  EXPECT_EQ(WideEncodingOfAscii("{\0\0\0"sv), "UTF-32LE");
+  EXPECT_EQ(WideEncodingOfAscii("\0\0\0{"sv), "UTF-32BE");
+  for (const std::string_view text : {"{\"a\":1}"sv, "{}"sv, "{\0"sv, ""sv, "\0\0\0\0"sv,
+                                      "a\0b\0"sv.substr(0, 3), "\xe9\0a\0"sv}) {
+    EXPECT_EQ(WideEncodingOfAscii(text), std::nullopt) << text;
+  }
 }
 
 }  // namespace

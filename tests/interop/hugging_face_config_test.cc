@@ -81,5 +81,15 @@ TEST(HuggingFaceConfig, ATextThatIsNoConfigIsNamed) {
   }
 }
 
+TEST(HuggingFaceConfig, AConfigInAnotherEncodingIsNamedWithTheCommand) {
+  std::string wide;
+  for (const char c : ConfigText()) wide += {c, '\0'};
+  for (const std::string& text : {wide, "\xff\xfe" + wide}) {
+    EXPECT_THAT(Message(ParseHuggingFaceConfig(text, "/d/config.json").status()),
+                ::testing::ContainsRegex("^/d/config.json is text in UTF-16.*iconv -f UTF-16.* -t "
+                                         "UTF-8 /d/config.json$"));
+  }
+}
+
 }  // namespace
 }  // namespace gp::interop

@@ -70,5 +70,15 @@ TEST(NanoGptDirectory, ArgumentsThatAreMissingAreNamed) {
   EXPECT_THAT(Message(OpenNanoGpt(directory.path()).status()), HasSubstr("'n_head' is missing"));
 }
 
+TEST(NanoGptDirectory, ArgumentsInAnotherEncodingAreNamedWithTheCommand) {
+  TemporaryDirectory directory;
+  const std::string path = directory.File("model_args.json");
+  ASSERT_TRUE(WriteFileAtomically(path, std::string("\xfe\xff\0{\0}", 6)).ok());
+  EXPECT_THAT(Message(OpenNanoGpt(directory.path()).status()),
+              HasSubstr("is text in UTF-16, expected a JSON object; convert it: iconv -f UTF-16 -t "
+                        "UTF-8 " +
+                        path));
+}
+
 }  // namespace
 }  // namespace gp::interop

@@ -107,6 +107,15 @@ TEST_F(TensorSetTest, AFileOfAnotherKindIsNamed) {
   EXPECT_THAT(Error(), HasSubstr("is a file of torch.save"));
 }
 
+TEST_F(TensorSetTest, AnIndexOfAnotherKindIsNamed) {
+  Write("model.safetensors.index.json",
+        "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n");
+  EXPECT_THAT(Error(), HasSubstr("model.safetensors.index.json is a Git LFS pointer and not the "
+                                 "file itself, expected a JSON object; fetch the file: git lfs"));
+  Write("model.safetensors.index.json", std::string("{\0}\0", 4));
+  EXPECT_THAT(Error(), HasSubstr("is text in UTF-16LE, expected a JSON object; convert it: iconv"));
+}
+
 TEST_F(TensorSetTest, APickleIsRefusedInWords) {
   Write("pytorch_model.bin", "PK");
   EXPECT_EQ(Open().code(), StatusCode::kFailedPrecondition);

@@ -97,6 +97,21 @@ TEST(ChoiceFile, EveryErrorNamesFileLineAndExpectation) {
               error("twice"));
 }
 
+// The words of the JSON parser were shown, which say nothing of an encoding.
+TEST(ChoiceFile, TextInAnotherEncodingIsNamedWithTheCommand) {
+  std::string wide;
+  for (const char c : std::string(kOwnLine)) wide += {c, '\0'};
+  const TextFile marked("\xff\xfe" + wide), unmarked(wide);
+  EXPECT_THAT(Message(ReadChoiceFile(marked.path()).status()),
+              AllOf(HasSubstr("is text in UTF-16, expected"),
+                    HasSubstr("iconv -f UTF-16 -t UTF-8 " + marked.path())));
+  EXPECT_THAT(Message(ReadChoiceFile(unmarked.path()).status()),
+              AllOf(HasSubstr("is text in UTF-16LE, expected lines of JSON"),
+                    HasSubstr("iconv -f UTF-16LE -t UTF-8 " + unmarked.path())));
+  EXPECT_THAT(ErrorOf("{\"question\": \"caf\xe9\"}"),
+              HasSubstr("questions.jsonl:1: offset 17: this is no JSON: the byte 0xe9"));
+}
+
 TEST(ChoiceFile, AnEmptyOrMissingFileIsAnError) {
   EXPECT_THAT(ErrorOf(""), HasSubstr("is empty"));
   EXPECT_THAT(ErrorOf("\n\n"), HasSubstr("is empty"));

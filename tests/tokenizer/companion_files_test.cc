@@ -215,6 +215,18 @@ TEST_F(CompanionFilesTest, DamageIsNamedWithItsFileAndKey) {
   }
 }
 
+TEST_F(CompanionFilesTest, TextInAnotherEncodingIsNamedWithTheCommand) {
+  for (const char* name : {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+                           "generation_config.json"}) {
+    const std::string directory = Whole({});
+    const std::string path = JoinPath(directory, name);
+    Write(path, std::string("\xff\xfe{\0}\0", 6));
+    EXPECT_THAT(Error(directory), HasSubstr("is text in UTF-16, expected a tokenizer; convert it: "
+                                            "iconv -f UTF-16 -t UTF-8 " +
+                                            path));
+  }
+}
+
 TEST_F(CompanionFilesTest, AConfigurationThatChangesIdsIsRefused) {
   for (const char* key : {"add_prefix_space", "add_bos_token", "add_eos_token"}) {
     EXPECT_THAT(Error(Pair({{"tokenizer_config.json", {{key, true}}}})),

@@ -247,13 +247,22 @@ TEST_F(TokenizerFileTest, AFileOfAnotherKindIsNamed) {
                         "tokenizer; fetch the file: git lfs pull"));
 }
 
+TEST_F(TokenizerFileTest, TextInAnotherEncodingIsNamedWithTheCommand) {
+  for (const char* name : {"tokenizer.json", "vocab.bpe", "a.tiktoken", "a.json"}) {
+    const std::string path = Write(name, std::string("{\0\"\0m\0", 6));
+    EXPECT_THAT(Error(path), HasSubstr("is text in UTF-16LE, expected a tokenizer; convert it: "
+                                       "iconv -f UTF-16LE -t UTF-8 " +
+                                       path));
+  }
+}
+
 TEST_F(TokenizerFileTest, JsonIsReadStrictly) {
   EXPECT_THAT(Error(Write("a.json", "\xef\xbb\xbf{}")),
               HasSubstr("a.json: offset 0: begins with a byte order mark"));
   EXPECT_THAT(Error(Write("a.json", R"({"model":{"vocab":{"a":0,"a":1}}})")),
               HasSubstr("the key 'a' is there twice"));
   EXPECT_THAT(Error(Write("a.json", "{\"model\": \"\xff\"}")),
-              HasSubstr("offset 12: this is no JSON"));
+              HasSubstr("offset 11: this is no JSON"));
   EXPECT_THAT(Error(Write("a.json", "{" + std::string(100'000, '['))),
               HasSubstr("this is no JSON"));
   EXPECT_THAT(Error(Write("a.json", "{\"a\":" + std::string(100'000, '['))),

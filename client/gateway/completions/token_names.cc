@@ -3,16 +3,6 @@
 #include "base/utf8.h"
 
 namespace gp::gateway {
-namespace {
-
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    if (!TakeCodePoint(text)) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 std::string TokenName(const Tokenizer& tokenizer, int32_t id) {
   std::string text = tokenizer.Decode({&id, 1});

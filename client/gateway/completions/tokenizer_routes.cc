@@ -31,18 +31,11 @@ using Parsed = std::variant<Question, http::ApiError>;
 
 http::Response JsonResponse(std::string body) { return {.body = std::move(body)}; }
 
-bool IsWholeText(std::string_view text) {
-  while (!text.empty()) {
-    if (!TakeCodePoint(text)) return false;
-  }
-  return true;
-}
-
 // A piece as llama.cpp writes it: the token's text, or its bytes when they are not valid UTF-8.
 void AppendPiece(const Tokenizer& tokenizer, int32_t id, std::string& out) {
   const std::string piece = tokenizer.Decode({&id, 1});
   out += fmt::format(R"({{"id":{},"piece":)", id);
-  if (IsWholeText(piece)) {
+  if (IsUtf8(piece)) {
     http::AppendJsonString(piece, out);
   } else {
     std::string bytes;

@@ -17,6 +17,7 @@
 namespace gp::testing {
 namespace {
 
+using namespace std::string_literals;
 using nlohmann::json;
 using ::testing::Contains;
 using ::testing::HasSubstr;
@@ -136,6 +137,27 @@ TEST_F(RunCommandTest, ValidateShowsThePlan) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("20 steps"));
   EXPECT_THAT(outcome.out, HasSubstr("tokens a step"));
+}
+
+// 'validate' accepted them, and 'submit' failed with words of protobuf.
+TEST_F(RunCommandTest, ARunFileInAnotherEncodingIsRefusedByEveryCommand) {
+  WriteRunFile();
+  const std::string text = *ReadFile(gpctl_.home() + "/run.yaml");
+  std::string wide;
+  for (const char c : text) wide += {c, '\0'};
+  WriteFile("marked.yaml", "\xff\xfe" + wide);
+  WriteFile("wide.yaml", wide);
+  WriteFile("latin.yaml", text + "# caf\xe9\n");
+  const std::string way = "expected a run file; convert it: iconv -f UTF-16";
+  for (const char* command : {"validate", "submit"}) {
+    for (const auto& [name, words] : {std::pair{"marked.yaml", way + " -t UTF-8 marked.yaml"},
+                                      std::pair{"wide.yaml", way + "LE -t UTF-8 wide.yaml"},
+                                      std::pair{"latin.yaml", "iconv -f ENCODING -t UTF-8"s}}) {
+      const Outcome refused = Run({command, name});
+      EXPECT_EQ(refused.code, 2) << command << " " << name;
+      EXPECT_THAT(refused.err, HasSubstr(words));
+    }
+  }
 }
 
 TEST_F(RunCommandTest, ValidateOpensTheData) {
