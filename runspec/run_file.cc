@@ -9,6 +9,7 @@
 #include "base/excerpt.h"
 #include "base/file.h"
 #include "base/local_path.h"
+#include "base/utf8.h"
 #include "base/yaml_reader.h"
 #include "runspec/batch_plan.h"
 #include "runspec/cross_check.h"
@@ -238,6 +239,11 @@ class Loader : private DocumentReader {
       Report({"--set", "", {}, 1}, "",
              fmt::format("'{}' is not of the form key=value", Excerpt(entry)),
              "write it like --set optimizer.lr=6e-4");
+      return;
+    }
+    if (!IsUtf8(entry)) {
+      Report({"--set", "", {}, 1}, "", fmt::format("'{}' is not text in UTF-8", Excerpt(entry)),
+             "names of files must be in UTF-8, too");
       return;
     }
     base_directory_ = options_.override_directory;

@@ -202,6 +202,18 @@ TEST(RunFile, ReportsOverridesWithTheirOwnPlace) {
   EXPECT_THAT(problems[4].message, HasSubstr("fp32, bf16"));
 }
 
+// The resolved run file would hold it, which is text in UTF-8.
+TEST(RunFile, AnOverrideInAnotherEncodingIsRefused) {
+  for (const char* entry : {"init_from=caf\xe9", "labels.caf\xe9=1", "name=a\xff",
+                            "data.text=[caf\xe9.txt]", "labels.a=\xc3"}) {
+    const auto problems = Problems(kGood, {entry});
+    ASSERT_EQ(problems.size(), 1u) << RenderProblems(problems);
+    EXPECT_EQ(problems[0].source, "--set");
+    EXPECT_THAT(problems[0].message, HasSubstr("is not text in UTF-8"));
+  }
+  EXPECT_EQ(Load(kGood, {"labels.a=café"}).labels.at("a"), "café");
+}
+
 // The bytes that a list of problems keeps.
 size_t SizeOf(const std::vector<ConfigProblem>& problems) {
   size_t bytes = 0;
