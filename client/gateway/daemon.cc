@@ -159,7 +159,11 @@ class Gateway {
       : settings_(settings),
         loop_(loop),
         metrics_(metrics),
-        models_(loop, work_, PoolOptions(settings), Directories(settings), settings.scan_period),
+        models_(loop, work_,
+                {.pool = PoolOptions(settings),
+                 .directories = Directories(settings),
+                 .scan_period = settings.scan_period,
+                 .has_coordinator = !settings.coordinator.empty()}),
         runs_(loop, {.board = std::move(board)}) {
     AddStatusRoutes({.version = GP_VERSION,
                      .stopping = [this] { return stopping_; },

@@ -28,7 +28,10 @@ void Health(const GatewayFacts& facts, ModelService& models, const SharedExchang
 
 void Ready(const GatewayFacts& facts, ModelService& models, const SharedExchange& exchange) {
   if (facts.stopping()) return exchange->Respond(NotNow("the gateway is stopping"));
-  if (!models.scanned()) return exchange->Respond(NotNow("the models are being looked for"));
+  const Status known = models.AllKnown();
+  if (!known.ok() && models.catalogue().Aliases().empty()) {
+    return exchange->Respond(NotNow(Message(known)));
+  }
   exchange->Respond({.body = kOk});
 }
 

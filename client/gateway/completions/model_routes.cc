@@ -28,28 +28,38 @@ std::string ModelJson(const NamedModel& named, const ModelService& models, const
                            Name(pool.StateOf(checkpoint.directory)), Name(named.kind));
 }
 
+// While the coordinator is away the models of directories are listed; that nothing is known yet is
+// said rather than shown as an empty list.
+void RespondList(ModelService& models, http::Exchange& exchange) {
+  const std::vector<NamedModel> known = models.catalogue().List();
+  const Status all = models.AllKnown();
+  if (known.empty() && !all.ok()) return exchange.Respond(NoSuchModel(all));
+  std::string list;
+  for (const NamedModel& named : known) {
+    if (!list.empty()) list += ',';
+    list += ModelJson(named, models, models.pool());
+  }
+  exchange.Respond({.body = R"({"object":"list","data":[)" + list + "]}"});
+}
+
+void RespondModel(ModelService& models, const std::string& id, http::Exchange& exchange) {
+  auto found = models.Find(id);
+  if (!found.ok()) return exchange.Respond(NoSuchModel(found.status()));
+  found->id = id;
+  exchange.Respond({.body = ModelJson(*found, models, models.pool())});
+}
+
 }  // namespace
 
 void AddModelRoutes(ModelService& models, http::Router& router) {
   router.Add({"GET", "/v1/models", [&models](const auto& exchange) {
-                std::string list;
-                for (const NamedModel& named : models.catalogue().List()) {
-                  if (!list.empty()) list += ',';
-                  list += ModelJson(named, models, models.pool());
-                }
-                exchange->Respond({.body = R"({"object":"list","data":[)" + list + "]}"});
+                models.WhenKnown(std::nullopt,
+                                 [&models, exchange] { RespondList(models, *exchange); });
               }});
   router.Add({"GET", "/v1/models/{id...}", [&models](const auto& exchange) {
                 const std::string id(exchange->request().Capture("id"));
-                auto found = models.catalogue().Find(id);
-                if (!found.ok()) {
-                  return exchange->Respond(http::ApiError{.status = 404,
-                                                          .message = Message(found.status()),
-                                                          .param = "model",
-                                                          .code = "model_not_found"});
-                }
-                found->id = id;
-                exchange->Respond({.body = ModelJson(*found, models, models.pool())});
+                models.WhenKnown(id,
+                                 [&models, exchange, id] { RespondModel(models, id, *exchange); });
               }});
 }
 

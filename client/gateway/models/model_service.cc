@@ -22,18 +22,69 @@ http::ApiError UnreadableModel(const std::string& name, const Status& status) {
 
 }  // namespace
 
-ModelService::ModelService(http::EventLoop& loop, http::WorkPool& work, ModelPoolOptions options,
-                           std::vector<NamedDirectory> directories,
-                           std::chrono::nanoseconds scan_period)
-    : work_(work),
-      directories_(std::move(directories)),
+http::ApiError NoSuchModel(const Status& why) {
+  if (why.code() == StatusCode::kUnavailable) {
+    return {.status = 503, .message = Message(why), .code = "models_unknown", .retry_after = 1};
+  }
+  return {.status = 404, .message = Message(why), .param = "model", .code = "model_not_found"};
+}
+
+ModelService::ModelService(http::EventLoop& loop, http::WorkPool& work, ModelServiceOptions options)
+    : loop_(loop),
+      work_(work),
+      directories_(std::move(options.directories)),
+      patience_(options.patience),
       shelf_(work),
-      pool_(loop, std::move(options)),
-      scanned_(directories_.empty()) {
+      pool_(loop, std::move(options.pool)),
+      scanned_(directories_.empty()),
+      has_runs_(!options.has_coordinator) {
   catalogue_.OnChange([this] { OnChange(); });
   if (directories_.empty()) return;
   Scan();
-  scan_timer_ = loop.Every(scan_period, [this] { Scan(); });
+  scan_timer_ = loop.Every(options.scan_period, [this] { Scan(); });
+}
+
+void ModelService::UpdateRuns(std::vector<ServedRun> runs) {
+  has_runs_ = true;
+  catalogue_.UpdateRuns(std::move(runs));
+  CallWaiting(/*late=*/false);
+}
+
+Status ModelService::AllKnown() const {
+  if (!scanned_) {
+    return Unavailable("the directories of models are still being read; try again in a second");
+  }
+  if (!has_runs_) {
+    return Unavailable(
+        "the coordinator has not listed its runs yet, so their models are not known; try again in "
+        "a second");
+  }
+  return OkStatus();
+}
+
+StatusOr<NamedModel> ModelService::Find(const std::string& id) const {
+  StatusOr<NamedModel> found = catalogue_.Find(id);
+  if (!found.ok()) RETURN_IF_ERROR(AllKnown());
+  return found;
+}
+
+void ModelService::WhenKnown(std::optional<std::string> id, std::function<void()> call) {
+  waiting_.push_back({std::move(id), std::move(call)});
+  CallWaiting(/*late=*/false);
+  if (waiting_.empty() || patience_timer_) return;
+  patience_timer_ = loop_.After(patience_, [this] { CallWaiting(/*late=*/true); });
+}
+
+void ModelService::CallWaiting(bool late) {
+  const bool all = late || AllKnown().ok();
+  std::vector<Waiting> called;
+  std::erase_if(waiting_, [&](Waiting& waiting) {
+    if (!all && !(waiting.id && catalogue_.Find(*waiting.id).ok())) return false;
+    called.push_back(std::move(waiting));
+    return true;
+  });
+  if (waiting_.empty()) patience_timer_.reset();
+  for (const Waiting& waiting : called) waiting.call();
 }
 
 void ModelService::Scan() {
@@ -46,6 +97,7 @@ void ModelService::Scan() {
     scanning_ = false;
     scanned_ = true;
     catalogue_.UpdateDirectories(std::move(*found));
+    CallWaiting(/*late=*/false);
   };
   scanning_ = work_.Submit(work, done);
 }
@@ -68,13 +120,14 @@ void ModelService::OnChange() {
 }
 
 void ModelService::Resolve(const std::string& id, Done done) {
-  const auto found = catalogue_.Find(id);
-  if (!found.ok()) {
-    return done(http::ApiError{.status = 404,
-                               .message = Message(found.status()),
-                               .param = "model",
-                               .code = "model_not_found"});
-  }
+  // Which checkpoint is the newest of all is known when all names are.
+  const auto awaited = id.empty() ? std::nullopt : std::optional(id);
+  WhenKnown(awaited, [this, id, done = std::move(done)] { ResolveNow(id, done); });
+}
+
+void ModelService::ResolveNow(const std::string& id, Done done) {
+  const auto found = Find(id);
+  if (!found.ok()) return done(NoSuchModel(found.status()));
   const std::string newest = found->checkpoint.directory;
   // All names of what moves share one way to it.
   const std::string alias = found->root + (found->kind == NameKind::kBest ? "@best" : "");

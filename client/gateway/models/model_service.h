@@ -1,10 +1,12 @@
-// ModelService: everything about models behind one door: names, what was read of checkpoints, and
-// the samplers. It keeps the catalogue fresh, and loads a newer checkpoint of a name that is in use
-// before anybody asks for it. Used in the loop.
+// ModelService: names of models, what was read of their checkpoints, and the samplers. It keeps the
+// catalogue fresh, and loads a newer checkpoint of a name that is in use before anybody asks for
+// it. Until the directories have been read and the coordinator has listed its runs, a request for a
+// name that is not known waits. Used in the loop.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -24,13 +26,33 @@ struct ResolvedModel {
   std::string name;  // "demo@2000"
 };
 
+struct ModelServiceOptions {
+  ModelPoolOptions pool;
+  std::vector<NamedDirectory> directories;
+  std::chrono::nanoseconds scan_period = std::chrono::seconds(2);  // between two scans of them
+  bool has_coordinator = false;  // its runs are models; UpdateRuns will be called
+  // How long a request waits for the names of models after the start.
+  std::chrono::nanoseconds patience = std::chrono::seconds(5);
+};
+
+// 404, or 503 while not all names are known: `why` is a status of Find.
+http::ApiError NoSuchModel(const Status& why);
+
 class ModelService {
  public:
-  ModelService(http::EventLoop& loop, http::WorkPool& work, ModelPoolOptions options,
-               std::vector<NamedDirectory> directories, std::chrono::nanoseconds scan_period);
+  ModelService(http::EventLoop& loop, http::WorkPool& work, ModelServiceOptions options);
 
   // All runs that the coordinator knows now.
-  void UpdateRuns(std::vector<ServedRun> runs) { catalogue_.UpdateRuns(std::move(runs)); }
+  void UpdateRuns(std::vector<ServedRun> runs);
+
+  // OK when every name is known. Unavailable, with the reason, until the directories have been read
+  // and the coordinator has listed its runs; names that are known already are served meanwhile.
+  Status AllKnown() const;
+  // As Catalogue::Find, but Unavailable instead of NotFound until all names are known.
+  StatusOr<NamedModel> Find(const std::string& id) const;
+  // Calls once all names are known, or `id` is, or options.patience is over: at once or later.
+  // Without an `id` it waits for all names.
+  void WhenKnown(std::optional<std::string> id, std::function<void()> call);
 
   // Finds the checkpoint that `id` stands for and reads it unless it is known. Calls back, at once
   // or later.
@@ -40,20 +62,31 @@ class ModelService {
   const Catalogue& catalogue() const { return catalogue_; }
   ModelPool& pool() { return pool_; }
   const CheckpointShelf& shelf() const { return shelf_; }
-  // Whether the directories were looked at once.
-  bool scanned() const { return scanned_; }
 
  private:
+  struct Waiting {
+    std::optional<std::string> id;
+    std::function<void()> call;
+  };
+
   void Scan();
   void OnChange();
+  void ResolveNow(const std::string& id, Done done);
+  // Calls those who wait for what is known now; all of them when it is `late`.
+  void CallWaiting(bool late);
 
+  http::EventLoop& loop_;
   http::WorkPool& work_;
   const std::vector<NamedDirectory> directories_;
+  const std::chrono::nanoseconds patience_;
   Catalogue catalogue_;
   CheckpointShelf shelf_;
   ModelPool pool_;
   bool scanning_ = false;
-  bool scanned_ = false;
+  bool scanned_;   // the directories have been read once
+  bool has_runs_;  // the coordinator has listed its runs once, or there is none
+  std::vector<Waiting> waiting_;
+  std::unique_ptr<http::Timer> patience_timer_;  // runs while somebody waits
   std::unique_ptr<http::Timer> scan_timer_;
 };
 

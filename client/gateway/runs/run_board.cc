@@ -184,7 +184,7 @@ void RunBoard::Put(RunSurvey::Finding finding, Board& board) {
   }
   for (const v1::Run& run : board.runs) board.others.erase(run.run_id());
   board.nodes = std::move(finding.nodes);
-  if (board.sealed == finding.sealed) return;
+  if (board.sealed_version > 0 && board.sealed == finding.sealed) return;
   board.sealed = std::move(finding.sealed);
   ++board.sealed_version;
 }

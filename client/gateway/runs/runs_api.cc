@@ -155,8 +155,7 @@ void RunsApi::AddTo(http::Router& router) {
 
 void RunsApi::OnSealed(std::function<void(const std::vector<SealedRun>&)> call) {
   on_sealed_ = std::move(call);
-  sealed_version_ = board_.board()->sealed_version;
-  on_sealed_(board_.board()->sealed);
+  TakeChange();
 }
 
 void RunsApi::Answer(const Exchanged& exchange, const std::shared_ptr<const std::string>& text) {

@@ -5,9 +5,10 @@
 //   runs.AddTo(router);                                       // before the server starts
 //   runs.OnSealed([&](const std::vector<SealedRun>& runs) { … });  // for the catalogue of models
 //
-// OnSealed's callback is called in the loop, at once and whenever a checkpoint was sealed, pruned
-// or quarantined; when the coordinator is gone it simply is not called. Made and used in the loop's
-// thread or before it runs; destroyed after the loop has ended or in it, and before the loop.
+// OnSealed's callback is called in the loop once the coordinator has listed its runs, and whenever
+// a checkpoint was sealed, pruned or quarantined; not while the coordinator is away. Made and used
+// in the loop's thread or before it runs; destroyed after the loop has ended or in it, and before
+// the loop.
 #pragma once
 
 #include <chrono>

@@ -38,11 +38,12 @@ class RunningGateway {
     return http::InLoop(loop_, std::move(call));
   }
 
-  RunningGateway(ModelPoolOptions options, std::vector<NamedDirectory> directories)
-      : thread_([this] { loop_.Run(); }) {
+  RunningGateway(ModelPoolOptions pool, std::vector<NamedDirectory> directories)
+      : RunningGateway({.pool = std::move(pool), .directories = std::move(directories)}) {}
+  explicit RunningGateway(ModelServiceOptions options) : thread_([this] { loop_.Run(); }) {
     InLoop([&] {
-      models_ = std::make_unique<ModelService>(
-          loop_, work_, std::move(options), std::move(directories), std::chrono::milliseconds(20));
+      options.scan_period = std::chrono::milliseconds(20);
+      models_ = std::make_unique<ModelService>(loop_, work_, std::move(options));
       AddCompletionRoutes(*models_, work_, kBodyBytesMax, router_);
       AddTokenizerRoutes(*models_, work_, kBodyBytesMax, router_);
       AddModelRoutes(*models_, router_);

@@ -280,11 +280,12 @@ TEST_F(RunsApiTest, ManyPagesThatLeaveAreForgotten) {
 TEST_F(RunsApiTest, TheCatalogueIsToldOfSealedCheckpoints) {
   RunsServer server(service_.address());
   AwaitBoard(server);
-  std::vector<SealedRun> told;
+  std::optional<std::vector<SealedRun>> told;
   const auto now = [&] { return server.server().InLoop([&] { return told; }); };
   server.server().InLoop(
       [&] { server.api().OnSealed([&](const std::vector<SealedRun>& runs) { told = runs; }); });
-  EXPECT_TRUE(now().empty());
+  ASSERT_TRUE(Eventually([&] { return now().has_value(); })) << "that there are none is told, too";
+  EXPECT_TRUE(now()->empty());
   v1::Checkpoint checkpoint;
   checkpoint.set_step(100);
   checkpoint.set_directory("/c/100");
@@ -292,8 +293,8 @@ TEST_F(RunsApiTest, TheCatalogueIsToldOfSealedCheckpoints) {
   v1::Run run = MakeRun("demo", kId, v1::RUN_STATE_RUNNING);
   run.set_latest_checkpoint_step(100);
   service_.AddRun(run);
-  ASSERT_TRUE(Eventually([&] { return !now().empty(); }));
-  EXPECT_EQ(now()[0].checkpoints[0].directory, "/c/100");
+  ASSERT_TRUE(Eventually([&] { return !now()->empty(); }));
+  EXPECT_EQ((*now())[0].checkpoints[0].directory, "/c/100");
   server.server().InLoop([&] { server.api().OnSealed([](const auto&) {}); });
 }
 
