@@ -13,7 +13,9 @@ set(GP_UNITY_BYTES 20000 CACHE STRING "Bytes of source compiled together; 0 comp
 
 # Optimized in full: the step and what it reads. The rest waits for sockets, disks and people, and compiles in two thirds of
 # the time without what -O2 adds.
-set(GP_OPTIMIZED_FOLDERS base formats tokenizer corpus interop worker/engine)
+set(GP_OPTIMIZED_FOLDERS
+  lib/base lib/formats lib/tokenizer lib/corpus lib/interop
+  worker/engine worker/checkpoint worker/data worker/trainer worker/sampler worker/evaluator worker/bench)
 
 set(gp_standard
   <algorithm> <array> <atomic> <charconv> <chrono> <cmath> <condition_variable> <cstdint> <cstring> <deque> <filesystem>

@@ -18,9 +18,9 @@ file(WRITE "${CMAKE_BINARY_DIR}/threads_tests.txt" "")
 # scripts/gpu_check reads their names from the build tree.
 add_custom_target(gpu_tests)
 file(WRITE "${CMAKE_BINARY_DIR}/gpu_tests.txt" "")
-set(GP_THREADED_FOLDERS base tokenizer corpus link coordinator worker/agent
-  client/gateway worker/engine/backend/cuda/emulation worker/engine/collectives worker/engine/checkpoint worker/engine/data
-  worker/engine/trainer)
+set(GP_THREADED_FOLDERS lib/base lib/tokenizer lib/corpus lib/contract coordinator worker/agent
+  client/gateway worker/engine/backend/cuda/emulation worker/engine/collectives worker/engine/step worker/checkpoint
+  worker/data worker/trainer)
 
 function(gp_processors label result)
   if(label STREQUAL "bench")
@@ -67,7 +67,7 @@ function(gp_test name)
     gp_timeout("${ARG_LABEL}" ARG_TIMEOUT)
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}" "${CMAKE_SOURCE_DIR}/tests")
+  target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}/tests")
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main gp_warnings)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   set(labels "${ARG_LABEL}" ${name})

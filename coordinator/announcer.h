@@ -3,12 +3,12 @@
 // the Reconciler and the Recorder call it, each on its own thread.
 #pragma once
 
-#include "coordinator/change_hub.h"
-#include "coordinator/checkpoint_verifier.h"
-#include "coordinator/metrics.h"
-#include "coordinator/reconciler.h"
-#include "coordinator/recorder.h"
-#include "coordinator/run_directories.h"
+#include "coordinator/checkpoints/checkpoint_verifier.h"
+#include "coordinator/checkpoints/run_directories.h"
+#include "coordinator/control/change_hub.h"
+#include "coordinator/control/reconciler.h"
+#include "coordinator/telemetry/metrics.h"
+#include "coordinator/telemetry/recorder.h"
 
 namespace gp::coordinator {
 

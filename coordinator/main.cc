@@ -1,9 +1,9 @@
 // gp-coordinator: the control plane.
 #include "base/clock.h"
+#include "coordinator/checkpoints/state_backup.h"
 #include "coordinator/daemon.h"
-#include "coordinator/metrics.h"
 #include "coordinator/settings.h"
-#include "coordinator/state_backup.h"
+#include "coordinator/telemetry/metrics.h"
 #include "daemon/program.h"
 
 int main(int argc, char** argv) {

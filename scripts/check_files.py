@@ -23,7 +23,7 @@ MACHINE_PATHS = re.compile(r"(?<![\w.$}])/(wo" r"rk|ro" r"ot|fa" r"rm)/")
 # A thread's processor time is a measurement, not a time that logic could go by.
 CLOCKS = re.compile(
     r"system_clock::now|clock_gettime(?!\(CLOCK_THREAD_CPUTIME_ID)|gettimeofday|\btime\((nullptr|NULL|0)\)")
-CLOCK_OWNER = "base/clock.cc"
+CLOCK_OWNER = "lib/base/clock.cc"
 
 MARKDOWN_LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
 DOCUMENT = re.compile(r"\bdocs/[\w/.-]+\.md\b")
@@ -95,16 +95,16 @@ def check_indexes(root, files):
 
 
 def check_device_sources(root, files):
-    """Every .cu is named by a CMake file of its folder, or nobody would compile it."""
-    for path in files:
-        if not path.endswith(".cu"):
+    """Every .cu is named by a CMake file of its folder or of one above it, or nobody would compile it."""
+    lists = [pathlib.PurePosixPath(path) for path in files if path.endswith((".cmake", "CMakeLists.txt"))]
+    for path in map(pathlib.PurePosixPath, files):
+        if path.suffix != ".cu":
             continue
-        folder, name = pathlib.PurePosixPath(path).parent, pathlib.PurePosixPath(path).name
-        lists = [root / other for other in files
-                 if pathlib.PurePosixPath(other).parent == folder and other.endswith((".cmake", "CMakeLists.txt"))]
-        listed = re.compile(rf"(?<![\w./-]){re.escape(name)}(?![\w.])")
-        if not any(listed.search(file.read_text(encoding="utf-8")) for file in lists):
-            yield f"{path}:1: no CMake file of {folder}/ lists it; nothing would compile it"
+        above = [other for other in lists if other.parent in path.parents]
+        listed = (re.search(rf"(?<![\w./-]){re.escape(str(path.relative_to(other.parent)))}(?![\w.])",
+                            (root / other).read_text(encoding="utf-8")) for other in above)
+        if not any(listed):
+            yield f"{path}:1: no CMake file of {path.parent}/ or above it lists it; nothing would compile it"
 
 
 def check_build_folders(root, files):

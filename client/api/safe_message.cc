@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/safe_text.h"
-#include "base/utf8.h"
+#include "base/text/safe_text.h"
+#include "base/text/utf8.h"
 
 namespace gp::client {
 namespace {

@@ -6,8 +6,8 @@
 
 namespace gp::client {
 
-// Replaces in every text of `message`, however deep, what is unsafe to show (base/safe_text.h) by
-// U+FFFD. Line feeds and tabs stay, but for names and ids, which are one line.
+// Replaces in every text of `message`, however deep, what is unsafe to show (base/text/safe_text.h)
+// by U+FFFD. Line feeds and tabs stay, but for names and ids, which are one line.
 void MakeSafeToShow(google::protobuf::Message& message);
 
 }  // namespace gp::client

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/machine/usable_cores.h"
 #include "base/stop_signals.h"
-#include "base/usable_cores.h"
 #include "client/gateway/completions/completion_routes.h"
 #include "client/gateway/metrics.h"
 #include "client/gateway/models/model_service.h"

@@ -5,8 +5,8 @@
 #include <climits>
 #include <cstdint>
 
-#include "base/available_memory.h"
 #include "base/file.h"
+#include "base/machine/available_memory.h"
 
 namespace gp::gateway {
 

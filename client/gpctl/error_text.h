@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "client/gpctl/exit_code.h"
+#include "client/gpctl/session/exit_code.h"
 
 namespace gp::gpctl {
 

@@ -5,7 +5,7 @@
 
 #include "base/local_path.h"
 #include "base/standard_output.h"
-#include "client/gpctl/command_set.h"
+#include "client/gpctl/commands/command_set.h"
 #include "client/gpctl/commands/help.h"
 #include "client/gpctl/error_text.h"
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "base/excerpt.h"
 #include "base/random_id.h"
+#include "base/text/excerpt.h"
 
 namespace gp::coordinator {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/excerpt.h"
+#include "base/text/excerpt.h"
 
 namespace gp::coordinator {
 namespace {

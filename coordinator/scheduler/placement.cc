@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/counted_noun.h"
+#include "base/text/counted_noun.h"
 #include "coordinator/scheduler/liveness.h"
 
 namespace gp::coordinator {

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/counted_noun.h"
+#include "base/text/counted_noun.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/state/starting_point.h"
 

@@ -2,7 +2,7 @@
 
 #include <google/protobuf/util/time_util.h>
 
-#include "base/excerpt.h"
+#include "base/text/excerpt.h"
 #include "coordinator/service/audit_source.h"
 #include "coordinator/service/refused_stream.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "coordinator/access/access_gate.h"
-#include "coordinator/change_hub.h"
+#include "coordinator/control/change_hub.h"
 #include "coordinator/service/pooled_call.h"
 #include "coordinator/service/stream_count.h"
 #include "coordinator/service/work_lanes.h"

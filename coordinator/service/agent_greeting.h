@@ -5,9 +5,9 @@
 #include <string>
 
 #include "base/status.h"
-#include "coordinator/recorder.h"
 #include "coordinator/service/agent_session.h"
 #include "coordinator/state/cluster.h"
+#include "coordinator/telemetry/recorder.h"
 #include "gp/v1/agent_service.pb.h"
 
 namespace gp::coordinator {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 namespace gp::coordinator {
 namespace {

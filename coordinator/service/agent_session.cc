@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/excerpt.h"
 #include "base/log.h"
+#include "base/text/excerpt.h"
 #include "coordinator/service/agent_greeting.h"
 #include "coordinator/service/agent_limits.h"
 #include "coordinator/service/convert.h"

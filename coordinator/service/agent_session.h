@@ -12,10 +12,10 @@
 
 #include "base/mutex.h"
 #include "coordinator/access/access_gate.h"
-#include "coordinator/change_hub.h"
-#include "coordinator/reconciler.h"
-#include "coordinator/recorder.h"
+#include "coordinator/control/change_hub.h"
+#include "coordinator/control/reconciler.h"
 #include "coordinator/service/group_key.h"
+#include "coordinator/telemetry/recorder.h"
 #include "gp/v1/agent_service.pb.h"
 
 namespace gp::coordinator {

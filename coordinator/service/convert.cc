@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/counted_noun.h"
+#include "base/text/counted_noun.h"
 #include "coordinator/service/agent_limits.h"
 #include "coordinator/state/cordon.h"
 #include "coordinator/state/run_reference.h"

@@ -1,6 +1,6 @@
 #include "coordinator/service/enrollment_service.h"
 
-#include "base/excerpt.h"
+#include "base/text/excerpt.h"
 #include "rpc/token.h"
 
 namespace gp::coordinator {

@@ -5,8 +5,8 @@
 
 #include "coordinator/access/access_gate.h"
 #include "coordinator/access/enrollment.h"
-#include "coordinator/change_hub.h"
-#include "coordinator/reconciler.h"
+#include "coordinator/control/change_hub.h"
+#include "coordinator/control/reconciler.h"
 #include "coordinator/service/pooled_call.h"
 #include "coordinator/service/work_lanes.h"
 #include "gp/v1/enrollment_service.grpc.pb.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/excerpt.h"
-#include "base/nearest_word.h"
+#include "base/text/excerpt.h"
+#include "base/text/nearest_word.h"
 
 namespace gp::coordinator {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/excerpt.h"
+#include "base/text/excerpt.h"
 #include "coordinator/service/convert.h"
 #include "coordinator/service/node_reference.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "coordinator/access/access_gate.h"
-#include "coordinator/reconciler.h"
+#include "coordinator/control/reconciler.h"
 #include "coordinator/service/pooled_call.h"
 #include "coordinator/service/work_lanes.h"
 #include "gp/v1/node_service.grpc.pb.h"

@@ -14,7 +14,7 @@
 
 #include "base/mutex.h"
 #include "coordinator/access/access_gate.h"
-#include "coordinator/change_hub.h"
+#include "coordinator/control/change_hub.h"
 #include "coordinator/service/request_bytes.h"
 #include "coordinator/service/stream_count.h"
 #include "coordinator/service/work_pool.h"

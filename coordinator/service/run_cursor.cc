@@ -3,7 +3,7 @@
 #include <charconv>
 #include <vector>
 
-#include "base/excerpt.h"
+#include "base/text/excerpt.h"
 #include "formats/sha256.h"
 
 namespace gp::coordinator {

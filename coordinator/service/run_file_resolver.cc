@@ -2,8 +2,8 @@
 
 #include "coordinator/service/run_labels.h"
 #include "gp/v1/run.pb.h"
+#include "plan/batch_ramp.h"
 #include "runspec/batch_plan.h"
-#include "runspec/batch_ramp.h"
 #include "runspec/gpu_settings.h"
 
 namespace gp::coordinator {

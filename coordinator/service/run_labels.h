@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runspec/run_spec.h"
+#include "plan/run_spec.h"
 
 namespace gp::coordinator {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "coordinator/batch.h"
+#include "coordinator/control/batch.h"
 #include "coordinator/scheduler/liveness.h"
 #include "coordinator/scheduler/queue.h"
 #include "coordinator/service/convert.h"

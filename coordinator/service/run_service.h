@@ -8,14 +8,14 @@
 
 #include "base/clock.h"
 #include "coordinator/access/access_gate.h"
-#include "coordinator/change_hub.h"
-#include "coordinator/checkpoint_verifier.h"
+#include "coordinator/checkpoints/checkpoint_verifier.h"
+#include "coordinator/checkpoints/storage_root.h"
+#include "coordinator/control/change_hub.h"
 #include "coordinator/service/pooled_call.h"
 #include "coordinator/service/run_file_resolver.h"
 #include "coordinator/service/run_quota.h"
 #include "coordinator/service/run_streams.h"
 #include "coordinator/service/work_lanes.h"
-#include "coordinator/storage_root.h"
 #include "gp/v1/run_service.grpc.pb.h"
 
 namespace gp::coordinator {

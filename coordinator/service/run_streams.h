@@ -5,10 +5,10 @@
 
 #include <memory>
 
-#include "coordinator/reconciler.h"
-#include "coordinator/recorder.h"
+#include "coordinator/control/reconciler.h"
 #include "coordinator/service/pull_stream.h"
 #include "coordinator/store/store.h"
+#include "coordinator/telemetry/recorder.h"
 #include "gp/v1/run_service.pb.h"
 
 namespace gp::coordinator {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "coordinator/checkpoints/storage_root.h"
 #include "coordinator/service/run_file_resolver.h"
 #include "coordinator/state/cluster.h"
-#include "coordinator/storage_root.h"
 #include "gp/v1/run_service.pb.h"
 
 namespace gp::coordinator {

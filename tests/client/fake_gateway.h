@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "http/running_server.h"
+#include "lib/http/running_server.h"
 
 namespace gp::testing {
 

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "base/eventually.h"
 #include "base/status.h"
-#include "base/temporary_directory.h"
 #include "coordinator/coordinator_process.h"
 #include "coordinator/scripted_agent.h"
+#include "lib/base/eventually.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 

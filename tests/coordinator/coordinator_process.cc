@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/eventually.h"
 #include "base/file.h"
 #include "base/random_id.h"
-#include "rpc/connected_channel.h"
+#include "lib/base/eventually.h"
+#include "lib/rpc/connected_channel.h"
 
 extern char** environ;
 

@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "coordinator/coordinator_fixture.h"
-#include "formats/sample_checkpoint.h"
+#include "lib/formats/sample_checkpoint.h"
 #include "rpc/status.h"
 
 namespace gp::coordinator {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "coordinator/reconciler.h"
-#include "coordinator/replay.h"
+#include "coordinator/control/reconciler.h"
+#include "coordinator/control/replay.h"
 #include "coordinator/scheduler/liveness.h"
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"

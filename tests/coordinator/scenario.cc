@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "base/duration.h"
-#include "coordinator/batch.h"
+#include "coordinator/control/batch.h"
 #include "coordinator/model_agent.h"
 #include "coordinator/state/cordon.h"
 #include "coordinator/state/invariants.h"

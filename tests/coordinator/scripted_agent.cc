@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <thread>
 
-#include "base/eventually.h"
 #include "base/file.h"
 #include "base/random_id.h"
+#include "lib/base/eventually.h"
 #include "rpc/channel.h"
 #include "rpc/status.h"
 

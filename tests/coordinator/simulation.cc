@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "coordinator/replay.h"
+#include "coordinator/control/replay.h"
 
 namespace gp::coordinator {
 namespace {

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/control/reconciler.h"
 #include "coordinator/model_agent.h"
-#include "coordinator/reconciler.h"
 #include "coordinator/store/memory_store.h"
 #include "fakes/fake_clock.h"
 

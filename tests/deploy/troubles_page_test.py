@@ -8,7 +8,7 @@ import unittest
 
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
 PAGE = SOURCE / "docs/operations/troubles.md"
-FOLDERS = ("base", "daemon", "rpc", "http", "security", "formats", "coordinator", "worker", "client", "confinement")
+FOLDERS = ("lib", "coordinator", "worker", "client")
 PIECE_LENGTH_MIN = 6  # shorter pieces between two blanks are in any source
 
 

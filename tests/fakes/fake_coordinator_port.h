@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/eventually.h"
 #include "base/mutex.h"
+#include "lib/base/eventually.h"
 #include "worker/agent/coordinator_port.h"
 
 namespace gp::fakes {

@@ -22,9 +22,9 @@
 #include <thread>
 
 #include "base/file.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
+#include "contract/channel.h"
 #include "formats/checkpoint_directory.h"
-#include "link/channel.h"
 #include "tokenizer/tokenizer.h"
 
 namespace gp::fakes {

@@ -18,9 +18,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "contract/channel.h"
 #include "fakes/fake_trainer_options.h"
 #include "fakes/hostile_words.h"
-#include "link/channel.h"
 
 namespace gp::fakes {
 namespace {

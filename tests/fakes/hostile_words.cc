@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "link/codec.h"
+#include "contract/codec.h"
 
 namespace gp::fakes {
 namespace {

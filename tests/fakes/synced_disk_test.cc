@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/temporary_directory.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::testing {
 namespace {

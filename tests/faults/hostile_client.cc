@@ -19,7 +19,7 @@
 #include "base/mutex.h"
 #include "base/random_id.h"
 #include "gp/v1/run_service.grpc.pb.h"
-#include "rpc/connected_channel.h"
+#include "lib/rpc/connected_channel.h"
 
 namespace gp {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "integration/cluster.h"
-#include "rpc/connected_channel.h"
+#include "lib/rpc/connected_channel.h"
 
 namespace gp::testing {
 namespace {

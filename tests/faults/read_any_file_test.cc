@@ -11,7 +11,7 @@
 #include "base/random_id.h"
 #include "confinement/file_rules.h"
 #include "faults/fault_run.h"
-#include "rpc/connected_channel.h"
+#include "lib/rpc/connected_channel.h"
 
 namespace gp::testing {
 namespace {

@@ -10,8 +10,8 @@
 #include <ostream>
 #include <string>
 
-#include "base/eventually.h"
 #include "faults/fault_run.h"
+#include "lib/base/eventually.h"
 
 namespace gp::testing {
 namespace {

@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <optional>
 
-#include "base/eventually.h"
 #include "base/file.h"
 #include "base/random_id.h"
 #include "faults/fault_run.h"
+#include "lib/base/eventually.h"
 
 namespace gp::testing {
 namespace {

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "base/check.h"
-#include "link/channel.h"
-#include "link/codec.h"
+#include "contract/channel.h"
+#include "contract/codec.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "coordinator/batch.h"
+#include "coordinator/control/batch.h"
 #include "coordinator/state/invariants.h"
 
 namespace {

@@ -8,8 +8,8 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "coordinator/store/codec.h"
-#include "coordinator/store/record_file.h"
-#include "coordinator/store/run_log_codec.h"
+#include "coordinator/telemetry/record_file.h"
+#include "coordinator/telemetry/run_log_codec.h"
 
 namespace {
 

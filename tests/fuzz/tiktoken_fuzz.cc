@@ -5,7 +5,7 @@
 
 #include "fuzz/tokenizer_promises.h"
 #include "tokenizer/byte_pair_tokenizer.h"
-#include "tokenizer/tiktoken_text.h"
+#include "tokenizer/files/tiktoken_text.h"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include "fuzz/tokenizer_promises.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/byte_pair_tokenizer.h"
-#include "tokenizer/companion_files.h"
-#include "tokenizer/special_token_files.h"
+#include "tokenizer/files/companion_files.h"
+#include "tokenizer/files/special_token_files.h"
 #include "tokenizer/tokenizer_json.h"
 
 namespace {

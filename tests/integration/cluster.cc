@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/random_id.h"
 #include "base/status.h"
-#include "rpc/connected_channel.h"
+#include "lib/rpc/connected_channel.h"
 #include "rpc/listen_address.h"
 
 namespace gp::testing {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "base/eventually.h"
 #include "gp/v1/run_service.grpc.pb.h"
 #include "integration/process.h"
+#include "lib/base/eventually.h"
 
 namespace gp::testing {
 

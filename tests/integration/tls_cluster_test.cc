@@ -15,7 +15,7 @@
 #include "gp/v1/enrollment_service.grpc.pb.h"
 #include "integration/cluster.h"
 #include "integration/typed_gpctl.h"
-#include "rpc/connected_channel.h"
+#include "lib/rpc/connected_channel.h"
 #include "rpc/listen_address.h"
 #include "rpc/status.h"
 #include "security/certificate.h"

@@ -23,23 +23,23 @@ def check(files):
 
 
 class CheckIncludes(unittest.TestCase):
-    def expect_crossing(self, path, include):
-        status, output = check({path: f"// A comment.\n#include {include}\n"})
+    def expect_crossing(self, path, include, **others):
+        status, output = check({path: f"// A comment.\n#include {include}\n", **others})
         self.assertEqual(status, 1, output)
         self.assertIn(f"{path}:2: must not include {include[1:-1]}", output)
 
-    def expect_allowed(self, path, include):
-        status, output = check({path: f"#include {include}\n"})
+    def expect_allowed(self, path, include, **others):
+        status, output = check({path: f"#include {include}\n", **others})
         self.assertEqual(status, 0, output)
 
     def test_columns_never_include_each_other(self):
         self.expect_crossing("coordinator/service/a.cc", '"worker/agent/agent.h"')
         self.expect_crossing("worker/agent/a.cc", '"worker/engine/model/gpt2.h"')
-        self.expect_crossing("worker/engine/trainer/a.cc", '"coordinator/state/run.h"')
+        self.expect_crossing("worker/trainer/a.cc", '"coordinator/state/run.h"')
         self.expect_crossing("client/gpctl/a.cc", '"coordinator/store/store.h"')
 
     def test_lower_layers_do_not_look_up(self):
-        self.expect_crossing("base/a.h", '"rpc/server.h"')
+        self.expect_crossing("lib/base/a.h", '"rpc/server.h"')
         self.expect_crossing("coordinator/state/a.cc", '"coordinator/store/store.h"')
         self.expect_crossing("coordinator/store/a.cc", '"coordinator/service/user_service.h"')
 
@@ -48,32 +48,41 @@ class CheckIncludes(unittest.TestCase):
         self.expect_allowed("worker/agent/daemon.cc", '"daemon/program.h"')
         self.expect_allowed("coordinator/store/sqlite_store.h", '"daemon/state_lock.h"')
         self.expect_crossing("coordinator/store/a.cc", '"daemon/program.h"')
-        self.expect_crossing("daemon/a.cc", '"coordinator/settings.h"')
-        self.expect_crossing("daemon/a.cc", '"rpc/server.h"')
-        self.expect_crossing("worker/engine/trainer/a.cc", '"daemon/program.h"')
+        self.expect_crossing("lib/daemon/a.cc", '"coordinator/settings.h"')
+        self.expect_crossing("lib/daemon/a.cc", '"rpc/server.h"')
+        self.expect_crossing("worker/trainer/a.cc", '"daemon/program.h"')
 
     def test_the_control_plane_has_no_torch(self):
-        for folder in ("daemon", "coordinator", "worker/agent", "client/gpctl", "formats", "link"):
+        for folder in ("daemon", "coordinator", "worker/agent", "client/gpctl", "lib/formats", "lib/contract"):
             self.expect_crossing(f"{folder}/a.cc", "<ATen/ATen.h>")
 
     def test_the_engine_has_no_grpc_and_no_protobuf(self):
-        self.expect_crossing("worker/engine/trainer/a.cc", "<grpcpp/grpcpp.h>")
-        self.expect_crossing("worker/engine/data/a.cc", '"gp/v1/run.pb.h"')
-        self.expect_crossing("link/a.cc", "<google/protobuf/message.h>")
+        self.expect_crossing("worker/trainer/a.cc", "<grpcpp/grpcpp.h>")
+        self.expect_crossing("worker/data/a.cc", '"gp/v1/run.pb.h"')
+        self.expect_crossing("lib/contract/a.cc", "<google/protobuf/message.h>")
 
     def test_the_engine_core_has_only_the_standard_library_and_torch(self):
         self.expect_allowed("worker/engine/model/a.cc", "<ATen/ops/mm.h>")
         self.expect_allowed("worker/engine/model/a.cc", "<vector>")
-        self.expect_allowed("worker/engine/model/a.cc", '"runspec/model_shape.h"')
         self.expect_crossing("worker/engine/model/a.cc", '"base/status.h"')
         self.expect_crossing("worker/engine/backend/cpu/a.cc", "<fmt/format.h>")
         self.expect_crossing("worker/engine/optim/a.cc", '"runspec/schema.h"')
+        self.expect_crossing("worker/engine/optim/a.cc", '"worker/engine/step/step_timer.h"')
 
-    def test_what_the_core_borrows_needs_only_the_standard_library(self):
-        self.expect_allowed("runspec/run_spec.h", "<string>")
-        self.expect_allowed("runspec/run_spec.h", '"runspec/model_shape.h"')
-        self.expect_crossing("runspec/run_spec.h", '"base/status.h"')
-        self.expect_crossing("runspec/model_shape.h", "<fmt/format.h>")
+    def test_the_engine_core_may_use_headers_of_lib_that_need_only_the_standard_library(self):
+        shape = {"lib/plan/model_shape.h": "#include <vector>\n"}
+        plan = {"lib/plan/arena_plan.h": '#include "plan/model_shape.h"\n', **shape}
+        self.expect_allowed("worker/engine/model/a.cc", '"plan/arena_plan.h"', **plan)
+        self.expect_allowed("worker/engine/model/a.cc", '"base/mutex.h"', **{"lib/base/mutex.h": "#include <mutex>\n"})
+
+        torn = {**plan, "lib/plan/model_shape.h": "#include <fmt/format.h>\n"}
+        self.expect_crossing("worker/engine/model/a.cc", '"plan/arena_plan.h"', **torn)
+
+    def test_sizes_need_only_the_standard_library(self):
+        self.expect_allowed("lib/plan/run_spec.h", "<string>")
+        self.expect_allowed("lib/plan/run_spec.h", '"plan/model_shape.h"')
+        self.expect_crossing("lib/plan/run_spec.h", '"base/status.h"')
+        self.expect_crossing("lib/plan/model_shape.h", "<fmt/format.h>")
 
     def test_the_coordinator_core_is_pure(self):
         self.expect_allowed("coordinator/state/a.h", '"base/status.h"')
@@ -86,6 +95,11 @@ class CheckIncludes(unittest.TestCase):
         status, output = check({"newcomer/a.cc": "#include <vector>\n"})
         self.assertEqual(status, 1)
         self.assertIn("has no row", output)
+
+    def test_the_folders_of_lib_have_an_order(self):
+        self.expect_allowed("lib/runspec/a.cc", '"plan/model_shape.h"')
+        self.expect_crossing("lib/plan/a.cc", '"runspec/schema.h"')
+        self.expect_crossing("lib/formats/a.cc", '"tokenizer/tokenizer.h"')
 
     def test_tests_may_look_anywhere(self):
         self.expect_allowed("tests/coordinator/a_test.cc", '"rpc/server.h"')

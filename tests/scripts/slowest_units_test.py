@@ -9,8 +9,8 @@ import unittest
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "slowest_units"
 
 LOG = """# ninja log v5
-0\t9000\t0\tbase/CMakeFiles/gp_base.dir/log.cc.o\t1
-0\t2000\t0\tbase/CMakeFiles/gp_base.dir/log.cc.o\t1
+0\t9000\t0\tlib/base/CMakeFiles/gp_base.dir/log.cc.o\t1
+0\t2000\t0\tlib/base/CMakeFiles/gp_base.dir/log.cc.o\t1
 500\t4000\t0\tcoordinator/CMakeFiles/gp_store.dir/store/sqlite.cc.o\t2
 4000\t4250\t0\tbin/gpctl\t3
 """
@@ -36,7 +36,7 @@ class SlowestUnits(unittest.TestCase):
         self.build("release", LOG)
         lines = self.run_script().stdout.splitlines()
         self.assertEqual(lines[0].split(), ["3.5", "s", "coordinator/store/sqlite.cc"])
-        self.assertEqual(lines[1].split(), ["2.0", "s", "base/log.cc"])
+        self.assertEqual(lines[1].split(), ["2.0", "s", "lib/base/log.cc"])
         self.assertIn("5.8 s  in 3 steps", lines[-1])
 
     def test_prints_as_many_as_asked(self):

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/excerpt.h"
 #include "base/file.h"
+#include "base/text/excerpt.h"
 
 namespace gp::agent {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "contract/messages.h"
 #include "gp/v1/agent_service.pb.h"
-#include "link/messages.h"
 
 namespace gp::agent {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "link/messages.h"
+#include "contract/messages.h"
 
 namespace gp::agent {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "contract/messages.h"
 #include "gp/v1/agent_service.pb.h"
-#include "link/messages.h"
 
 namespace gp::agent {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "worker/agent/gpu_inventory.h"
+#include "worker/agent/gpu/gpu_inventory.h"
 #include "worker/agent/inbox.h"
 #include "worker/agent/metrics.h"
 #include "worker/agent/slots.h"

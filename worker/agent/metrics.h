@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "contract/messages.h"
 #include "gp/v1/agent_service.pb.h"
-#include "link/messages.h"
-#include "worker/agent/gpu_inventory.h"
+#include "worker/agent/gpu/gpu_inventory.h"
 #include "worker/agent/rank.h"
 #include "worker/agent/save_times.h"
 #include "worker/agent/slots.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "worker/agent/gpu_inventory.h"
+#include "worker/agent/gpu/gpu_inventory.h"
 #include "worker/agent/settings.h"
 #include "worker/agent/slots.h"
 

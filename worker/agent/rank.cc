@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "worker/agent/convert.h"
 #include "worker/agent/engine_limits.h"
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "contract/messages.h"
 #include "gp/v1/agent_service.pb.h"
-#include "link/messages.h"
 #include "worker/agent/exit_report.h"
 #include "worker/agent/save_times.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
-#include "link/messages.h"
+#include "contract/messages.h"
 #include "worker/agent/rank.h"
 #include "worker/agent/save_times.h"
 

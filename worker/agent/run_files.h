@@ -1,5 +1,5 @@
 // FilePolicy: which files the trainer of an assignment may touch on this node. The agent decides;
-// the trainer checks the names, and the kernel enforces it (worker/engine/trainer/run_files.h).
+// the trainer checks the names, and the kernel enforces it (worker/trainer/run_files.h).
 // Nothing here touches a file, as a file system may hang. Pure functions; thread-safe.
 #pragma once
 

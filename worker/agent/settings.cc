@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "rpc/listen_address.h"
-#include "worker/agent/visible_devices.h"
+#include "worker/agent/gpu/visible_devices.h"
 
 namespace gp::agent {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "base/available_memory.h"
 #include "base/check.h"
+#include "base/machine/available_memory.h"
 
 namespace gp::agent {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "worker/agent/gpu_inventory.h"
+#include "worker/agent/gpu/gpu_inventory.h"
 
 namespace gp::agent {
 

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/control_group.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/machine/control_group.h"
 
 namespace gp::agent {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "contract/channel.h"
 #include "daemon/account.h"
-#include "link/channel.h"
 #include "worker/agent/line_splitter.h"
 
 namespace gp::agent {

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/random_id.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 namespace gp::gateway {
 namespace {

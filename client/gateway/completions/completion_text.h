@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "client/gateway/models/checkpoint_facts.h"
-#include "link/sampling_messages.h"
+#include "contract/sampling_messages.h"
 
 namespace gp::gateway {
 

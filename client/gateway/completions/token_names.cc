@@ -1,6 +1,6 @@
 #include "client/gateway/completions/token_names.h"
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 namespace gp::gateway {
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <utility>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "client/gateway/completions/beside_loop.h"
 #include "client/gateway/completions/completion_routes.h"
 #include "client/gateway/completions/json_body.h"

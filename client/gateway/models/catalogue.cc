@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "base/nearest_word.h"
+#include "base/text/nearest_word.h"
 
 namespace gp::gateway {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "formats/checkpoint_directory.h"
 #include "formats/sha256.h"
-#include "runspec/model_shape.h"
+#include "plan/model_shape.h"
 
 namespace gp::gateway {
 namespace {

@@ -17,10 +17,10 @@
 #include <utility>
 
 #include "base/random_id.h"
+#include "contract/channel.h"
+#include "contract/codec.h"
 #include "daemon/child_process.h"
 #include "daemon/engine_environment.h"
-#include "link/channel.h"
-#include "link/codec.h"
 
 namespace gp::gateway {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/status.h"
+#include "contract/messages.h"
 #include "http/event_loop.h"
-#include "link/messages.h"
 
 namespace gp::gateway {
 

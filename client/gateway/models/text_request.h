@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "contract/sampling_messages.h"
 #include "http/api_error.h"
 #include "http/event_loop.h"
-#include "link/sampling_messages.h"
 
 namespace gp::gateway {
 

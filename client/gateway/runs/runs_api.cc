@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "base/excerpt.h"
+#include "base/text/excerpt.h"
 #include "client/gateway/runs/runs_json.h"
 
 namespace gp::gateway {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "runspec/run_spec.h"
+#include "plan/run_spec.h"
 
 namespace gp::gpctl {
 

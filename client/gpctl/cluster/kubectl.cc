@@ -7,8 +7,8 @@
 #include <cerrno>
 
 #include "base/file.h"
-#include "client/gpctl/hint.h"
 #include "client/gpctl/service/program_run.h"
+#include "client/gpctl/terminal/hint.h"
 #include "daemon/child_process.h"
 
 namespace gp::gpctl {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "client/gpctl/console.h"
+#include "client/gpctl/terminal/console.h"
 
 namespace gp::gpctl {
 

@@ -2,7 +2,7 @@
 // by AddAllCommands.
 #pragma once
 
-#include "client/gpctl/command_set.h"
+#include "client/gpctl/commands/command_set.h"
 
 namespace gp::gpctl {
 

@@ -7,10 +7,10 @@
 
 #include "base/duration.h"
 #include "client/gpctl/commands/commands.h"
-#include "client/gpctl/hint.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_text.h"
 #include "client/gpctl/render/run_words.h"
+#include "client/gpctl/terminal/hint.h"
 #include "client/gpctl/terminal/number_text.h"
 
 namespace gp::gpctl {

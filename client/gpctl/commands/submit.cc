@@ -4,11 +4,11 @@
 #include <memory>
 #include <set>
 
-#include "base/available_memory.h"
+#include "base/machine/available_memory.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/submit_cluster.h"
 #include "client/gpctl/commands/watch.h"
-#include "client/gpctl/data_check.h"
+#include "client/gpctl/data/data_check.h"
 #include "client/gpctl/render/node_text.h"
 #include "client/gpctl/render/plan_text.h"
 #include "client/gpctl/render/run_words.h"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "client/gpctl/cluster/job_set.h"
-#include "client/gpctl/run_file_text.h"
-#include "client/gpctl/session.h"
+#include "client/gpctl/session/run_file_text.h"
+#include "client/gpctl/session/session.h"
 
 namespace gp::gpctl {
 

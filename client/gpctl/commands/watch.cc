@@ -9,7 +9,7 @@
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_screen.h"
 #include "client/gpctl/render/run_words.h"
-#include "client/gpctl/run_feed.h"
+#include "client/gpctl/session/run_feed.h"
 #include "client/gpctl/terminal/live_block.h"
 
 namespace gp::gpctl {

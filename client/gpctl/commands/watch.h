@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "client/gpctl/exit_code.h"
-#include "client/gpctl/session.h"
+#include "client/gpctl/session/exit_code.h"
+#include "client/gpctl/session/session.h"
 
 namespace gp::gpctl {
 

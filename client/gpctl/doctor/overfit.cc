@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "client/gpctl/render/run_json.h"
-#include "client/gpctl/run_file_text.h"
 #include "client/gpctl/service/program_run.h"
+#include "client/gpctl/session/run_file_text.h"
 #include "client/gpctl/terminal/number_text.h"
 
 namespace gp::gpctl {

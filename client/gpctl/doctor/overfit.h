@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "client/gpctl/exit_code.h"
-#include "client/gpctl/session.h"
+#include "client/gpctl/session/exit_code.h"
+#include "client/gpctl/session/session.h"
 
 namespace gp::gpctl {
 

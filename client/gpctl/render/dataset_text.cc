@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/counted_noun.h"
 #include "base/file.h"
-#include "base/shell_word.h"
+#include "base/text/counted_noun.h"
+#include "base/text/shell_word.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/terminal/number_text.h"
 

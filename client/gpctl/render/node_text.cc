@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/counted_noun.h"
+#include "base/text/counted_noun.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "client/gpctl/terminal/table.h"

@@ -12,14 +12,14 @@
 
 #include "base/duration.h"
 #include "base/file.h"
-#include "base/usable_cores.h"
+#include "base/machine/usable_cores.h"
 #include "client/gpctl/render/time_forecast.h"
 #include "client/gpctl/terminal/number_text.h"
+#include "plan/batch_ramp.h"
+#include "plan/memory_forecast.h"
+#include "plan/model_part.h"
 #include "runspec/batch_plan.h"
-#include "runspec/batch_ramp.h"
 #include "runspec/initial_model.h"
-#include "runspec/memory_forecast.h"
-#include "runspec/model_part.h"
 
 namespace gp::gpctl {
 namespace {

@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "base/available_memory.h"
+#include "base/machine/available_memory.h"
 #include "client/gpctl/render/run_json.h"
-#include "runspec/run_spec.h"
-#include "tokenizer/data_report.h"
+#include "plan/run_spec.h"
+#include "tokenizer/data/data_report.h"
 
 namespace gp::gpctl {
 

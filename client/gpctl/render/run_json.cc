@@ -5,8 +5,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "base/safe_text.h"
-#include "base/utf8.h"
+#include "base/text/safe_text.h"
+#include "base/text/utf8.h"
 #include "client/gpctl/render/node_text.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/terminal/number_text.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/counted_noun.h"
+#include "base/text/counted_noun.h"
 #include "client/api/run_client.h"
 #include "client/api/time_left.h"
 #include "client/gpctl/render/connection_text.h"

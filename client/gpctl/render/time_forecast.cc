@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/counted_noun.h"
+#include "base/text/counted_noun.h"
 #include "client/gpctl/doctor/machine_checks.h"
 #include "client/gpctl/terminal/number_text.h"
+#include "plan/model_part.h"
 #include "runspec/batch_plan.h"
-#include "runspec/model_part.h"
 
 namespace gp::gpctl {
 namespace {

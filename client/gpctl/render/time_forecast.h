@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "runspec/run_spec.h"
+#include "plan/run_spec.h"
 
 namespace gp::gpctl {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "base/counted_noun.h"
+#include "base/text/counted_noun.h"
 #include "client/api/time_left.h"
 #include "client/gpctl/render/node_text.h"
 #include "client/gpctl/render/run_words.h"

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "client/api/interruption.h"
-#include "client/gpctl/console.h"
+#include "client/gpctl/terminal/console.h"
 
 namespace gp::gpctl {
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
-#include "client/gpctl/versioned_file.h"
+#include "client/gpctl/service/versioned_file.h"
 
 namespace gp::gpctl {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/safe_text.h"
-#include "base/utf8.h"
+#include "base/text/safe_text.h"
+#include "base/text/utf8.h"
 
 namespace gp::gpctl {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "worker/engine/backend/cuda/cudnn_attention.h"
-#include "worker/engine/backend/cuda/flash_attention.h"
+#include "worker/engine/backend/cuda/attention/cudnn_attention.h"
+#include "worker/engine/backend/cuda/attention/flash_attention.h"
 
 namespace gp::engine {
 namespace {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "runspec/model_shape.h"
+#include "plan/model_shape.h"
 
 #define NamedModelShape ReleasedModelShape
-#include "runspec/named_model_shapes.cc"
+#include "plan/named_model_shapes.cc"
 #undef NamedModelShape
 
 namespace gp::runspec {

@@ -6,9 +6,9 @@
 
 #include <thread>
 
-#include "base/eventually.h"
 #include "client/api/event_reader.h"
 #include "client/fake_gateway.h"
+#include "lib/base/eventually.h"
 
 namespace gp::client {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "client/api/access_client.h"
 #include "client/fake_run_service.h"
+#include "lib/rpc/spoiled_connect.h"
 #include "rpc/server.h"
-#include "rpc/spoiled_connect.h"
 
 namespace gp::testing {
 namespace {
@@ -73,7 +73,7 @@ class VersionService final : public v1::RunService::Service {
   }
 };
 
-// gRPC 1.51 may report a connection in progress as failed (tests/rpc/connected_channel.h).
+// gRPC 1.51 may report a connection in progress as failed (tests/lib/rpc/connected_channel.h).
 TEST(Clients, ConnectAgainWhenTheFirstConnectionFails) {
   VersionService service;
   const auto server = rpc::RpcServer::Start({}, {&service});

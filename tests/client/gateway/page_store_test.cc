@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "client/gateway/openapi.h"
-#include "http/http_client.h"
-#include "http/running_server.h"
+#include "lib/http/http_client.h"
+#include "lib/http/running_server.h"
 
 namespace gp::gateway {
 namespace {

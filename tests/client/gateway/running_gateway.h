@@ -8,13 +8,13 @@
 #include <thread>
 #include <utility>
 
-#include "base/temporary_directory.h"
 #include "client/gateway/completions/completion_routes.h"
 #include "client/gateway/served_checkpoint_files.h"
-#include "http/full_pool.h"
-#include "http/http_client.h"
-#include "http/in_loop.h"
-#include "http/running_server.h"
+#include "lib/base/temporary_directory.h"
+#include "lib/http/full_pool.h"
+#include "lib/http/http_client.h"
+#include "lib/http/in_loop.h"
+#include "lib/http/running_server.h"
 
 namespace gp::gateway {
 

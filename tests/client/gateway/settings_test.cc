@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/temporary_directory.h"
 #include "client/gateway/metrics.h"
 #include "client/gateway/served_checkpoint_files.h"
 #include "daemon/settings_reader.h"
-#include "daemon/shipped_settings.h"
+#include "lib/base/temporary_directory.h"
+#include "lib/daemon/shipped_settings.h"
 
 namespace gp::gateway {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "client/gpctl/gpctl_runner.h"
-#include "tokenizer/tokenizer_file.h"
+#include "tokenizer/files/tokenizer_file.h"
 
 namespace gp::testing {
 namespace {

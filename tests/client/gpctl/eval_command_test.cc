@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "client/gpctl/gpctl_runner.h"
-#include "formats/sample_checkpoint.h"
+#include "lib/formats/sample_checkpoint.h"
 
 namespace gp::gpctl {
 namespace {

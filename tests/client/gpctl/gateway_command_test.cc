@@ -7,13 +7,13 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "base/eventually.h"
 #include "client/fake_gateway.h"
 #include "client/fake_run_service.h"
-#include "client/gpctl/context_file.h"
 #include "client/gpctl/gpctl_runner.h"
 #include "client/gpctl/service/service_directory.h"
-#include "formats/sample_checkpoint.h"
+#include "client/gpctl/session/context_file.h"
+#include "lib/base/eventually.h"
+#include "lib/formats/sample_checkpoint.h"
 
 namespace gp::gpctl {
 namespace {

@@ -10,7 +10,7 @@
 #include "interop/hugging_face_directory.h"
 #include "interop/new_directory.h"
 #include "interop/safetensors_writer.h"
-#include "interop/small_model.h"
+#include "lib/interop/small_model.h"
 
 namespace gp::testing {
 namespace {

@@ -12,7 +12,7 @@
 #include "client/gpctl/demo/demo_text.h"
 #include "client/gpctl/doctor/machine_checks.h"
 #include "client/gpctl/gpctl_runner.h"
-#include "formats/sample_checkpoint.h"
+#include "lib/formats/sample_checkpoint.h"
 
 namespace gp::testing {
 namespace {

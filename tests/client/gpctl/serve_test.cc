@@ -7,12 +7,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "base/eventually.h"
 #include "base/file.h"
 #include "client/fake_run_service.h"
 #include "client/gpctl/gpctl_runner.h"
 #include "client/gpctl/service/private_gateway.h"
 #include "formats/checkpoint_manifest.h"
+#include "lib/base/eventually.h"
 
 namespace gp::gpctl {
 namespace {

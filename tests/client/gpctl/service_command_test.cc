@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "client/gpctl/context_file.h"
 #include "client/gpctl/service/service_fixture.h"
+#include "client/gpctl/session/context_file.h"
 
 namespace gp::gpctl {
 namespace {

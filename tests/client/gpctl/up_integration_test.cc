@@ -13,11 +13,11 @@
 #include <sstream>
 #include <thread>
 
-#include "base/eventually.h"
 #include "base/file.h"
 #include "client/gpctl/service/process.h"
 #include "client/gpctl/service/program_run.h"
 #include "client/gpctl/service/service_directory.h"
+#include "lib/base/eventually.h"
 
 namespace gp::gpctl {
 namespace {

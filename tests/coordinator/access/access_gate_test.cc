@@ -5,9 +5,9 @@
 
 #include <future>
 
-#include "base/eventually.h"
 #include "coordinator/temporary_directory.h"
 #include "fakes/fake_clock.h"
+#include "lib/base/eventually.h"
 
 namespace gp::coordinator {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "base/temporary_directory.h"
 #include "fakes/fake_clock.h"
+#include "lib/base/temporary_directory.h"
 #include "security/node_name.h"
 
 namespace gp::coordinator {

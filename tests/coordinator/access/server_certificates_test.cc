@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "base/eventually.h"
 #include "base/file.h"
-#include "base/temporary_directory.h"
 #include "fakes/fake_clock.h"
-#include "rpc/test_certificates.h"
+#include "lib/base/eventually.h"
+#include "lib/base/temporary_directory.h"
+#include "lib/rpc/test_certificates.h"
 #include "security/node_name.h"
 
 namespace gp::coordinator {

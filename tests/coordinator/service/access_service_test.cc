@@ -9,8 +9,7 @@
 #include <atomic>
 #include <thread>
 
-#include "base/eventually.h"
-#include "coordinator/replay.h"
+#include "coordinator/control/replay.h"
 #include "coordinator/service/agent_service.h"
 #include "coordinator/service/enrollment_service.h"
 #include "coordinator/service/node_service.h"
@@ -18,7 +17,8 @@
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
 #include "coordinator/temporary_directory.h"
-#include "rpc/connected_channel.h"
+#include "lib/base/eventually.h"
+#include "lib/rpc/connected_channel.h"
 #include "rpc/server.h"
 
 namespace gp::coordinator {

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/file.h"
-#include "base/temporary_directory.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <thread>
 
-#include "base/eventually.h"
 #include "coordinator/service/gate.h"
+#include "lib/base/eventually.h"
 #include "rpc/channel.h"
 #include "rpc/server.h"
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "coordinator/replay.h"
+#include "coordinator/control/replay.h"
 #include "coordinator/store/many_runs.h"
 #include "coordinator/store/memory_store.h"
 

@@ -10,15 +10,15 @@
 #include <algorithm>
 #include <thread>
 
-#include "base/eventually.h"
 #include "base/file.h"
-#include "coordinator/replay.h"
+#include "coordinator/control/replay.h"
 #include "coordinator/service/gate.h"
 #include "coordinator/service/submission.h"
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
 #include "coordinator/temporary_directory.h"
-#include "rpc/connected_channel.h"
+#include "lib/base/eventually.h"
+#include "lib/rpc/connected_channel.h"
 #include "rpc/server.h"
 
 namespace gp::coordinator {

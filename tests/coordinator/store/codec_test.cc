@@ -4,8 +4,8 @@
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
-#include "coordinator/store/run_log_codec.h"
 #include "coordinator/store/sample_events.h"
+#include "coordinator/telemetry/run_log_codec.h"
 #include "gp/store/v1/record.pb.h"
 #include "gp/store/v1/run_log.pb.h"
 #include "proto/every_field.h"

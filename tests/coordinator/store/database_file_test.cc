@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "base/file_mode.h"
-#include "base/temporary_directory.h"
+#include "lib/base/file_mode.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

@@ -3,13 +3,13 @@
 
 #include <future>
 
-#include "base/eventually.h"
-#include "coordinator/recorder.h"
-#include "coordinator/store/run_log.h"
 #include "coordinator/store/sample_events.h"
 #include "coordinator/store/sqlite_store.h"
+#include "coordinator/telemetry/recorder.h"
+#include "coordinator/telemetry/run_log.h"
 #include "coordinator/temporary_directory.h"
 #include "fakes/synced_disk.h"
+#include "lib/base/eventually.h"
 
 namespace gp::coordinator {
 namespace {

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/machine/usable_cores.h"
 #include "base/random_id.h"
-#include "base/usable_cores.h"
 #include "fakes/fake_coordinator_port.h"
 
 namespace gp::agent {

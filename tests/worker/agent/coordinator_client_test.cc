@@ -9,9 +9,9 @@
 #include <optional>
 #include <thread>
 
-#include "base/eventually.h"
 #include "base/mailbox.h"
-#include "base/temporary_directory.h"
+#include "lib/base/eventually.h"
+#include "lib/base/temporary_directory.h"
 #include "rpc/server.h"
 
 namespace gp::agent {

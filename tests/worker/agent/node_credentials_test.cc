@@ -7,13 +7,13 @@
 #include <deque>
 #include <utility>
 
-#include "base/eventually.h"
-#include "base/temporary_directory.h"
 #include "gp/v1/enrollment_service.grpc.pb.h"
+#include "lib/base/eventually.h"
+#include "lib/base/temporary_directory.h"
+#include "lib/rpc/spoiled_connect.h"
+#include "lib/rpc/test_certificates.h"
 #include "rpc/server.h"
-#include "rpc/spoiled_connect.h"
 #include "rpc/status.h"
-#include "rpc/test_certificates.h"
 #include "rpc/token.h"
 
 namespace gp::agent {

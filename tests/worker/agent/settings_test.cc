@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "daemon/settings_reader.h"
-#include "daemon/shipped_settings.h"
+#include "lib/daemon/shipped_settings.h"
 
 namespace gp::agent {
 namespace {

@@ -12,7 +12,7 @@
 #include <fstream>
 
 #include "base/file.h"
-#include "base/temporary_directory.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::agent {
 namespace {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "base/usable_cores.h"
+#include "base/machine/usable_cores.h"
 
 namespace gp::agent {
 namespace {

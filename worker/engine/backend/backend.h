@@ -22,7 +22,7 @@
 #include <memory>
 #include <span>
 
-#include "runspec/model_shape.h"
+#include "plan/model_shape.h"
 
 namespace gp::engine {
 

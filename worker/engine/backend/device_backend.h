@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "runspec/arena_plan.h"
-#include "runspec/model_shape.h"
-#include "runspec/run_spec.h"
+#include "plan/arena_plan.h"
+#include "plan/model_shape.h"
+#include "plan/run_spec.h"
 #include "worker/engine/backend/backend.h"
 
 namespace gp::engine {
@@ -40,7 +40,7 @@ struct DeviceInfo {
 };
 
 struct DeviceBackendOptions {
-  // The largest sizes that will be used; the workspace is made for them (runspec/gpu_workspace.h).
+  // The largest sizes that will be used; the workspace is made for them (plan/gpu_workspace.h).
   runspec::ModelShape shape;
   runspec::ArenaOptions arena;
   // kTf32 applies to products of fp32 buffers, kFp8 to products of bf16 or fp16 buffers.

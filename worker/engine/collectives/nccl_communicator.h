@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "worker/engine/backend/cuda/runtime.h"
+#include "worker/engine/backend/cuda/runtime/runtime.h"
 #include "worker/engine/collectives/nccl_connection.h"
 #include "worker/engine/collectives/nccl_tree.h"
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "worker/engine/backend/cuda/runtime.h"
+#include "worker/engine/backend/cuda/runtime/runtime.h"
 #include "worker/engine/collectives/nccl_connection.h"
 #include "worker/engine/collectives/tree_plan.h"
 

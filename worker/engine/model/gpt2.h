@@ -16,8 +16,8 @@
 #include <span>
 #include <vector>
 
-#include "runspec/arena_plan.h"
-#include "runspec/model_part.h"
+#include "plan/arena_plan.h"
+#include "plan/model_part.h"
 #include "worker/engine/backend/backend.h"
 #include "worker/engine/model/gpt2_buffers.h"
 #include "worker/engine/model/gradient_stages.h"

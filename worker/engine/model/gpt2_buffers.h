@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "runspec/arena_plan.h"
-#include "runspec/model_shape.h"
+#include "plan/arena_plan.h"
+#include "plan/model_shape.h"
 #include "worker/engine/backend/backend.h"
 
 namespace gp::engine {

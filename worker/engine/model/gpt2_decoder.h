@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "runspec/decoder_plan.h"
+#include "plan/decoder_plan.h"
 #include "worker/engine/backend/backend.h"
 #include "worker/engine/model/decoder.h"
 #include "worker/engine/model/gpt2_buffers.h"

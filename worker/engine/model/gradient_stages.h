@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "runspec/model_part.h"
-#include "runspec/model_shape.h"
+#include "plan/model_part.h"
+#include "plan/model_shape.h"
 
 namespace gp::engine {
 

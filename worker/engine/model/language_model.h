@@ -7,7 +7,7 @@
 #include <functional>
 #include <span>
 
-#include "runspec/model_shape.h"
+#include "plan/model_shape.h"
 #include "worker/engine/backend/backend.h"
 
 namespace gp::engine {

@@ -6,12 +6,12 @@
 #include <memory>
 #include <string>
 
-#include "runspec/arena_plan.h"
-#include "runspec/model_part.h"
-#include "runspec/model_shape.h"
-#include "runspec/run_spec.h"
-#include "worker/engine/backend/cpu/isa.h"
+#include "plan/arena_plan.h"
+#include "plan/model_part.h"
+#include "plan/model_shape.h"
+#include "plan/run_spec.h"
 #include "worker/engine/backend/cpu/kernel_choices.h"
+#include "worker/engine/backend/cpu/kernels/isa.h"
 #include "worker/engine/backend/device_backend.h"
 #include "worker/engine/model/language_model.h"
 #include "worker/engine/model/reference_gpt2.h"

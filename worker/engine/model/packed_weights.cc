@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "runspec/decoder_plan.h"
+#include "plan/decoder_plan.h"
 #include "worker/engine/model/gpt2_buffers.h"
 
 namespace gp::engine {

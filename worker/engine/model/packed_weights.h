@@ -9,8 +9,8 @@
 #include <span>
 #include <string>
 
-#include "runspec/arena_plan.h"
-#include "runspec/model_shape.h"
+#include "plan/arena_plan.h"
+#include "plan/model_shape.h"
 #include "worker/engine/backend/backend.h"
 
 namespace gp::engine {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "runspec/model_part.h"
+#include "plan/model_part.h"
 #include "worker/engine/model/language_model.h"
 
 namespace gp::engine {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "runspec/run_spec.h"
+#include "plan/run_spec.h"
 
 namespace gp::engine {
 

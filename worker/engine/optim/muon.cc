@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "runspec/training_plan.h"
+#include "plan/training_plan.h"
 
 namespace gp::engine {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "runspec/run_spec.h"
+#include "plan/run_spec.h"
 #include "worker/engine/backend/backend.h"
 #include "worker/engine/model/language_model.h"
 

@@ -3,12 +3,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/eventually.h"
 #include "client/gateway/completions/completion.h"
 #include "client/gateway/completions/json_body.h"
 #include "client/gateway/running_gateway.h"
-#include "http/deflate.h"
-#include "tokenizer/small_tokenizer.h"
+#include "lib/base/eventually.h"
+#include "lib/http/deflate.h"
+#include "lib/tokenizer/small_tokenizer.h"
 
 namespace gp::gateway {
 namespace {

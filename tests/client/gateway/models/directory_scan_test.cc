@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/temporary_directory.h"
 #include "client/gateway/served_checkpoint_files.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::gateway {
 namespace {

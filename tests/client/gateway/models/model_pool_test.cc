@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/eventually.h"
 #include "client/gateway/running_gateway.h"
+#include "lib/base/eventually.h"
 
 namespace gp::gateway {
 namespace {

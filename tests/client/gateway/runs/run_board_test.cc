@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/eventually.h"
 #include "client/fake_run_service.h"
+#include "lib/base/eventually.h"
 
 namespace gp::gateway {
 namespace {

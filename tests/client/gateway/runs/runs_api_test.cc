@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/eventually.h"
 #include "client/fake_run_service.h"
 #include "client/gateway/runs/runs_server.h"
+#include "lib/base/eventually.h"
 
 namespace gp::gateway {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "client/gateway/runs/runs_api.h"
-#include "http/http_client.h"
-#include "http/running_server.h"
+#include "lib/http/http_client.h"
+#include "lib/http/running_server.h"
 
 namespace gp::gateway {
 

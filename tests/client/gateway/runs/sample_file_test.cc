@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 namespace gp::gateway {
 namespace {

@@ -7,10 +7,10 @@
 #include <fstream>
 #include <string>
 
-#include "base/eventually.h"
 #include "client/fake_run_service.h"
 #include "client/gpctl/gpctl_runner.h"
 #include "client/gpctl/service/local_service.h"
+#include "lib/base/eventually.h"
 
 namespace gp::gpctl {
 

@@ -8,7 +8,7 @@
 #include <numbers>
 #include <utility>
 
-#include "runspec/packed_weight.h"
+#include "plan/packed_weight.h"
 #include "worker/engine/backend/backend_fixture.h"
 
 namespace gp::engine {

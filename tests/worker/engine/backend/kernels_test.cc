@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "worker/engine/backend/backend_fixture.h"
-#include "worker/engine/backend/cpu/kernel_set.h"
+#include "worker/engine/backend/cpu/kernels/kernel_set.h"
 #include "worker/engine/backend/dropout_key.h"
 
 namespace gp::engine {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "worker/engine/backend/cpu/isa.h"
+#include "worker/engine/backend/cpu/kernels/isa.h"
 
 namespace gp::engine {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "worker/engine/backend/cuda/runtime.h"
+#include "worker/engine/backend/cuda/runtime/runtime.h"
 #include "worker/engine/collectives/communicator.h"
 
 namespace gp::engine {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tokenizer/byte_tokenizer.h"
-#include "worker/engine/checkpoint/checkpoint_writer.h"
-#include "worker/engine/checkpoint/local_storage.h"
+#include "worker/checkpoint/checkpoint_writer.h"
+#include "worker/checkpoint/local_storage.h"
 
 namespace gp::engine {
 

@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "runspec/arena_plan.h"
+#include "plan/arena_plan.h"
 #include "worker/engine/model/model_fixture.h"
 
 namespace gp::engine {

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "runspec/arena_plan.h"
+#include "plan/arena_plan.h"
 #include "worker/engine/model/all_pairs.h"
 #include "worker/engine/model/switch_case.h"
 

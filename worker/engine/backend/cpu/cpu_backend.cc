@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "runspec/arena_plan.h"
+#include "plan/arena_plan.h"
 #include "worker/engine/backend/cpu/gemm.h"
 #include "worker/engine/backend/cpu/huge_pages.h"
-#include "worker/engine/backend/cpu/kernel_set.h"
+#include "worker/engine/backend/cpu/kernels/kernel_set.h"
 #include "worker/engine/backend/cpu/math_attention.h"
 #include "worker/engine/backend/cpu/packed_gemm.h"
 #include "worker/engine/backend/cpu/thread_pool.h"

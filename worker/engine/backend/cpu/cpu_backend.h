@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "worker/engine/backend/backend.h"
-#include "worker/engine/backend/cpu/isa.h"
 #include "worker/engine/backend/cpu/kernel_choices.h"
+#include "worker/engine/backend/cpu/kernels/isa.h"
 
 namespace gp::engine {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "worker/engine/backend/cpu/kernel_choices.h"
-#include "worker/engine/backend/cpu/kernel_set.h"
+#include "worker/engine/backend/cpu/kernels/kernel_set.h"
 #include "worker/engine/backend/cpu/thread_pool.h"
 
 namespace gp::engine {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "worker/engine/backend/backend.h"
-#include "worker/engine/backend/cpu/isa.h"
+#include "worker/engine/backend/cpu/kernels/isa.h"
 
 namespace gp::engine {
 

@@ -7,7 +7,7 @@
 
 #include "worker/engine/backend/backend.h"
 #include "worker/engine/backend/cpu/gemm.h"
-#include "worker/engine/backend/cpu/kernel_set.h"
+#include "worker/engine/backend/cpu/kernels/kernel_set.h"
 #include "worker/engine/backend/cpu/thread_pool.h"
 
 namespace gp::engine {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "worker/engine/backend/cpu/kernel_set.h"
+#include "worker/engine/backend/cpu/kernels/kernel_set.h"
 #include "worker/engine/backend/cpu/thread_pool.h"
 
 namespace gp::engine {

@@ -3,7 +3,7 @@
 // measured, not at the same time.
 #pragma once
 
-#include "worker/engine/backend/cpu/isa.h"
+#include "worker/engine/backend/cpu/kernels/isa.h"
 
 namespace gp::engine {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "runspec/arena_plan.h"
-#include "runspec/packed_weight.h"
+#include "plan/arena_plan.h"
+#include "plan/packed_weight.h"
 #include "worker/engine/backend/cpu/gemm_blocking.h"
 
 namespace gp::engine {

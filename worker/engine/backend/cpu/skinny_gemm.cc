@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runspec/arena_plan.h"
+#include "plan/arena_plan.h"
 
 namespace gp::engine {
 namespace {

@@ -3,9 +3,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "worker/engine/backend/cuda/attention_check.h"
-#include "worker/engine/backend/cuda/cudnn_attention.h"
-#include "worker/engine/backend/cuda/flash_attention.h"
+#include "worker/engine/backend/cuda/attention/attention_check.h"
+#include "worker/engine/backend/cuda/attention/cudnn_attention.h"
+#include "worker/engine/backend/cuda/attention/flash_attention.h"
 
 namespace gp::engine {
 namespace {

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "worker/engine/backend/cuda/attention.h"
+#include "worker/engine/backend/cuda/attention/attention.h"
+#include "worker/engine/backend/cuda/attention/math_attention.h"
 #include "worker/engine/backend/cuda/cuda_backend.h"
-#include "worker/engine/backend/cuda/cuda_device.h"
-#include "worker/engine/backend/cuda/math_attention.h"
-#include "worker/engine/backend/cuda/runtime.h"
-#include "worker/engine/backend/cuda/scratch_memory.h"
+#include "worker/engine/backend/cuda/runtime/cuda_device.h"
+#include "worker/engine/backend/cuda/runtime/runtime.h"
+#include "worker/engine/backend/cuda/runtime/scratch_memory.h"
 
 namespace gp::engine {
 

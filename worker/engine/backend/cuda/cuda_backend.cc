@@ -6,14 +6,11 @@
 #include <stdexcept>
 #include <utility>
 
-#include "runspec/gpu_workspace.h"
+#include "plan/gpu_workspace.h"
+#include "worker/engine/backend/cuda/attention/math_attention.h"
 #include "worker/engine/backend/cuda/attention_choice.h"
-#include "worker/engine/backend/cuda/cublas_lt.h"
-#include "worker/engine/backend/cuda/cuda_device.h"
-#include "worker/engine/backend/cuda/device_allocations.h"
-#include "worker/engine/backend/cuda/graph_cache.h"
 #include "worker/engine/backend/cuda/kernels/adamw.h"
-#include "worker/engine/backend/cuda/kernels/cached_attention.h"
+#include "worker/engine/backend/cuda/kernels/attention/cached_attention.h"
 #include "worker/engine/backend/cuda/kernels/cross_entropy.h"
 #include "worker/engine/backend/cuda/kernels/embedding.h"
 #include "worker/engine/backend/cuda/kernels/flat.h"
@@ -23,12 +20,15 @@
 #include "worker/engine/backend/cuda/kernels/layer_norm_backward.h"
 #include "worker/engine/backend/cuda/kernels/residual.h"
 #include "worker/engine/backend/cuda/kernels/sum_of_squares.h"
-#include "worker/engine/backend/cuda/linear_products.h"
-#include "worker/engine/backend/cuda/math_attention.h"
-#include "worker/engine/backend/cuda/runtime.h"
-#include "worker/engine/backend/cuda/scratch_memory.h"
-#include "worker/engine/backend/cuda/time_marks.h"
-#include "worker/engine/backend/cuda/upload_staging.h"
+#include "worker/engine/backend/cuda/products/cublas_lt.h"
+#include "worker/engine/backend/cuda/products/linear_products.h"
+#include "worker/engine/backend/cuda/runtime/cuda_device.h"
+#include "worker/engine/backend/cuda/runtime/device_allocations.h"
+#include "worker/engine/backend/cuda/runtime/graph_cache.h"
+#include "worker/engine/backend/cuda/runtime/runtime.h"
+#include "worker/engine/backend/cuda/runtime/scratch_memory.h"
+#include "worker/engine/backend/cuda/runtime/time_marks.h"
+#include "worker/engine/backend/cuda/runtime/upload_staging.h"
 
 namespace gp::engine {
 namespace {

@@ -1,5 +1,5 @@
 // CudaBackend: the Backend on one NVIDIA GPU: kernels/, cuBLASLt and cuDNN on one stream, memory of
-// the device, graphs. Its workspace is one allocation laid out by runspec/gpu_workspace.h. Later
+// the device, graphs. Its workspace is one allocation laid out by plan/gpu_workspace.h. Later
 // calls throw the errors of queued work. One thread calls; only Fetch may be called from any.
 #pragma once
 
@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "runspec/arena_plan.h"
-#include "runspec/model_shape.h"
+#include "plan/arena_plan.h"
+#include "plan/model_shape.h"
 #include "worker/engine/backend/backend.h"
-#include "worker/engine/backend/cuda/gemm_choices.h"
-#include "worker/engine/backend/cuda/linear_products.h"
+#include "worker/engine/backend/cuda/products/gemm_choices.h"
+#include "worker/engine/backend/cuda/products/linear_products.h"
 
 namespace gp::engine {
 

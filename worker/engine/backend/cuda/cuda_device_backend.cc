@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "worker/engine/backend/cuda/cuda_backend.h"
-#include "worker/engine/backend/cuda/cuda_device.h"
 #include "worker/engine/backend/cuda/gemm_tuning.h"
-#include "worker/engine/backend/cuda/runtime.h"
+#include "worker/engine/backend/cuda/runtime/cuda_device.h"
+#include "worker/engine/backend/cuda/runtime/runtime.h"
 #include "worker/engine/backend/device_backend.h"
 
 namespace gp::engine {

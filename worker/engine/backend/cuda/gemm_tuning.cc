@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "runspec/gpu_workspace.h"
-#include "worker/engine/backend/cuda/cublas_lt.h"
-#include "worker/engine/backend/cuda/device_allocations.h"
+#include "plan/gpu_workspace.h"
 #include "worker/engine/backend/cuda/kernels/flat.h"
-#include "worker/engine/backend/cuda/linear_products.h"
-#include "worker/engine/backend/cuda/runtime.h"
+#include "worker/engine/backend/cuda/products/cublas_lt.h"
+#include "worker/engine/backend/cuda/products/linear_products.h"
+#include "worker/engine/backend/cuda/runtime/device_allocations.h"
+#include "worker/engine/backend/cuda/runtime/runtime.h"
 
 namespace gp::engine {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "worker/engine/backend/cuda/cuda_backend.h"
-#include "worker/engine/backend/cuda/cuda_device.h"
-#include "worker/engine/backend/cuda/gemm_choices.h"
+#include "worker/engine/backend/cuda/products/gemm_choices.h"
+#include "worker/engine/backend/cuda/runtime/cuda_device.h"
 
 namespace gp::engine {
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "worker/engine/backend/cuda/flash_attention.h"
+#include "worker/engine/backend/cuda/attention/flash_attention.h"
 #include "worker/engine/backend/cuda/math_attention_fixture.h"
 
 namespace gp::engine {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "worker/engine/backend/backend.h"
-#include "worker/engine/backend/cuda/cuda_error.h"
+#include "worker/engine/backend/cuda/runtime/cuda_error.h"
 
 namespace gp::engine {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "runspec/arena_plan.h"
+#include "plan/arena_plan.h"
 #include "worker/engine/backend/cuda/device_array.h"
 #include "worker/engine/backend/device_backend.h"
 #include "worker/engine/model/all_pairs.h"

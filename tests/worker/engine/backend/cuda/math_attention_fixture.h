@@ -3,11 +3,11 @@
 
 #include <optional>
 
-#include "worker/engine/backend/cuda/cublas_lt.h"
+#include "worker/engine/backend/cuda/attention/math_attention.h"
 #include "worker/engine/backend/cuda/device_array.h"
-#include "worker/engine/backend/cuda/math_attention.h"
-#include "worker/engine/backend/cuda/runtime.h"
-#include "worker/engine/backend/cuda/scratch_memory.h"
+#include "worker/engine/backend/cuda/products/cublas_lt.h"
+#include "worker/engine/backend/cuda/runtime/runtime.h"
+#include "worker/engine/backend/cuda/runtime/scratch_memory.h"
 
 namespace gp::engine {
 

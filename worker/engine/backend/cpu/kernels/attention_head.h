@@ -3,10 +3,10 @@
 // attention_backward.h, once per level.
 #pragma once
 
-#include "worker/engine/backend/cpu/kernel_set.h"
 #include "worker/engine/backend/cpu/kernels/dropout.h"
 #include "worker/engine/backend/cpu/kernels/element.h"
 #include "worker/engine/backend/cpu/kernels/gemm_tile.h"
+#include "worker/engine/backend/cpu/kernels/kernel_set.h"
 #include "worker/engine/backend/cpu/kernels/vector.h"
 
 namespace gp::engine::GP_ISA_NAMESPACE {

@@ -2,8 +2,8 @@
 // backward recomputes the probabilities from it and writes the gradient over the logits.
 #pragma once
 
-#include "worker/engine/backend/cpu/kernel_set.h"
 #include "worker/engine/backend/cpu/kernels/element.h"
+#include "worker/engine/backend/cpu/kernels/kernel_set.h"
 #include "worker/engine/backend/cpu/kernels/vector.h"
 
 namespace gp::engine::GP_ISA_NAMESPACE {

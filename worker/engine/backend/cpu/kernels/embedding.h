@@ -2,9 +2,9 @@
 // that equal tokens add up in the order of the rows without atomics.
 #pragma once
 
-#include "worker/engine/backend/cpu/kernel_set.h"
 #include "worker/engine/backend/cpu/kernels/dropout.h"
 #include "worker/engine/backend/cpu/kernels/element.h"
+#include "worker/engine/backend/cpu/kernels/kernel_set.h"
 #include "worker/engine/backend/cpu/kernels/vector.h"
 
 namespace gp::engine::GP_ISA_NAMESPACE {

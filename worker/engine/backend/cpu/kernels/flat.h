@@ -1,8 +1,8 @@
 // Loops over flat buffers: AdamW, sum of squares, rounding to bf16, column sums.
 #pragma once
 
-#include "worker/engine/backend/cpu/kernel_set.h"
 #include "worker/engine/backend/cpu/kernels/element.h"
+#include "worker/engine/backend/cpu/kernels/kernel_set.h"
 #include "worker/engine/backend/cpu/kernels/vector.h"
 
 namespace gp::engine::GP_ISA_NAMESPACE {

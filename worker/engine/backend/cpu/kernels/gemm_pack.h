@@ -3,8 +3,8 @@
 // (low half) and 2k + 1 (high half).
 #pragma once
 
-#include "worker/engine/backend/cpu/kernel_set.h"
 #include "worker/engine/backend/cpu/kernels/gemm_tile.h"
+#include "worker/engine/backend/cpu/kernels/kernel_set.h"
 #include "worker/engine/backend/cpu/kernels/vector.h"
 
 namespace gp::engine::GP_ISA_NAMESPACE {

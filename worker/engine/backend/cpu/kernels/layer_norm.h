@@ -2,9 +2,9 @@
 // residual addition.
 #pragma once
 
-#include "worker/engine/backend/cpu/kernel_set.h"
 #include "worker/engine/backend/cpu/kernels/dropout.h"
 #include "worker/engine/backend/cpu/kernels/element.h"
+#include "worker/engine/backend/cpu/kernels/kernel_set.h"
 #include "worker/engine/backend/cpu/kernels/vector.h"
 
 namespace gp::engine::GP_ISA_NAMESPACE {

@@ -3,7 +3,7 @@
 #include "worker/engine/backend/cuda/kernels/adamw.h"
 #include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/rounding.cuh"
-#include "worker/engine/backend/cuda/launch.h"
+#include "worker/engine/backend/cuda/runtime/launch.h"
 
 namespace gp::engine {
 namespace {

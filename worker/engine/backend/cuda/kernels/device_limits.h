@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "worker/engine/backend/cuda/cuda_error.h"
+#include "worker/engine/backend/cuda/runtime/cuda_error.h"
 
 namespace gp::engine {
 

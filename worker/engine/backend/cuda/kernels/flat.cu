@@ -1,7 +1,7 @@
 #include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/flat.h"
 #include "worker/engine/backend/cuda/kernels/rounding.cuh"
-#include "worker/engine/backend/cuda/launch.h"
+#include "worker/engine/backend/cuda/runtime/launch.h"
 
 namespace gp::engine {
 namespace {

@@ -2,7 +2,7 @@
 #include "worker/engine/backend/cuda/kernels/gelu.cuh"
 #include "worker/engine/backend/cuda/kernels/gelu.h"
 #include "worker/engine/backend/cuda/kernels/vector_access.cuh"
-#include "worker/engine/backend/cuda/launch.h"
+#include "worker/engine/backend/cuda/runtime/launch.h"
 
 namespace gp::engine {
 namespace {

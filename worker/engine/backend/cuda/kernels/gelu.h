@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include "runspec/model_shape.h"
+#include "plan/model_shape.h"
 #include "worker/engine/backend/backend.h"
 
 namespace gp::engine {

@@ -1,6 +1,6 @@
 #include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/gradient_factor.h"
-#include "worker/engine/backend/cuda/launch.h"
+#include "worker/engine/backend/cuda/runtime/launch.h"
 #include "worker/engine/backend/gradient_factor.h"
 
 namespace gp::engine {

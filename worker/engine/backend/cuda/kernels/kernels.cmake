@@ -1,18 +1,18 @@
-# Every .cu file of this folder, once: gp_cuda_kernels compiles them for the device, gp_cuda_kernels_emulated (in tests/)
-# for the host.
+# Every .cu file of this folder and of those in it, once: gp_cuda_kernels compiles them for the device,
+# gp_cuda_kernels_emulated (in tests/) for the host.
 set(GP_CUDA_KERNEL_SOURCES
   adamw.cu
   add_bias.cu
-  cached_attention.cu
-  causal_softmax.cu
+  attention/cached_attention.cu
+  attention/causal_softmax.cu
   column_sums.cu
   cross_entropy.cu
   embedding.cu
-  flash_attention.cu
-  flash_cuda_cores_backward.cu
-  flash_cuda_cores_forward.cu
-  flash_tensor_cores_backward.cu
-  flash_tensor_cores_forward.cu
+  attention/flash_attention.cu
+  attention/flash_cuda_cores_backward.cu
+  attention/flash_cuda_cores_forward.cu
+  attention/flash_tensor_cores_backward.cu
+  attention/flash_tensor_cores_forward.cu
   flat.cu
   fp8.cu
   gelu.cu

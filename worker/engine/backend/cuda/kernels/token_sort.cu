@@ -10,7 +10,7 @@
 #include "worker/engine/backend/cuda/kernels/reduction.cuh"
 #include "worker/engine/backend/cuda/kernels/shared_memory.cuh"
 #include "worker/engine/backend/cuda/kernels/token_sort.h"
-#include "worker/engine/backend/cuda/launch.h"
+#include "worker/engine/backend/cuda/runtime/launch.h"
 
 namespace gp::engine {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "worker/engine/backend/cuda/emulation/work_queue.h"
-#include "worker/engine/backend/cuda/launch.h"
+#include "worker/engine/backend/cuda/runtime/launch.h"
 
 namespace gp::engine {
 namespace {

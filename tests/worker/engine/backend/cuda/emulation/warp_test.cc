@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "worker/engine/backend/cuda/kernels/await_previous.cuh"
-#include "worker/engine/backend/cuda/launch.h"
+#include "worker/engine/backend/cuda/runtime/launch.h"
 
 namespace gp::engine {
 namespace {

@@ -1,0 +1,174 @@
+// gpctl eval.
+#include <memory>
+#include <optional>
+
+#include "base/file.h"
+#include "client/gpctl/commands/commands.h"
+#include "client/gpctl/render/run_json.h"
+#include "client/gpctl/service/program_run.h"
+#include "client/gpctl/session/served_checkpoint.h"
+#include "client/gpctl/terminal/number_text.h"
+#include "client/gpctl/terminal/progress_line.h"
+
+namespace gp::gpctl {
+namespace {
+
+struct EvalOptions {
+  std::string reference;
+  std::string task = "val";
+  std::vector<std::string> files;
+  std::string as;
+  std::string style = "completion";
+  std::string items;
+  std::string precision = "auto";
+};
+
+// Takes gp-evaluator's lines out of the pieces of its output.
+class EvaluatorLines {
+ public:
+  explicit EvaluatorLines(ProgressLine& progress) : progress_(progress) {}
+
+  void Take(const std::string& piece) {
+    text_ += piece;
+    for (size_t end; (end = text_.find('\n')) != std::string::npos; text_.erase(0, end + 1)) {
+      TakeLine(Json::parse(text_.substr(0, end), nullptr, false));
+    }
+  }
+
+  // Once the program has ended with success.
+  const std::optional<Json>& result() const { return result_; }
+
+ private:
+  void TakeLine(const Json& line) {
+    if (!line.is_object()) return;
+    if (line.contains("done") && line.contains("of")) {
+      Tell(line["done"].get<double>(), line["of"].get<double>());
+    } else {
+      result_ = line;
+    }
+  }
+
+  void Tell(double done, double of) {
+    if (done <= 0) return;
+    const double seconds = progress_.Seconds();
+    progress_.Tell(fmt::format("{}, {} of {} batches, {:.1f} a second, {} left", Percent(done / of),
+                               WithThousands(static_cast<int64_t>(done)),
+                               WithThousands(static_cast<int64_t>(of)), done / seconds,
+                               DurationText((of - done) * seconds / done)));
+  }
+
+  ProgressLine& progress_;
+  std::string text_;
+  std::optional<Json> result_;
+};
+
+std::vector<std::string> EvaluatorArguments(const std::string& checkpoint,
+                                            const EvalOptions& options, const std::string& here) {
+  std::vector<std::string> arguments = {"--checkpoint", checkpoint,       "--task",
+                                        options.task,   "--style",        options.style,
+                                        "--precision",  options.precision};
+  for (const std::string& file : options.files) {
+    arguments.insert(arguments.end(), {"--file", AbsolutePath(file, here)});
+  }
+  if (!options.as.empty()) arguments.insert(arguments.end(), {"--as", options.as});
+  if (!options.items.empty()) {
+    arguments.insert(arguments.end(), {"--items", AbsolutePath(options.items, here)});
+  }
+  return arguments;
+}
+
+std::string LossText(const Json& result) {
+  const std::string bits = result["val_bpb"].is_number()
+                               ? fmt::format("{:.4f} bits a byte", result["val_bpb"].get<double>())
+                               : "unknown: the checkpoint's tokenizer does not name every token";
+  return fmt::format("val loss     {} nats a token   {} tokens\nval bpb      {}\n",
+                     Loss(result["val_loss"].get<double>()),
+                     WithThousands(result["tokens"].get<int64_t>()), bits);
+}
+
+std::string ChoicesText(const Json& result) {
+  const auto items = result["items"].get<int64_t>();
+  const auto line = [&](const char* name, const char* count) {
+    return fmt::format("{:<13}{:.4f}   {} of {} right, {} style\n", name,
+                       result[name].get<double>(), WithThousands(result[count].get<int64_t>()),
+                       WithThousands(items), result["style"].get<std::string>());
+  };
+  return line("acc", "correct") + line("acc_norm", "correct_norm");
+}
+
+std::string ResultText(const Json& result) {
+  const std::string head = fmt::format(
+      "checkpoint   {}   step {}, computed in {}\n", result["checkpoint"].get<std::string>(),
+      result["step"].get<int64_t>(), result["precision"].get<std::string>());
+  return head + (result["task"] == "val" ? LossText(result) : ChoicesText(result));
+}
+
+Status Check(const EvalOptions& options) {
+  if (options.task == "val") {
+    if (options.items.empty()) return OkStatus();
+    return InvalidArgument("--items needs --task hellaswag or choices: val asks no questions");
+  }
+  if (options.files.size() == 1) return OkStatus();
+  return InvalidArgument("--task {} needs one --file: lines of JSON (gpctl help eval)",
+                         options.task);
+}
+
+StatusOr<ExitCode> Evaluate(const EvalOptions& options, Session& session) {
+  RETURN_IF_ERROR(Check(options));
+  ASSIGN_OR_RETURN(const ServedCheckpoint checkpoint, FindServed(options.reference, session));
+  Console& console = session.console();
+  ProgressLine progress(console);
+  EvaluatorLines lines(progress);
+  const auto code =
+      RunOwnProgram(console, "gp-evaluator",
+                    EvaluatorArguments(checkpoint.directory, options, console.working_directory),
+                    [&lines](const std::string& piece) { lines.Take(piece); });
+  progress.Clear();
+  RETURN_IF_ERROR(code.status());
+  // Its words are on stderr already, and its exit codes are gpctl's.
+  if (*code > 0 && *code < 128) return static_cast<ExitCode>(*code);
+  if (*code != 0 || !lines.result()) return Internal("gp-evaluator ended with code {}", *code);
+  if (session.json()) {
+    Json document = Document("Evaluation");
+    document.update(*lines.result());
+    console.out << Pretty(document);
+  } else {
+    console.out << ResultText(*lines.result());
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddEvalCommand(CommandSet& commands) {
+  const Command command =
+      commands.Add("eval", kModelGroup, "Measure a checkpoint: its loss, or answers to questions");
+  auto options = std::make_shared<EvalOptions>();
+  command.Option("REF", options->reference, "RUN, RUN@STEP, RUN@best, or a checkpoint's directory")
+      .Required();
+  command
+      .Option("--task", options->task,
+              "val: loss and bits per byte; hellaswag: HellaSwag's lines; choices: questions of "
+              "your own (val)")
+      .OneOf({"val", "hellaswag", "choices"});
+  command
+      .Option("--file", options->files,
+              "val: text or token shards (the run's own validation split), may be repeated; else "
+              "the file of questions")
+      .Path()
+      .OneValueEach();
+  command.Option("--as", options->as, "val: what the files hold, whatever they look like")
+      .OneOf({"txt", "uint16"});
+  command
+      .Option("--style", options->style,
+              "as llm.c asks questions, or as lm-evaluation-harness does (completion)")
+      .OneOf({"completion", "harness"});
+  command.Option("--items", options->items, "write the scores of each question to this file")
+      .Path();
+  command
+      .Option("--precision", options->precision, "fp32, bf16, or as the run computed: auto (auto)")
+      .OneOf({"auto", "fp32", "bf16"});
+  commands.Bind(command, [options](Session& session) { return Evaluate(*options, session); });
+}
+
+}  // namespace gp::gpctl

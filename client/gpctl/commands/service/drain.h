@@ -1,0 +1,21 @@
+// gpctl workers drain: takes a node out of use and tells how its runs leave.
+#pragma once
+
+#include <string>
+
+#include "client/gpctl/session/exit_code.h"
+#include "client/gpctl/session/session.h"
+
+namespace gp::gpctl {
+
+struct DrainOptions {
+  std::string node;
+  std::string reason;
+  std::string longest = "10m";
+};
+
+// Returns when nothing runs on the node. DeadlineExceeded when that takes too long;
+// FailedPrecondition when somebody opens the node meanwhile. Ctrl-C ends the wait, not the drain.
+StatusOr<ExitCode> Drain(const DrainOptions& options, Session& session);
+
+}  // namespace gp::gpctl

@@ -1,0 +1,23 @@
+// Pieces of `gpctl up` that `gpctl demo` shares. Used by gpctl's main thread.
+#pragma once
+
+#include <string>
+
+#include "client/gpctl/service/service_directory.h"
+#include "client/gpctl/session/session.h"
+
+namespace gp::gpctl {
+
+// Makes the service the one that later commands talk to. The service works without the user's file,
+// so a failure is only a warning.
+void SaveServiceContexts(const ServiceDirectory& directory, const ServiceRecord& record,
+                         Session& session);
+
+// The name of the current context; empty: there is none.
+std::string CurrentContext(const Session& session);
+// Does nothing when there is no context of that name.
+void MakeCurrent(const std::string& name, Session& session);
+
+GlobalOptions WithServer(GlobalOptions options, const std::string& address);
+
+}  // namespace gp::gpctl

@@ -1,0 +1,161 @@
+#include "client/gpctl/data/starting_data.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "base/file.h"
+#include "base/name_pattern.h"
+#include "base/text/shell_word.h"
+#include "client/gpctl/demo/demo_text.h"
+#include "corpus/source.h"
+#include "corpus/source_content.h"
+#include "formats/file_kind.h"
+#include "formats/likeness.h"
+#include "formats/path_pattern.h"
+#include "formats/random_access_file.h"
+#include "formats/text_stream.h"
+#include "formats/token_shard.h"
+#include "formats/wide_text.h"
+
+namespace gp::gpctl {
+namespace {
+
+using Form = StartingData::Form;
+
+constexpr std::string_view kTextEnds[] = {".txt", ".txt.gz", ".txt.zst"};
+constexpr std::string_view kJsonEnds[] = {".jsonl",  ".jsonl.gz",  ".jsonl.zst",
+                                          ".ndjson", ".ndjson.gz", ".ndjson.zst"};
+
+// Trainers read plain files: what is packed is unpacked into the state directory.
+StatusOr<std::string> Unpacked(const std::string& path, const Session& session) {
+  constexpr std::string_view kPacked = ".gz";
+  if (!path.ends_with(kPacked)) return path;
+  ASSIGN_OR_RETURN(const std::string text, ReadDemoText(path));
+  const std::string name = BaseNameOf(path);
+  const std::string directory = JoinPath(session.StateDirectory(), "text");
+  std::string unpacked = JoinPath(directory, name.substr(0, name.size() - kPacked.size()));
+  RETURN_IF_ERROR(MakeDirectories(directory, 0700));
+  RETURN_IF_ERROR(WriteFileAtomically(unpacked, text, 0600));
+  return unpacked;
+}
+
+// Appends the patterns of the files in `folder` that end so.
+template <typename Ends>
+Status AddPatterns(const std::string& folder, const Ends& ends,
+                   std::vector<std::string>& patterns) {
+  for (const std::string_view end : ends) {
+    const NamePattern pattern{.folder = JoinPath(folder, ""), .pattern = fmt::format("*{}", end)};
+    ASSIGN_OR_RETURN(const std::vector<std::string> found, MatchingPaths(pattern));
+    if (!found.empty()) patterns.push_back(pattern.folder + pattern.pattern);
+  }
+  return OkStatus();
+}
+
+StatusOr<StartingData> DataInFolder(const std::string& folder) {
+  StartingData data;
+  RETURN_IF_ERROR(AddPatterns(folder, kTextEnds, data.files));
+  const size_t texts = data.files.size();
+  RETURN_IF_ERROR(AddPatterns(folder, kJsonEnds, data.files));
+  if (data.files.size() > texts) data.form = Form::kJsonLines;
+  if (!data.files.empty()) return data;
+  return InvalidArgument(
+      "--text: {} is a folder without .txt or .jsonl files in it; name its files, for example "
+      "--text {}",
+      folder, ShellWord(JoinPath(folder, "*.md")));
+}
+
+// A text in an unknown encoding would pass for tokens without a header; but it has no byte of
+// value 0, which tokens have.
+bool MayBeTokens(const std::string& path, std::string_view begin) {
+  if (const formats::FileKind* const kind = formats::RecogniseKind(begin))
+    return kind->holds_tokens;
+  return path.ends_with(".bin") || begin.find('\0') != std::string_view::npos;
+}
+
+StatusOr<std::string> ReadBegin(const std::string& path) {
+  ASSIGN_OR_RETURN(const auto file, formats::RandomAccessFile::Open(path));
+  std::string begin(std::min<uint64_t>(formats::kLikenessBytes, file.size_bytes()), '\0');
+  RETURN_IF_ERROR(file.Read(0, begin));
+  return begin;
+}
+
+Status CheckJsonLines(const std::string& path) {
+  ASSIGN_OR_RETURN(const auto text, formats::TextStream::Open(path));
+  const auto likeness = formats::UnlikeText(text.head());
+  if (!likeness || likeness->is_json_lines) return OkStatus();
+  return InvalidArgument("{} looks like {}, expected lines of JSON; {}", path, likeness->what,
+                         formats::WayFor(likeness->way, path));
+}
+
+// What is in the file. A name that ends with .jsonl says it; each line is checked when it is read.
+StatusOr<Form> FormOf(const corpus::Source& source) {
+  if (source.form == corpus::TextForm::kJsonLines) {
+    RETURN_IF_ERROR(CheckJsonLines(source.path));
+    return Form::kJsonLines;
+  }
+  const Status as_text = corpus::CheckContents({source});
+  if (as_text.ok()) return Form::kText;
+  if (CheckJsonLines(source.path).ok()) return Form::kJsonLines;
+  ASSIGN_OR_RETURN(const std::string begin, ReadBegin(source.path));
+  if (!MayBeTokens(source.path, begin)) return as_text;
+  const Status as_tokens = formats::TokenShard::Open(source.path).status();
+  if (as_tokens.ok()) return Form::kTokens;
+  return formats::WideEncoding(begin) ? as_text : as_tokens;
+}
+
+// The one that made the tokens, if it lies beside them.
+std::string TokenizerBeside(const std::string& shard) {
+  const std::string folder = DirectoryOf(shard);
+  const std::string file = JoinPath(folder, "tokenizer.json");
+  if (FileExists(file)) return file;
+  return FileExists(JoinPath(folder, "meta.pkl")) ? "chars" : "";
+}
+
+// A file, or those of a pattern. Text and lines of JSON may be mixed when the names say which is
+// which.
+Status SetForm(const std::string& path, StartingData& data) {
+  ASSIGN_OR_RETURN(const auto sources, corpus::ExpandSources({path}));
+  std::set<Form> forms;
+  bool named_json = false;
+  for (const corpus::Source& source : sources) {
+    ASSIGN_OR_RETURN(const Form form, FormOf(source));
+    forms.insert(form);
+    named_json = named_json || source.form == corpus::TextForm::kJsonLines;
+  }
+  data.form = *forms.rbegin();
+  if (forms.size() > 1 && (data.form == Form::kTokens || !named_json)) {
+    return InvalidArgument("--text: {} names text and {}; name files of one sort", path,
+                           data.form == Form::kTokens ? "tokens" : "lines of JSON");
+  }
+  if (data.form == Form::kTokens) data.tokenizer = TokenizerBeside(sources.front().path);
+  data.by_content = data.form == Form::kJsonLines && !named_json;
+  return OkStatus();
+}
+
+StatusOr<StartingData> DataNamed(const std::string& text, const Session& session) {
+  const std::string path = AbsolutePath(text, session.console().working_directory);
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return DataInFolder(path);
+  const bool pattern = !ReadNamePattern(path).pattern.empty();
+  if (!pattern && !FileExists(path)) return NotFound("--text: {} does not exist", path);
+  RETURN_IF_ERROR(formats::ExpandPatterns({path}, "--text").status());
+  StartingData data{.files = {path}};
+  RETURN_IF_ERROR(SetForm(path, data));
+  if (pattern || data.form != Form::kText) return data;
+  ASSIGN_OR_RETURN(data.files[0], Unpacked(path, session));
+  return data;
+}
+
+}  // namespace
+
+StatusOr<StartingData> FindStartingData(const std::string& text, const Session& session) {
+  if (!text.empty()) return DataNamed(text, session);
+  const auto found = FindDemoText(DemoTextPlaces(session.console().program_directory));
+  if (!found.ok()) return StartingData();
+  ASSIGN_OR_RETURN(std::string plain, Unpacked(*found, session));
+  return StartingData{.files = {std::move(plain)}};
+}
+
+}  // namespace gp::gpctl

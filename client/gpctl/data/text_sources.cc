@@ -1,0 +1,45 @@
+#include "client/gpctl/data/text_sources.h"
+
+#include <optional>
+
+#include "base/file.h"
+#include "corpus/source_content.h"
+
+namespace gp::gpctl {
+
+void AddTextSourceFlags(Command command, TextSources& sources) {
+  command
+      .Option(
+          "SRC", sources.arguments,
+          "files, directories, patterns, or - for standard input; text or lines of JSON, plain, "
+          ".gz or .zst")
+      .Path()
+      .Required();
+  command.Option("--as", sources.form, "what the text is, whatever the names say")
+      .OneOf({"txt", "jsonl"});
+  command
+      .Option("--text-field", sources.documents.field,
+              "field of a line of JSON that holds the text; in an object: meta.text")
+      .ShowDefault();
+  command.Option("--split-on", sources.documents.split_on,
+                 "a string that ends a document and belongs to none, such as '<|endoftext|>'");
+  command.Switch("--skip-null", sources.documents.skip_null,
+                 "leave out lines of JSON whose field is null, and count them");
+}
+
+StatusOr<std::vector<corpus::Source>> ExpandTextSources(const TextSources& sources,
+                                                        const std::string& working_directory) {
+  std::vector<std::string> paths;
+  for (const std::string& argument : sources.arguments) {
+    const bool input = argument == corpus::kStandardInput;
+    paths.push_back(input ? argument : AbsolutePath(argument, working_directory));
+  }
+  std::optional<corpus::TextForm> form;
+  if (sources.form == "txt") form = corpus::TextForm::kText;
+  if (sources.form == "jsonl") form = corpus::TextForm::kJsonLines;
+  ASSIGN_OR_RETURN(auto expanded, corpus::ExpandSources(paths, form));
+  RETURN_IF_ERROR(corpus::CheckContents(expanded));
+  return expanded;
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,68 @@
+#include "client/gpctl/service/versioned_file.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <charconv>
+#include <string_view>
+
+#include "base/file.h"
+
+namespace gp::gpctl {
+namespace {
+
+constexpr std::string_view kPrefix = "gp/v";
+
+// The value of apiVersion; empty when the text has none.
+std::string ApiVersionIn(const std::string& text) {
+  try {
+    const YAML::Node root = YAML::Load(text);
+    if (!root.IsMap() || !root["apiVersion"]) return "";
+    return root["apiVersion"].as<std::string>();
+  } catch (const YAML::Exception&) {
+    return "";  // the parser of this file reports where the text is damaged
+  }
+}
+
+StatusOr<int> ParseVersion(const std::string& path, const std::string& said,
+                           const FileFormat& format) {
+  if (said.empty()) return 1;
+  const size_t digits = said.starts_with(kPrefix) ? kPrefix.size() : said.size();
+  const char* end = said.data() + said.size();
+  int version = 0;
+  const auto parsed = std::from_chars(said.data() + digits, end, version);
+  if (parsed.ec != std::errc() || parsed.ptr != end || version < 1) {
+    return InvalidArgument("{}: apiVersion '{}'; expected {}", path, said, format.ApiVersion());
+  }
+  if (version <= format.newest()) return version;
+  return FailedPrecondition(
+      "{} has apiVersion {}, written by a newer gpctl; this one reads up to {}: upgrade it", path,
+      said, format.ApiVersion());
+}
+
+// The first copy stays: it is what the user had.
+Status Replace(const std::string& path, int version, const std::string& older,
+               const std::string& newest) {
+  const std::string copy = fmt::format("{}.v{}", path, version);
+  if (!FileExists(copy)) RETURN_IF_ERROR(WriteFileAtomically(copy, older, 0600));
+  return WriteFileAtomically(path, newest, 0600);
+}
+
+}  // namespace
+
+std::string FileFormat::ApiVersion() const { return fmt::format("{}{}", kPrefix, newest()); }
+
+StatusOr<std::string> ReadVersionedFile(const std::string& path, uint64_t size_bytes_max,
+                                        const FileFormat& format) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, size_bytes_max));
+  ASSIGN_OR_RETURN(const int version, ParseVersion(path, ApiVersionIn(text), format));
+  if (version == format.newest()) return text;
+  std::string migrated = text;
+  for (int from = version; from < format.newest(); ++from) {
+    ASSIGN_OR_RETURN(migrated, format.migrations[static_cast<size_t>(from - 1)](migrated));
+  }
+  // Not required: the next read migrates the text again.
+  (void)Replace(path, version, text, migrated);
+  return migrated;
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,106 @@
+#include "client/gpctl/session/checkpoint_reference.h"
+
+#include <charconv>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/local_path.h"
+#include "base/text/shell_word.h"
+#include "formats/checkpoint_directory.h"
+
+namespace gp::gpctl {
+namespace {
+
+bool Matches(const v1::Checkpoint& checkpoint, const CheckpointReference& reference) {
+  if (reference.step) return checkpoint.step() == *reference.step;
+  return reference.best ? checkpoint.best() : checkpoint.latest();
+}
+
+std::string StepList(const v1::CheckpointsResponse& response) {
+  std::string steps;
+  for (const v1::Checkpoint& checkpoint : response.checkpoints()) {
+    steps += fmt::format("{}{}", steps.empty() ? "" : ", ", checkpoint.step());
+  }
+  return steps;
+}
+
+std::string Wanted(const CheckpointReference& reference) {
+  if (reference.step) return fmt::format("no sealed checkpoint of step {}", *reference.step);
+  return reference.best ? "no best checkpoint: none was evaluated" : "no latest checkpoint";
+}
+
+}  // namespace
+
+StatusOr<CheckpointReference> ParseCheckpointReference(const std::string& text,
+                                                       const std::string& working_directory) {
+  RETURN_IF_ERROR(CheckLocalPath(text));
+  const std::string path = AbsolutePath(text, working_directory);
+  if (text.find('/') != std::string::npos || FileExists(JoinPath(path, "manifest.json"))) {
+    return CheckpointReference{.directory = path};
+  }
+  // "@last" is a run; "@last@best" is one of its checkpoints.
+  const size_t at = text.find('@', 1);
+  CheckpointReference reference{.run = text.substr(0, at)};
+  if (at == std::string::npos) return reference;
+  const std::string which = text.substr(at + 1);
+  if (which == "latest") return reference;
+  if (which == "best") {
+    reference.best = true;
+    return reference;
+  }
+  int64_t step = 0;
+  const auto [end, error] = std::from_chars(which.data(), which.data() + which.size(), step);
+  if (error != std::errc() || end != which.data() + which.size() || step < 0) {
+    return InvalidArgument("'{}': after '@' expected a step, best or latest", text);
+  }
+  reference.step = step;
+  return reference;
+}
+
+StatusOr<v1::Run> FindRun(const CheckpointReference& reference, Session& session) {
+  StatusOr<v1::Run> run = session.FindRun(reference.run);
+  const std::string path = AbsolutePath(reference.run, session.console().working_directory);
+  if (run.ok() || !FileExists(path)) return run;
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) {
+    return WithContext(run.status(), Message(formats::FindCheckpointIn(path).status()));
+  }
+  return Status(run.status().code(),
+                fmt::format("{}; the directory of that name is {}", Message(run.status()),
+                            ShellWord("./" + reference.run)));
+}
+
+bool IsQuarantined(const v1::Checkpoint& checkpoint) { return checkpoint.has_quarantined_at(); }
+
+StatusOr<v1::Checkpoint> FindCheckpoint(const CheckpointReference& reference, Session& session,
+                                        Among among) {
+  ASSIGN_OR_RETURN(const v1::Run run, FindRun(reference, session));
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  ASSIGN_OR_RETURN(const v1::CheckpointsResponse response, client->Checkpoints(run.run_id()));
+  for (const v1::Checkpoint& checkpoint : response.checkpoints()) {
+    if (Matches(checkpoint, reference)) return checkpoint;
+  }
+  // The newest one of the step, as the coordinator chooses it.
+  for (int i = response.quarantined_size() - 1; i >= 0; --i) {
+    const v1::Checkpoint& held = response.quarantined(i);
+    if (!reference.step || held.step() != *reference.step) continue;
+    if (among == Among::kSealedAndQuarantined) return held;
+    const std::string verify = fmt::format("ckpt verify {}@{}", run.run_id(), held.step());
+    return NotFound("step {} of run {} is in quarantine: {}; '{}' brings it back if it is whole",
+                    held.step(), run.name(), held.quarantine_reason(), session.Hint(verify));
+  }
+  if (response.checkpoints().empty())
+    return NotFound("run {} has no sealed checkpoint yet", run.name());
+  return NotFound("run {} has {}; it has steps {}", run.name(), Wanted(reference),
+                  StepList(response));
+}
+
+StatusOr<std::string> FindCheckpointDirectory(const std::string& text, Session& session) {
+  ASSIGN_OR_RETURN(const auto reference,
+                   ParseCheckpointReference(text, session.console().working_directory));
+  if (!reference.directory.empty()) return reference.directory;
+  ASSIGN_OR_RETURN(const v1::Checkpoint checkpoint, FindCheckpoint(reference, session));
+  return checkpoint.directory();
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,106 @@
+#include "client/gpctl/session/run_file_text.h"
+
+#include <set>
+
+#include "base/file.h"
+#include "client/gpctl/render/run_json.h"
+#include "client/gpctl/session/checkpoint_reference.h"
+#include "formats/file_kind.h"
+#include "interop/model_format.h"
+#include "runspec/schema.h"
+
+namespace gp::gpctl {
+namespace {
+
+constexpr uint64_t kRunFileBytesMax = 1 << 20;
+
+// The override "KEY=VALUE". Several paths become a JSON list, which YAML reads as its own.
+std::string PathOverride(const runspec::RunField& field, runspec::RunSpec& spec) {
+  const runspec::Slot slot = field.slot(spec);
+  if (auto* const* path = std::get_if<std::string*>(&slot)) return field.path + "=" + **path;
+  return field.path + "=" + Json(*std::get<std::vector<std::string>*>(slot)).dump();
+}
+
+// A path, or a run's checkpoint.
+StatusOr<runspec::InitialModel> FindReferencedModel(const std::string& reference,
+                                                    const std::string& base, Session& session) {
+  const std::string path = AbsolutePath(reference, base);
+  const bool is_path = reference.find('/') != std::string::npos || FileExists(path);
+  if (is_path) return interop::FindModelAt(path);
+  ASSIGN_OR_RETURN(const std::string directory, FindCheckpointDirectory(reference, session));
+  return interop::FindModelAt(directory);
+}
+
+// The server may not see the model's files, so the client sends the sizes that it read there.
+void AddInitialModel(runspec::RunSpec& spec, std::vector<std::string>& overrides) {
+  if (spec.init_from == runspec::kFromScratch) return;
+  overrides.push_back("init_from=" + spec.init_from);
+  overrides.push_back("data.tokenizer=" + spec.data.tokenizer);
+  for (const runspec::RunField& field : runspec::Schema()) {
+    if (!field.path.starts_with("model.")) continue;
+    overrides.push_back(field.path + "=" + runspec::FormatValue(field, spec));
+  }
+}
+
+}  // namespace
+
+StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console) {
+  if (path == "-") {
+    std::string text(kRunFileBytesMax + 1, '\0');
+    console.in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<size_t>(console.in.gcount()));
+    if (text.size() > kRunFileBytesMax) {
+      return InvalidArgument("(standard input) is longer than the {} bytes a run file may have",
+                             kRunFileBytesMax);
+    }
+    RETURN_IF_ERROR(formats::RefuseOtherText("-", text, "a run file"));
+    return RunFileText{std::move(text), "(standard input)", console.working_directory};
+  }
+  const std::string absolute = AbsolutePath(path, console.working_directory);
+  StatusOr<std::string> text = ReadFile(absolute, kRunFileBytesMax);
+  if (!text.ok()) {
+    return InvalidArgument("{}; expected a run file, 'gpctl init' writes one",
+                           Message(text.status()));
+  }
+  RETURN_IF_ERROR(formats::RefuseOtherText(path, *text, "a run file"));
+  return RunFileText{*std::move(text), path, DirectoryOf(absolute)};
+}
+
+runspec::RunFileResult CheckRunFile(const RunFileText& file,
+                                    const std::vector<std::string>& overrides, Session& session) {
+  return runspec::LoadRunFile(
+      file.text, file.name, overrides,
+      {.base_directory = file.directory,
+       .override_directory = session.console().working_directory,
+       .find_initial_model = [&session](const std::string& reference, const std::string& base) {
+         return FindReferencedModel(reference, base, session);
+       }});
+}
+
+std::vector<std::string> AbsoluteOverrides(const std::vector<std::string>& overrides,
+                                           runspec::RunSpec spec) {
+  std::set<const runspec::RunField*> path_fields;
+  std::vector<std::string> others;
+  for (const std::string& text : overrides) {
+    const runspec::RunField* field = runspec::FindField(text.substr(0, text.find('=')));
+    if (field != nullptr && field->is_path) {
+      path_fields.insert(field);
+    } else {
+      others.push_back(text);
+    }
+  }
+  std::vector<std::string> absolute;
+  for (const runspec::RunField* field : path_fields) absolute.push_back(PathOverride(*field, spec));
+  absolute.insert(absolute.end(), others.begin(), others.end());
+  AddInitialModel(spec, absolute);
+  return absolute;
+}
+
+Status ProblemsStatus(const runspec::RunFileResult& result) {
+  std::string text = RenderProblems(result.problems);
+  const size_t count = CountProblems(result.problems);
+  if (count > 1) text += fmt::format("{} errors. ", count);
+  return InvalidArgument("{}All keys: gpctl explain run", text);
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,32 @@
+// A run file as gpctl handles it: read from a path or standard input, and checked. Thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "client/gpctl/session/session.h"
+#include "runspec/run_file.h"
+
+namespace gp::gpctl {
+
+using runspec::RunFileText;
+
+// "-" reads standard input. InvalidArgument when the file cannot be read.
+StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console);
+
+// Checks the file here, with relative paths of --set taken from the working directory, and finds
+// the model of init_from.
+runspec::RunFileResult CheckRunFile(const RunFileText& file,
+                                    const std::vector<std::string>& overrides, Session& session);
+
+// The overrides, with data paths replaced by the absolute paths in `spec` and each key once. So
+// they are valid for a server that runs in another directory of this machine. What init_from was
+// found to be is added: only this side looks for it.
+std::vector<std::string> AbsoluteOverrides(const std::vector<std::string>& overrides,
+                                           runspec::RunSpec spec);
+
+// The problems as one text; each has its place. REQUIRES: there are problems.
+Status ProblemsStatus(const runspec::RunFileResult& result);
+
+}  // namespace gp::gpctl

@@ -1,0 +1,156 @@
+#include "coordinator/checkpoints/checkpoint_verifier.h"
+
+#include <future>
+#include <memory>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "formats/checkpoint_directory.h"
+
+namespace gp::coordinator {
+namespace {
+
+constexpr std::chrono::nanoseconds kPostAgain = std::chrono::milliseconds(100);
+
+Status Stopping() { return Unavailable("the coordinator is stopping; ask again"); }
+
+std::pair<Verdict, std::string> Judge(const SealedCheckpoint& checkpoint,
+                                      const std::stop_token& stop) {
+  const Status read =
+      formats::VerifyDigests(checkpoint.directory, checkpoint.manifest_digest, stop).status();
+  if (read.ok()) return {Verdict::kWhole, "every digest matches"};
+  // A directory that is absent is lost only if the directories beside it can be seen; otherwise the
+  // storage is not there.
+  const bool missing =
+      read.code() == StatusCode::kNotFound && FileExists(DirectoryOf(checkpoint.directory));
+  const bool damaged = missing || read.code() == StatusCode::kDataLoss;
+  return {damaged ? Verdict::kDamaged : Verdict::kUnreadable, gp::Message(read)};
+}
+
+}  // namespace
+
+CheckpointVerifier::CheckpointVerifier() : mailbox_(kTasksMax) {}
+
+CheckpointVerifier::~CheckpointVerifier() { Stop(); }
+
+void CheckpointVerifier::Start(Reconciler& reconciler) {
+  const auto cluster = reconciler.snapshot();
+  for (const auto& [sequence, id] : cluster->busy) AskFor(*cluster->FindRun(id));
+  thread_ = std::jthread([this, &reconciler] { Loop(reconciler); });
+}
+
+void CheckpointVerifier::Stop() {
+  mailbox_.Close();
+  stop_.request_stop();
+  {
+    MutexLock lock(mutex_);
+    stopped_.NotifyAll();
+  }
+  if (thread_.joinable()) thread_.join();
+  for (Task& task : mailbox_.Drain(kTasksMax, std::chrono::seconds(0))) {
+    if (task.done) task.done(Stopping());
+  }
+}
+
+void CheckpointVerifier::Published(const PublishedBatch& batch) {
+  for (const StoredEvent& stored : batch.events) {
+    if (std::holds_alternative<RankFailed>(stored.event.body)) {
+      AskFor(*batch.cluster->FindRun(stored.event.run));
+    }
+  }
+}
+
+void CheckpointVerifier::AskFor(const Run& run) {
+  if (!run.suspicion || !run.suspicion->asks_coordinator) return;
+  Task task{run.id, run.suspicion->step, nullptr};
+  if (!mailbox_.TryPost(task)) {
+    LogWarning("checkpoint is not verified before the next start", {{"run", run.id}});
+  }
+}
+
+void CheckpointVerifier::Restore(const RunId& run, int64_t step, Done done) {
+  if (!Begin(run, step)) {
+    return done(FailedPrecondition("the checkpoint of step {} is being verified already", step));
+  }
+  Task task{run, step, [this, run, step, done = std::move(done)](const Status& status) {
+              End(run, step);
+              done(status);
+            }};
+  if (!mailbox_.TryPost(task)) task.done(Stopping());
+}
+
+bool CheckpointVerifier::Begin(const RunId& run, int64_t step) {
+  MutexLock lock(mutex_);
+  return restoring_.emplace(run, step).second;
+}
+
+void CheckpointVerifier::End(const RunId& run, int64_t step) {
+  MutexLock lock(mutex_);
+  restoring_.erase({run, step});
+}
+
+void CheckpointVerifier::Loop(Reconciler& reconciler) {
+  while (!stop_.stop_requested()) {
+    const auto task = mailbox_.Receive(std::chrono::seconds(1));
+    if (!task) continue;
+    if (task->done) {
+      task->done(BringBack(*task, reconciler));
+    } else {
+      Check(*task, reconciler);
+    }
+  }
+}
+
+void CheckpointVerifier::Check(const Task& task, Reconciler& reconciler) {
+  const auto run = reconciler.snapshot()->FindRun(task.run);
+  const bool asked = run->suspicion && run->suspicion->step == task.step;
+  const SealedCheckpoint* checkpoint = asked ? run->FindCheckpoint(task.step) : nullptr;
+  if (checkpoint == nullptr) return;
+  const auto [verdict, text] = Judge(*checkpoint, stop_.get_token());
+  LogInfo("checkpoint read", {{"run", task.run}, {"step", task.step}, {"finding", text}});
+  const Event event{
+      .run = task.run, .actor = "coordinator", .body = CheckpointRead{task.step, verdict, text}};
+  MutexLock lock(mutex_);
+  while (!stop_.stop_requested() && !reconciler.Post(event)) {
+    stopped_.WaitFor(mutex_, kPostAgain);
+  }
+}
+
+Status CheckpointVerifier::BringBack(const Task& task, Reconciler& reconciler) {
+  const Event event{.run = task.run, .actor = "user", .body = CheckpointRestored{task.step}};
+  const auto cluster = reconciler.snapshot();
+  RETURN_IF_ERROR(Admit(*cluster, event).status());
+  const SealedCheckpoint& checkpoint =
+      cluster->FindRun(task.run)->FindQuarantined(task.step)->checkpoint;
+  const std::string aside = formats::DamagedName(checkpoint.directory);
+  if (!FileExists(aside)) {
+    return NotFound(
+        "{} does not exist: it was removed, or the coordinator failed to rename {} "
+        "(see its log)",
+        aside, checkpoint.directory);
+  }
+  const Status read =
+      formats::VerifyDigests(aside, checkpoint.manifest_digest, stop_.get_token()).status();
+  // The directory is there, so a file that is missing is damage.
+  if (read.code() == StatusCode::kNotFound) return DataLoss("{}", gp::Message(read));
+  RETURN_IF_ERROR(read);
+  RETURN_IF_ERROR(formats::BringBack(checkpoint.directory));
+  const Status appended = Append(event, reconciler);
+  if (appended.ok()) return appended;
+  const Status set_aside = formats::SetAside(checkpoint.directory);
+  if (!set_aside.ok()) {
+    LogWarning("checkpoint is not in quarantine before the next start",
+               {{"run", task.run}, {"error", gp::Message(set_aside)}});
+  }
+  return appended;
+}
+
+Status CheckpointVerifier::Append(const Event& event, Reconciler& reconciler) {
+  auto answer = std::make_shared<std::promise<Status>>();
+  reconciler.Request(event, [answer](const StatusOr<Admission>& admission) {
+    answer->set_value(admission.status());
+  });
+  return answer->get_future().get();
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,69 @@
+// CheckpointVerifier: reads checkpoints in the coordinator, on a thread of its own. It reads a
+// checkpoint that a rank reported as damaged when no other node can read it, and one that a person
+// wants back from quarantine. It compares every byte with the manifest's digests. Built by the
+// daemon; every method may be called from any thread.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/mailbox.h"
+#include "base/mutex.h"
+#include "coordinator/control/reconciler.h"
+
+namespace gp::coordinator {
+
+class CheckpointVerifier {
+ public:
+  // Called once, on the verifier's thread or the caller's.
+  using Done = std::function<void(const Status&)>;
+
+  CheckpointVerifier();
+  ~CheckpointVerifier();
+
+  // First reads the checkpoints that still waited for a verdict when the coordinator last stopped.
+  // `reconciler` outlives this.
+  void Start(Reconciler& reconciler);
+  // Stops the read in progress and refuses the requests that wait. Idempotent.
+  void Stop();
+
+  // Reads the checkpoints whose verdict the batch's runs wait for.
+  void Published(const PublishedBatch& batch);
+
+  // Brings the quarantined checkpoint of `step` back into the catalogue, when it is whole. DataLoss
+  // when it is damaged, FailedPrecondition when it cannot come back.
+  void Restore(const RunId& run, int64_t step, Done done);
+
+ private:
+  static constexpr size_t kTasksMax = 65536;
+
+  struct Task {
+    RunId run;
+    int64_t step = 0;
+    Done done;  // empty: a rank's report is to be checked
+  };
+
+  // False when a restore of this checkpoint is in progress already.
+  bool Begin(const RunId& run, int64_t step);
+  void End(const RunId& run, int64_t step);
+
+  void Loop(Reconciler& reconciler);
+  void AskFor(const Run& run);
+  void Check(const Task& task, Reconciler& reconciler);
+  Status BringBack(const Task& task, Reconciler& reconciler);
+  // OK when the event is durable, else the reason why it is not.
+  Status Append(const Event& event, Reconciler& reconciler);
+
+  Mailbox<Task> mailbox_;
+  std::stop_source stop_;
+  Mutex mutex_;
+  CondVar stopped_;
+  std::set<std::pair<RunId, int64_t>> restoring_ GUARDED_BY(mutex_);
+  std::jthread thread_;
+};
+
+}  // namespace gp::coordinator

@@ -1,0 +1,214 @@
+#include "coordinator/checkpoints/regained_checkpoints.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "formats/checkpoint_directory.h"
+#include "formats/sha256.h"
+
+namespace gp::coordinator {
+namespace {
+
+constexpr char kActor[] = "restore";
+constexpr char kRestored[] = "the coordinator was restored from a backup";
+constexpr Epoch kEpochsSinceBackupMax = 100'000;  // placements of one run
+constexpr size_t kRegainedMax = 2;                // as many as retention keeps at least
+
+std::string CheckpointsOf(const Run& run) {
+  return JoinPath(run.submission->run_directory, "checkpoints");
+}
+
+bool IsFinal(const Run& run, const formats::CheckpointManifest& manifest) {
+  const Submission& submission = *run.submission;
+  return (submission.target_steps > 0 && manifest.step >= submission.target_steps) ||
+         (submission.target_tokens > 0 && manifest.tokens >= submission.target_tokens);
+}
+
+int64_t NewestStep(const Run& run) {
+  return run.checkpoints.empty() ? -1 : run.checkpoints.back().step;
+}
+
+// Whether its ranks may start again from a checkpoint.
+bool GoesOn(const Run& run) {
+  const bool waits = IsWaiting(run.state) && !run.gave_up;
+  const bool runs = run.state == RunState::kStarting || run.state == RunState::kRunning;
+  return (waits || runs) && !run.placement.empty();
+}
+
+// The manifest comes from the shared storage root, and the run is brought to its epoch one
+// placement at a time.
+Status CheckEpoch(const Run& run, const formats::FoundCheckpoint& found) {
+  const Epoch epoch_max = run.epoch + kEpochsSinceBackupMax;
+  if (found.manifest->epoch <= epoch_max) return OkStatus();
+  return DataLoss("{}: its manifest names epoch {}; expected at most {}", found.directory,
+                  found.manifest->epoch, epoch_max);
+}
+
+StatusOr<UnlistedCheckpoint> Read(const Run& run, const formats::FoundCheckpoint& found) {
+  RETURN_IF_ERROR(CheckEpoch(run, found));
+  RETURN_IF_ERROR(formats::VerifyDigests(found.directory).status());
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadFile(JoinPath(found.directory, formats::kManifestName)));
+  const formats::CheckpointManifest& manifest = *found.manifest;
+  return UnlistedCheckpoint{manifest.epoch,
+                            {.step = manifest.step,
+                             .directory = found.directory,
+                             .manifest_digest = formats::Sha256Hex(text),
+                             .size_bytes = manifest.SizeBytes(),
+                             .validation_loss = manifest.validation_loss}};
+}
+
+// False only when nothing has this name. Errors of stat for what may be there: a directory of
+// another user, or a disk that fails.
+StatusOr<bool> IsThere(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0) return true;
+  if (errno == ENOENT) return false;
+  return ErrnoStatus(errno, "stat", path);
+}
+
+void WarnOfSkipped(const Run& run, const Status& why) {
+  LogWarning("checkpoint is not regained", {{"run", run.id}, {"error", gp::Message(why)}});
+}
+
+// Writes the events down in an order in which they apply.
+class Regainer {
+ public:
+  Regainer(const Run& run, Timestamp at)
+      : run_(run), at_(at), epoch_(run.epoch), holds_slots_(run.holds_slots) {}
+
+  void Lose(int64_t step) { Add(CheckpointDamaged{step, "its directory is gone", true}); }
+
+  void Seal(const UnlistedCheckpoint& unlisted) {
+    while (!holds_slots_ || epoch_ < unlisted.epoch) PlaceAgain();
+    Add(CheckpointSealed{epoch_, unlisted.checkpoint});
+  }
+
+  std::vector<Event> Finish() {
+    if (placed_) Add(RunRequeued{epoch_, kRestored});
+    return std::move(events_);
+  }
+
+ private:
+  // Stands for a placement that was made after the backup. No agent is told of it.
+  void PlaceAgain() {
+    if (holds_slots_) Add(RunRequeued{epoch_, kRestored});
+    const SealedCheckpoint* latest = run_.LatestCheckpoint();
+    Add(RunPlaced{++epoch_, run_.placement, kRestored, latest == nullptr ? -1 : latest->step,
+                  run_.threads_per_rank, run_.isa, run_.device});
+    holds_slots_ = true;
+    placed_ = true;
+  }
+
+  void Add(EventBody body) {
+    events_.push_back({.run = run_.id, .at = at_, .actor = kActor, .body = std::move(body)});
+  }
+
+  const Run& run_;
+  const Timestamp at_;
+  Epoch epoch_;
+  bool holds_slots_;
+  bool placed_ = false;
+  std::vector<Event> events_;
+};
+
+}  // namespace
+
+Status CheckStorage(const std::vector<std::shared_ptr<const Run>>& live) {
+  std::string absent;
+  Status unseen = OkStatus();
+  for (const std::shared_ptr<const Run>& run : live) {
+    if (run->placement.empty()) continue;  // nothing of it is needed
+    const std::string& directory = run->submission->run_directory;
+    const StatusOr<bool> there = IsThere(directory);
+    if (there.ok() && *there) return OkStatus();
+    if (!there.ok() && unseen.ok()) unseen = there.status();
+    if (absent.empty()) absent = directory;
+  }
+  RETURN_IF_ERROR(unseen);
+  if (absent.empty()) return OkStatus();
+  return FailedPrecondition(
+      "no run that goes on has its directory, such as {}; mount the storage root first, say where "
+      "it is with --storage-root, or make this directory when all of them are lost: the runs then "
+      "begin anew",
+      absent);
+}
+
+StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Run& run) {
+  ASSIGN_OR_RETURN(const auto found, formats::FindCheckpoints(CheckpointsOf(run)));
+  std::vector<UnlistedCheckpoint> unlisted;
+  for (const formats::FoundCheckpoint& one : found) {
+    if (unlisted.size() == kRegainedMax) break;
+    if (!one.manifest.ok()) {
+      WarnOfSkipped(run, one.manifest.status());
+      continue;
+    }
+    if (one.manifest->run_id != run.id.value()) continue;
+    if (one.manifest->step <= NewestStep(run) || IsFinal(run, *one.manifest)) continue;
+    const bool known = !unlisted.empty() && unlisted.back().checkpoint.step == one.manifest->step;
+    if (known) continue;
+    auto whole = Read(run, one);
+    if (whole.ok()) {
+      unlisted.push_back(*std::move(whole));
+    } else {
+      WarnOfSkipped(run, whole.status());
+    }
+  }
+  std::reverse(unlisted.begin(), unlisted.end());
+  return unlisted;
+}
+
+ListedCheckpoints CheckListed(const Run& run) {
+  ListedCheckpoints listed;
+  for (const SealedCheckpoint& checkpoint : run.checkpoints) {
+    if (checkpoint.retired) continue;
+    const StatusOr<bool> there = IsThere(checkpoint.directory);
+    if (there.ok() && !*there) {
+      listed.gone.push_back(checkpoint.step);
+      continue;
+    }
+    const Status read =
+        there.ok() ? formats::ReadManifest(checkpoint.directory).status() : there.status();
+    if (!read.ok()) listed.unreadable.push_back({checkpoint.step, gp::Message(read)});
+  }
+  return listed;
+}
+
+std::vector<Event> Regain(const Run& run, const std::vector<UnlistedCheckpoint>& unlisted,
+                          const std::vector<int64_t>& gone, Timestamp at) {
+  Regainer regainer(run, at);
+  for (const int64_t step : gone) regainer.Lose(step);
+  if (GoesOn(run)) {
+    for (const UnlistedCheckpoint& one : unlisted) regainer.Seal(one);
+  }
+  return regainer.Finish();
+}
+
+Status AppendAndApply(const std::vector<Event>& events, Store& store, Cluster& cluster) {
+  for (const Event& event : events) RETURN_IF_ERROR(Apply(event, cluster));
+  return events.empty() ? OkStatus() : store.Append(events).status();
+}
+
+std::vector<std::shared_ptr<const Run>> LiveRuns(const Cluster& cluster) {
+  std::vector<std::shared_ptr<const Run>> runs;
+  for (const auto& [sequence, id] : cluster.live) {
+    if (!cluster.faulty.contains(id)) runs.push_back(cluster.FindRun(id));
+  }
+  return runs;
+}
+
+Status LoseGone(Cluster& cluster, Store& store, Timestamp at) {
+  for (const std::shared_ptr<const Run>& run : LiveRuns(cluster)) {
+    const auto events = Regain(*run, {}, CheckListed(*run).gone, at);
+    RETURN_IF_ERROR(AppendAndApply(events, store, cluster));
+  }
+  return OkStatus();
+}
+
+}  // namespace gp::coordinator

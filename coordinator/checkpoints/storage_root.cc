@@ -1,0 +1,130 @@
+#include "coordinator/checkpoints/storage_root.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/random_id.h"
+#include "base/text/counted_noun.h"
+#include "formats/checkpoint_directory.h"
+
+namespace gp::coordinator {
+namespace {
+
+// Below this not even a tiny checkpoint fits.
+constexpr uint64_t kFreeBytesMin = 16 << 20;
+constexpr char kProbeName[] = ".gp-probe";
+constexpr char kWayOut[] =
+    "is its file system mounted? Mount it, or start once with --adopt if this directory is meant";
+
+// The identity in the probe file; empty when there is no such file.
+StatusOr<std::string> ReadIdentity(const std::string& root) {
+  const std::string path = JoinPath(root, kProbeName);
+  const StatusOr<std::string> identity = ReadFile(path, 4096);
+  if (identity.status().code() == StatusCode::kNotFound) return std::string();
+  RETURN_IF_ERROR(WithContext(identity.status(), "storage root"));
+  if (!identity->empty()) return identity;
+  return DataLoss("{} is empty; remove it, then start the coordinator and the agents again", path);
+}
+
+bool IsThere(const std::string& checkpoint) {
+  return FileExists(JoinPath(checkpoint, formats::kManifestName));
+}
+
+// `needed` of the checkpoints must be there.
+Status CheckCatalogue(const std::string& root, const std::vector<std::string>& checkpoints,
+                      size_t needed) {
+  const auto there =
+      static_cast<size_t>(std::count_if(checkpoints.begin(), checkpoints.end(), IsThere));
+  if (there >= needed) return OkStatus();
+  const auto missing = std::find_if_not(checkpoints.begin(), checkpoints.end(), IsThere);
+  return FailedPrecondition(
+      "storage root {} has {} of the {} checkpoints of the catalogue, it lacks {}: {}", root, there,
+      checkpoints.size(), missing == checkpoints.end() ? "some" : *missing, kWayOut);
+}
+
+// No checkpoint tells whether the root without a probe file is the known storage.
+Status CheckNoRunGoesOn(const std::string& root, const ExpectedStorage& expected) {
+  if (expected.identity.empty() || expected.live_runs == 0) return OkStatus();
+  return FailedPrecondition("storage root {} has no {}, and the catalogue has {} to go on with: {}",
+                            root, kProbeName,
+                            CountedNoun(static_cast<int64_t>(expected.live_runs), "run"), kWayOut);
+}
+
+// `found` is what the probe file says.
+Status CheckExpected(const std::string& root, const std::string& found,
+                     const ExpectedStorage& expected) {
+  if (expected.adopt || (!found.empty() && found == expected.identity)) return OkStatus();
+  if (found.empty() && expected.checkpoints.empty()) return CheckNoRunGoesOn(root, expected);
+  if (found.empty()) {
+    return CheckCatalogue(root, expected.checkpoints, expected.checkpoints.size());
+  }
+  // An older version kept no identity. A user may have deleted some of its checkpoints.
+  if (expected.identity.empty()) {
+    return CheckCatalogue(root, expected.checkpoints, expected.checkpoints.empty() ? 0 : 1);
+  }
+  return FailedPrecondition(
+      "storage root {} is not the storage of this catalogue: its {} says {}, expected {}; {}", root,
+      kProbeName, found, expected.identity, kWayOut);
+}
+
+}  // namespace
+
+std::vector<std::string> CatalogueOf(const Cluster& cluster) {
+  std::vector<std::string> directories;
+  cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>& run) {
+    for (const SealedCheckpoint& checkpoint : run->checkpoints) {
+      if (!checkpoint.retired) directories.push_back(checkpoint.directory);
+    }
+  });
+  return directories;
+}
+
+std::string StorageRootPath(const std::string& path) {
+  std::string absolute = AbsolutePath(path, std::filesystem::current_path().string());
+  if (absolute.size() > 1 && absolute.back() == '/') absolute.pop_back();
+  return absolute;
+}
+
+StatusOr<StorageRoot> StorageRoot::Open(const std::string& path, const ExpectedStorage& expected) {
+  const std::string root = StorageRootPath(path);
+  ASSIGN_OR_RETURN(std::string identity, ReadIdentity(root));
+  RETURN_IF_ERROR(CheckExpected(root, identity, expected));
+  RETURN_IF_ERROR(WithContext(MakeDirectories(JoinPath(root, "runs")), "storage root"));
+  if (!identity.empty()) return StorageRoot(root, std::move(identity));
+  // The old identity only where the checkpoints prove it: else the known storage, when it is
+  // mounted again, would pass for this one.
+  const bool proven = !expected.adopt && !expected.checkpoints.empty();
+  identity = proven && !expected.identity.empty() ? expected.identity : RandomHex(16);
+  RETURN_IF_ERROR(
+      WithContext(WriteFileAtomically(JoinPath(root, kProbeName), identity), "storage root"));
+  LogInfo("storage root has a new probe file", {{"path", root}, {"identity", identity}});
+  return StorageRoot(root, std::move(identity));
+}
+
+std::string StorageRoot::RunDirectory(const RunId& run) const {
+  return JoinPath(JoinPath(path_, "runs"), run.value());
+}
+
+Status StorageRoot::CheckWritable() const {
+  ASSIGN_OR_RETURN(const std::string found, ReadIdentity(path_));
+  if (found != identity_) {
+    return FailedPrecondition("storage root {} is not there now: {} is {}; mount it again", path_,
+                              JoinPath(path_, kProbeName),
+                              found.empty() ? "missing" : "of another storage");
+  }
+  const std::string runs = JoinPath(path_, "runs");
+  if (access(runs.c_str(), W_OK) != 0) {
+    return FailedPrecondition("the coordinator cannot write to {}; runs could not save anything",
+                              runs);
+  }
+  ASSIGN_OR_RETURN(const uint64_t free_bytes, FreeBytes(runs));
+  if (free_bytes >= kFreeBytesMin) return OkStatus();
+  return ResourceExhausted(
+      "only {} bytes are free on {}; free some, runs need room for checkpoints", free_bytes, runs);
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,134 @@
+#include "coordinator/control/batch.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/check.h"
+#include "coordinator/state/run_name.h"
+
+namespace gp::coordinator {
+namespace {
+
+// A run passes through a few states in one turn. More rounds than this mean that the planner
+// repeats itself.
+constexpr int kPlanRoundsMax = 16;
+
+// NCCL ids of a node's running ranks 0, by run. The coordinator sends each id to the other nodes of
+// the group.
+using NcclIds = std::set<std::pair<RunId, std::string>>;
+
+NcclIds NcclIdsOf(const Node* node) {
+  NcclIds ids;
+  if (node == nullptr) return ids;
+  for (const RankReport& rank : node->ranks) {
+    if (rank.alive() && !rank.nccl_id.empty()) ids.emplace(rank.run, rank.nccl_id);
+  }
+  return ids;
+}
+
+}  // namespace
+
+Batch::Batch(const Cluster& before, const Now& now) : now_(now), after_(before) {
+  const Status ticked = Apply({.at = now.wall, .body = Tick{now.instant, now.unread}}, after_);
+  GP_CHECK(ticked.ok());
+  changed_ = after_.leases_from != before.leases_from;
+}
+
+void Batch::SetAside(const Faults& faults) {
+  for (const auto& [run, why] : faults) set_aside_.insert(run);
+  after_.faulty.insert(faults.begin(), faults.end());
+  EndFaulty();
+}
+
+StatusOr<Admission> Batch::Take(const Event& event) {
+  ASSIGN_OR_RETURN(Admission admission, Admit(after_, event));
+  if (!admission.append) return admission;
+  Event stamped = event;
+  stamped.at = now_.wall;
+  auto* submit = std::get_if<RunSubmitted>(&stamped.body);
+  const bool submitted = submit != nullptr;
+  // Two submits may have chosen the same free name.
+  if (submitted) {
+    Submission& submission = submit->submission;
+    submission.name = FreeRunName(after_, submission.run_namespace, submission.name);
+  }
+  if (!submitted && set_aside_.contains(event.run)) {
+    return FailedPrecondition("run '{}' was set aside", event.run);
+  }
+  RETURN_IF_ERROR(ApplyEvent(stamped));
+  if (submitted) EndFaulty();
+  return admission;
+}
+
+void Batch::Plan(const Policy& policy, const MakeNonce& make_nonce) {
+  gp::coordinator::Plan plan;
+  for (int round = 0; round < kPlanRoundsMax; ++round) {
+    plan = MakePlan(after_, policy, now_);
+    if (plan.empty()) return;
+    for (const Action& action : plan) TakePlanned(action, make_nonce);
+  }
+  for (const Action& action : plan) {
+    const Event event{.run = action.run, .body = action.event};
+    if (!IsDurable(event)) continue;  // a waiting reason that alternates does no harm
+    SetAside({{action.run, fmt::format("the planner repeats '{}' without end", Kind(event))}});
+  }
+}
+
+void Batch::TakePlanned(const Action& action, const MakeNonce& make_nonce) {
+  if (set_aside_.contains(action.run)) return;
+  Event event{.run = action.run, .at = now_.wall, .actor = action.actor, .body = action.event};
+  if (auto* ready = std::get_if<RunGroupReady>(&event.body)) ready->nonce = make_nonce();
+  const Status status = ApplyEvent(event);
+  if (!status.ok()) SetAside({{action.run, "the plan is impossible: " + Message(status)}});
+}
+
+// A run that is submitted in this batch is not there yet.
+void Batch::EndFaulty() {
+  const Faults faults = after_.faulty;
+  for (const auto& [id, why] : faults) {
+    const auto run = after_.FindRun(id);
+    if (run == nullptr) continue;
+    after_.faulty.erase(id);
+    if (IsTerminal(run->state)) continue;
+    const std::string reason = fmt::format(
+        "set aside, because the coordinator cannot go on with it: {}; this is a mistake in gp, "
+        "please report it with the coordinator's log",
+        why);
+    const Status ended = ApplyEvent({.run = id,
+                                     .at = now_.wall,
+                                     .actor = "scheduler",
+                                     .body = RunEnded{RunState::kFailed, reason, true}});
+    GP_CHECK(ended.ok(), "{}", Message(ended));
+  }
+}
+
+Status Batch::ApplyEvent(const Event& event) {
+  const auto node_before = after_.FindNode(NodeOf(event));
+  RETURN_IF_ERROR(Apply(event, after_));
+  changed_ = true;
+  if (const auto run = after_.FindRun(event.run)) {
+    touched_.insert(event.run);
+    TouchNodesOf(*run);
+  }
+  if (const auto node = after_.FindNode(NodeOf(event))) TouchNode(node_before.get(), *node);
+  if (IsDurable(event)) durable_.push_back(event);
+  return OkStatus();
+}
+
+void Batch::TouchNode(const Node* before, const Node& after) {
+  touched_nodes_.insert(after.id);
+  const NcclIds told = NcclIdsOf(before);
+  const NcclIds tells = NcclIdsOf(&after);
+  NcclIds changed;
+  std::set_symmetric_difference(told.begin(), told.end(), tells.begin(), tells.end(),
+                                std::inserter(changed, changed.end()));
+  for (const auto& [id, nccl_id] : changed) {
+    if (const auto run = after_.FindRun(id)) TouchNodesOf(*run);
+  }
+}
+
+void Batch::TouchNodesOf(const Run& run) {
+  for (const Placement& placement : run.placement) touched_nodes_.insert(placement.node);
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,123 @@
+// Recorder: stores the points and lines of runs. One thread appends what agents sent to the runs'
+// logs, syncs once for everything that waited, and only then acknowledges it. With a full or broken
+// disk everything waits and nothing is lost. When one log alone cannot be written, what arrives for
+// its run is lost until the log can be written again, and other runs are not delayed. Every method
+// may be called from any thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/mailbox.h"
+#include "base/mutex.h"
+#include "coordinator/telemetry/run_log.h"
+
+namespace gp::coordinator {
+
+// What one agent sent at once.
+struct TelemetryBatch {
+  std::map<RunId, std::vector<Point>> points;
+  std::map<RunId, std::vector<Line>> lines;
+  size_t size_bytes = 0;  // about what it takes in memory
+  // Called once, on the Recorder's thread, when all of it is durable, except what was lost.
+  std::function<void()> on_durable;
+  // Called on the Recorder's thread when telemetry of a run begins to be lost, with the reason; may
+  // be empty.
+  std::function<void(const RunId&, const std::string&)> on_lost;
+};
+
+// Called for new points and lines, on the Recorder's thread.
+class RecordObserver {
+ public:
+  virtual ~RecordObserver() = default;
+  virtual void OnRecorded(const RunId& run, const Progress& progress) = 0;
+};
+
+struct RecorderOptions {
+  RunLogLimits limits;
+  size_t open_logs_max = 128;  // two files each
+  // Limit for what waits in memory. The coordinator gives each agent a window, so that the limit is
+  // not reached.
+  size_t waiting_bytes_max = size_t{256} << 20;
+  // How long to wait before a failed write is tried again.
+  std::chrono::nanoseconds retry_delay = std::chrono::seconds(1);
+};
+
+class Recorder {
+ public:
+  // Logs live in <directory>/<run id>/. Reads the runs' summaries.
+  Recorder(std::string directory, const RecorderOptions& options, RecordObserver& observer);
+  ~Recorder();
+
+  // False when too much waits already.
+  bool Post(TelemetryBatch batch);
+  // Writes what waits. When the disk fails, drops it at once: the agents send it again.
+  void Stop();
+
+  // True while something posted for the run is not durable. The observer is called when it is.
+  bool HasPending(const RunId& run) const;
+
+  // The progress that the run's points show; from memory.
+  Progress ProgressOf(const RunId& run) const;
+  std::string DirectoryOf(const RunId& run) const;
+
+ private:
+  using Batches = std::vector<TelemetryBatch>;
+  struct OpenLog {
+    RunLog log;
+    uint64_t used = 0;  // grows with every use
+  };
+  // A log that alone cannot be written.
+  struct Loss {
+    uint64_t points = 0;
+    uint64_t lines = 0;
+    int tries_skipped = 0;
+    int patience = 1;  // skip so many batches before the next try
+  };
+
+  void ReadProgresses();
+  StatusOr<Progress> FirstProgressOf(const RunId& run) const;
+  void Loop();
+  // Retries until everything is written or lost.
+  void Write(const Batches& batches);
+  // Returns the runs that could not be written because the disk fails, with the error.
+  std::map<RunId, Status> WriteRuns(const std::set<RunId>& runs, const Batches& batches);
+  Status WriteRun(const RunId& run, const Batches& batches);
+  StatusOr<RunLog*> Open(const RunId& run);
+  void CloseOldest();
+  void Close(OpenLog& open);
+  // After a log failed with `failure`: whether another file beside the logs can be written.
+  bool DiskWorks(const Status& failure) const;
+  // True when this batch is lost without a try, because the log failed a short time ago.
+  bool SkipsTry(const RunId& run);
+  void Lose(const RunId& run, const Batches& batches);
+  void TellLoss(const RunId& run, const Status& why, const Batches& batches);
+  void EndLoss(const RunId& run);
+  // False when the Recorder is stopped meanwhile.
+  bool WaitForDisk();
+  void CountOff(const Batches& batches);
+  void Announce(const Batches& batches);
+
+  const std::string directory_;
+  const RecorderOptions options_;
+  RecordObserver& observer_;
+  Mailbox<TelemetryBatch> mailbox_;
+  std::map<RunId, OpenLog> open_;  // this and the next two: used by the Recorder's thread only
+  std::map<RunId, Loss> losses_;
+  uint64_t uses_ = 0;
+
+  mutable Mutex mutex_;
+  CondVar stopping_;
+  bool stopped_ GUARDED_BY(mutex_) = false;
+  size_t waiting_bytes_ GUARDED_BY(mutex_) = 0;
+  std::map<RunId, Progress> progress_ GUARDED_BY(mutex_);
+  std::map<RunId, int> pending_ GUARDED_BY(mutex_);  // batches in the mailbox or being written
+  std::jthread thread_;
+};
+
+}  // namespace gp::coordinator

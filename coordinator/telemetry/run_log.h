@@ -1,0 +1,168 @@
+// RunLog: the points and lines of one run on disk, <state dir>/runs/<run
+// id>/{points.log,lines.log}, and a summary beside them, so that opening the log reads only the
+// records after the summary. Appending is idempotent: it recognises what an agent sends again.
+// Belongs to one thread; the readers below may be anywhere.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "coordinator/state/ids.h"
+#include "coordinator/state/time.h"
+#include "coordinator/telemetry/pace.h"
+#include "coordinator/telemetry/record_file.h"
+
+namespace gp::coordinator {
+
+// One committed step; the fields are those of gp.v1.MetricPoint.
+struct Point {
+  int64_t step = 0;
+  Epoch epoch = 0;
+  int64_t tokens = 0;
+  double loss = 0;
+  double learning_rate = 0;
+  double gradient_norm = 0;
+  double tokens_per_second = 0;
+  double mfu = 0;
+  double step_seconds = 0;
+  std::optional<double> validation_loss;
+  Timestamp at{};
+  double data_wait_seconds = 0;
+  double forward_seconds = 0;
+  double backward_seconds = 0;
+  double allreduce_exposed_seconds = 0;
+  double optimizer_seconds = 0;
+  double other_seconds = 0;
+  bool skipped = false;
+  int64_t target_steps = 0;
+  double peak_flops = 0;
+  std::string peak_source;
+  std::string warning;
+  std::map<std::string, double> scores;  // by name: gp.v1.Score
+};
+
+inline constexpr size_t kScoresMax = 64;  // names of a run; more are dropped
+
+struct Score {
+  double value = 0;
+  int64_t step = 0;
+
+  bool operator==(const Score&) const = default;
+};
+
+struct Line {
+  uint64_t sequence = 0;
+  Timestamp at{};
+  int rank = -1;
+  Epoch epoch = 0;
+  std::string text;
+  std::string source;
+  uint64_t source_sequence = 0;
+};
+
+struct RunLogLimits {
+  uint64_t points_bytes_max = uint64_t{256} << 20;
+  uint64_t lines_bytes_max = uint64_t{64} << 20;
+  size_t line_bytes_max = 8 << 10;  // longer lines are cut
+};
+
+// What one epoch committed.
+struct EpochStart {
+  Epoch epoch = 0;
+  int64_t first_step = 0;
+  int64_t last_step = 0;
+  Timestamp first_at{};  // when it committed its first step
+  // When it had taken again every step that earlier epochs had taken: unset before, and the time of
+  // its first step when there was nothing to take again.
+  std::optional<Timestamp> caught_up_at;
+
+  bool operator==(const EpochStart&) const = default;
+};
+
+// The progress that all points together show.
+struct Progress {
+  std::optional<Point> newest;
+  std::optional<double> validation_loss;
+  int64_t validation_step = 0;
+  std::string warning;  // the newest one
+  int64_t skipped_steps = 0;
+  std::map<std::string, Score> scores;  // the newest of each name
+  std::vector<EpochStart> epochs;       // by epoch, as far as they committed a step
+  // Sums over all epochs: a step that was repeated counts each time.
+  int64_t steps_taken = 0;
+  int64_t tokens_taken = 0;
+  double flops_taken = 0;  // of steps whose peak is known
+  Pace pace;
+
+  void Add(const Point& point);
+
+ private:
+  void AddToEpoch(const Point& point);
+};
+
+// The last step that an epoch before `epoch` committed; 0 when there is none.
+int64_t LastStepBefore(Epoch epoch, const std::vector<EpochStart>& epochs);
+
+// A summary of both logs up to certain sizes.
+struct RunSummary {
+  uint64_t points_bytes = 0;
+  uint64_t lines_bytes = 0;
+  Progress progress;
+  uint64_t last_line = 0;
+  std::map<std::string, uint64_t> sources;  // the newest kept telemetry sequence of each agent
+};
+
+class RunLog {
+ public:
+  static StatusOr<RunLog> Open(const std::string& directory, const RunLogLimits& limits);
+
+  // Drops points of older epochs and of steps that were kept, and lines that were kept. At the
+  // limit it writes one last line that says so, and drops the rest. On an error nothing of the call
+  // is kept.
+  Status AppendPoints(const std::vector<Point>& points);
+  Status AppendLines(std::vector<Line> lines);
+  // After an error the log must be opened anew: what it had appended may be gone.
+  Status Sync();
+
+  // REQUIRES: nothing was appended since Sync.
+  Status SaveSummary();
+  // Bytes that were appended after the saved summary.
+  uint64_t bytes_since_summary() const;
+
+  const Progress& progress() const { return summary_.progress; }
+
+ private:
+  RunLog(std::string directory, RecordFile points, RecordFile lines, const RunLogLimits& limits,
+         RunSummary summary);
+
+  bool IsNew(const Point& point) const;
+
+  std::string directory_;
+  RecordFile points_;
+  RecordFile lines_;
+  RunLogLimits limits_;
+  RunSummary summary_;  // up to date, but its sizes are those of the saved summary
+  bool capped_ = false;
+};
+
+std::string PointsPath(const std::string& directory);
+std::string LinesPath(const std::string& directory);
+
+// False for logs that an older version wrote: ReadProgress then reads all points.
+bool HasSummary(const std::string& directory);
+
+// From the summary and what came after it; empty when there is no log.
+StatusOr<Progress> ReadProgress(const std::string& directory);
+
+// The records from `offset` on, at most `count_max`; `offset` moves behind them. Records that no
+// longer parse are skipped.
+StatusOr<std::vector<Point>> ReadPoints(const std::string& directory, size_t count_max,
+                                        uint64_t& offset);
+StatusOr<std::vector<Line>> ReadLines(const std::string& directory, size_t count_max,
+                                      uint64_t& offset);
+
+}  // namespace gp::coordinator

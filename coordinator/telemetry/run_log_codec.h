@@ -1,0 +1,20 @@
+// Points, lines and summaries as the bytes that are kept (gp.store.v1.StoredPoint, StoredLine,
+// StoredSummary). Pure; thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "coordinator/telemetry/run_log.h"
+
+namespace gp::coordinator {
+
+std::string EncodePoint(const Point& point);
+std::optional<Point> DecodePoint(std::string_view bytes);
+std::string EncodeLine(const Line& line);
+std::optional<Line> DecodeLine(std::string_view bytes);
+std::string EncodeSummary(const RunSummary& summary);
+std::optional<RunSummary> DecodeSummary(std::string_view bytes);
+
+}  // namespace gp::coordinator

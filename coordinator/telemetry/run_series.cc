@@ -1,0 +1,261 @@
+#include "coordinator/telemetry/run_series.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/text/utf8.h"
+
+namespace gp::coordinator {
+namespace {
+
+RunFamilies::Gauges& MakeGauges(const char* name, const char* help,
+                                prometheus::Registry& registry) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+}
+
+RunFamilies::Counters& MakeCounters(const char* name, const char* help,
+                                    prometheus::Registry& registry) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+}
+
+double Seconds(Timestamp time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+// A text that a user chose, as the value of a label: at most this long, valid UTF-8 in which
+// nothing ends a line or a string early. The serializer escapes quotes and backslashes.
+std::string LabelText(const std::string& text) {
+  constexpr size_t kBytesMax = 120;
+  std::string label = ValidUtf8(text.substr(0, kBytesMax), '?');
+  for (char& c : label) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return label;
+}
+
+// After it no rank takes a step until the next RunStarted.
+bool EndsSteps(const EventBody& body) {
+  return std::holds_alternative<RankFailed>(body) || std::holds_alternative<RunRequeued>(body) ||
+         std::holds_alternative<CancelRequested>(body) ||
+         std::holds_alternative<RunFinishing>(body);
+}
+
+// "alice" of the actor "user alice", "owner" of "owner".
+std::string UserOf(const std::string& actor) {
+  constexpr std::string_view kPrefix = "user ";
+  return actor.starts_with(kPrefix) ? actor.substr(kPrefix.size()) : actor;
+}
+
+}  // namespace
+
+RunFamilies::RunFamilies(prometheus::Registry& registry)
+    : info(MakeGauges("gp_run_info",
+                      "Live runs; always 1. user submitted the run; model is the name or the shape "
+                      "of its size, dataset the last part of the first path of its data, precision "
+                      "as the run file says it",
+                      registry)),
+      epoch(MakeGauges("gp_run_epoch", "Groups of ranks that the run has had", registry)),
+      step(MakeGauges("gp_run_step", "Last committed step; may fall after a restart", registry)),
+      target_steps(
+          MakeGauges("gp_run_target_steps", "Steps the run will take; 0 when unknown", registry)),
+      completion(MakeGauges("gp_run_estimated_completion_timestamp_seconds",
+                            "When the last step will be taken, at the mean pace of about the last "
+                            "ten minutes; absent while no rank takes steps",
+                            registry)),
+      tokens_per_second(
+          MakeGauges("gp_run_tokens_per_second", "Tokens trained per second, all ranks", registry)),
+      mfu(MakeGauges("gp_run_mfu", "Model FLOPs utilisation, 0 to 1; 0 when the peak is unknown",
+                     registry)),
+      peak_flops(MakeGauges("gp_run_peak_flops",
+                            "FLOPs per second that gp_run_mfu is a fraction of, all ranks, and "
+                            "where the number comes from",
+                            registry)),
+      step_phase(
+          MakeGauges("gp_run_step_phase_seconds",
+                     "Where the wall time of the last step went on rank 0; the phases are disjoint",
+                     registry)),
+      loss(MakeGauges("gp_train_loss", "Training loss of the last step, nats per token", registry)),
+      learning_rate(
+          MakeGauges("gp_train_learning_rate", "Learning rate of the last step", registry)),
+      gradient_norm(MakeGauges("gp_train_gradient_norm",
+                               "Gradient norm of the last step, before clipping", registry)),
+      eval_loss(
+          MakeGauges("gp_eval_loss", "Loss of the last evaluation, nats per token", registry)),
+      eval_score(MakeGauges(
+          "gp_eval_score",
+          "What the last evaluation found beside the loss: val_bpb, bits per byte; of questions "
+          "TASK/STYLE/acc and acc_norm, 0 to 1",
+          registry)),
+      checkpoint_time(MakeGauges("gp_checkpoint_last_success_timestamp_seconds",
+                                 "When the newest checkpoint was sealed", registry)),
+      checkpoint_size(MakeGauges("gp_checkpoint_size_bytes",
+                                 "All files of the newest sealed checkpoint", registry)),
+      time(MakeCounters(
+          "gp_run_time_seconds_total",
+          "What the time since the submit went on; the states are disjoint: queued, starting, "
+          "productive (new steps), redone (steps that a failure lost), waiting (for another try, "
+          "or for ranks to leave)",
+          registry)),
+      failures(MakeCounters("gp_run_failures_total", "Epochs that ended by a failure", registry)),
+      steps(MakeCounters("gp_train_steps_total", "Steps taken, with those that were taken again",
+                         registry)),
+      tokens(MakeCounters("gp_train_tokens_total",
+                          "Tokens trained, with those of steps that were taken again", registry)),
+      flops(MakeCounters("gp_train_model_flops_total",
+                         "FLOPs that the model needs for the steps taken, as gp_run_mfu counts "
+                         "them; only of steps whose peak is known",
+                         registry)),
+      skipped(MakeCounters("gp_train_skipped_steps_total",
+                           "Steps whose update was not applied, by reason", registry)) {}
+
+RunSeries::RunSeries(const Run& run, RunFamilies& families)
+    : run_(run.id.value()), families_(families) {
+  const Submission& submission = *run.submission;
+  Set(families_.info, 1,
+      {{"name", LabelText(submission.name)},
+       {"namespace", LabelText(submission.run_namespace)},
+       {"user", LabelText(UserOf(run.submitted_by))},
+       {"model", LabelText(submission.model)},
+       {"dataset", LabelText(submission.dataset)},
+       {"precision", LabelText(submission.precision)},
+       {"world_size", std::to_string(submission.workers)}});
+  Set(families_.target_steps, static_cast<double>(submission.target_steps));
+  Set(families_.step, 0);
+  Set(families_.epoch, static_cast<double>(run.epoch));
+  Raise(families_.failures, run.failures);
+  Raise(families_.skipped, 0, {{"reason", "nonfinite"}});
+  for (RunFamilies::Counters* family : {&families_.steps, &families_.tokens, &families_.flops}) {
+    Raise(*family, 0);
+  }
+  if (const SealedCheckpoint* latest = run.LatestCheckpoint()) ShowCheckpoint(*latest);
+  Refresh(run.submitted_at);
+}
+
+RunSeries::~RunSeries() {
+  for (const auto& series : gauges_) series.family->Remove(series.value);
+  for (const auto& series : counters_) series.family->Remove(series.value);
+}
+
+template <typename Value>
+Value& RunSeries::At(prometheus::Family<Value>& family, Labels labels,
+                     std::vector<Series<Value>>& all) {
+  const auto known = std::find_if(all.begin(), all.end(), [&](const Series<Value>& series) {
+    return series.family == &family && series.labels == labels;
+  });
+  if (known != all.end()) return *known->value;
+  return *all.emplace_back(Series<Value>{&family, labels, &family.Add(labels)}).value;
+}
+
+void RunSeries::Set(RunFamilies::Gauges& family, double value, const Labels& labels) {
+  Labels with_run = labels;
+  with_run["run"] = run_;
+  At(family, std::move(with_run), gauges_).Set(value);
+}
+
+void RunSeries::Raise(RunFamilies::Counters& family, double value, const Labels& labels) {
+  Labels with_run = labels;
+  with_run["run"] = run_;
+  prometheus::Counter& counter = At(family, std::move(with_run), counters_);
+  if (value > counter.Value()) counter.Increment(value - counter.Value());
+}
+
+void RunSeries::Drop(RunFamilies::Gauges& family) {
+  std::erase_if(gauges_, [&](const Series<prometheus::Gauge>& series) {
+    if (series.family == &family) family.Remove(series.value);
+    return series.family == &family;
+  });
+}
+
+void RunSeries::Take(const Event& event, const Run& run) {
+  times_.Take(event);
+  if (const auto* started = std::get_if<RunStarted>(&event.body)) stepping_ = started->epoch;
+  if (EndsSteps(event.body)) {
+    stepping_.reset();
+    Drop(families_.completion);
+  }
+  Set(families_.epoch, static_cast<double>(run.epoch));
+  Raise(families_.failures, run.failures);
+  if (const auto* failed = std::get_if<RankFailed>(&event.body); failed != nullptr && !failed_) {
+    failed_ = {failed->epoch, event.at};
+  }
+  if (std::holds_alternative<CheckpointSealed>(event.body)) {
+    if (const SealedCheckpoint* latest = run.LatestCheckpoint()) ShowCheckpoint(*latest);
+  }
+}
+
+void RunSeries::Take(const Progress& progress) {
+  times_.SetEpochs(progress.epochs);
+  SeeRecovery(progress);
+  Raise(families_.skipped, static_cast<double>(progress.skipped_steps), {{"reason", "nonfinite"}});
+  Raise(families_.steps, static_cast<double>(progress.steps_taken));
+  Raise(families_.tokens, static_cast<double>(progress.tokens_taken));
+  Raise(families_.flops, progress.flops_taken);
+  if (progress.newest) Show(*progress.newest);
+  ShowCompletion(progress);
+  if (progress.validation_loss) {
+    Set(families_.eval_loss, *progress.validation_loss, {{"split", "val"}});
+  }
+  for (const auto& [name, score] : progress.scores) {
+    Set(families_.eval_score, score.value, {{"score", name}});
+  }
+}
+
+void RunSeries::Show(const Point& point) {
+  Set(families_.step, static_cast<double>(point.step));
+  Set(families_.tokens_per_second, point.tokens_per_second);
+  Set(families_.mfu, point.mfu);
+  if (point.target_steps > 0) {
+    Set(families_.target_steps, static_cast<double>(point.target_steps));
+  }
+  if (point.peak_flops > 0) {
+    Set(families_.peak_flops, point.peak_flops, {{"source", point.peak_source}});
+  }
+  Set(families_.loss, point.loss);
+  Set(families_.learning_rate, point.learning_rate);
+  Set(families_.gradient_norm, point.gradient_norm);
+  Set(families_.step_phase, point.data_wait_seconds, {{"phase", "data_wait"}});
+  Set(families_.step_phase, point.forward_seconds, {{"phase", "forward"}});
+  Set(families_.step_phase, point.backward_seconds, {{"phase", "backward"}});
+  Set(families_.step_phase, point.allreduce_exposed_seconds, {{"phase", "allreduce_exposed"}});
+  Set(families_.step_phase, point.optimizer_seconds, {{"phase", "optimizer"}});
+  Set(families_.step_phase, point.other_seconds, {{"phase", "other"}});
+}
+
+// Points of an epoch that has ended may still arrive.
+void RunSeries::ShowCompletion(const Progress& progress) {
+  if (!progress.newest || !progress.pace.known()) return;
+  const Point& newest = *progress.newest;
+  if (stepping_ != newest.epoch || newest.target_steps <= 0) return;
+  const auto left = static_cast<double>(std::max<int64_t>(newest.target_steps - newest.step, 0));
+  Set(families_.completion, Seconds(newest.at) + left * progress.pace.SecondsPerStep());
+}
+
+void RunSeries::ShowCheckpoint(const SealedCheckpoint& checkpoint) {
+  Set(families_.checkpoint_time, Seconds(checkpoint.sealed_at));
+  Set(families_.checkpoint_size, static_cast<double>(checkpoint.size_bytes));
+}
+
+// The first step of a later epoch than the one that failed.
+void RunSeries::SeeRecovery(const Progress& progress) {
+  if (!failed_ || progress.epochs.empty()) return;
+  const EpochStart& newest = progress.epochs.back();
+  if (newest.epoch <= failed_->first) return;
+  recovery_seconds_ =
+      std::max(0.0, std::chrono::duration<double>(newest.first_at - failed_->second).count());
+  failed_.reset();
+}
+
+std::optional<double> RunSeries::TakeRecovery() {
+  return std::exchange(recovery_seconds_, std::nullopt);
+}
+
+void RunSeries::Refresh(Timestamp now) {
+  const auto seconds = times_.At(now);
+  for (const RunTime state : kRunTimes) {
+    Raise(families_.time, seconds[static_cast<size_t>(state)],
+          {{"state", std::string(Name(state))}});
+  }
+}
+
+}  // namespace gp::coordinator

@@ -1,0 +1,55 @@
+// RunTimes: what the time of one run went on since it was submitted. It follows from the run's
+// durable events and from what its epochs committed, so a restarted coordinator computes the same.
+// A value; one thread at a time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "coordinator/state/event.h"
+#include "coordinator/telemetry/run_log.h"
+
+namespace gp::coordinator {
+
+enum class RunTime {
+  kQueued,      // it waits for slots
+  kStarting,    // its ranks start, load and connect
+  kProductive,  // its ranks take steps that were not taken before
+  kRedone,      // its ranks take steps again, which a failure lost
+  kWaiting,     // it waits to be tried again, or its ranks leave
+};
+inline constexpr std::array kRunTimes = {RunTime::kQueued, RunTime::kStarting, RunTime::kProductive,
+                                         RunTime::kRedone, RunTime::kWaiting};
+
+// "queued": the label of metrics.
+std::string_view Name(RunTime state);
+
+class RunTimes {
+ public:
+  // Takes the run's durable events in order.
+  void Take(const Event& event);
+  void SetEpochs(std::vector<EpochStart> epochs) { epochs_ = std::move(epochs); }
+
+  // Seconds by state, up to `now`, or up to the run's end. Their sum is the time since the submit.
+  std::array<double, kRunTimes.size()> At(Timestamp now) const;
+
+ private:
+  struct Span {
+    Timestamp from{};
+    RunTime state = RunTime::kQueued;  // kProductive: kRedone up to where the epoch caught up
+    Epoch epoch = 0;
+  };
+
+  void Enter(RunTime state, const Event& event);
+  // When a span of steps that began at `span` stops taking steps again; between its two ends.
+  Timestamp CaughtUp(const Span& span, Timestamp end) const;
+
+  std::vector<Span> spans_;  // by time
+  std::vector<EpochStart> epochs_;
+  std::map<Epoch, int64_t> resumed_from_;  // committed steps that the epoch began with
+  bool ended_ = false;
+};
+
+}  // namespace gp::coordinator

@@ -1,0 +1,225 @@
+// What a supervisor (the agent, the gateway) and an engine process (gp-trainer, gp-sampler) say to
+// each other over the link. One struct per message; contract/codec.h turns them into frames. Fields
+// are only added, unknown ones are ignored, so version N speaks with N-1. The bytes are described
+// in docs/formats/link.md. Plain values; no thread rules.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "contract/sampling_messages.h"
+
+namespace gp::link {
+
+inline constexpr int kProtocol = 1;
+inline constexpr int kProtocolMin = 1;
+
+// ---- supervisor to engine
+// -------------------------------------------------------------------------------------------
+
+// First in both directions.
+struct Hello {
+  int protocol = kProtocol;
+  int protocol_min = kProtocolMin;
+  std::string version;
+  // Identifies the engine process; the supervisor chooses it and the engine repeats it.
+  std::string incarnation;
+};
+
+struct ResumePoint {
+  int64_t step = 0;
+  std::string directory;
+  std::string manifest_digest;  // hex; the reader refuses another manifest
+};
+
+// The run to train. Sent once, after Hello. The engine answers with Listening or Failed.
+struct Start {
+  std::string run_id;
+  std::string run_name;
+  uint64_t epoch = 0;
+  int rank = 0;
+  int world_size = 1;
+  std::string resolved;       // the resolved run file, YAML
+  std::string run_directory;  // absolute; rank 0 writes records and checkpoints below it
+  std::string data_address;   // host to listen on for peers
+  std::optional<ResumePoint> resume;
+  int threads = 1;
+  int logical_shards = 1;
+  std::optional<bool> begun;  // the run has trained before: its data was good then
+  std::string isa;
+  std::map<std::string, std::string> kernels;
+};
+
+// The group of an epoch. The engine loads its state, connects to its peers and answers Ready.
+struct Configure {
+  uint64_t epoch = 0;
+  int rank = 0;
+  std::vector<std::string> addresses;  // host:port by rank
+  std::string secret;
+  // What every rank of the run computes with, when it is decided: the instruction-set level, and
+  // the kernel choices for that level.
+  std::optional<std::string> isa;
+  std::optional<std::map<std::string, std::string>> kernels;
+  std::optional<std::string> nccl_id;  // hex; the id that a group of several GPUs connects with
+  std::optional<bool> encrypted;       // the ranks encrypt what they send each other
+};
+
+// Every rank is ready: take steps.
+struct Go {
+  uint64_t epoch = 0;
+};
+
+// Stop issuing collectives and answer Fenced. After it, messages of a lower epoch are ignored.
+struct Fence {
+  uint64_t epoch = 0;
+};
+
+// Answer Stopped and exit 0. Without `save_within_ms` the rank exits at once. With it, the group
+// finishes the step in flight, all ranks exit after the same step, and rank 0 saves that step and
+// waits for its seal first. A second Stop means: exit at once.
+struct Stop {
+  std::string reason;
+  std::optional<int64_t> save_within_ms;  // how long the supervisor waits for it
+};
+
+// The coordinator's answer to a WrittenCheckpoint.
+struct SealResult {
+  int64_t step = 0;
+  bool sealed = false;
+  std::string reason;
+};
+
+// ---- engine to supervisor
+// -------------------------------------------------------------------------------------------
+
+struct Listening {
+  std::string address;  // host:port
+  // What this process can compute with: instruction-set levels, the preferred one first, and the
+  // kernel choices that it tuned, by level.
+  std::optional<std::vector<std::string>> isa_levels;
+  std::optional<std::map<std::string, std::string>> kernels;
+  // Hex; rank 0 of a group of several GPUs makes it, and every rank of the epoch gets it.
+  std::optional<std::string> nccl_id;
+};
+
+struct Ready {
+  uint64_t epoch = 0;
+  int64_t step = 0;
+};
+
+struct Fenced {
+  uint64_t epoch = 0;
+  int64_t committed_step = 0;
+  int64_t prepared_step = 0;
+  std::string digest;
+};
+
+// Disjoint parts of a step's wall time, in seconds.
+struct Phases {
+  double data_wait = 0;
+  double forward = 0;
+  double backward = 0;
+  double allreduce_exposed = 0;
+  double optimizer = 0;
+  double other = 0;
+};
+
+// After every committed step, from every rank; points for users come from rank 0.
+struct StepReport {
+  uint64_t epoch = 0;
+  int64_t step = 0;  // steps committed so far: the first report says 1
+  int64_t tokens = 0;
+  double loss = 0;
+  double learning_rate = 0;
+  double gradient_norm = 0;
+  double step_seconds = 0;
+  double tokens_per_second = 0;  // the whole run's, all ranks together
+  double mfu = 0;
+  Phases phases;
+  std::optional<double> validation_loss;
+  bool skipped = false;
+  int64_t at_us = 0;                       // wall clock
+  std::optional<int64_t> target_steps;     // the run's last step, once it is known
+  std::optional<double> peak_flops;        // all ranks' peak together; mfu is a fraction of it
+  std::optional<std::string> peak_source;  // "measured" | "table"
+  std::optional<std::string> warning;      // what a person should look at, in a sentence
+  // The evaluation's other results by name, as formats::MetricsLine has them.
+  std::optional<std::map<std::string, double>> scores;
+  // Saves of this process that failed or were skipped so far; of rank 0.
+  std::optional<int64_t> failed_saves;
+  // The step's all-reduce: its whole time, of which phases.allreduce_exposed is the part that
+  // nothing hid, and the bytes of the gradients that it summed. Where the rank has peers and can
+  // tell.
+  std::optional<double> allreduce_seconds;
+  std::optional<int64_t> allreduce_bytes;
+  // Micro-batches that were in memory when the step asked for one, the least: 0 or 1; and the bytes
+  // of tokens that were read since the last report.
+  std::optional<int> batches_ready;
+  std::optional<int64_t> data_read_bytes;
+};
+
+struct WrittenCheckpoint {
+  uint64_t epoch = 0;
+  int64_t step = 0;
+  std::string directory;
+  std::string manifest_digest;
+  uint64_t size_bytes = 0;
+  std::optional<double> validation_loss;
+  bool final = false;
+  std::optional<std::string> end_reason;  // if `final`: why the run ends before its budget
+  std::optional<double> held_up_seconds;  // how long the rank took no step for its sake
+};
+
+// All steps are done and the final checkpoint is written. The engine waits for its SealResult, then
+// exits 0.
+struct Finished {
+  uint64_t epoch = 0;
+  int64_t step = 0;
+};
+
+// Equal in number to gp.v1.ExitCause.
+enum class ExitCause {
+  kUnspecified = 0,
+  kCompleted = 1,
+  kStopped = 2,
+  kSignal = 3,
+  kOutOfMemory = 4,
+  kCollective = 5,
+  kConfig = 6,
+  kStorage = 7,
+  kError = 8,
+  kSpawnFailed = 9,
+  kUnfit = 10,              // this node cannot compute what the run's record demands
+  kDamagedCheckpoint = 11,  // as this rank sees it; a second reader decides
+  kData = 12,               // missing on this node, or not what the run began with
+};
+
+// The last message of an engine that cannot go on.
+struct Failed {
+  ExitCause cause = ExitCause::kError;
+  std::string message;
+};
+
+// The last message of an engine that exits because it, or a peer, was asked to stop.
+struct Stopped {
+  uint64_t epoch = 0;
+  int64_t step = 0;    // the last committed one
+  std::string reason;  // who asked
+};
+
+// What the engine waits for, in a sentence, for example room for a checkpoint. It keeps its state
+// and tries again. Empty: it goes on.
+struct Waiting {
+  uint64_t epoch = 0;
+  std::string reason;
+};
+
+using Message = std::variant<Hello, Start, Configure, Go, Fence, Stop, SealResult, Listening, Ready,
+                             Fenced, StepReport, WrittenCheckpoint, Finished, Failed, Stopped,
+                             Waiting, OpenModel, Generate, Withdraw, ModelReady, Generated>;
+
+}  // namespace gp::link

@@ -1,0 +1,96 @@
+// What a supervisor (the gateway) and a sampler process (gp-sampler) say to each other over the
+// link, besides Hello, Stop and Failed of contract/messages.h, which every engine process knows.
+// Same rules: fields are only added, unknown ones are ignored. The bytes and the order of messages
+// are described in docs/formats/link.md. Plain values; no thread rules.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gp::link {
+
+// ---- supervisor to sampler
+// -------------------------------------------------------------------------------------------
+
+// The checkpoint to sample from. Sent once, after Hello. The sampler answers ModelReady or Failed.
+struct OpenModel {
+  std::string directory;
+  std::string precision = "auto";  // "auto": as the checkpoint's run computed; "fp32", "bf16"
+  int threads = 1;
+  int64_t streams = 1;        // texts at a time, at most
+  uint64_t memory_bytes = 0;  // for weights, cache and buffers; fewer streams when they do not fit
+};
+
+// One text to write. It is queued until a stream is free; requests are answered in the order in
+// which they came.
+struct Generate {
+  uint64_t request = 0;         // chosen by the supervisor, never used twice
+  std::vector<int32_t> prompt;  // not empty
+  int64_t max_tokens = 16;      // prompt + max_tokens <= context
+  double temperature = 1;       // 0: always the likeliest token
+  int64_t top_k = 50;           // 0: all
+  double top_p = 1;
+  double min_p = 0;
+  double presence_penalty = 0;
+  double frequency_penalty = 0;
+  std::map<int32_t, double> logit_bias;
+  uint64_t seed = 0;
+  uint64_t sample = 0;              // which of the texts of this seed
+  std::vector<std::string> stop;    // not empty strings; the text ends before the first of them
+  std::optional<int64_t> logprobs;  // score each token, with so many alternatives
+  bool score_prompt = false;        // with logprobs: the prompt's tokens, too
+  bool ignore_end_of_text = false;  // else the tokenizer's end-of-text token ends the text
+  // The text begins with the bytes at the prompt's end that are no whole character yet.
+  std::optional<bool> continues_prompt;
+};
+
+// Stops this text; its stream is free after the token in flight. The sampler sends nothing more
+// about it. An unknown request is ignored.
+struct Withdraw {
+  uint64_t request = 0;
+};
+
+// ---- sampler to supervisor
+// -------------------------------------------------------------------------------------------
+
+struct ModelReady {
+  int64_t step = 0;
+  std::string precision;   // "fp32", "bf16"
+  std::string device;      // "cpu avx2", "cuda sm_90"
+  int64_t streams = 0;     // texts that are written at a time
+  int64_t context = 0;     // tokens of prompt and text together, at most
+  int64_t vocabulary = 0;  // ids that may be drawn
+  uint64_t memory_bytes = 0;
+  // A text does not depend on the other texts that are written at the same time.
+  bool reproducible = true;
+};
+
+// Natural logarithms of the probabilities that the model gave, before temperature and the other
+// settings.
+struct TokenScore {
+  double logprob = 0;
+  std::vector<int32_t> top;  // the likeliest ids, falling
+  std::vector<double> top_logprobs;
+};
+
+// The text written since the last piece of this request.
+struct TextPiece {
+  uint64_t request = 0;
+  std::string text;  // whole characters; the possible beginning of a stop string is held back
+  std::vector<int32_t> tokens;     // the tokens whose last character is in `text`
+  std::vector<TokenScore> scores;  // by token, when logprobs were asked for
+  // One for each token of the prompt from the second on; in the first piece only.
+  std::vector<TokenScore> prompt_scores;
+  std::optional<std::string> finish;  // "stop" | "length": the last piece
+  std::optional<std::string> error;   // the last piece: why the text cannot go on
+};
+
+// After each pass through the model.
+struct Generated {
+  std::vector<TextPiece> pieces;
+};
+
+}  // namespace gp::link

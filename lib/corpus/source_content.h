@@ -1,0 +1,26 @@
+// Opens the text of a source and checks that it is text, or lines of JSON, before it is read as
+// such. Any thread may call.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/status.h"
+#include "corpus/source.h"
+#include "formats/text_stream.h"
+#include "plan/run_spec.h"
+
+namespace gp::corpus {
+
+// The text from its front. InvalidArgument names what the source is by its magic number, or what it
+// looks like; the latter with the setting that takes it all the same (Source::form_given).
+StatusOr<formats::TextStream> OpenSource(const Source& source);
+
+// Opens each source, so that the last of many files is refused before the first one is worked on.
+// Passes standard input over.
+Status CheckContents(const std::vector<Source>& sources);
+
+// data.format as what ExpandSources() takes.
+std::optional<TextForm> FormOf(runspec::DataFormat format);
+
+}  // namespace gp::corpus

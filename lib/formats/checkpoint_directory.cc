@@ -1,0 +1,271 @@
+#include "formats/checkpoint_directory.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <system_error>
+#include <tuple>
+
+#include "base/durable_rename.h"
+#include "base/file.h"
+#include "base/text/shell_word.h"
+#include "formats/file_kind.h"
+#include "formats/random_access_file.h"
+#include "formats/safetensors.h"
+#include "formats/sha256.h"
+
+namespace gp::formats {
+namespace {
+
+constexpr uint64_t kManifestBytesMax = 16 << 20;
+constexpr uint64_t kTokenizerBytesMax = 256 << 20;
+
+constexpr char kSetAside[] = ".damaged";
+
+// Files that other programs keep a model in, and those of forms that gp does not read.
+constexpr const char* kModelsOfOthers[] = {"config.json", "model_args.json", "model.safetensors",
+                                           "model.bin"};
+constexpr const char* kUnreadModels[] = {"pytorch_model.bin", "ckpt.pt"};
+
+std::string FirstIn(const std::string& directory, std::span<const char* const> names) {
+  const auto found = std::find_if(names.begin(), names.end(), [&](const char* name) {
+    return FileExists(JoinPath(directory, name));
+  });
+  return found == names.end() ? "" : *found;
+}
+
+std::string ImportText(const std::string& path) {
+  return fmt::format(
+      "of which this makes the checkpoint ./imported: gpctl import {} --name imported",
+      ShellWord(path));
+}
+
+// "; it holds a model of another program (config.json), of which …: gpctl import DIR --name
+// imported", where `it` is what the message calls the directory.
+std::string ImportHint(const std::string& directory, std::string_view it) {
+  if (const std::string name = FirstIn(directory, kModelsOfOthers); !name.empty()) {
+    return fmt::format("; {} holds a model of another program ({}), {}", it, name,
+                       ImportText(directory));
+  }
+  const std::string unread = FirstIn(directory, kUnreadModels);
+  if (unread.empty()) return "";
+  return fmt::format(
+      "; {} holds a model of another program in a form that gp does not read ({}); this says how "
+      "to convert it: gpctl import {} --name imported",
+      it, unread, ShellWord(directory));
+}
+
+bool IsModelOfLlmC(const std::string& path) {
+  const auto file = RandomAccessFile::Open(path);
+  if (!file.ok()) return false;
+  std::string begin(std::min<uint64_t>(kKindBytes, file->size_bytes()), '\0');
+  return file->Read(0, begin).ok() && RecogniseKind(begin) != nullptr &&
+         RecogniseKind(begin)->what == "a model of llm.c";
+}
+
+// The way from a file to the model that it is a part of.
+std::string FileHint(const std::string& path) {
+  const std::string directory = DirectoryOf(path);
+  if (FileExists(JoinPath(directory, kManifestName))) {
+    return "; name the directory that it is in: " + ShellWord(directory);
+  }
+  if (IsModelOfLlmC(path)) return "; it is a model of llm.c, " + ImportText(path);
+  return ImportHint(directory, "its directory");
+}
+
+Status RefuseFile(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return OkStatus();
+  return NotFound("{} is a file; expected the directory of a checkpoint or of a run{}", path,
+                  FileHint(path));
+}
+
+// Step and epoch; of a directory without a readable manifest as CheckpointDirectoryName wrote them.
+std::tuple<int64_t, uint64_t> PlaceInTime(const FoundCheckpoint& found) {
+  if (found.manifest.ok()) return {found.manifest->step, found.manifest->epoch};
+  int64_t step = 0;
+  uint64_t epoch = 0;
+  const std::string name = BaseNameOf(found.directory);
+  if (std::sscanf(name.c_str(), "step-%" SCNd64 "-e%" SCNu64, &step, &epoch) != 2) return {0, 0};
+  return {step, epoch};
+}
+
+// The digest is right, so whoever wrote the file wrote it so.
+Status VerifyTokenizer(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kTokenizerBytesMax));
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_object() && json.contains("kind") && json["kind"].is_string()) return OkStatus();
+  return DataLoss("{} describes no tokenizer: it is no JSON object with a 'kind'", path);
+}
+
+Status VerifyTensors(const std::string& path) {
+  ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open(path));
+  for (const TensorEntry& tensor : file.header().tensors) {
+    if (tensor.dtype != "F32") continue;
+    const std::string_view bytes = file.Data(tensor);
+    for (size_t at = 0; at + sizeof(float) <= bytes.size(); at += sizeof(float)) {
+      float value = 0;
+      std::memcpy(&value, bytes.data() + at, sizeof value);
+      if (std::isfinite(value)) continue;
+      return DataLoss("{}: tensor '{}' is not finite at element {} ({})", path, tensor.name,
+                      at / sizeof(float), value);
+    }
+  }
+  return OkStatus();
+}
+
+Status VerifyDigest(const std::string& directory, const CheckpointFile& file,
+                    const std::stop_token& stop) {
+  const std::string path = JoinPath(directory, file.name);
+  const auto size = FileSize(path);
+  if (size.status().code() == StatusCode::kNotFound) {
+    return DataLoss("{} is missing ({}); the checkpoint is damaged", path, Message(size.status()));
+  }
+  RETURN_IF_ERROR(size.status());
+  if (*size != file.size_bytes) {
+    return DataLoss("{} has {} bytes, its manifest says {}; the checkpoint is damaged", path, *size,
+                    file.size_bytes);
+  }
+  ASSIGN_OR_RETURN(const std::string digest, DigestOfFile(path, file.digest_kind, stop));
+  if (digest != file.digest) {
+    return DataLoss("{} has the {} {}, its manifest says {}; the checkpoint is damaged", path,
+                    DigestName(file.digest_kind), digest, file.digest);
+  }
+  return OkStatus();
+}
+
+Status VerifyContent(const std::string& directory, const CheckpointFile& file) {
+  const std::string path = JoinPath(directory, file.name);
+  if (file.name == kTokenizerName) return VerifyTokenizer(path);
+  return file.name.ends_with(".safetensors") ? VerifyTensors(path) : OkStatus();
+}
+
+StatusOr<const CheckpointFile*> FindListed(const CheckpointManifest& manifest,
+                                           const std::string& directory, const std::string& name) {
+  for (const CheckpointFile& file : manifest.files) {
+    if (file.name == name) return &file;
+  }
+  return DataLoss("the manifest of {} does not list {}; the checkpoint is damaged", directory,
+                  name);
+}
+
+// A checkpoint without one of these resumes nothing. One that was imported is there to begin from.
+Status VerifyFileList(const CheckpointManifest& manifest, const std::string& directory) {
+  const bool imported = manifest.record.contains(kImportedFrom);
+  for (const char* name : {kModelName, kOptimizerName, kTokenizerName}) {
+    if (imported && name == std::string_view(kOptimizerName)) continue;
+    RETURN_IF_ERROR(FindListed(manifest, directory, name).status());
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+std::string CheckpointDirectoryName(int64_t step, uint64_t epoch, const std::string& incarnation) {
+  return fmt::format("step-{:08}-e{}-{}", step, epoch, incarnation);
+}
+
+StatusOr<CheckpointManifest> ReadManifest(const std::string& directory,
+                                          const std::string& expected_digest) {
+  RETURN_IF_ERROR(RefuseFile(directory));
+  const std::string path = JoinPath(directory, kManifestName);
+  const auto text = ReadFile(path, kManifestBytesMax);
+  if (text.status().code() == StatusCode::kNotFound) {
+    return NotFound("{} holds no complete checkpoint: manifest.json is missing{}", directory,
+                    ImportHint(directory, "it"));
+  }
+  RETURN_IF_ERROR(text.status());
+  if (!expected_digest.empty() && Sha256Hex(*text) != expected_digest) {
+    return DataLoss("{} has the sha256 {}, the catalogue says {}; it is not the sealed checkpoint",
+                    path, Sha256Hex(*text), expected_digest);
+  }
+  return ParseManifest(*text, path);
+}
+
+StatusOr<CheckpointManifest> VerifyDigests(const std::string& directory,
+                                           const std::string& expected_digest,
+                                           const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(CheckpointManifest manifest, ReadManifest(directory, expected_digest));
+  RETURN_IF_ERROR(VerifyFileList(manifest, directory));
+  for (const CheckpointFile& file : manifest.files) {
+    RETURN_IF_ERROR(VerifyDigest(directory, file, stop));
+  }
+  return manifest;
+}
+
+StatusOr<CheckpointManifest> VerifyDigestsOf(const std::string& directory,
+                                             const std::vector<std::string>& names) {
+  ASSIGN_OR_RETURN(CheckpointManifest manifest, ReadManifest(directory));
+  for (const std::string& name : names) {
+    ASSIGN_OR_RETURN(const CheckpointFile* file, FindListed(manifest, directory, name));
+    RETURN_IF_ERROR(VerifyDigest(directory, *file, {}));
+  }
+  return manifest;
+}
+
+StatusOr<CheckpointManifest> VerifyCheckpoint(const std::string& directory,
+                                              const std::string& expected_digest) {
+  ASSIGN_OR_RETURN(CheckpointManifest manifest, VerifyDigests(directory, expected_digest));
+  for (const CheckpointFile& file : manifest.files) {
+    RETURN_IF_ERROR(VerifyContent(directory, file));
+  }
+  return manifest;
+}
+
+StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(const std::string& parent) {
+  const auto names = ListDirectory(parent);
+  if (names.status().code() == StatusCode::kNotFound) return std::vector<FoundCheckpoint>();
+  RETURN_IF_ERROR(names.status());
+  std::vector<FoundCheckpoint> found;
+  for (const std::string& name : *names) {
+    if (name.ends_with(kSetAside)) continue;
+    const std::string directory = JoinPath(parent, name);
+    auto manifest = ReadManifest(directory);
+    if (manifest.status().code() == StatusCode::kNotFound) continue;
+    found.push_back({directory, std::move(manifest)});
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return PlaceInTime(a) > PlaceInTime(b); });
+  return found;
+}
+
+std::string DamagedName(const std::string& directory) { return directory + kSetAside; }
+
+Status SetAside(const std::string& directory) {
+  return RenameDurably(directory, DamagedName(directory));
+}
+
+Status BringBack(const std::string& directory) {
+  return RenameDurably(DamagedName(directory), directory);
+}
+
+StatusOr<std::optional<std::string>> FindNewestCheckpoint(const std::string& parent) {
+  ASSIGN_OR_RETURN(const auto found, FindCheckpoints(parent));
+  for (const FoundCheckpoint& checkpoint : found) {
+    if (checkpoint.manifest.ok()) continue;
+    return WithContext(checkpoint.manifest.status(),
+                       "a checkpoint is damaged; remove its directory to go on without it");
+  }
+  if (found.empty()) return std::nullopt;
+  return found.front().directory;
+}
+
+StatusOr<std::string> FindCheckpointIn(const std::string& directory) {
+  RETURN_IF_ERROR(RefuseFile(directory));
+  if (FileExists(JoinPath(directory, kManifestName))) return directory;
+  for (const std::string& parent : {JoinPath(directory, "checkpoints"), directory}) {
+    ASSIGN_OR_RETURN(const auto newest, FindNewestCheckpoint(parent));
+    if (newest) return *newest;
+  }
+  return NotFound(
+      "{}: {}; expected a checkpoint (a directory with a {}) or a run's "
+      "directory{}",
+      directory, FileExists(directory) ? "it holds no checkpoint" : "there is no such directory",
+      kManifestName, ImportHint(directory, "it"));
+}
+
+}  // namespace gp::formats

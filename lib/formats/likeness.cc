@@ -1,0 +1,176 @@
+#include "formats/likeness.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+
+#include "base/text/shell_word.h"
+#include "base/text/utf8.h"
+#include "formats/wide_text.h"
+
+namespace gp::formats {
+namespace {
+
+using namespace std::string_view_literals;
+
+// The share of bytes that belong to no character. A damaged text has fewer; tokens and text in
+// another encoding have more.
+constexpr double kForeignShareMax = 0.1;
+// A single damaged byte is a large share of a short text.
+constexpr size_t kForeignMin = 8;
+
+bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+std::string_view WithoutSpace(std::string_view text) {
+  const auto begin = std::find_if_not(text.begin(), text.end(), IsSpace);
+  return text.substr(static_cast<size_t>(begin - text.begin()));
+}
+
+bool IsPrintable(char c) { return (c >= 0x20 && c < 0x7f) || IsSpace(c); }
+
+bool IsCharacter(char c) { return IsPrintable(c) || static_cast<unsigned char>(c) >= 0x80; }
+
+double Share(size_t part, size_t all) {
+  return static_cast<double>(part) / static_cast<double>(std::max<size_t>(all, 1));
+}
+
+// Ignores a character that the end of `text` cuts.
+double ForeignShare(std::string_view text) {
+  constexpr size_t kCutMax = 3;
+  const size_t all = text.size();
+  size_t foreign = 0;
+  while (!text.empty()) {
+    if (TakeCodePoint(text)) continue;
+    if (all >= kLikenessBytes && text.size() <= kCutMax) break;
+    ++foreign;
+    text.remove_prefix(1);
+  }
+  return Share(foreign, all);
+}
+
+// Whether `open`, space and one of `next` begin the text.
+bool Opens(std::string_view text, char open, std::string_view next) {
+  if (!text.starts_with(open)) return false;
+  const std::string_view rest = WithoutSpace(text.substr(1));
+  return !rest.empty() && next.find(rest[0]) != std::string_view::npos;
+}
+
+// Lists of numbers in JSON at the front of a text.
+struct NumberLists {
+  int numbers = 0;
+  int lists = 0;          // that stand in no other list
+  int depth = 0;          // of the list in which `rest` stands
+  std::string_view rest;  // what is no number, comma or bracket
+};
+
+bool IsOfNumber(char c) { return "+-.0123456789Ee"sv.find(c) != std::string_view::npos; }
+
+// Reads as far as there are numbers with commas or brackets between them.
+NumberLists ReadNumberLists(std::string_view text) {
+  constexpr int kNumbersMax = 1000;
+  NumberLists read{.rest = text};
+  bool parted = true;  // from the number before
+  while (!read.rest.empty() && read.numbers < kNumbersMax) {
+    const char c = read.rest[0];
+    const bool number = IsOfNumber(c), open = c == '[', close = c == ']';
+    if (read.depth == 0 ? !open && !IsSpace(c)
+                        : !number && !open && !close && c != ',' && !IsSpace(c)) {
+      break;
+    }
+    if (number && !parted) break;
+    if (open && read.depth == 0) ++read.lists;
+    read.depth += (open ? 1 : 0) - (close ? 1 : 0);
+    read.numbers += number ? 1 : 0;
+    parted = !number && (parted || !IsSpace(c));
+    const auto end = std::find_if_not(read.rest.begin(), read.rest.end(), IsOfNumber);
+    read.rest.remove_prefix(number ? static_cast<size_t>(end - read.rest.begin()) : 1);
+  }
+  return read;
+}
+
+// A string, an object or a word that JSON has.
+bool IsOtherValue(std::string_view text) {
+  if (text.starts_with('"') || text.starts_with('{')) return true;
+  for (const std::string_view word : {"true"sv, "false"sv, "null"sv}) {
+    if (!text.starts_with(word)) continue;
+    text = WithoutSpace(text.substr(word.size()));
+    return text.empty() || text[0] == ',' || text[0] == ']';
+  }
+  return false;
+}
+
+// One or two numbers in brackets stand in prose, and so do more with words after them.
+std::optional<Likeness> LikeList(std::string_view text) {
+  constexpr int kNumbersMin = 3, kSureNumbers = 16;
+  const NumberLists read = ReadNumberLists(text);
+  if (read.depth > 0 && IsOtherValue(read.rest)) {
+    const bool texts = read.rest.starts_with('"') && read.numbers == 0 && read.depth == 1;
+    return Likeness{"a list in JSON", texts
+                                          ? "write a line for each text: jq -c '.[] | {text: .}' {}"
+                                          : "write a line for each of its values: jq -c '.[]' {}"};
+  }
+  if (read.numbers < (read.rest.empty() ? kNumbersMin : kSureNumbers)) return std::nullopt;
+  constexpr std::string_view kWhole = "json.load(open(sys.argv[1]))";
+  constexpr std::string_view kLines = "[json.loads(line) for line in open(sys.argv[1])]";
+  return Likeness{
+      "a list of numbers in JSON",
+      fmt::format("tokens belong in data.train, as an array of NumPy: python3 -c \"import sys, "
+                  "json, numpy as np; np.save(sys.argv[2], np.hstack({}).astype('<u4'))\" {{}} "
+                  "tokens.npy",
+                  read.lists > 1 ? kLines : kWhole)};
+}
+
+// A '{' and a name, or a '[' and values.
+std::optional<Likeness> LikeJson(std::string_view begin) {
+  const std::string_view text = WithoutSpace(begin);
+  if (auto list = LikeList(text)) return list;
+  if (!Opens(text, '{', "\"")) return std::nullopt;
+  std::string_view line = text.substr(0, text.find('\n'));
+  while (!line.empty() && IsSpace(line.back())) line.remove_suffix(1);
+  const bool cut = line.size() == text.size() && begin.size() >= kLikenessBytes;
+  if (line.ends_with('}') || cut) {
+    return Likeness{"lines of JSON", "name it in data.stream, which reads a field of each line",
+                    true};
+  }
+  return Likeness{"a JSON document", "take the text out of it: jq -r .FIELD {}"};
+}
+
+}  // namespace
+
+std::string WayFor(std::string_view way, const std::string& path) {
+  std::string filled(way);
+  const size_t at = filled.find("{}");
+  return at == std::string::npos ? filled : filled.replace(at, 2, ShellWord(path));
+}
+
+std::optional<Likeness> UnlikeText(std::string_view begin) {
+  if (const auto encoding = WideEncoding(begin)) {
+    return Likeness{fmt::format("text in {}", *encoding),
+                    fmt::format("convert it: iconv -f {} -t UTF-8 {{}}", *encoding)};
+  }
+  if (begin.find('\0') != std::string_view::npos) {
+    return Likeness{"binary data (bytes of value 0 stand in it)", "tokens belong in data.train"};
+  }
+  if (const double share = ForeignShare(begin);
+      share > kForeignShareMax && share * static_cast<double>(begin.size()) >= kForeignMin) {
+    return Likeness{
+        fmt::format("bytes that are not UTF-8 ({:.0f}% of the first are in no character)",
+                    100 * share),
+        "convert text with iconv -f ENCODING -t UTF-8; tokens belong in data.train"};
+  }
+  return LikeJson(begin);
+}
+
+bool LooksLikeText(std::string_view begin) {
+  constexpr double kMost = 0.95;
+  // Ids whose bytes are all letters or signs are rare; that many of them do not come together.
+  constexpr size_t kLettersMin = 32;
+  const auto letters = static_cast<size_t>(std::count_if(begin.begin(), begin.end(), IsCharacter));
+  if (Share(letters, begin.size()) < kMost || ForeignShare(begin) > 0) return false;
+  return std::any_of(begin.begin(), begin.end(), IsSpace) ||
+         (begin.size() >= kLettersMin && std::set<char>(begin.begin(), begin.end()).size() > 2);
+}
+
+}  // namespace gp::formats

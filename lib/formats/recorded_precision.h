@@ -1,0 +1,33 @@
+// The precision that a run computes in, stored in its checkpoints' records, so that sampling
+// computes as training did. Pure functions; any thread may call.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "formats/checkpoint_manifest.h"
+#include "plan/run_spec.h"
+
+namespace gp::formats {
+
+// "fp32", "bf16", "auto": as run files spell it.
+std::string PrecisionText(runspec::Precision precision);
+
+void AddTo(std::map<std::string, std::string>& record, runspec::Precision precision);
+
+// Nullopt for a checkpoint whose record is too old to have it. FailedPrecondition for a precision
+// that this program does not know.
+StatusOr<std::optional<runspec::Precision>> RecordedPrecision(const CheckpointManifest& manifest);
+
+// "auto", "fp32" or "bf16": what may be asked of a program that does not train. InvalidArgument for
+// another text.
+StatusOr<runspec::Precision> ParseInferencePrecision(const std::string& text);
+
+// What to compute in without training: `wanted`, or for kAuto the recorded precision; fp32 where
+// there is none. The nearest of kFp32 and kBf16, without losing digits.
+StatusOr<runspec::Precision> InferencePrecision(runspec::Precision wanted,
+                                                const CheckpointManifest& manifest);
+
+}  // namespace gp::formats

@@ -1,0 +1,193 @@
+#include "http/site_check.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+
+#include "base/text/excerpt.h"
+
+namespace gp::http {
+namespace {
+
+// "host:port" of "scheme://host:port", without the scheme's own port.
+std::string AuthorityOf(std::string_view origin) {
+  std::string_view usual_port = "";
+  if (origin.starts_with("http://")) usual_port = ":80";
+  if (origin.starts_with("https://")) usual_port = ":443";
+  const size_t scheme = origin.find("://");
+  if (scheme == std::string_view::npos) return "";
+  std::string_view authority = origin.substr(scheme + 3);
+  if (!usual_port.empty() && authority.ends_with(usual_port)) {
+    authority.remove_suffix(usual_port.size());
+  }
+  return Lower(authority);
+}
+
+// Whether `host`, as a Host header has it, is where the page of `origin` came from.
+bool IsHomeOf(std::string_view origin, std::string_view host) {
+  const std::string_view scheme = origin.substr(0, origin.find("://"));
+  const std::string home = AuthorityOf(origin);
+  return !home.empty() && home == AuthorityOf(std::string(scheme) + "://" + std::string(host));
+}
+
+// The name in "name:port", "[::1]:port", "name".
+std::string NameOf(std::string_view host) {
+  if (host.starts_with('[')) return Lower(host.substr(1, host.find(']') - 1));
+  std::string name = Lower(host.substr(0, host.find(':')));
+  if (name.ends_with('.')) name.pop_back();
+  return name;
+}
+
+bool IsAddress(const std::string& text) {
+  in6_addr address;
+  return inet_pton(AF_INET, text.c_str(), &address) == 1 ||
+         inet_pton(AF_INET6, text.c_str(), &address) == 1;
+}
+
+// Letters, digits, '-' and '_' between dots, in lower case.
+bool IsName(std::string_view text) {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
+  constexpr size_t kBytesMax = 253;
+  return !text.empty() && text.size() <= kBytesMax && !text.starts_with('.') &&
+         !text.ends_with('.') && text.find("..") == std::string_view::npos &&
+         text.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+// The name in a URL, or before a port.
+std::string NameIn(std::string_view text) {
+  const size_t scheme = text.find("://");
+  if (scheme != std::string_view::npos) text.remove_prefix(scheme + 3);
+  return NameOf(text.substr(0, text.find_first_of("/?#")));
+}
+
+bool IsPort(std::string_view text) {
+  return !text.empty() && text.size() <= 5 &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// Another site cannot have a page at such a name.
+bool IsOwnName(const std::string& name) {
+  return name == "localhost" || name.ends_with(".localhost") || IsAddress(name);
+}
+
+bool Contains(const std::vector<std::string>& list, const std::string& entry) {
+  return std::any_of(list.begin(), list.end(),
+                     [&](const std::string& one) { return one == "*" || one == entry; });
+}
+
+bool IsFromABrowser(const Request& request) {
+  return request.Header("origin") || request.Header("sec-fetch-site");
+}
+
+// Whether the server's own page asks: by the browser's word, which no page can change, or because
+// page and server have one address, before or behind a proxy.
+bool IsSameSite(const Request& request, std::string_view origin) {
+  if (const auto site = request.Header("sec-fetch-site")) {
+    return site == "same-origin" || site == "none";
+  }
+  return IsHomeOf(origin, request.Header("host").value_or("")) ||
+         IsHomeOf(origin, request.Header("x-forwarded-host").value_or(""));
+}
+
+// Whether a page of another site asks without an Origin, as for an image or a script. It cannot
+// read the answer, but it could hold a place. A link that a person follows is not refused.
+bool IsEmbeddedElsewhere(const Request& request) {
+  const auto site = request.Header("sec-fetch-site");
+  return (site == "cross-site" || site == "same-site") &&
+         request.Header("sec-fetch-mode") != "navigate";
+}
+
+}  // namespace
+
+StatusOr<std::string> ParseHostName(std::string_view text) {
+  std::string name = Lower(text);
+  if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
+  if (name.ends_with('.')) name.pop_back();
+  if (text == "*" || IsAddress(name) || IsName(name)) return name;
+  const std::string meant = NameIn(text);
+  if (IsAddress(meant) || IsName(meant)) {
+    return InvalidArgument(
+        "'{}' is more than a name, and Host is compared without a port; write {}", Excerpt(text),
+        meant);
+  }
+  return InvalidArgument(
+      "'{}' is not a name; write one name for each entry, such as gp.example.org (other letters as "
+      "xn--…), or \"*\" for every name",
+      Excerpt(text));
+}
+
+StatusOr<std::string> ParseOrigin(std::string_view text) {
+  std::string origin = Lower(text);
+  if (origin == "*" || origin == "null") return origin;
+  if (origin.ends_with('/')) origin.pop_back();
+  const std::string scheme = origin.substr(0, origin.find("://"));
+  const std::string authority = AuthorityOf(origin);
+  const std::string name = NameOf(authority);
+  std::string_view port = std::string_view(authority).substr(authority.find(name) + name.size());
+  if (port.starts_with(']')) port.remove_prefix(1);
+  const bool ends_well = port.empty() || (port.starts_with(':') && IsPort(port.substr(1)));
+  if (IsName(scheme) && (IsAddress(name) || IsName(name)) && ends_well) {
+    return scheme + "://" + authority;
+  }
+  return InvalidArgument(
+      "'{}' is not an origin; write one as https://site.example or https://site.example:8443, "
+      "without a path, or \"*\" for every origin",
+      Excerpt(text));
+}
+
+std::string AllowedOrigin(const SiteRules& rules, const Request& request) {
+  const std::string origin(request.Header("origin").value_or(""));
+  const bool allowed = !origin.empty() && Contains(rules.cors_origins, Lower(origin));
+  return allowed ? origin : "";
+}
+
+std::optional<ApiError> RefusedOrigin(const SiteRules& rules, const Request& request) {
+  const auto origin = request.Header("origin");
+  if (!origin && IsEmbeddedElsewhere(request) && !Contains(rules.cors_origins, "*")) {
+    return ApiError{.status = 403,
+                    .message =
+                        "pages of other sites may not embed what this server answers; "
+                        "fetch it in mode \"cors\" from an origin that the server allows",
+                    .code = "origin_not_allowed"};
+  }
+  if (!origin || IsSameSite(request, *origin)) return std::nullopt;
+  if (!AllowedOrigin(rules, request).empty()) return std::nullopt;
+  return ApiError{.status = 403,
+                  .message = fmt::format(
+                      "pages of {} may not use this server; whoever runs it can allow them "
+                      "with --cors-origin {}; a proxy in front of the server's own pages must "
+                      "pass on the Host that the browser sent (nginx: proxy_set_header Host "
+                      "$http_host;), or send it as X-Forwarded-Host",
+                      Excerpt(*origin), Excerpt(*origin)),
+                  .code = "origin_not_allowed"};
+}
+
+std::optional<ApiError> RefusedHost(const SiteRules& rules, const Request& request) {
+  const auto host = request.Header("host");
+  if (!rules.checks_host || !host) return std::nullopt;
+  const std::string name = NameOf(*host);
+  if (IsOwnName(name) || Contains(rules.allowed_hosts, name)) return std::nullopt;
+  const std::string start = IsName(name) ? ", or start it with --allowed-host " + name : "";
+  return ApiError{.status = 403,
+                  .message = fmt::format(
+                      "this server does not answer to the name '{}'; use its address{}; if a "
+                      "proxy sent this name, let it pass on the Host that the client sent "
+                      "(nginx: proxy_set_header Host $host;) and start the server with "
+                      "--allowed-host and the name in it",
+                      Excerpt(name), start),
+                  .code = "host_not_allowed"};
+}
+
+std::optional<ApiError> RefusedContentType(const Request& request) {
+  if (request.method != "POST" || !IsFromABrowser(request)) return std::nullopt;
+  const std::string type = Lower(request.Header("content-type").value_or(""));
+  const std::string_view essence = std::string_view(type).substr(0, type.find_first_of("; \t"));
+  if (essence == "application/json") return std::nullopt;
+  return ApiError{.status = 415,
+                  .message = fmt::format("expected a body with Content-Type: application/json, "
+                                         "not '{}'",
+                                         Excerpt(type)),
+                  .code = "unsupported_content_type"};
+}
+
+}  // namespace gp::http

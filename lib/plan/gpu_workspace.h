@@ -1,0 +1,36 @@
+// The workspace of the CUDA backend, by purpose. The arena plan reserves it, the memory forecast
+// counts it, and the backend allocates it once. Standard library only. Pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plan/arena_plan.h"
+#include "plan/model_shape.h"
+
+namespace gp::runspec {
+
+// For cuBLASLt. Its own advice for sm_90 is 32 MiB, which is three parts of a weight's gradient
+// whose sum over the rows is split: at 124M a part of the C x 4C gradient is 9.4 MB of fp32, and
+// seven of them, with 72 tiles of 128 x 256 each, are the first to fill 95 % of 132
+// multiprocessors.
+inline constexpr int64_t kMatmulWorkspaceBytes = int64_t{96} << 20;
+
+struct GpuWorkspacePiece {
+  std::string name;
+  int64_t offset_bytes = 0;  // a multiple of 256
+  int64_t size_bytes = 0;
+};
+
+// For the largest batch of `options`: "matmul" for cuBLASLt, "scalars", and "scratch", which
+// operations use one after another. The pieces do not overlap.
+std::vector<GpuWorkspacePiece> GpuWorkspace(const ModelShape& shape, const ArenaOptions& options);
+
+// One of them. Throws std::out_of_range for an unknown name.
+GpuWorkspacePiece GpuWorkspacePieceOf(const ModelShape& shape, const ArenaOptions& options,
+                                      const std::string& name);
+
+int64_t GpuWorkspaceBytes(const ModelShape& shape, const ArenaOptions& options);
+
+}  // namespace gp::runspec

@@ -1,0 +1,233 @@
+// RunSpec: a run file after presets, overrides and defaults were applied; every field has its
+// value. The keys, their ranges, units, defaults and texts are one table in runspec/schema.cc; this
+// struct holds the result. A value; copy freely.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/model_shape.h"
+
+namespace gp::runspec {
+
+// Compute; master weights, gradients and the optimizer's state are fp32 always. kTf32 rounds the
+// operands of fp32 products to 19 bits; kFp8 is bf16 but for the products of the blocks. kAuto:
+// fp32 on CPUs; on a GPU bf16 where it has that, else fp16.
+enum class Precision { kFp32, kBf16, kTf32, kFp16, kFp8, kAuto };
+enum class EngineKind { kReference, kEager, kFused };
+// Never stores the (T, T) scores | stores them | cuDNN's flash attention and nothing else. On a GPU
+// kFlash is the fastest that works there.
+enum class Attention { kFlash, kMath, kCudnn };
+enum class Recompute { kNone, kGelu, kBlock };  // what backward computes again instead of keeping
+enum class ResidualType { kFp32, kBf16 };
+enum class OptimizerKind { kAdamW, kMuon };
+enum class BatchOrder {
+  kRandom,
+  kSequential,
+  kShuffled
+};  // windows at keyed random offsets (nanoGPT) | consecutive (llm.c) | each once an epoch
+// What a document of a stream's plain text is: the whole file | what stands between blank lines |
+// each line.
+enum class DocumentSplit { kFile, kBlankLine, kLine };
+// What the data's files hold. kAuto: what their names and contents say; files that look like
+// something else are refused. The others take the files for that, whatever they look like.
+enum class DataFormat { kAuto, kText, kJsonLines, kUint16 };
+enum class ScheduleKind { kCosine, kLinear, kConstant, kWsd };
+enum class WarmupForm { kNanoGpt, kBuildNanoGpt };  // (it+1)/(warmup+1) | (it+1)/warmup
+enum class InitKind {
+  kNormal,
+  kTorch
+};  // keyed normal(0, 0.02) | LibTorch's generator in nanoGPT's draw order
+
+struct DataSpec {
+  // One of these three is given.
+  std::vector<std::string> text;    // text files, read whole
+  std::vector<std::string> train;   // token shards, globs allowed
+  std::vector<std::string> stream;  // text files, directories and globs, read during the run
+  std::vector<std::string> val;     // token shards; with stream: text
+  DataFormat format = DataFormat::kAuto;
+  std::string tokenizer = "bytes";         // bytes | chars | gpt2, or a path
+  double val_fraction = 0.1;               // of the text, from its end
+  BatchOrder order = BatchOrder::kRandom;  // of a stream: kSequential
+  DocumentSplit split = DocumentSplit::kFile;
+  std::string split_on;             // a string that ends a document of text and stream; or empty
+  std::string text_field = "text";  // of a stream's JSON lines
+  std::vector<double> weights;      // of the entries of train, of any scale; empty: no mixture
+
+  bool operator==(const DataSpec&) const = default;
+};
+
+struct ResourceSpec {
+  int workers = 1;      // ranks
+  int min_workers = 0;  // 0: workers
+  int max_workers = 0;  // 0: workers; the logical shards V follow from it
+  int gpus = 0;
+  std::string device = "cpu";  // cpu | gpu | auto
+  int threads = 0;             // per rank; 0: what the slot offers
+
+  bool operator==(const ResourceSpec&) const = default;
+};
+
+struct BatchSpec {
+  int64_t micro_batch = 8;        // sequences a rank's forward sees at once
+  bool micro_batch_auto = false;  // the largest power of two that fits the rank's memory
+  int64_t sequence = 128;         // T, tokens
+  int64_t total_tokens = 0;       // a step, over all shards; 0: V * micro_batch * sequence
+  int64_t ramp_from_tokens = 0;   // the first step's total; 0: no ramp
+  int64_t ramp_steps = 0;         // steps until total_tokens is reached
+
+  bool operator==(const BatchSpec&) const = default;
+};
+
+struct OptimizerSpec {
+  OptimizerKind kind = OptimizerKind::kAdamW;
+  double lr = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double eps = 1e-8;
+  double weight_decay = 0.1;
+  double grad_clip = 1.0;  // 0: off
+  double muon_lr = 0.02;   // of the blocks' matrices under kMuon; the others follow lr
+  double muon_momentum = 0.95;
+
+  bool operator==(const OptimizerSpec&) const = default;
+};
+
+struct ScheduleSpec {
+  ScheduleKind kind = ScheduleKind::kCosine;
+  int64_t warmup_steps = 0;
+  int64_t warmup_tokens = 0;  // instead of warmup_steps
+  WarmupForm warmup_form = WarmupForm::kNanoGpt;
+  double min_lr_ratio = 0.1;  // of optimizer.lr
+  int64_t decay_steps = 0;    // 0: budget.steps
+  int64_t decay_tokens = 0;   // instead of decay_steps
+
+  bool operator==(const ScheduleSpec&) const = default;
+};
+
+struct BudgetSpec {
+  int64_t steps = 0;
+  int64_t tokens = 0;
+  std::chrono::nanoseconds wall_time{
+      0};  // turned once, after calibration, into a stored step budget
+
+  bool operator==(const BudgetSpec&) const = default;
+};
+
+struct EngineSpec {
+  EngineKind kind = EngineKind::kFused;
+  InitKind init = InitKind::kNormal;
+  Attention attention = Attention::kFlash;
+  Recompute recompute = Recompute::kNone;
+  int64_t chunked_head = 0;  // rows of the output head computed at a time; 0: all at once
+  bool fused_optimizer = true;
+  ResidualType residual = ResidualType::kFp32;
+  bool stochastic_rounding = false;  // of the bf16 working copy
+  bool graph = true;                 // a GPU records a step's work once and replays it
+  bool zero1 = false;                // the optimizer's state is cut over the ranks
+
+  bool operator==(const EngineSpec&) const = default;
+};
+
+struct EvalSpec {
+  int64_t every_steps = 0;  // 0: only at the end
+  int64_t batches = 0;      // 0: the whole validation split, once, non-overlapping windows
+  int64_t patience = 0;     // evaluations in a row without an improvement that end the run; 0: off
+  double min_delta = 0;     // nats; a smaller gain is none
+  std::vector<std::string> tasks;         // files of multiple-choice questions
+  std::string task_style = "completion";  // how they are asked (tasks/choice_style.h)
+  int64_t task_every = 0;                 // steps; 0: only at the end
+
+  bool operator==(const EvalSpec&) const = default;
+};
+
+struct SampleSpec {
+  int64_t every_steps = 0;  // 0: never
+  std::string prompt = "\n";
+  int64_t max_tokens = 200;
+  double temperature = 0.8;
+  int64_t top_k = 200;
+
+  bool operator==(const SampleSpec&) const = default;
+};
+
+struct CheckpointSpec {
+  int64_t every_steps = 0;  // 0: only at the end; of no meaning with every_auto
+  bool every_auto = true;   // about every ten minutes
+  int keep_last = 2;
+  bool keep_best = true;   // the one with the lowest validation loss
+  int64_t keep_every = 0;  // steps between checkpoints that are kept for good; 0: no ladder
+  int64_t snapshot_memory = int64_t{2} << 30;  // bytes a save may copy while training goes on
+
+  bool operator==(const CheckpointSpec&) const = default;
+};
+
+struct StabilitySpec {
+  bool skip_nonfinite = true;
+  int64_t consecutive_skips_max = 10;
+
+  bool operator==(const StabilitySpec&) const = default;
+};
+
+struct RetrySpec {
+  int max = 20;
+  std::chrono::nanoseconds backoff = std::chrono::milliseconds(500);
+  std::chrono::nanoseconds backoff_max = std::chrono::seconds(30);
+
+  bool operator==(const RetrySpec&) const = default;
+};
+
+struct RunSpec {
+  std::string api_version = "gp/v1";
+  std::string name = "run";
+  std::string kind = "train";
+  std::string preset;
+  std::string init_from = "scratch";  // or the path of a model
+  // Parts of the model by name (plan/model_part.h): those that are trained, empty: all; and
+  // learning rates that stand for optimizer.lr.
+  std::vector<std::string> train;
+  std::map<std::string, double> learning_rates;
+  ModelShape model;
+  bool vocabulary_auto = true;  // model.vocab: auto, taken from the tokenizer when the data is read
+  int64_t pad_vocab_to = 1;
+  DataSpec data;
+  ResourceSpec resources;
+  BatchSpec batch;
+  OptimizerSpec optimizer;
+  ScheduleSpec schedule;
+  BudgetSpec budget;
+  Precision precision = Precision::kAuto;
+  EngineSpec engine;
+  EvalSpec eval;
+  SampleSpec sample;
+  CheckpointSpec checkpoint;
+  StabilitySpec stability;
+  RetrySpec retries;
+  std::string run_namespace = "default";
+  int priority = 0;
+  std::map<std::string, std::string> labels;
+  uint64_t seed = 1337;
+  std::optional<bool> deterministic;  // absent: as IsDeterministic says
+
+  // REQUIRES: resources.device is cpu or gpu.
+  bool IsDeterministic() const { return deterministic.value_or(resources.device != "gpu"); }
+
+  bool operator==(const RunSpec&) const = default;
+};
+
+// The batch, cut: total_tokens = shards * accumulation * micro_batch * sequence.
+struct BatchPlan {
+  int logical_shards = 1;         // V: the smallest power of two >= the largest allowed world size
+  int64_t accumulation = 1;       // micro-batches a shard sums in one step, once the ramp is over
+  int64_t tokens_per_step = 0;    // likewise
+  int64_t ramp_accumulation = 0;  // of the first step; see plan/batch_ramp.h. 0: no ramp
+  int64_t ramp_steps = 0;
+
+  bool operator==(const BatchPlan&) const = default;
+};
+
+}  // namespace gp::runspec

@@ -1,0 +1,33 @@
+// Checks of several keys together: combinations that cannot work, and those that work but are
+// surprising. Pure; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plan/run_spec.h"
+
+namespace gp::runspec {
+
+// Most entries of data.weights.
+inline constexpr size_t kMixedSourcesMax = 64;
+
+struct CrossProblem {
+  std::vector<std::string>
+      keys;  // the most important first; the message points at the first one that is in the file
+  std::string message;
+  std::string hint;
+  std::string other;  // a second key whose place is named too; empty: none
+};
+
+// The problems that keep the run from training. REQUIRES: every value is in its own range.
+std::vector<CrossProblem> CrossCheck(const RunSpec& spec);
+
+std::vector<CrossProblem> CrossWarnings(const RunSpec& spec);
+
+// The message for a model.vocab below the number of the tokenizer's ids, and how to solve it.
+std::string DescribeSmallVocabulary(const RunSpec& spec, int64_t tokenizer_vocabulary);
+std::string SmallVocabularyHint(const RunSpec& spec);
+
+}  // namespace gp::runspec

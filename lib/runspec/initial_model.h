@@ -1,0 +1,46 @@
+// InitialModel: the model that a run's init_from names, as far as the run file depends on it: its
+// shape and its tokenizer. Pure functions; thread-safe.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "plan/model_shape.h"
+#include "plan/run_spec.h"
+#include "runspec/cross_check.h"
+
+namespace gp::runspec {
+
+inline constexpr char kFromScratch[] = "scratch";  // init_from that names no model
+
+struct InitialModel {
+  std::string path;  // absolute: of a checkpoint's directory, a Hugging Face directory, ...
+  ModelShape shape;
+  // The value of data.tokenizer that gives the model's tokenizer: bytes, gpt2 or a path. Empty when
+  // the model has none.
+  std::string tokenizer;
+  // Whether another value of data.tokenizer gives the same tokens as the model's; true for a file
+  // that cannot be read. Absent when the model has no tokenizer.
+  std::function<bool(const std::string& tokenizer)> has_tokens_of;
+};
+
+// Finds the model that a run file calls `reference`; relative paths start at `base_directory`.
+using FindInitialModel = std::function<StatusOr<InitialModel>(const std::string& reference,
+                                                              const std::string& base_directory)>;
+
+// `spec` begins as the model is, but for dropout, and with its tokenizer; what the run file says
+// itself comes after.
+void TakeModel(const InitialModel& source, RunSpec& spec);
+
+// Where `model` cannot begin with the weights of `source`: all but n_ctx, which may be less, and
+// the vocabulary, which may be more, has to be equal.
+std::vector<CrossProblem> CheckAgainst(const ModelShape& source, const ModelShape& model);
+
+// Warns when the run's tokenizer gives an id another meaning than the model's does. `given`: the
+// run file sets data.tokenizer itself.
+std::vector<CrossProblem> TokenizerWarnings(const InitialModel& source, const RunSpec& spec,
+                                            bool given);
+
+}  // namespace gp::runspec

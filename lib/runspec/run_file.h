@@ -1,0 +1,52 @@
+// Reads run files: preset, then the file, then --set overrides, then cross checks. Finds all
+// problems at once, each with its place and a hint. Does no I/O: only the machine that trains knows
+// whether the data exists. Pure functions; thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/config_problem.h"
+#include "base/status.h"
+#include "plan/run_spec.h"
+#include "runspec/initial_model.h"
+
+namespace gp::runspec {
+
+// A run file as the user gave it.
+struct RunFileText {
+  std::string text;
+  std::string name;       // for messages
+  std::string directory;  // relative data paths start here
+};
+
+struct LoadOptions {
+  // The base of relative data paths in the file and in --set. Empty: the paths stay relative.
+  std::string base_directory;
+  std::string override_directory;
+  // Absent: init_from stays as it is written, and its model is not looked at.
+  FindInitialModel find_initial_model;
+};
+
+struct RunFileResult {
+  std::optional<RunSpec> spec;  // absent when there are problems
+  std::vector<ConfigProblem> problems;
+  std::vector<ConfigProblem> warnings;
+};
+
+// `source_name` is the file's name as the user gave it. Each override is "path=value".
+RunFileResult LoadRunFile(std::string_view text, const std::string& source_name,
+                          const std::vector<std::string>& overrides = {},
+                          const LoadOptions& options = {});
+
+// Every key with its value, as a run file. Loading it again gives an equal RunSpec; the programs
+// send this form to each other, and a run's directory stores it.
+std::string ResolvedYaml(const RunSpec& spec);
+
+// Sets a model.vocab of auto to the tokenizer's number of ids, and sets the padded number.
+// InvalidArgument when the file fixed a vocab that is smaller.
+Status ApplyVocabulary(int64_t tokenizer_vocabulary, RunSpec& spec);
+
+}  // namespace gp::runspec

@@ -1,0 +1,184 @@
+#include "tokenizer/files/companion_files.h"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "base/file.h"
+#include "base/text/excerpt.h"
+#include "formats/strict_json.h"
+#include "tokenizer/json_file.h"
+
+namespace gp {
+namespace {
+
+using formats::ValueOrNull;
+using Json = nlohmann::json;
+
+// transformers' SPECIAL_TOKENS_ATTRIBUTES, in the order in which it numbers them; then its lists of
+// further ones.
+constexpr const char* kNames[] = {"bos_token", "eos_token", "unk_token", "sep_token",
+                                  "pad_token", "cls_token", "mask_token"};
+constexpr const char* kNameLists[] = {"additional_special_tokens", "extra_special_tokens"};
+
+// Classes that cut text as GPT-2 does and add nothing.
+constexpr std::string_view kKnownClasses[] = {"GPT2Tokenizer", "GPT2TokenizerFast",
+                                              "PreTrainedTokenizerFast", "TokenizersBackend"};
+
+StatusOr<CompanionFile> ReadCompanion(const std::string& path) {
+  if (!FileExists(path)) return CompanionFile{.path = path};
+  ASSIGN_OR_RETURN(Json json, ReadJsonFile(path));
+  return CompanionFile{path, std::move(json)};
+}
+
+void SortById(AddedTokens& tokens) {
+  std::stable_sort(tokens.begin(), tokens.end(),
+                   [](const AddedToken& a, const AddedToken& b) { return a.id < b.id; });
+}
+
+StatusOr<AddedToken> ReadTokenAt(const Json& token, const std::string& where) {
+  auto read = ReadAddedToken(token);
+  if (!read.ok()) return WithContext(read.status(), where);
+  read->where = where;
+  return read;
+}
+
+// {"<pad>": 500, …}. transformers takes <|endoftext|> for special unless it is told otherwise.
+Status AddIds(const Json& ids, const std::string& file, AddedTokens& tokens) {
+  AddedTokens listed;
+  for (const auto& [text, value] : ids.items()) {
+    const auto id = ReadTokenId(value, text);
+    if (!id.ok()) return WithContext(id.status(), file);
+    if (text.empty()) return InvalidArgument("{}: the token with the id {} is empty", file, *id);
+    AddedToken token;
+    token.text = text;
+    token.id = *id;
+    token.special = text == kEndOfText;
+    token.where = file;
+    listed.push_back(std::move(token));
+  }
+  return AddTokens(listed, tokens);
+}
+
+StatusOr<int64_t> IdOfKey(const std::string& key, const std::string& where) {
+  int64_t id = 0;
+  const char* end = key.data() + key.size();
+  const auto [parsed, error] = std::from_chars(key.data(), end, id);
+  if (error == std::errc() && parsed == end && id >= 0) return id;
+  return InvalidArgument("{}: expected an id, in digits", where);
+}
+
+// {"500": {"content": "<pad>", …}, …}
+Status AddDecoder(const Json& decoder, const std::string& where, AddedTokens& tokens) {
+  if (decoder.is_null()) return OkStatus();
+  if (!decoder.is_object()) return InvalidArgument("{} is no object", where);
+  AddedTokens listed;
+  for (const auto& [key, value] : decoder.items()) {
+    const std::string place = fmt::format("{}['{}']", where, Excerpt(key));
+    ASSIGN_OR_RETURN(AddedToken token, ReadTokenAt(value, place));
+    ASSIGN_OR_RETURN(token.id, IdOfKey(key, place));
+    listed.push_back(std::move(token));
+  }
+  return AddTokens(listed, tokens);
+}
+
+// A name is the token's text, or the token with its flags. Empty or null: none.
+Status AddName(const Json& name, const std::string& where, AddedTokens& names) {
+  if (name.is_null() || name == "") return OkStatus();
+  AddedToken token{.where = where};
+  if (name.is_string()) {
+    token.text = name.get<std::string>();
+  } else {
+    ASSIGN_OR_RETURN(token, ReadTokenAt(name, where));
+  }
+  token.special = true;
+  names.push_back(std::move(token));
+  return OkStatus();
+}
+
+// Some versions of transformers write a list, later ones an object.
+Status AddNameList(const Json& list, const std::string& where, AddedTokens& names) {
+  if (list.is_null()) return OkStatus();
+  if (!list.is_array() && !list.is_object()) return InvalidArgument("{} is no list", where);
+  for (const Json& name : list) RETURN_IF_ERROR(AddName(name, where, names));
+  return OkStatus();
+}
+
+// `map` overrides `config`, as in transformers.
+StatusOr<AddedTokens> ReadNames(const CompanionFile& map, const CompanionFile& config) {
+  const auto file_of = [&](const char* key) -> const CompanionFile& {
+    return ValueOrNull(map.json, key).is_null() ? config : map;
+  };
+  AddedTokens names;
+  for (const char* key : kNames) {
+    const auto& [path, json] = file_of(key);
+    RETURN_IF_ERROR(AddName(ValueOrNull(json, key), fmt::format("{}: {}", path, key), names));
+  }
+  for (const char* key : kNameLists) {
+    const auto& [path, json] = file_of(key);
+    RETURN_IF_ERROR(AddNameList(ValueOrNull(json, key), fmt::format("{}: {}", path, key), names));
+  }
+  return names;
+}
+
+Status RefuseFlag(const Json& config, const char* key, std::string_view way) {
+  if (ValueOrNull(config, key) != true) return OkStatus();
+  return InvalidArgument("{} is true: gp adds nothing to a text; {}", key, way);
+}
+
+Status CheckClass(const Json& config) {
+  const Json& name = ValueOrNull(config, "tokenizer_class");
+  const bool known = name.is_null() || std::find(std::begin(kKnownClasses), std::end(kKnownClasses),
+                                                 name) != std::end(kKnownClasses);
+  if (known) return OkStatus();
+  return InvalidArgument(
+      "tokenizer_class is {}, expected GPT2Tokenizer: another class may cut text otherwise, or add "
+      "tokens; have transformers save the tokenizer as tokenizer.json, which says what it does",
+      Excerpt(name.dump(-1, ' ', false, Json::error_handler_t::replace)));
+}
+
+// A tokenizer.json says itself which tokens a text is given and how it is cut.
+Status CheckConfig(const Json& config, CompanionOf kind) {
+  RETURN_IF_ERROR(RefuseFlag(config, "add_prefix_space",
+                             "set it to false, and begin texts with a space where the model "
+                             "expects one"));
+  if (kind == CompanionOf::kTokenizerJson) return OkStatus();
+  for (const char* key : {"add_bos_token", "add_eos_token"}) {
+    RETURN_IF_ERROR(RefuseFlag(config, key,
+                               "set it to false: gp puts the end of text between documents "
+                               "itself"));
+  }
+  return CheckClass(config);
+}
+
+}  // namespace
+
+StatusOr<CompanionFiles> ReadCompanionFiles(const std::string& stem) {
+  CompanionFiles files;
+  ASSIGN_OR_RETURN(files.added_tokens, ReadCompanion(stem + "added_tokens.json"));
+  ASSIGN_OR_RETURN(files.tokenizer_config, ReadCompanion(stem + "tokenizer_config.json"));
+  ASSIGN_OR_RETURN(files.special_tokens_map, ReadCompanion(stem + "special_tokens_map.json"));
+  ASSIGN_OR_RETURN(files.model_config, ReadCompanion(stem + "config.json"));
+  ASSIGN_OR_RETURN(files.generation_config, ReadCompanion(stem + "generation_config.json"));
+  return files;
+}
+
+StatusOr<AddedTokens> TokensIn(const CompanionFiles& files, CompanionOf kind) {
+  const auto& [added, config, map, model, generation] = files;
+  RETURN_IF_ERROR(WithContext(CheckConfig(config.json, kind), config.path));
+  AddedTokens tokens;
+  RETURN_IF_ERROR(AddDecoder(ValueOrNull(config.json, "added_tokens_decoder"),
+                             config.path + ": added_tokens_decoder", tokens));
+  RETURN_IF_ERROR(AddIds(added.json, added.path, tokens));
+  SortById(tokens);
+  ASSIGN_OR_RETURN(const AddedTokens names, ReadNames(map, config));
+  RETURN_IF_ERROR(AddTokens(names, tokens));
+  // Later messages begin with the path of the file that these stand beside.
+  const size_t directory = config.path.rfind('/') + 1;
+  for (AddedToken& token : tokens) token.where.erase(0, directory);
+  return tokens;
+}
+
+}  // namespace gp

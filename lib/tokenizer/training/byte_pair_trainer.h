@@ -1,0 +1,28 @@
+// Learning a byte-level BPE (Sennrich et al., 2016): the most frequent pair of neighbours becomes a
+// token, until there are enough. The same pieces give the same merges, and those of Hugging Face's
+// BpeTrainer. Pure function; any thread may call.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/status.h"
+#include "tokenizer/byte_pair_vocabulary.h"
+#include "tokenizer/training/piece_counter.h"
+
+namespace gp {
+
+struct BytePairTraining {
+  int64_t vocabulary = 50257;  // ids in all: 256 bytes, merges, and as the last one <|endoftext|>
+  int64_t count_min = 2;       // a pair that occurs less often is not joined
+  // Told the number of tokens so far, now and then; false ends the training with Cancelled.
+  std::function<bool(int64_t tokens)> progress;
+};
+
+// Numbered as GPT-2's. It has fewer tokens than asked for when no pair occurs often enough.
+// REQUIRES: a vocabulary of at least 257.
+StatusOr<BytePairVocabulary> TrainBytePairs(const std::vector<CountedPiece>& pieces,
+                                            const BytePairTraining& training);
+
+}  // namespace gp

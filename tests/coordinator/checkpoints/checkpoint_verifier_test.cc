@@ -1,0 +1,207 @@
+// Real files, the real Reconciler; the runs' lives are made of events.
+#include "coordinator/checkpoints/checkpoint_verifier.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "coordinator/checkpoints/run_directories.h"
+#include "coordinator/store/memory_store.h"
+#include "coordinator/store/sample_events.h"
+#include "coordinator/temporary_directory.h"
+#include "lib/base/eventually.h"
+#include "lib/formats/sample_checkpoint.h"
+
+namespace gp::coordinator {
+namespace {
+
+using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+
+constexpr int64_t kStep = 20;
+
+// Waits for a batch whose cluster fulfils a condition.
+class Witness final : public BatchObserver {
+ public:
+  explicit Witness(CheckpointVerifier& verifier, RunDirectories& directories)
+      : verifier_(verifier), directories_(directories) {}
+
+  void OnBatch(const PublishedBatch& batch) override {
+    directories_.Published(batch.cluster, batch.events);
+    verifier_.Published(batch);
+    MutexLock lock(mutex_);
+    cluster_ = batch.cluster;
+    changed_.NotifyAll();
+  }
+
+  bool Wait(const std::function<bool(const Cluster&)>& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    MutexLock lock(mutex_);
+    while (cluster_ == nullptr || !condition(*cluster_)) {
+      if (!changed_.WaitUntil(mutex_, deadline)) return false;
+    }
+    return true;
+  }
+
+ private:
+  CheckpointVerifier& verifier_;
+  RunDirectories& directories_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::shared_ptr<const Cluster> cluster_ GUARDED_BY(mutex_);
+};
+
+class CheckpointVerifierTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    digest_ = formats::WriteSampleCheckpoint(directory_, kStep);
+    earlier_digest_ = formats::WriteSampleCheckpoint(earlier_, 10);
+  }
+  void TearDown() override {
+    verifier_.Stop();
+    if (reconciler_ != nullptr) reconciler_->Stop();
+    directories_.Stop();
+  }
+
+  // A run that sealed two checkpoints, resumed from the later one, and was told by its rank that it
+  // is damaged.
+  void Begin() {
+    Cluster cluster;
+    std::vector<Event> life = {SampleSubmit("r", "request-1")};
+    Submission& submission = std::get<RunSubmitted>(life[0].body).submission;
+    submission.run_directory = root_.path();
+    submission.workers = 1;
+    const std::vector<Placement> placement = {{0, NodeId("n"), SlotId("s")}};
+    const auto add = [&](EventBody body) {
+      life.push_back({RunId("r"), At(7), "scheduler", "", std::move(body)});
+    };
+    add(RunQueued{"waits"});
+    add(RunPlaced{1, placement, "it fits", -1, 1, "", Device::kCpu});
+    add(CheckpointSealed{1, {10, earlier_, earlier_digest_, 1, {}, false}});
+    add(CheckpointSealed{1, {kStep, directory_, digest_, 1, {}, false}});
+    add(RankFailed{1, 0, ExitCause::kSignal, "killed", true, At(7)});
+    add(RunPlaced{2, placement, "it fits", kStep, 1, "", Device::kCpu});
+    add(RankFailed{2, 0, ExitCause::kDamagedCheckpoint, "damaged", true, At(7),
+                   NextReader::kCoordinator});
+    ASSERT_TRUE(store_.Append(life).ok());
+    for (const Event& event : life) ASSERT_TRUE(Apply(event, cluster).ok()) << Kind(event);
+    reconciler_ = std::make_unique<Reconciler>(store_, SystemClock(), witness_, std::move(cluster),
+                                               ReconcilerOptions{});
+    verifier_.Start(*reconciler_);
+    reconciler_->Start();
+  }
+
+  bool WaitForRun(const std::function<bool(const RunValue&)>& condition) {
+    return witness_.Wait([&](const Cluster& cluster) {
+      const auto run = cluster.FindRun(RunId("r"));
+      return run != nullptr && condition(*run);
+    });
+  }
+  bool WaitUntilQuarantined() {
+    return WaitForRun([](const RunValue& run) { return run.FindQuarantined(kStep) != nullptr; });
+  }
+
+  Status Restore() {
+    std::promise<Status> answer;
+    verifier_.Restore(RunId("r"), kStep, [&](const Status& status) { answer.set_value(status); });
+    return answer.get_future().get();
+  }
+
+  // Waits until the rename, which is made on another thread.
+  bool IsSetAside() {
+    return Eventually([&] { return FileExists(formats::DamagedName(directory_)); }) &&
+           !FileExists(directory_);
+  }
+
+  std::string File(const char* name) const { return JoinPath(directory_, name); }
+
+  TemporaryDirectory root_;
+  const std::string directory_ = JoinPath(root_.path(), "checkpoints/step-00000020-e1-abc");
+  const std::string earlier_ = JoinPath(root_.path(), "checkpoints/step-00000010-e1-abc");
+  std::string digest_;
+  std::string earlier_digest_;
+  MemoryStore::Disk disk_;
+  MemoryStore store_{disk_};
+  RunDirectories directories_;
+  CheckpointVerifier verifier_;
+  Witness witness_{verifier_, directories_};
+  std::unique_ptr<Reconciler> reconciler_;
+};
+
+// Begin stands for a restart too: what was asked before it is read after it.
+TEST_F(CheckpointVerifierTest, AWholeCheckpointStaysWhateverARankSaid) {
+  Begin();
+  EXPECT_TRUE(
+      WaitForRun([](const RunValue& run) { return run.suspicion && run.suspicion->whole; }));
+  EXPECT_NE(reconciler_->snapshot()->FindRun(RunId("r"))->FindCheckpoint(kStep), nullptr);
+  EXPECT_TRUE(FileExists(directory_));
+}
+
+TEST_F(CheckpointVerifierTest, ADamagedOneGoesIntoQuarantineAndKeepsItsFiles) {
+  formats::DamageFile(File(formats::kOptimizerName));
+  Begin();
+  ASSERT_TRUE(WaitUntilQuarantined());
+  const auto run = reconciler_->snapshot()->FindRun(RunId("r"));
+  EXPECT_EQ(run->FindCheckpoint(kStep), nullptr);
+  EXPECT_EQ(run->LatestCheckpoint()->step, 10);
+  EXPECT_NE(run->FindQuarantined(kStep)->reason.find(formats::kOptimizerName), std::string::npos);
+  EXPECT_TRUE(IsSetAside());
+  EXPECT_TRUE(FileExists(JoinPath(formats::DamagedName(directory_), formats::kModelName)));
+  EXPECT_TRUE(FileExists(earlier_));
+}
+
+TEST_F(CheckpointVerifierTest, OneThatIsGoneIsDamagedWhereItsSiblingsAreSeen) {
+  ASSERT_TRUE(RemoveTree(directory_).ok());
+  Begin();
+  EXPECT_TRUE(WaitUntilQuarantined());
+}
+
+TEST_F(CheckpointVerifierTest, AStorageThatIsGoneSaysNothingAboutTheCheckpoint) {
+  ASSERT_TRUE(RemoveTree(JoinPath(root_.path(), "checkpoints")).ok());
+  Begin();
+  EXPECT_TRUE(WaitForRun([](const RunValue& run) {
+    return run.suspicion && run.suspicion->verdict &&
+           run.suspicion->verdict->first == Verdict::kUnreadable;
+  }));
+  EXPECT_NE(reconciler_->snapshot()->FindRun(RunId("r"))->FindCheckpoint(kStep), nullptr);
+}
+
+TEST_F(CheckpointVerifierTest, WhatIsWholeAfterAllComesBackFromQuarantineAndOnlyThen) {
+  formats::DamageFile(File(formats::kModelName));
+  Begin();
+  ASSERT_TRUE(WaitUntilQuarantined());
+  ASSERT_TRUE(IsSetAside());
+  EXPECT_EQ(Restore().code(), StatusCode::kDataLoss);
+  EXPECT_TRUE(IsSetAside());
+  // The same byte again: as it was.
+  formats::DamageFile(JoinPath(formats::DamagedName(directory_), formats::kModelName));
+  const Status restored = Restore();
+  EXPECT_TRUE(restored.ok()) << restored;
+  const auto run = reconciler_->snapshot()->FindRun(RunId("r"));
+  ASSERT_NE(run->FindCheckpoint(kStep), nullptr);
+  EXPECT_EQ(run->LatestCheckpoint()->step, kStep);
+  EXPECT_TRUE(formats::VerifyDigests(directory_, digest_).ok());
+  EXPECT_EQ(Restore().code(), StatusCode::kFailedPrecondition) << "it is there";
+}
+
+TEST_F(CheckpointVerifierTest, AFullStoreRefusesTheReturnAndTheDirectoryGoesBackIntoQuarantine) {
+  formats::DamageFile(File(formats::kModelName));
+  Begin();
+  ASSERT_TRUE(WaitUntilQuarantined());
+  ASSERT_TRUE(IsSetAside());
+  formats::DamageFile(JoinPath(formats::DamagedName(directory_), formats::kModelName));
+  {
+    MutexLock lock(disk_.mutex);
+    disk_.full = true;
+  }
+  EXPECT_EQ(Restore().code(), StatusCode::kResourceExhausted);
+  EXPECT_TRUE(IsSetAside());
+}
+
+TEST_F(CheckpointVerifierTest, RefusesWhatComesAfterItStopped) {
+  Begin();
+  verifier_.Stop();
+  EXPECT_EQ(Restore().code(), StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace gp::coordinator

@@ -1,0 +1,219 @@
+#include "coordinator/checkpoints/regained_checkpoints.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "coordinator/state/cluster.h"
+#include "coordinator/store/sample_events.h"
+#include "coordinator/temporary_directory.h"
+#include "lib/formats/sample_checkpoint.h"
+
+namespace gp::coordinator {
+namespace {
+
+using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+
+class RegainedCheckpoints : public ::testing::Test {
+ protected:
+  RegainedCheckpoints() {
+    Event submit = SampleSubmit("r", "request-1");
+    Submission& submission = std::get<RunSubmitted>(submit.body).submission;
+    submission.run_directory = root_.path();
+    submission.workers = 1;
+    submission.target_tokens = 0;
+    Do(submit);
+    Do(RunQueued{"waits"});
+  }
+
+  void Place(Epoch epoch) {
+    Do(RunPlaced{epoch, {{0, NodeId("n"), SlotId("s")}}, "it fits", -1, 1, "", Device::kCpu});
+  }
+  void Start(Epoch epoch) {
+    Place(epoch);
+    Do(RunGroupReady{epoch, {"h:1"}, "nonce", "avx2", {}});
+    Do(RunStarted{epoch});
+  }
+  void Seal(Epoch epoch, int64_t step) { Do(CheckpointSealed{epoch, Written(step)}); }
+
+  void Do(EventBody body) { Do(Event{RunId("r"), At(7), "scheduler", "", std::move(body)}); }
+  void Do(const Event& event) {
+    const Status applied = Apply(event, cluster_);
+    ASSERT_TRUE(applied.ok()) << applied;
+  }
+
+  // Applies what Regain says, and returns the run after it.
+  const RunValue& Regained(const std::vector<UnlistedCheckpoint>& unlisted) {
+    const auto run = cluster_.FindRun(RunId("r"));
+    for (const Event& event : Regain(*run, unlisted, CheckListed(*run).gone, At(9))) Do(event);
+    return run_();
+  }
+  const RunValue& run_() { return *(held_ = cluster_.FindRun(RunId("r"))); }
+
+  std::string Path(int64_t step) const {
+    return JoinPath(root_.path(), fmt::format("checkpoints/step-{:08}-e1-a", step));
+  }
+  WrittenCheckpoint Written(int64_t step) const { return {.step = step, .directory = Path(step)}; }
+  void WriteToDisk(int64_t step) const { formats::WriteSampleCheckpoint(Path(step), step); }
+
+  void SetEpoch(int64_t step, Epoch epoch) const {
+    auto manifest = formats::ReadManifest(Path(step));
+    ASSERT_TRUE(manifest.ok()) << manifest.status();
+    manifest->epoch = epoch;
+    const std::string path = JoinPath(Path(step), formats::kManifestName);
+    ASSERT_TRUE(WriteFileAtomically(path, formats::FormatManifest(*manifest)).ok());
+  }
+
+  const TemporaryDirectory root_;
+  Cluster cluster_;
+  std::shared_ptr<const RunValue> held_;
+};
+
+TEST_F(RegainedCheckpoints, OfRanksThatTheBackupKnowsAreSealedAndTheRanksGoOn) {
+  Start(1);
+  Seal(1, 10);
+  WriteToDisk(10);
+  const RunValue& run = Regained({{1, Written(20)}, {1, Written(30)}});
+  EXPECT_EQ(run.state, RunState::kRunning);
+  EXPECT_EQ(run.epoch, 1u);
+  EXPECT_TRUE(run.holds_slots);
+  EXPECT_EQ(run.LatestCheckpoint()->step, 30);
+}
+
+TEST_F(RegainedCheckpoints, OfALaterEpochBringTheRunToThatEpochAndBackIntoTheQueue) {
+  Start(1);
+  Seal(1, 10);
+  const RunValue& run = Regained({{4, Written(20)}});
+  EXPECT_EQ(run.state, RunState::kQueued);
+  EXPECT_EQ(run.epoch, 4u);
+  EXPECT_FALSE(run.holds_slots);
+  EXPECT_EQ(run.LatestCheckpoint()->step, 20);
+  EXPECT_EQ(run.failures, 0);
+}
+
+TEST_F(RegainedCheckpoints, OfARunThatWaitedAreSealedByAnEpochOfItsOwn) {
+  Start(1);
+  Do(RankFailed{1, 0, ExitCause::kSignal, "killed", true, At(99)});
+  const RunValue& run = Regained({{1, Written(20)}});
+  EXPECT_EQ(run.state, RunState::kQueued);
+  EXPECT_EQ(run.epoch, 2u);
+  EXPECT_EQ(run.LatestCheckpoint()->step, 20);
+}
+
+TEST_F(RegainedCheckpoints, ARunThatEndsOrWasNeverPlacedGetsNone) {
+  EXPECT_EQ(Regained({{1, Written(20)}}).checkpoints.size(), 0u);
+  Start(1);
+  Do(CancelRequested{});
+  EXPECT_EQ(Regained({{1, Written(20)}}).checkpoints.size(), 0u);
+}
+
+TEST_F(RegainedCheckpoints, ARunThatLostAllBeginsAnewAndSavesTheSameStepsAgain) {
+  Start(1);
+  for (const int64_t step : {10, 20}) Seal(1, step);
+  const RunValue& run = Regained({});
+  EXPECT_EQ(run.LatestCheckpoint(), nullptr);
+  EXPECT_EQ(run.quarantined.size(), 2u) << "they come back with the storage";
+  Seal(1, 10);
+  EXPECT_EQ(run_().LatestCheckpoint()->step, 10);
+}
+
+TEST_F(RegainedCheckpoints, ThoseThatWereRemovedSinceLeaveTheCatalogue) {
+  Start(1);
+  for (const int64_t step : {10, 20}) Seal(1, step);
+  WriteToDisk(20);
+  EXPECT_EQ(CheckListed(run_()).gone, std::vector<int64_t>{10});
+  const RunValue& run = Regained({});
+  EXPECT_EQ(run.FindCheckpoint(10), nullptr);
+  EXPECT_EQ(run.LatestCheckpoint()->step, 20);
+  EXPECT_TRUE(CheckListed(run).gone.empty());
+}
+
+// A link that leads to itself cannot be looked at, like a directory of another user, or a disk that
+// fails.
+TEST_F(RegainedCheckpoints, ThoseThatCannotBeReadStayAndAreToldOf) {
+  Start(1);
+  for (const int64_t step : {10, 20}) Seal(1, step);
+  WriteToDisk(10);
+  const std::string manifest = JoinPath(Path(10), formats::kManifestName);
+  ASSERT_TRUE(RemoveTree(manifest).ok());
+  ASSERT_EQ(symlink(manifest.c_str(), manifest.c_str()), 0);
+  ASSERT_EQ(symlink(Path(20).c_str(), Path(20).c_str()), 0);
+  const ListedCheckpoints listed = CheckListed(run_());
+  EXPECT_TRUE(listed.gone.empty());
+  ASSERT_EQ(listed.unreadable.size(), 2u);
+  EXPECT_EQ(listed.unreadable[0].step, 10);
+  EXPECT_EQ(listed.unreadable[1].step, 20);
+  EXPECT_NE(listed.unreadable[1].why.find("Too many levels"), std::string::npos)
+      << listed.unreadable[1].why;
+  EXPECT_EQ(Regained({}).LatestCheckpoint()->step, 20);
+}
+
+TEST_F(RegainedCheckpoints, TheNewestTwoWholeOnesAreFound) {
+  Start(1);
+  Seal(1, 10);
+  for (const int64_t step : {10, 20, 30, 40, 50, 100}) WriteToDisk(step);
+  formats::DamageFile(JoinPath(Path(40), formats::kModelName));
+  ASSERT_TRUE(MakeDirectories(Path(60)).ok());  // without a manifest
+  const auto found = FindUnlisted(run_());
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->size(), 2u);  // not 40, which is damaged, and not 100, which would end the run
+  EXPECT_EQ((*found)[0].checkpoint.step, 30);
+  EXPECT_EQ((*found)[1].checkpoint.step, 50);
+  EXPECT_EQ((*found)[1].checkpoint.directory, Path(50));
+  EXPECT_TRUE(
+      formats::VerifyDigests(Path(50), (*found)[1].checkpoint.manifest_digest).status().ok());
+}
+
+TEST_F(RegainedCheckpoints, OneWhoseManifestNamesAnAbsurdEpochIsLeftOut) {
+  Start(1);
+  for (const int64_t step : {20, 30, 40}) WriteToDisk(step);
+  SetEpoch(20, 100'001);  // the last that is taken for one
+  SetEpoch(30, 100'002);
+  SetEpoch(40, UINT64_MAX);
+  const auto found = FindUnlisted(run_());
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ((*found)[0].checkpoint.step, 20);
+}
+
+TEST_F(RegainedCheckpoints, AnOlderStorageRootWithoutThemCostsTheRunItsCheckpointsAlone) {
+  Start(1);
+  Seal(1, 10);
+  EXPECT_TRUE(CheckStorage({cluster_.FindRun(RunId("r"))}).ok());
+  const auto found = FindUnlisted(run_());  // there is no folder checkpoints
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE(found->empty());
+  EXPECT_EQ(Regained(*found).LatestCheckpoint(), nullptr);
+}
+
+TEST_F(RegainedCheckpoints, AStorageRootThatIsNotMountedIsAnError) {
+  ASSERT_TRUE(RemoveTree(root_.path()).ok());
+  EXPECT_TRUE(CheckStorage({}).ok());
+  EXPECT_TRUE(CheckStorage({cluster_.FindRun(RunId("r"))}).ok());  // it was never placed
+  Start(1);
+  const auto absent = cluster_.FindRun(RunId("r"));
+  const Status refused = CheckStorage({absent});
+  EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(Message(refused).find("mount the storage root"), std::string::npos) << refused;
+  EXPECT_NE(Message(refused).find(root_.path()), std::string::npos) << refused;
+
+  const TemporaryDirectory mounted;
+  Submission submission = *absent->submission;
+  submission.run_directory = mounted.path();
+  RunValue other = *absent;
+  other.submission = std::make_shared<const Submission>(submission);
+  EXPECT_TRUE(CheckStorage({absent, std::make_shared<const RunValue>(other)}).ok());
+
+  // A directory that cannot be looked at counts only when no other one is there.
+  const std::string loop = mounted.path() + "/loop";
+  ASSERT_EQ(symlink(loop.c_str(), loop.c_str()), 0);
+  submission.run_directory = loop + "/run";
+  RunValue unseen = *absent;
+  unseen.submission = std::make_shared<const Submission>(submission);
+  const auto looping = std::make_shared<const RunValue>(unseen);
+  EXPECT_TRUE(CheckStorage({looping, std::make_shared<const RunValue>(other)}).ok());
+  const Status unknown = CheckStorage({absent, looping});
+  EXPECT_NE(Message(unknown).find(loop), std::string::npos) << unknown;
+}
+
+}  // namespace
+}  // namespace gp::coordinator

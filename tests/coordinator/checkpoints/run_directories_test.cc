@@ -1,0 +1,219 @@
+#include "coordinator/checkpoints/run_directories.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "coordinator/store/sample_events.h"
+#include "coordinator/temporary_directory.h"
+
+namespace gp::coordinator {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Run MakeRun(RunState state, Epoch epoch, bool holds_slots) {
+  Run run;
+  run.id = RunId("r");
+  run.submission = std::make_shared<const Submission>(SampleSubmission());
+  run.state = state;
+  run.epoch = epoch;
+  run.holds_slots = holds_slots;
+  return run;
+}
+
+SealedCheckpoint Sealed(const std::string& name, bool retired) {
+  SealedCheckpoint checkpoint;
+  checkpoint.step = std::stoll(name.substr(name.find('-') + 1));
+  checkpoint.directory = "/storage/runs/r/checkpoints/" + name;
+  checkpoint.retired = retired;
+  return checkpoint;
+}
+
+TEST(FindOrphans, LeavesWhatIsSealedAndWhatIsBeingWritten) {
+  auto run = MakeRun(RunState::kRunning, 3, true);
+  run.checkpoints = {Sealed("step-00000010-e1-aaa", false)};
+  EXPECT_EQ(FindOrphans(run, {"step-00000010-e1-aaa", "step-00000020-e1-aaa",
+                              "step-00000020-e3-bbb", "notes.txt"}),
+            Names{"step-00000020-e1-aaa"});
+}
+
+TEST(FindOrphans, TakesTheLeavingsOfAnEpochThatIsOver) {
+  EXPECT_EQ(FindOrphans(MakeRun(RunState::kBackoff, 3, false), {"step-00000020-e3-bbb"}),
+            Names{"step-00000020-e3-bbb"});
+  EXPECT_EQ(FindOrphans(MakeRun(RunState::kFailed, 3, false), {"step-00000020-e3-bbb"}),
+            Names{"step-00000020-e3-bbb"});
+}
+
+// While no coordinator was there, the agent forgot all but the newest.
+TEST(FindOrphans, TakesWhatTheRunningEpochWroteBeforeItsNewestSeal) {
+  auto run = MakeRun(RunState::kRunning, 2, true);
+  run.checkpoints = {Sealed("step-00000010-e1-aaa", false), Sealed("step-00000040-e2-bbb", false)};
+  EXPECT_EQ(FindOrphans(run, {"step-00000010-e1-aaa", "step-00000020-e2-bbb",
+                              "step-00000040-e2-bbb", "step-00000050-e2-bbb"}),
+            Names{"step-00000020-e2-bbb"});
+}
+
+TEST(FindOrphans, TakesWhatIsRetiredEvenOfTheRunningEpoch) {
+  auto run = MakeRun(RunState::kRunning, 1, true);
+  run.checkpoints = {Sealed("step-00000010-e1-aaa", true), Sealed("step-00000020-e1-aaa", false)};
+  EXPECT_EQ(FindOrphans(run, {"step-00000010-e1-aaa", "step-00000020-e1-aaa"}),
+            Names{"step-00000010-e1-aaa"});
+}
+
+QuarantinedCheckpoint Quarantined(const std::string& name) { return {Sealed(name, false), "a"}; }
+
+TEST(FindOrphans, LeavesWhatIsInQuarantineOrIsToGoThere) {
+  auto run = MakeRun(RunState::kFailed, 3, false);
+  run.quarantined = {Quarantined("step-00000010-e1-aaa"), Quarantined("step-00000020-e1-aaa")};
+  EXPECT_EQ(FindOrphans(run, {"step-00000010-e1-aaa.damaged", "step-00000020-e1-aaa",
+                              "step-00000030-e1-aaa", "step-00000040-e1-aaa.damaged"}),
+            Names{"step-00000030-e1-aaa"});
+}
+
+// A run that failed, with a quarantined checkpoint of step 10 whose directory has its sealed name.
+class QuarantinedRun : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto run = MakeRun(RunState::kFailed, 3, false);
+    Submission submission = SampleSubmission();
+    submission.run_directory = JoinPath(directory_.path(), "runs/r");
+    run.submission = std::make_shared<const Submission>(submission);
+    run.quarantined = {Quarantined("step-00000010-e1-aaa")};
+    run.quarantined[0].checkpoint.directory = held_;
+    ASSERT_TRUE(MakeDirectories(held_).ok());
+    id_ = run.id;
+    cluster_.runs.Set(id_, std::make_shared<const gp::coordinator::Run>(run));
+  }
+
+  TemporaryDirectory directory_;
+  const std::string held_ = JoinPath(directory_.path(), "runs/r/checkpoints/step-00000010-e1-aaa");
+  RunId id_;
+  Cluster cluster_;
+  RunDirectories directories_;
+};
+
+TEST_F(QuarantinedRun, IsSetAsideAfterAStartWhenAnEarlierCoordinatorDidNotComeToIt) {
+  directories_.SweepAll(cluster_);
+  directories_.Stop();
+  EXPECT_FALSE(FileExists(held_));
+  EXPECT_TRUE(FileExists(held_ + ".damaged"));
+}
+
+// A task may wait for long behind others that remove files.
+TEST_F(QuarantinedRun, IsNotRenamedByALateTaskForSomethingElse) {
+  const StoredEvent ended{.event = {id_, At(9), "", "", RunEnded{RunState::kFailed, "x"}}};
+  const StoredEvent other{.event = {id_, At(9), "", "", CheckpointDamaged{20, "x"}}};
+  directories_.Published(std::make_shared<const Cluster>(cluster_), {ended, other});
+  directories_.Stop();
+  EXPECT_TRUE(FileExists(held_));
+}
+
+TEST(FindOrphans, LeavesNamesThatAreNotItsOwn) {
+  const auto run = MakeRun(RunState::kFailed, 1, false);
+  EXPECT_TRUE(FindOrphans(run, {"", "step-", "step-1", "step-1-ex", "my-model", "-e1-"}).empty());
+}
+
+TEST(RunDirectories, TensorBoardFindsARunByItsName) {
+  const TemporaryDirectory storage;
+  Event submit = SampleSubmit("r1", "1");
+  Submission& submission = std::get<RunSubmitted>(submit.body).submission;
+  submission.name = "twin";
+  submission.run_directory = JoinPath(storage.path(), "runs/r1");
+  ASSERT_TRUE(MakeDirectories(JoinPath(storage.path(), "runs")).ok());
+  Cluster cluster;
+  ASSERT_TRUE(Apply(submit, cluster).ok());
+  RunDirectories directories;
+  directories.Published(std::make_shared<const Cluster>(cluster), {{1, submit}});
+  directories.SweepAll(cluster);  // a start of the service makes those that are missing
+  directories.Stop();
+  std::error_code error;
+  EXPECT_EQ(std::filesystem::read_symlink(JoinPath(storage.path(), "tensorboard/twin-r1"), error),
+            "../runs/r1");
+  EXPECT_TRUE(FileExists(JoinPath(storage.path(), "tensorboard/twin-r1/run.yaml")));
+}
+
+TEST(RunDirectories, MakesNothingInAStorageThatIsAway) {
+  const TemporaryDirectory storage;
+  Event submit = SampleSubmit("r1", "1");
+  std::get<RunSubmitted>(submit.body).submission.run_directory =
+      JoinPath(storage.path(), "runs/r1");
+  Cluster cluster;
+  ASSERT_TRUE(Apply(submit, cluster).ok());
+  RunDirectories directories;
+  directories.SweepAll(cluster);
+  directories.Published(std::make_shared<const Cluster>(cluster), {{1, submit}});
+  directories.Stop();
+  EXPECT_TRUE(ListDirectory(storage.path())->empty());
+}
+
+TEST(RunDirectories, KeepsTheRunFileAndSweepsAtTheEnd) {
+  const TemporaryDirectory storage;
+  const std::string path = JoinPath(storage.path(), "runs/r");
+  Cluster cluster;
+  Event submit = SampleSubmit("r", "1");
+  std::get<RunSubmitted>(submit.body).submission.run_directory = path;
+  ASSERT_TRUE(Apply(submit, cluster).ok());
+  const std::string orphan = JoinPath(path, "checkpoints/step-00000010-e1-aaa/model.safetensors");
+  ASSERT_TRUE(MakeDirectories(DirectoryOf(orphan)).ok());
+  ASSERT_TRUE(WriteFileAtomically(orphan, "x").ok());
+  RunDirectories directories;
+  directories.Published(std::make_shared<const Cluster>(cluster), {{1, submit}});
+  const Event cancel{RunId("r"), At(2), "user", "", CancelRequested{}};
+  const Event end{RunId("r"), At(3), "scheduler", "",
+                  RunEnded{RunState::kCancelled, "by the user"}};
+  ASSERT_TRUE(Apply(cancel, cluster).ok());
+  ASSERT_TRUE(Apply(end, cluster).ok());
+  directories.Published(std::make_shared<const Cluster>(cluster), {{3, end}});
+  directories.Stop();
+  EXPECT_EQ(*ReadFile(JoinPath(path, "run.yaml")), SampleSubmission().resolved);
+  EXPECT_EQ(*ReadFile(JoinPath(path, "submitted.yaml")), SampleSubmission().source);
+  EXPECT_EQ(*ReadFile(JoinPath(path, "resolved.yaml")), SampleSubmission().resolved);
+  EXPECT_FALSE(FileExists(DirectoryOf(orphan)));
+}
+
+// The thread would take hours if it went through the catalogue for each name and each retirement.
+// Case runs-and-service/42: checkpoints came faster than old ones were deleted.
+TEST(RunDirectories, KeepUpWithARunThatSavesOften) {
+  constexpr int kSealed = 20'000;
+  constexpr int kLeft = 200;
+  const TemporaryDirectory storage;
+  auto run = MakeRun(RunState::kRunning, 1, true);
+  Submission submission = SampleSubmission();
+  submission.run_directory = JoinPath(storage.path(), "runs/r");
+  run.submission = std::make_shared<const Submission>(submission);
+  const std::string checkpoints = JoinPath(submission.run_directory, "checkpoints");
+  ASSERT_TRUE(MakeDirectories(checkpoints).ok());
+  std::vector<StoredEvent> events;
+  for (int step = 1; step <= kSealed; ++step) {
+    const std::string name = fmt::format("step-{:08}-e1-aaa", step);
+    run.checkpoints.push_back(Sealed(name, step < kSealed));
+    events.push_back({.event = {run.id, At(9), "", "", CheckpointRetired{step, name}}});
+    if (step <= kSealed - kLeft) continue;
+    ASSERT_TRUE(MakeDirectory(JoinPath(checkpoints, name)).ok());
+  }
+  const auto cluster = std::make_shared<Cluster>();
+  cluster->runs.Set(run.id, std::make_shared<const gp::coordinator::Run>(run));
+  RunDirectories directories;
+  directories.Published(cluster, events);
+  directories.Stop();
+  EXPECT_EQ(*ListDirectory(checkpoints), Names{fmt::format("step-{:08}-e1-aaa", kSealed)});
+}
+
+// A rank may write in its run's directory, and put a link to another run's checkpoints there.
+TEST_F(QuarantinedRun, ALinkInPlaceOfItsCheckpointsIsNotFollowed) {
+  const TemporaryDirectory other;
+  const std::string victim = JoinPath(other.path(), "step-00000005-e1-aaa/model.safetensors");
+  ASSERT_TRUE(MakeDirectories(DirectoryOf(victim)).ok());
+  ASSERT_TRUE(WriteFileAtomically(victim, "x").ok());
+  const std::string checkpoints = DirectoryOf(held_);
+  ASSERT_TRUE(RemoveTree(checkpoints).ok());
+  ASSERT_EQ(symlink(other.path().c_str(), checkpoints.c_str()), 0);
+  directories_.SweepAll(cluster_);
+  directories_.Stop();
+  EXPECT_TRUE(FileExists(victim));
+}
+
+}  // namespace
+}  // namespace gp::coordinator

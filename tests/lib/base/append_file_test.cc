@@ -1,0 +1,69 @@
+#include "base/append_file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "lib/base/temporary_directory.h"
+
+namespace gp {
+namespace {
+
+TEST(AppendFile, GrowsByRecordsAndGoesOnWhereItEnded) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("log");
+  {
+    auto file = AppendFile::Open(path);
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_TRUE(file->Append("one\n").ok());
+    EXPECT_TRUE(file->Append("two\n").ok());
+    EXPECT_TRUE(file->Sync().ok());
+    EXPECT_EQ(file->size_bytes(), 8u);
+  }
+  auto again = AppendFile::Open(path);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_TRUE(again->Append("three\n").ok());
+  EXPECT_EQ(*ReadFile(path), "one\ntwo\nthree\n");
+}
+
+TEST(AppendFile, WhatStandsBehindItsEndIsReplaced) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("log");
+  ASSERT_TRUE(WriteFileAtomically(path, "whole|torn").ok());
+  AppendFile file(path, FileDescriptor(open(path.c_str(), O_WRONLY | O_CLOEXEC)), 6);
+  EXPECT_TRUE(file.Append("next|").ok());
+  EXPECT_EQ(ReadFile(path)->substr(0, 11), "whole|next|");
+}
+
+// A limit on the size of files stands for a disk that is full in the middle of a record.
+TEST(AppendFile, ARecordThatDoesNotFitLeavesNothingBehind) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.File("log");
+  auto file = AppendFile::Open(path);
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(file->Append("one\n").ok());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto signal_before = signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{10, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Status failed = file->Append("longer than the limit\n");
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, signal_before);
+  EXPECT_FALSE(failed.ok());
+  EXPECT_NE(Message(failed).find(path), std::string::npos) << failed;
+  EXPECT_EQ(*ReadFile(path), "one\n");
+  EXPECT_TRUE(file->Append("two\n").ok());
+  EXPECT_EQ(*ReadFile(path), "one\ntwo\n");
+}
+
+TEST(AppendFile, AFullDeviceIsAnError) {
+  auto full = AppendFile::Open("/dev/full");
+  ASSERT_TRUE(full.ok()) << full.status();
+  EXPECT_FALSE(full->Append("text").ok());
+  EXPECT_EQ(full->size_bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace gp

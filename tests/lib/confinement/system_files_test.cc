@@ -1,0 +1,44 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "confinement/file_rules.h"
+#include "lib/confinement/in_child.h"
+
+namespace gp::confinement {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Matches;
+
+// Whether all `names` can be read, in a process with this LD_LIBRARY_PATH.
+bool AreReadable(const std::vector<std::string>& names, const char* library_path, bool gpus) {
+  return InChild([&] {
+           setenv("LD_LIBRARY_PATH", library_path, 1);
+           const std::vector<std::string> readable = SystemFiles(gpus).readable;
+           for (const std::string& name : names) {
+             if (!Matches(Contains(name))(readable)) return 1;
+           }
+           return 0;
+         }) == 0;
+}
+
+TEST(SystemFiles, TheFoldersOfTheLibraryPathAreReadable) {
+  EXPECT_TRUE(AreReadable({"/opt/torch/lib", "/opt/cuda"}, "/opt/torch/lib::/opt/cuda", false));
+  EXPECT_FALSE(AreReadable({"/opt/cuda"}, "/opt/torch/lib", false));
+}
+
+TEST(SystemFiles, TheRootAndRelativeFoldersAreNot) {
+  for (const char* name : {"/", "", ".", "lib"}) {
+    EXPECT_FALSE(AreReadable({name}, "/::.:lib", true)) << name;
+  }
+}
+
+TEST(SystemFiles, WhereContainersHaveTheDriverIsReadableForGpus) {
+  EXPECT_TRUE(AreReadable({"/usr/local/nvidia", "/run/opengl-driver"}, "", true));
+  EXPECT_FALSE(AreReadable({"/usr/local/nvidia"}, "", false));
+}
+
+}  // namespace
+}  // namespace gp::confinement

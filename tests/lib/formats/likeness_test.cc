@@ -1,0 +1,128 @@
+#include "formats/likeness.h"
+
+#include <gmock/gmock.h>
+
+#include "lib/formats/token_bytes.h"
+
+namespace gp::formats {
+namespace {
+
+using namespace std::string_literals;
+using ::testing::HasSubstr;
+
+std::string WhatIfText(const std::string& begin) {
+  const auto likeness = UnlikeText(begin);
+  return likeness ? likeness->what : "text";
+}
+
+std::string Wide(std::string_view text, size_t width, size_t character) {
+  std::string wide;
+  for (const char c : text) {
+    std::string one(width, '\0');
+    one[character] = c;
+    wide += one;
+  }
+  return wide;
+}
+
+TEST(UnlikeText, TakesWhatPeopleTrainOn) {
+  for (const std::string& text :
+       {""s,
+        "a"s,
+        "A sentence.\n"s,
+        "Straße, naïve, 日本語, Привет\n"s,
+        "[1] A footnote.\n"s,
+        "[12, 13]"s,
+        "[1] 12 14 15\n[4] 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31\n"s,
+        "[1, 2, 3] are references.\n"s,
+        "1, 2, 3, 4, 5, 6, 7, 8, 9, 10\n"s,
+        "[a, b, c]"s,
+        "[[Main Page]] of a wiki\n"s,
+        "[true story]"s,
+        "[\n"s,
+        "[2024-01-02] a log\n[2024-01-03] goes on\n"s,
+        "{x: a set}"s,
+        "{ return 1; }"s,
+        "ACGTACGT"s,
+        "tab\tseparated\r\n"s,
+        "\x1b[1mbold\x1b[0m of a terminal"s,
+        "one bad byte \xff in a long text of many words"s,
+        "ok \xff no"s}) {
+    EXPECT_EQ(WhatIfText(text), "text") << text;
+  }
+}
+
+TEST(UnlikeText, ACharacterThatTheEndCutsIsNoDamage) {
+  std::string text;
+  while (text.size() < kLikenessBytes) text += "日";
+  EXPECT_EQ(WhatIfText(text.substr(0, kLikenessBytes)), "text");
+}
+
+TEST(UnlikeText, RecognisesWideEncodingsWithoutAMark) {
+  const std::string text = "A text of some length in another encoding.\n";
+  EXPECT_EQ(WhatIfText(Wide(text, 2, 0)), "text in UTF-16LE");
+  EXPECT_EQ(WhatIfText(Wide(text, 2, 1)), "text in UTF-16BE");
+  EXPECT_EQ(WhatIfText(Wide(text, 4, 0)), "text in UTF-32LE");
+  EXPECT_EQ(WhatIfText(Wide(text, 4, 3)), "text in UTF-32BE");
+}
+
+TEST(UnlikeText, RecognisesTokensAndOtherAlphabets) {
+  EXPECT_THAT(WhatIfText(BytesOf<uint16_t>(Tokens(50257))), HasSubstr("binary data"));
+  EXPECT_THAT(WhatIfText(BytesOf<uint32_t>(Tokens(100277))), HasSubstr("binary data"));
+  EXPECT_THAT(WhatIfText("\xcf\xf0\xe8\xe2\xe5\xf2 \xec\xe8\xf0"), HasSubstr("that are not UTF-8"));
+}
+
+TEST(UnlikeText, RecognisesJson) {
+  EXPECT_EQ(WhatIfText("{\"text\": \"a\"}\n{\"text\": \"b\"}\n"), "lines of JSON");
+  EXPECT_EQ(WhatIfText("\n  { \"text\": \"a\"}"), "lines of JSON");
+  EXPECT_EQ(WhatIfText("{\"text\": \"" + std::string(kLikenessBytes, 'x')), "lines of JSON");
+  EXPECT_EQ(WhatIfText("{\n  \"text\": \"a\"\n}\n"), "a JSON document");
+  EXPECT_EQ(WhatIfText("[\n  {\"text\": \"a\"}\n]\n"), "a list in JSON");
+  EXPECT_EQ(WhatIfText("[\"a\", \"b\"]"), "a list in JSON");
+}
+
+// The way is a command that works on the file.
+TEST(UnlikeText, RecognisesListsInJson) {
+  std::string long_list = "[0";
+  while (long_list.size() < kLikenessBytes) long_list += ", 17";
+  for (const std::string& text :
+       {"[1,2,3]"s, "[1, 2, 3, 4]\n"s, " [\n  464,\n  3290,\n  318\n]\n"s, "[-100, 5, 7]"s,
+        "[0.5, 1e-3, 2]"s, "[[1, 2], [3, 4]]"s, "[[], [1, 2, 3]]"s, "[1, 2, 3"s, long_list}) {
+    const auto likeness = UnlikeText(text);
+    ASSERT_TRUE(likeness) << text;
+    EXPECT_EQ(likeness->what, "a list of numbers in JSON") << text;
+    EXPECT_THAT(WayFor(likeness->way, "a b.json"),
+                HasSubstr("np.hstack(json.load(open(sys.argv[1]))).astype('<u4'))\" 'a b.json' "));
+  }
+  const auto lines = UnlikeText("[1, 2]\n[3, 4]\n");
+  ASSERT_TRUE(lines);
+  EXPECT_THAT(lines->way, HasSubstr("json.loads(line) for line in"));
+  const auto strings = UnlikeText("[\"a\", \"b\"]");
+  ASSERT_TRUE(strings);
+  EXPECT_EQ(WayFor(strings->way, "a.json"),
+            "write a line for each text: jq -c '.[] | {text: .}' a.json");
+  for (const char* text : {"[{\"text\": \"a\"}]", "[1, \"a\"]", "[true, false]", "[null, \"a\"]",
+                           "[[\"a\", \"b\"]]", "[1, 2, 3, {\"a\": 1}]"}) {
+    const auto list = UnlikeText(text);
+    ASSERT_TRUE(list) << text;
+    EXPECT_EQ(list->what, "a list in JSON") << text;
+    EXPECT_EQ(WayFor(list->way, "a.json"),
+              "write a line for each of its values: jq -c '.[]' a.json");
+  }
+}
+
+TEST(LooksLikeText, OfWords) {
+  EXPECT_TRUE(LooksLikeText("A text that is named as tokens.\n"));
+  EXPECT_TRUE(LooksLikeText("Straße und Übermut\n"));
+  EXPECT_FALSE(LooksLikeText(""));
+}
+
+TEST(LooksLikeText, OfLettersWithoutSpaces) {
+  EXPECT_TRUE(LooksLikeText("[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]"));
+  EXPECT_TRUE(LooksLikeText("ACGTTGCAACGTTGCAACGTTGCAACGTTGCAACGTTGCA"));
+  EXPECT_FALSE(LooksLikeText(std::string(1000, 'a'))) << "one token again and again";
+  EXPECT_FALSE(LooksLikeText("abcd")) << "two tokens";
+}
+
+}  // namespace
+}  // namespace gp::formats

@@ -1,0 +1,48 @@
+// FullPool: while it lives, every thread of a pool waits and its queue is full, so the pool refuses
+// what it is given. Whatever is answered meanwhile was done in the loop. Used outside of the loop.
+#pragma once
+
+#include <latch>
+#include <memory>
+
+#include "http/work_pool.h"
+#include "lib/http/in_loop.h"
+
+namespace gp::http {
+
+class FullPool {
+ public:
+  // REQUIRES: a pool with the threads of WorkPoolOptions{}, whose loop runs.
+  FullPool(EventLoop& loop, WorkPool& pool) {
+    for (int i = 0; i < kThreads; ++i) {
+      InLoop(loop, [&] {
+        pool.Submit(
+            [held = held_] {
+              held->begun.count_down();
+              held->released.wait();
+            },
+            [] {});
+      });
+    }
+    held_->begun.wait();
+    InLoop(loop, [&] {
+      while (pool.Submit([] {}, [] {})) {
+      }
+    });
+  }
+  ~FullPool() { held_->released.count_down(); }
+  FullPool(const FullPool&) = delete;
+  FullPool& operator=(const FullPool&) = delete;
+
+ private:
+  static constexpr int kThreads = WorkPoolOptions{}.threads;
+
+  struct Held {
+    std::latch begun{kThreads};
+    std::latch released{1};
+  };
+
+  const std::shared_ptr<Held> held_ = std::make_shared<Held>();
+};
+
+}  // namespace gp::http

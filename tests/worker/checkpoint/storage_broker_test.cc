@@ -1,0 +1,133 @@
+#include "worker/checkpoint/storage_broker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <future>
+#include <thread>
+
+#include "base/file.h"
+#include "confinement/confinement.h"
+#include "confinement/file_rules.h"
+#include "lib/base/temporary_directory.h"
+#include "lib/confinement/in_child.h"
+
+namespace gp::engine {
+namespace {
+
+using ::testing::HasSubstr;
+
+Status WriteWhole(Storage& storage, const std::string& path, std::string_view text) {
+  ASSIGN_OR_RETURN(const auto writer, storage.Create(path));
+  RETURN_IF_ERROR(writer->Append(text));
+  return writer->Close();
+}
+
+class StorageBrokerTest : public ::testing::Test {
+ protected:
+  std::string File(const std::string& name) const { return directory_.File(name); }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(StorageBrokerTest, DoesWhatAStorageDoes) {
+  const auto storage = StartStorageBroker(OkStatus).value();
+  ASSERT_TRUE(storage->MakeDirectory(File("new")).ok());
+  EXPECT_EQ(storage->MakeDirectory(File("absent/new")).code(), StatusCode::kNotFound);
+  const std::string large(9 << 20, 'x');
+  ASSERT_TRUE(WriteWhole(*storage, File("new/large"), large).ok());
+  EXPECT_TRUE(ReadFile(File("new/large")).value() == large);
+  EXPECT_EQ(storage->Create(File("new/large")).status().code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(storage->Read(File("new/large"), 5).status().code(), StatusCode::kResourceExhausted);
+  ASSERT_TRUE(storage->WriteAtomically(File("new/small"), std::string("a\0b", 3)).ok());
+  EXPECT_EQ(storage->Read(File("new/small"), 3).value(), std::string("a\0b", 3));
+  EXPECT_EQ(storage->Read(File("new/absent"), 3).status().code(), StatusCode::kNotFound);
+  EXPECT_GT(storage->FreeBytes(File("new")).value(), 0u);
+  ASSERT_TRUE(storage->RemoveTree(File("new")).ok());
+  EXPECT_FALSE(FileExists(File("new")));
+}
+
+TEST_F(StorageBrokerTest, DoesNothingWhenItsChildIsNotConfined) {
+  const auto storage =
+      StartStorageBroker([] { return PermissionDenied("the rules are refused"); }).value();
+  const Status made = storage->MakeDirectory(File("new"));
+  EXPECT_EQ(made.code(), StatusCode::kPermissionDenied);
+  EXPECT_THAT(Message(made), HasSubstr("the rules are refused"));
+  EXPECT_FALSE(FileExists(File("new")));
+}
+
+TEST_F(StorageBrokerTest, OutlivesAChildThatEnds) {
+  const auto storage = StartStorageBroker([this] {
+                         if (FileExists(File("fatal"))) _exit(3);
+                         return OkStatus();
+                       }).value();
+  ASSERT_TRUE(MakeDirectory(File("fatal")).ok());
+  EXPECT_EQ(storage->MakeDirectory(File("new")).code(), StatusCode::kUnavailable);
+  ASSERT_TRUE(RemoveTree(File("fatal")).ok());
+  EXPECT_TRUE(storage->MakeDirectory(File("new")).ok());
+}
+
+TEST_F(StorageBrokerTest, RefusesWhatNoMessageHolds) {
+  const auto storage = StartStorageBroker(OkStatus).value();
+  const Status written = storage->WriteAtomically(File("large"), std::string(1 << 20, 'x'));
+  EXPECT_EQ(written.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(Message(written), HasSubstr(File("large")));
+  EXPECT_TRUE(storage->WriteAtomically(File("small"), "x").ok());
+}
+
+TEST_F(StorageBrokerTest, ServesSeveralThreads) {
+  const auto storage = StartStorageBroker(OkStatus).value();
+  const auto write = [&](const std::string& name) {
+    for (int i = 0; i < 20; ++i) {
+      const std::string path = File(name + std::to_string(i));
+      EXPECT_TRUE(WriteWhole(*storage, path, path).ok());
+    }
+  };
+  {
+    const std::jthread other([&] { write("other"); });
+    write("one");
+  }
+  for (const std::string& path : {File("other19"), File("one19")}) {
+    EXPECT_EQ(ReadFile(path).value(), path);
+  }
+}
+
+// What a confined process finds where its directory was: 0 when the broker reaches the new one and
+// nothing else.
+int UseNewDirectory(const std::string& run, const std::string& outside) {
+  const auto confine = [&run] {
+    RETURN_IF_ERROR(MakeDirectory(run));
+    return confinement::Confine({.readable = {}, .writable = {run}});
+  };
+  const auto storage = StartStorageBroker(confine);
+  std::promise<void> confined;
+  // A thread that was there before the confinement may still change other directories.
+  std::thread other([&run, begun = confined.get_future()] {
+    begun.wait();
+    std::filesystem::remove_all(run);
+  });
+  const Status status = confine();
+  confined.set_value();
+  other.join();
+  if (!status.ok() || !storage.ok()) return 1;
+  if (WriteFileAtomically(JoinPath(run, "own"), "words").ok()) return 2;
+  if (!WriteWhole(**storage, JoinPath(run, "brokered"), "words").ok()) return 3;
+  if ((*storage)->Create(outside).status().code() != StatusCode::kPermissionDenied) return 4;
+  if ((*storage)->Read("/etc/passwd", 1 << 20).ok()) return 5;
+  return (*storage)->Read(JoinPath(run, "brokered"), 5).value_or("") == "words" ? 0 : 6;
+}
+
+TEST_F(StorageBrokerTest, ReachesTheDirectoryThatTookThePlaceOfTheDeletedOneAndNothingElse) {
+  if (confinement::LandlockVersion() == 0) GTEST_SKIP() << "this kernel offers no Landlock";
+  const std::string run = File("run");
+  const std::string outside = File("outside");
+  ASSERT_TRUE(MakeDirectory(run).ok());
+  EXPECT_EQ(confinement::InChild([&] { return UseNewDirectory(run, outside); }), 0);
+  EXPECT_EQ(ReadFile(JoinPath(run, "brokered")).value_or(""), "words");
+  EXPECT_FALSE(FileExists(outside));
+}
+
+}  // namespace
+}  // namespace gp::engine

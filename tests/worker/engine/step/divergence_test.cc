@@ -1,0 +1,68 @@
+#include "worker/engine/step/divergence.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace gp::engine {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// A training over 256 tokens, ln 256 = 5.545.
+class DivergenceTest : public testing::Test {
+ protected:
+  std::optional<std::string> Step(double loss, std::optional<double> validation_loss = {}) {
+    return divergence_.Observe(++step_, loss, validation_loss);
+  }
+  // The number of warnings of `steps` steps with that loss.
+  int Warnings(int64_t steps, double loss) {
+    int warnings = 0;
+    for (int64_t i = 0; i < steps; ++i) warnings += Step(loss).has_value() ? 1 : 0;
+    return warnings;
+  }
+
+  int64_t step_ = 0;
+  Divergence divergence_{256};
+};
+
+// Case runs-and-service/27: a validation loss of 9906 nats was a plain success.
+TEST_F(DivergenceTest, NamesTheLossTheStepAndTheWayOut) {
+  EXPECT_EQ(Warnings(599, 5.0), 0);
+  const std::string warning = Step(5.0, 9906.0).value_or("");
+  EXPECT_THAT(warning, StartsWith("diverged: the validation loss 9906 at step 600 is far above "
+                                  "ln(256) = 5.545, that of a uniform guess"));
+  EXPECT_THAT(warning, HasSubstr("lower optimizer.lr"));
+}
+
+TEST_F(DivergenceTest, WarnsOnceUntilTheLossIsLowAgain) {
+  EXPECT_EQ(Warnings(300, 3.0), 0);
+  EXPECT_EQ(Warnings(500, 50.0), 1);
+  EXPECT_EQ(Warnings(500, 3.0), 0);
+  EXPECT_EQ(Warnings(500, 50.0), 1);
+}
+
+TEST_F(DivergenceTest, TheFirstStepsMayHaveAnyLoss) {
+  EXPECT_EQ(Warnings(Divergence::kStepsBefore, 60.0), 0);
+}
+
+TEST_F(DivergenceTest, ASpikeOfOneStepIsNone) {
+  EXPECT_EQ(Warnings(300, 3.0), 0);
+  for (const double spike : {60.0, 1e9, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_EQ(Warnings(1, spike), 0) << spike;
+    EXPECT_EQ(Warnings(300, 3.0), 0) << spike;
+  }
+}
+
+TEST_F(DivergenceTest, AUniformGuessIsNone) { EXPECT_EQ(Warnings(1000, std::log(256.0) + 0.9), 0); }
+
+TEST_F(DivergenceTest, ALossThatIsNoNumberIsOne) {
+  EXPECT_EQ(Warnings(200, 3.0), 0);
+  EXPECT_TRUE(Step(3.0, std::numeric_limits<double>::quiet_NaN()));
+}
+
+}  // namespace
+}  // namespace gp::engine

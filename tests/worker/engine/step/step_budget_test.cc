@@ -1,0 +1,57 @@
+#include "worker/engine/step/step_budget.h"
+
+#include <gtest/gtest.h>
+
+namespace gp::engine {
+namespace {
+
+TEST(StepBudget, FillsTheTimeThatIsLeft) {
+  EXPECT_EQ(
+      StepsWithin(
+          {.wall_time_seconds = 100, .elapsed_seconds = 10, .steps_done = 12, .step_seconds = 0.5}),
+      12 + 180);
+}
+
+TEST(StepBudget, LeavesRoomForEvaluationsAndSamples) {
+  // 90 s less the last evaluation's 10 s, at 0.5 + 10/20 + 5/20 seconds a step.
+  EXPECT_EQ(StepsWithin({.wall_time_seconds = 100,
+                         .elapsed_seconds = 10,
+                         .steps_done = 12,
+                         .step_seconds = 0.5,
+                         .evaluation_seconds = 10,
+                         .evaluation_every = 20,
+                         .sample_seconds = 5,
+                         .sample_every = 20}),
+            12 + 64);
+}
+
+TEST(StepBudget, LeavesRoomForQuestions) {
+  // 90 s less the last questions' 10 s, at 0.5 + 10/20 seconds a step.
+  EXPECT_EQ(StepsWithin({.wall_time_seconds = 100,
+                         .elapsed_seconds = 10,
+                         .steps_done = 12,
+                         .step_seconds = 0.5,
+                         .task_seconds = 10,
+                         .task_every = 20}),
+            12 + 80);
+}
+
+TEST(StepBudget, IsFixedAfterEnoughStepsAndEnoughTime) {
+  WallTimeMeasurement measured{
+      .wall_time_seconds = 100, .elapsed_seconds = 4.9, .steps_done = 50, .step_seconds = 0.1};
+  EXPECT_FALSE(CalibrationIsDue(measured));
+  measured.elapsed_seconds = 5;
+  EXPECT_TRUE(CalibrationIsDue(measured));
+  measured.steps_done = kCalibrationSteps - 1;
+  EXPECT_FALSE(CalibrationIsDue(measured));
+}
+
+TEST(StepBudget, ATimeThatHasPassedStillEndsWithAStep) {
+  EXPECT_EQ(
+      StepsWithin(
+          {.wall_time_seconds = 1, .elapsed_seconds = 10, .steps_done = 12, .step_seconds = 0.5}),
+      13);
+}
+
+}  // namespace
+}  // namespace gp::engine

@@ -1,0 +1,138 @@
+#include "worker/sampler/text_stream.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tokenizer/byte_tokenizer.h"
+
+namespace gp::engine {
+namespace {
+
+// What a stream gives for the bytes of `text`, one byte a token; pieces are joined by '|'.
+struct Given {
+  std::string text;
+  int64_t tokens = 0;
+  bool stopped = false;
+};
+
+Given Feed(std::string_view text, const std::vector<std::string>& stops) {
+  const ByteTokenizer tokenizer;
+  TextStream stream(tokenizer, stops);
+  Given given;
+  const auto take = [&](const TextStream::Piece& piece) {
+    given.text += piece.text;
+    given.tokens += piece.tokens;
+  };
+  for (const char byte : text) {
+    take(stream.Add(static_cast<unsigned char>(byte)));
+    if (stream.stopped()) break;
+  }
+  given.stopped = stream.stopped();
+  if (!given.stopped) take(stream.Finish());
+  return given;
+}
+
+TEST(TextStream, GivesCharactersWhole) {
+  const ByteTokenizer tokenizer;
+  TextStream stream(tokenizer, {});
+  const std::string text = "a\u00e9\u20ac\U0001f600";
+  std::vector<std::string> pieces;
+  int64_t tokens = 0;
+  for (const char byte : text) {
+    const auto piece = stream.Add(static_cast<unsigned char>(byte));
+    tokens += piece.tokens;
+    if (!piece.text.empty()) pieces.push_back(piece.text);
+  }
+  EXPECT_EQ(pieces, (std::vector<std::string>{"a", "\u00e9", "\u20ac", "\U0001f600"}));
+  EXPECT_EQ(tokens, std::ssize(text));
+  EXPECT_EQ(stream.Finish().text, "");
+}
+
+TEST(TextStream, WhatIsNoCharacterBecomesTheReplacementCharacter) {
+  const Given given = Feed("a\xff\x80z\xe2\x82", {});
+  EXPECT_EQ(given.text, "a\ufffd\ufffdz\ufffd");
+  EXPECT_EQ(given.tokens, 6);
+}
+
+TEST(TextStream, GoesOnWithACharacterThatThePromptBegan) {
+  const ByteTokenizer tokenizer;
+  TextStream stream(tokenizer, {}, "\xe2\x82");
+  const auto piece = stream.Add(0xac);
+  EXPECT_EQ(piece.text, "\u20ac");
+  EXPECT_EQ(piece.tokens, 1);
+  TextStream broken(tokenizer, {}, "\xe2\x82");
+  EXPECT_EQ(broken.Add('a').text, "\ufffda");
+}
+
+TEST(TextStream, EndsBeforeTheFirstStop) {
+  const Given given = Feed("one two three", {"three", " tw"});
+  EXPECT_EQ(given.text, "one");
+  EXPECT_EQ(given.tokens, 3);
+  EXPECT_TRUE(given.stopped);
+}
+
+TEST(TextStream, HoldsBackOnlyWhatMayBeAStop) {
+  const ByteTokenizer tokenizer;
+  TextStream stream(tokenizer, {"\n\nUser:"});
+  EXPECT_EQ(stream.Add('a').text, "a");
+  EXPECT_EQ(stream.Add('\n').text, "");
+  EXPECT_EQ(stream.Add('\n').text, "");
+  EXPECT_EQ(stream.Add('\n').text, "\n");
+  const auto released = stream.Add('U');
+  EXPECT_EQ(released.text, "");
+  const auto other = stream.Add('x');
+  EXPECT_EQ(other.text, "\n\nUx");
+  EXPECT_EQ(other.tokens, 4);
+}
+
+TEST(TextStream, WhatWasHeldBackIsGivenAtTheEnd) {
+  const Given given = Feed("the en", {"end"});
+  EXPECT_EQ(given.text, "the en");
+  EXPECT_EQ(given.tokens, 6);
+  EXPECT_FALSE(given.stopped);
+}
+
+TEST(TextStream, AStopAtTheBeginningLeavesNothing) {
+  const Given given = Feed("stop it", {"stop"});
+  EXPECT_EQ(given.text, "");
+  EXPECT_EQ(given.tokens, 0);
+  EXPECT_TRUE(given.stopped);
+}
+
+TEST(TextStream, AnEmptyStopMeansNothing) { EXPECT_EQ(Feed("text", {""}).text, "text"); }
+
+// Where the text ends: before the stop that is complete first, the longest of those.
+size_t EndOf(std::string_view text, const std::vector<std::string>& stops) {
+  for (size_t size = 1; size <= text.size(); ++size) {
+    size_t end = std::string::npos;
+    for (const std::string& stop : stops) {
+      if (text.substr(0, size).ends_with(stop)) end = std::min(end, size - stop.size());
+    }
+    if (end != std::string::npos) return end;
+  }
+  return std::string::npos;
+}
+
+TEST(TextStream, GivesTheTextBeforeTheStopWhateverTheBytes) {
+  const uint32_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 2000; ++round) {
+    std::string text;
+    for (int i = 0; i < 24; ++i) text += "ab\n"[random() % 3];
+    std::vector<std::string> stops;
+    for (int i = 0; i < 2; ++i) {
+      std::string& stop = stops.emplace_back();
+      for (size_t size = 1 + random() % 4; stop.size() < size;) stop += "ab\n"[random() % 3];
+    }
+    const size_t expected = EndOf(text, stops);
+    const Given given = Feed(text, stops);
+    ASSERT_EQ(given.text, text.substr(0, expected));
+    ASSERT_EQ(given.tokens, std::ssize(given.text));
+    ASSERT_EQ(given.stopped, expected != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace gp::engine

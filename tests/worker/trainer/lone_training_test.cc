@@ -1,0 +1,459 @@
+// gp-trainer without a control plane.
+#include <gtest/gtest.h>
+
+#include "base/exit_code.h"
+#include "formats/checkpoint_directory.h"
+#include "lib/base/eventually.h"
+#include "worker/trainer/trainer_process.h"
+
+namespace gp::engine {
+namespace {
+
+int Train(const ScopedDirectory& directory, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"--spec", directory.Path("run.yaml"), "--out",
+                                        directory.Path("out")};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return TrainerProcess(arguments, /*linked=*/false).Wait();
+}
+
+void WriteRun(const ScopedDirectory& directory) {
+  directory.Write("run.yaml", TinyRunFile(directory.Write("text.txt", TinyText()), 16, 6));
+}
+
+std::string Newest(const ScopedDirectory& directory) {
+  const auto newest = formats::FindNewestCheckpoint(directory.Path("out/checkpoints"));
+  EXPECT_TRUE(newest.ok() && newest->has_value());
+  return newest.ok() && *newest ? **newest : "";
+}
+
+std::string Content(const std::string& path) {
+  const auto content = ReadFile(path);
+  EXPECT_TRUE(content.ok()) << content.status();
+  return content.ok() ? *content : "";
+}
+
+TEST(LoneTraining, GoingOnFromACheckpointGivesTheFilesOfAnUninterruptedRun) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  ASSERT_EQ(Train(directory), 0);
+  const std::string last = Newest(directory);
+  const std::string expected = Content(JoinPath(last, "model.safetensors"));
+  const std::string optimizer = Content(JoinPath(last, "optimizer.safetensors"));
+  ASSERT_TRUE(RemoveTree(last).ok());
+  ASSERT_EQ(Train(directory), 0);
+  EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected);
+  EXPECT_TRUE(Content(JoinPath(Newest(directory), "optimizer.safetensors")) == optimizer);
+  const std::string metrics = Content(directory.Path("out/metrics.jsonl"));
+  EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 16);
+}
+
+TEST(LoneTraining, MakesTheDirectoriesThatItWritesTo) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  EXPECT_EQ(TrainerProcess({"--spec", directory.Path("run.yaml"), "--out", directory.Path("a/b/c")},
+                           /*linked=*/false)
+                .Wait(),
+            0);
+  EXPECT_TRUE(FileExists(directory.Path("a/b/c/checkpoints")));
+}
+
+void Damage(const std::string& path) {
+  std::string bytes = Content(path);
+  bytes[bytes.size() / 2] ^= 1;
+  ASSERT_TRUE(WriteFileAtomically(path, bytes).ok());
+}
+
+TEST(LoneTraining, ADamagedCheckpointIsSetAsideForTheOneBeforeIt) {
+  for (const std::string name : {"optimizer.safetensors", "manifest.json"}) {
+    const ScopedDirectory directory;
+    WriteRun(directory);
+    ASSERT_EQ(Train(directory), 0);
+    const std::string last = Newest(directory);
+    const std::string expected = Content(JoinPath(last, "model.safetensors"));
+    Damage(JoinPath(last, name));
+    ASSERT_EQ(Train(directory), 0) << name;
+    EXPECT_NE(Newest(directory), last);
+    EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected);
+    EXPECT_TRUE(FileExists(last + ".damaged")) << "nothing is thrown away";
+    EXPECT_FALSE(FileExists(last));
+  }
+}
+
+TEST(LoneTraining, WithoutAnIntactCheckpointItDoesNotBeginAnewByItself) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  ASSERT_EQ(Train(directory), 0);
+  const auto found = formats::FindCheckpoints(directory.Path("out/checkpoints"));
+  ASSERT_TRUE(found.ok());
+  for (const auto& checkpoint : *found) {
+    Damage(JoinPath(checkpoint.directory, "model.safetensors"));
+  }
+  EXPECT_EQ(Train(directory), ProcessStatus(ExitCode::kDamaged));
+  for (const auto& checkpoint : *found) EXPECT_TRUE(FileExists(checkpoint.directory));
+}
+
+// A run that skipped updates has made fewer than steps: its optimizer's bias correction counts
+// them.
+TEST(LoneTraining, GoingOnCountsTheUpdatesThatWereMadeAndNotTheSteps) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  ASSERT_EQ(Train(directory), 0);
+  ASSERT_TRUE(RemoveTree(Newest(directory)).ok());
+  ASSERT_TRUE(RemoveTree(Newest(directory)).ok());
+  auto manifest = formats::ReadManifest(Newest(directory));
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  ASSERT_EQ(manifest->step, 6);
+  EXPECT_EQ(manifest->record.at("updates"), "6");
+  manifest->record["updates"] = "2";
+  ASSERT_TRUE(WriteFileAtomically(JoinPath(Newest(directory), "manifest.json"),
+                                  formats::FormatManifest(*manifest))
+                  .ok());
+  ASSERT_EQ(Train(directory), 0);
+  const auto last = formats::ReadManifest(Newest(directory));
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->step, 16);
+  EXPECT_EQ(last->record.at("updates"), "12");
+}
+
+TEST(LoneTraining, AnotherOptimizerCannotGoOn) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  ASSERT_EQ(Train(directory), 0);
+  EXPECT_EQ(Train(directory, {"--set", "optimizer.kind=muon"}), ProcessStatus(ExitCode::kUsage));
+}
+
+TEST(LoneTraining, AModelThatCannotFitIsRefusedAtOnceAsAMistakeOfTheRunFile) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  EXPECT_EQ(Train(directory, {"--set", "model.n_layer=96", "--set", "model.n_embd=32768"}), 2);
+}
+
+TEST(LoneTraining, ADeviceThatThisProgramLacksIsAMistakeOfTheRunFile) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  EXPECT_EQ(Train(directory, {"--set", "resources.device=gpu"}), 2);
+}
+
+TEST(LoneTraining, ProblemsOfARunFileBeginInTheFirstLine) {
+  const ScopedDirectory directory;
+  const std::string spec = directory.Write("run.yaml", "apiVersion: gp/v1\noptimiser: {lr: 1}\n");
+  FILE* words = popen((TrainerPath() + " --spec '" + spec + "' 2>&1").c_str(), "r");
+  ASSERT_NE(words, nullptr);
+  char line[256] = {};
+  EXPECT_NE(fgets(line, sizeof line, words), nullptr);
+  EXPECT_EQ(std::string(line).rfind("error: " + spec + ":2:1: ", 0), 0u) << line;
+  while (fgets(line, sizeof line, words) != nullptr) EXPECT_STRNE(line, "\n");
+  EXPECT_EQ(pclose(words), 2 << 8);
+}
+
+TEST(LoneTraining, AFinishedRunIsLeftAsItIs) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  ASSERT_EQ(Train(directory), 0);
+  const std::string last = Newest(directory);
+  ASSERT_EQ(Train(directory), 0);
+  EXPECT_EQ(Newest(directory), last);
+}
+
+TEST(LoneTraining, CheckpointsTellInWhatTheRunComputes) {
+  for (const std::string precision : {"fp32", "bf16"}) {
+    const ScopedDirectory directory;
+    WriteRun(directory);
+    ASSERT_EQ(Train(directory, {"--set", "precision=" + precision}), 0);
+    EXPECT_EQ(formats::ReadManifest(Newest(directory))->record["precision"], precision);
+  }
+}
+
+TEST(LoneTraining, KeepsTheNewestCheckpointsAndTheBest) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  ASSERT_EQ(Train(directory, {"--set", "checkpoint.every=2", "--set", "checkpoint.keep_last=1"}),
+            0);
+  const auto left = ListDirectory(directory.Path("out/checkpoints"));
+  ASSERT_TRUE(left.ok());
+  // Step 16 is the newest and, at the end of so short a run, the best of the evaluated steps 8
+  // and 16.
+  EXPECT_EQ(left->size(), 1u);
+}
+
+// A run without end and without a checkpoint before it is told to stop, which it is once it trains.
+std::unique_ptr<TrainerProcess> StopOnceItTrains(const ScopedDirectory& directory,
+                                                 const std::string& log = "") {
+  auto process = std::make_unique<TrainerProcess>(
+      std::vector<std::string>{"--spec", directory.Path("run.yaml"), "--out", directory.Path("out"),
+                               "--set", "budget.steps=1000000", "--set", "checkpoint.every=0"},
+      /*linked=*/false, std::vector<std::string>(), log);
+  // The first lines of the records tell that it trains.
+  EXPECT_TRUE(
+      Eventually([&] { return FileSize(directory.Path("out/metrics.jsonl")).value_or(0) > 0; }));
+  process->Signal(SIGTERM);
+  return process;
+}
+
+// No step follows that could tell of it.
+TEST(LoneTraining, ASaveThatFailsAtTheEndIsTold) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  ASSERT_TRUE(MakeDirectories(directory.Path("out")).ok());
+  directory.Write("out/checkpoints", "a file where the directory should be");
+  StopOnceItTrains(directory, directory.Path("log"))->Wait();
+  const std::string log = Content(directory.Path("log"));
+  EXPECT_NE(log.find("checkpoint failed"), std::string::npos) << log;
+  EXPECT_NE(log.find("is not a directory"), std::string::npos) << log;
+}
+
+TEST(LoneTraining, AFinalSaveThatFailsIsTriedAgainUntilItSucceeds) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  ASSERT_TRUE(MakeDirectories(directory.Path("out")).ok());
+  const std::string obstacle = directory.Write("out/checkpoints", "in the way");
+  const std::string log = directory.Write("log", "");
+  TrainerProcess process({"--spec", directory.Path("run.yaml"), "--out", directory.Path("out"),
+                          "--set", "checkpoint.every=0"},
+                         /*linked=*/false, {}, log);
+  ASSERT_TRUE(Eventually(
+      [&] { return Content(log).find("the state stays in memory") != std::string::npos; }));
+  ASSERT_TRUE(RemoveTree(obstacle).ok());
+  EXPECT_EQ(process.Wait(), 0);
+  EXPECT_EQ(formats::ReadManifest(Newest(directory))->step, 16);
+}
+
+TEST(LoneTraining, ASignalSavesTheStepAndTheNextRunGoesOn) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  EXPECT_EQ(StopOnceItTrains(directory, directory.Path("log"))->Wait(), 0);
+  EXPECT_NE(Content(directory.Path("log")).find("first step after_s="), std::string::npos);
+  const auto manifest = formats::ReadManifest(Newest(directory));
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  EXPECT_GE(manifest->step, 1);
+}
+
+TEST(LoneTraining, ProblemsOfTheRunFileExitWithTwo) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  EXPECT_EQ(Train(directory, {"--set", "optimizer.lrr=1"}), 2);
+  EXPECT_EQ(Train(directory, {"--set", "batch.total_tokens=100"}), 2);
+  EXPECT_EQ(Train(directory, {"--no-such-flag"}), 2);
+  EXPECT_EQ(TrainerProcess({"--spec", directory.Path("absent.yaml")}, false).Wait(), 2);
+  EXPECT_EQ(TrainerProcess({}, false).Wait(), 2);
+}
+
+TEST(LoneTraining, RecordsBitsPerByteAndTheAnswersToItsTasks) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  const std::string quiz = directory.Write("quiz.jsonl", TinyQuestions(10));
+  ASSERT_EQ(Train(directory, {"--set", "eval.tasks=[" + quiz + "]", "--set",
+                              "eval.task_style=harness", "--set", "eval.task_every=8"}),
+            0);
+  const std::string metrics = Content(directory.Path("out/metrics.jsonl"));
+  for (const char* key : {"\"val_bpb\":", "\"quiz/harness/acc\":", "\"quiz/harness/acc_norm\":"}) {
+    size_t count = 0;
+    for (size_t at = 0; (at = metrics.find(key, at)) != std::string::npos; ++at) ++count;
+    EXPECT_EQ(count, 2u) << key;
+  }
+}
+
+TEST(LoneTraining, QuestionsThatCannotBeAskedAreAMistakeOfTheRunFile) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  const auto train = [&](const std::string& questions) {
+    return Train(directory,
+                 {"--set", "eval.tasks=[" + directory.Write("q.jsonl", questions) + "]"});
+  };
+  EXPECT_EQ(train("{}\n"), 2);
+  EXPECT_EQ(train(R"({"question": "line 1 of 7 says", "choices": ["1", "2"], "label": 0})"), 2)
+      << "longer than batch.sequence";
+  EXPECT_EQ(train(R"({"question": "#", "choices": ["1", "2"], "label": 0})"), 2)
+      << "no character of the data";
+  EXPECT_EQ(Train(directory, {"--set", "eval.tasks=[absent.jsonl]"}), 2);
+}
+
+TEST(LoneTraining, AnEarlyStopKeepsTheBestCheckpointAndIsFinal) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  // No gain is large enough after the first evaluation.
+  const std::vector<std::string> stopping = {
+      "--set", "eval.every=2",       "--set", "eval.patience=2",
+      "--set", "eval.min_delta=100", "--set", "checkpoint.keep_last=1",
+      "--set", "checkpoint.every=0", "--set", "budget.steps=1000"};
+  ASSERT_EQ(Train(directory, stopping), 0);
+  const auto last = formats::ReadManifest(Newest(directory));
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->step, 6);
+  EXPECT_EQ(last->record.at("best_step"), "2");
+  EXPECT_EQ(last->record.at("evaluations_without_gain"), "2");
+  const std::string expected = Content(JoinPath(Newest(directory), "model.safetensors"));
+  // A run that was stopped is over; one that resumes from before the stop stops again, alike.
+  ASSERT_EQ(Train(directory, stopping), 0);
+  EXPECT_EQ(formats::ReadManifest(Newest(directory))->step, 6);
+  ASSERT_TRUE(RemoveTree(directory.Path("out")).ok());
+  std::vector<std::string> first = stopping;
+  first.back() = "budget.steps=4";
+  ASSERT_EQ(Train(directory, first), 0);
+  EXPECT_EQ(formats::ReadManifest(Newest(directory))->step, 4);
+  ASSERT_EQ(Train(directory, stopping), 0);
+  EXPECT_EQ(formats::ReadManifest(Newest(directory))->step, 6);
+  EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected);
+}
+
+TEST(LoneTraining, ARampGoesOnInItsMiddleAsIfItHadNotStopped) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  const std::vector<std::string> ramp = {"--set", "batch.ramp_from_tokens=128",
+                                         "--set", "batch.ramp_steps=10",
+                                         "--set", "data.order=sequential"};
+  ASSERT_EQ(Train(directory, ramp), 0);
+  const auto whole = formats::ReadManifest(Newest(directory));
+  ASSERT_TRUE(whole.ok());
+  EXPECT_EQ(whole->step, 16);
+  EXPECT_EQ(whole->tokens, 10 * 128 + 6 * 256);
+  const std::string expected = Content(JoinPath(Newest(directory), "model.safetensors"));
+  for (const int64_t step : {16, 12}) {
+    ASSERT_TRUE(RemoveTree(Newest(directory)).ok()) << step;
+  }
+  ASSERT_EQ(formats::ReadManifest(Newest(directory))->step, 6);
+  ASSERT_EQ(Train(directory, ramp), 0);
+  EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected);
+}
+
+// Kills the training whenever it has written a checkpoint more, then lets it end.
+void TrainWithKills(const ScopedDirectory& directory, int kills) {
+  const auto checkpoints = [&] {
+    const auto found = formats::FindCheckpoints(directory.Path("out/checkpoints"));
+    return found.ok() && !found->empty() && found->front().manifest.ok()
+               ? found->front().manifest->step
+               : 0;
+  };
+  for (int kill = 0; kill < kills; ++kill) {
+    const int64_t before = checkpoints();
+    TrainerProcess process({"--spec", directory.Path("run.yaml"), "--out", directory.Path("out")},
+                           /*linked=*/false);
+    EXPECT_TRUE(Eventually([&] { return checkpoints() != before; }));
+    process.Signal(SIGKILL);
+    EXPECT_EQ(process.Wait(), 128 + SIGKILL) << "it was over before kill " << kill;
+  }
+  EXPECT_EQ(Train(directory), 0);
+}
+
+// Each step's line without what depends on time.
+std::vector<std::string> Losses(const ScopedDirectory& directory) {
+  const std::string metrics = Content(directory.Path("out/metrics.jsonl"));
+  std::vector<std::string> losses;
+  for (size_t begin = 0; begin < metrics.size();) {
+    const size_t end = metrics.find('\n', begin);
+    const std::string line = metrics.substr(begin, end - begin);
+    const auto field = [&](const std::string& name) {
+      const size_t at = line.find("\"" + name + "\":");
+      return at == std::string::npos ? "" : line.substr(at, line.find(',', at) - at);
+    };
+    losses.push_back(field("step") + field("loss") + field("grad_norm") + field("val_loss"));
+    begin = end + 1;
+  }
+  return losses;
+}
+
+// Trains twice, once with kills between, and compares all that both have learned.
+void ExpectKillsChangeNothing(const std::string& run_file) {
+  const ScopedDirectory undisturbed, killed;
+  undisturbed.Write("run.yaml", run_file);
+  killed.Write("run.yaml", run_file);
+  ASSERT_EQ(Train(undisturbed), 0);
+  TrainWithKills(killed, 3);
+  for (const char* file : {"model.safetensors", "optimizer.safetensors"}) {
+    EXPECT_TRUE(Content(JoinPath(Newest(killed), file)) ==
+                Content(JoinPath(Newest(undisturbed), file)))
+        << file;
+  }
+  EXPECT_EQ(Losses(killed), Losses(undisturbed));
+}
+
+TEST(LoneTraining, AStreamThatIsKilledGoesOnWithTheBatchesOfAnUndisturbedRun) {
+  const ScopedDirectory texts;
+  for (int file = 0; file < 4; ++file) {
+    std::string text;
+    for (int i = 0; i < 4; ++i) text += std::to_string(file) + TinyText();
+    texts.Write("text" + std::to_string(file) + ".txt", text);
+  }
+  texts.Write("lines.jsonl", "{\"text\": \"a line\"}\n{\"text\": \"and another\"}\n");
+  const ScopedDirectory validation;
+  std::string run_file = TinyRunFile("", 600, 50);
+  run_file = Replaced(run_file, "text: [\"\"], tokenizer: chars",
+                      fmt::format("stream: [\"{}\"], val: [\"{}\"], tokenizer: bytes",
+                                  texts.Path(""), validation.Write("val.txt", TinyText())));
+  run_file = Replaced(run_file, "sample: {every: 10", "sample: {every: 0");
+  ExpectKillsChangeNothing(Replaced(run_file, "eval: {every: 8", "eval: {every: 50"));
+}
+
+TEST(LoneTraining, AMixtureThatIsKilledGoesOnWithTheBatchesOfAnUndisturbedRun) {
+  const ScopedDirectory data;
+  const std::string run_file = Replaced(
+      TinyRunFile("", 600, 50), "text: [\"\"], tokenizer: chars",
+      fmt::format("train: [\"{}\", \"{}\"], format: uint16, weights: [1, 4], val: [\"{}\"], "
+                  "order: shuffled",
+                  data.Write("a.bin", NanoGptShard(TinyText())),
+                  data.Write("b.bin", NanoGptShard("another text " + TinyText())),
+                  data.Write("val.bin", NanoGptShard(TinyText().substr(0, 500)))));
+  ExpectKillsChangeNothing(Replaced(Replaced(run_file, "sample: {every: 10", "sample: {every: 0"),
+                                    "eval: {every: 8", "eval: {every: 50"));
+}
+
+TEST(LoneTraining, OverfitLearnsOneBatchAndLeavesNothingBehind) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  const auto overfit = [&](const std::string& lr) {
+    return TrainerProcess({"--spec", directory.Path("run.yaml"), "--out", directory.Path("out"),
+                           "--overfit", "--set", "optimizer.lr=" + lr},
+                          /*linked=*/false)
+        .Wait();
+  };
+  EXPECT_EQ(overfit("1e-2"), 0);
+  EXPECT_EQ(overfit("1e-9"), 1) << "a model that does not learn";
+  EXPECT_FALSE(FileExists(directory.Path("out")));
+  EXPECT_EQ(Train(directory, {"--overfit", "--set", "model.n_head=7"}), 2);
+}
+
+TEST(LoneTraining, AnAutomaticMicroBatchIsChosenOnceAndKept) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  const std::vector<std::string> automatic = {"--set", "batch.micro_batch=auto"};
+  ASSERT_EQ(Train(directory, automatic), 0);
+  // Four sequences a shard, and memory is not what bounds so small a model.
+  EXPECT_NE(Content(directory.Path("out/resolved.yaml")).find("micro_batch: 4\n"),
+            std::string::npos);
+  EXPECT_EQ(Content(directory.Path("out/micro_batch.json")), "{\"micro_batch\":4}\n");
+  // Another choice would be made now; the run keeps its own.
+  directory.Write("out/micro_batch.json", "{\"micro_batch\":2}\n");
+  ASSERT_TRUE(RemoveTree(directory.Path("out/checkpoints")).ok());
+  ASSERT_EQ(Train(directory, automatic), 0);
+  EXPECT_EQ(formats::ReadManifest(Newest(directory))->record.at("micro_batch"), "2");
+  const std::string expected = Content(JoinPath(Newest(directory), "model.safetensors"));
+  ASSERT_TRUE(RemoveTree(Newest(directory)).ok());
+  ASSERT_TRUE(RemoveTree(directory.Path("out/micro_batch.json")).ok());
+  ASSERT_EQ(Train(directory, automatic), 0);
+  EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected)
+      << "the checkpoint to go on from says what it was";
+  directory.Write("out/micro_batch.json", "{");
+  ASSERT_TRUE(RemoveTree(directory.Path("out/checkpoints")).ok());
+  EXPECT_EQ(Train(directory, automatic), ProcessStatus(ExitCode::kStorage));
+}
+
+TEST(LoneTraining, AWallTimeBecomesStepsOnceAndForAll) {
+  const ScopedDirectory directory;
+  WriteRun(directory);
+  const std::vector<std::string> timed = {"--set", "budget.steps=0", "--set",
+                                          "budget.wall_time=1s"};
+  ASSERT_EQ(Train(directory, timed), 0);
+  const std::string budget = Content(directory.Path("out/budget.json"));
+  const auto first = formats::ReadManifest(Newest(directory));
+  ASSERT_TRUE(first.ok());
+  EXPECT_NE(budget.find(fmt::format("\"steps\":{}}}", first->step)), std::string::npos) << budget;
+  EXPECT_EQ(first->record.at("step_budget"), std::to_string(first->step));
+  ASSERT_TRUE(RemoveTree(directory.Path("out/checkpoints")).ok());
+  ASSERT_EQ(Train(directory, timed), 0);
+  const auto second = formats::ReadManifest(Newest(directory));
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(second->step, first->step);
+}
+
+}  // namespace
+}  // namespace gp::engine

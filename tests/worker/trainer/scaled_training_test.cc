@@ -1,0 +1,146 @@
+// Goal: dynamic loss scaling changes nothing but what overflows, costs no skipped step that counts,
+// and goes on exactly from a checkpoint's state. The scale acts on fp32 gradients here, in which a
+// power of two is exact.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "worker/engine/step/training_error.h"
+#include "worker/trainer/checkpoints.h"
+#include "worker/trainer/lone_training.h"
+#include "worker/trainer/prepared_run.h"
+#include "worker/trainer/tiny_run.h"
+#include "worker/trainer/trainer_process.h"
+
+namespace gp::engine {
+namespace {
+
+runspec::RunSpec ScaledSpec() {
+  runspec::RunSpec spec = TinySpec();
+  spec.precision = runspec::Precision::kFp16;
+  spec.stability.skip_nonfinite = false;  // one skip that counts would end the run
+  return spec;
+}
+
+TEST(ScaledTraining, GivesTheBitsOfTrainingWithoutAScale) {
+  auto group = MakeLocalGroup(1, 4);
+  TinyRank plain(*group[0]);
+  auto other = MakeLocalGroup(1, 4);
+  TinyRank scaled(*other[0], ScaledSpec());
+  const auto expected = plain.Take(6);
+  const auto results = scaled.Take(6);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(results[i].loss, expected[i].loss);
+    EXPECT_EQ(results[i].gradient_norm, expected[i].gradient_norm);
+  }
+  EXPECT_EQ(scaled.Parameters(), plain.Parameters());
+  EXPECT_EQ(scaled.trainer().loss_scale()->state().finite_steps, 6);
+}
+
+TEST(ScaledTraining, AnOverflowIsSkippedWithoutCountingUntilTheScaleFits) {
+  auto group = MakeLocalGroup(1, 4);
+  TinyRank rank(*group[0], ScaledSpec());
+  rank.trainer().loss_scale()->Restore({.scale = 0x1p127, .finite_steps = 0});
+  // Gradients of the head's weights that fp32 cannot hold at that scale.
+  const runspec::ParameterInfo& gain = rank.model().layout().at("ln_f.weight");
+  std::fill_n(rank.model().parameters().begin() + gain.offset, gain.count, 4096.0f);
+  const std::vector<float> before = rank.Parameters();
+  StepResult result;
+  int skipped = 0;
+  while ((result = rank.Take(1)[0]).skipped) {
+    EXPECT_TRUE(result.overflowed);
+    EXPECT_EQ(rank.Parameters(), before);
+    ++skipped;
+  }
+  EXPECT_GT(skipped, 0);
+  EXPECT_LT(skipped, 20);
+  EXPECT_EQ(rank.trainer().loss_scale()->state().finite_steps, 1);
+  EXPECT_NE(rank.Parameters(), before);
+}
+
+TEST(ScaledTraining, ALossThatIsNotFiniteIsNobodysScale) {
+  auto group = MakeLocalGroup(1, 4);
+  TinyRank rank(*group[0], ScaledSpec());
+  rank.model().parameters()[0] = std::numeric_limits<float>::infinity();
+  EXPECT_THROW(rank.Take(1), TrainingError);
+}
+
+TEST(ScaledTraining, RanksKeepOneScale) {
+  const std::vector<std::vector<float>> together = TrainTinyGroup(3, 5, ScaledSpec());
+  EXPECT_EQ(together[1], together[0]);
+  EXPECT_EQ(TrainTinyGroup(1, 5, ScaledSpec())[0], together[0]);
+}
+
+// A process that trains in the run's directory, with a scale that is about to double.
+class ScaledProcess {
+ public:
+  explicit ScaledProcess(const ScopedDirectory& directory)
+      : place_{.run_id = "scaled", .run_directory = directory.Path("out"), .incarnation = "one"} {
+    const std::string text = directory.Write("text.txt", TinyText());
+    run_ = PrepareRun(
+        LoadSpecFile({.spec_path = directory.Write("run.yaml", TinyRunFile(text, 16, 0))}), place_);
+    CompleteRun(place_, {}, *group_[0], run_);
+    run_.spec.precision = runspec::Precision::kFp16;
+    budget_.emplace(run_.spec);
+    trainer_.emplace(
+        run_.spec, run_.plan, *run_.model,
+        [this](int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
+               std::span<int32_t> targets) {
+          EXPECT_TRUE(run_.batches->Fill(step, shard, micro_batch, tokens, targets).ok());
+        },
+        *group_[0], SystemClock());
+    trainer_->set_schedule_steps(16);
+    scale().Restore({.scale = 1024, .finite_steps = LossScale::kGrowthInterval - 2});
+  }
+
+  void Take(int steps) {
+    for (int i = 0; i < steps; ++i) trainer_->Step({});
+  }
+  std::string Save() {
+    std::string saved_in;
+    Checkpoints checkpoints(
+        place_, run_,
+        {.written = [&](const SavedCheckpoint& saved) { saved_in = saved.directory; },
+         .await_retry =
+             [](const std::string& reason, std::chrono::nanoseconds) {
+               throw TrainingError(link::ExitCause::kStorage, reason);
+             }},
+        SystemClock());
+    checkpoints.SaveLast(*trainer_, *budget_, std::nullopt, /*final=*/true);
+    return saved_in;
+  }
+  void Resume(const std::string& checkpoint) {
+    RestoreState({.step = trainer_->step(), .directory = checkpoint}, run_, *trainer_, *budget_);
+  }
+
+  LossScale& scale() { return *trainer_->loss_scale(); }
+  std::vector<float> Parameters() {
+    return {run_.model->parameters().begin(), run_.model->parameters().end()};
+  }
+
+ private:
+  const TrainingPlace place_;
+  const std::vector<std::unique_ptr<Communicator>> group_ = MakeLocalGroup(1, 4);
+  PreparedRun run_;
+  std::optional<RunBudget> budget_;
+  std::optional<Trainer> trainer_;
+};
+
+TEST(ScaledTraining, GoesOnExactlyFromACheckpoint) {
+  const ScopedDirectory directory;
+  ScaledProcess whole(directory);
+  whole.Take(3);
+  EXPECT_EQ(whole.scale().state(), (LossScale::State{.scale = 2048, .finite_steps = 1}));
+  const std::string checkpoint = whole.Save();
+  ScaledProcess resumed(directory);
+  resumed.Resume(checkpoint);
+  EXPECT_EQ(resumed.scale().state(), whole.scale().state());
+  whole.Take(3);
+  resumed.Take(3);
+  EXPECT_EQ(resumed.scale().state(), whole.scale().state());
+  EXPECT_EQ(resumed.Parameters(), whole.Parameters());
+}
+
+}  // namespace
+}  // namespace gp::engine

@@ -1,0 +1,47 @@
+// Measures a rung: a few steps in a process of its own, so that rungs do not share memory and a
+// library's threads end with the process. One thread calls, before this process has threads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "worker/bench/ladder_rungs.h"
+#include "worker/bench/machine_limits.h"
+#include "worker/bench/sample_summary.h"
+
+namespace gp::engine {
+
+struct LadderOptions {
+  int steps = 3;  // measured, after one that warms up
+  int64_t peak_side = kPeakSide;
+};
+
+struct RungResult {
+  std::string name;
+  std::string setting;
+  std::string reason;  // not climbed, and why; the numbers are 0 then
+  SampleSummary step_ms;
+  int64_t sequences = 0;  // sequences in a step
+  int64_t threads = 0;
+  double tokens_per_second = 0;
+  int64_t resident_bytes = 0;
+  double mfu = 0;
+  double gain = 1;   // tokens a second, over the rung below
+  double total = 1;  // over the first rung
+  bool kept = true;  // false: slower here, so the next rung climbs without it
+};
+
+// The device of the process and its free memory. A child process asks, because a process that has
+// used a device cannot fork any more.
+struct LadderDevice {
+  std::string name;
+  int64_t free_bytes = 0;
+};
+StatusOr<LadderDevice> FindLadderDevice();
+
+StatusOr<std::vector<RungResult>> ClimbLadder(const ModelOptions& model,
+                                              const LadderMachine& machine,
+                                              const LadderOptions& options);
+
+}  // namespace gp::engine

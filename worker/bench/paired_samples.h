@@ -1,0 +1,44 @@
+// PairedSamples: durations of our work and of a peer's, measured in alternating blocks so that both
+// sides have the same conditions on the machine, and the ratio of each pair of blocks. One thread
+// calls.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "base/command_line.h"
+#include "worker/bench/peer_process.h"
+#include "worker/bench/report.h"
+
+namespace gp::engine {
+
+struct PairedOptions {
+  int repeats = 20;  // measured, of each side, after warm-up
+  int warmup = 3;
+  int block = 5;  // repeats of one side before the other side's turn
+};
+
+// --steps, --warmup and --block.
+void AddPairedFlags(const Command& app, PairedOptions& options);
+
+struct PairedSamples {
+  std::vector<double> ours_ms;
+  std::vector<double> peer_ms;
+  std::vector<double> ratios;  // peer's median over ours, block by block
+};
+
+// `ours` does the work so many times and returns the milliseconds of each; warm-up is dropped. With
+// a null `peer`, only `ours` is measured.
+StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
+                                      const std::function<std::vector<double>(int)>& ours,
+                                      PeerProcess* peer);
+// The same with work that is done once a call.
+StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
+                                      const std::function<double()>& ours, PeerProcess* peer);
+
+// {"name", "description", "ms", "ratio_of_medians", "ratio_by_block"}
+Json PeerJson(const std::string& name, const PeerProcess& peer, const PairedSamples& samples);
+// Two lines on stdout about such an object.
+void PrintPeer(const Json& peer);
+
+}  // namespace gp::engine

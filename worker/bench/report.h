@@ -1,0 +1,26 @@
+// What the benches print with -o json: a document with apiVersion gp/v1 and a kind, to which fields
+// are only added. Pure functions; thread-safe.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "worker/bench/sample_summary.h"
+
+namespace gp::engine {
+
+using Json = nlohmann::ordered_json;
+
+// {"apiVersion": "gp/v1", "kind": kind}
+Json MakeDocument(const std::string& kind);
+
+// {"median": …, "quartile_1": …, "quartile_3": …}
+Json ToJson(const SampleSummary& summary);
+
+// "812.3 (801.0 to 823.9)" of such an object.
+std::string SpreadText(const Json& summary, int decimals = 1);
+
+// Prints it indented to stdout.
+void PrintJson(const Json& document);
+
+}  // namespace gp::engine

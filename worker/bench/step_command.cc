@@ -1,0 +1,168 @@
+// `gp-bench step`: our step, alone or in alternating blocks with a peer's, and the report of both.
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "worker/bench/bench_command.h"
+#include "worker/bench/core_set.h"
+#include "worker/bench/machine_limits.h"
+#include "worker/bench/model_flags.h"
+#include "worker/bench/paired_samples.h"
+#include "worker/bench/peer_program.h"
+#include "worker/bench/process_memory.h"
+#include "worker/bench/step_bench.h"
+#include "worker/bench/step_profile.h"
+
+namespace gp::engine {
+namespace {
+
+struct StepFlags {
+  ModelFlags model;
+  PairedOptions paired;
+  std::string peer;
+  std::string python;
+  std::string llmc;
+  bool profile = false;
+};
+
+struct PeerScript {
+  const char* script;
+  std::vector<std::string> arguments;
+};
+
+const std::map<std::string, PeerScript>& PeerScripts() {
+  static const std::map<std::string, PeerScript> scripts = {
+      {"torch", {"torch_step.py", {}}},
+      {"torch-compile", {"torch_step.py", {"--compile"}}},
+      {"hf", {"hf_step.py", {}}},
+      {"llmc", {"llmc_step.py", {}}}};
+  return scripts;
+}
+
+PeerProgram MakePeerProgram(const StepFlags& flags, const ModelOptions& options) {
+  const PeerScript& peer = PeerScripts().at(flags.peer);
+  PeerProgram program{peer.script, flags.python, peer.arguments};
+  for (const std::string& argument : PeerArguments(options)) program.arguments.push_back(argument);
+  if (!flags.llmc.empty()) program.arguments.push_back("--llmc=" + flags.llmc);
+  return program;
+}
+
+template <typename Field>
+double MedianOf(const std::vector<StepTimes>& steps, Field field) {
+  std::vector<double> values;
+  for (const StepTimes& step : steps) values.push_back(step.*field);
+  return Summarize(values).median;
+}
+
+// Adds the kernels that a device uses for attention, and those that were not used.
+void AddChoices(const DeviceChoices& choices, Json& report) {
+  report["attention"] = choices.attention.empty() ? "math" : choices.attention;
+  report["notes"] = choices.notes;
+}
+
+Json MakeReport(const StepFlags& flags, const ModelOptions& options, StepBench& bench,
+                const std::vector<StepTimes>& steps, const PairedSamples& samples,
+                double peak_flops) {
+  const SampleSummary step = Summarize(samples.ours_ms);
+  const double tokens_per_second = 1e3 * static_cast<double>(bench.tokens()) / step.median;
+  const double flops =
+      runspec::TrainingFlopsPerToken(options.shape, options.sequence, options.trained);
+  Json report = MakeDocument("StepBench");
+  report.update({{"model", flags.model.model},
+                 {"batch", options.micro_batch},
+                 {"sequence", options.sequence},
+                 {"precision", PrecisionName(options)},
+                 {"device", DeviceName(options)},
+                 {"threads", options.threads},
+                 {"kernels", bench.model().backend().name()},
+                 {"steps", samples.ours_ms.size()},
+                 {"step_ms", ToJson(step)},
+                 {"forward_ms", MedianOf(steps, &StepTimes::forward_ms)},
+                 {"backward_ms", MedianOf(steps, &StepTimes::backward_ms)},
+                 {"optimizer_ms", MedianOf(steps, &StepTimes::optimizer_ms)},
+                 {"tokens_per_second", tokens_per_second},
+                 {"loss", bench.loss()},
+                 {"engine_bytes", bench.model().backend().allocated_bytes()},
+                 {"peak_resident_bytes", PeakResidentBytes()},
+                 {"peak_gflops_measured", peak_flops / 1e9},
+                 {"mfu", tokens_per_second * flops / peak_flops}});
+  return report;
+}
+
+void PrintStep(const Json& r) {
+  const auto number = [&](const char* key) { return r[key].get<double>(); };
+  fmt::print("model {}, batch {} x {} tokens, {}, {} threads, {} kernels, {} steps\n",
+             r["model"].get<std::string>(), r["batch"].get<int64_t>(), r["sequence"].get<int64_t>(),
+             r["precision"].get<std::string>(), r["threads"].get<int>(),
+             r["kernels"].get<std::string>(), r["steps"].get<size_t>());
+  fmt::print("step       {} ms   median and quartiles\n", SpreadText(r["step_ms"]));
+  fmt::print("phases     forward {:.1f}  backward {:.1f}  optimizer {:.1f} ms\n",
+             number("forward_ms"), number("backward_ms"), number("optimizer_ms"));
+  fmt::print("rate       {:.0f} tokens/s, MFU {:.0f}% of a measured peak of {:.0f} GFLOP/s {}\n",
+             number("tokens_per_second"), 100 * number("mfu"), number("peak_gflops_measured"),
+             r["device"] == "cpu" ? "fp32" : r["precision"].get<std::string>());
+  fmt::print("memory     {:.2f} GB allocated by the engine, {:.2f} GB resident at most\n",
+             number("engine_bytes") / 1e9, number("peak_resident_bytes") / 1e9);
+  if (r.contains("attention")) {
+    fmt::print("attention  {}\n", r["attention"].get<std::string>());
+    for (const Json& note : r["notes"]) fmt::print("           {}\n", note.get<std::string>());
+  }
+  if (r.contains("peer")) PrintPeer(r["peer"]);
+  if (r.contains("operations")) PrintProfile(r["operations"]);
+}
+
+Status RunStep(const StepFlags& flags) {
+  const ModelOptions options = MakeModelOptions(flags.model);
+  if (options.device.on && flags.peer == "hf") {
+    return FailedPrecondition("--peer hf runs on a CPU; use --device cpu, or --peer torch");
+  }
+  UseCores(options.threads);
+  std::optional<PeerProcess> peer;
+  if (!flags.peer.empty()) {
+    ASSIGN_OR_RETURN(PeerProcess started, StartPeer(MakePeerProgram(flags, options)));
+    peer.emplace(std::move(started));
+  }
+  const double peak_flops = MeasureFlops(options, flags.model.peak_side);
+  const Json operations = flags.profile ? ProfileStep(options) : Json();
+  DeviceChoices choices;
+  StepBench bench(options, MakeLanguageModel(options, &choices), /*fused_optimizer=*/true);
+  std::vector<StepTimes> steps;
+  const auto run = [&](int count) {
+    std::vector<double> ms;
+    for (const StepTimes& step : bench.Run(count)) {
+      steps.push_back(step);
+      ms.push_back(step.total_ms());
+    }
+    return ms;
+  };
+  ASSIGN_OR_RETURN(const PairedSamples samples,
+                   MeasurePaired(flags.paired, run, peer ? &*peer : nullptr));
+  steps.erase(steps.begin(), steps.begin() + flags.paired.warmup);
+  Json report = MakeReport(flags, options, bench, steps, samples, peak_flops);
+  if (options.device.on) AddChoices(choices, report);
+  if (peer) report["peer"] = PeerJson(flags.peer, *peer, samples);
+  if (flags.profile) report["operations"] = operations;
+  flags.model.json() ? PrintJson(report) : PrintStep(report);
+  return OkStatus();
+}
+
+}  // namespace
+
+BenchRun AddStepCommand(const Command& app) {
+  auto flags = std::make_shared<StepFlags>();
+  AddModelFlags(app, flags->model);
+  AddEngineFlags(app, flags->model);
+  AddPairedFlags(app, flags->paired);
+  app.Option("--peer", flags->peer, "also run this peer, in alternating blocks")
+      .OneOf({"torch", "torch-compile", "hf", "llmc"});
+  app.Option("--python", flags->python, "Python with the peer's packages");
+  app.Option("--llmc", flags->llmc, "directory of llm.c's source, for --peer llmc")
+      .Path()
+      .ExistingDirectory();
+  app.Switch("--profile", flags->profile, "also time each operation of a step by itself");
+  return [flags] { return RunStep(*flags); };
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,60 @@
+// Loads a checkpoint into the training state. Refuses a checkpoint that is damaged, unsealed, or
+// from another run. When it fails, the buffers hold no useful data. Functions may be called from
+// any thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/status.h"
+#include "formats/checkpoint_manifest.h"
+#include "plan/model_shape.h"
+#include "worker/checkpoint/storage.h"
+#include "worker/checkpoint/tensor_stream.h"
+
+namespace gp::engine {
+
+// Properties that the checkpoint must have; an empty text is not compared.
+struct CheckpointExpectation {
+  std::string manifest_digest;
+  runspec::ModelShape shape;
+  std::string data_fingerprint;
+  std::string tokenizer_fingerprint;
+};
+
+// Reads the manifest and compares. DataLoss: damaged. FailedPrecondition: whole, but it does not
+// fit; the message names the difference.
+StatusOr<formats::CheckpointManifest> ReadCheckpointManifest(Storage& storage,
+                                                             const std::string& directory,
+                                                             const CheckpointExpectation& expected);
+
+// Weights only, for sampling and evaluation. Verifies the file's size and digest on the way. The
+// buffer has the layout of MakeParameterLayout(manifest.shape). DataLoss names file and tensor.
+Status ReadWeights(Storage& storage, const std::string& directory,
+                   const formats::CheckpointManifest& manifest, std::span<float> parameters,
+                   const WriteInto& write = WriteIntoHost);
+
+// The same weights one tensor at a time, in memory of the largest tensor's size. `take` may use the
+// values until it returns. When the file turns out to be damaged, the weights that were given
+// before are of no use.
+using TakeWeights =
+    std::function<void(const runspec::ParameterInfo& tensor, std::span<const float> values)>;
+Status ReadWeightsByTensor(Storage& storage, const std::string& directory,
+                           const formats::CheckpointManifest& manifest, const TakeWeights& take);
+
+// Weights and the optimizer's state, for resuming. Also verifies tokenizer.json. `layout` is that
+// of the manifest's shape and says which parts the run trains: the moments of the others are not
+// touched.
+Status ReadTrainingState(Storage& storage, const std::string& directory,
+                         const formats::CheckpointManifest& manifest,
+                         const runspec::ParameterLayout& layout, std::span<float> parameters,
+                         std::span<float> first_moment, std::span<float> second_moment,
+                         const WriteInto& write = WriteIntoHost);
+
+// The serialised tokenizer of the checkpoint, verified.
+StatusOr<std::string> ReadTokenizer(Storage& storage, const std::string& directory,
+                                    const formats::CheckpointManifest& manifest);
+
+}  // namespace gp::engine

@@ -1,0 +1,160 @@
+#include "worker/checkpoint/local_storage.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+
+namespace gp::engine {
+namespace {
+
+// Adds advice to the error of a full disk.
+Status WriteError(const Status& status) {
+  if (status.code() != StatusCode::kResourceExhausted) return status;
+  return ResourceExhausted("{}; make room, or lower checkpoint.keep_last", Message(status));
+}
+
+constexpr size_t kPieceBytes = size_t{4} << 20;
+constexpr size_t kAlignment = 4096;  // O_DIRECT needs it for memory and offsets
+
+struct FreeMemory {
+  void operator()(char* memory) const { std::free(memory); }
+};
+
+// Writes whole pieces to the disk without the page cache, if the file system can: a checkpoint is
+// seldom read soon, and the kernel's copy into new pages takes more processor time than all the
+// rest. The last part of a file, and small files, go through the page cache.
+class LocalWriter : public StorageWriter {
+ public:
+  LocalWriter(FileDescriptor file, std::string path)
+      : file_(std::move(file)),
+        path_(std::move(path)),
+        piece_(static_cast<char*>(std::aligned_alloc(kAlignment, kPieceBytes))) {
+    if (piece_ == nullptr) throw std::bad_alloc();
+  }
+
+  ~LocalWriter() override {
+    if (!file_.valid()) return;
+    file_.Close();
+    unlink(path_.c_str());
+  }
+
+  Status Append(std::string_view data) override {
+    while (!data.empty()) {
+      const size_t count = std::min(data.size(), kPieceBytes - used_);
+      std::memcpy(piece_.get() + used_, data.data(), count);
+      used_ += count;
+      data.remove_prefix(count);
+      if (used_ == kPieceBytes) RETURN_IF_ERROR(WritePiece());
+    }
+    return OkStatus();
+  }
+
+  Status Close() override {
+    SetDirect(false);
+    RETURN_IF_ERROR(WritePiece());
+    if (fsync(file_.get()) != 0) {
+      return WriteError(ErrnoStatus(errno, "sync", path_));
+    }
+    // Network file systems report a failed write here.
+    if (close(file_.Release()) != 0) return ErrnoStatus(errno, "close", path_);
+    return OkStatus();
+  }
+
+ private:
+  Status WritePiece() {
+    if (used_ == kPieceBytes && !refused_) SetDirect(true);
+    std::string_view data(piece_.get(), used_);
+    while (!data.empty()) {
+      const ssize_t written = write(file_.get(), data.data(), data.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0 && errno == EINVAL && !refused_) {
+        // The file system does not take direct writes, or not the rest after a short write.
+        refused_ = true;
+        SetDirect(false);
+        continue;
+      }
+      if (written < 0) return WriteError(ErrnoStatus(errno, "write", path_));
+      data.remove_prefix(static_cast<size_t>(written));
+    }
+    used_ = 0;
+    return OkStatus();
+  }
+
+  // Selects O_DIRECT for the writes that follow. A file system without it refuses the flag; then
+  // writes stay as they were.
+  void SetDirect(bool direct) const {
+    const int flags = fcntl(file_.get(), F_GETFL);
+    fcntl(file_.get(), F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT);
+  }
+
+  FileDescriptor file_;
+  std::string path_;
+  std::unique_ptr<char[], FreeMemory> piece_;
+  size_t used_ = 0;  // bytes of the piece
+  bool refused_ = false;
+};
+
+}  // namespace
+
+Status LocalStorage::MakeDirectory(const std::string& directory) {
+  return gp::MakeDirectory(directory);
+}
+
+StatusOr<std::unique_ptr<StorageWriter>> LocalStorage::Create(const std::string& path) {
+  ASSIGN_OR_RETURN(FileDescriptor file, CreateFile(path));
+  return WriterOf(std::move(file), path);
+}
+
+Status LocalStorage::WriteAtomically(const std::string& path, std::string_view data) {
+  return WriteError(WriteFileAtomically(path, data));
+}
+
+StatusOr<std::string> LocalStorage::Read(const std::string& path, uint64_t size_bytes_max) {
+  return ReadFile(path, size_bytes_max);
+}
+
+Status LocalStorage::Stream(const std::string& path,
+                            const std::function<Status(std::string_view)>& consume) {
+  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return ErrnoStatus(errno, "open", path);
+  return StreamFile(file, path, consume);
+}
+
+Status LocalStorage::RemoveTree(const std::string& path) { return gp::RemoveTree(path); }
+
+StatusOr<uint64_t> LocalStorage::FreeBytes(const std::string& path) { return gp::FreeBytes(path); }
+
+StatusOr<FileDescriptor> CreateFile(const std::string& path) {
+  FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!file.valid()) return WriteError(ErrnoStatus(errno, "create", path));
+  RETURN_IF_ERROR(SyncDirectory(DirectoryOf(path)));
+  return file;
+}
+
+std::unique_ptr<StorageWriter> WriterOf(FileDescriptor file, const std::string& path) {
+  return std::make_unique<LocalWriter>(std::move(file), path);
+}
+
+Status StreamFile(const FileDescriptor& file, const std::string& path,
+                  const std::function<Status(std::string_view)>& consume) {
+  std::vector<char> buffer(1 << 20);
+  while (true) {
+    const ssize_t got = read(file.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return ErrnoStatus(errno, "read", path);
+    if (got == 0) return OkStatus();
+    RETURN_IF_ERROR(consume({buffer.data(), static_cast<size_t>(got)}));
+  }
+}
+
+}  // namespace gp::engine

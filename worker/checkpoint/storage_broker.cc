@@ -1,0 +1,207 @@
+#include "worker/checkpoint/storage_broker.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/file.h"
+#include "base/local_message.h"
+#include "base/machine/parent_process.h"
+#include "base/mutex.h"
+#include "worker/checkpoint/local_storage.h"
+
+namespace gp::engine {
+namespace {
+
+// A manifest is the largest content of a message.
+constexpr size_t kMessageBytesMax = 64 << 10;
+
+enum class Operation : char {
+  kMakeDirectory = 'd',
+  kCreate = 'c',
+  kWriteAtomically = 'w',
+  kOpen = 'o',
+  kRemoveTree = 'r',
+};
+
+struct Answer {
+  Status status;
+  FileDescriptor file;
+};
+
+// The operation, its path, a zero byte, and what the operation writes.
+std::string FormatRequest(Operation operation, const std::string& path, std::string_view data) {
+  std::string request(1, static_cast<char>(operation));
+  request += path;
+  request += '\0';
+  request += data;
+  return request;
+}
+
+// The code of the status as one byte, and its message.
+bool SendAnswer(const FileDescriptor& socket, const Answer& answer) {
+  const std::string text = static_cast<char>(answer.status.code()) +
+                           Message(answer.status).substr(0, kMessageBytesMax - 1);
+  return SendLocalMessage(socket.get(), text, answer.file.get());
+}
+
+Answer AnswerWith(StatusOr<FileDescriptor> file) {
+  if (!file.ok()) return {file.status(), {}};
+  return {OkStatus(), *std::move(file)};
+}
+
+StatusOr<FileDescriptor> OpenToRead(const std::string& path) {
+  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return ErrnoStatus(errno, "open", path);
+  return file;
+}
+
+Answer Do(std::string_view request) {
+  const size_t end = request.find('\0', 1);
+  if (end == std::string_view::npos) return {InvalidArgument("a request without a path"), {}};
+  const std::string path(request.substr(1, end - 1));
+  LocalStorage storage;
+  switch (static_cast<Operation>(request.front())) {
+    case Operation::kMakeDirectory:
+      return {storage.MakeDirectory(path), {}};
+    case Operation::kCreate:
+      return AnswerWith(CreateFile(path));
+    case Operation::kWriteAtomically:
+      return {storage.WriteAtomically(path, request.substr(end + 1)), {}};
+    case Operation::kOpen:
+      return AnswerWith(OpenToRead(path));
+    case Operation::kRemoveTree:
+      return {storage.RemoveTree(path), {}};
+  }
+  return {InvalidArgument("there is no storage operation {}", request.front()), {}};
+}
+
+// In the child of one operation.
+[[noreturn]] void AnswerConfined(const FileDescriptor& socket, std::string_view request,
+                                 const std::function<Status()>& confine) {
+  if (!DieWithParent()) _exit(1);
+  const Status confined = confine();
+  const bool sent = SendAnswer(socket, confined.ok() ? Do(request) : Answer{confined, {}});
+  _exit(sent ? 0 : 1);
+}
+
+// True when the child has answered.
+bool DoInChild(const FileDescriptor& socket, std::string_view request,
+               const std::function<Status()>& confine) {
+  const pid_t child = fork();
+  if (child == 0) AnswerConfined(socket, request, confine);
+  int status = -1;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// Every descriptor but the standard ones and `kept`: the end of a link has to be noticed.
+void CloseOthers(int kept) {
+  const auto number = static_cast<unsigned>(kept);
+  if (kept > STDERR_FILENO + 1) close_range(STDERR_FILENO + 1, number - 1, 0);
+  close_range(number + 1, ~0u, 0);
+}
+
+[[noreturn]] void Serve(const FileDescriptor& socket, const std::function<Status()>& confine) {
+  CloseOthers(socket.get());
+  prctl(PR_SET_NAME, "gp-broker");  // for ps, beside the trainer that it belongs to
+  if (!DieWithParent()) _exit(0);
+  while (const auto request = ReceiveLocalMessage(socket.get(), kMessageBytesMax)) {
+    if (DoInChild(socket, request->bytes, confine)) continue;
+    SendAnswer(socket, {Unavailable("the child of the storage broker ended"), {}});
+  }
+  _exit(0);
+}
+
+class BrokeredStorage final : public Storage {
+ public:
+  explicit BrokeredStorage(FileDescriptor socket) : socket_(std::move(socket)) {}
+
+  Status MakeDirectory(const std::string& directory) override {
+    return Ask(Operation::kMakeDirectory, directory).status;
+  }
+
+  StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) override {
+    Answer answer = Ask(Operation::kCreate, path);
+    RETURN_IF_ERROR(answer.status);
+    return WriterOf(std::move(answer.file), path);
+  }
+
+  Status WriteAtomically(const std::string& path, std::string_view data) override {
+    return Ask(Operation::kWriteAtomically, path, data).status;
+  }
+
+  StatusOr<std::string> Read(const std::string& path, uint64_t size_bytes_max) override {
+    std::string text;
+    RETURN_IF_ERROR(Stream(path, [&](std::string_view piece) {
+      text += piece;
+      if (text.size() <= size_bytes_max) return OkStatus();
+      return ResourceExhausted("{} has more than {} bytes", path, size_bytes_max);
+    }));
+    return text;
+  }
+
+  Status Stream(const std::string& path,
+                const std::function<Status(std::string_view)>& consume) override {
+    const Answer answer = Ask(Operation::kOpen, path);
+    RETURN_IF_ERROR(answer.status);
+    return StreamFile(answer.file, path, consume);
+  }
+
+  Status RemoveTree(const std::string& path) override {
+    return Ask(Operation::kRemoveTree, path).status;
+  }
+
+  // Not kept from a confined process.
+  StatusOr<uint64_t> FreeBytes(const std::string& path) override { return gp::FreeBytes(path); }
+
+ private:
+  Answer Ask(Operation operation, const std::string& path, std::string_view data = "")
+      EXCLUDES(mutex_) {
+    const std::string request = FormatRequest(operation, path, data);
+    if (request.size() > kMessageBytesMax) {
+      return {ResourceExhausted("{}: the storage broker takes {} bytes, it would get {}", path,
+                                kMessageBytesMax, request.size()),
+              {}};
+    }
+    MutexLock lock(mutex_);
+    std::optional<LocalMessage> answer;
+    if (SendLocalMessage(socket_.get(), request)) {
+      answer = ReceiveLocalMessage(socket_.get(), kMessageBytesMax);
+    }
+    if (!answer) return {Unavailable("{}: the storage broker of this process is gone", path), {}};
+    return {Status(static_cast<StatusCode>(answer->bytes.front()), answer->bytes.substr(1)),
+            std::move(answer->file)};
+  }
+
+  Mutex mutex_;  // one operation at a time
+  const FileDescriptor socket_;
+};
+
+}  // namespace
+
+StatusOr<std::shared_ptr<Storage>> StartStorageBroker(const std::function<Status()>& confine) {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return ErrnoStatus(errno, "make", "the socket of the storage broker");
+  }
+  FileDescriptor mine(ends[0]);
+  const FileDescriptor its(ends[1]);
+  const pid_t broker = fork();
+  if (broker < 0) return ErrnoStatus(errno, "fork", "the storage broker");
+  if (broker == 0) Serve(its, confine);
+  return std::make_shared<BrokeredStorage>(std::move(mine));
+}
+
+}  // namespace gp::engine

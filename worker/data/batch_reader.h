@@ -1,0 +1,76 @@
+// BatchReader: reads a rank's micro-batches one ahead of the step, in a thread of its own, so that
+// the step copies a batch that is in memory instead of reading files or waiting for text to be
+// tokenized. What it gives is what BatchSource::Fill gives. One thread calls.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/status.h"
+#include "plan/run_spec.h"
+#include "worker/data/batch_source.h"
+
+namespace gp::engine {
+
+// What a reader did since it was asked the last time.
+struct ReaderCounts {
+  // Micro-batches in memory when one was taken, the least: 1, or 0 when the caller had to wait.
+  int batches_ready = 1;
+  int64_t bytes = 0;  // of tokens that were read
+};
+
+class BatchReader {
+ public:
+  // For a rank that owns logical shards [first_shard, first_shard + shard_count). `source` and
+  // `plan` outlive this.
+  BatchReader(const BatchSource& source, const runspec::BatchPlan& plan, int first_shard,
+              int shard_count);
+  // Waits until what is being read is read.
+  ~BatchReader();
+  BatchReader(const BatchReader&) = delete;
+  BatchReader& operator=(const BatchReader&) = delete;
+
+  // Fills a micro-batch as BatchSource::Fill does, with its errors, and begins to read the one
+  // after it: the shard's next one, then the next shard's first one, then the next step's. Any
+  // other may be asked for; it is read while the caller waits. Tokens of earlier steps are passed.
+  Status Take(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
+              std::span<int32_t> targets) EXCLUDES(mutex_);
+
+  ReaderCounts TakeCounts() EXCLUDES(mutex_);
+
+ private:
+  struct Place {
+    int64_t step = -1;
+    int shard = 0;
+    int64_t micro_batch = 0;
+
+    bool operator==(const Place&) const = default;
+  };
+
+  Place After(const Place& place) const;
+  void ReadWhatIsAsked() EXCLUDES(mutex_);
+  void AwaitRead() REQUIRES(mutex_);
+
+  const BatchSource& source_;
+  const runspec::BatchPlan& plan_;
+  const int first_shard_;
+  const int end_shard_;
+
+  Mutex mutex_;
+  CondVar changed_;
+  Place ahead_ GUARDED_BY(mutex_);         // the batch that is read ahead; none at first
+  bool asked_ GUARDED_BY(mutex_) = false;  // the thread reads it or is about to
+  bool ending_ GUARDED_BY(mutex_) = false;
+  Status status_ GUARDED_BY(mutex_);  // of reading it
+  ReaderCounts counts_ GUARDED_BY(mutex_);
+  // The batch that is read ahead. The thread writes it while `asked_` is true, the caller reads it
+  // while it is false.
+  std::vector<int32_t> tokens_;
+  std::vector<int32_t> targets_;
+  std::jthread thread_;  // last: it uses all of the above
+};
+
+}  // namespace gp::engine

@@ -1,0 +1,57 @@
+#include "worker/data/mixture.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/check.h"
+#include "runspec/cross_check.h"
+#include "worker/data/shuffled_index.h"
+
+namespace gp::engine {
+namespace {
+
+// So many that the largest source has enough of each block to fill it up, however the others round.
+constexpr int64_t kBlockRows = 4096;
+static_assert(kBlockRows >= runspec::kMixedSourcesMax * runspec::kMixedSourcesMax);
+
+// Its order is another one than that of a source's windows.
+constexpr uint64_t kBlockKey = 0x6d69787475726573;
+
+}  // namespace
+
+Mixture::Mixture(uint64_t seed, const std::vector<double>& weights)
+    : seed_(seed), shares_(weights) {
+  GP_CHECK(!weights.empty() && weights.size() <= runspec::kMixedSourcesMax);
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (double& share : shares_) share /= sum;
+  largest_ =
+      static_cast<size_t>(std::max_element(shares_.begin(), shares_.end()) - shares_.begin());
+}
+
+// Rows before `block` that a source other than the largest has.
+int64_t Mixture::RowsBefore(size_t source, int64_t block) const {
+  return static_cast<int64_t>(
+      std::floor(shares_[source] * static_cast<double>(block * kBlockRows)));
+}
+
+Mixture::Draw Mixture::At(int64_t row) const {
+  if (shares_.size() == 1) return {0, row};
+  const int64_t block = row / kBlockRows;
+  const uint64_t key = MixBits(MixBits(seed_ ^ kBlockKey) ^ static_cast<uint64_t>(block));
+  // The block's places in the shuffled order belong to one source after the other, to the largest
+  // one last.
+  int64_t place = ShuffledIndex(key, row % kBlockRows, kBlockRows);
+  int64_t largest_before = block * kBlockRows;
+  for (size_t source = 0; source < shares_.size(); ++source) {
+    if (source == largest_) continue;
+    const int64_t before = RowsBefore(source, block);
+    const int64_t count = RowsBefore(source, block + 1) - before;
+    if (place < count) return {source, before + place};
+    place -= count;
+    largest_before -= before;
+  }
+  return {largest_, largest_before + place};
+}
+
+}  // namespace gp::engine

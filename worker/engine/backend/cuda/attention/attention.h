@@ -1,0 +1,29 @@
+// AttentionKernels: one way to compute causal attention without storing the scores. The backend
+// asks cuDNN first whether it takes a call, then our own flash kernel, which takes every call.
+// Belongs to the backend. One thread calls.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "worker/engine/backend/backend.h"
+#include "worker/engine/backend/cuda/kernels/attention/flash_attention.h"
+
+namespace gp::engine {
+
+class AttentionKernels {
+ public:
+  virtual ~AttentionKernels() = default;
+
+  // "cudnn 9.19.0", "flash"; part of the backend's name.
+  virtual const char* name() const = 0;
+  // Depends only on the arguments, so the kernels that took the forward pass take the backward
+  // pass.
+  virtual bool Takes(const AttentionShape& shape, DataType type, const Dropout& dropout) const = 0;
+  // As kernels/flash_attention.h says; `math` and `dots` may be ignored. The work joins the stream.
+  virtual void Forward(const FlashForward& args, cudaStream_t stream) = 0;
+  virtual void Backward(const FlashBackward& args, cudaStream_t stream) = 0;
+  // Device memory that the kernels hold in addition to the planned workspace.
+  virtual int64_t device_bytes() const { return 0; }
+};
+
+}  // namespace gp::engine

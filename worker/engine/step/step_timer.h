@@ -1,0 +1,65 @@
+// StepTimer: measures where the time of a step goes, in disjoint phases whose sum is the step. On a
+// CPU the phases are read from the clock (PhaseTimer). A device runs its work later than the host
+// queues it, so there the phases come from time marks in the device's queue. The host reads the
+// marks when it waits for the device anyway. The update runs at that time, so its time counts with
+// the next step; time between two steps counts with no step. Owned by the trainer; one thread.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "contract/messages.h"
+#include "worker/engine/backend/backend.h"
+#include "worker/engine/step/phase_timer.h"
+
+namespace gp::engine {
+
+class StepTimer {
+ public:
+  // Both outlive me.
+  StepTimer(const Clock& clock, Backend& backend) : clock_(clock), backend_(backend) {}
+
+  // A step begins.
+  void Begin();
+
+  // Work done or queued since Begin or the last Lap belongs to `phase`.
+  void Lap(double link::Phases::*phase);
+
+  // Ends the step. On a device, work that is queued from now on counts with the next step.
+  void Close();
+
+  // Call this when the host has waited for the device up to Close: the marks up to there can be
+  // read.
+  void Settle();
+
+  // Times of the step that Begin began last; on a device, of the step that Settle read last.
+  link::Phases phases() const { return on_clock_ ? on_clock_->phases() : phases_; }
+  // The sum of the phases.
+  double seconds() const { return on_clock_ ? on_clock_->seconds() : seconds_; }
+
+ private:
+  struct Interval {
+    int first = 0;  // marks
+    int last = 0;
+    double link::Phases::*phase = nullptr;
+  };
+
+  // The marks between two calls of Close form a bank. An interval may begin in the previous bank,
+  // and is read after the next bank has begun: three banks are in use.
+  static constexpr int kBanks = 3;
+  int Mark();
+
+  const Clock& clock_;
+  Backend& backend_;
+  std::optional<PhaseTimer> on_clock_;
+  std::vector<Interval> closed_;     // intervals of the step that Settle reads next
+  std::vector<Interval> intervals_;  // since Close
+  int bank_ = 0;
+  int marks_ = 0;  // in the bank
+  int last_ = 0;   // mark
+  link::Phases phases_;
+  double seconds_ = 0;
+};
+
+}  // namespace gp::engine

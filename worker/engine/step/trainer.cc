@@ -1,0 +1,257 @@
+#include "worker/engine/step/trainer.h"
+
+#include <cmath>
+#include <limits>
+
+#include "base/check.h"
+#include "plan/batch_ramp.h"
+#include "worker/engine/optim/lr_schedule.h"
+#include "worker/engine/step/training_error.h"
+
+namespace gp::engine {
+namespace {
+
+// In memory that the ranks of this node reach, where there are any; on a device, in its own.
+std::span<float> AllocateGradient(LanguageModel& model, Communicator& communicator) {
+  const auto count = static_cast<size_t>(model.layout().total_count);
+  if (model.backend().host_reachable()) {
+    const std::span<float> shared = communicator.Allocate(count);
+    if (!shared.empty()) return shared;
+  }
+  void* memory = model.backend().Allocate(static_cast<int64_t>(count * sizeof(float)));
+  return {static_cast<float*>(memory), count};
+}
+
+bool CutsOptimizer(const runspec::RunSpec& spec, Communicator& communicator) {
+  return spec.engine.zero1 && communicator.size() > 1 && communicator.device() != nullptr;
+}
+
+std::optional<OptimizerSlice> SliceOf(const runspec::RunSpec& spec, const LanguageModel& model,
+                                      Communicator& communicator) {
+  if (!CutsOptimizer(spec, communicator)) return std::nullopt;
+  return OptimizerShards::SliceOf(model.layout().total_count, communicator.rank(),
+                                  communicator.size());
+}
+
+// A maximum over ranks may lose a not-a-number, but no infinity.
+double FiniteOrInfinite(double loss) {
+  return std::isfinite(loss) ? loss : std::numeric_limits<double>::infinity();
+}
+
+std::span<int32_t> AllocateIds(LanguageModel& model, const runspec::BatchSpec& batch) {
+  const auto count = static_cast<size_t>(batch.micro_batch * batch.sequence);
+  const auto bytes = static_cast<int64_t>((count * sizeof(int32_t) + 63) / 64 * 64);
+  return {static_cast<int32_t*>(model.backend().AllocateHost(bytes)), count};
+}
+
+}  // namespace
+
+Trainer::Trainer(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, LanguageModel& model,
+                 FillBatch fill, Communicator& communicator, const Clock& clock)
+    : spec_(spec),
+      plan_(plan),
+      model_(model),
+      fill_(std::move(fill)),
+      communicator_(communicator),
+      schedule_(runspec::ScheduleInSteps(spec.schedule, plan)),
+      owned_(OwnedShards(plan.logical_shards, communicator.rank(), communicator.size())),
+      shard_sum_(owned_, [&] { return AllocateGradient(model, communicator); }),
+      trained_(TrainedRange(model.layout())),
+      optimizer_(MakeOptimizer(model.backend(), model.shape(), model.layout(),
+                               {.spec = spec.optimizer,
+                                .fused = spec.engine.fused_optimizer,
+                                .stochastic_rounding = spec.engine.stochastic_rounding,
+                                .seed = spec.seed,
+                                .slice = SliceOf(spec, model, communicator)})),
+      tokens_(AllocateIds(model, spec.batch)),
+      targets_(AllocateIds(model, spec.batch)),
+      scalars_(model.backend(),
+               communicator.device() != nullptr ? plan.logical_shards + 1 : owned_.count),
+      clock_(clock),
+      timer_(clock, model.backend()) {
+  if (CutsOptimizer(spec, communicator)) shards_.emplace(communicator, model, *optimizer_);
+  if (spec.precision != runspec::Precision::kFp16) return;
+  loss_scale_.emplace();
+  model_.set_loss_scale(scalars_.loss_scale());
+}
+
+StepResult Trainer::Step(const std::stop_token& stop) {
+  timer_.Begin();
+  StepResult result;
+  scalars_.Begin(loss_scale_ ? loss_scale_->value() : 1);
+  UploadRequest();
+
+  // Each shard alone and with equal shapes, so that its gradient does not depend on who computes
+  // it.
+  GradientReduction reduction(communicator_, model_.backend(), shard_sum_, trained_, clock_);
+  for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
+    AccumulateShard(shard, reduction, stop);
+  }
+
+  // The sum over all shards along the fixed tree. GPUs add up the losses on their way: those of
+  // other ranks' shards are zeros here.
+  DeviceCollectives* const device = communicator_.device();
+  if (device != nullptr) device->BeginSum(scalars_.losses());
+  const std::span<float> gradients = reduction.Finish();
+  timer_.Lap(&link::Phases::allreduce_exposed);
+
+  // Losses of other ranks come after the norm: a rank that has them knows that every rank has
+  // finished its gradients.
+  scalars_.MeasureGradient(gradients.subspan(static_cast<size_t>(trained_.first),
+                                             static_cast<size_t>(trained_.last - trained_.first)));
+  timer_.Lap(&link::Phases::optimizer);
+  const std::span<const double> losses = ShareLosses();
+  timer_.Lap(&link::Phases::allreduce_exposed);
+  scalars_.DecideUpdate(losses, spec_.optimizer.grad_clip);
+  scalars_.BeginDownload();
+  timer_.Lap(&link::Phases::optimizer);
+  timer_.Close();
+
+  // A device learns from itself whether and by how much it updates: it does while the host waits
+  // for what that depended on. For peers there is a deadline, for the queue behind them none.
+  result.learning_rate = LearningRate(schedule_, spec_.optimizer.lr, schedule_steps_, step_);
+  if (device != nullptr && optimizer_->TakesFactorByValue()) device->Await();
+  updating_ = true;
+  optimizer_->Update(model_, gradients, result.learning_rate, scalars_.gradient_factor());
+  timer_.Lap(&link::Phases::optimizer);
+  if (device != nullptr) device->Await();
+  scalars_.Await();
+  timer_.Settle();
+
+  result.loss = MeanLoss();
+  result.gradient_norm = scalars_.gradient_norm() / (loss_scale_ ? loss_scale_->value() : 1);
+  Judge(result);
+  if (result.skipped) {
+    optimizer_->TakeBackUpdate();
+  } else if (shards_) {
+    shards_->GatherParameters();
+  }
+  timer_.Lap(&link::Phases::optimizer);
+
+  const StepRequest request = SharedRequest();
+  result.last = request == StepRequest::kStop;
+  result.save = request == StepRequest::kSave;
+  result.step = ++step_;
+  updating_ = false;
+  GuardAgainstNonFinite(result);
+  timer_.Lap(&link::Phases::other);
+  result.phases = timer_.phases();
+  result.seconds = timer_.seconds();
+  result.all_reduce = CostOf(reduction);
+  return result;
+}
+
+std::optional<AllReduceCost> Trainer::CostOf(const GradientReduction& reduction) const {
+  if (communicator_.size() == 1 || communicator_.device() != nullptr) return std::nullopt;
+  return AllReduceCost{
+      .seconds = timer_.phases().allreduce_exposed + reduction.hidden_seconds(),
+      .bytes = (trained_.last - trained_.first) * static_cast<int64_t>(sizeof(float))};
+}
+
+// The gradient of one shard: of its micro-batches, weighted by tokens over the whole step.
+void Trainer::AccumulateShard(int shard, GradientReduction& reduction,
+                              const std::stop_token& stop) {
+  const std::span<float> gradients = shard_sum_.Next();
+  const float scale = 1.0f / static_cast<float>(runspec::TokensAt(plan_, step_));
+  const int64_t accumulation = runspec::AccumulationAt(plan_, step_);
+  for (int64_t micro_batch = 0; micro_batch < accumulation; ++micro_batch) {
+    if (stop.stop_requested()) {
+      shard_sum_.TakePartials();
+      throw TrainingStopped{};
+    }
+    fill_(step_, shard, micro_batch, tokens_, targets_);
+    timer_.Lap(&link::Phases::data_wait);
+    const TokenBatch batch{tokens_, targets_, spec_.batch.micro_batch, spec_.batch.sequence};
+    const Dropout dropout{.probability = spec_.model.dropout,
+                          .seed = spec_.seed,
+                          .step = static_cast<uint64_t>(step_),
+                          .shard = static_cast<uint32_t>(shard),
+                          .micro_batch = static_cast<uint32_t>(micro_batch)};
+    model_.ExpectBackward(scale, gradients, /*accumulate=*/micro_batch > 0);
+    model_.ForwardInto(batch, dropout, scalars_.loss(LossOf(shard)));
+    timer_.Lap(&link::Phases::forward);
+    const bool is_last =
+        shard + 1 == owned_.first + owned_.count && micro_batch + 1 == accumulation;
+    model_.Backward(scale, gradients, /*accumulate=*/micro_batch > 0,
+                    is_last ? reduction.BeginLastPass() : GradientReady{});
+    timer_.Lap(&link::Phases::backward);
+  }
+  reduction.FinishShard();
+  timer_.Lap(&link::Phases::other);
+}
+
+// The place of a shard's loss: among the rank's own, or, where they are added up on the device,
+// among all.
+int Trainer::LossOf(int shard) const {
+  return communicator_.device() != nullptr ? shard : shard - owned_.first;
+}
+
+// Returns each shard's loss sum, equal on every rank. Ranks that share them on the host exchange
+// them as a maximum with zeros. The same AllReduceMax carries each rank's request, so all ranks
+// agree on what follows the step.
+std::span<const double> Trainer::ShareLosses() {
+  if (communicator_.size() == 1 || communicator_.device() != nullptr) return scalars_.losses();
+  GP_CHECK(model_.backend().host_reachable(), "ranks on devices without collectives of their own");
+  shared_losses_.assign(static_cast<size_t>(plan_.logical_shards) + 1, 0.0);
+  shared_losses_.back() = static_cast<double>(request_());
+  for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
+    shared_losses_[static_cast<size_t>(shard)] = FiniteOrInfinite(*scalars_.loss(LossOf(shard)));
+  }
+  communicator_.AllReduceMax(shared_losses_);
+  return shared_losses_;
+}
+
+// GPUs add up the requests, stored after the losses. Only one rank may ask for a save, so that no
+// sum of saves reads as a stop.
+void Trainer::UploadRequest() {
+  if (communicator_.device() == nullptr) return;
+  const auto request = static_cast<double>(request_());
+  if (request == 0) return;
+  model_.backend().Upload(scalars_.loss(plan_.logical_shards), &request, sizeof(request));
+}
+
+StepRequest Trainer::SharedRequest() const {
+  if (communicator_.size() == 1) return request_();
+  const double shared = communicator_.device() == nullptr
+                            ? shared_losses_.back()
+                            : scalars_.shard_loss(plan_.logical_shards);
+  if (shared < static_cast<double>(StepRequest::kSave)) return StepRequest::kNone;
+  return shared < static_cast<double>(StepRequest::kStop) ? StepRequest::kSave : StepRequest::kStop;
+}
+
+// Nats per target token of this step; equal on every rank.
+double Trainer::MeanLoss() const {
+  const bool on_host = !shared_losses_.empty();
+  double sum = 0;
+  for (int shard = 0; shard < plan_.logical_shards; ++shard) {
+    sum += on_host ? shared_losses_[static_cast<size_t>(shard)]
+                   : FiniteOrInfinite(scalars_.shard_loss(shard));
+  }
+  return sum / static_cast<double>(runspec::TokensAt(plan_, step_));
+}
+
+// The same on every rank: loss and norm are.
+void Trainer::Judge(StepResult& result) {
+  const bool finite_gradient = std::isfinite(result.gradient_norm);
+  result.skipped = !finite_gradient || !std::isfinite(result.loss);
+  if (loss_scale_) {
+    result.overflowed = loss_scale_->Observe(finite_gradient) && std::isfinite(result.loss);
+  }
+}
+
+void Trainer::GuardAgainstNonFinite(const StepResult& result) {
+  if (result.overflowed) return;
+  consecutive_skips_ = result.skipped ? consecutive_skips_ + 1 : 0;
+  const int64_t allowed =
+      spec_.stability.skip_nonfinite ? spec_.stability.consecutive_skips_max : 0;
+  if (consecutive_skips_ <= allowed) return;
+  throw TrainingError(
+      link::ExitCause::kError,
+      fmt::format(
+          "step {}: the loss or its gradient is not finite (loss {}, gradient norm {}) for {} "
+          "step(s) in a row, {} are allowed; lower optimizer.lr, or set stability.skip_nonfinite "
+          "and stability.consecutive_skips_max",
+          result.step, result.loss, result.gradient_norm, consecutive_skips_, allowed));
+}
+
+}  // namespace gp::engine

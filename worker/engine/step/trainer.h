@@ -1,0 +1,130 @@
+// Trainer: the training step, in the order of the algorithm, and the state it advances: parameters,
+// the optimizer's moments, the step. One per rank; the ranks of a group call Step together and hold
+// the same state, bit for bit, after each. One thread calls; errors are exceptions.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "base/clock.h"
+#include "contract/messages.h"
+#include "plan/run_spec.h"
+#include "worker/engine/collectives/communicator.h"
+#include "worker/engine/model/language_model.h"
+#include "worker/engine/optim/optimizer.h"
+#include "worker/engine/step/gradient_reduction.h"
+#include "worker/engine/step/loss_scale.h"
+#include "worker/engine/step/optimizer_shards.h"
+#include "worker/engine/step/shard_sum.h"
+#include "worker/engine/step/step_scalars.h"
+#include "worker/engine/step/step_timer.h"
+
+namespace gp::engine {
+
+// A step's all-reduce of the gradients and the losses.
+struct AllReduceCost {
+  double seconds = 0;  // with what was hidden behind backward
+  int64_t bytes = 0;   // of the gradients that were summed
+};
+
+// What a rank asks the whole group to do after the present step. Larger ones win.
+enum class StepRequest { kNone = 0, kSave = 1, kStop = 2 };
+
+struct StepResult {
+  int64_t step = 0;          // steps committed, this one included
+  double loss = 0;           // mean over the step's target tokens, in nats, before the update
+  double gradient_norm = 0;  // before clipping
+  double learning_rate = 0;
+  bool skipped = false;  // the gradient was not finite: parameters are unchanged
+  // Skipped because fp16's loss scale was too large, which it no longer is.
+  bool overflowed = false;
+  // What a rank of the group asked for, the same on every rank: this step is the last one; the
+  // state is to be saved.
+  bool last = false;
+  bool save = false;
+  double seconds = 0;
+  link::Phases phases;
+  // Absent for one rank, which sums nothing, and on GPUs, whose collectives no host's clock sees.
+  std::optional<AllReduceCost> all_reduce;
+};
+
+class Trainer {
+ public:
+  // Writes the tokens and targets, (micro_batch, sequence) each, of one micro-batch of one shard. A
+  // pure function of its first three arguments.
+  using FillBatch = std::function<void(int64_t step, int shard, int64_t micro_batch,
+                                       std::span<int32_t> tokens, std::span<int32_t> targets)>;
+
+  // All references outlive me. `spec` and `plan` are the run's.
+  Trainer(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, LanguageModel& model,
+          FillBatch fill, Communicator& communicator, const Clock& clock);
+
+  // Takes one step. TrainingStopped when `stop` was requested, between micro-batches; the state is
+  // then that of the last committed step. CollectiveError when a peer is lost; see intact(), too.
+  // TrainingError after too many steps in a row without a finite gradient.
+  StepResult Step(const std::stop_token& stop);
+
+  int64_t step() const { return step_; }
+  Optimizer& optimizer() { return *optimizer_; }
+  // Where each rank keeps a part of the optimizer's state (engine.zero1), else nullptr.
+  OptimizerShards* shards() { return shards_ ? &*shards_ : nullptr; }
+  // Absent unless the run computes in fp16.
+  std::optional<LossScale>& loss_scale() { return loss_scale_; }
+
+  // False after a step that broke off while the update was on its way: nobody knows what the
+  // parameters are.
+  bool intact() const { return !updating_; }
+
+  // Called in every step, in the middle of it. Only rank 0 may answer kSave.
+  void set_request(std::function<StepRequest()> request) { request_ = std::move(request); }
+
+  // Continues after `step` committed steps; parameters and optimizer are restored already.
+  void ResumeAfter(int64_t step) { step_ = step; }
+
+  // What the schedule takes for the length of the run.
+  void set_schedule_steps(int64_t steps) { schedule_steps_ = steps; }
+
+ private:
+  void AccumulateShard(int shard, GradientReduction& reduction, const std::stop_token& stop);
+  int LossOf(int shard) const;
+  void UploadRequest();
+  std::span<const double> ShareLosses();
+  StepRequest SharedRequest() const;
+  double MeanLoss() const;
+  std::optional<AllReduceCost> CostOf(const GradientReduction& reduction) const;
+  void Judge(StepResult& result);
+  void GuardAgainstNonFinite(const StepResult& result);
+
+  const runspec::RunSpec& spec_;
+  const runspec::BatchPlan& plan_;
+  LanguageModel& model_;
+  const FillBatch fill_;
+  Communicator& communicator_;
+  const runspec::ScheduleSpec schedule_;  // in steps
+  const ShardRange owned_;
+  ShardSum shard_sum_;
+  const GradientRange trained_;  // gradients outside it are never computed; frozen ones in it are 0
+  const std::unique_ptr<Optimizer> optimizer_;
+  std::optional<OptimizerShards> shards_;
+  const std::span<int32_t> tokens_;   // (micro_batch, sequence), of the host
+  const std::span<int32_t> targets_;  // (micro_batch, sequence), of the host
+  StepScalars scalars_;
+  // The losses of all shards, where ranks share them on the host; the last element is the ranks'
+  // StepRequest.
+  std::vector<double> shared_losses_;
+  std::function<StepRequest()> request_ = [] { return StepRequest::kNone; };
+  bool updating_ = false;  // the optimizer's state is on its way to the next step
+  const Clock& clock_;
+  StepTimer timer_;
+  std::optional<LossScale> loss_scale_;
+  int64_t step_ = 0;
+  int64_t schedule_steps_ = 0;
+  int64_t consecutive_skips_ = 0;
+};
+
+}  // namespace gp::engine

@@ -1,0 +1,43 @@
+// ChoiceScorer: the losses of the endings of multiple-choice questions. All endings of all
+// questions are rows; rows of similar length make a batch, and the ranks of a group divide the
+// batches. One thread calls; errors are exceptions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tasks/choice_row.h"
+#include "worker/engine/collectives/communicator.h"
+#include "worker/engine/model/language_model.h"
+#include "worker/evaluator/shared_batches.h"
+
+namespace gp::engine {
+
+class ChoiceScorer {
+ public:
+  // Batches of at most `sequences_max` rows; `rows` outlive this and none is longer than the model
+  // reads.
+  ChoiceScorer(std::span<const tasks::ChoiceRow> rows, int64_t sequences_max);
+
+  int64_t batch_count() const;
+
+  // The nats of each row's ending, in the rows' order: the same bits on every rank and for every
+  // world size. Infinity for what is no number. A collective operation; `before_batch` may throw to
+  // break it off.
+  std::vector<double> Score(LanguageModel& model, Communicator& communicator,
+                            const std::function<void()>& before_batch = {},
+                            const BatchesDone& done = {}) const;
+
+  // The losses of one batch, for timing it as well.
+  void ScoreBatch(LanguageModel& model, int64_t batch, std::span<double> nats) const;
+
+ private:
+  std::span<const size_t> RowsOf(int64_t batch) const;
+
+  const std::span<const tasks::ChoiceRow> rows_;
+  const int64_t sequences_max_;
+  std::vector<size_t> order_;  // the longest row first: what needs most memory fails at once
+};
+
+}  // namespace gp::engine

@@ -1,0 +1,34 @@
+// Evaluation: the mean loss over batches of the validation split, with the same code for every
+// engine. The ranks of a group divide the batches. The result has the same bits on every rank and
+// for every world size. One thread calls; errors are exceptions.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "tokenizer/token_bytes.h"
+#include "worker/engine/collectives/communicator.h"
+#include "worker/engine/model/language_model.h"
+#include "worker/evaluator/shared_batches.h"
+
+namespace gp::engine {
+
+// Batch `index` of the validation split; the spans stay valid until the next call.
+using BatchAt = std::function<TokenBatch(int64_t index)>;
+
+struct Evaluation {
+  double loss = 0;  // nats per target token; targets of -1 do not count
+  int64_t tokens = 0;
+  std::optional<int64_t> bytes;  // that the targets stand for; absent where no tokenizer names one
+
+  // The loss in bits, for each byte of text: comparable between vocabularies. Absent without bytes.
+  std::optional<double> bits_per_byte() const;
+};
+
+// Over batches [0, batch_count). nullopt without a target.
+std::optional<Evaluation> Evaluate(LanguageModel& model, Communicator& communicator,
+                                   int64_t batch_count, const BatchAt& batch_at,
+                                   const TokenBytes& token_bytes, const BatchesDone& done = {});
+
+}  // namespace gp::engine

@@ -1,0 +1,99 @@
+// TextBatch: texts that a Decoder writes side by side, token by token (continuous batching). Before
+// any pass, a text joins when a slot is free, and leaves when it ends or is dropped. Texts that
+// wait are served in the order of arrival. A text does not depend on the others. Prompts are read
+// in pieces of a few rows, so that other texts go on at the same time. One thread calls; errors of
+// the decoder are exceptions.
+//
+// When a sequence has filled its slot, it goes on with its newest tokens, as many as the slot
+// holds. They are read again for every new token: position embeddings are learned, so nothing in
+// the cache can be reused. Each such token costs a full pass over the window, and the text is the
+// same.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "worker/engine/model/decoder.h"
+#include "worker/sampler/token_sampler.h"
+#include "worker/sampler/token_score.h"
+
+namespace gp::engine {
+
+struct TextRequest {
+  std::vector<int32_t> prompt;  // not empty, ids of the vocabulary
+  SamplingOptions sampling;
+  int64_t max_tokens = 200;
+  uint64_t seed = 0;
+  uint64_t sample = 0;              // which of the texts of this seed
+  std::vector<int32_t> end_tokens;  // each of them ends the text when it is drawn
+  std::optional<int64_t> scored;    // score each token, with so many alternatives
+  bool score_prompt = false;        // with `scored`: the prompt's tokens, too
+};
+
+enum class TextEnd {
+  kNone,
+  kLength,    // max_tokens are written
+  kEndToken,  // an end token was drawn; it is not part of the text
+  kNotFinite  // the model's logits are not numbers
+};
+
+// The result of one pass for a text.
+struct TextProgress {
+  uint64_t id = 0;
+  std::optional<int32_t> token;  // the next one
+  TokenScore score;              // the token's score, when the request asked for it
+  // For the tokens of the prompt that were read, from the second on.
+  std::vector<TokenScore> prompt_scores;
+  TextEnd end = TextEnd::kNone;
+};
+
+struct TextBatchOptions {
+  int64_t drawable = 0;      // ids below it may be drawn; the decoder's vocabulary may be padded
+  int64_t prompt_rows = 64;  // tokens of prompts that one pass reads at most
+};
+
+class TextBatch {
+ public:
+  // `decoder` outlives me; all its slots are mine.
+  TextBatch(Decoder& decoder, const TextBatchOptions& options);
+  ~TextBatch();
+
+  // `id` is not in use. REQUIRES: a prompt that is not empty, of ids below the decoder's
+  // vocabulary.
+  void Add(uint64_t id, TextRequest request);
+  // Ends the text; its slot is free for the next pass. Ignores an unknown id.
+  void Drop(uint64_t id);
+
+  bool idle() const { return texts_.empty() && waiting_.empty(); }
+
+  // One pass through the model: a token for each text that has read its prompt, and a piece of the
+  // prompts of others. Texts that ended are gone.
+  std::vector<TextProgress> Advance();
+
+ private:
+  class Text;
+
+  void Admit();
+  void PlanPass();
+  TextProgress Note(Text& text, const SlotTokens& read, std::span<float> logits) const;
+  void ScorePrompt(const Text& text, const SlotTokens& read, std::span<const float> logits,
+                   TextProgress& progress) const;
+  void AddToken(Text& text, std::span<float> logits, TextProgress& progress) const;
+
+  Decoder& decoder_;
+  const TextBatchOptions options_;
+  std::deque<std::unique_ptr<Text>> waiting_;
+  std::vector<std::unique_ptr<Text>> texts_;  // those with a slot, in the order in which they came
+  std::vector<int64_t> free_slots_;
+
+  // The pass under way.
+  std::vector<SlotTokens> added_;
+  std::vector<Text*> reading_;  // by entry of added_
+  std::vector<float> logits_;
+};
+
+}  // namespace gp::engine

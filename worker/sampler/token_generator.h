@@ -1,0 +1,29 @@
+// Continues prompts with a Decoder, token by token, several at a time. A prompt's text does not
+// depend on the others (TextBatch). One thread calls; errors are exceptions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "worker/engine/model/decoder.h"
+#include "worker/sampler/token_sampler.h"
+
+namespace gp::engine {
+
+struct Generation {
+  std::span<const int32_t> prompt;  // not empty
+  SamplingOptions sampling;
+  int64_t max_tokens = 200;
+  uint64_t seed = 0;
+  uint64_t sample = 0;  // which of the samples of this seed
+};
+
+// The tokens after each prompt. Ends early when `stop` is requested, or a text when its logits are
+// not finite.
+std::vector<std::vector<int32_t>> GenerateTokens(Decoder& decoder,
+                                                 std::span<const Generation> generations,
+                                                 const std::stop_token& stop = {});
+
+}  // namespace gp::engine

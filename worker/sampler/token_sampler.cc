@@ -1,0 +1,129 @@
+#include "worker/sampler/token_sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "worker/sampler/vocabulary_scan.h"
+
+namespace gp::engine {
+namespace {
+
+// SplitMix64's finaliser (Steele, Lea, Flood 2014, doi:10.1145/2660193.2660195).
+uint64_t Mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+// At a lower temperature the likeliest token has all of the probability.
+constexpr double kTemperatureLeast = 1e-6;
+
+// Tokens that may be chosen, in the order of their ids.
+struct Candidate {
+  size_t id = 0;
+  double weight = 0;  // proportional to its probability; the likeliest has 1
+};
+
+std::vector<Candidate> WeighAll(std::span<const float> logits, double temperature) {
+  std::vector<float> weights(logits.size());
+  Exponentials(logits, LargestLogit(logits), static_cast<float>(1 / temperature), weights);
+  std::vector<Candidate> candidates(logits.size());
+  for (size_t id = 0; id < logits.size(); ++id) candidates[id] = {id, weights[id]};
+  return candidates;
+}
+
+std::vector<Candidate> Weigh(std::span<const float> logits, const SamplingOptions& options) {
+  if (options.top_k <= 0 || options.top_k >= std::ssize(logits)) {
+    return WeighAll(logits, options.temperature);
+  }
+  std::vector<int32_t> ids = LikeliestIds(logits, options.top_k);
+  const double largest = logits[static_cast<size_t>(ids[0])];
+  std::sort(ids.begin(), ids.end());
+  std::vector<Candidate> candidates;
+  for (const int32_t id : ids) {
+    const auto index = static_cast<size_t>(id);
+    candidates.push_back({index, std::exp((logits[index] - largest) / options.temperature)});
+  }
+  return candidates;
+}
+
+double Total(std::span<const Candidate> candidates) {
+  double total = 0;
+  for (const Candidate& candidate : candidates) total += candidate.weight;
+  return total;
+}
+
+// Keeps the fewest of the likeliest that have `share` of the probability together. A heap gives
+// them one by one, because few of many are usually enough.
+void KeepNucleus(double share, std::vector<Candidate>& candidates) {
+  const auto less_likely = [](const Candidate& a, const Candidate& b) {
+    return a.weight != b.weight ? a.weight < b.weight : a.id > b.id;
+  };
+  const double total = Total(candidates);
+  const double wanted = share * total;
+  const double negligible = (1 - share) * total / static_cast<double>(candidates.size());
+  std::erase_if(candidates, [&](const Candidate& c) { return c.weight < negligible; });
+  std::make_heap(candidates.begin(), candidates.end(), less_likely);
+  auto rest = candidates.end();
+  double sum = 0;
+  do {
+    std::pop_heap(candidates.begin(), rest, less_likely);
+    sum += (--rest)->weight;
+  } while (sum < wanted && rest != candidates.begin());
+  candidates.erase(candidates.begin(), rest);
+  std::sort(candidates.begin(), candidates.end(),
+            [](const Candidate& a, const Candidate& b) { return a.id < b.id; });
+}
+
+int32_t Draw(std::span<const Candidate> candidates, double uniform) {
+  double left = uniform * Total(candidates);
+  for (const Candidate& candidate : candidates) {
+    left -= candidate.weight;
+    if (left < 0) return static_cast<int32_t>(candidate.id);
+  }
+  // Rounding may leave a little: the last token with any weight takes it.
+  size_t last = candidates.size() - 1;
+  while (last > 0 && !(candidates[last].weight > 0)) --last;
+  return static_cast<int32_t>(candidates[last].id);
+}
+
+}  // namespace
+
+double KeyedUniform(uint64_t seed, uint64_t sample, uint64_t position) {
+  const uint64_t bits = Mix(Mix(Mix(seed) ^ sample) ^ position);
+  return static_cast<double>(bits >> 11) * 0x1.0p-53;
+}
+
+void AdjustLogits(const SamplingOptions& options, std::span<const int32_t> written,
+                  std::span<float> logits) {
+  const auto add = [&](int32_t id, double value) {
+    if (id < 0 || static_cast<size_t>(id) >= logits.size()) return;
+    float& logit = logits[static_cast<size_t>(id)];
+    logit = static_cast<float>(logit + value);
+  };
+  if (options.presence_penalty != 0 || options.frequency_penalty != 0) {
+    std::map<int32_t, int64_t> counts;
+    for (const int32_t id : written) ++counts[id];
+    for (const auto& [id, count] : counts) {
+      add(id, -options.presence_penalty - options.frequency_penalty * static_cast<double>(count));
+    }
+  }
+  for (const auto& [id, bias] : options.logit_bias) add(id, bias);
+}
+
+int32_t SampleToken(std::span<const float> logits, const SamplingOptions& options, double uniform) {
+  if (options.temperature < kTemperatureLeast) {
+    return LikeliestIds(logits, 1)[0];
+  }
+  std::vector<Candidate> candidates = Weigh(logits, options);
+  if (options.top_p < 1) KeepNucleus(options.top_p, candidates);
+  // The likeliest has the weight 1.
+  if (options.min_p > 0) {
+    std::erase_if(candidates, [&](const Candidate& c) { return c.weight < options.min_p; });
+  }
+  return Draw(candidates, uniform);
+}
+
+}  // namespace gp::engine

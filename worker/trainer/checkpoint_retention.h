@@ -1,0 +1,30 @@
+// Which checkpoints of a run are kept: the newest few, the one with the lowest validation loss, and
+// the first at or after each multiple of keep_every steps.
+// Under the service the coordinator's catalogue decides; this is for a trainer that works alone.
+// Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "plan/run_spec.h"
+
+namespace gp::engine {
+
+struct StoredCheckpoint {
+  std::string directory;
+  int64_t step = 0;
+  std::optional<double> validation_loss;
+};
+
+// The directories to remove, in ascending order of steps.
+std::vector<std::string> ExpendableCheckpoints(std::vector<StoredCheckpoint> stored,
+                                               const runspec::CheckpointSpec& spec);
+
+// Removes what is expendable below `parent`, and nothing that has no readable manifest.
+Status PruneCheckpoints(const std::string& parent, const runspec::CheckpointSpec& spec);
+
+}  // namespace gp::engine

@@ -1,0 +1,61 @@
+#include "worker/trainer/checkpoint_sight.h"
+
+#include <thread>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "formats/checkpoint_directory.h"
+#include "worker/engine/step/training_error.h"
+
+namespace gp::engine {
+namespace {
+
+struct GroupSight {
+  bool seen_by_any = false;
+  bool missed_by_any = false;
+};
+
+GroupSight ShareSight(bool seen, Communicator& communicator) {
+  double either[2] = {seen ? 1.0 : 0.0, seen ? 0.0 : 1.0};
+  communicator.AllReduceMax(either);
+  return {either[0] > 0, either[1] > 0};
+}
+
+}  // namespace
+
+std::optional<std::string> MissingOfCheckpoint(const link::ResumePoint& resume) {
+  const auto manifest = formats::ReadManifest(resume.directory, resume.manifest_digest);
+  if (!manifest.ok()) return Message(manifest.status());
+  for (const formats::CheckpointFile& file : manifest->files) {
+    const std::string path = JoinPath(resume.directory, file.name);
+    const auto size_bytes = FileSize(path);
+    if (!size_bytes.ok()) return Message(size_bytes.status());
+    if (*size_bytes == file.size_bytes) continue;
+    return fmt::format("{} has {} of {} bytes", path, *size_bytes, file.size_bytes);
+  }
+  return std::nullopt;
+}
+
+void AgreeOnSight(const std::string& directory,
+                  const std::function<std::optional<std::string>()>& look,
+                  Communicator& communicator, const SightPatience& patience) {
+  std::optional<std::string> missing;
+  for (int looks = 1;; ++looks) {
+    missing = look();
+    const GroupSight sight = ShareSight(!missing, communicator);
+    if (!sight.seen_by_any || !sight.missed_by_any) return;
+    if (looks >= patience.looks) break;
+    if (missing && looks == 1) {
+      LogInfo("waiting for the storage to show a checkpoint", {{"missing", *missing}});
+    }
+    std::this_thread::sleep_for(patience.pause);
+  }
+  if (!missing) return;  // the others give up; their reasons are what counts
+  throw TrainingError(
+      link::ExitCause::kStorage,
+      fmt::format("checkpoint {} is not whole here, another rank sees it: {}; either the storage "
+                  "lags behind, or the run's directory is not the same storage on every node",
+                  directory, *missing));
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,412 @@
+#include "worker/trainer/checkpoints.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+
+#include "base/backoff.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "formats/recorded_precision.h"
+#include "plan/batch_ramp.h"
+#include "runspec/initial_model.h"
+#include "worker/checkpoint/checkpoint_reader.h"
+#include "worker/checkpoint/local_storage.h"
+#include "worker/engine/step/collective_patience.h"
+#include "worker/engine/step/training_error.h"
+#include "worker/trainer/data_failure.h"
+#include "worker/trainer/micro_batch.h"
+
+namespace gp::engine {
+namespace {
+
+using link::ExitCause;
+
+// Limit for the last save: longer than any disk takes for data that fit into memory. No other rank
+// waits for this save.
+constexpr std::chrono::minutes kLastTimeout{30};
+// Pauses between attempts at the last save.
+constexpr BackoffOptions kRetry{.initial = std::chrono::milliseconds(500),
+                                .max = std::chrono::seconds(15)};
+// The parameter and its two moments.
+constexpr size_t kTensorsPerParameter = 3;
+// Limit for a save that the peers wait for.
+constexpr std::chrono::minutes kSaveTimeout{5};
+static_assert(kSaveTimeout < CollectivePatience::kLong);
+
+constexpr char kUpdates[] = "updates";
+constexpr char kDevice[] = "device";
+constexpr char kLossScale[] = "loss_scale";
+constexpr char kFiniteSteps[] = "finite_steps";
+constexpr char kOptimizer[] = "optimizer";
+constexpr char kInitFrom[] = "init_from";
+constexpr char kStepBudget[] = "step_budget";
+constexpr char kMeasuredSteps[] = "measured_steps";
+constexpr char kBestLoss[] = "best_loss";
+constexpr char kBestStep[] = "best_step";
+constexpr char kStreamPosition[] = "stream_position";
+constexpr char kWaited[] = "evaluations_without_gain";
+
+std::string SizeText(uint64_t bytes) {
+  const double mebibytes = static_cast<double>(bytes) / (1 << 20);
+  return mebibytes < 1024 ? fmt::format("{:.1f} MiB", mebibytes)
+                          : fmt::format("{:.1f} GiB", mebibytes / 1024);
+}
+
+CheckpointIdentity IdentityOf(const TrainingPlace& place, const PreparedRun& run) {
+  return {.run_id = place.run_id,
+          .run_name = place.run_name,
+          .incarnation = place.incarnation,
+          .epoch = place.epoch,
+          .shape = run.spec.model,
+          .trained = runspec::TrainedPartsOf(run.spec),
+          .data_fingerprint = run.dataset.fingerprint,
+          .tokenizer = run.dataset.tokenizer->Serialized(),
+          .tokenizer_fingerprint = run.dataset.tokenizer->Fingerprint()};
+}
+
+StreamedSnapshot::Fetch FetchFrom(Backend& backend, const HostMoments& gathered) {
+  if (backend.host_reachable()) return {};
+  return [&backend, &gathered](float* to, const float* from, int64_t count) {
+    if (gathered.Holds(from)) {
+      std::copy_n(from, count, to);
+      return;
+    }
+    backend.Fetch(to, from, count * static_cast<int64_t>(sizeof(float)));
+  };
+}
+
+template <typename Number>
+Number RecordedNumber(const formats::CheckpointManifest& manifest, const char* key, Number absent) {
+  const auto found = manifest.record.find(key);
+  if (found == manifest.record.end()) return absent;
+  Number number = 0;
+  const std::string& text = found->second;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size() && number >= 0) return number;
+  throw TrainingError(ExitCause::kStorage, fmt::format("checkpoint of step {}: record.{} is '{}', "
+                                                       "expected a number",
+                                                       manifest.step, key, text));
+}
+
+std::string OptimizerText(runspec::OptimizerKind kind) {
+  return kind == runspec::OptimizerKind::kMuon ? "muon" : "adamw";
+}
+
+// Refuses moments of another optimizer. For old checkpoints, whose record does not name the
+// optimizer, the run file is trusted.
+void CheckOptimizer(const formats::CheckpointManifest& manifest, const std::string& directory,
+                    runspec::OptimizerKind kind) {
+  const auto found = manifest.record.find(kOptimizer);
+  if (found == manifest.record.end() || found->second == OptimizerText(kind)) return;
+  throw TrainingError(
+      ExitCause::kConfig,
+      fmt::format("the checkpoint {} was made with optimizer.kind: {}, the run says {}, which "
+                  "cannot go on from it; set optimizer.kind: {}, or submit a new run",
+                  directory, found->second, OptimizerText(kind), found->second));
+}
+
+using Record = std::map<std::string, std::string>;
+
+void RecordBudget(const RunBudget& budget, Record& record) {
+  if (budget.timed().steps > 0) {
+    record[kStepBudget] = std::to_string(budget.timed().steps);
+    record[kMeasuredSteps] = std::to_string(budget.timed().measured_steps);
+  }
+  const EarlyStop& early_stop = budget.early_stop();
+  if (!early_stop.enabled() || early_stop.state() == EarlyStopState()) return;
+  record[kBestLoss] =
+      fmt::format("{}", early_stop.state().best_loss);  // as text that reads back exactly
+  record[kBestStep] = std::to_string(early_stop.state().best_step);
+  record[kWaited] = std::to_string(early_stop.state().waited);
+}
+
+void RestoreBudget(const formats::CheckpointManifest& manifest, RunBudget& budget) {
+  budget.set_timed({.steps = RecordedNumber<int64_t>(manifest, kStepBudget, 0),
+                    .measured_steps = RecordedNumber<int64_t>(manifest, kMeasuredSteps, 0)});
+  EarlyStopState seen;
+  seen.best_loss = RecordedNumber<double>(manifest, kBestLoss, seen.best_loss);
+  seen.best_step = RecordedNumber<int64_t>(manifest, kBestStep, 0);
+  seen.waited = RecordedNumber<int64_t>(manifest, kWaited, 0);
+  budget.early_stop().Restore(seen);
+}
+
+void RecordLossScale(const std::optional<LossScale>& scale, Record& record) {
+  if (!scale) return;
+  record[kLossScale] = fmt::format("{}", scale->state().scale);  // as text that reads back exactly
+  record[kFiniteSteps] = std::to_string(scale->state().finite_steps);
+}
+
+// A run that goes on in fp16 after another precision begins with the initial scale.
+void RestoreLossScale(const formats::CheckpointManifest& manifest,
+                      std::optional<LossScale>& scale) {
+  if (!scale) return;
+  LossScale::State state;
+  state.scale = RecordedNumber<double>(manifest, kLossScale, state.scale);
+  state.finite_steps = RecordedNumber<int64_t>(manifest, kFiniteSteps, 0);
+  scale->Restore(state);
+}
+
+// Where the stream stands before the step that follows.
+void RecordStream(const PreparedRun& run, int64_t step, Record& record) {
+  if (run.dataset.stream == nullptr) return;
+  const int64_t tokens = runspec::TokensBefore(run.plan, step);
+  record[kStreamPosition] = FormatStreamPosition(run.dataset.stream->PositionBefore(tokens));
+}
+
+// A position behind the step is that of a run with other batches: the stream then begins at its
+// front, and comes to the same tokens later.
+void RestoreStream(const formats::CheckpointManifest& manifest, const PreparedRun& run) {
+  const auto found = manifest.record.find(kStreamPosition);
+  if (run.dataset.stream == nullptr || found == manifest.record.end()) return;
+  const StreamPosition position =
+      ValueOrThrow(ExitCause::kStorage, ParseStreamPosition(found->second));
+  if (position.tokens > runspec::TokensBefore(run.plan, manifest.step)) return;
+  run.dataset.stream->ResumeAt(position);
+  LogInfo("stream goes on", {{"pass_source", position.place.source},
+                             {"byte", position.place.block.offset},
+                             {"tokens_before", position.tokens}});
+}
+
+// When all checkpoints of the run are gone, a person has to say whether they are lost.
+void ThrowIfUnreadable(const Status& status, const std::string& directory) {
+  const std::string all = DirectoryOf(directory);
+  const bool all_gone = status.code() == StatusCode::kNotFound && !FileExists(all);
+  ThrowIfError(CauseOfUnreadable(status, directory),
+               all_gone ? NotFound("{}; {} was deleted or moved: put it back, for example from a "
+                                   "backup, and the run goes on; if it is lost, cancel the run and "
+                                   "submit it again",
+                                   Message(status), all)
+                        : status);
+}
+
+}  // namespace
+
+Checkpoints::Checkpoints(const TrainingPlace& place, PreparedRun& run, Events events,
+                         const Clock& clock)
+    : run_(run),
+      run_directory_(place.run_directory),
+      storage_(place.storage != nullptr
+                   ? place.storage
+                   : std::make_shared<RunStorage>(place.run_directory, /*broker=*/nullptr)),
+      directory_(JoinPath(place.run_directory, "checkpoints")),
+      events_(std::move(events)),
+      clock_(clock),
+      writer_(storage_, directory_, IdentityOf(place, run),
+              {.copy_bytes_max = static_cast<uint64_t>(run.spec.checkpoint.snapshot_memory),
+               .fetch = FetchFrom(run.model->backend(), moments_)}) {}
+
+HostMoments* Checkpoints::MomentsToFill(bool last) {
+  if (last) overdue_ = false;
+  Drain();
+  return overdue_ && !last ? nullptr : &moments_;
+}
+
+void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
+                       std::optional<double> validation_loss) {
+  Drain();
+  if (overdue_) {
+    ++failed_saves_;
+    LogWarning("checkpoint skipped: the one before it is still being written",
+               {{"step", trainer.step()}});
+    return;
+  }
+  const Status started = Start(StateOf(trainer, budget, validation_loss));
+  if (!started.ok()) {
+    Conclude(started);
+  } else if (run_.spec.checkpoint.snapshot_memory == 0) {
+    Drain();
+  }
+}
+
+// The state stays in memory until it can be stored.
+void Checkpoints::SaveLast(Trainer& trainer, const RunBudget& budget,
+                           std::optional<double> validation_loss, bool final) {
+  overdue_ = false;  // the last save may wait once more
+  storage_->BeginLastSave();
+  Drain();
+  if (written_step_ == trainer.step()) return;
+  CheckpointState state = StateOf(trainer, budget, validation_loss);
+  state.final = final;
+  for (int attempt = 0;; ++attempt) {
+    const StatusOr<SavedCheckpoint> saved = SaveNow(state);
+    if (saved.ok()) {
+      Announce(*saved);
+      if (saved->step == state.step) return;
+      continue;
+    }
+    const auto pause = BackoffCeiling(kRetry, attempt);
+    const std::string reason = WhyNot(saved.status());
+    LogWarning("checkpoint failed; the state stays in memory",
+               {{"reason", reason}, {"retry_s", std::chrono::duration<double>(pause).count()}});
+    events_.await_retry(reason, pause);
+  }
+}
+
+// The result may belong to an earlier save: if the storage hung, that save is still in flight.
+StatusOr<SavedCheckpoint> Checkpoints::SaveNow(const CheckpointState& state) {
+  if (!writer_.in_flight()) RETURN_IF_ERROR(Start(state));
+  return Await(kLastTimeout);
+}
+
+Status Checkpoints::Start(const CheckpointState& state) {
+  const MonotonicTime begin = clock_.Now();
+  const Status started = writer_.Start(state);
+  held_up_ = clock_.Now() - begin;
+  return started;
+}
+
+StatusOr<SavedCheckpoint> Checkpoints::Await(std::chrono::nanoseconds timeout) {
+  const MonotonicTime begin = clock_.Now();
+  auto result = writer_.Wait(timeout);
+  held_up_ += clock_.Now() - begin;
+  return result;
+}
+
+void Checkpoints::BeforeOverwrite(int64_t first, int64_t last) {
+  const MonotonicTime begin = clock_.Now();
+  writer_.BeforeOverwrite(first, last);
+  held_up_ += clock_.Now() - begin;
+}
+
+CheckpointState Checkpoints::StateOf(Trainer& trainer, const RunBudget& budget,
+                                     std::optional<double> validation_loss) const {
+  CheckpointState state;
+  state.step = trainer.step();
+  state.tokens = runspec::TokensBefore(run_.plan, trainer.step());
+  state.validation_loss = validation_loss;
+  state.record = {{kUpdates, std::to_string(trainer.optimizer().updates())},
+                  {kOptimizer, OptimizerText(run_.spec.optimizer.kind)}};
+  if (run_.spec.init_from != runspec::kFromScratch) {
+    state.record[kInitFrom] = run_.spec.init_from;
+  }
+  AddTo(state.record, run_.engine);
+  if (run_.on_device()) state.record[kDevice] = run_.device_name;
+  formats::AddTo(state.record, run_.spec.precision);
+  RecordLossScale(trainer.loss_scale(), state.record);
+  state.record[kMicroBatchRecord] = std::to_string(run_.spec.batch.micro_batch);
+  RecordBudget(budget, state.record);
+  RecordStream(run_, trainer.step(), state.record);
+  state.parameters = run_.model->parameters();
+  const bool gathered = trainer.shards() != nullptr;
+  using Values = std::span<const float>;
+  state.first_moment =
+      gathered ? Values(moments_.first) : Values(trainer.optimizer().first_moment());
+  state.second_moment =
+      gathered ? Values(moments_.second) : Values(trainer.optimizer().second_moment());
+  // The writers read outside the queue, so the update before this save must be done first.
+  run_.model->backend().Synchronize();
+  return state;
+}
+
+void Checkpoints::Poll() {
+  if (const auto result = writer_.Take()) Conclude(*result);
+}
+
+// Waits only once for a save: a storage that hangs delays training by this time and no more.
+void Checkpoints::Drain() {
+  if (writer_.in_flight() && !overdue_) {
+    Conclude(Await(kSaveTimeout));
+  } else {
+    Poll();
+  }
+  overdue_ = writer_.in_flight();
+}
+
+void Checkpoints::Conclude(const StatusOr<SavedCheckpoint>& result) {
+  if (result.ok()) return Announce(*result);
+  ++failed_saves_;
+  const std::string reason = WhyNot(result.status());
+  LogWarning("checkpoint failed, training goes on", {{"reason", reason}});
+  warning_ = reason + "; training goes on without it";
+}
+
+void Checkpoints::Announce(SavedCheckpoint saved) {
+  saved.held_up_seconds = std::chrono::duration<double>(held_up_).count();
+  LogInfo("checkpoint written",
+          {{"step", saved.step}, {"directory", saved.directory}, {"bytes", saved.size_bytes}});
+  written_step_ = saved.step;
+  TellOfNewDirectory(saved.step);
+  events_.written(saved);
+}
+
+void Checkpoints::TellOfNewDirectory(int64_t step) {
+  if (told_of_new_directory_ || storage_->directory().Find() == RunDirectory::Place::kThere) return;
+  told_of_new_directory_ = true;
+  warning_ = fmt::format(
+      "{} was deleted or moved while the run trained: step {} was saved in a new directory of that "
+      "name, where saves go on; the run's records go on there when it starts again",
+      run_directory_, step);
+  LogWarning(*warning_);
+}
+
+// The reason, with what became of the run's directory, or the missing bytes when the disk is full.
+std::string Checkpoints::WhyNot(const Status& status) const {
+  if (const std::string trouble = storage_->directory().Trouble(status); !trouble.empty()) {
+    return fmt::format("{}; {}", Message(status), trouble);
+  }
+  const auto needed =
+      static_cast<uint64_t>(kTensorsPerParameter * sizeof(float)) * run_.model->parameters().size();
+  const StatusOr<uint64_t> free = FreeBytes(directory_);
+  if (!free.ok() || *free >= needed) return Message(status);
+  return fmt::format("{}; it needs {}, {} are free in {}", Message(status), SizeText(needed),
+                     SizeText(*free), directory_);
+}
+
+ExitCause CauseOfUnreadable(const Status& status, const std::string& directory) {
+  const bool missing = status.code() == StatusCode::kNotFound && FileExists(DirectoryOf(directory));
+  return missing || status.code() == StatusCode::kDataLoss ? ExitCause::kDamagedCheckpoint
+                                                           : ExitCause::kStorage;
+}
+
+std::optional<double> RestoreState(const link::ResumePoint& resume, PreparedRun& run,
+                                   Trainer& trainer, RunBudget& budget) {
+  LocalStorage storage;
+  const auto manifest =
+      ReadCheckpointManifest(storage, resume.directory,
+                             {.manifest_digest = resume.manifest_digest,
+                              .shape = run.spec.model,
+                              .data_fingerprint = run.dataset.fingerprint,
+                              .tokenizer_fingerprint = run.dataset.tokenizer->Fingerprint()});
+  // The run file is what it was, so a misfit is due to the files that it names.
+  if (manifest.status().code() == StatusCode::kFailedPrecondition) {
+    throw TrainingError(ExitCause::kData,
+                        fmt::format("the run's data has changed: {}{}", Message(manifest.status()),
+                                    FilesModifiedSince(resume.directory, run.spec)));
+  }
+  ThrowIfUnreadable(manifest.status(), resume.directory);
+  CheckOptimizer(*manifest, resume.directory, run.spec.optimizer.kind);
+  Optimizer& optimizer = trainer.optimizer();
+  // Each rank reads all moments and takes its part.
+  HostMoments all;
+  std::span<float> first = optimizer.first_moment();
+  std::span<float> second = optimizer.second_moment();
+  if (trainer.shards() != nullptr) {
+    all.first.resize(run.model->parameters().size());
+    all.second.resize(run.model->parameters().size());
+    first = all.first;
+    second = all.second;
+  }
+  const Status read = ReadTrainingState(storage, resume.directory, *manifest, run.model->layout(),
+                                        run.model->parameters(), first, second,
+                                        [&](void* to, const void* from, int64_t bytes) {
+                                          if (all.Holds(to)) {
+                                            std::memcpy(to, from, static_cast<size_t>(bytes));
+                                          } else {
+                                            run.model->backend().Upload(to, from, bytes);
+                                          }
+                                        });
+  ThrowIfUnreadable(read, resume.directory);
+  if (trainer.shards() != nullptr) trainer.shards()->TakeMoments(all);
+  optimizer.set_updates(RecordedNumber<int64_t>(*manifest, kUpdates, manifest->step));
+  run.model->ParametersChanged();
+  optimizer.RefreshWorkingCopy(*run.model);
+  RestoreLossScale(*manifest, trainer.loss_scale());
+  trainer.ResumeAfter(manifest->step);
+  RestoreBudget(*manifest, budget);
+  RestoreStream(*manifest, run);
+  return manifest->validation_loss;
+}
+
+}  // namespace gp::engine

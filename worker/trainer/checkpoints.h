@@ -1,0 +1,115 @@
+// Saves and restores the training state. Only rank 0 has a Checkpoints object: it keeps the one
+// save that may be in flight and reports saves that have ended. The last save of a training is
+// tried again until it succeeds, because its state is stored nowhere else. Every rank calls
+// RestoreState. One thread calls; errors are TrainingErrors.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "formats/checkpoint_manifest.h"
+#include "worker/checkpoint/checkpoint_writer.h"
+#include "worker/engine/step/trainer.h"
+#include "worker/trainer/prepared_run.h"
+#include "worker/trainer/run_budget.h"
+#include "worker/trainer/run_storage.h"
+
+namespace gp::engine {
+
+class Checkpoints {
+ public:
+  struct Events {
+    // Called when a save has succeeded.
+    std::function<void(const SavedCheckpoint& saved)> written;
+    // Called when the last save of the training failed. Returns after `pause`, then the save is
+    // tried again; throws when there is no time for that.
+    std::function<void(const std::string& reason, std::chrono::nanoseconds pause)> await_retry;
+  };
+
+  // `run` and `clock` outlive me. `events` are called from the calling thread.
+  Checkpoints(const TrainingPlace& place, PreparedRun& run, Events events, const Clock& clock);
+
+  // Begins to save the state. First waits for a save in flight, shorter than the peers wait in a
+  // collective. If that save is still in flight, later saves are skipped with a warning until it
+  // ends. A failed save is a warning too. Without memory for copies (checkpoint.snapshot_memory: 0)
+  // the save ends before the call returns.
+  void Save(Trainer& trainer, const RunBudget& budget, std::optional<double> validation_loss);
+
+  // Saves the last state, if it is not saved yet, and tries again until it succeeds. `final`: all
+  // steps are done.
+  void SaveLast(Trainer& trainer, const RunBudget& budget, std::optional<double> validation_loss,
+                bool final);
+
+  // Returns when the optimizer may overwrite values [first, last) of the state.
+  void BeforeOverwrite(int64_t first, int64_t last);
+
+  // For a trainer with optimizer shards: where to gather all ranks' moments before the next Save.
+  // Nullptr when that Save will be skipped; with `last` (SaveLast) it never is. Waits for the save
+  // in flight.
+  HostMoments* MomentsToFill(bool last);
+
+  bool in_flight() const { return writer_.in_flight(); }
+
+  // Reaches the run's directory, also a new one in its place.
+  Storage& storage() { return *storage_; }
+
+  // Reports a save that has ended since the last call.
+  void Poll();
+
+  // Why the newest failed save failed, or where saves go on; returned once. The log has it already.
+  std::optional<std::string> TakeWarning() { return std::exchange(warning_, std::nullopt); }
+
+  // Saves that failed or were skipped so far.
+  int64_t failed_saves() const { return failed_saves_; }
+
+  // How long the caller waited for the newest save so far.
+  std::chrono::nanoseconds held_up() const { return held_up_; }
+
+  // Waits for the save in flight, once.
+  void Drain();
+
+ private:
+  CheckpointState StateOf(Trainer& trainer, const RunBudget& budget,
+                          std::optional<double> validation_loss) const;
+  Status Start(const CheckpointState& state);
+  StatusOr<SavedCheckpoint> Await(std::chrono::nanoseconds timeout);
+  StatusOr<SavedCheckpoint> SaveNow(const CheckpointState& state);
+  void Conclude(const StatusOr<SavedCheckpoint>& result);
+  void Announce(SavedCheckpoint saved);
+  void TellOfNewDirectory(int64_t step);
+  std::string WhyNot(const Status& status) const;
+
+  PreparedRun& run_;
+  const std::string run_directory_;
+  const std::shared_ptr<RunStorage> storage_;
+  const std::string directory_;
+  const Events events_;
+  const Clock& clock_;
+  HostMoments moments_;  // for a trainer with optimizer shards: the save in flight reads it
+  CheckpointWriter writer_;
+  bool overdue_ = false;                 // the last wait for a save ran out of time
+  std::optional<int64_t> written_step_;  // step of the newest save that succeeded
+  std::optional<std::string> warning_;
+  bool told_of_new_directory_ = false;
+  int64_t failed_saves_ = 0;
+  std::chrono::nanoseconds held_up_{0};  // how long the caller waited for the newest save
+};
+
+// The cause for a checkpoint in `directory` that could not be read: damaged as far as this rank can
+// tell, or a failure of the storage, which may pass. A checkpoint that no rank of the group sees,
+// while the directories beside it are there, counts as damaged. Under the service a second reader
+// decides.
+link::ExitCause CauseOfUnreadable(const Status& status, const std::string& directory);
+
+// Loads parameters, moments, step and the budget from the checkpoint to resume from. Returns the
+// checkpoint's validation loss, if it was evaluated.
+std::optional<double> RestoreState(const link::ResumePoint& resume, PreparedRun& run,
+                                   Trainer& trainer, RunBudget& budget);
+
+}  // namespace gp::engine

@@ -1,0 +1,32 @@
+// DataFailure: what it means for a run that its data cannot be used: the cause of the rank's end,
+// which decides whether the run is tried again and where. Thread-safe.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "base/status.h"
+#include "plan/run_spec.h"
+#include "worker/engine/step/training_error.h"
+
+namespace gp::engine {
+
+// kStorage when a read failed. kData when a file is missing on this node or the run may not read it
+// here, and for other problems of data that the run has `begun` with, because it was good then.
+// kConfig when the run file names data that is no good.
+link::ExitCause CauseOfUnusableData(const Status& status, bool begun);
+
+// Throws a TrainingError of that cause unless `status` is OK.
+void ThrowIfUnusable(const Status& status, bool begun);
+
+template <typename T>
+T UsableOrThrow(StatusOr<T> data, bool begun) {
+  ThrowIfUnusable(data.status(), begun);
+  return std::move(data).value();
+}
+
+// The files of the run that were modified after its checkpoint was saved, for a message:
+// "; modified since: /data/a.txt". Empty when the file system names no such file.
+std::string FilesModifiedSince(const std::string& checkpoint, const runspec::RunSpec& spec);
+
+}  // namespace gp::engine

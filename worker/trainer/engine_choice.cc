@@ -1,0 +1,215 @@
+#include "worker/trainer/engine_choice.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "base/log.h"
+#include "formats/recorded_precision.h"
+#include "runspec/gpu_settings.h"
+#include "worker/engine/backend/cpu/tuned_choices.h"
+#include "worker/engine/backend/device_backend.h"
+#include "worker/engine/step/training_error.h"
+
+namespace gp::engine {
+namespace {
+
+using link::ExitCause;
+using runspec::Precision;
+
+constexpr char kIsaMax[] = "GP_ISA_MAX";
+constexpr char kIsaKey[] = "isa";
+constexpr char kKernelsKey[] = "kernels";
+
+Isa HighestAllowed() {
+  const char* name = std::getenv(kIsaMax);
+  if (name == nullptr || *name == '\0') return Isa::kAvx512Bf16;
+  try {
+    return ParseIsa(name);
+  } catch (const std::invalid_argument& error) {
+    throw TrainingError(ExitCause::kConfig, fmt::format("{}: {}", kIsaMax, error.what()));
+  }
+}
+
+[[noreturn]] void Refuse(const std::string& what) {
+  throw TrainingError(ExitCause::kUnfit, what +
+                                             "; train where they exist, or submit the run with "
+                                             "one worker and deterministic: false");
+}
+
+KernelChoices ParseKernels(const EngineRecord& record, bool exactly) {
+  const auto found = record.kernels.find(record.isa);
+  if (found == record.kernels.end()) return KernelChoices::Default();
+  try {
+    return KernelChoices::Parse(found->second);
+  } catch (const std::invalid_argument& error) {
+    if (exactly) Refuse(fmt::format("the run's kernel choices: {}", error.what()));
+    LogWarning("kernel choices passed over", {{"reason", error.what()}});
+    return KernelChoices::Default();
+  }
+}
+
+bool Lacks(const DeviceInfo& device, const std::string& what) {
+  return std::any_of(device.lacks.begin(), device.lacks.end(),
+                     [&](const DeviceLack& lack) { return lack.what == what; });
+}
+
+// The value for precision: auto. A device without a name means: no device.
+Precision BestPrecision(const DeviceInfo& device) {
+  if (!device.exists()) return Precision::kFp32;
+  if (!Lacks(device, formats::PrecisionText(Precision::kBf16))) return Precision::kBf16;
+  return Lacks(device, formats::PrecisionText(Precision::kFp16)) ? Precision::kFp32
+                                                                 : Precision::kFp16;
+}
+
+void RefuseWhatIsLacking(const runspec::RunSpec& spec, const DeviceInfo& device) {
+  const auto refuse = [&](const char* key, const std::string& wanted, const std::string& instead) {
+    for (const DeviceLack& lack : device.lacks) {
+      if (lack.what != wanted) continue;
+      throw TrainingError(ExitCause::kConfig,
+                          fmt::format("{}: {} is not possible on {}: it {}; use {}: {}", key,
+                                      wanted, device.name, lack.why, key, instead));
+    }
+  };
+  refuse("precision", formats::PrecisionText(spec.precision),
+         formats::PrecisionText(BestPrecision(device)));
+  if (spec.engine.attention == runspec::Attention::kCudnn) {
+    refuse("engine.attention", "cudnn", "flash");
+  }
+}
+
+// Choices by timing are valid for one card, driver and library. Other choices change only bits of
+// the result: the ranks' copies of the weights stay equal, because all ranks use the same gradient
+// sum.
+void ReproduceTuning(const std::string& tuning, const DeviceInfo& device, bool deterministic,
+                     EngineChoice& choice) {
+  if (tuning.starts_with(device.tuning_prefix)) {
+    choice.device_tuning = tuning;
+    return;
+  }
+  const std::string before = tuning.substr(0, tuning.find('|'));
+  if (deterministic) {
+    Refuse(fmt::format("the run's matrix products were chosen for {}, here is {}", before,
+                       device.tuning_prefix.substr(0, device.tuning_prefix.find('|'))));
+  }
+  LogWarning("matrix products are chosen anew", {{"before", before}, {"now", device.name}});
+}
+
+EngineChoice ReproduceOnDevice(const EngineRecord& record, bool deterministic, int ranks) {
+  const bool exactly = deterministic || ranks > 1;
+  const DeviceInfo device = FindDevice();
+  EngineChoice choice{.device_kernels = device.kernels};
+  if (record.isa == device.kernels) {
+    const auto tuning = record.kernels.find(record.isa);
+    if (tuning != record.kernels.end()) {
+      ReproduceTuning(tuning->second, device, deterministic, choice);
+    }
+    return choice;
+  }
+  if (exactly) {
+    Refuse(fmt::format("the run computes with {} kernels, the {} here has {}", record.isa,
+                       device.name, device.kernels));
+  }
+  LogWarning("other kernels than before", {{"before", record.isa}, {"now", device.kernels}});
+  return choice;
+}
+
+}  // namespace
+
+EngineRecord EngineOf(const std::map<std::string, std::string>& record) {
+  EngineRecord engine;
+  const auto isa = record.find(kIsaKey);
+  if (isa == record.end()) return engine;
+  engine.isa = isa->second;
+  const auto kernels = record.find(kKernelsKey);
+  if (kernels != record.end()) engine.kernels[engine.isa] = kernels->second;
+  return engine;
+}
+
+void AddTo(std::map<std::string, std::string>& record, const EngineRecord& engine) {
+  record[kIsaKey] = engine.isa;
+  const auto kernels = engine.kernels.find(engine.isa);
+  if (kernels != engine.kernels.end()) record[kKernelsKey] = kernels->second;
+}
+
+void SettleDevice(runspec::RunSpec& spec) {
+  std::string& wanted = spec.resources.device;
+  if (wanted == "auto" && spec.engine.kind == runspec::EngineKind::kReference) wanted = "cpu";
+  const DeviceInfo device = wanted == "cpu" ? DeviceInfo{} : FindDevice();
+  if (wanted == "gpu" && !device.exists()) {
+    throw TrainingError(ExitCause::kUnfit, "resources.device: gpu: " + device.why_none);
+  }
+  const auto gpu_settings = runspec::GpuSettingsOf(spec);
+  if (!device.exists() && !gpu_settings.empty()) {
+    throw TrainingError(ExitCause::kUnfit,
+                        fmt::format("{}: {} needs a GPU: {}; {}", gpu_settings[0].key,
+                                    gpu_settings[0].value, device.why_none, gpu_settings[0].hint));
+  }
+  wanted = device.exists() ? "gpu" : "cpu";
+  if (spec.precision == Precision::kAuto) spec.precision = BestPrecision(device);
+  spec.deterministic = spec.IsDeterministic();
+  if (device.exists()) RefuseWhatIsLacking(spec, device);
+}
+
+std::vector<std::string> OfferedLevels(bool on_device) {
+  if (on_device) return {FindDevice().kernels};
+  const Isa highest = HighestAllowed();
+  std::vector<std::string> levels;
+  const auto offer = [&](Isa level) {
+    const bool known = std::find(levels.begin(), levels.end(), IsaName(level)) != levels.end();
+    if (level <= highest && IsaSupported(level) && !known) levels.push_back(IsaName(level));
+  };
+  offer(BestIsa());
+  for (const Isa level : {Isa::kAvx512Bf16, Isa::kAvx512, Isa::kAvx2, Isa::kGeneric}) offer(level);
+  return levels;
+}
+
+std::map<std::string, std::string> TunedKernels(int threads, bool on_device) {
+  std::map<std::string, std::string> kernels;
+  if (on_device) {
+    const DeviceInfo device = FindDevice();
+    if (!device.tuning.empty()) kernels[device.kernels] = device.tuning;
+    return kernels;
+  }
+  for (const std::string& level : OfferedLevels()) {
+    try {
+      const KernelChoices tuned = ReadTunedChoices(ParseIsa(level), threads);
+      if (!tuned.empty()) kernels[level] = tuned.Encode();
+    } catch (const std::invalid_argument& error) {
+      LogWarning("tuning cache passed over", {{"reason", error.what()}});
+    }
+  }
+  return kernels;
+}
+
+EngineChoice Reproduce(const EngineRecord& record, bool deterministic, int ranks, bool on_device) {
+  if (on_device) return ReproduceOnDevice(record, deterministic, ranks);
+  const bool exactly = deterministic || ranks > 1;
+  const std::vector<std::string> levels = OfferedLevels();
+  if (std::find(levels.begin(), levels.end(), record.isa) != levels.end()) {
+    return {ParseIsa(record.isa), ParseKernels(record, exactly)};
+  }
+  if (exactly) {
+    Refuse(fmt::format("the run computes with {} kernels, here are {} at most", record.isa,
+                       levels.front()));
+  }
+  LogWarning("other kernels than before", {{"before", record.isa}, {"now", levels.front()}});
+  return {ParseIsa(levels.front()), KernelChoices::Default()};
+}
+
+EngineRecord RecordOf(const EngineChoice& engine) {
+  if (engine.on_device()) {
+    EngineRecord record{.isa = engine.device_kernels};
+    if (!engine.device_tuning.empty()) record.kernels[record.isa] = engine.device_tuning;
+    return record;
+  }
+  EngineRecord record{.isa = IsaName(engine.isa)};
+  if (!engine.kernels.empty()) record.kernels[record.isa] = engine.kernels.Encode();
+  return record;
+}
+
+EngineRecord OwnEngine(int threads, bool on_device) {
+  return {.isa = OfferedLevels(on_device).front(), .kernels = TunedKernels(threads, on_device)};
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,64 @@
+// EngineChoice: the kernels that a run computes with. They are decided once per run and stored in
+// its record, because another instruction-set level rounds differently. The coordinator decides
+// from the ranks' offers; a trainer without a coordinator decides itself. Nothing is timed at the
+// start of a run: it uses the results of `gp-bench tune` on this machine, or the default. A run on
+// a GPU has one "level", named after the device's kernels ("cuda sm_90"), and the choices of its
+// backend. Functions may be called from any thread; errors are TrainingErrors.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plan/run_spec.h"
+#include "worker/engine/backend/cpu/kernel_choices.h"
+#include "worker/engine/backend/cpu/kernels/isa.h"
+
+namespace gp::engine {
+
+struct EngineChoice {
+  Isa isa = Isa::kGeneric;
+  KernelChoices kernels;
+  // For a run on a device: its kernels and DeviceBackendOptions::tuning.
+  std::string device_kernels;
+  std::string device_tuning;
+
+  bool on_device() const { return !device_kernels.empty(); }
+};
+
+// The same in the form of records and messages; `isa` is empty until it is decided.
+struct EngineRecord {
+  std::string isa;
+  std::map<std::string, std::string> kernels;  // KernelChoices::Encode, by level
+};
+
+// From and to a checkpoint's record: the keys `isa` and, when something was tuned, `kernels`.
+EngineRecord EngineOf(const std::map<std::string, std::string>& record);
+void AddTo(std::map<std::string, std::string>& record, const EngineRecord& engine);
+
+// Replaces `auto` in resources.device by gpu or cpu, and in precision and deterministic by the best
+// for this device. TrainingError(kUnfit) when the requested device is absent; kConfig when the
+// device lacks a setting.
+void SettleDevice(runspec::RunSpec& spec);
+
+// The levels of this processor up to the one that the environment variable GP_ISA_MAX names, the
+// fastest first; of a run on a device, its kernels.
+std::vector<std::string> OfferedLevels(bool on_device = false);
+
+// The kernel choices tuned on this machine for the offered levels. Skips a damaged file.
+std::map<std::string, std::string> TunedKernels(int threads, bool on_device = false);
+
+// The choice in `record`. TrainingError(kUnfit) when this machine cannot compute with it. A rank
+// without peers and without `deterministic` takes the nearest choice instead and warns. One of
+// several ranks must not do this: their copies of the weights would become different. Without
+// `deterministic`, tuning for another device is ignored, with any number of ranks.
+EngineChoice Reproduce(const EngineRecord& record, bool deterministic, int ranks,
+                       bool on_device = false);
+
+// The record that Reproduce turns into `engine`: without kernels where they are the default ones.
+EngineRecord RecordOf(const EngineChoice& engine);
+
+// The fastest level and the kernel choices tuned for it.
+EngineRecord OwnEngine(int threads, bool on_device = false);
+
+}  // namespace gp::engine

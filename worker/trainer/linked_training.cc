@@ -1,0 +1,343 @@
+#include "worker/trainer/linked_training.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/stop_signals.h"
+#include "contract/channel.h"
+#include "worker/engine/collectives/device_group.h"
+#include "worker/engine/collectives/node_group.h"
+#include "worker/engine/collectives/tcp_communicator.h"
+#include "worker/engine/step/training_error.h"
+#include "worker/trainer/data_failure.h"
+#include "worker/trainer/exit_code.h"
+#include "worker/trainer/failure.h"
+#include "worker/trainer/supervisor_link.h"
+#include "worker/trainer/training.h"
+
+namespace gp::engine {
+namespace {
+
+using link::ExitCause;
+
+constexpr std::chrono::seconds kProgressInterval{10};
+
+// How far apart in time the ranks of a group may receive the same Stop.
+constexpr std::chrono::milliseconds kStopSpread{500};
+
+// The time to save after a signal, because its sender does not tell how long it waits.
+constexpr std::chrono::seconds kSignalPatience{30};
+
+constexpr const char* kGpusDoNotEncrypt =
+    "the coordinator's gradients.encrypted asks for encryption between nodes, and GPUs add "
+    "gradients through NCCL, which does not encrypt; give the run the GPUs of one node";
+
+// True when all `addresses`, each HOST:PORT, have one host.
+bool OnOneHost(const std::vector<std::string>& addresses) {
+  const auto host = [](const std::string& address) {
+    return address.substr(0, address.rfind(':'));
+  };
+  return std::all_of(addresses.begin(), addresses.end(), [&](const std::string& address) {
+    return host(address) == host(addresses.front());
+  });
+}
+
+std::optional<std::string> Given(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
+// While this object exists, Stop may abort the group.
+class AttachedGroup {
+ public:
+  AttachedGroup(SupervisorLink& link, Communicator& group) : link_(link) {
+    link_.AttachGroup(group);
+  }
+  ~AttachedGroup() { link_.ReleaseGroup(); }
+  AttachedGroup(const AttachedGroup&) = delete;
+  AttachedGroup& operator=(const AttachedGroup&) = delete;
+
+ private:
+  SupervisorLink& link_;
+};
+
+class LinkedTraining final : public TrainingEvents {
+ public:
+  LinkedTraining(SupervisorLink& link, const RunFiles& files, std::shared_ptr<RunStorage> storage,
+                 const Clock& clock)
+      : link_(link), files_(files), storage_(std::move(storage)), clock_(clock) {}
+
+  void Run() {
+    ExchangeHello();
+    start_ = Await<link::Start>("Start");
+    step_ = start_.resume ? start_.resume->step : 0;
+    runspec::RunSpec spec = LoadResolved(start_.resolved);
+    ThrowIfUnusable(files_.Check(spec), /*begun=*/false);
+    SettleDevice(spec);
+    const bool on_device = spec.resources.device == "gpu";
+    if (!start_.isa.empty()) {
+      Reproduce({start_.isa, start_.kernels}, spec.IsDeterministic(), start_.world_size, on_device);
+    }
+    Training training(spec, Place(), *this, clock_, kProgressInterval);
+    CheckShards(training.plan());
+    const auto group = FormGroup(on_device, spec.IsDeterministic());
+    const AttachedGroup attached(link_, *group);
+    training.Join(*group, decided_);
+    step_ = training.step();
+    link_.SetCommittedStep(step_);
+    link_.Send(link::Ready{.epoch = start_.epoch, .step = training.step()});
+    Await<link::Go>("Go");
+    link_.BeginSteps();
+    if (TakeSteps(training) == TrainingEnd::kStopped) LeaveSaved();
+    link_.Send(link::Finished{.epoch = start_.epoch, .step = training.step()});
+    if (written_step_) AwaitSeal(*written_step_);
+  }
+
+  void StepCommitted(const link::StepReport& report) override {
+    step_ = report.step;
+    link_.SetCommittedStep(report.step);
+    link_.Send(report);
+  }
+
+  void CheckpointWritten(const SavedCheckpoint& saved, const std::string& end_reason) override {
+    written_step_ = saved.step;
+    if (waiting_) TellWaiting("");
+    link_.Send(link::WrittenCheckpoint{.epoch = start_.epoch,
+                                       .step = saved.step,
+                                       .directory = saved.directory,
+                                       .manifest_digest = saved.manifest_digest,
+                                       .size_bytes = saved.size_bytes,
+                                       .validation_loss = saved.validation_loss,
+                                       .final = saved.final,
+                                       .end_reason = Given(end_reason),
+                                       .held_up_seconds = saved.held_up_seconds});
+  }
+
+  void AwaitRetry(const std::string& reason, std::chrono::nanoseconds pause) override {
+    TellWaiting(reason);
+    if (link_.LeavesWithin(pause, Leaving::kAtOnce)) throw TrainingStopped{};
+  }
+
+  // Sends the last message of a process that was asked to stop, or whose peer was.
+  void SayStopped() {
+    const std::string reason = link_.stop_reason();
+    LogInfo("training stopped", {{"step", step_}, {"reason", reason}});
+    link_.Send(link::Stopped{.epoch = start_.epoch,
+                             .step = step_,
+                             .reason = reason.empty() ? "a peer was stopped" : reason});
+  }
+
+ private:
+  TrainingEnd TakeSteps(Training& training) {
+    try {
+      return training.Run({.at_once = link_.stop_token(),
+                           .after_step = [this] { return link_.leaving() != Leaving::kNo; }});
+    } catch (const TrainingStopped&) {
+      if (MaySave(training)) SaveAndLeave(training);
+      throw;
+    } catch (const CollectiveError&) {
+      if (MaySave(training)) SaveAndLeave(training);
+      throw;
+    }
+  }
+
+  // Whether the last whole step can be saved after a step or an evaluation was broken off, here or
+  // on a peer, because it took too long.
+  bool MaySave(const Training& training) const {
+    return link_.leaving() == Leaving::kSaving && training.CanSave();
+  }
+
+  [[noreturn]] void SaveAndLeave(Training& training) {
+    LogInfo("the work was broken off; saving the last whole step", {{"step", training.step()}});
+    training.SaveNow();
+    LeaveSaved();
+  }
+
+  // Waits for the seal and exits, because a checkpoint that is not in the catalogue does not exist.
+  // A refusal is in the log and changes nothing here.
+  [[noreturn]] void LeaveSaved() {
+    if (written_step_) link_.WaitForSeal(*written_step_);
+    throw TrainingStopped{};
+  }
+
+  void TellWaiting(const std::string& reason) {
+    waiting_ = !reason.empty();
+    link_.Send(link::Waiting{.epoch = start_.epoch, .reason = reason});
+  }
+
+  template <typename T>
+  T Await(const char* name) {
+    auto message = link_.Next();
+    if (!message) throw TrainingStopped{};
+    if (T* wanted = std::get_if<T>(&*message)) return std::move(*wanted);
+    throw TrainingError(
+        ExitCause::kError,
+        fmt::format("link: expected {}, got a message of type {}", name, message->index() + 1));
+  }
+
+  void ExchangeHello() {
+    const auto hello = Await<link::Hello>("Hello");
+    incarnation_ = hello.incarnation;
+    link_.Send(link::Hello{.version = GP_VERSION, .incarnation = incarnation_});
+    if (hello.protocol_min <= link::kProtocol && hello.protocol >= link::kProtocolMin) return;
+    throw TrainingError(
+        ExitCause::kError,
+        fmt::format("link: the supervisor (version {}) speaks protocols {} to {}, this trainer "
+                    "(version {}) {} to {}; install matching versions",
+                    hello.version, hello.protocol_min, hello.protocol, GP_VERSION,
+                    link::kProtocolMin, link::kProtocol));
+  }
+
+  TrainingPlace Place() const {
+    return {.run_id = start_.run_id,
+            .run_name = start_.run_name,
+            .run_directory = start_.run_directory,
+            .epoch = start_.epoch,
+            .incarnation = incarnation_,
+            .threads = std::max(start_.threads, 1),
+            .resume = start_.resume,
+            .begun = start_.begun.value_or(false),
+            .storage = storage_};
+  }
+
+  void CheckShards(const runspec::BatchPlan& plan) const {
+    if (start_.logical_shards == plan.logical_shards) return;
+    throw TrainingError(
+        ExitCause::kConfig,
+        fmt::format("the run was planned with {} logical shards, its run file gives "
+                    "{}; were coordinator and trainer built from one version?",
+                    start_.logical_shards, plan.logical_shards));
+  }
+
+  // The listener's address identifies this process to the coordinator. It is closed when the group
+  // is complete, so that later connections are refused.
+  std::unique_ptr<Communicator> FormGroup(bool on_device, bool deterministic) {
+    const TcpListener listener(start_.data_address);
+    const bool on_gpus = on_device && start_.world_size > 1;
+    link_.Send(link::Listening{.address = listener.address(),
+                               .isa_levels = OfferedLevels(on_device),
+                               .kernels = TunedKernels(Place().threads, on_device),
+                               .nccl_id = on_gpus ? OfferId() : std::nullopt});
+    const link::Configure configure = AwaitConfigure();
+    const GroupOptions options = GroupOf(configure);
+    if (!on_gpus) return ConnectCpus(options, listener);
+    if (options.encrypted && !OnOneHost(options.addresses)) {
+      throw TrainingError(ExitCause::kConfig, kGpusDoNotEncrypt);
+    }
+    auto group = ConnectDeviceGroup(options, configure.nccl_id.value_or(""), deterministic,
+                                    link_.stop_token());
+    LogInfo("group connected", {{"ranks", group->size()}, {"through", DeviceGroupLibrary()}});
+    return group;
+  }
+
+  // Loads the library on every rank, so that a missing one is found before the other ranks depend
+  // on it.
+  std::optional<std::string> OfferId() const {
+    try {
+      LogInfo("gradients travel through", {{"library", DeviceGroupLibrary()}});
+      return start_.rank == 0 ? std::optional(MakeDeviceGroupId()) : std::nullopt;
+    } catch (const std::exception& error) {
+      throw TrainingError(ExitCause::kUnfit, error.what());
+    }
+  }
+
+  std::unique_ptr<Communicator> ConnectCpus(const GroupOptions& options,
+                                            const TcpListener& listener) {
+    auto group = TcpCommunicator::Connect(options, listener, link_.stop_token());
+    if (group->strangers() > 0) {
+      LogWarning("strangers turned away", {{"count", group->strangers()}});
+    }
+    LogInfo("group connected", {{"ranks", group->size()}, {"machines", group->nodes()}});
+    return group;
+  }
+
+  link::Configure AwaitConfigure() {
+    auto configure = Await<link::Configure>("Configure");
+    if (configure.epoch != start_.epoch || configure.rank != start_.rank ||
+        configure.addresses.size() != static_cast<size_t>(start_.world_size)) {
+      throw TrainingError(ExitCause::kError,
+                          fmt::format("link: Configure of epoch {} with {} ranks does not follow "
+                                      "from Start of epoch {} with {}",
+                                      configure.epoch, configure.addresses.size(), start_.epoch,
+                                      start_.world_size));
+    }
+    decided_ = {.isa = configure.isa.value_or(start_.isa),
+                .kernels = configure.kernels.value_or(start_.kernels)};
+    return configure;
+  }
+
+  GroupOptions GroupOf(const link::Configure& configure) const {
+    return {.run_id = start_.run_id,
+            .epoch = configure.epoch,
+            .rank = configure.rank,
+            .logical_shards = start_.logical_shards,
+            .addresses = configure.addresses,
+            .secret = configure.secret,
+            .encrypted = configure.encrypted.value_or(false),
+            .machine = MachineIdentity(),
+            .timeout = CollectivePatience::kLong};
+  }
+
+  // Waits for the seal: a checkpoint that is not in the catalogue does not exist, so the run is not
+  // done.
+  void AwaitSeal(int64_t step) {
+    const auto seal = link_.WaitForSeal(step);
+    if (!seal) throw TrainingStopped{};
+    if (seal->sealed) return;
+    throw TrainingError(
+        ExitCause::kStorage,
+        fmt::format("the final checkpoint of step {} was refused: {}", step, seal->reason));
+  }
+
+  SupervisorLink& link_;
+  const RunFiles& files_;
+  const std::shared_ptr<RunStorage> storage_;
+  const Clock& clock_;
+  std::string incarnation_;
+  link::Start start_;
+  EngineRecord decided_;                 // since Configure
+  int64_t step_ = 0;                     // the last committed one
+  std::optional<int64_t> written_step_;  // step of the newest checkpoint that this process wrote
+  bool waiting_ = false;                 // the supervisor knows what this rank waits for
+};
+
+// Whether a failure is only a result of Stop. After a request to exit at once, every failure is;
+// after any Stop, a lost peer is. The rank that receives Stop last may see its peers exit before.
+bool FollowsFromStop(SupervisorLink& link, const link::Failed& failed) {
+  return failed.cause == ExitCause::kCollective
+             ? link.LeavesWithin(kStopSpread, Leaving::kSaving)
+             : link.LeavesWithin(std::chrono::milliseconds(0), Leaving::kAtOnce);
+}
+
+int Fail(SupervisorLink& link, const link::Failed& failed) {
+  LogError("training failed", {{"reason", failed.message}});
+  link.Send(failed);
+  return ProcessStatus(ExitCodeOf(failed.cause));
+}
+
+}  // namespace
+
+int RunLinked(FileDescriptor socket, const RunFiles& files, std::shared_ptr<RunStorage> storage,
+              const Clock& clock) {
+  link::Channel channel(std::move(socket), "supervisor");
+  SupervisorLink link(channel);
+  const StopSignals signals([&link](const std::string& signal) {
+    link.RequestStop(StopAsker::kSignal, signal, kSignalPatience);
+  });
+  LinkedTraining training(link, files, std::move(storage), clock);
+  try {
+    training.Run();
+    LogInfo("training finished");
+    return ProcessStatus(ExitCode::kOk);
+  } catch (const TrainingStopped&) {
+    training.SayStopped();
+    return ProcessStatus(ExitCode::kOk);
+  } catch (...) {
+    const link::Failed failed = CurrentFailure();
+    if (!FollowsFromStop(link, failed)) return Fail(link, failed);
+    training.SayStopped();
+    return ProcessStatus(ExitCode::kOk);
+  }
+}
+
+}  // namespace gp::engine

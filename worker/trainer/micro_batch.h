@@ -1,0 +1,31 @@
+// The value of batch.micro_batch: auto in a run. It is decided once from the memory of the first
+// ranks and stored before it takes effect. It never changes, because another division of the batch
+// rounds differently. Any thread; errors are TrainingErrors.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "worker/engine/collectives/communicator.h"
+#include "worker/trainer/prepared_run.h"
+
+namespace gp::engine {
+
+// The key of a checkpoint's record.
+inline constexpr char kMicroBatchRecord[] = "micro_batch";
+
+// The value that an earlier process of the run decided, from the checkpoint to resume from or from
+// the run's directory; 0 when it is not decided.
+int64_t SettledMicroBatch(const TrainingPlace& place);
+
+// Durable on return. The reader's DataLoss names the file.
+Status StoreMicroBatch(const std::string& run_directory, int64_t rows);
+
+// The micro-batch of all ranks of a group: the number in the run file, or the value for `auto`. The
+// choice of a fresh run is the largest power of two that fits the rank with the least memory; it is
+// stored by rank 0 before any rank adopts it. A collective operation.
+int64_t AgreeOnMicroBatch(const PreparedRun& run, const TrainingPlace& place,
+                          Communicator& communicator);
+
+}  // namespace gp::engine

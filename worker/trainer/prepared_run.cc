@@ -1,0 +1,168 @@
+#include "worker/trainer/prepared_run.h"
+
+#include <new>
+#include <stdexcept>
+
+#include "base/config_problem.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "formats/checkpoint_directory.h"
+#include "runspec/batch_plan.h"
+#include "runspec/initial_model.h"
+#include "runspec/run_file.h"
+#include "runspec/schema.h"
+#include "tasks/run_tasks.h"
+#include "worker/engine/backend/cpu/kernels/isa.h"
+#include "worker/engine/backend/cpu/measured_peak.h"
+#include "worker/engine/backend/device_backend.h"
+#include "worker/engine/backend/peak_flops.h"
+#include "worker/engine/model/make_language_model.h"
+#include "worker/engine/step/training_error.h"
+#include "worker/trainer/checkpoints.h"
+#include "worker/trainer/data_failure.h"
+#include "worker/trainer/initial_weights.h"
+#include "worker/trainer/rank_memory.h"
+
+namespace gp::engine {
+namespace {
+
+using link::ExitCause;
+
+constexpr double kPeakMeasurementSeconds = 0.05;
+
+// The kernels that the checkpoint was computed with; empty when it does not tell, or without a
+// checkpoint.
+EngineRecord RecordedEngine(const TrainingPlace& place) {
+  if (!place.resume) return {};
+  const auto manifest =
+      formats::ReadManifest(place.resume->directory, place.resume->manifest_digest);
+  ThrowIfError(CauseOfUnreadable(manifest.status(), place.resume->directory), manifest.status());
+  return EngineOf(manifest->record);
+}
+
+EngineRecord SettleEngine(const TrainingPlace& place, const EngineRecord& decided, bool on_device) {
+  if (!decided.isa.empty()) return decided;
+  const EngineRecord recorded = RecordedEngine(place);
+  return recorded.isa.empty() ? OwnEngine(place.threads, on_device) : recorded;
+}
+
+// Logs which kernels compute attention on a device, and which were not usable.
+void LogAttention(const DeviceChoices& choices) {
+  if (choices.attention.empty()) return;
+  LogInfo("attention chosen", {{"kernels", choices.attention}});
+  for (const std::string& note : choices.notes) LogInfo("attention note", {{"note", note}});
+}
+
+// Sets `engine` to the actual choices, because a device's backend may choose itself.
+std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threads,
+                                         EngineChoice& engine) {
+  ModelOptions options = ModelOptionsOf(spec, threads);
+  options.isa = engine.isa;
+  options.choices = engine.kernels;
+  options.device.tuning = engine.device_tuning;
+  DeviceChoices choices{.tuning = engine.device_tuning};
+  auto model = MakeLanguageModel(options, &choices);
+  engine.device_tuning = choices.tuning;
+  LogAttention(choices);
+  if (spec.engine.init == runspec::InitKind::kTorch) {
+    InitializeTorch(spec.seed, *model);
+  } else {
+    InitializeNormal(spec.seed, *model, threads);
+  }
+  return model;
+}
+
+// Finds the peak for MFU: a device's from a table, a CPU's by measuring.
+void FindPeak(const EngineChoice& engine, int threads, PreparedRun& run) {
+  if (!engine.on_device()) {
+    run.peak_flops = MeasurePeakFlops(engine.isa, threads, kPeakMeasurementSeconds);
+    run.peak_source = "measured";
+    return;
+  }
+  const PeakFlops peak = PeakFlopsOf(run.device_name, run.spec.precision);
+  run.peak_flops = peak.per_second;
+  run.peak_source = "table";
+  if (peak.per_second == 0) {
+    LogWarning("no peak is known, so that MFU is 0", {{"device", run.device_name}});
+  }
+}
+
+void CutData(bool begun, PreparedRun& run) {
+  run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));
+  run.batches = std::make_unique<BatchSource>(UsableOrThrow(
+      BatchSource::Make(*run.dataset.train, run.spec, run.plan, run.dataset.entry_files), begun));
+  if (run.dataset.validation == nullptr) return;
+  run.validation = std::make_unique<ValidationWindows>(
+      UsableOrThrow(ValidationWindows::Make(*run.dataset.validation, run.spec.batch.micro_batch,
+                                            run.spec.batch.sequence, run.spec.eval.batches),
+                    begun));
+}
+
+// A file of a tokenizer may be gone, with the checkpoint that the run began with: the run's own
+// checkpoints have it too.
+void TakeTokenizerOf(const std::string& checkpoint, runspec::RunSpec& spec) {
+  const bool is_file =
+      runspec::NamesFile(*runspec::FindField("data.tokenizer"), spec.data.tokenizer);
+  if (!is_file || FileExists(spec.data.tokenizer)) return;
+  spec.data.tokenizer = JoinPath(checkpoint, formats::kTokenizerName);
+}
+
+// Questions are encoded as the data is.
+std::vector<PreparedTask> PrepareTasks(const runspec::RunSpec& spec, const Tokenizer& tokenizer,
+                                       bool begun) {
+  std::vector<PreparedTask> prepared;
+  for (tasks::RunTask& task : UsableOrThrow(tasks::ReadRunTasks(spec.eval), begun)) {
+    auto rows = UsableOrThrow(tasks::EncodeChoices(task.file, tasks::StyleOf(spec.eval.task_style),
+                                                   tokenizer, spec.batch.sequence),
+                              begun);
+    prepared.push_back({task.name, std::move(task.file), std::move(rows)});
+  }
+  return prepared;
+}
+
+}  // namespace
+
+PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place) {
+  PreparedRun run;
+  run.spec = std::move(spec);
+  if (place.resume) TakeTokenizerOf(place.resume->directory, run.spec);
+  SettleDevice(run.spec);
+  if (run.on_device()) run.device_name = FindDevice().name;
+  run.dataset = UsableOrThrow(OpenDataset(run.spec, place.threads), place.begun);
+  ThrowIfUnusable(runspec::ApplyVocabulary(run.dataset.tokenizer->vocabulary_size(), run.spec),
+                  place.begun);
+  run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));
+  run.tasks = PrepareTasks(run.spec, *run.dataset.tokenizer, place.begun);
+  return run;
+}
+
+void CompleteRun(const TrainingPlace& place, const EngineRecord& decided,
+                 Communicator& communicator, PreparedRun& run) {
+  CutData(place.begun, run);
+  RefuseWhatDoesNotFit(run.spec, run.plan, place.threads, MemoryFor(run.spec), communicator);
+  try {
+    EngineChoice engine =
+        Reproduce(SettleEngine(place, decided, run.on_device()), run.spec.IsDeterministic(),
+                  communicator.size(), run.on_device());
+    FindPeak(engine, place.threads, run);
+    run.model = MakeModel(run.spec, place.threads, engine);
+    if (!place.resume && run.spec.init_from != runspec::kFromScratch) {
+      LoadInitialWeights(run.spec.init_from, communicator, *run.model);
+    }
+    run.engine = RecordOf(engine);
+  } catch (const std::bad_alloc&) {
+    throw TrainingError(
+        ExitCause::kOutOfMemory,
+        "not enough memory for the model; lower batch.micro_batch or batch.sequence");
+  } catch (const std::invalid_argument& error) {
+    throw TrainingError(ExitCause::kConfig, error.what());
+  }
+}
+
+runspec::RunSpec LoadResolved(const std::string& yaml) {
+  auto loaded = runspec::LoadRunFile(yaml, "resolved.yaml");
+  if (loaded.spec) return *loaded.spec;
+  throw TrainingError(ExitCause::kConfig, RenderProblems(loaded.problems));
+}
+
+}  // namespace gp::engine

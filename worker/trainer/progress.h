@@ -1,0 +1,34 @@
+// Progress: writes the lines of a training's log for people: its beginning, and at intervals the
+// loss and the remaining time. Rank 0 only. One thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "contract/messages.h"
+
+namespace gp::engine {
+
+class Progress {
+ public:
+  // At most one line per `interval`, but always one for the first step, for each evaluation and for
+  // the last step.
+  Progress(const Clock& clock, std::chrono::nanoseconds interval)
+      : clock_(clock), interval_(interval) {}
+
+  // `target_steps` is 0 while unknown.
+  void Step(const link::StepReport& report, int64_t target_steps);
+
+ private:
+  const Clock& clock_;
+  const std::chrono::nanoseconds interval_;
+  std::optional<MonotonicTime> last_line_;
+};
+
+// A warning when the first loss of a fresh model is not near ln(vocabulary), as it should be.
+std::optional<std::string> FirstLossWarning(double loss, int64_t vocabulary);
+
+}  // namespace gp::engine

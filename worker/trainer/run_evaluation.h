@@ -1,0 +1,50 @@
+// RunEvaluation: what a run measures of its model while it trains: the loss and the bits per byte
+// on its validation split, and its answers to the tasks of the run file. Owned by the training; one
+// thread. The ranks of a group call it together and get the same bits.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "tokenizer/token_bytes.h"
+#include "worker/evaluator/choice_scorer.h"
+#include "worker/trainer/prepared_run.h"
+
+namespace gp::engine {
+
+struct Evaluated {
+  std::optional<double> loss;            // nats per token; absent when it was not due
+  std::map<std::string, double> scores;  // by the names of link::StepReport::scores
+};
+
+class RunEvaluation {
+ public:
+  // `run`, complete, and `communicator` outlive me.
+  RunEvaluation(PreparedRun& run, Communicator& communicator);
+
+  // Adds what it finds. Throws TrainingStopped between two batches when `stop` is requested.
+  void Validate(const std::stop_token& stop, Evaluated& evaluated);
+  void AskTasks(const std::stop_token& stop, Evaluated& evaluated);
+
+  // Batches of the group, and one of them for timing.
+  int64_t validation_batches() const;
+  void TryValidationBatch();
+  int64_t task_batches() const;
+  void TryTaskBatch();
+
+ private:
+  TokenBatch ValidationBatch(int64_t index);
+  ChoiceScorer ScorerOf(const PreparedTask& task) const;
+
+  PreparedRun& run_;
+  Communicator& communicator_;
+  const TokenBytes token_bytes_;
+  std::vector<int32_t> tokens_;   // (micro_batch, sequence)
+  std::vector<int32_t> targets_;  // (micro_batch, sequence)
+};
+
+}  // namespace gp::engine

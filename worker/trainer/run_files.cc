@@ -1,0 +1,40 @@
+#include "worker/trainer/run_files.h"
+
+#include "base/file.h"
+#include "confinement/confinement.h"
+#include "confinement/data_roots.h"
+#include "runspec/named_file.h"
+
+namespace gp::engine {
+
+Status RunFiles::Confine() const {
+  if (run_directory.empty()) return OkStatus();
+  RETURN_IF_ERROR(MakeDirectory(run_directory));
+  confinement::Permissions permissions{
+      .readable = data_roots, .writable = {run_directory}, .gpus = gpu};
+  if (!checkpoint.empty()) permissions.readable.push_back(checkpoint);
+  return confinement::Confine(permissions);
+}
+
+Status RunFiles::ConfineToRunDirectory() const {
+  RETURN_IF_ERROR(confinement::CheckHasNoLinks(storage_root, run_directory));
+  RETURN_IF_ERROR(MakeDirectory(run_directory));
+  return confinement::Confine({.readable = {}, .writable = {run_directory}});
+}
+
+Status RunFiles::Check(const runspec::RunSpec& spec) const {
+  if (run_directory.empty()) return OkStatus();
+  RETURN_IF_ERROR(confinement::CheckHasNoLinks(storage_root, run_directory));
+  std::vector<std::string> of_runs = {run_directory};
+  if (!checkpoint.empty()) {
+    RETURN_IF_ERROR(confinement::CheckHasNoLinks(storage_root, checkpoint));
+    of_runs.push_back(checkpoint);
+  }
+  const confinement::DataRoots roots(data_roots, of_runs);
+  for (const runspec::NamedFile& file : runspec::FilesNamedBy(spec)) {
+    RETURN_IF_ERROR(WithContext(roots.Check(file.path), file.key));
+  }
+  return OkStatus();
+}
+
+}  // namespace gp::engine

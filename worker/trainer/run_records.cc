@@ -1,0 +1,190 @@
+#include "worker/trainer/run_records.h"
+
+#include <unistd.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "formats/directory_format.h"
+#include "formats/event_file.h"
+
+namespace gp::engine {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kBudgetName[] = "budget.json";
+
+// The whole lines at the start of `text` that are about steps up to `last`.
+std::string LinesUpTo(std::string_view text, int64_t last) {
+  size_t kept = 0;
+  for (size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', kept)) {
+    const Json line = Json::parse(text.substr(kept, end - kept), nullptr, false);
+    if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer()) break;
+    if (line["step"].get<int64_t>() > last) break;
+    kept = end + 1;
+  }
+  return std::string(text.substr(0, kept));
+}
+
+std::string EventsUpTo(std::string_view bytes, int64_t last) {
+  std::vector<formats::ScalarEvent> events;
+  const auto parsed = formats::ParseEventFile(bytes, &events);
+  if (parsed.ok()) events = *parsed;
+  uint64_t kept = 0;
+  for (const formats::ScalarEvent& event : events) {
+    if (event.step > last) break;
+    kept = event.end_offset;
+  }
+  return std::string(bytes.substr(0, kept));
+}
+
+// Replaces the file by the part that `keep` returns, even if nothing changes: an earlier process
+// that still runs then writes to the old file. Does not create a file.
+Status Shorten(const std::string& path,
+               const std::function<std::string(std::string_view text)>& keep) {
+  if (!FileExists(path)) return OkStatus();
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  return WriteFileAtomically(path, keep(text));
+}
+
+Status DropLaterSteps(const std::string& directory, int64_t step) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(directory));
+  for (const std::string& name : names) {
+    const std::string path = JoinPath(directory, name);
+    if (name == "metrics.jsonl" || name == "samples.jsonl") {
+      RETURN_IF_ERROR(Shorten(path, [step](std::string_view t) { return LinesUpTo(t, step); }));
+    } else if (name.find("tfevents") != std::string::npos) {
+      RETURN_IF_ERROR(Shorten(path, [step](std::string_view t) { return EventsUpTo(t, step); }));
+    }
+  }
+  return OkStatus();
+}
+
+std::string HostName() {
+  char name[256] = "host";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+double Seconds(const Clock& clock) {
+  return static_cast<double>(clock.WallNow().time_since_epoch().count()) * 1e-6;
+}
+
+std::vector<formats::Scalar> ScalarsOf(const formats::MetricsLine& line) {
+  std::vector<formats::Scalar> scalars = {
+      {"train/loss", static_cast<float>(line.loss)},
+      {"train/learning_rate", static_cast<float>(line.learning_rate)},
+      {"train/gradient_norm", static_cast<float>(line.gradient_norm)},
+      {"speed/tokens_per_second", static_cast<float>(line.tokens_per_second)},
+      {"speed/step_seconds", static_cast<float>(line.step_seconds)},
+  };
+  if (line.mfu > 0) scalars.push_back({"speed/mfu", static_cast<float>(line.mfu)});
+  if (line.validation_loss) {
+    scalars.push_back({"validation/loss", static_cast<float>(*line.validation_loss)});
+  }
+  for (const auto& [name, value] : line.scores) {
+    const bool bits = name == formats::kBitsPerByte;
+    scalars.push_back({bits ? "validation/bits_per_byte" : name, static_cast<float>(value)});
+  }
+  return scalars;
+}
+
+}  // namespace
+
+formats::MetricsLine LineOf(const link::StepReport& report) {
+  const link::Phases& phases = report.phases;
+  return {.step = report.step,
+          .tokens = report.tokens,
+          .loss = report.loss,
+          .learning_rate = report.learning_rate,
+          .gradient_norm = report.gradient_norm,
+          .tokens_per_second = report.tokens_per_second,
+          .mfu = report.mfu,
+          .step_seconds = report.step_seconds,
+          .validation_loss = report.validation_loss,
+          .skipped = report.skipped,
+          .phases = formats::MetricsPhases{.data_wait = phases.data_wait,
+                                           .forward = phases.forward,
+                                           .backward = phases.backward,
+                                           .allreduce_exposed = phases.allreduce_exposed,
+                                           .optimizer = phases.optimizer,
+                                           .other = phases.other},
+          .peak_flops = report.peak_flops.value_or(0),
+          .peak_source = report.peak_source.value_or(""),
+          .scores = report.scores.value_or(std::map<std::string, double>())};
+}
+
+StatusOr<RunRecords> RunRecords::Open(const std::string& run_directory, int64_t step,
+                                      const Clock& clock) {
+  RETURN_IF_ERROR(MakeDirectory(run_directory));
+  RETURN_IF_ERROR(
+      formats::MigrateDirectory(run_directory, {.name = "gp-run", .what = "run directory"}));
+  RETURN_IF_ERROR(DropLaterSteps(run_directory, step));
+  const auto open = [&](const std::string& name) {
+    return AppendFile::Open(JoinPath(run_directory, name));
+  };
+  ASSIGN_OR_RETURN(AppendFile metrics, open("metrics.jsonl"));
+  ASSIGN_OR_RETURN(AppendFile samples, open("samples.jsonl"));
+  const double now = Seconds(clock);
+  ASSIGN_OR_RETURN(AppendFile events,
+                   open(formats::EventFileName(static_cast<int64_t>(now), HostName())));
+  RETURN_IF_ERROR(events.Append(formats::FormatEventFileStart(now) +
+                                formats::FormatSessionStart(now, step + 1)));
+  return RunRecords(run_directory, clock, std::move(metrics), std::move(samples),
+                    std::move(events));
+}
+
+RunRecords::RunRecords(std::string run_directory, const Clock& clock, AppendFile metrics,
+                       AppendFile samples, AppendFile events)
+    : run_directory_(std::move(run_directory)),
+      clock_(&clock),
+      metrics_(std::move(metrics)),
+      samples_(std::move(samples)),
+      events_(std::move(events)) {}
+
+void RunRecords::WriteStep(const formats::MetricsLine& line) {
+  Note(metrics_.Append(formats::FormatMetricsLine(line) + "\n"));
+  Note(events_.Append(formats::FormatScalarEvent(Seconds(*clock_), line.step, ScalarsOf(line))));
+}
+
+void RunRecords::WriteSample(int64_t step, const std::string& prompt, const std::string& text) {
+  const Json line = {{"step", step}, {"prompt", prompt}, {"text", text}};
+  Note(samples_.Append(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"));
+}
+
+void RunRecords::WriteResolved(const std::string& yaml) {
+  Note(WriteFileAtomically(JoinPath(run_directory_, "resolved.yaml"), yaml));
+}
+
+void RunRecords::Note(const Status& status) {
+  if (status.ok() || warned_) return;
+  warned_ = true;
+  LogWarning("records are incomplete", {{"reason", Message(status)}});
+}
+
+StatusOr<StepBudget> ReadStoredBudget(const std::string& run_directory) {
+  const std::string path = JoinPath(run_directory, kBudgetName);
+  if (!FileExists(path)) return StepBudget();
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, 4096));
+  const Json json = Json::parse(text, nullptr, false);
+  const auto number = [&json](const char* key) -> int64_t {
+    const bool present = json.is_object() && json.contains(key) && json[key].is_number_integer();
+    return present ? json[key].get<int64_t>() : 0;
+  };
+  const StepBudget budget{.steps = number("steps"), .measured_steps = number("measured_steps")};
+  if (budget.steps >= 1 && budget.measured_steps >= 1) return budget;
+  return DataLoss(
+      "{} is damaged: expected {{\"steps\": N, \"measured_steps\": M}}; remove it to measure the "
+      "budget again",
+      path);
+}
+
+Status StoreBudget(Storage& storage, const std::string& run_directory, const StepBudget& budget) {
+  const Json json = {{"steps", budget.steps}, {"measured_steps", budget.measured_steps}};
+  return storage.WriteAtomically(JoinPath(run_directory, kBudgetName), json.dump() + "\n");
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,55 @@
+// RunRecords: the files that rank 0 writes about a run into its directory while it trains:
+// metrics.jsonl, a TensorBoard event file, samples.jsonl, resolved.yaml, budget.json
+// (docs/formats/records.md). Records never stop a training: when one cannot be written, that is
+// logged once and the rest goes on. Owned by the training; one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/append_file.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "contract/messages.h"
+#include "formats/metrics_line.h"
+#include "worker/checkpoint/storage.h"
+#include "worker/engine/step/step_budget.h"
+
+namespace gp::engine {
+
+// The line of metrics.jsonl for a report.
+formats::MetricsLine LineOf(const link::StepReport& report);
+
+class RunRecords {
+ public:
+  // Opens the records of `run_directory`, which is created, as they were after `step` steps:
+  // whatever an earlier process wrote about later steps is dropped. A directory of an older version
+  // is migrated (docs/formats/versions.md). FailedPrecondition when a newer gp wrote it.
+  static StatusOr<RunRecords> Open(const std::string& run_directory, int64_t step,
+                                   const Clock& clock);
+
+  void WriteStep(const formats::MetricsLine& line);
+  void WriteSample(int64_t step, const std::string& prompt, const std::string& text);
+  void WriteResolved(const std::string& yaml);
+
+ private:
+  RunRecords(std::string run_directory, const Clock& clock, AppendFile metrics, AppendFile samples,
+             AppendFile events);
+
+  void Note(const Status& status);
+
+  std::string run_directory_;
+  const Clock* clock_;
+  AppendFile metrics_;
+  AppendFile samples_;
+  AppendFile events_;
+  bool warned_ = false;
+};
+
+// The stored result of converting a wall time to steps; it is durable before it is used. 0 steps
+// when there is none yet; DataLoss names a damaged file.
+StatusOr<StepBudget> ReadStoredBudget(const std::string& run_directory);
+Status StoreBudget(Storage& storage, const std::string& run_directory, const StepBudget& budget);
+
+}  // namespace gp::engine

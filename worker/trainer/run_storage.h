@@ -1,0 +1,46 @@
+// RunStorage: where the checkpoints of a run are written. The process writes them itself in the
+// directory that it began with. When that was deleted or replaced, the storage broker makes and
+// opens the files of the new directory. A directory that was moved away may come back, so nothing
+// takes its place before the last save. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "worker/checkpoint/local_storage.h"
+#include "worker/checkpoint/storage.h"
+#include "worker/trainer/run_directory.h"
+
+namespace gp::engine {
+
+class RunStorage final : public Storage {
+ public:
+  // Without a broker this process is not confined and reaches every directory.
+  RunStorage(const std::string& run_directory, std::shared_ptr<Storage> broker);
+
+  const RunDirectory& directory() const { return directory_; }
+
+  // From now on a new directory takes the place of one that was moved away: what is not saved now
+  // is lost.
+  void BeginLastSave() { last_save_ = true; }
+
+  Status MakeDirectory(const std::string& directory) override;
+  StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) override;
+  Status WriteAtomically(const std::string& path, std::string_view data) override;
+  StatusOr<std::string> Read(const std::string& path, uint64_t size_bytes_max) override;
+  Status Stream(const std::string& path,
+                const std::function<Status(std::string_view)>& consume) override;
+  Status RemoveTree(const std::string& path) override;
+  StatusOr<uint64_t> FreeBytes(const std::string& path) override;
+
+ private:
+  Storage& Reached();
+
+  const RunDirectory directory_;
+  const std::shared_ptr<Storage> broker_;  // nullptr: there is no broker
+  LocalStorage local_;
+  std::atomic<bool> last_save_ = false;
+};
+
+}  // namespace gp::engine

@@ -1,0 +1,410 @@
+#include "worker/trainer/training.h"
+
+#include "base/log.h"
+#include "formats/recorded_precision.h"
+#include "formats/sha256.h"
+#include "plan/batch_ramp.h"
+#include "plan/model_part.h"
+#include "plan/model_shape.h"
+#include "runspec/initial_model.h"
+#include "runspec/run_file.h"
+#include "worker/engine/collectives/shard_plan.h"
+#include "worker/engine/step/training_error.h"
+#include "worker/trainer/checkpoint_sight.h"
+#include "worker/trainer/data_failure.h"
+#include "worker/trainer/micro_batch.h"
+
+namespace gp::engine {
+namespace {
+
+using link::ExitCause;
+
+// The first steps are slower, because they touch memory for the first time and fill caches.
+constexpr int64_t kStepsBeforeMeasuring = 2;
+
+double Seconds(std::chrono::nanoseconds duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+Trainer::FillBatch FillFrom(BatchReader& batches) {
+  return [&batches](int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
+                    std::span<int32_t> targets) {
+    ThrowIfUnusable(batches.Take(step, shard, micro_batch, tokens, targets), /*begun=*/true);
+  };
+}
+
+// A digest that is equal on ranks with the same choices.
+std::string DigestOfChoices(const EngineRecord& engine) {
+  const auto choices = engine.kernels.find(engine.isa);
+  return choices == engine.kernels.end() ? "default" : formats::Sha256Hex(choices->second);
+}
+
+}  // namespace
+
+Training::Training(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& events,
+                   const Clock& clock, std::chrono::nanoseconds progress_interval)
+    : place_(std::move(place)),
+      events_(events),
+      clock_(clock),
+      run_(PrepareRun(std::move(spec), place_)),
+      budget_(run_.spec),
+      progress_(clock, progress_interval) {
+  LogInfo("data opened", {{"data", run_.dataset.description},
+                          {"logical_shards", run_.plan.logical_shards},
+                          {"tokens_per_step", run_.plan.tokens_per_step}});
+}
+
+void Training::Join(Communicator& communicator, const EngineRecord& decided) {
+  communicator_ = &communicator;
+  if (place_.resume) {
+    AgreeOnSight(
+        place_.resume->directory, [this] { return MissingOfCheckpoint(*place_.resume); },
+        communicator);
+  }
+  run_.spec.batch.micro_batch = AgreeOnMicroBatch(run_, place_, communicator);
+  run_.spec.batch.micro_batch_auto = false;
+  CompleteRun(place_, decided, communicator, run_);
+  LogInfo("model made", {{"parameters", runspec::ParameterCount(run_.spec.model)},
+                         {"trained", runspec::TrainedParameterCount(run_.model->layout())},
+                         {"kernels", run_.engine.isa},
+                         {"device", run_.on_device() ? run_.device_name : "cpu"},
+                         {"precision", formats::PrecisionText(run_.spec.precision)},
+                         {"choices", DigestOfChoices(run_.engine)},
+                         {"threads", place_.threads},
+                         {"micro_batch", run_.spec.batch.micro_batch},
+                         {"accumulation", run_.plan.accumulation}});
+  const ShardRange owned =
+      OwnedShards(run_.plan.logical_shards, communicator.rank(), communicator.size());
+  batches_ = std::make_unique<BatchReader>(*run_.batches, run_.plan, owned.first, owned.count);
+  trainer_ = std::make_unique<Trainer>(run_.spec, run_.plan, *run_.model, FillFrom(*batches_),
+                                       communicator, clock_);
+  if (place_.resume) {
+    evaluation_owed_ = !RestoreState(*place_.resume, run_, *trainer_, budget_).has_value();
+  }
+  evaluation_.emplace(run_, communicator);
+  AgreeOnStep();
+  if (leads()) OpenRecords();
+  AgreeOnBudget();
+  LogInfo("group joined", {{"rank", communicator.rank()},
+                           {"ranks", communicator.size()},
+                           {"epoch", place_.epoch},
+                           {"step", trainer_->step()}});
+}
+
+TrainingEnd Training::Run(const StopWishes& stop) {
+  started_ = clock_.Now();
+  if (leads() && run_.spec.checkpoint.every_auto) timed_saves_.emplace(started_);
+  trainer_->set_request([this, &stop] {
+    if (stop.after_step()) return StepRequest::kStop;
+    return TimedSaveIsDue() ? StepRequest::kSave : StepRequest::kNone;
+  });
+  if (evaluation_owed_) CatchUpEvaluation(stop.at_once);
+  while (!budget_.Done(trainer_->step())) {
+    trainer_->set_schedule_steps(budget_.ScheduleSteps(trainer_->step()));
+    const StepResult result = TakeStep(stop.at_once);
+    if (AfterStep(result, stop) == TrainingEnd::kStopped) return TrainingEnd::kStopped;
+  }
+  return TrainingEnd::kFinished;
+}
+
+// Evaluation, sample and save that are due after a step are also done after the last step, because
+// a process that resumes there does not repeat them.
+TrainingEnd Training::AfterStep(const StepResult& result, const StopWishes& stop) {
+  if (steps_taken_ == 0) LogFirstStep();
+  Measure(result);
+  if (budget_.NeedsCalibration(result.step)) Calibrate();
+  settled_step_ = result.step;
+  const Evaluated evaluated = EvaluateOrReport(result, stop.at_once);
+  const bool best = evaluated.loss && budget_.early_stop().Observe(result.step, *evaluated.loss);
+  Report(result, evaluated);
+  SampleIfDue(stop.at_once);
+  const bool done = budget_.Done(result.step);
+  Save(evaluated.loss, SaveIsDue(best, result.save), result.last || done);
+  return result.last && !done ? TrainingEnd::kStopped : TrainingEnd::kFinished;
+}
+
+void Training::SaveNow() {
+  checkpoints_->SaveLast(*trainer_, budget_, std::nullopt, /*final=*/false);
+}
+
+// With optimizer shards one rank alone cannot save, because gathering the moments takes the whole
+// group.
+bool Training::CanSave() const {
+  return trainer_ != nullptr && checkpoints_ != nullptr && trainer_->intact() &&
+         trainer_->shards() == nullptr && settled_step_ == trainer_->step();
+}
+
+// In a step, a peer that is very late counts as hung. After the step the limit is longer, because
+// only one rank may have work.
+StepResult Training::TakeStep(const std::stop_token& stop) {
+  communicator_->SetTimeout(patience_.ForStep());
+  const StepResult result = trainer_->Step(stop);
+  communicator_->SetTimeout(CollectivePatience::kLong);
+  patience_.StepTook(result.seconds);
+  const bool other_work =
+      budget_.NeedsCalibration(result.step) || Due(run_.spec.eval.every_steps) || TasksAreDue() ||
+      Due(run_.spec.sample.every_steps) || SaveIsDue(/*best=*/false, result.save);
+  if (other_work) patience_.Interrupted();
+  return result;
+}
+
+// Logs the time to the first step, with everything before it: data, kernels chosen by timing,
+// peers.
+void Training::LogFirstStep() const {
+  LogInfo("first step",
+          {{"after_s", fmt::format("{:.2f}", Seconds(SystemClock().Now() - ProcessStart()))}});
+}
+
+// Every `every_steps` steps (0: never) and after the last one.
+bool Training::Due(int64_t every_steps) const {
+  const int64_t step = trainer_->step();
+  return budget_.Done(step) || (every_steps > 0 && step % every_steps == 0);
+}
+
+void Training::AgreeOnStep() {
+  const auto step = static_cast<double>(trainer_->step());
+  double extremes[2] = {step, -step};
+  communicator_->AllReduceMax(extremes);
+  if (extremes[0] == -extremes[1]) return;
+  throw TrainingError(ExitCause::kStorage,
+                      fmt::format("the ranks resume from different steps, {} to {}; is the run's "
+                                  "directory the same storage on every node?",
+                                  -extremes[1], extremes[0]));
+}
+
+// A budget that an earlier process measured stays valid, whether the checkpoint or the directory
+// has it.
+void Training::AgreeOnBudget() {
+  StepBudget budget = budget_.timed();
+  if (leads() && budget.steps == 0 && run_.spec.budget.wall_time.count() > 0) {
+    budget = ValueOrThrow(ExitCause::kStorage, ReadStoredBudget(place_.run_directory));
+  }
+  AdoptBudget(budget);
+}
+
+// All ranks take rank 0's budget.
+void Training::AdoptBudget(StepBudget budget) {
+  communicator_->Broadcast(std::as_writable_bytes(std::span(&budget, 1)), 0);
+  budget_.set_timed(budget);
+}
+
+void Training::OpenRecords() {
+  records_ = std::make_unique<RunRecords>(ValueOrThrow(
+      ExitCause::kStorage, RunRecords::Open(place_.run_directory, trainer_->step(), clock_)));
+  records_->WriteResolved(runspec::ResolvedYaml(run_.spec));
+  divergence_.emplace(run_.spec.model.vocabulary);
+  checkpoints_ = std::make_unique<Checkpoints>(
+      place_, run_,
+      Checkpoints::Events{.written =
+                              [this](const SavedCheckpoint& saved) {
+                                events_.CheckpointWritten(saved, EndReason(saved));
+                              },
+                          .await_retry =
+                              [this](const std::string& reason, std::chrono::nanoseconds pause) {
+                                events_.AwaitRetry(reason, pause);
+                              }},
+      clock_);
+  trainer_->optimizer().set_before_overwrite(
+      [this](int64_t first, int64_t last) { checkpoints_->BeforeOverwrite(first, last); });
+  trainer_->optimizer().set_save_in_flight([this] { return checkpoints_->in_flight(); });
+  if (run_.spec.sample.every_steps > 0) samples_ = std::make_unique<TrainingSamples>(run_);
+}
+
+// A step of a batch ramp counts with the time of a full batch, because the budget must be right for
+// the later steps.
+void Training::Measure(const StepResult& result) {
+  if (steps_taken_++ < kStepsBeforeMeasuring) return;
+  ++steps_measured_;
+  const auto part = static_cast<double>(runspec::AccumulationAt(run_.plan, result.step - 1)) /
+                    static_cast<double>(run_.plan.accumulation);
+  step_seconds_ += result.seconds / part;
+}
+
+// Converts the wall time to steps, once: rank 0 measures until it has enough steps, and stores the
+// number before any rank uses it.
+void Training::Calibrate() {
+  StepBudget budget;
+  if (leads()) {
+    const WallTimeMeasurement measured = Measurement();
+    if (CalibrationIsDue(measured)) {
+      budget = {.steps = StepsWithin(measured), .measured_steps = measured.steps_done};
+      ThrowIfError(ExitCause::kStorage,
+                   StoreBudget(checkpoints_->storage(), place_.run_directory, budget));
+      LogInfo("budget fixed", {{"steps", budget.steps}, {"after", budget.measured_steps}});
+    }
+  }
+  AdoptBudget(budget);
+}
+
+WallTimeMeasurement Training::Measurement() {
+  WallTimeMeasurement measured;
+  measured.wall_time_seconds = Seconds(run_.spec.budget.wall_time);
+  measured.elapsed_seconds = Seconds(clock_.Now() - started_);
+  measured.steps_done = trainer_->step();
+  measured.step_seconds =
+      step_seconds_ / static_cast<double>(std::max<int64_t>(steps_measured_, 1));
+  if (!CalibrationIsDue(measured)) return measured;
+  const double ranks = communicator_->size();
+  if (const auto batches = static_cast<double>(evaluation_->validation_batches()); batches > 0) {
+    measured.evaluation_seconds =
+        SecondsOf([this] { evaluation_->TryValidationBatch(); }) * batches / ranks;
+    measured.evaluation_every = run_.spec.eval.every_steps;
+  }
+  if (const auto batches = static_cast<double>(evaluation_->task_batches()); batches > 0) {
+    measured.task_seconds = SecondsOf([this] { evaluation_->TryTaskBatch(); }) * batches / ranks;
+    measured.task_every = run_.spec.eval.task_every;
+  }
+  if (samples_ != nullptr) {
+    measured.sample_seconds = SampleSeconds();
+    measured.sample_every = run_.spec.sample.every_steps;
+  }
+  return measured;
+}
+
+double Training::SampleSeconds() const {
+  const auto recomputed = static_cast<double>(samples_->recomputed_tokens());
+  const auto cached = static_cast<double>(run_.spec.sample.max_tokens) - recomputed;
+  const double seconds = SecondsOf([this] { samples_->TryToken(false); }) * cached;
+  if (recomputed == 0) return seconds;
+  return seconds + SecondsOf([this] { samples_->TryToken(true); }) * recomputed;
+}
+
+// Times the second call; the first touches the memory.
+double Training::SecondsOf(const std::function<void()>& work) const {
+  work();
+  const MonotonicTime start = clock_.Now();
+  work();
+  return Seconds(clock_.Now() - start);
+}
+
+bool Training::TasksAreDue() const { return !run_.tasks.empty() && Due(run_.spec.eval.task_every); }
+
+// A stop may break the evaluation off. Then its step is reported with what was found so far, and
+// saved without a validation loss.
+Evaluated Training::EvaluateOrReport(const StepResult& result, const std::stop_token& stop) {
+  Evaluated evaluated;
+  try {
+    if (Due(run_.spec.eval.every_steps)) evaluation_->Validate(stop, evaluated);
+    if (TasksAreDue()) evaluation_->AskTasks(stop, evaluated);
+    return evaluated;
+  } catch (...) {
+    Report(result, evaluated);
+    throw;
+  }
+}
+
+// Evaluates a checkpoint that was saved before its evaluation was done, so that early stopping
+// decides the same as without the interruption.
+void Training::CatchUpEvaluation(const std::stop_token& stop) {
+  Evaluated evaluated;
+  if (Due(run_.spec.eval.every_steps)) evaluation_->Validate(stop, evaluated);
+  evaluation_owed_ = false;
+  if (!evaluated.loss) return;
+  budget_.early_stop().Observe(trainer_->step(), *evaluated.loss);
+  LogInfo(
+      "evaluation of the resumed step",
+      {{"step", trainer_->step()}, {"validation_loss", fmt::format("{:.4f}", *evaluated.loss)}});
+}
+
+std::string Training::EndReason(const SavedCheckpoint& saved) const {
+  const EarlyStop& early_stop = budget_.early_stop();
+  return saved.final && early_stop.stopped() ? early_stop.Reason() : "";
+}
+
+link::StepReport Training::MakeReport(const StepResult& result, const Evaluated& evaluated) const {
+  const auto tokens = static_cast<double>(runspec::TokensAt(run_.plan, result.step - 1));
+  link::StepReport report;
+  report.epoch = place_.epoch;
+  report.step = result.step;
+  report.tokens = runspec::TokensBefore(run_.plan, result.step);
+  report.loss = result.loss;
+  report.learning_rate = result.learning_rate;
+  report.gradient_norm = result.gradient_norm;
+  report.step_seconds = result.seconds;
+  report.tokens_per_second = result.seconds > 0 ? tokens / result.seconds : 0;
+  report.peak_flops = run_.peak_flops * communicator_->size();
+  report.peak_source = run_.peak_source;
+  if (run_.peak_flops > 0) {
+    report.mfu = report.tokens_per_second *
+                 runspec::TrainingFlopsPerToken(run_.spec.model, run_.spec.batch.sequence,
+                                                runspec::TrainedPartsOf(run_.spec)) /
+                 *report.peak_flops;
+  }
+  report.target_steps = budget_.Done(result.step) ? result.step : budget_.target_steps();
+  report.phases = result.phases;
+  const ReaderCounts read = batches_->TakeCounts();
+  report.batches_ready = read.batches_ready;
+  report.data_read_bytes = read.bytes;
+  if (result.all_reduce) {
+    report.allreduce_seconds = result.all_reduce->seconds;
+    report.allreduce_bytes = result.all_reduce->bytes;
+  }
+  report.validation_loss = evaluated.loss;
+  if (!evaluated.scores.empty()) report.scores = evaluated.scores;
+  report.skipped = result.skipped;
+  report.at_us = clock_.WallNow().time_since_epoch().count();
+  if (result.step == 1 && run_.spec.init_from == runspec::kFromScratch) {
+    report.warning = FirstLossWarning(result.loss, run_.spec.model.vocabulary);
+  }
+  return report;
+}
+
+void Training::Report(const StepResult& result, const Evaluated& evaluated) {
+  link::StepReport report = MakeReport(result, evaluated);
+  if (divergence_ && !report.warning) {
+    report.warning = divergence_->Observe(result.step, result.loss, evaluated.loss);
+  }
+  if (leads() && report.warning) LogWarning(*report.warning);
+  if (checkpoints_ != nullptr && !report.warning) report.warning = checkpoints_->TakeWarning();
+  if (checkpoints_ != nullptr) report.failed_saves = checkpoints_->failed_saves();
+  events_.StepCommitted(report);
+  if (!leads()) return;
+  if (result.overflowed) {
+    LogInfo("update skipped: the loss scale was too large",
+            {{"step", report.step},
+             {"loss_scale", fmt::format("{}", trainer_->loss_scale()->value())}});
+  } else if (report.skipped) {
+    LogWarning("update skipped: not finite",
+               {{"step", report.step},
+                {"loss", fmt::format("{}", report.loss)},
+                {"grad_norm", fmt::format("{}", report.gradient_norm)}});
+  }
+  progress_.Step(report, *report.target_steps);
+  records_->WriteStep(LineOf(report));
+}
+
+void Training::SampleIfDue(const std::stop_token& stop) {
+  if (samples_ == nullptr || !Due(run_.spec.sample.every_steps)) return;
+  const std::string text = samples_->Write(trainer_->step(), stop);
+  LogInfo("sample", {{"step", trainer_->step()}, {"text", text}});
+  records_->WriteSample(trainer_->step(), run_.spec.sample.prompt, text);
+}
+
+// A run with early stopping saves every improvement, because the last improvement is its result.
+bool Training::SaveIsDue(bool best, bool asked_for) const {
+  const runspec::CheckpointSpec& checkpoint = run_.spec.checkpoint;
+  const bool worth_keeping = best && budget_.early_stop().enabled() && checkpoint.keep_best;
+  return worth_keeping || asked_for || Due(checkpoint.every_auto ? 0 : checkpoint.every_steps);
+}
+
+bool Training::TimedSaveIsDue() const {
+  return timed_saves_ && timed_saves_->IsDue(clock_.Now(), checkpoints_->held_up());
+}
+
+// With optimizer shards, every rank sends its part of the moments to rank 0, which saves.
+void Training::Save(std::optional<double> validation_loss, bool due, bool last) {
+  if ((due || last) && trainer_->shards() != nullptr) {
+    trainer_->shards()->GatherMoments(leads() ? checkpoints_->MomentsToFill(last) : nullptr);
+  }
+  if (checkpoints_ == nullptr) return;
+  if (last) {
+    checkpoints_->SaveLast(*trainer_, budget_, validation_loss, budget_.Done(trainer_->step()));
+  } else if (due) {
+    if (timed_saves_) timed_saves_->Began(clock_.Now());
+    checkpoints_->Save(*trainer_, budget_, validation_loss);
+  } else {
+    checkpoints_->Poll();
+  }
+}
+
+}  // namespace gp::engine

@@ -1,0 +1,134 @@
+// Training: one rank's training from its first step to its last: steps, evaluations, samples,
+// checkpoints, records and reports, in the order of their dependencies. The same class is used with
+// and without an agent. One thread calls; errors are exceptions (TrainingError, CollectiveError),
+// and TrainingStopped when a stop broke a step off.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "base/clock.h"
+#include "contract/messages.h"
+#include "worker/checkpoint/checkpoint_writer.h"
+#include "worker/data/batch_reader.h"
+#include "worker/engine/collectives/communicator.h"
+#include "worker/engine/step/collective_patience.h"
+#include "worker/engine/step/divergence.h"
+#include "worker/engine/step/trainer.h"
+#include "worker/trainer/checkpoints.h"
+#include "worker/trainer/prepared_run.h"
+#include "worker/trainer/progress.h"
+#include "worker/trainer/run_budget.h"
+#include "worker/trainer/run_evaluation.h"
+#include "worker/trainer/run_records.h"
+#include "worker/trainer/timed_saves.h"
+#include "worker/trainer/training_samples.h"
+
+namespace gp::engine {
+
+// Receives the events of a training. Called from the training's thread.
+class TrainingEvents {
+ public:
+  virtual ~TrainingEvents() = default;
+  virtual void StepCommitted(const link::StepReport& report) = 0;  // on every rank
+  // On rank 0. `end_reason`: for a final checkpoint, why the run ends before its budget; else
+  // empty.
+  virtual void CheckpointWritten(const SavedCheckpoint& saved, const std::string& end_reason) = 0;
+  // On rank 0, when the last save of the training failed: waits for `pause`, then the save is tried
+  // again. Throws when there is no time for that.
+  virtual void AwaitRetry(const std::string& reason, std::chrono::nanoseconds pause) = 0;
+};
+
+// Requests to end a training before its budget.
+struct StopWishes {
+  std::stop_token at_once;                                  // between two micro-batches
+  std::function<bool()> after_step = [] { return false; };  // asked in every step
+};
+
+enum class TrainingEnd { kFinished, kStopped };
+
+class Training {
+ public:
+  // Reads the data, makes the model. `clock` and `events` outlive me.
+  Training(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& events, const Clock& clock,
+           std::chrono::nanoseconds progress_interval);
+
+  const runspec::BatchPlan& plan() const { return run_.plan; }
+
+  // Makes the model, which computes with `decided` if that is not empty; loads the state to resume
+  // from; and checks with the group that all ranks are at the same step. `communicator` outlives
+  // me. A collective operation.
+  void Join(Communicator& communicator, const EngineRecord& decided = {});
+
+  // Trains to the end of the budget, or until a rank of the group asks to leave after its step. All
+  // ranks return after the same step. Rank 0 has saved that step when it returns.
+  TrainingEnd Run(const StopWishes& stop);
+
+  // Saves the last committed step of a training whose present step was broken off. Rank 0 only.
+  void SaveNow();
+  // Whether SaveNow can save: this process has committed a step, and its whole state is on this
+  // rank.
+  bool CanSave() const;
+
+  int64_t step() const { return trainer_->step(); }
+
+ private:
+  bool leads() const { return communicator_->rank() == 0; }
+  bool Due(int64_t every_steps) const;
+  void AgreeOnStep();
+  void AgreeOnBudget();
+  void AdoptBudget(StepBudget budget);
+  void OpenRecords();
+  void Calibrate();
+  TrainingEnd AfterStep(const StepResult& result, const StopWishes& stop);
+  StepResult TakeStep(const std::stop_token& stop);
+  void LogFirstStep() const;
+  void Measure(const StepResult& result);
+  WallTimeMeasurement Measurement();
+  double SampleSeconds() const;
+  double SecondsOf(const std::function<void()>& work) const;
+  bool TasksAreDue() const;
+  Evaluated EvaluateOrReport(const StepResult& result, const std::stop_token& stop);
+  void CatchUpEvaluation(const std::stop_token& stop);
+  std::string EndReason(const SavedCheckpoint& saved) const;
+  link::StepReport MakeReport(const StepResult& result, const Evaluated& evaluated) const;
+  void Report(const StepResult& result, const Evaluated& evaluated);
+  void SampleIfDue(const std::stop_token& stop);
+  bool SaveIsDue(bool best, bool asked_for) const;
+  bool TimedSaveIsDue() const;
+  void Save(std::optional<double> validation_loss, bool due, bool last);
+
+  const TrainingPlace place_;
+  TrainingEvents& events_;
+  const Clock& clock_;
+  PreparedRun run_;
+  RunBudget budget_;
+  Progress progress_;
+  Communicator* communicator_ = nullptr;     // since Join
+  std::unique_ptr<BatchReader> batches_;     // since Join
+  std::unique_ptr<Trainer> trainer_;         // since Join
+  std::optional<RunEvaluation> evaluation_;  // since Join
+  // Rank 0's, since Join.
+  std::unique_ptr<Checkpoints> checkpoints_;
+  std::unique_ptr<RunRecords> records_;
+  std::optional<Divergence> divergence_;   // since Join
+  std::optional<TimedSaves> timed_saves_;  // since Run, where checkpoint.every is auto
+  std::unique_ptr<TrainingSamples> samples_;
+  CollectivePatience patience_;
+  // For calibration: times of the steps of this process, without the first ones.
+  MonotonicTime started_;
+  int64_t steps_taken_ = 0;
+  int64_t steps_measured_ = 0;
+  double step_seconds_ = 0;
+  // The last step after which calibration of a wall time budget is done, if it was due.
+  int64_t settled_step_ = -1;
+  // True when the checkpoint that this rank resumed from has no validation loss.
+  bool evaluation_owed_ = false;
+};
+
+}  // namespace gp::engine

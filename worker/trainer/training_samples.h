@@ -1,0 +1,37 @@
+// TrainingSamples: writes text with a run's model while it trains: always the same prompt, and a
+// new random key at every step. Rank 0 only. One thread.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "worker/engine/model/gpt2_decoder.h"
+#include "worker/trainer/prepared_run.h"
+
+namespace gp::engine {
+
+class TrainingSamples {
+ public:
+  // `run` outlives me. Allocates the decoder's memory. A prompt that the vocabulary cannot express
+  // is replaced by the text's first token, with a warning.
+  explicit TrainingSamples(PreparedRun& run);
+
+  // What follows the prompt.
+  std::string Write(int64_t step, const std::stop_token& stop);
+
+  // Tokens of a sample that are beyond the window. For each of them the whole window is computed
+  // again.
+  int64_t recomputed_tokens() const;
+
+  // Computes one token of either kind, so that the caller can measure its time.
+  void TryToken(bool recomputed);
+
+ private:
+  PreparedRun& run_;
+  Gpt2Decoder decoder_;  // reads the model's weights
+  std::vector<int32_t> prompt_;
+};
+
+}  // namespace gp::engine
