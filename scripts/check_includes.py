@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks every #include against one table of layers (docs/ARCHITECTURE.md, Layers).
+"""Checks every #include against one table of layers (docs/ARCHITECTURE.md, Layers), and that no folders include each other.
 
     scripts/check_includes.py [--root DIR] [FILE...]      default: every C++ file that git tracks under DIR
 
-Prints `file:line: ...` for each include that crosses a layer, with what that folder may include. Exit status 1 then.
+Prints `file:line: ...` for each include that crosses a layer, with what that folder may include, and the folders of each
+circle with one include for each step of it. Exit status 1 then.
 """
 
 import argparse
@@ -186,6 +187,56 @@ def check_file(root, path):
     return problems
 
 
+def folder_steps(root, paths):
+    """{folder: {folder that it includes: "file:line"}}, where the two folders stand beside each other or one in the other.
+
+    `a/b/x.cc` that includes `a/c/d/y.h` is a step from `a/b` to `a/c`; one that includes `a/z.h`, from `a/b` to `a`.
+    """
+    steps = {}
+    for path in paths:
+        for number, include in includes_of(root / path):
+            target = file_of(root, include) if is_project(include) else None
+            if target is None:
+                continue
+            source_parts = pathlib.PurePath(path).parts[:-1]
+            target_parts = target.relative_to(root).parts[:-1]
+            common = 0
+            while common < min(len(source_parts), len(target_parts)) and source_parts[common] == target_parts[common]:
+                common += 1
+            source, target = ("/".join(parts[:common + 1]) for parts in (source_parts, target_parts))
+            if source != target:
+                steps.setdefault(source, {}).setdefault(target, f"{path}:{number}")
+    return steps
+
+
+def circle(steps):
+    """The folders of one circle in order, the first one again at the end; empty when there is none."""
+    done = set()
+
+    def walk(folder, way):
+        if folder in way:
+            return way[way.index(folder):] + [folder]
+        if folder in done:
+            return []
+        for target in sorted(steps.get(folder, {})):
+            found = walk(target, way + [folder])
+            if found:
+                return found
+        done.add(folder)
+        return []
+
+    return next((found for folder in sorted(steps) if (found := walk(folder, []))), [])
+
+
+def check_circles(root, paths):
+    steps = folder_steps(root, paths)
+    folders = circle(steps)
+    if not folders:
+        return []
+    return ["folders include each other: " + " -> ".join(folders)] + [
+        f"{steps[source][target]}: {source} includes {target}" for source, target in zip(folders, folders[1:])]
+
+
 def check_order():
     """The rows of lib/ name only folders that come before them."""
     problems = []
@@ -207,7 +258,8 @@ def main():
     problems = check_order()
     for path in checked:
         problems += check_file(arguments.root, path)
-    print("\n".join(problems) if problems else f"{len(checked)} files, no include crosses a layer")
+    problems += check_circles(arguments.root, checked)
+    print("\n".join(problems) if problems else f"{len(checked)} files, no include crosses a layer and no folders include each other")
     return 1 if problems else 0
 
 

@@ -101,6 +101,28 @@ class CheckIncludes(unittest.TestCase):
         self.expect_crossing("lib/plan/a.cc", '"runspec/schema.h"')
         self.expect_crossing("lib/formats/a.cc", '"tokenizer/tokenizer.h"')
 
+    def test_folders_that_include_each_other_are_reported(self):
+        files = {"client/gpctl/render/a.h": '#include "client/gpctl/doctor/b.h"\n',
+                 "client/gpctl/doctor/b.h": "\n",
+                 "client/gpctl/doctor/c.cc": '#include "client/gpctl/session/d.h"\n',
+                 "client/gpctl/session/d.h": '#include "client/gpctl/render/a.h"\n'}
+        status, output = check(files)
+        self.assertEqual(status, 1)
+        self.assertIn("folders include each other: ", output)
+        self.assertIn("client/gpctl/render/a.h:1: client/gpctl/render includes client/gpctl/doctor", output)
+        self.assertIn("client/gpctl/doctor/c.cc:1: client/gpctl/doctor includes client/gpctl/session", output)
+
+        del files["client/gpctl/session/d.h"]
+        self.assertEqual(check(files)[0], 0)
+
+    def test_a_folder_and_the_one_around_it_may_include_each_other_one_way_only(self):
+        files = {"worker/agent/a.h": '#include "worker/agent/gpu/b.h"\n', "worker/agent/gpu/b.h": "\n"}
+        self.assertEqual(check(files)[0], 0)
+        files["worker/agent/gpu/c.cc"] = '#include "worker/agent/a.h"\n'
+        status, output = check(files)
+        self.assertEqual(status, 1)
+        self.assertIn("folders include each other: worker/agent -> worker/agent/gpu -> worker/agent", output)
+
     def test_tests_may_look_anywhere(self):
         self.expect_allowed("tests/coordinator/a_test.cc", '"rpc/server.h"')
 

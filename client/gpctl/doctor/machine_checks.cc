@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <sstream>
 
 #include "base/file.h"
+#include "base/machine/proc_field.h"
+#include "base/machine/processor.h"
 #include "client/gpctl/service/service_directory.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "rpc/listen_address.h"
@@ -15,31 +16,8 @@ namespace {
 constexpr uint64_t kGiB = uint64_t{1} << 30;
 constexpr double kOldestPlausible = 1.75e9;  // 2025: this program did not exist before
 
-// The value after "name<blanks>: " in a file of such lines.
-std::string FieldOf(const std::string& text, const std::string& name) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(name)) continue;
-    const size_t colon = line.find(':');
-    if (colon == std::string::npos) continue;
-    const size_t value = line.find_first_not_of(" \t", colon + 1);
-    return value == std::string::npos ? "" : line.substr(value);
-  }
-  return "";
-}
-
-bool HasFlag(const std::string& flags, const std::string& wanted) {
-  return (" " + flags + " ").find(" " + wanted + " ") != std::string::npos;
-}
-
-std::string Isa(const std::string& flags) {
-  if (HasFlag(flags, "avx512f"))
-    return HasFlag(flags, "avx512_bf16") ? "AVX-512 with bf16" : "AVX-512";
-  return HasFlag(flags, "avx2") && HasFlag(flags, "fma") ? "AVX2" : "";
-}
-
 uint64_t KibibytesOf(const std::string& meminfo, const std::string& name) {
-  return std::strtoull(FieldOf(meminfo, name).c_str(), nullptr, 10) * 1024;
+  return std::strtoull(ProcField(meminfo, name).c_str(), nullptr, 10) * 1024;
 }
 
 // The nearest directory above that exists: the state directory may not yet.
@@ -49,10 +27,6 @@ std::string ExistingParent(std::string path) {
 }
 
 }  // namespace
-
-Processor ParseProcessor(const std::string& cpuinfo) {
-  return {FieldOf(cpuinfo, "model name"), Isa(FieldOf(cpuinfo, "flags"))};
-}
 
 Check CheckProcessor(const std::string& cpuinfo, int cores) {
   const auto [model, isa] = ParseProcessor(cpuinfo);

@@ -9,13 +9,7 @@
 
 namespace gp::gpctl {
 
-struct Processor {
-  std::string model;  // empty when it does not say
-  std::string isa;    // what the kernels can use: "AVX2", "AVX-512", "AVX-512 with bf16", or ""
-};
-
 // From the text of /proc/cpuinfo.
-Processor ParseProcessor(const std::string& cpuinfo);
 Check CheckProcessor(const std::string& cpuinfo, int cores);
 // From the text of /proc/meminfo.
 Check CheckMemory(const std::string& meminfo);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/machine/processor.h"
 #include "base/text/counted_noun.h"
-#include "client/gpctl/doctor/machine_checks.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "plan/model_part.h"
 #include "runspec/batch_plan.h"
