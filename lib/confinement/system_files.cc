@@ -1,6 +1,7 @@
 #include <glob.h>
 #include <link.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
@@ -62,11 +63,31 @@ int AddLibraryDirectory(dl_phdr_info* info, size_t, void* directories) {
 }
 
 // Where the loader looks first for libraries that are opened later.
-void AddLibraryPath(std::vector<std::string>& readable) {
+void AddLibraryPath(std::set<std::string>& directories) {
   std::istringstream entries(Variable("LD_LIBRARY_PATH"));
   for (std::string entry; std::getline(entries, entry, ':');) {
-    if (entry.starts_with('/') && entry != "/") readable.push_back(entry);
+    if (entry.starts_with('/') && entry != "/") directories.insert(entry);
   }
+}
+
+// Package managers may link libraries into a directory from a store elsewhere (uv with
+// --link-mode=symlink, Nix). A rule for the directory does not cover those files.
+void AddLinkedLibraries(const std::string& directory, std::vector<std::string>& readable) {
+  std::error_code error;
+  auto entry = std::filesystem::directory_iterator(directory, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    std::error_code ignored;  // such as a link that leads nowhere
+    const bool library = entry->path().filename().string().find(".so") != std::string::npos;
+    if (!library || !entry->is_symlink(ignored)) continue;
+    const std::string file = std::filesystem::canonical(entry->path(), ignored).string();
+    if (!ignored && DirectoryOf(file) != directory) readable.push_back(file);
+  }
+}
+
+bool IsShared(const std::string& directory) {
+  return std::any_of(kShared.begin(), kShared.end(), [&](const std::string& shared) {
+    return (directory + "/").starts_with(shared + "/");
+  });
 }
 
 // An installation has bin/ beside share/gp; a build tree lies below the source tree with .deps/,
@@ -109,8 +130,11 @@ FileRules SystemFiles(bool gpus) {
   files.readable.insert(files.readable.end(), kMachine.begin(), kMachine.end());
   std::set<std::string> libraries;
   dl_iterate_phdr(AddLibraryDirectory, &libraries);
-  files.readable.insert(files.readable.end(), libraries.begin(), libraries.end());
-  AddLibraryPath(files.readable);
+  AddLibraryPath(libraries);
+  for (const std::string& directory : libraries) {
+    files.readable.push_back(directory);
+    if (!IsShared(directory)) AddLinkedLibraries(directory, files.readable);
+  }
   AddProgram(files.readable);
   AddOwnFiles(files.readable);
   files.devices = {"/dev/null", "/dev/zero", "/dev/full"};

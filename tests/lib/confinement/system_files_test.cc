@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 
+#include "base/file.h"
 #include "confinement/file_rules.h"
+#include "lib/base/temporary_directory.h"
 #include "lib/confinement/in_child.h"
 
 namespace gp::confinement {
@@ -27,6 +30,24 @@ bool AreReadable(const std::vector<std::string>& names, const char* library_path
 TEST(SystemFiles, TheFoldersOfTheLibraryPathAreReadable) {
   EXPECT_TRUE(AreReadable({"/opt/torch/lib", "/opt/cuda"}, "/opt/torch/lib::/opt/cuda", false));
   EXPECT_FALSE(AreReadable({"/opt/cuda"}, "/opt/torch/lib", false));
+}
+
+// uv with --link-mode=symlink and Nix install so.
+TEST(SystemFiles, LibrariesThatAreLinkedFromElsewhereAreReadable) {
+  TemporaryDirectory files;
+  const std::string store = files.File("store");
+  const std::string path = files.File("lib");
+  ASSERT_TRUE(MakeDirectories(store).ok());
+  ASSERT_TRUE(MakeDirectories(path).ok());
+  for (const char* name : {"libcudnn.so.9", "secret.txt"}) {
+    ASSERT_TRUE(WriteFileAtomically(JoinPath(store, name), "text").ok());
+    std::filesystem::create_symlink(JoinPath(store, name), JoinPath(path, name));
+  }
+  std::filesystem::create_symlink(JoinPath(store, "gone"), JoinPath(path, "libgone.so"));
+
+  EXPECT_TRUE(AreReadable({JoinPath(store, "libcudnn.so.9")}, path.c_str(), false));
+  EXPECT_FALSE(AreReadable({JoinPath(store, "secret.txt")}, path.c_str(), false));
+  EXPECT_FALSE(AreReadable({JoinPath(store, "libcudnn.so.9")}, "", false));
 }
 
 TEST(SystemFiles, TheRootAndRelativeFoldersAreNot) {
