@@ -76,7 +76,7 @@ void AddLinkedLibraries(const std::string& directory, std::vector<std::string>& 
   std::error_code error;
   auto entry = std::filesystem::directory_iterator(directory, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    std::error_code ignored;  // such as a link that leads nowhere
+    std::error_code ignored;  // a broken link is skipped
     const bool library = entry->path().filename().string().find(".so") != std::string::npos;
     if (!library || !entry->is_symlink(ignored)) continue;
     const std::string file = std::filesystem::canonical(entry->path(), ignored).string();

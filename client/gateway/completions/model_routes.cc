@@ -28,8 +28,8 @@ std::string ModelJson(const NamedModel& named, const ModelService& models, const
                            Name(pool.StateOf(checkpoint.directory)), Name(named.kind));
 }
 
-// While the coordinator is away the models of directories are listed; that nothing is known yet is
-// said rather than shown as an empty list.
+// Responds 503 instead of an empty list until all names are known. The models of directories are
+// listed even while the coordinator is away.
 void RespondList(ModelService& models, http::Exchange& exchange) {
   const std::vector<NamedModel> known = models.catalogue().List();
   const Status all = models.AllKnown();
@@ -53,8 +53,7 @@ void RespondModel(ModelService& models, const std::string& id, http::Exchange& e
 
 void AddModelRoutes(ModelService& models, http::Router& router) {
   router.Add({"GET", "/v1/models", [&models](const auto& exchange) {
-                models.WhenKnown(std::nullopt,
-                                 [&models, exchange] { RespondList(models, *exchange); });
+                models.WhenKnown("", [&models, exchange] { RespondList(models, *exchange); });
               }});
   router.Add({"GET", "/v1/models/{id...}", [&models](const auto& exchange) {
                 const std::string id(exchange->request().Capture("id"));

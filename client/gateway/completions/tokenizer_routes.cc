@@ -217,11 +217,17 @@ class TokenizerRoute {
   }
 
  private:
+  // Waits, because until all names are known it is not known how many models are served.
   void Answer(const SharedExchange& exchange, const Question& question) const {
+    if (!exchange->Hold(question.bytes)) return exchange->Respond(Busy());
+    models_.WhenKnown(question.model,
+                      [*this, exchange, question] { AnswerKnown(exchange, question); });
+  }
+
+  void AnswerKnown(const SharedExchange& exchange, const Question& question) const {
     if (const auto error = CheckNamesModel(question.model, models_.catalogue())) {
       return exchange->Respond(*error);
     }
-    if (!exchange->Hold(question.bytes)) return exchange->Respond(Busy());
     models_.Resolve(question.model, [*this, exchange, work = question.work](const auto& resolved) {
       if (const auto* error = std::get_if<http::ApiError>(&resolved))
         return exchange->Respond(*error);

@@ -47,7 +47,7 @@ ModelService::ModelService(http::EventLoop& loop, http::WorkPool& work, ModelSer
 void ModelService::UpdateRuns(std::vector<ServedRun> runs) {
   has_runs_ = true;
   catalogue_.UpdateRuns(std::move(runs));
-  CallWaiting(/*late=*/false);
+  RunWaiting(/*late=*/false);
 }
 
 Status ModelService::AllKnown() const {
@@ -68,23 +68,26 @@ StatusOr<NamedModel> ModelService::Find(const std::string& id) const {
   return found;
 }
 
-void ModelService::WhenKnown(std::optional<std::string> id, std::function<void()> call) {
-  waiting_.push_back({std::move(id), std::move(call)});
-  CallWaiting(/*late=*/false);
-  if (waiting_.empty() || patience_timer_) return;
-  patience_timer_ = loop_.After(patience_, [this] { CallWaiting(/*late=*/true); });
+bool ModelService::IsKnown(const std::string& id) const {
+  return AllKnown().ok() || (!id.empty() && catalogue_.Find(id).ok());
 }
 
-void ModelService::CallWaiting(bool late) {
-  const bool all = late || AllKnown().ok();
-  std::vector<Waiting> called;
+void ModelService::WhenKnown(const std::string& id, std::function<void()> call) {
+  if (IsKnown(id)) return call();
+  waiting_.push_back({id, std::move(call)});
+  if (patience_timer_) return;
+  patience_timer_ = loop_.After(patience_, [this] { RunWaiting(/*late=*/true); });
+}
+
+void ModelService::RunWaiting(bool late) {
+  std::vector<Waiting> ready;
   std::erase_if(waiting_, [&](Waiting& waiting) {
-    if (!all && !(waiting.id && catalogue_.Find(*waiting.id).ok())) return false;
-    called.push_back(std::move(waiting));
+    if (!late && !IsKnown(waiting.id)) return false;
+    ready.push_back(std::move(waiting));
     return true;
   });
   if (waiting_.empty()) patience_timer_.reset();
-  for (const Waiting& waiting : called) waiting.call();
+  for (const Waiting& waiting : ready) waiting.call();
 }
 
 void ModelService::Scan() {
@@ -97,7 +100,7 @@ void ModelService::Scan() {
     scanning_ = false;
     scanned_ = true;
     catalogue_.UpdateDirectories(std::move(*found));
-    CallWaiting(/*late=*/false);
+    RunWaiting(/*late=*/false);
   };
   scanning_ = work_.Submit(work, done);
 }
@@ -120,9 +123,7 @@ void ModelService::OnChange() {
 }
 
 void ModelService::Resolve(const std::string& id, Done done) {
-  // Which checkpoint is the newest of all is known when all names are.
-  const auto awaited = id.empty() ? std::nullopt : std::optional(id);
-  WhenKnown(awaited, [this, id, done = std::move(done)] { ResolveNow(id, done); });
+  WhenKnown(id, [this, id, done = std::move(done)] { ResolveNow(id, done); });
 }
 
 void ModelService::ResolveNow(const std::string& id, Done done) {

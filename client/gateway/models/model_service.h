@@ -6,7 +6,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -42,17 +41,18 @@ class ModelService {
  public:
   ModelService(http::EventLoop& loop, http::WorkPool& work, ModelServiceOptions options);
 
-  // All runs that the coordinator knows now.
+  // Replaces the coordinator's runs.
   void UpdateRuns(std::vector<ServedRun> runs);
 
   // OK when every name is known. Unavailable, with the reason, until the directories have been read
   // and the coordinator has listed its runs; names that are known already are served meanwhile.
   Status AllKnown() const;
-  // As Catalogue::Find, but Unavailable instead of NotFound until all names are known.
+  // Finds the model in the catalogue. Returns Unavailable instead of NotFound until all names are
+  // known.
   StatusOr<NamedModel> Find(const std::string& id) const;
-  // Calls once all names are known, or `id` is, or options.patience is over: at once or later.
-  // Without an `id` it waits for all names.
-  void WhenKnown(std::optional<std::string> id, std::function<void()> call);
+  // Runs `call`, now or later, when all names are known, or `id` is, or after options.patience. An
+  // empty `id` waits for all names: only then is the newest checkpoint of all known.
+  void WhenKnown(const std::string& id, std::function<void()> call);
 
   // Finds the checkpoint that `id` stands for and reads it unless it is known. Calls back, at once
   // or later.
@@ -65,15 +65,16 @@ class ModelService {
 
  private:
   struct Waiting {
-    std::optional<std::string> id;
+    std::string id;
     std::function<void()> call;
   };
 
   void Scan();
   void OnChange();
   void ResolveNow(const std::string& id, Done done);
-  // Calls those who wait for what is known now; all of them when it is `late`.
-  void CallWaiting(bool late);
+  bool IsKnown(const std::string& id) const;
+  // Runs the calls whose names are known now; all of them when `late`.
+  void RunWaiting(bool late);
 
   http::EventLoop& loop_;
   http::WorkPool& work_;
@@ -84,9 +85,9 @@ class ModelService {
   ModelPool pool_;
   bool scanning_ = false;
   bool scanned_;   // the directories have been read once
-  bool has_runs_;  // the coordinator has listed its runs once, or there is none
+  bool has_runs_;  // true once the coordinator has listed its runs, or if there is no coordinator
   std::vector<Waiting> waiting_;
-  std::unique_ptr<http::Timer> patience_timer_;  // runs while somebody waits
+  std::unique_ptr<http::Timer> patience_timer_;  // set while waiting_ is not empty
   std::unique_ptr<http::Timer> scan_timer_;
 };
 

@@ -56,6 +56,22 @@ TEST_F(ModelServiceTest, ARequestWaitsForTheRunsOfTheCoordinator) {
   EXPECT_EQ(Json::parse(list.get().body)["data"][0]["id"], "demo");
 }
 
+// It would get the ids of the model that happened to be known first.
+TEST_F(ModelServiceTest, ATextWithoutAModelWaitsUntilItIsKnownHowManyModelsThereAre) {
+  RunningGateway gateway({.pool = RunningGateway::FakePool(),
+                          .directories = Directory(),
+                          .has_coordinator = true,
+                          .patience = std::chrono::hours(1)});
+  ASSERT_EQ(http::Ask(gateway.port(), "GET", "/v1/models/m").status, 200);
+  auto ids = std::async(std::launch::async,
+                        [&] { return gateway.Post("/tokenize", R"({"prompt":"ab"})"); });
+  EXPECT_EQ(http::Ask(gateway.port(), "GET", "/livez").status, 200);
+  gateway.InLoop([&] { gateway.models().UpdateRuns({Run("demo")}); });
+  const http::Answer answer = ids.get();
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(answer.body, HasSubstr("model is missing, and 2 models are served here"));
+}
+
 TEST_F(ModelServiceTest, UntilTheRunsAreListedAnUnknownNameIsNotRefusedForGood) {
   RunningGateway gateway({.pool = RunningGateway::FakePool(),
                           .has_coordinator = true,

@@ -284,7 +284,8 @@ TEST_F(RunsApiTest, TheCatalogueIsToldOfSealedCheckpoints) {
   const auto now = [&] { return server.server().InLoop([&] { return told; }); };
   server.server().InLoop(
       [&] { server.api().OnSealed([&](const std::vector<SealedRun>& runs) { told = runs; }); });
-  ASSERT_TRUE(Eventually([&] { return now().has_value(); })) << "that there are none is told, too";
+  ASSERT_TRUE(Eventually([&] { return now().has_value(); }))
+      << "OnSealed must report an empty list, too";
   EXPECT_TRUE(now()->empty());
   v1::Checkpoint checkpoint;
   checkpoint.set_step(100);
