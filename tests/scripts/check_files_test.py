@@ -69,7 +69,7 @@ class CheckFiles(unittest.TestCase):
 
     def test_device_code_that_no_target_compiles(self):
         self.expect_finding({"cuda/a.cu": "", "cuda/kernels.cmake": "set(sources\n  aa.cu)\n"},
-                            "cuda/a.cu:1: no CMake file of cuda/ lists it")
+                            "cuda/a.cu:1: no CMake file of cuda/ or above it lists it; nothing would compile it")
         self.assertEqual(check({"cuda/a.cu": "", "cuda/kernels.cmake": "set(sources\n  a.cu)\n"})[0], 0)
 
     def test_dead_links(self):

@@ -56,7 +56,7 @@ class Digest(sanitizer_case.InFolder):
         (self.folder / "base").rename(self.folder / "basis")
         moved = self.folder / "basis/welcome.cc"
         (self.folder / "basis/greeting.cc").rename(moved)
-        self.write("basis/welcome.cc", SOURCE.replace("lib/base/", "basis/"))
+        self.write("basis/welcome.cc", SOURCE.replace("base/", "basis/"))
         self.assertEqual(self.digest(moved), self.before)
 
     def test_what_others_wrote_does_not_count(self):
