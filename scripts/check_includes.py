@@ -44,9 +44,9 @@ MACHINE = r"(sys/|netinet/|arpa/|unistd\.h|fcntl\.h|thread|mutex|shared_mutex|co
 LIB = ("base", "contract", "plan", "runspec", "formats", "tokenizer", "corpus", "interop", "tasks", "security", "rpc",
        "http", "confinement", "daemon")
 
-SHARED = ["base/", "plan/", "runspec/", "formats/", "tokenizer/", "corpus/", "interop/", "tasks/"]
+SHARED = ["base/", "contract/", "plan/", "runspec/", "formats/", "tokenizer/", "corpus/", "interop/", "tasks/"]
 CORE = ["worker/engine/backend/", "worker/engine/model/", "worker/engine/optim/", "worker/engine/collectives/"]
-ENGINE = SHARED + ["confinement/", "contract/", "worker/engine/", "worker/checkpoint/", "worker/data/"]
+ENGINE = SHARED + ["confinement/", "worker/engine/", "worker/checkpoint/", "worker/data/"]
 ENGINE_LIBRARIES = ["torch", "cuda", "absl", "fmt", "json", "openssl"]
 
 # folder: (project prefixes it may include, libraries it may include). The longest matching folder decides.
@@ -55,26 +55,27 @@ LAYERS = {
     "contract/": (["base/", "contract/"], ["absl", "fmt", "json"]),
     "plan/": (["plan/"], []),
     "runspec/": (["base/", "plan/", "runspec/"], ["absl", "fmt", "yaml", "json"]),
-    "formats/": (["base/", "plan/", "formats/"], ["absl", "fmt", "json", "openssl", "compression", "hashing"]),
+    "formats/": (["base/", "contract/", "plan/", "formats/"], ["absl", "fmt", "json", "openssl", "compression", "hashing"]),
     "tokenizer/": (["base/", "plan/", "runspec/", "formats/", "tokenizer/"], ["absl", "fmt", "json", "openssl"]),
     "corpus/": (["base/", "plan/", "runspec/", "formats/", "tokenizer/", "corpus/"], ["absl", "fmt", "json", "simdjson"]),
     "interop/": (["base/", "plan/", "runspec/", "formats/", "tokenizer/", "interop/"], ["absl", "fmt", "json"]),
     "tasks/": (["base/", "plan/", "formats/", "tokenizer/", "tasks/"], ["absl", "fmt", "json"]),
     "security/": (["base/", "security/"], ["absl", "fmt", "openssl"]),
-    "rpc/": (["base/", "security/", "rpc/"], ["absl", "fmt", "grpc", "protobuf"]),
+    "rpc/": (["base/", "contract/", "security/", "rpc/"], ["absl", "fmt", "grpc", "protobuf"]),
     # HTTP has nothing of models, so that it can be tested and judged alone.
     "http/": (["base/", "formats/sha256.h", "http/"], ["absl", "fmt", "boost", "openssl", "compression"]),
     "confinement/": (["base/", "confinement/"], ["absl", "fmt", "seccomp"]),
     "daemon/": (["base/", "rpc/listen_address.h", "http/", "runspec/", "security/", "daemon/"],
                 ["absl", "fmt", "prometheus", "json"]),
-    "coordinator/state/": (["base/status.h", "base/check.h", "base/typed_id.h", "coordinator/state/"], ["fmt"]),
+    "coordinator/state/": (["base/status.h", "base/check.h", "base/typed_id.h", "contract/exit_cause.h",
+                            "contract/written_checkpoint.h", "coordinator/state/"], ["fmt"]),
     "coordinator/scheduler/": (["base/text/counted_noun.h", "base/status.h", "base/check.h", "base/typed_id.h",
                                 "coordinator/state/", "coordinator/scheduler/"], ["fmt"]),
-    "coordinator/store/": (["base/", "daemon/state_lock.h", "coordinator/state/", "coordinator/store/"],
+    "coordinator/store/": (["base/", "contract/", "daemon/state_lock.h", "rpc/message_fields.h", "coordinator/state/", "coordinator/store/"],
                            ["absl", "fmt", "protobuf", "sqlite"]),
     "coordinator/access/": (["base/", "security/", "rpc/", "formats/", "coordinator/store/", "coordinator/access/"],
                             ["absl", "fmt", "grpc", "protobuf", "sqlite", "openssl", "json"]),
-    "coordinator/": (["base/", "security/", "rpc/", "daemon/", "plan/", "runspec/", "formats/", "coordinator/"],
+    "coordinator/": (["base/", "contract/", "security/", "rpc/", "daemon/", "plan/", "runspec/", "formats/", "coordinator/"],
                      ["absl", "fmt", "grpc", "protobuf", "prometheus", "yaml", "json", "openssl"]),
     "worker/agent/": (["base/", "security/", "rpc/", "daemon/", "contract/", "plan/", "runspec/", "formats/",
                        "worker/agent/"],
@@ -84,7 +85,7 @@ LAYERS = {
     "worker/engine/optim/": (CORE, ["torch", "cuda"]),
     "worker/engine/collectives/": (CORE, ["torch", "cuda", "openssl"]),
     "worker/engine/step/": (CORE + ["base/", "contract/", "plan/", "worker/engine/step/"], ["torch", "cuda", "fmt"]),
-    "worker/checkpoint/": (["base/", "plan/", "formats/", "worker/engine/backend/", "worker/checkpoint/"],
+    "worker/checkpoint/": (["base/", "contract/", "plan/", "formats/", "worker/engine/backend/", "worker/checkpoint/"],
                            ["absl", "fmt", "openssl"]),
     "worker/data/": (SHARED + ["worker/data/"], ["absl", "fmt", "json", "openssl"]),
     "worker/evaluator/": (ENGINE + ["worker/evaluator/"], ENGINE_LIBRARIES),
@@ -92,9 +93,9 @@ LAYERS = {
     "worker/trainer/": (ENGINE + ["worker/evaluator/", "worker/sampler/", "worker/trainer/"], ENGINE_LIBRARIES),
     "worker/bench/": (ENGINE + ["daemon/child_process.h", "worker/evaluator/", "worker/sampler/", "worker/trainer/",
                                 "worker/bench/"], ENGINE_LIBRARIES + ["boost"]),
-    "client/": (SHARED + ["confinement/", "security/", "rpc/", "daemon/", "contract/", "client/"],
+    "client/": (SHARED + ["confinement/", "security/", "rpc/", "daemon/", "client/"],
                 ["absl", "fmt", "grpc", "protobuf", "cli", "yaml", "json"]),
-    "client/gateway/": (SHARED + ["security/", "rpc/", "http/", "daemon/", "contract/", "client/api/", "client/gateway/"],
+    "client/gateway/": (SHARED + ["security/", "rpc/", "http/", "daemon/", "client/api/", "client/gateway/"],
                         ["absl", "fmt", "grpc", "protobuf", "prometheus", "yaml", "json", "boost",
                          "openssl"]),
 }

@@ -20,7 +20,7 @@ namespace gp::coordinator {
 // A whole checkpoint of a run that is not in its catalogue.
 struct UnlistedCheckpoint {
   Epoch epoch = 0;  // of the ranks that wrote it
-  WrittenCheckpoint checkpoint;
+  contract::WrittenCheckpoint checkpoint;
 };
 
 // FailedPrecondition when the storage root is not mounted: some of `live` were placed, so that they

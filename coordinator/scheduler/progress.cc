@@ -120,20 +120,21 @@ class ProgressPlanner {
 
   // Seals what the ranks of this epoch wrote, oldest step first. True when something was added.
   bool SealWritten() {
-    std::vector<WrittenCheckpoint> fresh;
+    std::vector<contract::WrittenCheckpoint> fresh;
     for (const Placement& place : run_.placement) {
       const RankReport* report = Report(place);
       if (report == nullptr) continue;
-      for (const WrittenCheckpoint& written : report->written) {
+      for (const contract::WrittenCheckpoint& written : report->written) {
         if (run_.FindCheckpoint(written.step) != nullptr) continue;
         if (SealRefusal(run_, written).empty()) fresh.push_back(written);
       }
     }
-    std::sort(
-        fresh.begin(), fresh.end(),
-        [](const WrittenCheckpoint& a, const WrittenCheckpoint& b) { return a.step < b.step; });
+    std::sort(fresh.begin(), fresh.end(),
+              [](const contract::WrittenCheckpoint& a, const contract::WrittenCheckpoint& b) {
+                return a.step < b.step;
+              });
     int64_t sealed_step = -1;
-    for (WrittenCheckpoint& written : fresh) {
+    for (contract::WrittenCheckpoint& written : fresh) {
       if (written.step == sealed_step) continue;
       sealed_step = written.step;
       Add(CheckpointSealed{run_.epoch, std::move(written)}, "written, synced and checksummed");

@@ -1,22 +1,18 @@
 #include "coordinator/service/access_service.h"
 
-#include <google/protobuf/util/time_util.h>
-
 #include "base/text/excerpt.h"
 #include "coordinator/service/audit_source.h"
 #include "coordinator/service/refused_stream.h"
+#include "rpc/timestamp.h"
 
 namespace gp::coordinator {
 namespace {
 
 using ProtoTime = google::protobuf::Timestamp;
-using google::protobuf::util::TimeUtil;
 
 constexpr int64_t kTtlSecondsMax = int64_t{10} * 366 * 24 * 3600;
 
-ProtoTime ToProtoTime(WallTime time) {
-  return TimeUtil::MicrosecondsToTimestamp(time.time_since_epoch().count());
-}
+ProtoTime ToProtoTime(WallTime time) { return rpc::ToTimestamp(time.time_since_epoch().count()); }
 
 void FillRoles(const Roles& roles, google::protobuf::Map<std::string, std::string>& to) {
   for (const auto& [name, role] : roles.by_namespace()) to[name] = Name(role);

@@ -194,7 +194,7 @@ void AgentSession::TakeTelemetry(const v1::Telemetry& telemetry) {
 // store refuses the event.
 void AgentSession::PostWarnings(const TelemetryBatch& batch) {
   for (const auto& [run, points] : batch.points) {
-    for (const Point& point : points) {
+    for (const contract::TrainingPoint& point : points) {
       if (point.warning.empty()) continue;
       context_.reconciler.Post({.run = run,
                                 .actor = "node " + node_name_,

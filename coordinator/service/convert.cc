@@ -1,7 +1,5 @@
 #include "coordinator/service/convert.h"
 
-#include <google/protobuf/util/time_util.h>
-
 #include <algorithm>
 
 #include "base/text/counted_noun.h"
@@ -10,6 +8,8 @@
 #include "coordinator/state/run_reference.h"
 #include "coordinator/state/starting_point.h"
 #include "formats/checkpoint_directory.h"
+#include "rpc/message_fields.h"
+#include "rpc/timestamp.h"
 
 namespace gp::coordinator {
 namespace {
@@ -17,74 +17,46 @@ namespace {
 // Each label is one more condition to check on every run of the list.
 constexpr int kFilterLabelsMax = 64;
 
-using google::protobuf::util::TimeUtil;
-
 static_assert(static_cast<int>(RunState::kCancelled) == v1::RUN_STATE_CANCELLED);
 static_assert(static_cast<int>(RunState::kBackoff) == v1::RUN_STATE_BACKOFF);
 static_assert(static_cast<int>(RankPhase::kExited) == v1::RANK_PHASE_EXITED);
 static_assert(static_cast<int>(ExitCause::kData) == v1::EXIT_CAUSE_DATA);
 
 google::protobuf::Timestamp ToProto(Timestamp time) {
-  return TimeUtil::MicrosecondsToTimestamp(time.time_since_epoch().count());
+  return rpc::ToTimestamp(time.time_since_epoch().count());
 }
 
-void Fill(v1::PhaseSeconds& to, const Point& point) {
-  to.set_data_wait(point.data_wait_seconds);
-  to.set_forward(point.forward_seconds);
-  to.set_backward(point.backward_seconds);
-  to.set_allreduce_exposed(point.allreduce_exposed_seconds);
-  to.set_optimizer(point.optimizer_seconds);
-  to.set_other(point.other_seconds);
-}
-
-void FillPace(const Pace& pace, v1::Progress& to) {
-  if (!pace.known()) return;
-  to.set_tokens_per_second(pace.TokensPerSecond());
-  to.set_mfu(pace.Mfu());
-  to.set_step_seconds(pace.StepSeconds());
-  to.set_pace_seconds(pace.SecondsPerStep());
-  const auto [data_wait, forward, backward, allreduce, optimizer, other] = pace.PhaseSeconds();
-  v1::PhaseSeconds& phases = *to.mutable_phases();
-  phases.set_data_wait(data_wait);
-  phases.set_forward(forward);
-  phases.set_backward(backward);
-  phases.set_allreduce_exposed(allreduce);
-  phases.set_optimizer(optimizer);
-  phases.set_other(other);
+// The newest point with what is newest of the whole run, and means of about the last ten minutes.
+contract::TrainingPoint Summarised(const Progress& progress) {
+  contract::TrainingPoint point = *progress.newest;
+  point.validation_loss = progress.validation_loss;
+  point.warning = progress.warning;
+  point.scores.clear();
+  if (!progress.pace.known()) return point;
+  point.tokens_per_second = progress.pace.TokensPerSecond();
+  point.mfu = progress.pace.Mfu();
+  point.step_seconds = progress.pace.StepSeconds();
+  point.phases = progress.pace.Phases();
+  return point;
 }
 
 v1::Progress ToProto(const Submission& submission, const Progress& progress) {
   v1::Progress to;
-  to.set_target_steps(submission.target_steps);
-  to.set_target_tokens(submission.target_tokens);
-  if (progress.validation_loss) {
-    to.set_validation_loss(*progress.validation_loss);
-    to.set_validation_step(progress.validation_step);
+  if (progress.newest) {
+    rpc::WriteFields(Summarised(progress), to);
+    to.set_skipped_steps(progress.skipped_steps);
+    if (progress.pace.known()) to.set_pace_seconds(progress.pace.SecondsPerStep());
   }
+  // Only the trainer knows how many steps fit into a wall time, and whether training ends early.
+  if (to.target_steps() <= 0) to.set_target_steps(submission.target_steps);
+  to.set_target_tokens(submission.target_tokens);
+  if (progress.validation_loss) to.set_validation_step(progress.validation_step);
   for (const auto& [name, score] : progress.scores) {
     v1::NewestScore& added = *to.add_scores();
     added.set_name(name);
     added.set_value(score.value);
     added.set_step(score.step);
   }
-  if (!progress.newest) return to;
-  const Point& point = *progress.newest;
-  to.set_step(point.step);
-  to.set_tokens(point.tokens);
-  to.set_loss(point.loss);
-  to.set_tokens_per_second(point.tokens_per_second);
-  to.set_mfu(point.mfu);
-  to.set_step_seconds(point.step_seconds);
-  to.set_learning_rate(point.learning_rate);
-  to.set_gradient_norm(point.gradient_norm);
-  Fill(*to.mutable_phases(), point);
-  FillPace(progress.pace, to);
-  // Only the trainer knows how many steps fit into a wall time, and whether training ends early.
-  if (point.target_steps > 0) to.set_target_steps(point.target_steps);
-  to.set_peak_flops(point.peak_flops);
-  to.set_peak_source(point.peak_source);
-  to.set_warning(progress.warning);
-  to.set_skipped_steps(progress.skipped_steps);
   return to;
 }
 
@@ -107,11 +79,9 @@ v1::EngineChoices ChoicesOf(const Run& run) {
   return to;
 }
 
-WrittenCheckpoint FromProto(const v1::WrittenCheckpoint& from) {
-  WrittenCheckpoint to{from.step(),       from.directory(), from.manifest_digest(),
-                       from.size_bytes(), std::nullopt,     from.final()};
-  if (from.has_validation_loss()) to.validation_loss = from.validation_loss();
-  to.end_reason = CutText(from.end_reason());
+contract::WrittenCheckpoint FromProto(const v1::WrittenCheckpoint& from) {
+  auto to = rpc::ReadFields<contract::WrittenCheckpoint>(from);
+  to.end_reason = CutText(to.end_reason);
   return to;
 }
 
@@ -194,12 +164,8 @@ v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress
 v1::Checkpoint ToProto(const Run& run, const SealedCheckpoint& checkpoint) {
   v1::Checkpoint to;
   to.set_run_id(run.id.value());
-  to.set_step(checkpoint.step);
+  rpc::WriteFields<contract::WrittenCheckpoint>(checkpoint, to);
   to.set_epoch(checkpoint.epoch);
-  to.set_directory(checkpoint.directory);
-  to.set_manifest_digest(checkpoint.manifest_digest);
-  to.set_size_bytes(checkpoint.size_bytes);
-  if (checkpoint.validation_loss) to.set_validation_loss(*checkpoint.validation_loss);
   *to.mutable_sealed_at() = ToProto(checkpoint.sealed_at);
   to.set_latest(&checkpoint == run.LatestCheckpoint());
   to.set_best(&checkpoint == run.BestCheckpoint());
@@ -214,60 +180,21 @@ v1::Checkpoint ToProto(const Run& run, const QuarantinedCheckpoint& held) {
   return to;
 }
 
-v1::MetricPoint ToProto(const Point& point) {
+v1::MetricPoint ToProto(const contract::TrainingPoint& point) {
   v1::MetricPoint to;
-  to.set_step(point.step);
-  to.set_epoch(point.epoch);
-  to.set_tokens(point.tokens);
-  to.set_loss(point.loss);
-  to.set_learning_rate(point.learning_rate);
-  to.set_gradient_norm(point.gradient_norm);
-  to.set_tokens_per_second(point.tokens_per_second);
-  to.set_mfu(point.mfu);
-  to.set_step_seconds(point.step_seconds);
-  if (point.validation_loss) to.set_validation_loss(*point.validation_loss);
-  *to.mutable_at() = ToProto(point.at);
-  Fill(*to.mutable_phases(), point);
-  to.set_skipped(point.skipped);
-  to.set_target_steps(point.target_steps);
-  to.set_peak_flops(point.peak_flops);
-  to.set_peak_source(point.peak_source);
-  to.set_warning(point.warning);
-  for (const auto& [name, value] : point.scores) {
-    v1::Score& added = *to.add_scores();
-    added.set_name(name);
-    added.set_value(value);
-  }
+  rpc::WriteFields(point, to);
   return to;
 }
 
-Point FromProto(const v1::MetricPoint& from) {
-  Point to;
-  to.step = from.step();
-  to.epoch = from.epoch();
-  to.tokens = from.tokens();
-  to.loss = from.loss();
-  to.learning_rate = from.learning_rate();
-  to.gradient_norm = from.gradient_norm();
-  to.tokens_per_second = from.tokens_per_second();
-  to.mfu = from.mfu();
-  to.step_seconds = from.step_seconds();
-  if (from.has_validation_loss()) to.validation_loss = from.validation_loss();
-  to.at = FromProto(from.at());
-  to.data_wait_seconds = from.phases().data_wait();
-  to.forward_seconds = from.phases().forward();
-  to.backward_seconds = from.phases().backward();
-  to.allreduce_exposed_seconds = from.phases().allreduce_exposed();
-  to.optimizer_seconds = from.phases().optimizer();
-  to.other_seconds = from.phases().other();
-  to.skipped = from.skipped();
-  to.target_steps = from.target_steps();
-  to.peak_flops = from.peak_flops();
-  to.peak_source = CutText(from.peak_source());
-  to.warning = CutText(from.warning());
-  for (const v1::Score& score : from.scores()) {
-    if (to.scores.size() < kScoresMax) to.scores[CutText(score.name())] = score.value();
+contract::TrainingPoint FromProto(const v1::MetricPoint& from) {
+  auto to = rpc::ReadFields<contract::TrainingPoint>(from);
+  to.peak_source = CutText(to.peak_source);
+  to.warning = CutText(to.warning);
+  std::map<std::string, double> scores;
+  for (const auto& [name, value] : to.scores) {
+    if (scores.size() < kScoresMax) scores[CutText(name)] = value;
   }
+  to.scores = std::move(scores);
   return to;
 }
 
@@ -305,10 +232,7 @@ void AddStateCounts(const RunCounts& counts, const std::optional<std::set<std::s
 }
 
 Timestamp FromProto(const google::protobuf::Timestamp& time) {
-  const std::chrono::seconds seconds(
-      std::clamp<int64_t>(time.seconds(), 0, TimeUtil::kTimestampMaxSeconds));
-  return Timestamp(seconds +
-                   std::chrono::microseconds(std::clamp(time.nanos(), 0, 999'999'999) / 1000));
+  return Timestamp(std::chrono::microseconds(rpc::MicrosecondsOf(time)));
 }
 
 v1::LogLine ToProto(const Line& line) {
@@ -382,11 +306,8 @@ v1::Assignment ToProto(const Assignment& from, const GroupKey& key) {
   to.set_run_directory(submission.run_directory);
   to.set_of_owner(submission.of_owner);
   to.set_begun(run.started_at.has_value());
-  if (from.resume) {
-    to.mutable_resume()->set_step(from.resume->step);
-    to.mutable_resume()->set_directory(from.resume->directory);
-    to.mutable_resume()->set_manifest_digest(from.resume->manifest_digest);
-  }
+  if (from.resume)
+    rpc::WriteFields<contract::WrittenCheckpoint>(*from.resume, *to.mutable_resume());
   if (run.group) {
     for (const std::string& address : run.group->addresses) {
       to.mutable_membership()->add_addresses(address);

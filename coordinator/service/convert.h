@@ -23,7 +23,7 @@ namespace gp::coordinator {
 v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress);
 v1::Checkpoint ToProto(const Run& run, const SealedCheckpoint& checkpoint);
 v1::Checkpoint ToProto(const Run& run, const QuarantinedCheckpoint& held);
-v1::MetricPoint ToProto(const Point& point);
+v1::MetricPoint ToProto(const contract::TrainingPoint& point);
 v1::LogLine ToProto(const Line& line);
 v1::Node ToProto(const Cluster& cluster, const Node& node);
 // With the secret of the run's group, derived from the key.
@@ -43,7 +43,7 @@ RankReport FromProto(const v1::RankStatus& status);
 std::vector<RankReport> FromProto(
     const google::protobuf::RepeatedPtrField<v1::RankStatus>& statuses);
 Slot FromProto(const v1::Slot& slot);
-Point FromProto(const v1::MetricPoint& point);
+contract::TrainingPoint FromProto(const v1::MetricPoint& point);
 
 // The text of an event in the event log: its reason in a sentence.
 std::string Describe(const Event& event);

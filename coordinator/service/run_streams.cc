@@ -220,7 +220,7 @@ class TakenAgain {
     }
   }
 
-  bool Contains(const Point& point) const {
+  bool Contains(const contract::TrainingPoint& point) const {
     const auto found = from_.find(point.epoch);
     return found != from_.end() && point.step >= found->second;
   }
@@ -241,14 +241,14 @@ class MetricsSource final : public BufferedSource<v1::MetricPoint> {
 
  private:
   StatusOr<bool> ReadPage() override {
-    ASSIGN_OR_RETURN(const std::vector<Point> points,
+    ASSIGN_OR_RETURN(const std::vector<contract::TrainingPoint> points,
                      ReadPoints(context_.recorder.DirectoryOf(run_), kPageRecords, offset_));
     caught_up_ = caught_up_ || points.empty();
-    for (const Point& point : points) Take(point);
+    for (const contract::TrainingPoint& point : points) Take(point);
     return !points.empty();
   }
 
-  void Take(const Point& point) {
+  void Take(const contract::TrainingPoint& point) {
     if (!caught_up_ && (point.step <= after_ || lost_.Contains(point))) return;
     buffer_.push_back(ToProto(point));
   }

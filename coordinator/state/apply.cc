@@ -127,13 +127,11 @@ class Applier {
 
   Status operator()(const CheckpointSealed& sealed) {
     ASSIGN_OR_RETURN(Run run, Current(sealed.epoch));
-    const WrittenCheckpoint& written = sealed.checkpoint;
+    const contract::WrittenCheckpoint& written = sealed.checkpoint;
     if (!run.checkpoints.empty() && run.checkpoints.back().step >= written.step) {
       return Impossible("a checkpoint of that step or a later one is sealed");
     }
-    run.checkpoints.push_back({sealed.epoch, written.step, written.directory,
-                               written.manifest_digest, written.size_bytes, written.validation_loss,
-                               written.final, event_.at, false, written.end_reason});
+    run.checkpoints.push_back({written, sealed.epoch, event_.at});
     run.failures_since_seal = 0;
     run.suspicion.reset();
     Touch(run);

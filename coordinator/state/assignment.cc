@@ -12,7 +12,7 @@ constexpr size_t kDirectoryNameBytesMax = 128;
 // grow with the run. The agent lists a checkpoint until it has its answer.
 void AddSealResults(const Run& run, const RankReport* report, Assignment& assignment) {
   if (report == nullptr) return;
-  for (const WrittenCheckpoint& written : report->written) {
+  for (const contract::WrittenCheckpoint& written : report->written) {
     const std::string refusal = SealRefusal(run, written);
     if (!refusal.empty()) {
       assignment.refused_seals.push_back({written.step, refusal});
@@ -80,7 +80,7 @@ std::vector<Assignment> AssignmentsOf(const Cluster& cluster, const NodeId& id) 
   return assignments;
 }
 
-std::string SealRefusal(const Run& run, const WrittenCheckpoint& written) {
+std::string SealRefusal(const Run& run, const contract::WrittenCheckpoint& written) {
   if (const SealedCheckpoint* same = run.FindCheckpoint(written.step)) {
     if (same->manifest_digest == written.manifest_digest) return "";
     return fmt::format("step {} was sealed before, in epoch {}", written.step, same->epoch);

@@ -37,6 +37,6 @@ struct Assignment {
 std::vector<Assignment> AssignmentsOf(const Cluster& cluster, const NodeId& node);
 
 // Why a checkpoint written in this epoch can never be sealed; empty when it can be, or is.
-std::string SealRefusal(const Run& run, const WrittenCheckpoint& written);
+std::string SealRefusal(const Run& run, const contract::WrittenCheckpoint& written);
 
 }  // namespace gp::coordinator

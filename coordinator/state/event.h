@@ -82,7 +82,7 @@ struct CancelRequested {
 
 struct CheckpointSealed {
   Epoch epoch = 0;
-  WrittenCheckpoint checkpoint;
+  contract::WrittenCheckpoint checkpoint;
 };
 
 struct CheckpointRetired {

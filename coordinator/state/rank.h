@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "contract/exit_cause.h"
+#include "contract/written_checkpoint.h"
 #include "coordinator/state/ids.h"
 #include "coordinator/state/time.h"
 
@@ -24,38 +26,10 @@ enum class RankPhase {
   kExited = 6,
 };
 
-// Numbers are those of gp.v1.ExitCause.
-enum class ExitCause {
-  kUnspecified = 0,
-  kCompleted = 1,
-  kStopped = 2,
-  kSignal = 3,
-  kOutOfMemory = 4,
-  kCollective = 5,
-  kConfig = 6,
-  kStorage = 7,
-  kError = 8,
-  kSpawnFailed = 9,
-  kUnfit = 10,
-  kDamagedCheckpoint = 11,
-  kData = 12,
-};
+using contract::ExitCause;
 
 // "out of memory", "lost a peer": for reasons.
 std::string_view Name(ExitCause cause);
-
-// All files are on disk. It does not count as a checkpoint until it is sealed.
-struct WrittenCheckpoint {
-  int64_t step = 0;
-  std::string directory;
-  std::string manifest_digest;
-  uint64_t size_bytes = 0;
-  std::optional<double> validation_loss;
-  bool final = false;
-  std::string end_reason;  // if `final`: why the run ends before its budget
-
-  bool operator==(const WrittenCheckpoint&) const = default;
-};
 
 struct RankReport {
   RunId run;
@@ -73,7 +47,7 @@ struct RankReport {
   ExitCause cause = ExitCause::kUnspecified;
   int exit_code = 0;
   std::string message;
-  std::vector<WrittenCheckpoint> written;
+  std::vector<contract::WrittenCheckpoint> written;
   std::string waiting;  // what the rank waits for, in a sentence; empty: nothing
   // When the coordinator first heard that it exited; kept across reports.
   Instant exited_at{};

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "contract/written_checkpoint.h"
 #include "coordinator/state/device.h"
 #include "coordinator/state/ids.h"
 #include "coordinator/state/run_state.h"
@@ -72,18 +73,11 @@ struct Group {
 };
 
 // Complete, synced and recorded. Retired: no longer offered, its directory is being removed.
-struct SealedCheckpoint {
+struct SealedCheckpoint : contract::WrittenCheckpoint {
   Epoch epoch = 0;
-  int64_t step = 0;
-  std::string directory;
-  std::string manifest_digest;
-  uint64_t size_bytes = 0;
-  std::optional<double> validation_loss;
-  bool final = false;
   Timestamp sealed_at{};
   bool retired = false;
-  std::string end_reason;  // of a final checkpoint: why the run ends before its budget
-  bool restored = false;   // a person brought it back from quarantine: a person's to remove
+  bool restored = false;  // a person brought it back from quarantine: a person's to remove
 };
 
 // A checkpoint that two readers found damaged. Nobody resumes from it, and its directory is renamed

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "gp/store/v1/record.pb.h"
+#include "rpc/message_fields.h"
 
 namespace gp::coordinator {
 namespace {
@@ -92,16 +93,9 @@ class Encoder {
     record_.mutable_cancel_requested()->set_now(event.now);
   }
   void operator()(const CheckpointSealed& event) {
-    const WrittenCheckpoint& from = event.checkpoint;
     pb::CheckpointSealed& to = *record_.mutable_checkpoint_sealed();
     to.set_epoch(event.epoch);
-    to.set_step(from.step);
-    to.set_directory(from.directory);
-    to.set_manifest_digest(from.manifest_digest);
-    to.set_size_bytes(from.size_bytes);
-    if (from.validation_loss) to.set_validation_loss(*from.validation_loss);
-    to.set_final(from.final);
-    to.set_end_reason(from.end_reason);
+    rpc::WriteFields(event.checkpoint, to);
   }
   void operator()(const CheckpointRetired& event) {
     pb::CheckpointRetired& to = *record_.mutable_checkpoint_retired();
@@ -225,11 +219,7 @@ RankFailed Decode(const pb::RankFailed& from) {
 }
 
 CheckpointSealed Decode(const pb::CheckpointSealed& from) {
-  CheckpointSealed to{from.epoch(),
-                      {from.step(), from.directory(), from.manifest_digest(), from.size_bytes(),
-                       std::nullopt, from.final(), from.end_reason()}};
-  if (from.has_validation_loss()) to.checkpoint.validation_loss = from.validation_loss();
-  return to;
+  return {from.epoch(), rpc::ReadFields<contract::WrittenCheckpoint>(from)};
 }
 
 NodeCordoned Decode(const pb::NodeCordoned& from) {

@@ -324,13 +324,13 @@ std::string CoordinatorMetrics::List(const std::string& version) {
   Run example;
   example.id = RunId("example");
   example.submission = std::make_shared<const Submission>();
-  example.checkpoints.push_back({.step = 1});
+  example.checkpoints.push_back({{.step = 1}});
   Progress progress;
   progress.Add({.validation_loss = 0,
-                .target_steps = 1,
+                .scores = {{"val_bpb", 0}},
                 .peak_flops = 1,
                 .peak_source = "measured",
-                .scores = {{"val_bpb", 0}}});
+                .target_steps = 1});
   {
     MutexLock lock(metrics.mutex_);
     metrics.AddRun(example);

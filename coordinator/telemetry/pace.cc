@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <type_traits>
 
 #include "coordinator/telemetry/run_log.h"
 
@@ -11,24 +12,32 @@ namespace {
 
 // The time from the end of the step before to the end of this one. Never less than the step took:
 // a clock may have been set back.
-double WallSeconds(const Point* previous, const Point& point) {
+double WallSeconds(const contract::TrainingPoint* previous, const contract::TrainingPoint& point) {
   if (previous == nullptr || previous->epoch != point.epoch) return point.step_seconds;
-  const double passed = std::chrono::duration<double>(point.at - previous->at).count();
+  const double passed =
+      std::chrono::duration<double>(CommittedAt(point) - CommittedAt(*previous)).count();
   return std::max(passed, point.step_seconds);
+}
+
+template <contract::Listed T>
+void Scale(T& values, double factor) {
+  contract::VisitFields(values, [factor](const contract::Field&, auto& value) {
+    if constexpr (contract::Listed<std::remove_cvref_t<decltype(value)>>) {
+      Scale(value, factor);
+    } else {
+      value *= factor;
+    }
+  });
 }
 
 }  // namespace
 
 void Pace::Fade(double seconds) {
   const double factor = std::exp(-seconds / kMemorySeconds);
-  for (double* sum : {&sums_.steps, &sums_.wall_seconds, &sums_.step_seconds, &sums_.tokens,
-                      &sums_.flops_share}) {
-    *sum *= factor;
-  }
-  for (double& sum : sums_.phase_seconds) sum *= factor;
+  Scale(sums_, factor);
 }
 
-void Pace::Add(const Point* previous, const Point& point) {
+void Pace::Add(const contract::TrainingPoint* previous, const contract::TrainingPoint& point) {
   const double wall_seconds = WallSeconds(previous, point);
   Fade(wall_seconds);
   sums_.steps += 1;
@@ -36,10 +45,8 @@ void Pace::Add(const Point* previous, const Point& point) {
   sums_.step_seconds += point.step_seconds;
   sums_.tokens += point.tokens_per_second * point.step_seconds;
   sums_.flops_share += point.mfu * point.step_seconds;
-  const std::array<double, 6> phases = {point.data_wait_seconds, point.forward_seconds,
-                                        point.backward_seconds,  point.allreduce_exposed_seconds,
-                                        point.optimizer_seconds, point.other_seconds};
-  for (size_t i = 0; i < phases.size(); ++i) sums_.phase_seconds[i] += phases[i];
+  contract::StepPhases::ForEachField(
+      [&](const contract::Field&, auto phase) { sums_.phases.*phase += point.phases.*phase; });
 }
 
 double Pace::TokensPerSecond() const {
@@ -50,9 +57,9 @@ double Pace::Mfu() const {
   return sums_.step_seconds > 0 ? sums_.flops_share / sums_.step_seconds : 0;
 }
 
-std::array<double, 6> Pace::PhaseSeconds() const {
-  std::array<double, 6> means = sums_.phase_seconds;
-  for (double& mean : means) mean /= sums_.steps;
+contract::StepPhases Pace::Phases() const {
+  contract::StepPhases means = sums_.phases;
+  Scale(means, 1 / sums_.steps);
   return means;
 }
 

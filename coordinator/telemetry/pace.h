@@ -3,7 +3,7 @@
 // is busier now does. A value; one thread at a time.
 #pragma once
 
-#include <array>
+#include "contract/training_point.h"
 
 namespace gp::coordinator {
 
@@ -20,10 +20,20 @@ class Pace {
     double step_seconds = 0;  // of the steps alone
     double tokens = 0;
     double flops_share = 0;  // MFU times the seconds of its step
-    // data wait, forward, backward, exposed all-reduce, optimizer, other
-    std::array<double, 6> phase_seconds{};
+    contract::StepPhases phases;
 
     bool operator==(const Sums&) const = default;
+
+    template <typename Visit>
+    static constexpr void ForEachField(Visit&& visit) {
+      using contract::Field;
+      visit(Field{"steps"}, &Sums::steps);
+      visit(Field{"wall_seconds"}, &Sums::wall_seconds);
+      visit(Field{"step_seconds"}, &Sums::step_seconds);
+      visit(Field{"tokens"}, &Sums::tokens);
+      visit(Field{"flops_share"}, &Sums::flops_share);
+      visit(Field{"phases"}, &Sums::phases);
+    }
   };
 
   Pace() = default;
@@ -31,7 +41,7 @@ class Pace {
 
   // `previous` is the point before it, or null. The time between the last step of an epoch and the
   // first of the next one does not count.
-  void Add(const Point* previous, const Point& point);
+  void Add(const contract::TrainingPoint* previous, const contract::TrainingPoint& point);
 
   bool known() const { return sums_.steps > 0; }
   // REQUIRES of all below: known().
@@ -39,7 +49,7 @@ class Pace {
   double StepSeconds() const { return sums_.step_seconds / sums_.steps; }
   double TokensPerSecond() const;  // while steps are taken; 0 when their time is unknown
   double Mfu() const;
-  std::array<double, 6> PhaseSeconds() const;  // of a step
+  contract::StepPhases Phases() const;  // of a step
 
   const Sums& sums() const { return sums_; }
   bool operator==(const Pace&) const = default;

@@ -21,7 +21,7 @@ namespace gp::coordinator {
 
 // What one agent sent at once.
 struct TelemetryBatch {
-  std::map<RunId, std::vector<Point>> points;
+  std::map<RunId, std::vector<contract::TrainingPoint>> points;
   std::map<RunId, std::vector<Line>> lines;
   size_t size_bytes = 0;  // about what it takes in memory
   // Called once, on the Recorder's thread, when all of it is durable, except what was lost.

@@ -48,7 +48,7 @@ void AddLine(const Line& line, RunSummary& summary) {
 constexpr size_t kScoreNameBytesMax = 256;
 
 // A run may print and warn at any length; a record has a limit.
-Point Bounded(Point point, size_t text_bytes_max) {
+contract::TrainingPoint Bounded(contract::TrainingPoint point, size_t text_bytes_max) {
   CutLine(text_bytes_max, point.warning);
   CutLine(text_bytes_max, point.peak_source);
   while (point.scores.size() > kScoresMax) point.scores.erase(std::prev(point.scores.end()));
@@ -59,7 +59,7 @@ Point Bounded(Point point, size_t text_bytes_max) {
 
 }  // namespace
 
-void Progress::Add(const Point& point) {
+void Progress::Add(const contract::TrainingPoint& point) {
   pace.Add(newest ? &*newest : nullptr, point);
   newest = point;
   AddToEpoch(point);
@@ -84,14 +84,15 @@ int64_t LastStepBefore(Epoch epoch, const std::vector<EpochStart>& epochs) {
   return last;
 }
 
-void Progress::AddToEpoch(const Point& point) {
+void Progress::AddToEpoch(const contract::TrainingPoint& point) {
   if (epochs.empty() || point.epoch > epochs.back().epoch) {
-    epochs.push_back({.epoch = point.epoch, .first_step = point.step, .first_at = point.at});
+    epochs.push_back(
+        {.epoch = point.epoch, .first_step = point.step, .first_at = CommittedAt(point)});
   }
   EpochStart& epoch = epochs.back();
   epoch.last_step = point.step;
   if (!epoch.caught_up_at && point.step >= LastStepBefore(epoch.epoch, epochs)) {
-    epoch.caught_up_at = point.at;
+    epoch.caught_up_at = CommittedAt(point);
   }
 }
 
@@ -125,19 +126,19 @@ StatusOr<RunLog> RunLog::Open(const std::string& directory, const RunLogLimits& 
   return RunLog(directory, std::move(points), std::move(lines), limits, std::move(summary));
 }
 
-bool RunLog::IsNew(const Point& point) const {
-  const std::optional<Point>& newest = summary_.progress.newest;
+bool RunLog::IsNew(const contract::TrainingPoint& point) const {
+  const std::optional<contract::TrainingPoint>& newest = summary_.progress.newest;
   return !newest || std::pair(point.epoch, point.step) > std::pair(newest->epoch, newest->step);
 }
 
-Status RunLog::AppendPoints(const std::vector<Point>& points) {
+Status RunLog::AppendPoints(const std::vector<contract::TrainingPoint>& points) {
   // Beyond the cap the points are shown but no longer kept.
   const bool capped = points_.size_bytes() >= limits_.points_bytes_max;
   const Progress before = summary_.progress;
   std::vector<std::string> payloads;
-  for (const Point& sent : points) {
+  for (const contract::TrainingPoint& sent : points) {
     if (!IsNew(sent)) continue;
-    const Point point = Bounded(sent, limits_.line_bytes_max);
+    const contract::TrainingPoint point = Bounded(sent, limits_.line_bytes_max);
     summary_.progress.Add(point);
     if (!capped) payloads.push_back(EncodePoint(point));
   }
@@ -191,15 +192,16 @@ StatusOr<Progress> ReadProgress(const std::string& directory) {
   RunSummary summary = ReadSummary(directory);
   uint64_t offset = summary.points_bytes;
   while (true) {
-    ASSIGN_OR_RETURN(const std::vector<Point> points, ReadPoints(directory, kReadAtOnce, offset));
+    ASSIGN_OR_RETURN(const std::vector<contract::TrainingPoint> points,
+                     ReadPoints(directory, kReadAtOnce, offset));
     if (points.empty()) return summary.progress;
-    for (const Point& point : points) summary.progress.Add(point);
+    for (const contract::TrainingPoint& point : points) summary.progress.Add(point);
   }
 }
 
-StatusOr<std::vector<Point>> ReadPoints(const std::string& directory, size_t count_max,
-                                        uint64_t& offset) {
-  std::vector<Point> points;
+StatusOr<std::vector<contract::TrainingPoint>> ReadPoints(const std::string& directory,
+                                                          size_t count_max, uint64_t& offset) {
+  std::vector<contract::TrainingPoint> points;
   ASSIGN_OR_RETURN(offset, ReadRecords(PointsPath(directory), offset, [&](std::string_view bytes) {
                      if (const auto point = DecodePoint(bytes)) points.push_back(*point);
                      return points.size() < count_max;

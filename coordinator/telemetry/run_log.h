@@ -4,6 +4,7 @@
 // Belongs to one thread; the readers below may be anywhere.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "contract/training_point.h"
 #include "coordinator/state/ids.h"
 #include "coordinator/state/time.h"
 #include "coordinator/telemetry/pace.h"
@@ -18,32 +20,10 @@
 
 namespace gp::coordinator {
 
-// One committed step; the fields are those of gp.v1.MetricPoint.
-struct Point {
-  int64_t step = 0;
-  Epoch epoch = 0;
-  int64_t tokens = 0;
-  double loss = 0;
-  double learning_rate = 0;
-  double gradient_norm = 0;
-  double tokens_per_second = 0;
-  double mfu = 0;
-  double step_seconds = 0;
-  std::optional<double> validation_loss;
-  Timestamp at{};
-  double data_wait_seconds = 0;
-  double forward_seconds = 0;
-  double backward_seconds = 0;
-  double allreduce_exposed_seconds = 0;
-  double optimizer_seconds = 0;
-  double other_seconds = 0;
-  bool skipped = false;
-  int64_t target_steps = 0;
-  double peak_flops = 0;
-  std::string peak_source;
-  std::string warning;
-  std::map<std::string, double> scores;  // by name: gp.v1.Score
-};
+// When the step of a point was committed.
+inline Timestamp CommittedAt(const contract::TrainingPoint& point) {
+  return Timestamp(std::chrono::microseconds(point.at_us));
+}
 
 inline constexpr size_t kScoresMax = 64;  // names of a run; more are dropped
 
@@ -85,7 +65,7 @@ struct EpochStart {
 
 // The progress that all points together show.
 struct Progress {
-  std::optional<Point> newest;
+  std::optional<contract::TrainingPoint> newest;
   std::optional<double> validation_loss;
   int64_t validation_step = 0;
   std::string warning;  // the newest one
@@ -98,10 +78,10 @@ struct Progress {
   double flops_taken = 0;  // of steps whose peak is known
   Pace pace;
 
-  void Add(const Point& point);
+  void Add(const contract::TrainingPoint& point);
 
  private:
-  void AddToEpoch(const Point& point);
+  void AddToEpoch(const contract::TrainingPoint& point);
 };
 
 // The last step that an epoch before `epoch` committed; 0 when there is none.
@@ -123,7 +103,7 @@ class RunLog {
   // Drops points of older epochs and of steps that were kept, and lines that were kept. At the
   // limit it writes one last line that says so, and drops the rest. On an error nothing of the call
   // is kept.
-  Status AppendPoints(const std::vector<Point>& points);
+  Status AppendPoints(const std::vector<contract::TrainingPoint>& points);
   Status AppendLines(std::vector<Line> lines);
   // After an error the log must be opened anew: what it had appended may be gone.
   Status Sync();
@@ -139,7 +119,7 @@ class RunLog {
   RunLog(std::string directory, RecordFile points, RecordFile lines, const RunLogLimits& limits,
          RunSummary summary);
 
-  bool IsNew(const Point& point) const;
+  bool IsNew(const contract::TrainingPoint& point) const;
 
   std::string directory_;
   RecordFile points_;
@@ -160,8 +140,8 @@ StatusOr<Progress> ReadProgress(const std::string& directory);
 
 // The records from `offset` on, at most `count_max`; `offset` moves behind them. Records that no
 // longer parse are skipped.
-StatusOr<std::vector<Point>> ReadPoints(const std::string& directory, size_t count_max,
-                                        uint64_t& offset);
+StatusOr<std::vector<contract::TrainingPoint>> ReadPoints(const std::string& directory,
+                                                          size_t count_max, uint64_t& offset);
 StatusOr<std::vector<Line>> ReadLines(const std::string& directory, size_t count_max,
                                       uint64_t& offset);
 

@@ -1,11 +1,13 @@
 #include "coordinator/telemetry/run_log_codec.h"
 
 #include "gp/store/v1/run_log.pb.h"
+#include "rpc/message_fields.h"
 
 namespace gp::coordinator {
 namespace {
 
 namespace pb = ::gp::store::v1;
+using contract::TrainingPoint;
 
 Timestamp FromMicros(int64_t micros) { return Timestamp(std::chrono::microseconds(micros)); }
 
@@ -22,90 +24,6 @@ pb::StoredScore ToStored(const std::string& name, const Score& score) {
   return stored;
 }
 
-pb::StoredPoint ToStored(const Point& point) {
-  pb::StoredPoint stored;
-  stored.set_step(point.step);
-  stored.set_epoch(point.epoch);
-  stored.set_tokens(point.tokens);
-  stored.set_loss(point.loss);
-  stored.set_learning_rate(point.learning_rate);
-  stored.set_gradient_norm(point.gradient_norm);
-  stored.set_tokens_per_second(point.tokens_per_second);
-  stored.set_mfu(point.mfu);
-  stored.set_step_seconds(point.step_seconds);
-  if (point.validation_loss) stored.set_validation_loss(*point.validation_loss);
-  stored.set_at_us(point.at.time_since_epoch().count());
-  stored.set_data_wait_seconds(point.data_wait_seconds);
-  stored.set_forward_seconds(point.forward_seconds);
-  stored.set_backward_seconds(point.backward_seconds);
-  stored.set_allreduce_exposed_seconds(point.allreduce_exposed_seconds);
-  stored.set_optimizer_seconds(point.optimizer_seconds);
-  stored.set_other_seconds(point.other_seconds);
-  stored.set_skipped(point.skipped);
-  stored.set_target_steps(point.target_steps);
-  stored.set_peak_flops(point.peak_flops);
-  stored.set_peak_source(point.peak_source);
-  stored.set_warning(point.warning);
-  for (const auto& [name, value] : point.scores) (*stored.mutable_scores())[name] = value;
-  return stored;
-}
-
-Point FromStored(const pb::StoredPoint& stored) {
-  Point point;
-  point.step = stored.step();
-  point.epoch = stored.epoch();
-  point.tokens = stored.tokens();
-  point.loss = stored.loss();
-  point.learning_rate = stored.learning_rate();
-  point.gradient_norm = stored.gradient_norm();
-  point.tokens_per_second = stored.tokens_per_second();
-  point.mfu = stored.mfu();
-  point.step_seconds = stored.step_seconds();
-  if (stored.has_validation_loss()) point.validation_loss = stored.validation_loss();
-  point.at = FromMicros(stored.at_us());
-  point.data_wait_seconds = stored.data_wait_seconds();
-  point.forward_seconds = stored.forward_seconds();
-  point.backward_seconds = stored.backward_seconds();
-  point.allreduce_exposed_seconds = stored.allreduce_exposed_seconds();
-  point.optimizer_seconds = stored.optimizer_seconds();
-  point.other_seconds = stored.other_seconds();
-  point.skipped = stored.skipped();
-  point.target_steps = stored.target_steps();
-  point.peak_flops = stored.peak_flops();
-  point.peak_source = stored.peak_source();
-  point.warning = stored.warning();
-  for (const auto& [name, value] : stored.scores()) point.scores[name] = value;
-  return point;
-}
-
-pb::StoredPace ToStored(const Pace::Sums& sums) {
-  pb::StoredPace stored;
-  stored.set_steps(sums.steps);
-  stored.set_wall_seconds(sums.wall_seconds);
-  stored.set_step_seconds(sums.step_seconds);
-  stored.set_tokens(sums.tokens);
-  stored.set_flops_share(sums.flops_share);
-  const auto [data_wait, forward, backward, allreduce, optimizer, other] = sums.phase_seconds;
-  stored.set_data_wait_seconds(data_wait);
-  stored.set_forward_seconds(forward);
-  stored.set_backward_seconds(backward);
-  stored.set_allreduce_exposed_seconds(allreduce);
-  stored.set_optimizer_seconds(optimizer);
-  stored.set_other_seconds(other);
-  return stored;
-}
-
-Pace FromStored(const pb::StoredPace& stored) {
-  return Pace({.steps = stored.steps(),
-               .wall_seconds = stored.wall_seconds(),
-               .step_seconds = stored.step_seconds(),
-               .tokens = stored.tokens(),
-               .flops_share = stored.flops_share(),
-               .phase_seconds = {stored.data_wait_seconds(), stored.forward_seconds(),
-                                 stored.backward_seconds(), stored.allreduce_exposed_seconds(),
-                                 stored.optimizer_seconds(), stored.other_seconds()}});
-}
-
 EpochStart FromStored(const pb::EpochStart& stored) {
   EpochStart start;
   start.epoch = stored.epoch();
@@ -118,12 +36,16 @@ EpochStart FromStored(const pb::EpochStart& stored) {
 
 }  // namespace
 
-std::string EncodePoint(const Point& point) { return ToStored(point).SerializeAsString(); }
+std::string EncodePoint(const TrainingPoint& point) {
+  pb::StoredPoint stored;
+  rpc::WriteFields(point, stored);
+  return stored.SerializeAsString();
+}
 
-std::optional<Point> DecodePoint(std::string_view bytes) {
+std::optional<TrainingPoint> DecodePoint(std::string_view bytes) {
   pb::StoredPoint stored;
   if (!Parse(bytes, stored)) return std::nullopt;
-  return FromStored(stored);
+  return rpc::ReadFields<TrainingPoint>(stored);
 }
 
 std::string EncodeLine(const Line& line) {
@@ -151,7 +73,7 @@ std::string EncodeSummary(const RunSummary& summary) {
   pb::StoredSummary stored;
   stored.set_points_bytes(summary.points_bytes);
   stored.set_lines_bytes(summary.lines_bytes);
-  if (progress.newest) *stored.mutable_newest() = ToStored(*progress.newest);
+  if (progress.newest) rpc::WriteFields(*progress.newest, *stored.mutable_newest());
   if (progress.validation_loss) stored.set_validation_loss(*progress.validation_loss);
   stored.set_validation_step(progress.validation_step);
   stored.set_warning(progress.warning);
@@ -168,7 +90,7 @@ std::string EncodeSummary(const RunSummary& summary) {
   stored.set_steps_taken(progress.steps_taken);
   stored.set_tokens_taken(progress.tokens_taken);
   stored.set_flops_taken(progress.flops_taken);
-  *stored.mutable_pace() = ToStored(progress.pace.sums());
+  rpc::WriteFields(progress.pace.sums(), *stored.mutable_pace());
   stored.set_last_line(summary.last_line);
   for (const auto& [source, sequence] : summary.sources) {
     (*stored.mutable_source_sequences())[source] = sequence;
@@ -183,7 +105,7 @@ std::optional<RunSummary> DecodeSummary(std::string_view bytes) {
   summary.points_bytes = stored.points_bytes();
   summary.lines_bytes = stored.lines_bytes();
   Progress& progress = summary.progress;
-  if (stored.has_newest()) progress.newest = FromStored(stored.newest());
+  if (stored.has_newest()) progress.newest = rpc::ReadFields<TrainingPoint>(stored.newest());
   if (stored.has_validation_loss()) progress.validation_loss = stored.validation_loss();
   progress.validation_step = stored.validation_step();
   progress.warning = stored.warning();
@@ -197,7 +119,7 @@ std::optional<RunSummary> DecodeSummary(std::string_view bytes) {
   progress.steps_taken = stored.steps_taken();
   progress.tokens_taken = stored.tokens_taken();
   progress.flops_taken = stored.flops_taken();
-  progress.pace = FromStored(stored.pace());
+  progress.pace = Pace(rpc::ReadFields<Pace::Sums>(stored.pace()));
   summary.last_line = stored.last_line();
   for (const auto& [source, sequence] : stored.source_sequences()) {
     summary.sources[source] = sequence;

@@ -10,8 +10,8 @@
 
 namespace gp::coordinator {
 
-std::string EncodePoint(const Point& point);
-std::optional<Point> DecodePoint(std::string_view bytes);
+std::string EncodePoint(const contract::TrainingPoint& point);
+std::optional<contract::TrainingPoint> DecodePoint(std::string_view bytes);
 std::string EncodeLine(const Line& line);
 std::optional<Line> DecodeLine(std::string_view bytes);
 std::string EncodeSummary(const RunSummary& summary);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "base/text/utf8.h"
@@ -56,30 +57,14 @@ RunFamilies::RunFamilies(prometheus::Registry& registry)
                       "as the run file says it",
                       registry)),
       epoch(MakeGauges("gp_run_epoch", "Groups of ranks that the run has had", registry)),
-      step(MakeGauges("gp_run_step", "Last committed step; may fall after a restart", registry)),
-      target_steps(
-          MakeGauges("gp_run_target_steps", "Steps the run will take; 0 when unknown", registry)),
       completion(MakeGauges("gp_run_estimated_completion_timestamp_seconds",
                             "When the last step will be taken, at the mean pace of about the last "
                             "ten minutes; absent while no rank takes steps",
                             registry)),
-      tokens_per_second(
-          MakeGauges("gp_run_tokens_per_second", "Tokens trained per second, all ranks", registry)),
-      mfu(MakeGauges("gp_run_mfu", "Model FLOPs utilisation, 0 to 1; 0 when the peak is unknown",
-                     registry)),
       peak_flops(MakeGauges("gp_run_peak_flops",
                             "FLOPs per second that gp_run_mfu is a fraction of, all ranks, and "
                             "where the number comes from",
                             registry)),
-      step_phase(
-          MakeGauges("gp_run_step_phase_seconds",
-                     "Where the wall time of the last step went on rank 0; the phases are disjoint",
-                     registry)),
-      loss(MakeGauges("gp_train_loss", "Training loss of the last step, nats per token", registry)),
-      learning_rate(
-          MakeGauges("gp_train_learning_rate", "Learning rate of the last step", registry)),
-      gradient_norm(MakeGauges("gp_train_gradient_norm",
-                               "Gradient norm of the last step, before clipping", registry)),
       eval_loss(
           MakeGauges("gp_eval_loss", "Loss of the last evaluation, nats per token", registry)),
       eval_score(MakeGauges(
@@ -107,7 +92,11 @@ RunFamilies::RunFamilies(prometheus::Registry& registry)
                          "them; only of steps whose peak is known",
                          registry)),
       skipped(MakeCounters("gp_train_skipped_steps_total",
-                           "Steps whose update was not applied, by reason", registry)) {}
+                           "Steps whose update was not applied, by reason", registry)) {
+  contract::TrainingPoint::ForEachField([&](const contract::Field& field, auto) {
+    if (*field.gauge != '\0') point[field.name] = &MakeGauges(field.gauge, field.help, registry);
+  });
+}
 
 RunSeries::RunSeries(const Run& run, RunFamilies& families)
     : run_(run.id.value()), families_(families) {
@@ -120,8 +109,8 @@ RunSeries::RunSeries(const Run& run, RunFamilies& families)
        {"dataset", LabelText(submission.dataset)},
        {"precision", LabelText(submission.precision)},
        {"world_size", std::to_string(submission.workers)}});
-  Set(families_.target_steps, static_cast<double>(submission.target_steps));
-  Set(families_.step, 0);
+  Set(*families_.point.at("target_steps"), static_cast<double>(submission.target_steps));
+  Set(*families_.point.at("step"), 0);
   Set(families_.epoch, static_cast<double>(run.epoch));
   Raise(families_.failures, run.failures);
   Raise(families_.skipped, 0, {{"reason", "nonfinite"}});
@@ -201,34 +190,33 @@ void RunSeries::Take(const Progress& progress) {
   }
 }
 
-void RunSeries::Show(const Point& point) {
-  Set(families_.step, static_cast<double>(point.step));
-  Set(families_.tokens_per_second, point.tokens_per_second);
-  Set(families_.mfu, point.mfu);
-  if (point.target_steps > 0) {
-    Set(families_.target_steps, static_cast<double>(point.target_steps));
-  }
+void RunSeries::Show(const contract::TrainingPoint& point) {
+  contract::VisitFields(point, [&](const contract::Field& field, const auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    const auto family = families_.point.find(field.name);
+    if (family == families_.point.end()) return;
+    if constexpr (contract::Listed<Value>) {
+      contract::VisitFields(value, [&](const contract::Field& part, double seconds) {
+        Set(*family->second, seconds, {{"phase", part.name}});
+      });
+    } else if constexpr (std::is_arithmetic_v<Value>) {
+      if (!(field.omit_default && value == Value{})) {
+        Set(*family->second, static_cast<double>(value));
+      }
+    }
+  });
   if (point.peak_flops > 0) {
     Set(families_.peak_flops, point.peak_flops, {{"source", point.peak_source}});
   }
-  Set(families_.loss, point.loss);
-  Set(families_.learning_rate, point.learning_rate);
-  Set(families_.gradient_norm, point.gradient_norm);
-  Set(families_.step_phase, point.data_wait_seconds, {{"phase", "data_wait"}});
-  Set(families_.step_phase, point.forward_seconds, {{"phase", "forward"}});
-  Set(families_.step_phase, point.backward_seconds, {{"phase", "backward"}});
-  Set(families_.step_phase, point.allreduce_exposed_seconds, {{"phase", "allreduce_exposed"}});
-  Set(families_.step_phase, point.optimizer_seconds, {{"phase", "optimizer"}});
-  Set(families_.step_phase, point.other_seconds, {{"phase", "other"}});
 }
 
 // Points of an epoch that has ended may still arrive.
 void RunSeries::ShowCompletion(const Progress& progress) {
   if (!progress.newest || !progress.pace.known()) return;
-  const Point& newest = *progress.newest;
+  const contract::TrainingPoint& newest = *progress.newest;
   if (stepping_ != newest.epoch || newest.target_steps <= 0) return;
   const auto left = static_cast<double>(std::max<int64_t>(newest.target_steps - newest.step, 0));
-  Set(families_.completion, Seconds(newest.at) + left * progress.pace.SecondsPerStep());
+  Set(families_.completion, Seconds(CommittedAt(newest)) + left * progress.pace.SecondsPerStep());
 }
 
 void RunSeries::ShowCheckpoint(const SealedCheckpoint& checkpoint) {

@@ -27,16 +27,9 @@ struct RunFamilies {
 
   Gauges& info;
   Gauges& epoch;
-  Gauges& step;
-  Gauges& target_steps;
   Gauges& completion;
-  Gauges& tokens_per_second;
-  Gauges& mfu;
+  std::map<std::string, Gauges*> point;  // the gauges of contract::TrainingPoint, by field
   Gauges& peak_flops;
-  Gauges& step_phase;
-  Gauges& loss;
-  Gauges& learning_rate;
-  Gauges& gradient_norm;
   Gauges& eval_loss;
   Gauges& eval_score;
   Gauges& checkpoint_time;
@@ -81,7 +74,7 @@ class RunSeries {
   // A counter never falls.
   void Raise(RunFamilies::Counters& family, double value, const Labels& labels = {});
   void Drop(RunFamilies::Gauges& family);
-  void Show(const Point& point);
+  void Show(const contract::TrainingPoint& point);
   void ShowCompletion(const Progress& progress);
   void ShowCheckpoint(const SealedCheckpoint& checkpoint);
   void SeeRecovery(const Progress& progress);

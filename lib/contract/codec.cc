@@ -12,6 +12,19 @@ namespace gp::link {
 namespace {
 
 using Json = nlohmann::json;
+using contract::ExitCause;
+
+// The fields of a value that has a list of its own.
+template <typename Archive, contract::Listed T>
+void ListedFields(Archive& archive, T& value) {
+  contract::VisitFields(value, [&archive](const contract::Field& field, auto& member) {
+    if (field.omit_default) {
+      archive.Later(field.name, member);
+    } else {
+      archive(field.name, member);
+    }
+  });
+}
 
 // Fields(archive, message) lists a message's fields once, for both directions. A field that a later
 // version adds must be a std::optional, because older peers do not send it.
@@ -21,13 +34,6 @@ void Fields(Archive& archive, Hello& m) {
   archive("protocol_min", m.protocol_min);
   archive("version", m.version);
   archive("incarnation", m.incarnation);
-}
-
-template <typename Archive>
-void Fields(Archive& archive, ResumePoint& m) {
-  archive("step", m.step);
-  archive("directory", m.directory);
-  archive("manifest_digest", m.manifest_digest);
 }
 
 template <typename Archive>
@@ -106,52 +112,15 @@ void Fields(Archive& archive, Fenced& m) {
 }
 
 template <typename Archive>
-void Fields(Archive& archive, Phases& m) {
-  archive("data_wait", m.data_wait);
-  archive("forward", m.forward);
-  archive("backward", m.backward);
-  archive("allreduce_exposed", m.allreduce_exposed);
-  archive("optimizer", m.optimizer);
-  archive("other", m.other);
-}
-
-template <typename Archive>
 void Fields(Archive& archive, StepReport& m) {
-  archive("epoch", m.epoch);
-  archive("step", m.step);
-  archive("tokens", m.tokens);
-  archive("loss", m.loss);
-  archive("learning_rate", m.learning_rate);
-  archive("gradient_norm", m.gradient_norm);
-  archive("step_seconds", m.step_seconds);
-  archive("tokens_per_second", m.tokens_per_second);
-  archive("mfu", m.mfu);
-  archive("phases", m.phases);
-  archive("validation_loss", m.validation_loss);
-  archive("skipped", m.skipped);
-  archive("at_us", m.at_us);
-  archive("target_steps", m.target_steps);
-  archive("peak_flops", m.peak_flops);
-  archive("peak_source", m.peak_source);
-  archive("warning", m.warning);
-  archive("scores", m.scores);
-  archive("failed_saves", m.failed_saves);
-  archive("allreduce_seconds", m.allreduce_seconds);
-  archive("allreduce_bytes", m.allreduce_bytes);
-  archive("batches_ready", m.batches_ready);
-  archive("data_read_bytes", m.data_read_bytes);
+  ListedFields(archive, m.point);
+  ListedFields(archive, m.rank);
 }
 
 template <typename Archive>
 void Fields(Archive& archive, WrittenCheckpoint& m) {
   archive("epoch", m.epoch);
-  archive("step", m.step);
-  archive("directory", m.directory);
-  archive("manifest_digest", m.manifest_digest);
-  archive("size_bytes", m.size_bytes);
-  archive("validation_loss", m.validation_loss);
-  archive("final", m.final);
-  archive("end_reason", m.end_reason);
+  ListedFields<Archive, contract::WrittenCheckpoint>(archive, m);
   archive("held_up_seconds", m.held_up_seconds);
 }
 
@@ -250,10 +219,15 @@ void Fields(Archive& archive, Generated& m) {
   archive("pieces", m.pieces);
 }
 
+template <typename Archive, contract::Listed T>
+void Fields(Archive& archive, T& m) {
+  ListedFields(archive, m);
+}
+
 // Structs that appear as an object inside a message.
 template <typename T>
-concept Nested = std::is_same_v<T, ResumePoint> || std::is_same_v<T, Phases> ||
-    std::is_same_v<T, TokenScore> || std::is_same_v<T, TextPiece>;
+concept Nested =
+    contract::Listed<T> || std::is_same_v<T, TokenScore> || std::is_same_v<T, TextPiece>;
 
 class Writer {
  public:
@@ -264,6 +238,11 @@ class Writer {
   template <typename T>
   void operator()(const char* key, std::optional<T>& value) {
     if (value) object_[key] = ToJson(*value);
+  }
+  // A field of a later version, which older peers do not send: absent where it has its default.
+  template <typename T>
+  void Later(const char* key, T& value) {
+    if (value != T{}) (*this)(key, value);
   }
   Json Take() { return std::move(object_); }
 
@@ -311,6 +290,14 @@ class Reader {
   template <typename T>
   void operator()(const char* key, std::optional<T>& value) {
     if (status_.ok() && object_.contains(key)) Read(key, value.emplace(), /*required=*/false);
+  }
+  template <typename T>
+  void Later(const char* key, T& value) {
+    Read(key, value, /*required=*/false);
+  }
+  template <typename T>
+  void Later(const char* key, std::optional<T>& value) {
+    (*this)(key, value);
   }
   const Status& status() const { return status_; }
 

@@ -11,7 +11,11 @@
 #include <variant>
 #include <vector>
 
+#include "contract/exit_cause.h"
+#include "contract/field.h"
 #include "contract/sampling_messages.h"
+#include "contract/training_point.h"
+#include "contract/written_checkpoint.h"
 
 namespace gp::link {
 
@@ -30,12 +34,6 @@ struct Hello {
   std::string incarnation;
 };
 
-struct ResumePoint {
-  int64_t step = 0;
-  std::string directory;
-  std::string manifest_digest;  // hex; the reader refuses another manifest
-};
-
 // The run to train. Sent once, after Hello. The engine answers with Listening or Failed.
 struct Start {
   std::string run_id;
@@ -46,7 +44,7 @@ struct Start {
   std::string resolved;       // the resolved run file, YAML
   std::string run_directory;  // absolute; rank 0 writes records and checkpoints below it
   std::string data_address;   // host to listen on for peers
-  std::optional<ResumePoint> resume;
+  std::optional<contract::ResumePoint> resume;
   int threads = 1;
   int logical_shards = 1;
   std::optional<bool> begun;  // the run has trained before: its data was good then
@@ -118,59 +116,40 @@ struct Fenced {
   std::string digest;
 };
 
-// Disjoint parts of a step's wall time, in seconds.
-struct Phases {
-  double data_wait = 0;
-  double forward = 0;
-  double backward = 0;
-  double allreduce_exposed = 0;
-  double optimizer = 0;
-  double other = 0;
-};
-
-// After every committed step, from every rank; points for users come from rank 0.
-struct StepReport {
-  uint64_t epoch = 0;
-  int64_t step = 0;  // steps committed so far: the first report says 1
-  int64_t tokens = 0;
-  double loss = 0;
-  double learning_rate = 0;
-  double gradient_norm = 0;
-  double step_seconds = 0;
-  double tokens_per_second = 0;  // the whole run's, all ranks together
-  double mfu = 0;
-  Phases phases;
-  std::optional<double> validation_loss;
-  bool skipped = false;
-  int64_t at_us = 0;                       // wall clock
-  std::optional<int64_t> target_steps;     // the run's last step, once it is known
-  std::optional<double> peak_flops;        // all ranks' peak together; mfu is a fraction of it
-  std::optional<std::string> peak_source;  // "measured" | "table"
-  std::optional<std::string> warning;      // what a person should look at, in a sentence
-  // The evaluation's other results by name, as formats::MetricsLine has them.
-  std::optional<std::map<std::string, double>> scores;
+// What a rank measured of a step besides the run's point; for the metrics of its node. Absent where
+// the rank cannot tell.
+struct RankNumbers {
   // Saves of this process that failed or were skipped so far; of rank 0.
   std::optional<int64_t> failed_saves;
-  // The step's all-reduce: its whole time, of which phases.allreduce_exposed is the part that
-  // nothing hid, and the bytes of the gradients that it summed. Where the rank has peers and can
-  // tell.
+  // The step's all-reduce, of a rank with peers: its whole time, of which
+  // phases.allreduce_exposed is the part that nothing hid, and the bytes of the gradients that it
+  // summed.
   std::optional<double> allreduce_seconds;
   std::optional<int64_t> allreduce_bytes;
   // Micro-batches that were in memory when the step asked for one, the least: 0 or 1; and the bytes
   // of tokens that were read since the last report.
   std::optional<int> batches_ready;
   std::optional<int64_t> data_read_bytes;
+
+  template <typename Visit>
+  static constexpr void ForEachField(Visit&& visit) {
+    visit(contract::Field{"failed_saves"}, &RankNumbers::failed_saves);
+    visit(contract::Field{"allreduce_seconds"}, &RankNumbers::allreduce_seconds);
+    visit(contract::Field{"allreduce_bytes"}, &RankNumbers::allreduce_bytes);
+    visit(contract::Field{"batches_ready"}, &RankNumbers::batches_ready);
+    visit(contract::Field{"data_read_bytes"}, &RankNumbers::data_read_bytes);
+  }
 };
 
-struct WrittenCheckpoint {
+// After every committed step, from every rank; points for users come from rank 0. The payload has
+// the fields of both side by side.
+struct StepReport {
+  contract::TrainingPoint point;
+  RankNumbers rank;
+};
+
+struct WrittenCheckpoint : contract::WrittenCheckpoint {
   uint64_t epoch = 0;
-  int64_t step = 0;
-  std::string directory;
-  std::string manifest_digest;
-  uint64_t size_bytes = 0;
-  std::optional<double> validation_loss;
-  bool final = false;
-  std::optional<std::string> end_reason;  // if `final`: why the run ends before its budget
   std::optional<double> held_up_seconds;  // how long the rank took no step for its sake
 };
 
@@ -181,26 +160,9 @@ struct Finished {
   int64_t step = 0;
 };
 
-// Equal in number to gp.v1.ExitCause.
-enum class ExitCause {
-  kUnspecified = 0,
-  kCompleted = 1,
-  kStopped = 2,
-  kSignal = 3,
-  kOutOfMemory = 4,
-  kCollective = 5,
-  kConfig = 6,
-  kStorage = 7,
-  kError = 8,
-  kSpawnFailed = 9,
-  kUnfit = 10,              // this node cannot compute what the run's record demands
-  kDamagedCheckpoint = 11,  // as this rank sees it; a second reader decides
-  kData = 12,               // missing on this node, or not what the run began with
-};
-
 // The last message of an engine that cannot go on.
 struct Failed {
-  ExitCause cause = ExitCause::kError;
+  contract::ExitCause cause = contract::ExitCause::kError;
   std::string message;
 };
 

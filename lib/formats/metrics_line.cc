@@ -3,118 +3,138 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 namespace gp::formats {
 namespace {
 
+using contract::Field;
+using contract::TrainingPoint;
 using Json = nlohmann::ordered_json;
+using Scores = std::map<std::string, double>;
 
-struct NumberKey {
-  const char* name;
-  double MetricsLine::*member;
-};
-constexpr NumberKey kNumbers[] = {{"loss", &MetricsLine::loss},
-                                  {"lr", &MetricsLine::learning_rate},
-                                  {"grad_norm", &MetricsLine::gradient_norm},
-                                  {"tokens_per_second", &MetricsLine::tokens_per_second},
-                                  {"mfu", &MetricsLine::mfu},
-                                  {"step_seconds", &MetricsLine::step_seconds}};
+bool HasKey(const Field& field) { return *field.key != '\0'; }
 
-struct PhaseKey {
-  const char* name;
-  double MetricsPhases::*member;
-};
-constexpr PhaseKey kPhases[] = {{"data_wait", &MetricsPhases::data_wait},
-                                {"forward", &MetricsPhases::forward},
-                                {"backward", &MetricsPhases::backward},
-                                {"allreduce_exposed", &MetricsPhases::allreduce_exposed},
-                                {"optimizer", &MetricsPhases::optimizer},
-                                {"other", &MetricsPhases::other}};
-
-Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-StatusOr<double> ReadNumber(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  if (found != json.end() && found->is_number()) return found->get<double>();
-  if (found != json.end() && found->is_null()) return std::numeric_limits<double>::quiet_NaN();
-  return InvalidArgument("a metrics line needs the number '{}'", key);
-}
-
-StatusOr<int64_t> ReadCount(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  if (found != json.end() && found->is_number_integer()) return found->get<int64_t>();
-  return InvalidArgument("a metrics line needs the whole number '{}'", key);
-}
-
-Json FormatPhases(const MetricsPhases& phases) {
+// JSON has no NaN and no infinity.
+Json JsonOf(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json JsonOf(int64_t value) { return value; }
+Json JsonOf(uint64_t value) { return value; }
+Json JsonOf(bool value) { return value; }
+Json JsonOf(const std::string& value) { return value; }
+Json JsonOf(const std::optional<double>& value) { return value ? JsonOf(*value) : Json(nullptr); }
+template <contract::Listed T>
+Json JsonOf(const T& value) {
   Json json;
-  for (const PhaseKey& key : kPhases) json[key.name] = Number(phases.*key.member);
+  contract::VisitFields(
+      value, [&](const Field& field, const auto& member) { json[field.name] = JsonOf(member); });
   return json;
 }
 
-StatusOr<MetricsPhases> ReadPhases(const Json& json) {
-  MetricsPhases phases;
-  for (const PhaseKey& key : kPhases) {
-    ASSIGN_OR_RETURN(phases.*key.member, ReadNumber(json, key.name));
+// Of these types a default says that there is nothing to print.
+template <typename Value>
+constexpr bool kOmitsDefault = std::is_same_v<Value, bool> || contract::Listed<Value> ||
+                               std::is_same_v<Value, std::optional<double>>;
+
+void PutScores(const Scores& scores, Json& json) {
+  for (const auto& [name, value] : scores) {
+    if (contract::IsScoreName(name)) json[name] = JsonOf(value);
   }
-  return phases;
 }
 
-// The names of questions' scores have a '/', which no other key has.
-bool IsScore(const std::string& key) {
-  return key == kBitsPerByte || key.find('/') != std::string::npos;
+Status Wanted(const char* what, const char* key) {
+  return InvalidArgument("a metrics line needs the {} '{}'", what, key);
 }
 
-// What lines from before these keys lack.
-Status ReadOptional(const Json& json, MetricsLine& line) {
-  if (json.contains("val_loss")) {
-    ASSIGN_OR_RETURN(line.validation_loss, ReadNumber(json, "val_loss"));
+Status Read(const Json& json, const char* key, double& value) {
+  const auto found = json.find(key);
+  if (found == json.end() || !(found->is_number() || found->is_null())) {
+    return Wanted("number", key);
   }
+  value = found->is_null() ? std::numeric_limits<double>::quiet_NaN() : found->get<double>();
+  return OkStatus();
+}
+
+template <typename Integer>
+requires std::is_same_v<Integer, int64_t> || std::is_same_v<Integer, uint64_t> Status
+Read(const Json& json, const char* key, Integer& value) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_number_integer()) return Wanted("whole number", key);
+  value = found->get<Integer>();
+  return OkStatus();
+}
+
+Status Read(const Json& json, const char* key, bool& value) {
+  const auto found = json.find(key);
+  value = found != json.end() && found->is_boolean() && found->get<bool>();
+  return OkStatus();
+}
+
+Status Read(const Json& json, const char* key, std::string& value) {
+  const auto found = json.find(key);
+  if (found != json.end() && found->is_string()) value = found->get<std::string>();
+  return OkStatus();
+}
+
+Status Read(const Json& json, const char* key, std::optional<double>& value) {
+  return json.contains(key) ? Read(json, key, value.emplace()) : OkStatus();
+}
+
+template <contract::Listed T>
+Status Read(const Json& json, const char* key, T& value) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_object()) return OkStatus();
+  Status status;
+  contract::VisitFields(value, [&](const Field& field, auto& member) {
+    if (status.ok()) status = Read(*found, field.name, member);
+  });
+  return status;
+}
+
+Status ReadScores(const Json& json, Scores& scores) {
   for (const auto& [key, value] : json.items()) {
-    if (!IsScore(key)) continue;
-    ASSIGN_OR_RETURN(line.scores[key], ReadNumber(json, key.c_str()));
-  }
-  if (const auto phases = json.find("phases"); phases != json.end() && phases->is_object()) {
-    ASSIGN_OR_RETURN(line.phases, ReadPhases(*phases));
-  }
-  if (json.contains("peak_flops")) {
-    ASSIGN_OR_RETURN(line.peak_flops, ReadNumber(json, "peak_flops"));
-  }
-  if (const auto source = json.find("peak_source"); source != json.end() && source->is_string()) {
-    line.peak_source = source->get<std::string>();
+    if (!contract::IsScoreName(key)) continue;
+    RETURN_IF_ERROR(Read(json, key.c_str(), scores[key]));
   }
   return OkStatus();
 }
 
 }  // namespace
 
-std::string FormatMetricsLine(const MetricsLine& line) {
-  Json json = {{"step", line.step}, {"tokens", line.tokens}};
-  for (const NumberKey& key : kNumbers) json[key.name] = Number(line.*key.member);
-  if (line.validation_loss) json["val_loss"] = Number(*line.validation_loss);
-  for (const auto& [name, value] : line.scores) json[name] = Number(value);
-  if (line.skipped) json["skipped"] = true;
-  if (line.phases) json["phases"] = FormatPhases(*line.phases);
-  if (line.peak_flops > 0) {
-    json["peak_flops"] = line.peak_flops;
-    json["peak_source"] = line.peak_source;
-  }
-  return json.dump();
+Json MetricsJson(const TrainingPoint& point, MetricsKeys keys) {
+  Json json;
+  contract::VisitFields(point, [&](const Field& field, const auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, Scores>) {
+      PutScores(value, json);
+    } else {
+      const bool shown = HasKey(field) && (field.recorded || keys == MetricsKeys::kAll);
+      const bool omits_default = field.omit_default || kOmitsDefault<Value>;
+      if (shown && !(omits_default && value == Value{})) json[field.key] = JsonOf(value);
+    }
+  });
+  return json;
 }
 
-StatusOr<MetricsLine> ParseMetricsLine(std::string_view text) {
+std::string FormatMetricsLine(const TrainingPoint& point) {
+  return MetricsJson(point, MetricsKeys::kRecorded)
+      .dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
+StatusOr<TrainingPoint> ParseMetricsLine(std::string_view text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return InvalidArgument("a metrics line is a JSON object");
-  MetricsLine line;
-  ASSIGN_OR_RETURN(line.step, ReadCount(json, "step"));
-  ASSIGN_OR_RETURN(line.tokens, ReadCount(json, "tokens"));
-  for (const NumberKey& key : kNumbers) {
-    ASSIGN_OR_RETURN(line.*key.member, ReadNumber(json, key.name));
-  }
-  RETURN_IF_ERROR(ReadOptional(json, line));
-  const auto skipped = json.find("skipped");
-  line.skipped = skipped != json.end() && skipped->is_boolean() && skipped->get<bool>();
-  return line;
+  TrainingPoint point;
+  Status status = ReadScores(json, point.scores);
+  contract::VisitFields(point, [&](const Field& field, auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (!std::is_same_v<Value, Scores>) {
+      if (!status.ok() || !HasKey(field) || !field.recorded) return;
+      if (field.omit_default && !json.contains(field.key)) return;
+      status = Read(json, field.key, value);
+    }
+  });
+  if (!status.ok()) return status;
+  return point;
 }
 
 }  // namespace gp::formats

@@ -242,7 +242,7 @@ class World {
   }
 
   static void Write(const Command& command, RankReport& rank) {
-    WrittenCheckpoint written;
+    contract::WrittenCheckpoint written;
     written.step = command.Number("step", 0);
     written.directory = fmt::format("/storage/{}/checkpoints/step-{}-e{}", rank.run.value(),
                                     written.step, rank.epoch);

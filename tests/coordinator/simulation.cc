@@ -271,7 +271,7 @@ void Simulation::ReadSuspected() {
 }
 
 void Simulation::TakeStep(RankReport& rank, const Assignment& wish) {
-  std::erase_if(rank.written, [&](const WrittenCheckpoint& written) {
+  std::erase_if(rank.written, [&](const contract::WrittenCheckpoint& written) {
     const auto& sealed = wish.sealed_steps;
     const bool is_sealed = std::find(sealed.begin(), sealed.end(), written.step) != sealed.end();
     if (is_sealed) seals_.try_emplace({rank.run, written.step}, written.manifest_digest);
@@ -280,7 +280,7 @@ void Simulation::TakeStep(RankReport& rank, const Assignment& wish) {
   if (rank.step < kTargetSteps) {
     ++rank.step;
     if (rank.rank != 0 || rank.step % kCheckpointSteps != 0) return;
-    WrittenCheckpoint written;
+    contract::WrittenCheckpoint written;
     written.step = rank.step;
     written.directory = wish.run->submission->run_directory + "/checkpoints/step-x";
     written.manifest_digest = fmt::format("{}-{}-{}", rank.run, rank.epoch, rank.step);

@@ -55,17 +55,17 @@ class FakeSampler {
  private:
   void Open(const link::OpenModel& model) {
     auto manifest = formats::ReadManifest(model.directory);
-    if (!manifest.ok()) Fail(link::ExitCause::kDamagedCheckpoint, Message(manifest.status()));
+    if (!manifest.ok()) Fail(contract::ExitCause::kDamagedCheckpoint, Message(manifest.status()));
     manifest_ = *std::move(manifest);
     how_ = manifest_.record["fake"];
-    if (how_ == "fail") Fail(link::ExitCause::kError, "failed as asked");
+    if (how_ == "fail") Fail(contract::ExitCause::kError, "failed as asked");
     if (how_ == "damaged")
-      Fail(link::ExitCause::kDamagedCheckpoint, "model.safetensors is damaged");
+      Fail(contract::ExitCause::kDamagedCheckpoint, "model.safetensors is damaged");
     if (how_ == "hang") Hang();
     const auto text = ReadFile(JoinPath(model.directory, formats::kTokenizerName));
-    if (!text.ok()) Fail(link::ExitCause::kDamagedCheckpoint, Message(text.status()));
+    if (!text.ok()) Fail(contract::ExitCause::kDamagedCheckpoint, Message(text.status()));
     auto tokenizer = ParseTokenizer(*text);
-    if (!tokenizer.ok()) Fail(link::ExitCause::kDamagedCheckpoint, Message(tokenizer.status()));
+    if (!tokenizer.ok()) Fail(contract::ExitCause::kDamagedCheckpoint, Message(tokenizer.status()));
     tokenizer_ = *std::move(tokenizer);
     streams_ = model.streams;
     Say(link::ModelReady{.step = manifest_.step,
@@ -202,7 +202,7 @@ class FakeSampler {
     if (!channel_.Send(message).ok()) _exit(0);
   }
 
-  [[noreturn]] void Fail(link::ExitCause cause, const std::string& message) {
+  [[noreturn]] void Fail(contract::ExitCause cause, const std::string& message) {
     Say(link::Failed{cause, message});
     _exit(1);
   }

@@ -47,7 +47,7 @@ class FakeTrainer {
     Say(link::Hello{.version = "fake", .incarnation = hello_.incarnation});
     start_ = Await<link::Start>();
     auto options = ParseFakeTrainerOptions(start_.resolved);
-    if (!options.ok()) Fail(link::ExitCause::kConfig, Message(options.status()), 2);
+    if (!options.ok()) Fail(contract::ExitCause::kConfig, Message(options.status()), 2);
     options_ = std::move(options).value();
     if (options_.ignore_stop) signal(SIGTERM, SIG_IGN);
     step_ = start_.resume ? start_.resume->step : 0;
@@ -68,7 +68,7 @@ class FakeTrainer {
     Say(listening);
     const auto configure = Await<link::Configure>();
     if (OnSeveralGpus() && configure.nccl_id != kNcclId) {
-      Fail(link::ExitCause::kError, "the id of rank 0 did not get here", 1);
+      Fail(contract::ExitCause::kError, "the id of rank 0 did not get here", 1);
     }
     Say(link::Ready{.epoch = start_.epoch, .step = step_});
     Await<link::Go>();
@@ -89,7 +89,7 @@ class FakeTrainer {
     auto* generic = reinterpret_cast<sockaddr*>(&address);
     if (bind(port_.get(), generic, size) != 0 || listen(port_.get(), 8) != 0 ||
         getsockname(port_.get(), generic, &size) != 0) {
-      Fail(link::ExitCause::kError, "cannot listen on " + start_.data_address, 1);
+      Fail(contract::ExitCause::kError, "cannot listen on " + start_.data_address, 1);
     }
     return fmt::format("{}:{}", start_.data_address, ntohs(address.sin_port));
   }
@@ -102,16 +102,17 @@ class FakeTrainer {
     Listen(milliseconds(options_.step_ms));
     ++step_;
     const double step_seconds = static_cast<double>(options_.step_ms) * 1e-3;
-    Say(link::StepReport{.epoch = start_.epoch,
-                         .step = step_,
-                         .tokens = step_ * 1000,
-                         .loss = 5.5 * std::exp(-0.01 * static_cast<double>(step_)),
-                         .learning_rate = 1e-3,
-                         .gradient_norm = 1,
-                         .step_seconds = step_seconds,
-                         .tokens_per_second = 1000 / std::max(step_seconds, 1e-3),
-                         .phases = {.other = step_seconds},
-                         .at_us = SystemClock().WallNow().time_since_epoch().count()});
+    Say(link::StepReport{.point = {.step = step_,
+                                   .tokens = step_ * 1000,
+                                   .loss = 5.5 * std::exp(-0.01 * static_cast<double>(step_)),
+                                   .learning_rate = 1e-3,
+                                   .gradient_norm = 1,
+                                   .tokens_per_second = 1000 / std::max(step_seconds, 1e-3),
+                                   .step_seconds = step_seconds,
+                                   .epoch = start_.epoch,
+                                   .phases = {.other = step_seconds},
+                                   .at_us = SystemClock().WallNow().time_since_epoch().count()},
+                         .rank = {}});
     const bool due = options_.checkpoint_every > 0 && step_ % options_.checkpoint_every == 0;
     if (due && step_ < options_.steps && start_.rank == 0) Save(false);
     if (leaves_ && step_ < options_.steps) SaveAndLeave();
@@ -120,8 +121,8 @@ class FakeTrainer {
   [[noreturn]] void FailAsAsked() {
     const int code = static_cast<int>(options_.exit_code);
     if (options_.fail_message.empty()) Exit(code);
-    Fail(code == 2 ? link::ExitCause::kConfig : link::ExitCause::kError, options_.fail_message,
-         code);
+    Fail(code == 2 ? contract::ExitCause::kConfig : contract::ExitCause::kError,
+         options_.fail_message, code);
   }
 
   void Save(bool final) {
@@ -134,15 +135,15 @@ class FakeTrainer {
                                  WriteFileAtomically(directory + "/model.safetensors", tensors),
                                  WriteFileAtomically(directory + "/optimizer.safetensors", tensors),
                                  WriteFileAtomically(directory + "/manifest.json", manifest)}) {
-      if (!status.ok()) Fail(link::ExitCause::kStorage, Message(status), 3);
+      if (!status.ok()) Fail(contract::ExitCause::kStorage, Message(status), 3);
     }
-    Say(link::WrittenCheckpoint{.epoch = start_.epoch,
-                                .step = step_,
-                                .directory = directory,
-                                .manifest_digest = Sha256Hex(manifest),
-                                .size_bytes = 2 * tensors.size() + manifest.size(),
-                                .validation_loss = 1.0 + 1.0 / static_cast<double>(step_ + 1),
-                                .final = final});
+    Say(link::WrittenCheckpoint{{.step = step_,
+                                 .directory = directory,
+                                 .manifest_digest = Sha256Hex(manifest),
+                                 .size_bytes = 2 * tensors.size() + manifest.size(),
+                                 .validation_loss = 1.0 + 1.0 / static_cast<double>(step_ + 1),
+                                 .final = final},
+                                start_.epoch});
   }
 
   [[noreturn]] void Finish() {
@@ -210,7 +211,7 @@ class FakeTrainer {
     if (!channel_.Send(message).ok()) Exit(1);
   }
 
-  [[noreturn]] void Fail(link::ExitCause cause, const std::string& message, int code) {
+  [[noreturn]] void Fail(contract::ExitCause cause, const std::string& message, int code) {
     Say(link::Failed{cause, message});
     Exit(code);
   }

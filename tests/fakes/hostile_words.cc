@@ -24,11 +24,13 @@ void SendAll(int link, const std::string& bytes) {
 void Say(int link, const link::Message& message) { SendAll(link, link::EncodeFrame(message)); }
 
 link::WrittenCheckpoint Checkpoint(int64_t step) {
-  return {.epoch = 1, .step = step, .directory = "/", .manifest_digest = "0"};
+  return {{.step = step, .directory = "/", .manifest_digest = "0"}, 1};
 }
 
 link::StepReport Step(int64_t step) {
-  return {.epoch = 1, .step = step, .at_us = INT64_MAX, .warning = std::string(4000, 'w')};
+  return {
+      .point = {.step = step, .epoch = 1, .warning = std::string(4000, 'w'), .at_us = INT64_MAX},
+      .rank = {}};
 }
 
 void SayEverything(int link) {
@@ -38,7 +40,7 @@ void SayEverything(int link) {
   Say(link, link::Ready{.epoch = UINT64_MAX, .step = -1});
   Say(link, link::Listening{.address = "127.0.0.1:1"});
   Say(link, link::Ready{.epoch = 1, .step = INT64_MAX});
-  Say(link, link::Failed{link::ExitCause::kUnspecified, std::string(30'000, '\x1b')});
+  Say(link, link::Failed{contract::ExitCause::kUnspecified, std::string(30'000, '\x1b')});
 }
 
 // Floods: what is sent for the n-th time.

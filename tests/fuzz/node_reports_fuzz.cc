@@ -109,7 +109,7 @@ class Fixture {
   Cluster cluster_;
 };
 
-WrittenCheckpoint MakeWritten(Choices& choices) {
+contract::WrittenCheckpoint MakeWritten(Choices& choices) {
   static const std::string kDirectories[] = {"/storage/runs/own/checkpoints/step-00000001-e1-a",
                                              "/storage/runs/own/checkpoints/step-00000002-e1-a",
                                              "/storage/runs/own/checkpoints/..",

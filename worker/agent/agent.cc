@@ -247,15 +247,15 @@ void Agent::TakeMessage(Rank& rank, const link::Message& message) {
                    .size_bytes = written->size_bytes});
   }
   const auto* report = std::get_if<link::StepReport>(&message);
-  if (report == nullptr || report->epoch != rank.key.epoch) return;
+  if (report == nullptr || report->point.epoch != rank.key.epoch) return;
   if (rank.phase < v1::RANK_PHASE_READY) return;  // it has no group yet, so it took no step
   stepped_ = true;
   metrics_.StepCommitted(rank.key, *report);
   if (rank.key.rank != 0) return;
-  rank.save_times.StepCommitted(report->step, clock_.Now());
+  rank.save_times.StepCommitted(report->point.step, clock_.Now());
   v1::TelemetryItem item;
   item.set_run_id(rank.key.run_id);
-  *item.mutable_point() = ToProto(*report);
+  rpc::WriteFields(report->point, *item.mutable_point());
   coordinator_.Tell(std::move(item));
 }
 

@@ -1,28 +1,11 @@
 #include "worker/agent/convert.h"
 
+#include "rpc/message_fields.h"
+
 namespace gp::agent {
-namespace {
-
-void Fill(v1::PhaseSeconds& out, const link::Phases& phases) {
-  out.set_data_wait(phases.data_wait);
-  out.set_forward(phases.forward);
-  out.set_backward(phases.backward);
-  out.set_allreduce_exposed(phases.allreduce_exposed);
-  out.set_optimizer(phases.optimizer);
-  out.set_other(phases.other);
-}
-
-}  // namespace
-
-v1::WrittenCheckpoint ToProto(const link::WrittenCheckpoint& written) {
+v1::WrittenCheckpoint ToProto(const contract::WrittenCheckpoint& written) {
   v1::WrittenCheckpoint out;
-  out.set_step(written.step);
-  out.set_directory(written.directory);
-  out.set_manifest_digest(written.manifest_digest);
-  out.set_size_bytes(written.size_bytes);
-  if (written.validation_loss) out.set_validation_loss(*written.validation_loss);
-  out.set_final(written.final);
-  out.set_end_reason(written.end_reason.value_or(""));
+  rpc::WriteFields(written, out);
   return out;
 }
 
@@ -38,34 +21,6 @@ v1::EngineOffer ToProto(const link::Listening& listening) {
   return out;
 }
 
-v1::MetricPoint ToProto(const link::StepReport& report) {
-  v1::MetricPoint point;
-  point.set_step(report.step);
-  point.set_epoch(report.epoch);
-  point.set_tokens(report.tokens);
-  point.set_loss(report.loss);
-  point.set_learning_rate(report.learning_rate);
-  point.set_gradient_norm(report.gradient_norm);
-  point.set_tokens_per_second(report.tokens_per_second);
-  point.set_mfu(report.mfu);
-  point.set_step_seconds(report.step_seconds);
-  if (report.validation_loss) point.set_validation_loss(*report.validation_loss);
-  point.mutable_at()->set_seconds(report.at_us / 1'000'000);
-  point.mutable_at()->set_nanos(static_cast<int32_t>(report.at_us % 1'000'000 * 1000));
-  Fill(*point.mutable_phases(), report.phases);
-  point.set_skipped(report.skipped);
-  point.set_target_steps(report.target_steps.value_or(0));
-  point.set_peak_flops(report.peak_flops.value_or(0));
-  point.set_peak_source(report.peak_source.value_or(""));
-  point.set_warning(report.warning.value_or(""));
-  for (const auto& [name, value] : report.scores.value_or(std::map<std::string, double>())) {
-    v1::Score& score = *point.add_scores();
-    score.set_name(name);
-    score.set_value(value);
-  }
-  return point;
-}
-
 link::Start ToStart(const v1::Assignment& assignment, const std::string& data_address, int cores) {
   link::Start start;
   start.run_id = assignment.run_id();
@@ -77,8 +32,7 @@ link::Start ToStart(const v1::Assignment& assignment, const std::string& data_ad
   start.run_directory = assignment.run_directory();
   start.data_address = data_address;
   if (assignment.has_resume()) {
-    start.resume = link::ResumePoint{assignment.resume().step(), assignment.resume().directory(),
-                                     assignment.resume().manifest_digest()};
+    start.resume = rpc::ReadFields<contract::ResumePoint>(assignment.resume());
   }
   const v1::EngineChoices& choices = assignment.choices();
   start.threads = choices.threads_per_rank() > 0 ? choices.threads_per_rank() : cores;

@@ -1,5 +1,4 @@
-// Converts between the link's structs and the gRPC messages; only this file of the agent knows the
-// fields of both. Pure functions, thread-safe.
+// Converts between the link's structs and the gRPC messages. Pure functions, thread-safe.
 #pragma once
 
 #include <string>
@@ -9,9 +8,8 @@
 
 namespace gp::agent {
 
-v1::WrittenCheckpoint ToProto(const link::WrittenCheckpoint& written);
+v1::WrittenCheckpoint ToProto(const contract::WrittenCheckpoint& written);
 v1::EngineOffer ToProto(const link::Listening& listening);
-v1::MetricPoint ToProto(const link::StepReport& report);
 
 // `cores`, the slot's number of cores, is the number of threads when the assignment has none.
 link::Start ToStart(const v1::Assignment& assignment, const std::string& data_address, int cores);

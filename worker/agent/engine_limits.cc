@@ -53,14 +53,13 @@ struct EngineJudge {
   }
 
   std::string operator()(const link::StepReport& m) const {
-    if (m.step < 0) return fmt::format("the step {}", m.step);
-    if (m.scores && m.scores->size() > kEngineListMax) {
-      return fmt::format("{} scores, at most {} are taken", m.scores->size(), kEngineListMax);
+    const contract::TrainingPoint& point = m.point;
+    if (point.step < 0) return fmt::format("the step {}", point.step);
+    if (point.scores.size() > kEngineListMax) {
+      return fmt::format("{} scores, at most {} are taken", point.scores.size(), kEngineListMax);
     }
-    size_t bytes = m.warning.value_or("").size() + m.peak_source.value_or("").size();
-    if (m.scores) {
-      for (const auto& [name, value] : *m.scores) bytes += name.size();
-    }
+    size_t bytes = point.warning.size() + point.peak_source.size();
+    for (const auto& [name, value] : point.scores) bytes += name.size();
     return TooLong("texts of a step", bytes, 2 * kEngineTextBytesMax);
   }
 
@@ -69,7 +68,7 @@ struct EngineJudge {
     if (m.manifest_digest.size() > kEngineNameBytesMax || !IsPrintable(m.manifest_digest)) {
       return "no digest";
     }
-    return TooLong("texts of a checkpoint", m.directory.size() + m.end_reason.value_or("").size(),
+    return TooLong("texts of a checkpoint", m.directory.size() + m.end_reason.size(),
                    kCheckpointTextBytesMax);
   }
 

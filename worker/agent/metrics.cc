@@ -256,9 +256,11 @@ void AgentMetrics::SetGpus(const std::vector<SlotInfo>& slots,
 std::string AgentMetrics::List(const std::string& version) {
   AgentMetrics metrics(version);
   metrics.TrainerStarted({.run_id = "example"}, 0, 1);
-  metrics.StepCommitted(
-      {.run_id = "example"},
-      {.allreduce_seconds = 0, .allreduce_bytes = 0, .batches_ready = 0, .data_read_bytes = 0});
+  metrics.StepCommitted({.run_id = "example"}, {.point = {},
+                                                .rank = {.allreduce_seconds = 0,
+                                                         .allreduce_bytes = 0,
+                                                         .batches_ready = 0,
+                                                         .data_read_bytes = 0}});
   metrics.SetGpus({{.id = "gpu-0", .device = "example", .cores = {}}},
                   {{.uuid = "example",
                     .memory_used_bytes = 0,

@@ -21,7 +21,7 @@ void Enter(Rank& rank, v1::RankPhase phase, MonotonicTime now) {
 }
 
 bool ObserveStep(Rank& rank, const link::StepReport& report, MonotonicTime now) {
-  rank.step = report.step;
+  rank.step = report.point.step;
   if (rank.phase != v1::RANK_PHASE_READY) return false;
   Enter(rank, v1::RANK_PHASE_RUNNING, now);
   return true;
@@ -45,7 +45,7 @@ struct Observer {
     return true;
   }
   bool operator()(const link::StepReport& report) const {
-    return report.epoch == rank.key.epoch && ObserveStep(rank, report, now);
+    return report.point.epoch == rank.key.epoch && ObserveStep(rank, report, now);
   }
   bool operator()(const link::WrittenCheckpoint& written) const {
     if (written.epoch != rank.key.epoch) return false;

@@ -24,15 +24,6 @@ const prometheus::Histogram::BucketBoundaries kStepSeconds = {
 const prometheus::Histogram::BucketBoundaries kSaveSeconds = {
     0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600, 1800};
 
-// In the order of SecondsOf.
-constexpr std::array kPhases = {"data_wait",         "forward",   "backward",
-                                "allreduce_exposed", "optimizer", "other"};
-
-std::array<double, kPhases.size()> SecondsOf(const link::Phases& phases) {
-  return {phases.data_wait,         phases.forward,   phases.backward,
-          phases.allreduce_exposed, phases.optimizer, phases.other};
-}
-
 prometheus::Labels LabelsOf(const RankKey& key) {
   return {{"run", key.run_id}, {"rank", std::to_string(key.rank)}};
 }
@@ -83,19 +74,19 @@ RankSeries::RankSeries(prometheus::Registry& registry)
 void RankSeries::StepCommitted(const RankKey& key, const link::StepReport& report) {
   MutexLock lock(mutex_);
   Series& series = SeriesOf(key);
-  series.step->Observe(report.step_seconds);
-  const auto seconds = SecondsOf(report.phases);
-  for (size_t phase = 0; phase < kPhaseCount; ++phase) {
-    series.phases[phase]->Increment(std::max(0.0, seconds[phase]));
-  }
-  Raise(allreduce_seconds_, key, series.allreduce_seconds, report.allreduce_seconds);
-  Raise(allreduce_bytes_, key, series.allreduce_bytes, report.allreduce_bytes);
-  Raise(data_read_, key, series.data_read, report.data_read_bytes);
-  if (report.batches_ready) {
+  series.step->Observe(report.point.step_seconds);
+  size_t phase = 0;
+  contract::VisitFields(report.point.phases, [&](const contract::Field&, double seconds) {
+    series.phases[phase++]->Increment(std::max(0.0, seconds));
+  });
+  Raise(allreduce_seconds_, key, series.allreduce_seconds, report.rank.allreduce_seconds);
+  Raise(allreduce_bytes_, key, series.allreduce_bytes, report.rank.allreduce_bytes);
+  Raise(data_read_, key, series.data_read, report.rank.data_read_bytes);
+  if (report.rank.batches_ready) {
     if (series.batches_ready == nullptr) series.batches_ready = &batches_ready_.Add(LabelsOf(key));
-    series.batches_ready->Set(*report.batches_ready);
+    series.batches_ready->Set(*report.rank.batches_ready);
   }
-  const int64_t failed = report.failed_saves.value_or(0);
+  const int64_t failed = report.rank.failed_saves.value_or(0);
   if (series.failed_saves == nullptr || failed <= series.failed_saves_seen) return;
   series.failed_saves->Increment(static_cast<double>(failed - series.failed_saves_seen));
   series.failed_saves_seen = failed;
@@ -131,11 +122,11 @@ RankSeries::Series& RankSeries::SeriesOf(const RankKey& key) {
     const prometheus::Labels run = {{"run", key.run_id}};
     const prometheus::Labels labels = LabelsOf(key);
     series.step = &steps_.Add(labels, kStepSeconds);
-    for (size_t phase = 0; phase < kPhaseCount; ++phase) {
+    contract::StepPhases::ForEachField([&](const contract::Field& phase, auto) {
       prometheus::Labels of_phase = labels;
-      of_phase.emplace("phase", kPhases[phase]);
-      series.phases[phase] = &phases_.Add(of_phase);
-    }
+      of_phase.emplace("phase", phase.name);
+      series.phases.push_back(&phases_.Add(of_phase));
+    });
     if (key.rank == 0) {
       series.save_blocking = &saves_.Add({{"run", key.run_id}, {"mode", "blocking"}}, kSaveSeconds);
       series.save_background =

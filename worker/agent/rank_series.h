@@ -3,12 +3,12 @@
 // rank of a newer epoch goes on with them. Thread-safe; owned by AgentMetrics.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -39,13 +39,11 @@ class RankSeries {
   void RemoveEnded(MonotonicTime now) EXCLUDES(mutex_);
 
  private:
-  static constexpr size_t kPhaseCount = 6;
-
   struct Series {
     uint64_t epoch = 0;
     std::optional<MonotonicTime> ended_at;
     prometheus::Histogram* step = nullptr;
-    std::array<prometheus::Counter*, kPhaseCount> phases{};
+    std::vector<prometheus::Counter*> phases;  // in the order of contract::StepPhases
     // Null until the rank reports such a value.
     prometheus::Counter* allreduce_seconds = nullptr;
     prometheus::Counter* allreduce_bytes = nullptr;

@@ -261,12 +261,12 @@ class CheckpointWriter::Worker {
     const std::string text = formats::FormatManifest(manifest);
     RETURN_IF_ERROR(storage_.WriteAtomically(JoinPath(directory, formats::kManifestName), text));
     Failpoint("checkpoint.after_manifest");
-    return SavedCheckpoint{.step = state.step,
-                           .directory = directory,
-                           .manifest_digest = formats::Sha256Hex(text),
-                           .size_bytes = manifest.SizeBytes() + text.size(),
-                           .validation_loss = state.validation_loss,
-                           .final = state.final};
+    return SavedCheckpoint{{.step = state.step,
+                            .directory = directory,
+                            .manifest_digest = formats::Sha256Hex(text),
+                            .size_bytes = manifest.SizeBytes() + text.size(),
+                            .validation_loss = state.validation_loss,
+                            .final = state.final}};
   }
 
   // Writes both files at the same time: when training waits for them, the processors are free.

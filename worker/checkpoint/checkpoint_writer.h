@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "base/status.h"
+#include "contract/written_checkpoint.h"
 #include "plan/model_part.h"
 #include "plan/model_shape.h"
 #include "worker/checkpoint/storage.h"
@@ -51,14 +52,8 @@ struct CheckpointState {
   std::span<const float> second_moment;
 };
 
-struct SavedCheckpoint {
-  int64_t step = 0;
-  std::string directory;
-  std::string manifest_digest;  // sha256 of manifest.json, hex
-  uint64_t size_bytes = 0;      // all files and the manifest
-  std::optional<double> validation_loss;
-  bool final = false;
-  double held_up_seconds = 0;  // how long the training stood still for it; Checkpoints knows
+struct SavedCheckpoint : contract::WrittenCheckpoint {
+  double held_up_seconds = 0;  // how long training stood still for it; set by Checkpoints
 };
 
 class CheckpointWriter {

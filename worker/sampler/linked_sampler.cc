@@ -30,20 +30,20 @@ constexpr std::chrono::seconds kLong{3600};
 constexpr std::chrono::milliseconds kGatherTime{1};
 
 // The cause that is sent for a checkpoint that cannot be opened.
-link::ExitCause CauseOf(const Status& status) {
+contract::ExitCause CauseOf(const Status& status) {
   switch (status.code()) {
     case StatusCode::kDataLoss:
-      return link::ExitCause::kDamagedCheckpoint;
+      return contract::ExitCause::kDamagedCheckpoint;
     case StatusCode::kResourceExhausted:
-      return link::ExitCause::kOutOfMemory;
+      return contract::ExitCause::kOutOfMemory;
     case StatusCode::kNotFound:
     case StatusCode::kPermissionDenied:
-      return link::ExitCause::kStorage;
+      return contract::ExitCause::kStorage;
     case StatusCode::kInvalidArgument:
     case StatusCode::kFailedPrecondition:
-      return link::ExitCause::kConfig;
+      return contract::ExitCause::kConfig;
     default:
-      return link::ExitCause::kError;
+      return contract::ExitCause::kError;
   }
 }
 
@@ -160,9 +160,9 @@ int RunLinkedSampler(FileDescriptor link, const std::string& program) {
   try {
     return ProcessStatus(sampler.Serve());
   } catch (const std::bad_alloc&) {
-    sampler.Send(link::Failed{link::ExitCause::kOutOfMemory, "there is no memory left"});
+    sampler.Send(link::Failed{contract::ExitCause::kOutOfMemory, "there is no memory left"});
   } catch (const std::exception& error) {
-    sampler.Send(link::Failed{link::ExitCause::kError, error.what()});
+    sampler.Send(link::Failed{contract::ExitCause::kError, error.what()});
   }
   return ProcessStatus(ExitCode::kFailure);
 }

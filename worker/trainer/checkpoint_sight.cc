@@ -23,7 +23,7 @@ GroupSight ShareSight(bool seen, Communicator& communicator) {
 
 }  // namespace
 
-std::optional<std::string> MissingOfCheckpoint(const link::ResumePoint& resume) {
+std::optional<std::string> MissingOfCheckpoint(const contract::ResumePoint& resume) {
   const auto manifest = formats::ReadManifest(resume.directory, resume.manifest_digest);
   if (!manifest.ok()) return Message(manifest.status());
   for (const formats::CheckpointFile& file : manifest->files) {
@@ -52,7 +52,7 @@ void AgreeOnSight(const std::string& directory,
   }
   if (!missing) return;  // the others give up; their reasons are what counts
   throw TrainingError(
-      link::ExitCause::kStorage,
+      contract::ExitCause::kStorage,
       fmt::format("checkpoint {} is not whole here, another rank sees it: {}; either the storage "
                   "lags behind, or the run's directory is not the same storage on every node",
                   directory, *missing));

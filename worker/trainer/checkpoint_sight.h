@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "contract/messages.h"
+#include "contract/written_checkpoint.h"
 #include "worker/engine/collectives/communicator.h"
 
 namespace gp::engine {
@@ -22,7 +22,7 @@ struct SightPatience {
 
 // Tells what is missing of the checkpoint on this node; nullopt when every file in its manifest is
 // here with its size. Does not read the contents.
-std::optional<std::string> MissingOfCheckpoint(const link::ResumePoint& resume);
+std::optional<std::string> MissingOfCheckpoint(const contract::ResumePoint& resume);
 
 // Returns when all ranks see the whole checkpoint, or when no rank does: then it is damaged, and
 // reading it will fail. While only some ranks see it, all look again. When patience is over, the

@@ -21,7 +21,7 @@
 namespace gp::engine {
 namespace {
 
-using link::ExitCause;
+using contract::ExitCause;
 
 // Limit for the last save: longer than any disk takes for data that fit into memory. No other rank
 // waits for this save.
@@ -328,7 +328,7 @@ void Checkpoints::Announce(SavedCheckpoint saved) {
           {{"step", saved.step}, {"directory", saved.directory}, {"bytes", saved.size_bytes}});
   written_step_ = saved.step;
   TellOfNewDirectory(saved.step);
-  events_.written(saved);
+  events_.written(std::move(saved));
 }
 
 void Checkpoints::TellOfNewDirectory(int64_t step) {
@@ -360,7 +360,7 @@ ExitCause CauseOfUnreadable(const Status& status, const std::string& directory) 
                                                            : ExitCause::kStorage;
 }
 
-std::optional<double> RestoreState(const link::ResumePoint& resume, PreparedRun& run,
+std::optional<double> RestoreState(const contract::ResumePoint& resume, PreparedRun& run,
                                    Trainer& trainer, RunBudget& budget) {
   LocalStorage storage;
   const auto manifest =

@@ -13,6 +13,8 @@
 #include <string>
 
 #include "base/clock.h"
+#include "contract/exit_cause.h"
+#include "contract/written_checkpoint.h"
 #include "formats/checkpoint_manifest.h"
 #include "worker/checkpoint/checkpoint_writer.h"
 #include "worker/engine/step/trainer.h"
@@ -26,7 +28,7 @@ class Checkpoints {
  public:
   struct Events {
     // Called when a save has succeeded.
-    std::function<void(const SavedCheckpoint& saved)> written;
+    std::function<void(SavedCheckpoint saved)> written;
     // Called when the last save of the training failed. Returns after `pause`, then the save is
     // tried again; throws when there is no time for that.
     std::function<void(const std::string& reason, std::chrono::nanoseconds pause)> await_retry;
@@ -105,11 +107,11 @@ class Checkpoints {
 // tell, or a failure of the storage, which may pass. A checkpoint that no rank of the group sees,
 // while the directories beside it are there, counts as damaged. Under the service a second reader
 // decides.
-link::ExitCause CauseOfUnreadable(const Status& status, const std::string& directory);
+contract::ExitCause CauseOfUnreadable(const Status& status, const std::string& directory);
 
 // Loads parameters, moments, step and the budget from the checkpoint to resume from. Returns the
 // checkpoint's validation loss, if it was evaluated.
-std::optional<double> RestoreState(const link::ResumePoint& resume, PreparedRun& run,
+std::optional<double> RestoreState(const contract::ResumePoint& resume, PreparedRun& run,
                                    Trainer& trainer, RunBudget& budget);
 
 }  // namespace gp::engine

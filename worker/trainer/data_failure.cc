@@ -11,7 +11,7 @@
 namespace gp::engine {
 namespace {
 
-using link::ExitCause;
+using contract::ExitCause;
 
 constexpr size_t kNamedMax = 3;
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "contract/exit_cause.h"
 #include "plan/run_spec.h"
 #include "worker/engine/step/training_error.h"
 
@@ -14,7 +15,7 @@ namespace gp::engine {
 // kStorage when a read failed. kData when a file is missing on this node or the run may not read it
 // here, and for other problems of data that the run has `begun` with, because it was good then.
 // kConfig when the run file names data that is no good.
-link::ExitCause CauseOfUnusableData(const Status& status, bool begun);
+contract::ExitCause CauseOfUnusableData(const Status& status, bool begun);
 
 // Throws a TrainingError of that cause unless `status` is OK.
 void ThrowIfUnusable(const Status& status, bool begun);

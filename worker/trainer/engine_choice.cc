@@ -14,7 +14,7 @@
 namespace gp::engine {
 namespace {
 
-using link::ExitCause;
+using contract::ExitCause;
 using runspec::Precision;
 
 constexpr char kIsaMax[] = "GP_ISA_MAX";

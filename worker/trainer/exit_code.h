@@ -7,16 +7,16 @@
 
 namespace gp::engine {
 
-inline ExitCode ExitCodeOf(link::ExitCause cause) {
+inline ExitCode ExitCodeOf(contract::ExitCause cause) {
   switch (cause) {
-    case link::ExitCause::kConfig:
-    case link::ExitCause::kData:
+    case contract::ExitCause::kConfig:
+    case contract::ExitCause::kData:
       return ExitCode::kUsage;
-    case link::ExitCause::kStorage:
+    case contract::ExitCause::kStorage:
       return ExitCode::kStorage;
-    case link::ExitCause::kDamagedCheckpoint:
+    case contract::ExitCause::kDamagedCheckpoint:
       return ExitCode::kDamaged;
-    case link::ExitCause::kCollective:
+    case contract::ExitCause::kCollective:
       return ExitCode::kCollective;
     default:
       return ExitCode::kFailure;

@@ -14,11 +14,11 @@ link::Failed CurrentFailure() {
   } catch (const TrainingError& error) {
     return {error.cause(), error.what()};
   } catch (const CollectiveError& error) {
-    return {link::ExitCause::kCollective, error.what()};
+    return {contract::ExitCause::kCollective, error.what()};
   } catch (const std::bad_alloc&) {
-    return {link::ExitCause::kOutOfMemory, "out of memory"};
+    return {contract::ExitCause::kOutOfMemory, "out of memory"};
   } catch (const std::exception& error) {
-    return {link::ExitCause::kError, error.what()};
+    return {contract::ExitCause::kError, error.what()};
   }
 }
 

@@ -13,7 +13,7 @@
 namespace gp::engine {
 namespace {
 
-using link::ExitCause;
+using contract::ExitCause;
 using runspec::ParameterInfo;
 
 constexpr size_t kAgreedDigits = 12;  // hexadecimal: a double holds them exactly

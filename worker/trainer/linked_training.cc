@@ -19,7 +19,7 @@
 namespace gp::engine {
 namespace {
 
-using link::ExitCause;
+using contract::ExitCause;
 
 constexpr std::chrono::seconds kProgressInterval{10};
 
@@ -94,23 +94,15 @@ class LinkedTraining final : public TrainingEvents {
   }
 
   void StepCommitted(const link::StepReport& report) override {
-    step_ = report.step;
-    link_.SetCommittedStep(report.step);
+    step_ = report.point.step;
+    link_.SetCommittedStep(step_);
     link_.Send(report);
   }
 
-  void CheckpointWritten(const SavedCheckpoint& saved, const std::string& end_reason) override {
+  void CheckpointWritten(const SavedCheckpoint& saved) override {
     written_step_ = saved.step;
     if (waiting_) TellWaiting("");
-    link_.Send(link::WrittenCheckpoint{.epoch = start_.epoch,
-                                       .step = saved.step,
-                                       .directory = saved.directory,
-                                       .manifest_digest = saved.manifest_digest,
-                                       .size_bytes = saved.size_bytes,
-                                       .validation_loss = saved.validation_loss,
-                                       .final = saved.final,
-                                       .end_reason = Given(end_reason),
-                                       .held_up_seconds = saved.held_up_seconds});
+    link_.Send(link::WrittenCheckpoint{saved, start_.epoch, saved.held_up_seconds});
   }
 
   void AwaitRetry(const std::string& reason, std::chrono::nanoseconds pause) override {

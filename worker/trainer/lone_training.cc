@@ -28,7 +28,7 @@
 namespace gp::engine {
 namespace {
 
-using link::ExitCause;
+using contract::ExitCause;
 
 constexpr std::chrono::seconds kTerminalInterval{1};
 constexpr uint64_t kSpecBytesMax = 1 << 20;
@@ -78,8 +78,8 @@ class LoneTraining final : public TrainingEvents {
 
   void StepCommitted(const link::StepReport&) override {}
 
-  void CheckpointWritten(const SavedCheckpoint&, const std::string& end_reason) override {
-    if (!end_reason.empty()) LogInfo(end_reason);
+  void CheckpointWritten(const SavedCheckpoint& saved) override {
+    if (!saved.end_reason.empty()) LogInfo(saved.end_reason);
     const Status pruned = PruneCheckpoints(CheckpointsOf(place_), spec_.checkpoint);
     if (!pruned.ok()) LogWarning("old checkpoints stay", {{"reason", Message(pruned)}});
   }
@@ -92,7 +92,7 @@ class LoneTraining final : public TrainingEvents {
   }
 
  private:
-  static link::ResumePoint PointOf(const formats::FoundCheckpoint& found) {
+  static contract::ResumePoint PointOf(const formats::FoundCheckpoint& found) {
     ThrowIfError(CauseOfUnreadable(found.manifest.status(), found.directory),
                  found.manifest.status());
     LogInfo("resuming", {{"step", found.manifest->step}, {"checkpoint", found.directory}});

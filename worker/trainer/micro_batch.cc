@@ -15,11 +15,11 @@ namespace gp::engine {
 namespace {
 
 using Json = nlohmann::json;
-using link::ExitCause;
+using contract::ExitCause;
 
 constexpr char kFileName[] = "micro_batch.json";
 
-int64_t RecordedRows(const link::ResumePoint& resume) {
+int64_t RecordedRows(const contract::ResumePoint& resume) {
   const auto manifest = formats::ReadManifest(resume.directory, resume.manifest_digest);
   ThrowIfError(CauseOfUnreadable(manifest.status(), resume.directory), manifest.status());
   const auto found = manifest->record.find(kMicroBatchRecord);

@@ -38,7 +38,7 @@ class KnownBatch {
       : rows_(batches.rows()), sequence_(static_cast<size_t>(batches.sequence())) {
     std::vector<int32_t> tokens(static_cast<size_t>(rows_) * sequence_), targets(tokens.size());
     for (int64_t step = 0; step < kStepsSearched && !complete(); ++step) {
-      ThrowIfError(link::ExitCause::kConfig, batches.Fill(step, 0, 0, tokens, targets));
+      ThrowIfError(contract::ExitCause::kConfig, batches.Fill(step, 0, 0, tokens, targets));
       for (size_t row = 0; row < static_cast<size_t>(rows_) && !complete(); ++row) {
         Take(std::span(tokens).subspan(row * sequence_, sequence_),
              std::span(targets).subspan(row * sequence_, sequence_));

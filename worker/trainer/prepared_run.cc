@@ -26,7 +26,7 @@
 namespace gp::engine {
 namespace {
 
-using link::ExitCause;
+using contract::ExitCause;
 
 constexpr double kPeakMeasurementSeconds = 0.05;
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "contract/messages.h"
+#include "contract/written_checkpoint.h"
 #include "plan/run_spec.h"
 #include "tasks/choice_row.h"
 #include "worker/data/batch_source.h"
@@ -31,7 +31,7 @@ struct TrainingPlace {
   uint64_t epoch = 0;
   std::string incarnation;
   int threads = 1;
-  std::optional<link::ResumePoint> resume;
+  std::optional<contract::ResumePoint> resume;
   bool begun = false;                   // the run has trained before: its data was good then
   std::shared_ptr<RunStorage> storage;  // nullptr: this process is not confined
 };

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "contract/messages.h"
+#include "contract/training_point.h"
 
 namespace gp::engine {
 
@@ -20,7 +20,7 @@ class Progress {
       : clock_(clock), interval_(interval) {}
 
   // `target_steps` is 0 while unknown.
-  void Step(const link::StepReport& report, int64_t target_steps);
+  void Step(const contract::TrainingPoint& point, int64_t target_steps);
 
  private:
   const Clock& clock_;

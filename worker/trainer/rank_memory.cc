@@ -18,7 +18,7 @@
 namespace gp::engine {
 namespace {
 
-using link::ExitCause;
+using contract::ExitCause;
 
 // A number for the limit and the machine. Equal numbers mean the same limit of the same machine,
 // except with a probability of 2^-52.

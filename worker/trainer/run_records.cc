@@ -4,11 +4,13 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "formats/directory_format.h"
 #include "formats/event_file.h"
+#include "formats/metrics_line.h"
 
 namespace gp::engine {
 namespace {
@@ -73,49 +75,27 @@ double Seconds(const Clock& clock) {
   return static_cast<double>(clock.WallNow().time_since_epoch().count()) * 1e-6;
 }
 
-std::vector<formats::Scalar> ScalarsOf(const formats::MetricsLine& line) {
-  std::vector<formats::Scalar> scalars = {
-      {"train/loss", static_cast<float>(line.loss)},
-      {"train/learning_rate", static_cast<float>(line.learning_rate)},
-      {"train/gradient_norm", static_cast<float>(line.gradient_norm)},
-      {"speed/tokens_per_second", static_cast<float>(line.tokens_per_second)},
-      {"speed/step_seconds", static_cast<float>(line.step_seconds)},
-  };
-  if (line.mfu > 0) scalars.push_back({"speed/mfu", static_cast<float>(line.mfu)});
-  if (line.validation_loss) {
-    scalars.push_back({"validation/loss", static_cast<float>(*line.validation_loss)});
-  }
-  for (const auto& [name, value] : line.scores) {
-    const bool bits = name == formats::kBitsPerByte;
+// A score's name is its tag, but that of the bits per byte.
+std::vector<formats::Scalar> ScalarsOf(const contract::TrainingPoint& point) {
+  std::vector<formats::Scalar> scalars;
+  contract::VisitFields(point, [&](const contract::Field& field, const auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if (*field.tag == '\0') return;
+    if constexpr (std::is_same_v<Value, double>) {
+      if (field.zero_is_unknown && value == 0) return;
+      scalars.push_back({field.tag, static_cast<float>(value)});
+    } else if constexpr (std::is_same_v<Value, std::optional<double>>) {
+      if (value) scalars.push_back({field.tag, static_cast<float>(*value)});
+    }
+  });
+  for (const auto& [name, value] : point.scores) {
+    const bool bits = name == contract::kBitsPerByte;
     scalars.push_back({bits ? "validation/bits_per_byte" : name, static_cast<float>(value)});
   }
   return scalars;
 }
 
 }  // namespace
-
-formats::MetricsLine LineOf(const link::StepReport& report) {
-  const link::Phases& phases = report.phases;
-  return {.step = report.step,
-          .tokens = report.tokens,
-          .loss = report.loss,
-          .learning_rate = report.learning_rate,
-          .gradient_norm = report.gradient_norm,
-          .tokens_per_second = report.tokens_per_second,
-          .mfu = report.mfu,
-          .step_seconds = report.step_seconds,
-          .validation_loss = report.validation_loss,
-          .skipped = report.skipped,
-          .phases = formats::MetricsPhases{.data_wait = phases.data_wait,
-                                           .forward = phases.forward,
-                                           .backward = phases.backward,
-                                           .allreduce_exposed = phases.allreduce_exposed,
-                                           .optimizer = phases.optimizer,
-                                           .other = phases.other},
-          .peak_flops = report.peak_flops.value_or(0),
-          .peak_source = report.peak_source.value_or(""),
-          .scores = report.scores.value_or(std::map<std::string, double>())};
-}
 
 StatusOr<RunRecords> RunRecords::Open(const std::string& run_directory, int64_t step,
                                       const Clock& clock) {
@@ -145,9 +125,9 @@ RunRecords::RunRecords(std::string run_directory, const Clock& clock, AppendFile
       samples_(std::move(samples)),
       events_(std::move(events)) {}
 
-void RunRecords::WriteStep(const formats::MetricsLine& line) {
-  Note(metrics_.Append(formats::FormatMetricsLine(line) + "\n"));
-  Note(events_.Append(formats::FormatScalarEvent(Seconds(*clock_), line.step, ScalarsOf(line))));
+void RunRecords::WriteStep(const contract::TrainingPoint& point) {
+  Note(metrics_.Append(formats::FormatMetricsLine(point) + "\n"));
+  Note(events_.Append(formats::FormatScalarEvent(Seconds(*clock_), point.step, ScalarsOf(point))));
 }
 
 void RunRecords::WriteSample(int64_t step, const std::string& prompt, const std::string& text) {

@@ -11,15 +11,11 @@
 #include "base/append_file.h"
 #include "base/clock.h"
 #include "base/status.h"
-#include "contract/messages.h"
-#include "formats/metrics_line.h"
+#include "contract/training_point.h"
 #include "worker/checkpoint/storage.h"
 #include "worker/engine/step/step_budget.h"
 
 namespace gp::engine {
-
-// The line of metrics.jsonl for a report.
-formats::MetricsLine LineOf(const link::StepReport& report);
 
 class RunRecords {
  public:
@@ -29,7 +25,7 @@ class RunRecords {
   static StatusOr<RunRecords> Open(const std::string& run_directory, int64_t step,
                                    const Clock& clock);
 
-  void WriteStep(const formats::MetricsLine& line);
+  void WriteStep(const contract::TrainingPoint& point);
   void WriteSample(int64_t step, const std::string& prompt, const std::string& text);
   void WriteResolved(const std::string& yaml);
 

@@ -17,7 +17,7 @@
 namespace gp::engine {
 namespace {
 
-using link::ExitCause;
+using contract::ExitCause;
 
 // The first steps are slower, because they touch memory for the first time and fill caches.
 constexpr int64_t kStepsBeforeMeasuring = 2;
@@ -196,8 +196,9 @@ void Training::OpenRecords() {
   checkpoints_ = std::make_unique<Checkpoints>(
       place_, run_,
       Checkpoints::Events{.written =
-                              [this](const SavedCheckpoint& saved) {
-                                events_.CheckpointWritten(saved, EndReason(saved));
+                              [this](SavedCheckpoint saved) {
+                                saved.end_reason = EndReason(saved);
+                                events_.CheckpointWritten(saved);
                               },
                           .await_retry =
                               [this](const std::string& reason, std::chrono::nanoseconds pause) {
@@ -311,66 +312,74 @@ std::string Training::EndReason(const SavedCheckpoint& saved) const {
   return saved.final && early_stop.stopped() ? early_stop.Reason() : "";
 }
 
-link::StepReport Training::MakeReport(const StepResult& result, const Evaluated& evaluated) const {
+contract::TrainingPoint Training::MakePoint(const StepResult& result,
+                                            const Evaluated& evaluated) const {
   const auto tokens = static_cast<double>(runspec::TokensAt(run_.plan, result.step - 1));
-  link::StepReport report;
-  report.epoch = place_.epoch;
-  report.step = result.step;
-  report.tokens = runspec::TokensBefore(run_.plan, result.step);
-  report.loss = result.loss;
-  report.learning_rate = result.learning_rate;
-  report.gradient_norm = result.gradient_norm;
-  report.step_seconds = result.seconds;
-  report.tokens_per_second = result.seconds > 0 ? tokens / result.seconds : 0;
-  report.peak_flops = run_.peak_flops * communicator_->size();
-  report.peak_source = run_.peak_source;
+  contract::TrainingPoint point;
+  point.epoch = place_.epoch;
+  point.step = result.step;
+  point.tokens = runspec::TokensBefore(run_.plan, result.step);
+  point.loss = result.loss;
+  point.learning_rate = result.learning_rate;
+  point.gradient_norm = result.gradient_norm;
+  point.step_seconds = result.seconds;
+  point.tokens_per_second = result.seconds > 0 ? tokens / result.seconds : 0;
+  point.peak_flops = run_.peak_flops * communicator_->size();
   if (run_.peak_flops > 0) {
-    report.mfu = report.tokens_per_second *
-                 runspec::TrainingFlopsPerToken(run_.spec.model, run_.spec.batch.sequence,
-                                                runspec::TrainedPartsOf(run_.spec)) /
-                 *report.peak_flops;
+    point.peak_source = run_.peak_source;
+    point.mfu = point.tokens_per_second *
+                runspec::TrainingFlopsPerToken(run_.spec.model, run_.spec.batch.sequence,
+                                               runspec::TrainedPartsOf(run_.spec)) /
+                point.peak_flops;
   }
-  report.target_steps = budget_.Done(result.step) ? result.step : budget_.target_steps();
-  report.phases = result.phases;
-  const ReaderCounts read = batches_->TakeCounts();
-  report.batches_ready = read.batches_ready;
-  report.data_read_bytes = read.bytes;
-  if (result.all_reduce) {
-    report.allreduce_seconds = result.all_reduce->seconds;
-    report.allreduce_bytes = result.all_reduce->bytes;
-  }
-  report.validation_loss = evaluated.loss;
-  if (!evaluated.scores.empty()) report.scores = evaluated.scores;
-  report.skipped = result.skipped;
-  report.at_us = clock_.WallNow().time_since_epoch().count();
+  point.target_steps = budget_.Done(result.step) ? result.step : budget_.target_steps();
+  point.phases = result.phases;
+  point.validation_loss = evaluated.loss;
+  point.scores = evaluated.scores;
+  point.skipped = result.skipped;
+  point.at_us = clock_.WallNow().time_since_epoch().count();
   if (result.step == 1 && run_.spec.init_from == runspec::kFromScratch) {
-    report.warning = FirstLossWarning(result.loss, run_.spec.model.vocabulary);
+    point.warning = FirstLossWarning(result.loss, run_.spec.model.vocabulary).value_or("");
   }
-  return report;
+  return point;
+}
+
+link::RankNumbers Training::MakeRankNumbers(const StepResult& result) {
+  link::RankNumbers numbers;
+  const ReaderCounts read = batches_->TakeCounts();
+  numbers.batches_ready = read.batches_ready;
+  numbers.data_read_bytes = read.bytes;
+  if (result.all_reduce) {
+    numbers.allreduce_seconds = result.all_reduce->seconds;
+    numbers.allreduce_bytes = result.all_reduce->bytes;
+  }
+  if (checkpoints_ != nullptr) numbers.failed_saves = checkpoints_->failed_saves();
+  return numbers;
 }
 
 void Training::Report(const StepResult& result, const Evaluated& evaluated) {
-  link::StepReport report = MakeReport(result, evaluated);
-  if (divergence_ && !report.warning) {
-    report.warning = divergence_->Observe(result.step, result.loss, evaluated.loss);
+  contract::TrainingPoint point = MakePoint(result, evaluated);
+  if (divergence_ && point.warning.empty()) {
+    point.warning = divergence_->Observe(result.step, result.loss, evaluated.loss).value_or("");
   }
-  if (leads() && report.warning) LogWarning(*report.warning);
-  if (checkpoints_ != nullptr && !report.warning) report.warning = checkpoints_->TakeWarning();
-  if (checkpoints_ != nullptr) report.failed_saves = checkpoints_->failed_saves();
-  events_.StepCommitted(report);
+  if (leads() && !point.warning.empty()) LogWarning(point.warning);
+  if (checkpoints_ != nullptr && point.warning.empty()) {
+    point.warning = checkpoints_->TakeWarning().value_or("");
+  }
+  events_.StepCommitted({.point = point, .rank = MakeRankNumbers(result)});
   if (!leads()) return;
   if (result.overflowed) {
-    LogInfo("update skipped: the loss scale was too large",
-            {{"step", report.step},
-             {"loss_scale", fmt::format("{}", trainer_->loss_scale()->value())}});
-  } else if (report.skipped) {
+    LogInfo(
+        "update skipped: the loss scale was too large",
+        {{"step", point.step}, {"loss_scale", fmt::format("{}", trainer_->loss_scale()->value())}});
+  } else if (point.skipped) {
     LogWarning("update skipped: not finite",
-               {{"step", report.step},
-                {"loss", fmt::format("{}", report.loss)},
-                {"grad_norm", fmt::format("{}", report.gradient_norm)}});
+               {{"step", point.step},
+                {"loss", fmt::format("{}", point.loss)},
+                {"grad_norm", fmt::format("{}", point.gradient_norm)}});
   }
-  progress_.Step(report, *report.target_steps);
-  records_->WriteStep(LineOf(report));
+  progress_.Step(point, point.target_steps);
+  records_->WriteStep(point);
 }
 
 void Training::SampleIfDue(const std::stop_token& stop) {

@@ -35,10 +35,8 @@ namespace gp::engine {
 class TrainingEvents {
  public:
   virtual ~TrainingEvents() = default;
-  virtual void StepCommitted(const link::StepReport& report) = 0;  // on every rank
-  // On rank 0. `end_reason`: for a final checkpoint, why the run ends before its budget; else
-  // empty.
-  virtual void CheckpointWritten(const SavedCheckpoint& saved, const std::string& end_reason) = 0;
+  virtual void StepCommitted(const link::StepReport& report) = 0;    // on every rank
+  virtual void CheckpointWritten(const SavedCheckpoint& saved) = 0;  // on rank 0
   // On rank 0, when the last save of the training failed: waits for `pause`, then the save is tried
   // again. Throws when there is no time for that.
   virtual void AwaitRetry(const std::string& reason, std::chrono::nanoseconds pause) = 0;
@@ -96,7 +94,8 @@ class Training {
   Evaluated EvaluateOrReport(const StepResult& result, const std::stop_token& stop);
   void CatchUpEvaluation(const std::stop_token& stop);
   std::string EndReason(const SavedCheckpoint& saved) const;
-  link::StepReport MakeReport(const StepResult& result, const Evaluated& evaluated) const;
+  contract::TrainingPoint MakePoint(const StepResult& result, const Evaluated& evaluated) const;
+  link::RankNumbers MakeRankNumbers(const StepResult& result);
   void Report(const StepResult& result, const Evaluated& evaluated);
   void SampleIfDue(const std::stop_token& stop);
   bool SaveIsDue(bool best, bool asked_for) const;

@@ -139,7 +139,7 @@ class Child : public std::enable_shared_from_this<Child> {
         if (events->piece) events->piece(std::move(piece));
       }
     } else if (const auto* failed = std::get_if<link::Failed>(&message)) {
-      const bool damaged = failed->cause == link::ExitCause::kDamagedCheckpoint;
+      const bool damaged = failed->cause == contract::ExitCause::kDamagedCheckpoint;
       reason_ = damaged ? DataLoss("{}", failed->message) : Unavailable("{}", failed->message);
     }
     return OkStatus();

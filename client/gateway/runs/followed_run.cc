@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "client/gateway/runs/sample_file.h"
+#include "rpc/message_fields.h"
 
 namespace gp::gateway {
 namespace {
@@ -19,25 +20,6 @@ constexpr int kLogTail = 2000;
 constexpr std::chrono::seconds kReopenPause{1};
 // Checkpoints are also pruned, which no event tells.
 constexpr std::chrono::seconds kAskAgain{10};
-
-Point ToPoint(const v1::MetricPoint& from) {
-  Point point;
-  point.step = from.step();
-  point.at = UnixSeconds(from.at());
-  point.loss = static_cast<float>(from.loss());
-  if (from.has_validation_loss())
-    point.validation_loss = static_cast<float>(from.validation_loss());
-  point.tokens_per_second = static_cast<float>(from.tokens_per_second());
-  if (from.mfu() > 0) point.mfu = static_cast<float>(from.mfu());
-  point.learning_rate = static_cast<float>(from.learning_rate());
-  point.gradient_norm = static_cast<float>(from.gradient_norm());
-  point.step_seconds = static_cast<float>(from.step_seconds());
-  if (from.scores().empty()) return point;
-  std::map<std::string, double> scores;
-  for (const v1::Score& score : from.scores()) scores[score.name()] = score.value();
-  point.scores = std::make_shared<const std::map<std::string, double>>(std::move(scores));
-  return point;
-}
 
 }  // namespace
 
@@ -163,7 +145,7 @@ void FollowedRun::TendDetails(const v1::Run& run) {
 void FollowedRun::Apply(const v1::MetricPoint& point) {
   {
     MutexLock lock(mutex_);
-    points_.Append(ToPoint(point));
+    points_.Append(CompactPoint(rpc::ReadFields<contract::TrainingPoint>(point)));
     points_epoch_ = std::max<uint64_t>(points_epoch_, point.epoch());
   }
   on_news_(News::kPoint);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
+
 namespace gp::gateway {
 namespace {
 
@@ -41,7 +43,7 @@ size_t MarkEvaluated(std::span<const Point> points, size_t count_max, Marks& mar
       std::count_if(points.begin(), points.end(), [](const Point& p) { return p.evaluated(); }));
   if (count > count_max) {
     MarkExtremes(
-        points, count_max / 2, [](const Point& p) { return p.validation_loss; }, marks);
+        points, count_max / 2, [](const Point& p) { return p.validation_loss(); }, marks);
     return count_max;
   }
   for (size_t i = 0; i < points.size(); ++i) marks[i] = points[i].evaluated();
@@ -58,6 +60,29 @@ std::vector<Point> Marked(std::span<const Point> points, const Marks& marks) {
 
 }  // namespace
 
+Point CompactPoint(const contract::TrainingPoint& point) {
+  Point compact;
+  compact.step = point.step;
+  compact.at = static_cast<double>(point.at_us) * 1e-6;
+  size_t column = 0;
+  contract::VisitFields(point, [&](const contract::Field& field, const auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if (!field.charted) return;
+    float& number = compact.columns[column++];
+    if constexpr (std::is_same_v<Value, double>) {
+      if (!(field.zero_is_unknown && value == 0)) number = static_cast<float>(value);
+    } else if constexpr (std::is_same_v<Value, std::optional<double>>) {
+      if (value) number = static_cast<float>(*value);
+    } else {
+      GP_CHECK(false, "{} is charted and is no number", field.name);
+    }
+  });
+  if (!point.scores.empty()) {
+    compact.scores = std::make_shared<const std::map<std::string, double>>(point.scores);
+  }
+  return compact;
+}
+
 std::vector<Point> Decimate(std::span<const Point> points, size_t count_max) {
   if (points.size() <= count_max) return {points.begin(), points.end()};
   Marks marks(points.size(), false);
@@ -70,7 +95,7 @@ std::vector<Point> Decimate(std::span<const Point> points, size_t count_max) {
     --left;
   }
   MarkExtremes(
-      points, left / 2, [](const Point& p) { return p.loss; }, marks);
+      points, left / 2, [](const Point& p) { return p.loss(); }, marks);
   return Marked(points, marks);
 }
 

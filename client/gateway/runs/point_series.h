@@ -3,6 +3,7 @@
 // keeping the extremes. A value; whoever owns it guards it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -10,28 +11,54 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
+
+#include "contract/training_point.h"
 
 namespace gp::gateway {
 
 inline constexpr float kAbsent = std::numeric_limits<float>::quiet_NaN();
 
+// The charted fields of contract::TrainingPoint are columns, in the order of its list.
+constexpr size_t CountColumns() {
+  size_t count = 0;
+  contract::TrainingPoint::ForEachField(
+      [&count](const contract::Field& field, auto) { count += field.charted ? 1 : 0; });
+  return count;
+}
+
+// REQUIRES: the field is charted.
+template <typename Member>
+constexpr size_t ColumnOf(Member member) {
+  size_t column = 0;
+  bool found = false;
+  contract::TrainingPoint::ForEachField([&](const contract::Field& field, auto candidate) {
+    if constexpr (std::is_same_v<decltype(candidate), Member>) found = found || candidate == member;
+    column += field.charted && !found ? 1 : 0;
+  });
+  return column;
+}
+
+inline constexpr size_t kLossColumn = ColumnOf(&contract::TrainingPoint::loss);
+inline constexpr size_t kValidationColumn = ColumnOf(&contract::TrainingPoint::validation_loss);
+
 // One committed step. Absent numbers are NaN.
 struct Point {
+  Point() { columns.fill(kAbsent); }
+
   int64_t step = 0;
   double at = 0;  // seconds since 1970
-  float loss = kAbsent;
-  float validation_loss = kAbsent;  // present for evaluated steps
-  float tokens_per_second = kAbsent;
-  float mfu = kAbsent;  // 0..1
-  float learning_rate = kAbsent;
-  float gradient_norm = kAbsent;
-  float step_seconds = kAbsent;
+  std::array<float, CountColumns()> columns;
   std::shared_ptr<const std::map<std::string, double>> scores;  // null for most steps
   uint32_t order = 0;  // set by PointSeries: the count of appended points, this one included
 
-  bool evaluated() const { return validation_loss == validation_loss || scores != nullptr; }
+  float loss() const { return columns[kLossColumn]; }
+  float validation_loss() const { return columns[kValidationColumn]; }
+  bool evaluated() const { return validation_loss() == validation_loss() || scores != nullptr; }
 };
+
+Point CompactPoint(const contract::TrainingPoint& point);
 
 // At most `count_max` (at least 2) of `points`, in their order: the first and the last one, every
 // evaluated one while fewer than `count_max` are, and those with the least and the greatest loss of

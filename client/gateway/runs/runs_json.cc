@@ -145,13 +145,14 @@ void AppendNumber(int64_t value, std::string& out) {
   fmt::format_to(std::back_inserter(out), "{}", value);
 }
 
-template <typename Number>
-void AppendColumn(const char* name, std::span<const Point> points, Number Point::*column,
+// "name":[…], with `value` of each point.
+template <typename Value>
+void AppendColumn(const char* name, std::span<const Point> points, const Value& value,
                   std::string& out) {
   fmt::format_to(std::back_inserter(out), "\"{}\":[", name);
   for (const Point& point : points) {
     if (&point != points.data()) out += ',';
-    AppendNumber(point.*column, out);
+    AppendNumber(value(point), out);
   }
   out += ']';
 }
@@ -171,17 +172,17 @@ void AppendScores(std::span<const Point> points, std::string& out) {
 }
 
 void AppendColumns(std::span<const Point> points, std::string& out) {
-  AppendColumn("step", points, &Point::step, out);
-  AppendColumn("at", points, &Point::at, out += ',');
-  const std::pair<const char*, float Point::*> columns[] = {
-      {"loss", &Point::loss},
-      {"validation_loss", &Point::validation_loss},
-      {"tokens_per_second", &Point::tokens_per_second},
-      {"mfu", &Point::mfu},
-      {"learning_rate", &Point::learning_rate},
-      {"gradient_norm", &Point::gradient_norm},
-      {"step_seconds", &Point::step_seconds}};
-  for (const auto& [name, column] : columns) AppendColumn(name, points, column, out += ',');
+  AppendColumn(
+      "step", points, [](const Point& point) { return point.step; }, out);
+  AppendColumn(
+      "at", points, [](const Point& point) { return point.at; }, out += ',');
+  size_t column = 0;
+  contract::TrainingPoint::ForEachField([&](const contract::Field& field, auto) {
+    if (!field.charted) return;
+    AppendColumn(
+        field.name, points, [column](const Point& p) { return p.columns[column]; }, out += ',');
+    ++column;
+  });
   AppendScores(points, out += ',');
 }
 

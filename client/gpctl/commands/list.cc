@@ -1,6 +1,4 @@
 // gpctl list.
-#include <google/protobuf/util/time_util.h>
-
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -12,11 +10,10 @@
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/terminal/hint.h"
 #include "client/gpctl/terminal/number_text.h"
+#include "rpc/timestamp.h"
 
 namespace gp::gpctl {
 namespace {
-
-using google::protobuf::util::TimeUtil;
 
 constexpr int kPageSize = 100;
 
@@ -76,8 +73,7 @@ Status AddSince(const ListOptions& options, Session& session, v1::ListRequest& r
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   RETURN_IF_ERROR(client->Version().status());
   const double at = std::max(0.0, session.Now() - std::chrono::duration<double>(*age).count());
-  *request.mutable_submitted_since() =
-      TimeUtil::MicrosecondsToTimestamp(static_cast<int64_t>(at * 1e6));
+  *request.mutable_submitted_since() = rpc::ToTimestamp(static_cast<int64_t>(at * 1e6));
   return OkStatus();
 }
 

@@ -7,6 +7,7 @@
 #include "client/gpctl/terminal/display_text.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "client/gpctl/terminal/table.h"
+#include "rpc/timestamp.h"
 
 namespace gp::gpctl {
 namespace {
@@ -106,7 +107,7 @@ std::string AuditTable(const std::vector<formats::AuditRecord>& records, const T
   Table table(
       {{"#", Align::kRight}, {"TIME"}, {"WHO"}, {"FROM"}, {"WHAT"}, {"OUTCOME"}, {"ABOUT"}});
   for (const formats::AuditRecord& record : records) {
-    const auto time = TimeUtil::MicrosecondsToTimestamp(record.at.time_since_epoch().count());
+    const auto time = rpc::ToTimestamp(record.at.time_since_epoch().count());
     const std::string method = record.method.substr(record.method.rfind('.') + 1);
     const std::string count = record.count > 1 ? fmt::format(" x {}", record.count) : "";
     const std::string about = record.message.empty() ? record.target : record.message;

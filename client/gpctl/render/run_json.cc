@@ -10,6 +10,8 @@
 #include "client/gpctl/render/node_text.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/terminal/number_text.h"
+#include "formats/metrics_line.h"
+#include "rpc/message_fields.h"
 
 namespace gp::gpctl {
 namespace {
@@ -45,25 +47,8 @@ Json PlacementFields(const v1::Run& run) {
   return ranks;
 }
 
-Json PhaseFields(const v1::PhaseSeconds& phases) {
-  return {{"data_wait", phases.data_wait()}, {"forward", phases.forward()},
-          {"backward", phases.backward()},   {"allreduce_exposed", phases.allreduce_exposed()},
-          {"optimizer", phases.optimizer()}, {"other", phases.other()}};
-}
-
 void PutText(Json& json, const char* key, const std::string& text) {
   if (!text.empty()) json[key] = text;
-}
-
-void PutPeak(Json& json, double peak_flops, const std::string& source) {
-  if (peak_flops <= 0) return;
-  json["peak_flops"] = peak_flops;
-  json["peak_source"] = source;
-}
-
-template <typename Scores>
-void PutScores(Json& json, const Scores& scores) {
-  for (const auto& score : scores) json[score.name()] = score.value();
 }
 
 Json ProgressFields(const v1::Progress& progress) {
@@ -72,23 +57,17 @@ Json ProgressFields(const v1::Progress& progress) {
                {"tokens", progress.tokens()},
                {"target_tokens", progress.target_tokens()}};
   if (progress.step() > 0) {
-    json["loss"] = progress.loss();
-    json["lr"] = progress.learning_rate();
-    json["grad_norm"] = progress.gradient_norm();
-    json["tokens_per_second"] = progress.tokens_per_second();
-    json["mfu"] = progress.mfu();
-    json["step_seconds"] = progress.step_seconds();
+    auto point = rpc::ReadFields<contract::TrainingPoint>(progress);
+    point.validation_loss.reset();  // of an evaluation that may be older
+    json.update(formats::MetricsJson(point, formats::MetricsKeys::kAll));
+    json.erase("epoch");
     json["pace_seconds"] = progress.pace_seconds();
     json["skipped_steps"] = progress.skipped_steps();
-    PutPeak(json, progress.peak_flops(), progress.peak_source());
-    if (progress.has_phases()) json["phases"] = PhaseFields(progress.phases());
   }
-  PutText(json, "warning", progress.warning());
   if (progress.validation_step() > 0) {
     json["val_loss"] = progress.validation_loss();
     json["val_step"] = progress.validation_step();
   }
-  PutScores(json, progress.scores());
   return json;
 }
 
@@ -184,22 +163,8 @@ Json LogLineFields(const v1::LogLine& line) {
 }
 
 Json MetricFields(const v1::MetricPoint& point) {
-  Json json = {{"step", point.step()},
-               {"tokens", point.tokens()},
-               {"loss", point.loss()},
-               {"lr", point.learning_rate()},
-               {"grad_norm", point.gradient_norm()},
-               {"tokens_per_second", point.tokens_per_second()},
-               {"mfu", point.mfu()},
-               {"step_seconds", point.step_seconds()}};
-  if (point.has_validation_loss()) json["val_loss"] = point.validation_loss();
-  PutScores(json, point.scores());
-  json["epoch"] = point.epoch();
-  if (point.skipped()) json["skipped"] = true;
-  if (point.has_phases()) json["phases"] = PhaseFields(point.phases());
-  PutPeak(json, point.peak_flops(), point.peak_source());
-  if (point.target_steps() > 0) json["target_steps"] = point.target_steps();
-  PutText(json, "warning", point.warning());
+  Json json = formats::MetricsJson(rpc::ReadFields<contract::TrainingPoint>(point),
+                                   formats::MetricsKeys::kAll);
   PutTime(json, "at", point.has_at(), point.at());
   return json;
 }

@@ -52,7 +52,9 @@ class RegainedCheckpoints : public ::testing::Test {
   std::string Path(int64_t step) const {
     return JoinPath(root_.path(), fmt::format("checkpoints/step-{:08}-e1-a", step));
   }
-  WrittenCheckpoint Written(int64_t step) const { return {.step = step, .directory = Path(step)}; }
+  contract::WrittenCheckpoint Written(int64_t step) const {
+    return {.step = step, .directory = Path(step)};
+  }
   void WriteToDisk(int64_t step) const { formats::WriteSampleCheckpoint(Path(step), step); }
 
   void SetEpoch(int64_t step, Epoch epoch) const {

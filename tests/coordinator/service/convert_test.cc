@@ -39,8 +39,8 @@ std::string DifferenceBetween(const google::protobuf::Message& expected,
   return difference;
 }
 
-Point FullPoint() {
-  Point point;
+contract::TrainingPoint FullPoint() {
+  contract::TrainingPoint point;
   point.step = 12;
   point.epoch = 3;
   point.tokens = 4096;
@@ -51,13 +51,13 @@ Point FullPoint() {
   point.mfu = 0.5;
   point.step_seconds = 0.75;
   point.validation_loss = 7.5;
-  point.at = At(8'000'009);
-  point.data_wait_seconds = 1.25;
-  point.forward_seconds = 2.25;
-  point.backward_seconds = 3.25;
-  point.allreduce_exposed_seconds = 4.25;
-  point.optimizer_seconds = 5.25;
-  point.other_seconds = 6.25;
+  point.at_us = At(8'000'009).time_since_epoch().count();
+  point.phases.data_wait = 1.25;
+  point.phases.forward = 2.25;
+  point.phases.backward = 3.25;
+  point.phases.allreduce_exposed = 4.25;
+  point.phases.optimizer = 5.25;
+  point.phases.other = 6.25;
   point.skipped = true;
   point.target_steps = 2000;
   point.peak_flops = 9.5;
@@ -151,7 +151,7 @@ TEST(Convert, ARunIsToldFieldByField) {
                         .step_seconds = 1.5,
                         .tokens = 1536.75,
                         .flops_share = 0.75,
-                        .phase_seconds = {2.5, 4.5, 6.5, 8.5, 10.5, 12.5}});
+                        .phases = {2.5, 4.5, 6.5, 8.5, 10.5, 12.5}});
   const v1::Run run = ToProto(ClusterWithNode(), FullRun(), progress);
   const auto expected = Parse<v1::Run>(R"(
       run_id: "run-id" name: "tiny" kind: RUN_KIND_EVAL namespace: "team" priority: -3
@@ -369,7 +369,7 @@ TEST(Convert, ARankIsReadFieldByField) {
   EXPECT_EQ(message, "disk full");
   EXPECT_EQ(waiting, "no room");
   EXPECT_EQ(exited_at, Instant{}) << "the cluster says when";
-  EXPECT_THAT(written, ElementsAre(WrittenCheckpoint{5, "d", "m", 6, 7.5, true, "e"}));
+  EXPECT_THAT(written, ElementsAre(contract::WrittenCheckpoint{5, "d", "m", 6, 7.5, true, "e"}));
 }
 
 TEST(Convert, ASlotIsReadFieldByField) {

@@ -38,9 +38,9 @@ class MetricsSourceTest : public ::testing::Test {
   void Append(Epoch epoch, int64_t first, int64_t last) {
     auto log = RunLog::Open(JoinPath(directory_.path(), "r"), {});
     ASSERT_TRUE(log.ok()) << log.status();
-    std::vector<Point> points;
+    std::vector<contract::TrainingPoint> points;
     for (const int64_t step : Range(first, last)) {
-      Point point;
+      contract::TrainingPoint point;
       point.epoch = epoch;
       point.step = step;
       points.push_back(point);

@@ -143,7 +143,7 @@ TEST(RestoreRefusal, ARunThatTrainsTowardsTheStepAgainIsNotDisturbed) {
   EXPECT_NE(RestoreRefusal(run, 10), "") << "it is in the catalogue";
   run.holds_slots = true;
   EXPECT_NE(RestoreRefusal(run, 20), "");
-  run.checkpoints.push_back({.epoch = 4, .step = 30});
+  run.checkpoints.push_back({{.step = 30}, 4});
   EXPECT_EQ(RestoreRefusal(run, 20), "");
   run.checkpoints.back().step = 20;
   EXPECT_NE(RestoreRefusal(run, 20), "") << "it was sealed again";
@@ -154,7 +154,7 @@ TEST(PlanRetention, WhatAPersonBroughtBackIsAPersonsToRemove) {
   Submission submission = SampleSubmission();
   submission.keep_last = 2;
   run.submission = std::make_shared<const Submission>(submission);
-  for (const int64_t step : {10, 20, 30, 40}) run.checkpoints.push_back({.step = step});
+  for (const int64_t step : {10, 20, 30, 40}) run.checkpoints.push_back({{.step = step}});
   run.checkpoints[0].restored = true;
   gp::coordinator::Plan plan;
   PlanRetention(Cluster(), run, plan);
@@ -236,7 +236,7 @@ TEST(SealRefusal, NamesWhyACheckpointCanNeverBeSealed) {
   life.resize(8);  // step 10 is sealed
   const auto run = ClusterOf(life).FindRun(RunId("r"));
   const auto written = [](int64_t step, const std::string& digest, const std::string& directory) {
-    return WrittenCheckpoint{step, directory, digest, 1, std::nullopt, false};
+    return contract::WrittenCheckpoint{step, directory, digest, 1, std::nullopt, false};
   };
   EXPECT_EQ(SealRefusal(*run, written(20, "d", "/storage/runs/r/checkpoints/step-20-x")), "");
   EXPECT_EQ(SealRefusal(*run, written(10, "digest", "/storage/runs/r/c")), "");
@@ -282,7 +282,7 @@ TEST(Assignment, AnswersOnlyForWhatTheRankStillAsksAbout) {
   std::vector<Event> life = OneOfEachKind();
   life.resize(9);  // steps 10 and 20 of epoch 2 are sealed
   Cluster cluster = ClusterOf(life);
-  const auto report = [](std::vector<WrittenCheckpoint> written) {
+  const auto report = [](std::vector<contract::WrittenCheckpoint> written) {
     NodeConnected connected;
     connected.node = NodeId("n");
     connected.session = 1;
@@ -335,7 +335,7 @@ TEST(Retention, KeepsWhatAnotherRunIsAboutToBeginWith) {
   parent.submission = std::make_shared<const Submission>(SampleSubmission());
   for (const int64_t step : {10, 20, 30, 40, 50}) {
     parent.checkpoints.push_back(
-        {.step = step, .directory = fmt::format("/storage/runs/r/checkpoints/step-{}", step)});
+        {{.step = step, .directory = fmt::format("/storage/runs/r/checkpoints/step-{}", step)}});
   }
   const auto retired = [&] {
     gp::coordinator::Plan plan;
@@ -348,7 +348,7 @@ TEST(Retention, KeepsWhatAnotherRunIsAboutToBeginWith) {
   child.state = RunState::kRunning;
   cluster.Set(child);
   EXPECT_EQ(retired(), (std::vector<int64_t>{20})) << "it may have to begin again";
-  child.checkpoints.push_back({.step = 5});
+  child.checkpoints.push_back({{.step = 5}});
   cluster.Set(child);
   EXPECT_EQ(retired(), (std::vector<int64_t>{20, 10}));
   child.checkpoints.clear();

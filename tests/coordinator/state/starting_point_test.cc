@@ -20,7 +20,7 @@ Run RunOf(const std::string& id, const std::string& name, const std::string& res
 // A cluster with the run base, which sealed step 250.
 Cluster ClusterWithParent() {
   Run parent = RunOf("parent0001", "base", "name: base\n");
-  parent.checkpoints.push_back({.epoch = 1, .step = 250, .directory = kParent});
+  parent.checkpoints.push_back({{.step = 250, .directory = kParent}, 1});
   Cluster cluster;
   cluster.Set(parent);
   return cluster;
@@ -49,7 +49,7 @@ TEST(DescribeStart, OnlyARunWithoutAModelBeginsFromScratch) {
 
 TEST(DescribeStart, ItsOwnCheckpointComesBeforeTheModel) {
   coordinator::Run run = RunOf("child00001", "child", "init_from: /models/gpt2\n");
-  run.checkpoints.push_back({.epoch = 1, .step = 30, .directory = "/d"});
+  run.checkpoints.push_back({{.step = 30, .directory = "/d"}, 1});
   EXPECT_EQ(DescribeStart(run, Cluster()), "from step 30");
   EXPECT_EQ(InitialModelName(run, Cluster()), "/models/gpt2");
 }

@@ -108,7 +108,8 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
       RankFailed{};
   EXPECT_EQ(Count(failed_epoch, failed_rank, cause, message, retry, retry_at, reader, passes_over),
             pb::RankFailed::descriptor()->field_count());
-  const auto& [step, written_to, manifest, size, loss, final, end_reason] = WrittenCheckpoint{};
+  const auto& [step, written_to, manifest, size, loss, final, end_reason] =
+      contract::WrittenCheckpoint{};
   // The epoch is the event's.
   EXPECT_EQ(1 + Count(step, written_to, manifest, size, loss, final, end_reason),
             pb::CheckpointSealed::descriptor()->field_count());
@@ -134,12 +135,12 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
 }
 
 TEST(StoreCodec, APointAndALineHaveAFieldForEachMember) {
-  const auto& [step, epoch, tokens, loss, rate, norm, speed, mfu, seconds, validation, at, wait,
-               forward, backward, exposed, optimizer, other, skipped, target, peak, source, warning,
-               scores] = Point{};
-  EXPECT_EQ(Count(step, epoch, tokens, loss, rate, norm, speed, mfu, seconds, validation, at, wait,
-                  forward, backward, exposed, optimizer, other, skipped, target, peak, source,
-                  warning, scores),
+  const auto& [step, tokens, loss, rate, norm, speed, mfu, seconds, validation, scores, epoch,
+               skipped, phases, peak, source, target, warning, at] = contract::TrainingPoint{};
+  const auto& [wait, forward, backward, exposed, optimizer, other] = phases;
+  EXPECT_EQ(Count(step, tokens, loss, rate, norm, speed, mfu, seconds, validation, scores, epoch,
+                  skipped, peak, source, target, warning, at) +
+                Count(wait, forward, backward, exposed, optimizer, other),
             pb::StoredPoint::descriptor()->field_count());
   const auto& [sequence, line_at, rank, line_epoch, text, agent, agent_sequence] = Line{};
   EXPECT_EQ(Count(sequence, line_at, rank, line_epoch, text, agent, agent_sequence),
@@ -156,7 +157,9 @@ TEST(StoreCodec, ASummaryHasAFieldForEachMember) {
           Count(newest, loss, step, warning, skipped, epochs, scores, steps, tokens, flops, pace),
       pb::StoredSummary::descriptor()->field_count());
   const auto& [taken, wall, step_seconds, trained, share, phases] = pace.sums();
-  EXPECT_EQ(Count(taken, wall, step_seconds, trained, share) + static_cast<int>(phases.size()),
+  EXPECT_EQ(Count(taken, wall, step_seconds, trained, share) +
+                Count(phases.data_wait, phases.forward, phases.backward, phases.allreduce_exposed,
+                      phases.optimizer, phases.other),
             pb::StoredPace::descriptor()->field_count());
   const auto& [epoch, first_step, last_step, first_at, caught_up_at] = EpochStart{};
   EXPECT_EQ(Count(epoch, first_step, last_step, first_at, caught_up_at),

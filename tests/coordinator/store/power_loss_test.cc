@@ -85,7 +85,7 @@ TEST(PowerLoss, SyncedPointsAndLinesStay) {
   const std::string path = directory.path() + "/runs/r";
   auto log = RunLog::Open(path, {});
   ASSERT_TRUE(log.ok()) << log.status();
-  Point point;
+  contract::TrainingPoint point;
   point.epoch = 1;
   point.step = 1;
   ASSERT_TRUE(log->AppendPoints({point}).ok());
@@ -103,8 +103,8 @@ TEST(PowerLoss, SyncedPointsAndLinesStay) {
   EXPECT_TRUE(RunLog::Open(after.path() + "/runs/r", {}).ok());
 }
 
-Point MakePoint(int64_t step) {
-  Point point;
+contract::TrainingPoint MakePoint(int64_t step) {
+  contract::TrainingPoint point;
   point.epoch = 1;
   point.step = step;
   return point;

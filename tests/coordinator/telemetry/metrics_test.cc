@@ -120,14 +120,14 @@ TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
   }
   metrics.Published(std::make_shared<const Cluster>(cluster), events);
   Progress progress;
-  Point point;
+  contract::TrainingPoint point;
   point.step = 12;
   point.loss = 3.25;
   point.validation_loss = 3.5;
   point.target_steps = 40;
   point.peak_flops = 4.6e11;
   point.peak_source = "measured";
-  point.backward_seconds = 0.25;
+  point.phases.backward = 0.25;
   point.skipped = true;
   point.scores = {{"val_bpb", 2.5}};
   progress.Add(point);
@@ -208,11 +208,11 @@ class RunHistory {
   }
 
  private:
-  Point PointOf(Epoch epoch, int64_t step, int64_t begin) const {
-    Point point;
+  contract::TrainingPoint PointOf(Epoch epoch, int64_t step, int64_t begin) const {
+    contract::TrainingPoint point;
     point.epoch = epoch;
     point.step = step;
-    point.at = submitted_ + seconds(begin + 10 * step);
+    point.at_us = (submitted_ + seconds(begin + 10 * step)).time_since_epoch().count();
     point.step_seconds = 10;
     point.tokens_per_second = 100;
     return point;

@@ -17,14 +17,14 @@ class PaceTest : public testing::Test {
   // A step of `step_seconds` and 1000 tokens, `wall_seconds` after the one before.
   void Step(double step_seconds, double wall_seconds) {
     now_ += wall_seconds;
-    Point point;
+    contract::TrainingPoint point;
     point.step = ++steps_;
     point.epoch = epoch_;
     point.step_seconds = step_seconds;
     point.tokens_per_second = 1000 / step_seconds;
     point.mfu = 0.5;
-    point.forward_seconds = 0.25 * step_seconds;
-    point.at = At(now_);
+    point.phases.forward = 0.25 * step_seconds;
+    point.at_us = At(now_).time_since_epoch().count();
     progress_.Add(point);
   }
 
@@ -44,7 +44,7 @@ TEST_F(PaceTest, EvaluationsBetweenStepsTakeTimeAndNoThroughput) {
   EXPECT_NEAR(pace().StepSeconds(), 0.01, 1e-9);
   EXPECT_NEAR(pace().TokensPerSecond(), 1e5, 1e-3);
   EXPECT_NEAR(pace().Mfu(), 0.5, 1e-9);
-  EXPECT_NEAR(pace().PhaseSeconds()[1], 0.0025, 1e-9);
+  EXPECT_NEAR(pace().Phases().forward, 0.0025, 1e-9);
 }
 
 TEST_F(PaceTest, OneSlowStepChangesLittle) {

@@ -46,7 +46,7 @@ class NoObserver final : public RecordObserver {
 
 TelemetryBatch MakeBatch(int64_t step, Signal& durable) {
   TelemetryBatch batch;
-  Point point;
+  contract::TrainingPoint point;
   point.step = step;
   point.epoch = 1;
   point.loss = 2.5;
@@ -91,7 +91,7 @@ TEST(Recorder, NothingOfARunWaitsOnceItsLastRecordIsAnnounced) {
   observer.recorder = &recorder;
   ASSERT_TRUE(recorder.Post(MakeBatch(1, durable)));
   TelemetryBatch of_another_run;
-  of_another_run.points[RunId("another")] = {Point()};
+  of_another_run.points[RunId("another")] = {contract::TrainingPoint()};
   ASSERT_TRUE(recorder.Post(std::move(of_another_run)));
   EXPECT_TRUE(observer.told_last.Wait());
   EXPECT_FALSE(recorder.HasPending(RunId("never heard of")));

@@ -12,8 +12,8 @@
 namespace gp::coordinator {
 namespace {
 
-Point MakePoint(Epoch epoch, int64_t step) {
-  Point point;
+contract::TrainingPoint MakePoint(Epoch epoch, int64_t step) {
+  contract::TrainingPoint point;
   point.epoch = epoch;
   point.step = step;
   point.loss = 1.0 / static_cast<double>(step);
@@ -32,7 +32,7 @@ std::vector<int64_t> StepsIn(const std::string& directory) {
   uint64_t offset = 0;
   std::vector<int64_t> steps;
   const auto points = ReadPoints(directory, 1000, offset);
-  for (const Point& point : *points) steps.push_back(point.step);
+  for (const contract::TrainingPoint& point : *points) steps.push_back(point.step);
   return steps;
 }
 
@@ -177,7 +177,7 @@ Progress SampleProgress() {
 
 TEST(Progress, KeepsTheNewestScoreOfEachName) {
   Progress progress;
-  Point point = MakePoint(1, 10);
+  contract::TrainingPoint point = MakePoint(1, 10);
   point.scores = {{"val_bpb", 2.5}, {"quiz/harness/acc", 0.25}};
   progress.Add(point);
   point = MakePoint(1, 20);
@@ -190,7 +190,7 @@ TEST(Progress, KeepsTheNewestScoreOfEachName) {
 
 TEST(Progress, HasALimitedNumberOfScores) {
   Progress progress;
-  Point point = MakePoint(1, 10);
+  contract::TrainingPoint point = MakePoint(1, 10);
   for (int i = 0; i < 1000; ++i) point.scores[std::to_string(i)] = i;
   progress.Add(point);
   EXPECT_EQ(progress.scores.size(), kScoresMax);
@@ -199,8 +199,8 @@ TEST(Progress, HasALimitedNumberOfScores) {
 TEST(Progress, CountsWhatEveryEpochTookAndKnowsWhenOneCaughtUp) {
   Progress progress;
   const auto take = [&](Epoch epoch, int64_t step, int second) {
-    Point point = MakePoint(epoch, step);
-    point.at = At(second);
+    contract::TrainingPoint point = MakePoint(epoch, step);
+    point.at_us = At(second).time_since_epoch().count();
     point.tokens_per_second = 200;
     point.step_seconds = 0.5;
     point.mfu = 0.25;
@@ -259,7 +259,7 @@ class SummaryTest : public RunLogTest {
  protected:
   void Fill(RunLog& log, Epoch epoch) {
     for (int64_t step = 10; step <= 14; ++step) {
-      Point point = MakePoint(epoch, step);
+      contract::TrainingPoint point = MakePoint(epoch, step);
       point.skipped = step == 11;
       if (step == 12) point.validation_loss = 2.0 + static_cast<double>(epoch);
       if (step == 13) point.warning = "of epoch " + std::to_string(epoch);
@@ -335,7 +335,7 @@ TEST_F(SummaryTest, ThatIsDamagedOrOfOtherLogsIsNotUsed) {
 }
 
 TEST_F(RunLogTest, CutsAWarningOfAnyLength) {
-  Point point = MakePoint(1, 1);
+  contract::TrainingPoint point = MakePoint(1, 1);
   point.warning = std::string(3 << 20, 'w');
   point.peak_source = std::string(3 << 20, 's');
   ASSERT_TRUE(Open().AppendPoints({point}).ok());

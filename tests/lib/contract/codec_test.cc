@@ -19,7 +19,7 @@ Start FullStart() {
   start.resolved = "name: \"d\u00e9mo\"\n";
   start.run_directory = "/runs/7f3k2q9a0c";
   start.data_address = "127.0.0.1";
-  start.resume = ResumePoint{250, "/runs/7f3k2q9a0c/checkpoints/step-00000250", "ab12"};
+  start.resume = contract::ResumePoint{250, "/runs/7f3k2q9a0c/checkpoints/step-00000250", "ab12"};
   start.threads = 2;
   start.logical_shards = 4;
   start.isa = "avx2";
@@ -29,24 +29,24 @@ Start FullStart() {
 
 StepReport FullReport() {
   StepReport report;
-  report.epoch = 3;
-  report.step = 12;
-  report.tokens = 4096;
-  report.loss = 4.125;
-  report.learning_rate = 1e-3;
-  report.gradient_norm = 1.5;
-  report.step_seconds = 0.25;
-  report.tokens_per_second = 1024;
-  report.mfu = 0.5;
-  report.phases = {0.01, 0.08, 0.1, 0.02, 0.03, 0.01};
-  report.validation_loss = 4.5;
-  report.skipped = true;
-  report.at_us = 1790000000000000;
-  report.target_steps = 2000;
-  report.peak_flops = 4.6e11;
-  report.peak_source = "measured";
-  report.warning = "the first loss is far away";
-  report.failed_saves = 2;
+  report.point.epoch = 3;
+  report.point.step = 12;
+  report.point.tokens = 4096;
+  report.point.loss = 4.125;
+  report.point.learning_rate = 1e-3;
+  report.point.gradient_norm = 1.5;
+  report.point.step_seconds = 0.25;
+  report.point.tokens_per_second = 1024;
+  report.point.mfu = 0.5;
+  report.point.phases = {0.01, 0.08, 0.1, 0.02, 0.03, 0.01};
+  report.point.validation_loss = 4.5;
+  report.point.skipped = true;
+  report.point.at_us = 1790000000000000;
+  report.point.target_steps = 2000;
+  report.point.peak_flops = 4.6e11;
+  report.point.peak_source = "measured";
+  report.point.warning = "the first loss is far away";
+  report.rank.failed_saves = 2;
   return report;
 }
 
@@ -96,9 +96,9 @@ std::vector<Message> OneOfEach() {
           Ready{3, 250},
           Fenced{4, 12, 13, "00ff"},
           FullReport(),
-          WrittenCheckpoint{3, 250, "/c", "ab", 1u << 20, 1.5, true, "stopped early"},
+          WrittenCheckpoint{{250, "/c", "ab", 1u << 20, 1.5, true, "stopped early"}, 3},
           Finished{3, 2000},
-          Failed{ExitCause::kStorage, "disk full"},
+          Failed{contract::ExitCause::kStorage, "disk full"},
           Stopped{3, 12, "SIGTERM"},
           Waiting{3, "no room"},
           OpenModel{"/c", "bf16", 2, 8, 1u << 30},
@@ -132,10 +132,10 @@ TEST(LinkCodec, KeepsTheFieldsOfAStepReport) {
   const auto decoded = Decode(EncodeFrame(FullReport()));
   ASSERT_TRUE(decoded.ok()) << decoded.status();
   const auto& report = std::get<StepReport>(*decoded);
-  EXPECT_EQ(report.step, 12);
-  EXPECT_EQ(report.phases.backward, 0.1);
-  EXPECT_EQ(report.validation_loss, 4.5);
-  EXPECT_TRUE(report.skipped);
+  EXPECT_EQ(report.point.step, 12);
+  EXPECT_EQ(report.point.phases.backward, 0.1);
+  EXPECT_EQ(report.point.validation_loss, 4.5);
+  EXPECT_TRUE(report.point.skipped);
 }
 
 TEST(LinkCodec, TypeNumbersAreTheOnesInTheFormatPage) {
@@ -178,10 +178,10 @@ TEST(LinkCodec, AKeyThatIsNoIdIsRefused) {
 
 TEST(LinkCodec, ANumberThatIsNotFiniteArrivesAsNotANumber) {
   StepReport report = FullReport();
-  report.loss = std::numeric_limits<double>::infinity();
+  report.point.loss = std::numeric_limits<double>::infinity();
   const auto decoded = Decode(EncodeFrame(report));
   ASSERT_TRUE(decoded.ok()) << decoded.status();
-  EXPECT_TRUE(std::isnan(std::get<StepReport>(*decoded).loss));
+  EXPECT_TRUE(std::isnan(std::get<StepReport>(*decoded).point.loss));
 }
 
 TEST(LinkCodec, BytesThatAreNotUtf8AreReplaced) {
@@ -237,7 +237,7 @@ TEST(LinkCodec, IgnoresFieldsItDoesNotKnow) {
 TEST(LinkCodec, AnUnknownExitCauseIsAnError) {
   const auto decoded = DecodePayload(TypeOf(Failed{}), R"({"cause": 99, "message": "m"})");
   ASSERT_TRUE(decoded.ok()) << decoded.status();
-  EXPECT_EQ(std::get<Failed>(*decoded).cause, ExitCause::kError);
+  EXPECT_EQ(std::get<Failed>(*decoded).cause, contract::ExitCause::kError);
 }
 
 TEST(LinkCodec, SaysWhenATypeIsUnknown) {

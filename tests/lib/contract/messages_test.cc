@@ -22,7 +22,7 @@ size_t MemberCount(const Hello& m) {
   const auto& [protocol, protocol_min, version, incarnation] = m;
   return Count(protocol, protocol_min, version, incarnation);
 }
-size_t MemberCount(const ResumePoint& m) {
+size_t MemberCount(const contract::ResumePoint& m) {
   const auto& [step, directory, digest] = m;
   return Count(step, directory, digest);
 }
@@ -64,21 +64,28 @@ size_t MemberCount(const Fenced& m) {
   const auto& [epoch, committed, prepared, digest] = m;
   return Count(epoch, committed, prepared, digest);
 }
-size_t MemberCount(const Phases& m) {
+size_t MemberCount(const contract::StepPhases& m) {
   const auto& [wait, forward, backward, exposed, optimizer, other] = m;
   return Count(wait, forward, backward, exposed, optimizer, other);
 }
-size_t MemberCount(const StepReport& m) {
-  const auto& [epoch, step, tokens, loss, rate, norm, seconds, speed, mfu, phases, validation,
-               skipped, at, target, peak, source, warning, scores, failed, reduce_seconds,
-               reduce_bytes, ready, read] = m;
-  return Count(epoch, step, tokens, loss, rate, norm, seconds, speed, mfu, phases, validation,
-               skipped, at, target, peak, source, warning, scores, failed, reduce_seconds,
-               reduce_bytes, ready, read);
+size_t MemberCount(const contract::TrainingPoint& m) {
+  const auto& [step, tokens, loss, rate, norm, speed, mfu, seconds, validation, scores, epoch,
+               skipped, phases, peak, source, target, warning, at] = m;
+  return Count(step, tokens, loss, rate, norm, speed, mfu, seconds, validation, scores, epoch,
+               skipped, phases, peak, source, target, warning, at);
+}
+size_t MemberCount(const RankNumbers& m) {
+  const auto& [failed, reduce_seconds, reduce_bytes, ready, read] = m;
+  return Count(failed, reduce_seconds, reduce_bytes, ready, read);
+}
+size_t MemberCount(const StepReport& m) { return MemberCount(m.point) + MemberCount(m.rank); }
+size_t MemberCount(const contract::WrittenCheckpoint& m) {
+  const auto& [step, directory, digest, size, validation, final, end_reason] = m;
+  return Count(step, directory, digest, size, validation, final, end_reason);
 }
 size_t MemberCount(const WrittenCheckpoint& m) {
-  const auto& [epoch, step, directory, digest, size, validation, final, end_reason, held_up] = m;
-  return Count(epoch, step, directory, digest, size, validation, final, end_reason, held_up);
+  return MemberCount(static_cast<const contract::WrittenCheckpoint&>(m)) +
+         Count(m.epoch, m.held_up_seconds);
 }
 size_t MemberCount(const Finished& m) {
   const auto& [epoch, step] = m;
@@ -138,7 +145,7 @@ Start FullStart() {
   m.resolved = "resolved";
   m.run_directory = "run directory";
   m.data_address = "data address";
-  m.resume = ResumePoint{250, "directory", "digest"};
+  m.resume = contract::ResumePoint{250, "directory", "digest"};
   m.threads = 5;
   m.logical_shards = 8;
   m.begun = true;
@@ -149,29 +156,29 @@ Start FullStart() {
 
 StepReport FullReport() {
   StepReport m;
-  m.epoch = 3;
-  m.step = 12;
-  m.tokens = 4096;
-  m.loss = 4.5;
-  m.learning_rate = 0.25;
-  m.gradient_norm = 1.5;
-  m.step_seconds = 0.75;
-  m.tokens_per_second = 1024.5;
-  m.mfu = 0.5;
-  m.phases = {1.25, 2.25, 3.25, 4.25, 5.25, 6.25};
-  m.validation_loss = 7.5;
-  m.skipped = true;
-  m.at_us = 1790000000000000;
-  m.target_steps = 2000;
-  m.peak_flops = 8.5;
-  m.peak_source = "measured";
-  m.warning = "look here";
-  m.scores = {{"quiz/completion/acc", 0.25}, {"val_bpb", 2.5}};
-  m.failed_saves = 2;
-  m.allreduce_seconds = 0.5;
-  m.allreduce_bytes = 4096;
-  m.batches_ready = 1;
-  m.data_read_bytes = 512;
+  m.point.epoch = 3;
+  m.point.step = 12;
+  m.point.tokens = 4096;
+  m.point.loss = 4.5;
+  m.point.learning_rate = 0.25;
+  m.point.gradient_norm = 1.5;
+  m.point.step_seconds = 0.75;
+  m.point.tokens_per_second = 1024.5;
+  m.point.mfu = 0.5;
+  m.point.phases = {1.25, 2.25, 3.25, 4.25, 5.25, 6.25};
+  m.point.validation_loss = 7.5;
+  m.point.skipped = true;
+  m.point.at_us = 1790000000000000;
+  m.point.target_steps = 2000;
+  m.point.peak_flops = 8.5;
+  m.point.peak_source = "measured";
+  m.point.warning = "look here";
+  m.point.scores = {{"quiz/completion/acc", 0.25}, {"val_bpb", 2.5}};
+  m.rank.failed_saves = 2;
+  m.rank.allreduce_seconds = 0.5;
+  m.rank.allreduce_bytes = 4096;
+  m.rank.batches_ready = 1;
+  m.rank.data_read_bytes = 512;
   return m;
 }
 
@@ -240,12 +247,14 @@ const std::vector<Case>& Cases() {
            "warning": "look here", "scores": {"quiz/completion/acc": 0.25, "val_bpb": 2.5},
            "failed_saves": 2, "allreduce_seconds": 0.5, "allreduce_bytes": 4096,
            "batches_ready": 1, "data_read_bytes": 512})"},
-      {WrittenCheckpoint{3, 250, "directory", "digest", 1048576, 1.5, true, "stopped early", 0.25},
+      {WrittenCheckpoint{
+           {250, "directory", "digest", 1048576, 1.5, true, "stopped early"}, 3, 0.25},
        R"({"epoch": 3, "step": 250, "directory": "directory", "manifest_digest": "digest",
            "size_bytes": 1048576, "validation_loss": 1.5, "final": true,
            "end_reason": "stopped early", "held_up_seconds": 0.25})"},
       {Finished{3, 2000}, R"({"epoch": 3, "step": 2000})"},
-      {Failed{ExitCause::kStorage, "disk full"}, R"({"cause": 7, "message": "disk full"})"},
+      {Failed{contract::ExitCause::kStorage, "disk full"},
+       R"({"cause": 7, "message": "disk full"})"},
       {Stopped{3, 12, "SIGTERM"}, R"({"epoch": 3, "step": 12, "reason": "SIGTERM"})"},
       {Waiting{3, "no room"}, R"({"epoch": 3, "reason": "no room"})"},
       {OpenModel{"directory", "bf16", 2, 8, 1048576},
@@ -295,8 +304,8 @@ TEST(LinkMessages, EveryMemberHasAKey) {
     const size_t members = std::visit([](const auto& m) { return MemberCount(m); }, message);
     EXPECT_EQ(nlohmann::json::parse(payload).size(), members) << payload;
   }
-  EXPECT_EQ(PayloadOf(FullStart())["resume"].size(), MemberCount(ResumePoint()));
-  EXPECT_EQ(PayloadOf(FullReport())["phases"].size(), MemberCount(Phases()));
+  EXPECT_EQ(PayloadOf(FullStart())["resume"].size(), MemberCount(contract::ResumePoint()));
+  EXPECT_EQ(PayloadOf(FullReport())["phases"].size(), MemberCount(contract::StepPhases()));
   const auto piece = PayloadOf(Generated{{FullPiece()}})["pieces"][0];
   EXPECT_EQ(piece.size(), MemberCount(TextPiece()));
   EXPECT_EQ(piece["scores"][0].size(), MemberCount(TokenScore()));
@@ -313,13 +322,14 @@ TEST(LinkMessages, NumbersComeBackAtTheirEdges) {
 }
 
 TEST(LinkMessages, EveryExitCauseArrivesAsItselfAndALaterOneAsAnError) {
-  constexpr int kLast = static_cast<int>(ExitCause::kData);
+  constexpr int kLast = static_cast<int>(contract::ExitCause::kData);
   for (int cause = 0; cause <= kLast + 1; ++cause) {
     const auto decoded = DecodePayload(
         TypeOf(Failed{}), R"({"message": "", "cause": )" + std::to_string(cause) + "}");
     ASSERT_TRUE(decoded.ok()) << decoded.status();
-    EXPECT_EQ(std::get<Failed>(*decoded).cause,
-              cause <= kLast ? static_cast<ExitCause>(cause) : ExitCause::kError);
+    EXPECT_EQ(std::get<Failed>(*decoded).cause, cause <= kLast
+                                                    ? static_cast<contract::ExitCause>(cause)
+                                                    : contract::ExitCause::kError);
   }
 }
 

@@ -9,7 +9,9 @@
 namespace gp::formats {
 namespace {
 
-MetricsLine ExampleLine() {
+using contract::TrainingPoint;
+
+TrainingPoint ExamplePoint() {
   return {.step = 7,
           .tokens = 5376,
           .loss = 3.2714,
@@ -21,26 +23,26 @@ MetricsLine ExampleLine() {
           .validation_loss = 3.2958};
 }
 
-MetricsLine WithPhases() {
-  MetricsLine line = ExampleLine();
-  line.phases = {.data_wait = 0.5, .forward = 1, .backward = 2, .optimizer = 0.25, .other = 0.125};
-  line.peak_flops = 4.5e11;
-  line.peak_source = "measured";
-  line.scores = {{kBitsPerByte, 2.5}, {"quiz/completion/acc", 0.25}};
-  return line;
+TrainingPoint WithPhases() {
+  TrainingPoint point = ExamplePoint();
+  point.phases = {.data_wait = 0.5, .forward = 1, .backward = 2, .optimizer = 0.25, .other = 0.125};
+  point.peak_flops = 4.5e11;
+  point.peak_source = "measured";
+  point.scores = {{contract::kBitsPerByte, 2.5}, {"quiz/completion/acc", 0.25}};
+  return point;
 }
 
 TEST(MetricsLine, ComesBackEqual) {
-  MetricsLine line = ExampleLine();
-  EXPECT_EQ(*ParseMetricsLine(FormatMetricsLine(line)), line);
-  line.validation_loss = std::nullopt;
-  line.skipped = true;
-  EXPECT_EQ(*ParseMetricsLine(FormatMetricsLine(line)), line);
+  TrainingPoint point = ExamplePoint();
+  EXPECT_EQ(*ParseMetricsLine(FormatMetricsLine(point)), point);
+  point.validation_loss = std::nullopt;
+  point.skipped = true;
+  EXPECT_EQ(*ParseMetricsLine(FormatMetricsLine(point)), point);
   EXPECT_EQ(*ParseMetricsLine(FormatMetricsLine(WithPhases())), WithPhases());
 }
 
 TEST(MetricsLine, HasTheDocumentedKeysOnOneLine) {
-  EXPECT_EQ(FormatMetricsLine(ExampleLine()),
+  EXPECT_EQ(FormatMetricsLine(ExamplePoint()),
             R"({"step":7,"tokens":5376,"loss":3.2714,"lr":0.000493,"grad_norm":0.31,)"
             R"("tokens_per_second":21000.5,"mfu":0.556,"step_seconds":0.0366,"val_loss":3.2958})");
   EXPECT_THAT(
@@ -53,17 +55,17 @@ TEST(MetricsLine, HasTheDocumentedKeysOnOneLine) {
 }
 
 TEST(MetricsLine, NonFiniteNumbersBecomeNull) {
-  MetricsLine line = ExampleLine();
-  line.loss = std::numeric_limits<double>::quiet_NaN();
-  line.gradient_norm = std::numeric_limits<double>::infinity();
-  const auto back = ParseMetricsLine(FormatMetricsLine(line));
+  TrainingPoint point = ExamplePoint();
+  point.loss = std::numeric_limits<double>::quiet_NaN();
+  point.gradient_norm = std::numeric_limits<double>::infinity();
+  const auto back = ParseMetricsLine(FormatMetricsLine(point));
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_TRUE(std::isnan(back->loss));
   EXPECT_TRUE(std::isnan(back->gradient_norm));
 }
 
 TEST(MetricsLine, EveryTruncationIsRefused) {
-  const std::string text = FormatMetricsLine(ExampleLine());
+  const std::string text = FormatMetricsLine(ExamplePoint());
   for (size_t size = 0; size < text.size(); ++size) {
     EXPECT_FALSE(ParseMetricsLine(text.substr(0, size)).ok()) << size;
   }

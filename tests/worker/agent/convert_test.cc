@@ -47,44 +47,9 @@ v1::Assignment FullAssignment() {
         kernels { key: "avx2" value: "choices" } })");
 }
 
-TEST(Convert, AStepReportIsToldFieldByField) {
-  link::StepReport report;
-  report.epoch = 3;
-  report.step = 12;
-  report.tokens = 4096;
-  report.loss = 4.5;
-  report.learning_rate = 0.25;
-  report.gradient_norm = 1.5;
-  report.step_seconds = 0.75;
-  report.tokens_per_second = 1024.5;
-  report.mfu = 0.5;
-  report.phases = {1.25, 2.25, 3.25, 4.25, 5.25, 6.25};
-  report.validation_loss = 7.5;
-  report.skipped = true;
-  report.at_us = 8'000'009;
-  report.target_steps = 2000;
-  report.peak_flops = 9.5;
-  report.peak_source = "measured";
-  report.warning = "look here";
-  report.scores = {{"val_bpb", 2.5}};
-  const v1::MetricPoint point = ToProto(report);
-  EXPECT_EQ(DifferenceBetween(Parse<v1::MetricPoint>(R"(
-      step: 12 epoch: 3 tokens: 4096 loss: 4.5 learning_rate: 0.25 gradient_norm: 1.5
-      tokens_per_second: 1024.5 mfu: 0.5 step_seconds: 0.75 validation_loss: 7.5
-      at { seconds: 8 nanos: 9000 }
-      phases {
-        data_wait: 1.25 forward: 2.25 backward: 3.25 allreduce_exposed: 4.25 optimizer: 5.25
-        other: 6.25 }
-      skipped: true target_steps: 2000 peak_flops: 9.5 peak_source: "measured"
-      warning: "look here" scores { name: "val_bpb" value: 2.5 })"),
-                              point),
-            "");
-  EXPECT_THAT(UnsetFields(point), IsEmpty());
-}
-
 TEST(Convert, AWrittenCheckpointIsToldFieldByField) {
   const v1::WrittenCheckpoint told = ToProto(
-      link::WrittenCheckpoint{3, 250, "directory", "digest", 1048576, 1.5, true, "stopped early"});
+      contract::WrittenCheckpoint{250, "directory", "digest", 1048576, 1.5, true, "stopped early"});
   EXPECT_EQ(DifferenceBetween(Parse<v1::WrittenCheckpoint>(R"(
       step: 250 directory: "directory" manifest_digest: "digest" size_bytes: 1048576
       validation_loss: 1.5 final: true end_reason: "stopped early")"),

@@ -19,13 +19,13 @@ TEST(EngineLimits, WhatATrainerSendsIsTaken) {
                                    .kernels = {{{"avx2", std::string(60'000, 'k')}}}}),
             "");
   EXPECT_EQ(Reason(link::Ready{}), "");
-  EXPECT_EQ(Reason(link::StepReport{.step = INT64_MAX, .warning = text}), "");
-  EXPECT_EQ(Reason(link::WrittenCheckpoint{.directory = std::string(2048, 'd'),
-                                           .manifest_digest = "00ff"}),
+  EXPECT_EQ(Reason(link::StepReport{.point = {.step = INT64_MAX, .warning = text}}), "");
+  EXPECT_EQ(Reason(link::WrittenCheckpoint{
+                {.directory = std::string(2048, 'd'), .manifest_digest = "00ff"}}),
             "");
   EXPECT_EQ(Reason(link::Waiting{.reason = text}), "");
   EXPECT_EQ(Reason(link::Stopped{.reason = text}), "");
-  EXPECT_EQ(Reason(link::Failed{link::ExitCause::kError, std::string(200'000, 'x')}), "");
+  EXPECT_EQ(Reason(link::Failed{contract::ExitCause::kError, std::string(200'000, 'x')}), "");
 }
 
 TEST(EngineLimits, WhatNoTrainerSendsHasAReason) {
@@ -35,12 +35,13 @@ TEST(EngineLimits, WhatNoTrainerSendsHasAReason) {
     EXPECT_EQ(Reason(message), "it sent a message that no trainer sends");
   }
   EXPECT_EQ(Reason(link::Listening{.address = "h:1\033[2J"}), "it sent no address");
-  EXPECT_EQ(Reason(link::StepReport{.step = -1}), "it sent the step -1");
-  EXPECT_THAT(Reason(link::WrittenCheckpoint{.step = -5}), HasSubstr("the step -5"));
-  EXPECT_THAT(Reason(link::StepReport{.warning = std::string(9000, 'w')}), HasSubstr("9000 bytes"));
+  EXPECT_EQ(Reason(link::StepReport{.point = {.step = -1}}), "it sent the step -1");
+  EXPECT_THAT(Reason(link::WrittenCheckpoint{{.step = -5}}), HasSubstr("the step -5"));
+  EXPECT_THAT(Reason(link::StepReport{.point = {.warning = std::string(9000, 'w')}}),
+              HasSubstr("9000 bytes"));
   std::map<std::string, double> scores;
   for (int i = 0; i < 65; ++i) scores[std::to_string(i)] = 1;
-  EXPECT_THAT(Reason(link::StepReport{.scores = scores}), HasSubstr("65 scores"));
+  EXPECT_THAT(Reason(link::StepReport{.point = {.scores = scores}}), HasSubstr("65 scores"));
 }
 
 }  // namespace

@@ -41,16 +41,17 @@ TEST(ExitReport, ExitCodesHaveCauses) {
 TEST(ExitReport, LastWordsOutrankTheExitCode) {
   const ExitReport report =
       Explain({.wait_status = Exited(1),
-               .failed = link::Failed{link::ExitCause::kConfig, "data/x.txt: no such file"}});
+               .failed = link::Failed{contract::ExitCause::kConfig, "data/x.txt: no such file"}});
   EXPECT_EQ(report.cause, v1::EXIT_CAUSE_CONFIG);
   EXPECT_EQ(report.code, 1);
   EXPECT_EQ(report.message, "data/x.txt: no such file");
 }
 
 TEST(ExitReport, WhoWasToldToStopStoppedWhateverItsLastWords) {
-  const ExitReport report = Explain({.wait_status = Exited(11),
-                                     .told_stop = true,
-                                     .failed = link::Failed{link::ExitCause::kCollective, "lost"}});
+  const ExitReport report =
+      Explain({.wait_status = Exited(11),
+               .told_stop = true,
+               .failed = link::Failed{contract::ExitCause::kCollective, "lost"}});
   EXPECT_EQ(report.cause, v1::EXIT_CAUSE_STOPPED);
   EXPECT_EQ(report.code, 11);
   EXPECT_EQ(report.message, "stopped as asked; exited with code 11");

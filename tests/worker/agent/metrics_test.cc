@@ -16,9 +16,9 @@ RankKey RankOf(uint64_t epoch, int rank = 0) { return {"r", epoch, rank}; }
 
 link::StepReport Stepped(int64_t failed_saves = 0) {
   link::StepReport report;
-  report.step_seconds = 0.5;
-  report.phases.backward = 0.25;
-  report.failed_saves = failed_saves;
+  report.point.step_seconds = 0.5;
+  report.point.phases.backward = 0.25;
+  report.rank.failed_saves = failed_saves;
   return report;
 }
 
@@ -39,10 +39,10 @@ TEST(AgentMetrics, AllReducesHaveSeriesWhereTheRankMeasuresThem) {
   metrics.StepCommitted(RankOf(1), Stepped());
   EXPECT_THAT(metrics.Text(), Not(HasSubstr("gp_worker_allreduce_seconds_total{")));
   link::StepReport report = Stepped();
-  report.allreduce_seconds = 0.25;
-  report.allreduce_bytes = 4096;
+  report.rank.allreduce_seconds = 0.25;
+  report.rank.allreduce_bytes = 4096;
   metrics.StepCommitted(RankOf(1, 1), report);
-  report.allreduce_seconds = -1;
+  report.rank.allreduce_seconds = -1;
   metrics.StepCommitted(RankOf(1, 1), report);
   const std::string text = metrics.Text();
   EXPECT_THAT(text, HasSubstr("gp_worker_allreduce_seconds_total{rank=\"1\",run=\"r\"} 0.25"));
@@ -55,10 +55,10 @@ TEST(AgentMetrics, AllReducesHaveSeriesWhereTheRankMeasuresThem) {
 TEST(AgentMetrics, TheLoaderHasSeriesOfItsOwn) {
   AgentMetrics metrics("test");
   link::StepReport report = Stepped();
-  report.batches_ready = 1;
-  report.data_read_bytes = 100;
+  report.rank.batches_ready = 1;
+  report.rank.data_read_bytes = 100;
   metrics.StepCommitted(RankOf(1), report);
-  report.batches_ready = 0;
+  report.rank.batches_ready = 0;
   metrics.StepCommitted(RankOf(1), report);
   EXPECT_THAT(metrics.Text(), HasSubstr("gp_data_prefetched_batches{rank=\"0\",run=\"r\"} 0"));
   EXPECT_THAT(metrics.Text(), HasSubstr("gp_data_read_bytes_total{rank=\"0\",run=\"r\"} 200"));

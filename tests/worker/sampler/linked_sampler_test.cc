@@ -152,7 +152,7 @@ TEST_F(LinkedSamplerTest, SaysWhyACheckpointCannotBeOpened) {
   Send(link::OpenModel{.directory = directory_ + "/absent", .memory_bytes = 1u << 30});
   const auto failed = Await<link::Failed>();
   ASSERT_TRUE(failed);
-  EXPECT_EQ(failed->cause, link::ExitCause::kStorage);
+  EXPECT_EQ(failed->cause, contract::ExitCause::kStorage);
   EXPECT_NE(failed->message.find("absent"), std::string::npos);
   EXPECT_NE(AwaitExitCode(), 0);
 }
@@ -166,7 +166,7 @@ TEST_F(LinkedSamplerTest, SaysThatADamagedCheckpointIsDamaged) {
   Send(link::OpenModel{.directory = checkpoint, .memory_bytes = 1u << 30});
   const auto failed = Await<link::Failed>();
   ASSERT_TRUE(failed);
-  EXPECT_EQ(failed->cause, link::ExitCause::kDamagedCheckpoint);
+  EXPECT_EQ(failed->cause, contract::ExitCause::kDamagedCheckpoint);
 }
 
 }  // namespace

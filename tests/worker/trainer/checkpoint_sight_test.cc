@@ -38,7 +38,7 @@ std::vector<std::string> Agree(const std::vector<Look>& looks) {
     try {
       AgreeOnSight("step-7", looks[rank], *group[rank], kShort);
     } catch (const TrainingError& error) {
-      EXPECT_EQ(error.cause(), link::ExitCause::kStorage);
+      EXPECT_EQ(error.cause(), contract::ExitCause::kStorage);
       errors[rank] = error.what();
     }
   });

@@ -10,7 +10,7 @@
 namespace gp::engine {
 namespace {
 
-using link::ExitCause;
+using contract::ExitCause;
 
 TEST(DataFailure, AFailedReadIsTriedAgainAndAMissingFileSoughtElsewhere) {
   for (const bool begun : {false, true}) {

@@ -58,7 +58,7 @@ TEST(DetachedTrainer, PhasesOfTimeMarksAddUpToTheStep) {
   TinyRank rank(*group[0], OnDevice(TinySpec()));
   const std::vector<StepResult> results = rank.Take(3);
   for (const StepResult& result : results) {
-    const link::Phases& phases = result.phases;
+    const contract::StepPhases& phases = result.phases;
     EXPECT_GT(phases.forward, 0);
     EXPECT_GT(phases.backward, 0);
     EXPECT_GT(phases.optimizer, 0);
@@ -139,7 +139,7 @@ TEST_F(LoneDevice, RecordsWhatItComputedWith) {
 
 TEST_F(LoneDevice, RefusesWhatTheDeviceLacks) {
   EXPECT_EQ(Train("out", {"resources.device=gpu", "precision=fp16"}),
-            ProcessStatus(ExitCodeOf(link::ExitCause::kConfig)));
+            ProcessStatus(ExitCodeOf(contract::ExitCause::kConfig)));
 }
 
 TEST_F(LoneDevice, LearnsABatchByHeart) {
@@ -241,7 +241,7 @@ TEST(LinkedDevice, IsUnfitForARunThatBeganOnOtherKernels) {
   LinkedDevice trainer(directory);
   trainer.Start(ResolvedForDevice(directory), "cuda sm_90");
   const auto failed = trainer.Await<link::Failed>();
-  EXPECT_EQ(failed.cause, link::ExitCause::kUnfit);
+  EXPECT_EQ(failed.cause, contract::ExitCause::kUnfit);
   EXPECT_NE(failed.message.find("cuda sm_90"), std::string::npos) << failed.message;
   trainer.Wait();
 }
@@ -279,7 +279,7 @@ TEST(Reproduce, WhatWasTunedElsewhereIsPassedOverUnlessBitsMatter) {
     Reproduce(record, /*deterministic=*/true, 1, /*on_device=*/true);
     ADD_FAILURE() << "another card's choices were taken";
   } catch (const TrainingError& error) {
-    EXPECT_EQ(error.cause(), link::ExitCause::kUnfit);
+    EXPECT_EQ(error.cause(), contract::ExitCause::kUnfit);
     EXPECT_NE(std::string(error.what()).find("chosen for another card, here is here"),
               std::string::npos)
         << error.what();

@@ -71,7 +71,7 @@ TEST(LinkedTrainingStop, AStopSavesTheLastStepOfAllRanksAndTheRunGoesOnAsIfItHad
     TestEpoch resumed(directory, ranks, kTinyEpoch + 1, PointOf(words.written[0]));
     resumed.Form(TinyRunFile(text, kManySteps, 0));
     resumed.Go();
-    EXPECT_EQ(resumed.ranks[0]->Await<link::StepReport>().step, step + 1);
+    EXPECT_EQ(resumed.ranks[0]->Await<link::StepReport>().point.step, step + 1);
     EXPECT_TRUE(ModelBytes(resumed.Finish().back().directory) == expected);
   }
 }
@@ -166,7 +166,7 @@ TEST(LinkedTrainingStop, AStepThatTakesTooLongIsBrokenOffAndTheOneBeforeItIsSave
   epoch.Form(Replaced(TinyRunFile(text, 1000, 0), "total_tokens: 256",
                       "total_tokens: 33554432, ramp_from_tokens: 128, ramp_steps: 2"));
   epoch.Go();
-  ASSERT_EQ(epoch.ranks[0]->Await<link::StepReport>().step, 1);
+  ASSERT_EQ(epoch.ranks[0]->Await<link::StepReport>().point.step, 1);
   epoch.ranks[0]->Send(link::Stop{"cancelled", 8000});
   const LastWords words = ListenToTheEnd(epoch);
   ASSERT_EQ(words.written.size(), 1u);

@@ -56,7 +56,7 @@ TEST(LinkedTraining, TheFilesAreEqualForEveryNumberOfRanksAndAfterAResume) {
 
   // Two other ranks go on from the checkpoint of step 6, in the directory of the finished run.
   TestEpoch resumed(one, 2, kTinyEpoch + 1,
-                    link::ResumePoint{6, alone[0].directory, alone[0].manifest_digest});
+                    contract::ResumePoint{6, alone[0].directory, alone[0].manifest_digest});
   resumed.Form(TinyRunFile(one.Path("text.txt"), kTinySteps, 6));
   resumed.Go();
   const auto written = resumed.Finish();
@@ -71,7 +71,7 @@ TEST(LinkedTraining, TheFilesAreEqualForEveryNumberOfRanksAndAfterAResume) {
 // Trains on one rank, on three, and on two that go on from the first one's checkpoint of step 6.
 void ExpectEqualFilesForEveryNumberOfRanks(const std::string& run_file) {
   const auto train = [&](const ScopedDirectory& out, int ranks, uint64_t epoch,
-                         const std::optional<link::ResumePoint>& resume = {}) {
+                         const std::optional<contract::ResumePoint>& resume = {}) {
     TestEpoch group(out, ranks, epoch, resume);
     group.Form(run_file);
     group.Go();
@@ -121,7 +121,9 @@ ScoresByStep ScoresOn(int ranks, int questions) {
   ScoresByStep scores;
   epoch.Finish([&](size_t rank, const link::Message& message) {
     const auto* report = std::get_if<link::StepReport>(&message);
-    if (rank == 0 && report != nullptr && report->scores) scores[report->step] = *report->scores;
+    if (rank == 0 && report != nullptr && !report->point.scores.empty()) {
+      scores[report->point.step] = report->point.scores;
+    }
   });
   return scores;
 }
@@ -149,17 +151,16 @@ TEST(LinkedTraining, ReportsEveryStepWithPhasesThatAddUp) {
   epoch.Form(TinyRunFile(text, kTinySteps, 0));
   epoch.Go();
   for (int64_t step = 1; step <= kTinySteps; ++step) {
-    const auto report = epoch.ranks[0]->Await<link::StepReport>();
+    const contract::TrainingPoint report = epoch.ranks[0]->Await<link::StepReport>().point;
     EXPECT_EQ(report.step, step);
     EXPECT_EQ(report.tokens, step * 256);
     EXPECT_EQ(report.validation_loss.has_value(), step % 8 == 0);
     EXPECT_EQ(report.target_steps, kTinySteps);
-    EXPECT_FALSE(report.warning.has_value()) << *report.warning;
+    EXPECT_EQ(report.warning, "");
     EXPECT_EQ(report.peak_source, "measured");
-    EXPECT_NEAR(report.mfu * report.peak_flops.value_or(0) /
-                    runspec::TrainingFlopsPerToken(TinyShape(), 16),
+    EXPECT_NEAR(report.mfu * report.peak_flops / runspec::TrainingFlopsPerToken(TinyShape(), 16),
                 report.tokens_per_second, 1e-6 * report.tokens_per_second);
-    const link::Phases& p = report.phases;
+    const contract::StepPhases& p = report.phases;
     EXPECT_NEAR(p.data_wait + p.forward + p.backward + p.allreduce_exposed + p.optimizer + p.other,
                 report.step_seconds, 1e-9);
   }
@@ -175,12 +176,12 @@ TEST(LinkedTraining, RanksTellWhatTheyReadWhatTheySummedAndHowLongASaveHeldThemU
   int64_t bytes = 0;
   for (int64_t step = 1; step <= kTinySteps; ++step) {
     const auto report = epoch.ranks[1]->Await<link::StepReport>();
-    bytes += report.data_read_bytes.value_or(0);
+    bytes += report.rank.data_read_bytes.value_or(0);
     // Half of 16 rows of 16 tokens and the one behind them, two bytes each.
     EXPECT_GE(bytes, step * 8 * 17 * 2);
-    EXPECT_LE(report.batches_ready.value_or(2), 1);
-    EXPECT_GE(report.allreduce_seconds.value_or(-1), report.phases.allreduce_exposed);
-    EXPECT_GT(report.allreduce_bytes.value_or(0), 0);
+    EXPECT_LE(report.rank.batches_ready.value_or(2), 1);
+    EXPECT_GE(report.rank.allreduce_seconds.value_or(-1), report.point.phases.allreduce_exposed);
+    EXPECT_GT(report.rank.allreduce_bytes.value_or(0), 0);
   }
   EXPECT_GT(epoch.Finish().back().held_up_seconds.value_or(-1), 0);
 }
@@ -203,7 +204,7 @@ TEST(LinkedTraining, RanksAgreeOnAnAutomaticMicroBatchAndKeepItInLaterEpochs) {
   EXPECT_TRUE(ModelBytes(written.back().directory) == expected);
 
   TestEpoch resumed(automatic, 3, kTinyEpoch + 1,
-                    link::ResumePoint{6, written[0].directory, written[0].manifest_digest});
+                    contract::ResumePoint{6, written[0].directory, written[0].manifest_digest});
   resumed.Form(file(automatic, "auto"));
   resumed.Go();
   EXPECT_TRUE(ModelBytes(resumed.Finish().back().directory) == expected);
@@ -219,11 +220,10 @@ TEST(LinkedTraining, EveryRankStopsEarlyAtTheSameStepAndSaysWhy) {
   const auto written = epoch.Finish();
   ASSERT_EQ(written.size(), 2u);
   EXPECT_EQ(written[0].step, 2) << "the best one is saved when it is found";
-  EXPECT_FALSE(written[0].end_reason.has_value());
+  EXPECT_EQ(written[0].end_reason, "");
   EXPECT_EQ(written[1].step, 4);
   EXPECT_TRUE(written[1].final);
-  EXPECT_NE(written[1].end_reason.value_or("").find("stopped early: 1 evaluation"),
-            std::string::npos);
+  EXPECT_NE(written[1].end_reason.find("stopped early: 1 evaluation"), std::string::npos);
 }
 
 TEST(LinkedTraining, ARankThatLosesItsPeerNamesItAndEndsWithACollectiveFailure) {
@@ -235,7 +235,7 @@ TEST(LinkedTraining, ARankThatLosesItsPeerNamesItAndEndsWithACollectiveFailure) 
   epoch.ranks[0]->Await<link::StepReport>();
   epoch.ranks[1]->Signal(SIGKILL);
   const auto failed = epoch.ranks[0]->Await<link::Failed>();
-  EXPECT_EQ(failed.cause, link::ExitCause::kCollective);
+  EXPECT_EQ(failed.cause, contract::ExitCause::kCollective);
   EXPECT_NE(failed.message.find("rank 1"), std::string::npos) << failed.message;
   EXPECT_EQ(epoch.ranks[0]->Wait(), ProcessStatus(ExitCode::kCollective));
 }
@@ -257,7 +257,7 @@ TEST(LinkedTraining, AFencedRankSaysHowFarItCameAndExits) {
   TestEpoch epoch(directory, 1, kTinyEpoch);
   epoch.Form(TinyRunFile(text, 1000000, 0));
   epoch.Go();
-  const int64_t step = epoch.ranks[0]->Await<link::StepReport>().step;
+  const int64_t step = epoch.ranks[0]->Await<link::StepReport>().point.step;
   epoch.ranks[0]->Send(link::Fence{.epoch = kTinyEpoch + 1});
   const auto fenced = epoch.ranks[0]->Await<link::Fenced>();
   EXPECT_EQ(fenced.epoch, kTinyEpoch + 1);
@@ -270,7 +270,7 @@ TEST(LinkedTraining, MissingDataIsAFailureOfItsOwnThatNamesThePath) {
   TestEpoch epoch(directory, 1, kTinyEpoch);
   epoch.Start(TinyRunFile(directory.Path("absent.txt"), kTinySteps, 0));
   const auto failed = epoch.ranks[0]->Await<link::Failed>();
-  EXPECT_EQ(failed.cause, link::ExitCause::kData);
+  EXPECT_EQ(failed.cause, contract::ExitCause::kData);
   EXPECT_NE(failed.message.find("absent.txt"), std::string::npos) << failed.message;
   EXPECT_EQ(epoch.ranks[0]->Wait(), 2);
 }
@@ -293,7 +293,7 @@ TEST(LinkedTraining, ChangedDataIsToldApartFromMissingDataAndNamesTheFile) {
   for (const std::string& text : {TinyText() + TinyText(), TinyText() + "a new character: ~",
                                   TinyText().substr(0, TinyText().size() / 2)}) {
     const link::Failed failed = FailureWith(text);
-    EXPECT_EQ(failed.cause, link::ExitCause::kData);
+    EXPECT_EQ(failed.cause, contract::ExitCause::kData);
     EXPECT_NE(failed.message.find("the run's data has changed"), std::string::npos)
         << failed.message;
     EXPECT_NE(failed.message.find("modified since: "), std::string::npos) << failed.message;
@@ -309,7 +309,7 @@ TEST(LinkedTraining, DataThatIsNoGoodIsAConfigurationFailureUnlessTheRunHasTrain
       epoch.begun = begun;
       epoch.Start(TinyRunFile(directory.Write("text.txt", text), kTinySteps, 0));
       EXPECT_EQ(epoch.ranks[0]->Await<link::Failed>().cause,
-                begun ? link::ExitCause::kData : link::ExitCause::kConfig)
+                begun ? contract::ExitCause::kData : contract::ExitCause::kConfig)
           << "'" << text << "'";
     }
   }
@@ -324,13 +324,13 @@ TEST(LinkedTraining, ADamagedCheckpointIsAFailureOfItsOwnThatNamesTheFile) {
   bytes[bytes.size() - 5] ^= 1;
   ASSERT_TRUE(WriteFileAtomically(model, bytes).ok());
   TestEpoch epoch(directory, 1, kTinyEpoch + 1,
-                  link::ResumePoint{6, written[0].directory, written[0].manifest_digest});
+                  contract::ResumePoint{6, written[0].directory, written[0].manifest_digest});
   epoch.Start(TinyRunFile(directory.Path("text.txt"), kTinySteps, 6));
   const std::string address = epoch.ranks[0]->Await<link::Listening>().address;
   epoch.ranks[0]->Send(
       link::Configure{.epoch = kTinyEpoch + 1, .addresses = {address}, .secret = "secret"});
   const auto failed = epoch.ranks[0]->Await<link::Failed>();
-  EXPECT_EQ(failed.cause, link::ExitCause::kDamagedCheckpoint);
+  EXPECT_EQ(failed.cause, contract::ExitCause::kDamagedCheckpoint);
   EXPECT_NE(failed.message.find("model.safetensors"), std::string::npos) << failed.message;
   EXPECT_EQ(epoch.ranks[0]->Wait(), ProcessStatus(ExitCode::kDamaged));
 }
@@ -339,13 +339,13 @@ TEST(LinkedTraining, ACheckpointThatOnlyOneRankMissesIsNotDamaged) {
   const ScopedDirectory directory;
   const auto written = TrainWhole(directory, 1);
   ASSERT_FALSE(written.empty());
-  const link::ResumePoint resume{6, written[0].directory, written[0].manifest_digest};
+  const contract::ResumePoint resume{6, written[0].directory, written[0].manifest_digest};
   TestEpoch epoch(directory, 2, kTinyEpoch + 1, resume);
   epoch.resumes[1] = {6, written[0].directory + "-not-there-yet", written[0].manifest_digest};
   epoch.Start(TinyRunFile(directory.Path("text.txt"), kTinySteps, 6));
   epoch.Configure();
   const auto failed = epoch.ranks[1]->Await<link::Failed>();
-  EXPECT_EQ(failed.cause, link::ExitCause::kStorage);
+  EXPECT_EQ(failed.cause, contract::ExitCause::kStorage);
   EXPECT_NE(failed.message.find("another rank sees it"), std::string::npos) << failed.message;
 }
 
@@ -447,7 +447,7 @@ TEST(LinkedTraining, ARankThatLacksTheRunsLevelIsUnfit) {
   epoch.isa = "avx2";
   epoch.Start(TinyRunFile(text, kTinySteps, 0));
   const auto failed = epoch.ranks[0]->Await<link::Failed>();
-  EXPECT_EQ(failed.cause, link::ExitCause::kUnfit);
+  EXPECT_EQ(failed.cause, contract::ExitCause::kUnfit);
   EXPECT_NE(failed.message.find("avx2 kernels, here are generic"), std::string::npos)
       << failed.message;
   EXPECT_EQ(epoch.ranks[0]->Wait(), 1);
@@ -465,7 +465,7 @@ TEST(LinkedTraining, WithoutDeterminismOnlyARankWithoutPeersTakesAnotherLevel) {
   TestEpoch together(directory, 2, kTinyEpoch + 1, {}, {"", "GP_ISA_MAX=generic"});
   together.isa = "avx2";
   together.Start(file);
-  EXPECT_EQ(together.ranks[1]->Await<link::Failed>().cause, link::ExitCause::kUnfit);
+  EXPECT_EQ(together.ranks[1]->Await<link::Failed>().cause, contract::ExitCause::kUnfit);
 }
 
 TEST(LinkedTraining, AFinalCheckpointThatIsRefusedIsAFailure) {

@@ -24,7 +24,7 @@ std::string GpuRunFile(const ScopedDirectory& directory, bool zero1) {
 
 std::vector<link::WrittenCheckpoint> Train(const ScopedDirectory& directory, int world_size,
                                            bool zero1, uint64_t number = kEpoch,
-                                           std::optional<link::ResumePoint> resume = {}) {
+                                           std::optional<contract::ResumePoint> resume = {}) {
   TestEpoch epoch(directory, world_size, number, std::move(resume));
   epoch.Form(GpuRunFile(directory, zero1));
   epoch.Go();
@@ -55,7 +55,7 @@ TEST(NcclTraining, AnotherNumberOfRanksGoesOnFromACheckpointOfCutState) {
   const auto written = Train(directory, 3, /*zero1=*/true);
   ASSERT_EQ(written.size(), 3u);
   const std::string expected = ModelBytes(written.back().directory);
-  const link::ResumePoint resume{6, written[0].directory, written[0].manifest_digest};
+  const contract::ResumePoint resume{6, written[0].directory, written[0].manifest_digest};
   const auto cut = Train(directory, 2, /*zero1=*/true, kEpoch + 1, resume);
   ASSERT_EQ(cut.size(), 2u);
   EXPECT_TRUE(ModelBytes(cut.back().directory) == expected);
@@ -85,7 +85,7 @@ TEST(NcclTraining, ARankThatIsKilledInACollectiveEndsItsPeersAndTheNextEpochTrai
     epoch.ranks[0]->Send(link::Go{.epoch = kEpoch});  // and waits for rank 1 in its first step
     epoch.ranks[1]->Signal(SIGKILL);
     const auto failed = epoch.ranks[0]->Await<link::Failed>();
-    EXPECT_EQ(failed.cause, link::ExitCause::kCollective);
+    EXPECT_EQ(failed.cause, contract::ExitCause::kCollective);
     EXPECT_THAT(failed.message, HasSubstr("rank 0 of epoch 4: NCCL: remote process exited"));
     EXPECT_EQ(epoch.ranks[0]->Wait(), ProcessStatus(ExitCode::kCollective));
   }
@@ -109,7 +109,7 @@ TEST(NcclTraining, AnEncryptedGroupOfSeveralNodesIsRefusedInWordsAndOneNodeTrain
         continue;
       }
       const auto failed = rank->Await<link::Failed>();
-      EXPECT_EQ(failed.cause, link::ExitCause::kConfig);
+      EXPECT_EQ(failed.cause, contract::ExitCause::kConfig);
       EXPECT_THAT(failed.message, HasSubstr("gradients.encrypted"));
       EXPECT_THAT(failed.message, HasSubstr("give the run the GPUs of one node"));
       EXPECT_EQ(rank->Wait(), ProcessStatus(ExitCode::kUsage));
@@ -122,7 +122,7 @@ TEST(NcclTraining, ARankWithoutTheLibraryIsUnfitBeforeAnyoneWaitsForIt) {
   TestEpoch epoch(directory, 2, kEpoch, {}, {"", "GP_NCCL_LIBRARY=/nowhere/libnccl.so.2"});
   epoch.Start(GpuRunFile(directory, /*zero1=*/false));
   const auto failed = epoch.ranks[1]->Await<link::Failed>();
-  EXPECT_EQ(failed.cause, link::ExitCause::kUnfit);
+  EXPECT_EQ(failed.cause, contract::ExitCause::kUnfit);
   EXPECT_THAT(failed.message, HasSubstr("/nowhere/libnccl.so.2"));
 }
 

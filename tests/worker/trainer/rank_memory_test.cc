@@ -16,7 +16,7 @@
 namespace gp::engine {
 namespace {
 
-using link::ExitCause;
+using contract::ExitCause;
 
 int64_t NeedOf(int workers) {
   return runspec::ForecastMemory(TinySpec(), TinyPlan(), 1, workers).total_bytes();

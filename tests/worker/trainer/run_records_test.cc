@@ -8,6 +8,7 @@
 #include "base/random_id.h"
 #include "fakes/fake_clock.h"
 #include "formats/event_file.h"
+#include "formats/metrics_line.h"
 #include "worker/checkpoint/local_storage.h"
 
 namespace gp::engine {
@@ -23,11 +24,11 @@ class RunRecordsTest : public testing::Test {
     return std::move(records).value();
   }
 
-  static formats::MetricsLine Line(int64_t step, double loss) {
-    formats::MetricsLine line;
-    line.step = step;
-    line.loss = loss;
-    return line;
+  static contract::TrainingPoint PointAt(int64_t step, double loss) {
+    contract::TrainingPoint point;
+    point.step = step;
+    point.loss = loss;
+    return point;
   }
 
   std::string Path(const std::string& name) const { return JoinPath(directory_, name); }
@@ -68,18 +69,6 @@ class RunRecordsTest : public testing::Test {
   const std::string directory_ = testing::TempDir() + "gp-records-" + RandomId(8);
 };
 
-TEST(LineOf, SaysWhereTheTimeWentAndWhatMfuIsAFractionOf) {
-  link::StepReport report;
-  report.step = 3;
-  report.phases = {.forward = 1, .backward = 2};
-  report.peak_flops = 1e12;
-  report.peak_source = "measured";
-  const formats::MetricsLine line = LineOf(report);
-  EXPECT_EQ(line.phases, (formats::MetricsPhases{.forward = 1, .backward = 2}));
-  EXPECT_EQ(line.peak_flops, 1e12);
-  EXPECT_EQ(line.peak_source, "measured");
-}
-
 TEST_F(RunRecordsTest, ADirectorySaysItsVersionAndANewerOneIsRefused) {
   OpenAt(0);
   EXPECT_EQ(ReadFile(Path("format.json")).value(), "{\"format\":\"gp-run\",\"version\":1}\n");
@@ -94,12 +83,12 @@ TEST_F(RunRecordsTest, ADirectorySaysItsVersionAndANewerOneIsRefused) {
 TEST_F(RunRecordsTest, AResumeDropsWhatIsBeyondItsStep) {
   {
     RunRecords records = OpenAt(0);
-    for (int64_t step = 1; step <= 9; ++step) records.WriteStep(Line(step, 1.0));
+    for (int64_t step = 1; step <= 9; ++step) records.WriteStep(PointAt(step, 1.0));
     records.WriteSample(3, "\n", "early");
     records.WriteSample(8, "\n", "late");
   }
   RunRecords records = OpenAt(5);
-  records.WriteStep(Line(6, 2.0));
+  records.WriteStep(PointAt(6, 2.0));
   EXPECT_EQ(StepsInMetrics(), (std::vector<int64_t>{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(StepsInEvents(), (std::vector<int64_t>{1, 2, 3, 4, 5, 6}));
   const std::string samples = ReadFile(Path("samples.jsonl")).value();
@@ -121,10 +110,10 @@ TEST_F(RunRecordsTest, EachProcessSaysAtWhichStepItBegins) {
 }
 
 TEST_F(RunRecordsTest, ALineThatACrashCutShortIsDropped) {
-  { OpenAt(0).WriteStep(Line(1, 1.0)); }
+  { OpenAt(0).WriteStep(PointAt(1, 1.0)); }
   std::string text = ReadFile(Path("metrics.jsonl")).value();
   ASSERT_TRUE(WriteFileAtomically(Path("metrics.jsonl"), text + "{\"step\": 2, \"lo").ok());
-  OpenAt(5).WriteStep(Line(2, 1.0));
+  OpenAt(5).WriteStep(PointAt(2, 1.0));
   EXPECT_EQ(StepsInMetrics(), (std::vector<int64_t>{1, 2}));
 }
 

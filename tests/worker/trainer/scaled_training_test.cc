@@ -104,7 +104,7 @@ class ScaledProcess {
         {.written = [&](const SavedCheckpoint& saved) { saved_in = saved.directory; },
          .await_retry =
              [](const std::string& reason, std::chrono::nanoseconds) {
-               throw TrainingError(link::ExitCause::kStorage, reason);
+               throw TrainingError(contract::ExitCause::kStorage, reason);
              }},
         SystemClock());
     checkpoints.SaveLast(*trainer_, *budget_, std::nullopt, /*final=*/true);

@@ -27,7 +27,7 @@ class TestEpoch {
  public:
   // `variables` go into the environment of the ranks.
   TestEpoch(const ScopedDirectory& directory, int world_size, uint64_t epoch,
-            std::optional<link::ResumePoint> resume = {},
+            std::optional<contract::ResumePoint> resume = {},
             const std::vector<std::string>& variables = {}, LogTo log_to = LogTo::kStandardError)
       : directory_(directory), epoch_(epoch), resume_(std::move(resume)) {
     for (size_t rank = 0; rank < static_cast<size_t>(world_size); ++rank) {
@@ -124,16 +124,16 @@ class TestEpoch {
   }
 
   std::vector<std::unique_ptr<TrainerProcess>> ranks;
-  std::string isa;                              // decided in an earlier epoch
-  bool begun = false;                           // the run has trained before
-  std::map<size_t, link::ResumePoint> resumes;  // for ranks that resume from another checkpoint
+  std::string isa;                                  // decided in an earlier epoch
+  bool begun = false;                               // the run has trained before
+  std::map<size_t, contract::ResumePoint> resumes;  // for ranks that resume from another checkpoint
   std::vector<link::Listening> offers;
   std::function<void(const std::vector<link::Listening>&, link::Configure&)> decide;
 
  private:
   const ScopedDirectory& directory_;
   const uint64_t epoch_;
-  const std::optional<link::ResumePoint> resume_;
+  const std::optional<contract::ResumePoint> resume_;
 };
 
 // The weights in a checkpoint's directory, byte for byte.
@@ -157,7 +157,7 @@ inline std::vector<link::WrittenCheckpoint> TrainWhole(const ScopedDirectory& di
   return epoch.Finish();
 }
 
-inline link::ResumePoint PointOf(const link::WrittenCheckpoint& written) {
+inline contract::ResumePoint PointOf(const link::WrittenCheckpoint& written) {
   return {written.step, written.directory, written.manifest_digest};
 }
 

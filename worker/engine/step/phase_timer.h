@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/clock.h"
-#include "contract/messages.h"
+#include "contract/training_point.h"
 
 namespace gp::engine {
 
@@ -12,13 +12,13 @@ class PhaseTimer {
   explicit PhaseTimer(const Clock& clock) : clock_(clock), start_(clock.Now()), last_(start_) {}
 
   // The time since the last call, or since construction, belongs to `phase`.
-  void Lap(double link::Phases::*phase) {
+  void Lap(double contract::StepPhases::*phase) {
     const MonotonicTime now = clock_.Now();
     phases_.*phase += Seconds(now - last_);
     last_ = now;
   }
 
-  const link::Phases& phases() const { return phases_; }
+  const contract::StepPhases& phases() const { return phases_; }
   // The time from construction to the last Lap, which is the sum of the phases.
   double seconds() const { return Seconds(last_ - start_); }
 
@@ -30,7 +30,7 @@ class PhaseTimer {
   const Clock& clock_;
   const MonotonicTime start_;
   MonotonicTime last_;
-  link::Phases phases_;
+  contract::StepPhases phases_;
 };
 
 }  // namespace gp::engine

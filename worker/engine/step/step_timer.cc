@@ -12,7 +12,7 @@ void StepTimer::Begin() {
   }
 }
 
-void StepTimer::Lap(double link::Phases::*phase) {
+void StepTimer::Lap(double contract::StepPhases::*phase) {
   if (on_clock_) return on_clock_->Lap(phase);
   const int mark = Mark();
   intervals_.push_back({last_, mark, phase});

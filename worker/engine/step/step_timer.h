@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "contract/messages.h"
+#include "contract/training_point.h"
 #include "worker/engine/backend/backend.h"
 #include "worker/engine/step/phase_timer.h"
 
@@ -24,7 +24,7 @@ class StepTimer {
   void Begin();
 
   // Work done or queued since Begin or the last Lap belongs to `phase`.
-  void Lap(double link::Phases::*phase);
+  void Lap(double contract::StepPhases::*phase);
 
   // Ends the step. On a device, work that is queued from now on counts with the next step.
   void Close();
@@ -34,7 +34,7 @@ class StepTimer {
   void Settle();
 
   // Times of the step that Begin began last; on a device, of the step that Settle read last.
-  link::Phases phases() const { return on_clock_ ? on_clock_->phases() : phases_; }
+  contract::StepPhases phases() const { return on_clock_ ? on_clock_->phases() : phases_; }
   // The sum of the phases.
   double seconds() const { return on_clock_ ? on_clock_->seconds() : seconds_; }
 
@@ -42,7 +42,7 @@ class StepTimer {
   struct Interval {
     int first = 0;  // marks
     int last = 0;
-    double link::Phases::*phase = nullptr;
+    double contract::StepPhases::*phase = nullptr;
   };
 
   // The marks between two calls of Close form a bank. An interval may begin in the previous bank,
@@ -58,7 +58,7 @@ class StepTimer {
   int bank_ = 0;
   int marks_ = 0;  // in the bank
   int last_ = 0;   // mark
-  link::Phases phases_;
+  contract::StepPhases phases_;
   double seconds_ = 0;
 };
 

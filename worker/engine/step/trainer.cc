@@ -93,18 +93,18 @@ StepResult Trainer::Step(const std::stop_token& stop) {
   DeviceCollectives* const device = communicator_.device();
   if (device != nullptr) device->BeginSum(scalars_.losses());
   const std::span<float> gradients = reduction.Finish();
-  timer_.Lap(&link::Phases::allreduce_exposed);
+  timer_.Lap(&contract::StepPhases::allreduce_exposed);
 
   // Losses of other ranks come after the norm: a rank that has them knows that every rank has
   // finished its gradients.
   scalars_.MeasureGradient(gradients.subspan(static_cast<size_t>(trained_.first),
                                              static_cast<size_t>(trained_.last - trained_.first)));
-  timer_.Lap(&link::Phases::optimizer);
+  timer_.Lap(&contract::StepPhases::optimizer);
   const std::span<const double> losses = ShareLosses();
-  timer_.Lap(&link::Phases::allreduce_exposed);
+  timer_.Lap(&contract::StepPhases::allreduce_exposed);
   scalars_.DecideUpdate(losses, spec_.optimizer.grad_clip);
   scalars_.BeginDownload();
-  timer_.Lap(&link::Phases::optimizer);
+  timer_.Lap(&contract::StepPhases::optimizer);
   timer_.Close();
 
   // A device learns from itself whether and by how much it updates: it does while the host waits
@@ -113,7 +113,7 @@ StepResult Trainer::Step(const std::stop_token& stop) {
   if (device != nullptr && optimizer_->TakesFactorByValue()) device->Await();
   updating_ = true;
   optimizer_->Update(model_, gradients, result.learning_rate, scalars_.gradient_factor());
-  timer_.Lap(&link::Phases::optimizer);
+  timer_.Lap(&contract::StepPhases::optimizer);
   if (device != nullptr) device->Await();
   scalars_.Await();
   timer_.Settle();
@@ -126,7 +126,7 @@ StepResult Trainer::Step(const std::stop_token& stop) {
   } else if (shards_) {
     shards_->GatherParameters();
   }
-  timer_.Lap(&link::Phases::optimizer);
+  timer_.Lap(&contract::StepPhases::optimizer);
 
   const StepRequest request = SharedRequest();
   result.last = request == StepRequest::kStop;
@@ -134,7 +134,7 @@ StepResult Trainer::Step(const std::stop_token& stop) {
   result.step = ++step_;
   updating_ = false;
   GuardAgainstNonFinite(result);
-  timer_.Lap(&link::Phases::other);
+  timer_.Lap(&contract::StepPhases::other);
   result.phases = timer_.phases();
   result.seconds = timer_.seconds();
   result.all_reduce = CostOf(reduction);
@@ -160,7 +160,7 @@ void Trainer::AccumulateShard(int shard, GradientReduction& reduction,
       throw TrainingStopped{};
     }
     fill_(step_, shard, micro_batch, tokens_, targets_);
-    timer_.Lap(&link::Phases::data_wait);
+    timer_.Lap(&contract::StepPhases::data_wait);
     const TokenBatch batch{tokens_, targets_, spec_.batch.micro_batch, spec_.batch.sequence};
     const Dropout dropout{.probability = spec_.model.dropout,
                           .seed = spec_.seed,
@@ -169,15 +169,15 @@ void Trainer::AccumulateShard(int shard, GradientReduction& reduction,
                           .micro_batch = static_cast<uint32_t>(micro_batch)};
     model_.ExpectBackward(scale, gradients, /*accumulate=*/micro_batch > 0);
     model_.ForwardInto(batch, dropout, scalars_.loss(LossOf(shard)));
-    timer_.Lap(&link::Phases::forward);
+    timer_.Lap(&contract::StepPhases::forward);
     const bool is_last =
         shard + 1 == owned_.first + owned_.count && micro_batch + 1 == accumulation;
     model_.Backward(scale, gradients, /*accumulate=*/micro_batch > 0,
                     is_last ? reduction.BeginLastPass() : GradientReady{});
-    timer_.Lap(&link::Phases::backward);
+    timer_.Lap(&contract::StepPhases::backward);
   }
   reduction.FinishShard();
-  timer_.Lap(&link::Phases::other);
+  timer_.Lap(&contract::StepPhases::other);
 }
 
 // The place of a shard's loss: among the rank's own, or, where they are added up on the device,
@@ -246,7 +246,7 @@ void Trainer::GuardAgainstNonFinite(const StepResult& result) {
       spec_.stability.skip_nonfinite ? spec_.stability.consecutive_skips_max : 0;
   if (consecutive_skips_ <= allowed) return;
   throw TrainingError(
-      link::ExitCause::kError,
+      contract::ExitCause::kError,
       fmt::format(
           "step {}: the loss or its gradient is not finite (loss {}, gradient norm {}) for {} "
           "step(s) in a row, {} are allowed; lower optimizer.lr, or set stability.skip_nonfinite "

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "contract/messages.h"
+#include "contract/training_point.h"
 #include "plan/run_spec.h"
 #include "worker/engine/collectives/communicator.h"
 #include "worker/engine/model/language_model.h"
@@ -48,7 +48,7 @@ struct StepResult {
   bool last = false;
   bool save = false;
   double seconds = 0;
-  link::Phases phases;
+  contract::StepPhases phases;
   // Absent for one rank, which sums nothing, and on GPUs, whose collectives no host's clock sees.
   std::optional<AllReduceCost> all_reduce;
 };

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "contract/messages.h"
+#include "contract/exit_cause.h"
 
 namespace gp::engine {
 
@@ -14,24 +14,24 @@ namespace gp::engine {
 // kDamagedCheckpoint, kData.
 class TrainingError : public std::runtime_error {
  public:
-  TrainingError(link::ExitCause cause, const std::string& message)
+  TrainingError(contract::ExitCause cause, const std::string& message)
       : std::runtime_error(message), cause_(cause) {}
-  link::ExitCause cause() const { return cause_; }
+  contract::ExitCause cause() const { return cause_; }
 
  private:
-  link::ExitCause cause_;
+  contract::ExitCause cause_;
 };
 
 // Thrown when a stop breaks a step off. Not an error.
 struct TrainingStopped {};
 
 // Throws a TrainingError of `cause` unless `status` is OK.
-inline void ThrowIfError(link::ExitCause cause, const Status& status) {
+inline void ThrowIfError(contract::ExitCause cause, const Status& status) {
   if (!status.ok()) throw TrainingError(cause, Message(status));
 }
 
 template <typename T>
-T ValueOrThrow(link::ExitCause cause, StatusOr<T> value) {
+T ValueOrThrow(contract::ExitCause cause, StatusOr<T> value) {
   ThrowIfError(cause, value.status());
   return std::move(value).value();
 }

@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 Point At(int64_t step, float loss = 1) {
   Point point;
   point.step = step;
-  point.loss = loss;
+  point.columns[kLossColumn] = loss;
   return point;
 }
 
@@ -31,7 +31,7 @@ size_t Evaluated(const std::vector<Point>& points) {
       std::count_if(points.begin(), points.end(), [](const Point& p) { return p.evaluated(); }));
 }
 
-bool LessLoss(const Point& a, const Point& b) { return a.loss < b.loss; }
+bool LessLoss(const Point& a, const Point& b) { return a.loss() < b.loss(); }
 
 TEST(PointSeries, FewPointsAreToldAsTheyAre) {
   PointSeries series;
@@ -48,7 +48,7 @@ TEST(PointSeries, StepsThatARestartTakesAgainReplaceTheOldOnes) {
   for (int step = 1; step <= 5; ++step) series.Append(At(step, 1));
   series.Append(At(4, 2));
   EXPECT_THAT(Steps(series.Select({})), ElementsAre(1, 2, 3, 4));
-  EXPECT_EQ(series.Select({}).back().loss, 2);
+  EXPECT_EQ(series.Select({}).back().loss(), 2);
   EXPECT_EQ(series.last_step(), 4);
 }
 
@@ -86,7 +86,7 @@ std::vector<Point> RandomPoints(const Shape& shape, std::mt19937& random) {
   for (int i = 0; i < shape.points; ++i) {
     step += 1 + static_cast<int64_t>(random() % 3);
     Point point = At(step, random() % 50 == 0 ? kAbsent : loss(random));
-    if (i % shape.evaluation_every == 0) point.validation_loss = loss(random);
+    if (i % shape.evaluation_every == 0) point.columns[kValidationColumn] = loss(random);
     points.push_back(point);
   }
   return points;
@@ -115,12 +115,12 @@ TEST(PointSeries, DecimationKeepsOrderExtremesEndsAndEvaluations) {
     ASSERT_EQ(kept.front().step, points.front().step);
     if (evaluated + 4 > shape.count_max) continue;
     std::vector<Point> finite = points;
-    std::erase_if(finite, [](const Point& p) { return std::isnan(p.loss); });
+    std::erase_if(finite, [](const Point& p) { return std::isnan(p.loss()); });
     for (const auto& extreme : {std::min_element(finite.begin(), finite.end(), LessLoss),
                                 std::max_element(finite.begin(), finite.end(), LessLoss)}) {
       if (extreme == finite.end()) continue;
       ASSERT_TRUE(std::any_of(kept.begin(), kept.end(),
-                              [&](const Point& p) { return p.loss == extreme->loss; }));
+                              [&](const Point& p) { return p.loss() == extreme->loss(); }));
     }
   }
 }
@@ -129,7 +129,7 @@ TEST(PointSeries, EachStretchKeepsItsSpike) {
   std::vector<Point> points;
   for (int step = 1; step <= 10'000; ++step) points.push_back(At(step, step % 1000 == 500 ? 9 : 1));
   const std::vector<Point> kept = Decimate(points, 100);
-  EXPECT_EQ(std::count_if(kept.begin(), kept.end(), [](const Point& p) { return p.loss == 9; }),
+  EXPECT_EQ(std::count_if(kept.begin(), kept.end(), [](const Point& p) { return p.loss() == 9; }),
             10);
 }
 
@@ -137,7 +137,7 @@ TEST(PointSeries, ALossThatIsNoNumberNeitherHidesTheOthersNorIsAnExtreme) {
   std::vector<Point> points;
   for (int step = 1; step <= 1000; ++step) points.push_back(At(step, kAbsent));
   EXPECT_THAT(Steps(Decimate(points, 50)), ElementsAre(1, 1000));
-  points[500].loss = 3;
+  points[500].columns[kLossColumn] = 3;
   EXPECT_THAT(Steps(Decimate(points, 50)), ElementsAre(1, 501, 1000));
 }
 

@@ -148,15 +148,29 @@ TEST(RunsJson, AModelOfARunWhoseNameIsTakenGoesByItsId) {
 }
 
 TEST(RunsJson, PointsAreColumnsOfShortNumbers) {
-  std::vector<Point> points(2);
-  points[0] = {.step = 1, .at = 1763716440.25, .loss = 4.1f, .learning_rate = 1e-5f};
-  points[1] = {.step = 2, .at = 1763716441, .loss = 3, .validation_loss = 3.5f, .mfu = 0.31f};
-  points[1].scores = std::make_shared<const std::map<std::string, double>>(
-      std::map<std::string, double>{{"val_bpb", 1.25}, {"quiz/completion/acc", 0.5}});
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<Point> points = {
+      CompactPoint({.step = 1,
+                    .loss = 4.1,
+                    .learning_rate = 1e-5,
+                    .gradient_norm = nan,
+                    .tokens_per_second = 2048,
+                    .step_seconds = 0.5,
+                    .at_us = 1'763'716'440'250'000}),
+      CompactPoint({.step = 2,
+                    .loss = 3,
+                    .learning_rate = nan,
+                    .gradient_norm = 1.5,
+                    .tokens_per_second = nan,
+                    .mfu = 0.31,
+                    .step_seconds = 0.25,
+                    .validation_loss = 3.5,
+                    .scores = {{"val_bpb", 1.25}, {"quiz/completion/acc", 0.5}},
+                    .at_us = 1'763'716'441'000'000})};
   const std::string columns =
-      R"("step":[1,2],"at":[1763716440.25,1763716441],"loss":[4.1,3],"validation_loss":[null,3.5],)"
-      R"("tokens_per_second":[null,null],"mfu":[null,0.31],"learning_rate":[1e-05,null],)"
-      R"("gradient_norm":[null,null],"step_seconds":[null,null],)"
+      R"("step":[1,2],"at":[1763716440.25,1763716441],"loss":[4.1,3],"learning_rate":[1e-05,null],)"
+      R"("gradient_norm":[null,1.5],"tokens_per_second":[2048,null],"mfu":[null,0.31],)"
+      R"("step_seconds":[0.5,0.25],"validation_loss":[null,3.5],)"
       R"("scores":[null,{"quiz/completion/acc":0.5,"val_bpb":1.25}])";
   EXPECT_EQ(PointsText("r\"1", 9, points), R"({"run":"r\"1","total":9,)" + columns + "}");
   EXPECT_EQ(PointsMessageText("r1", points),

@@ -17,11 +17,11 @@ TEST(PhaseTimer, PhasesAreDisjointAndAddUpToTheStep) {
   HandClock clock;
   PhaseTimer timer(clock);
   clock.now += std::chrono::milliseconds(250);
-  timer.Lap(&link::Phases::forward);
+  timer.Lap(&contract::StepPhases::forward);
   clock.now += std::chrono::milliseconds(500);
-  timer.Lap(&link::Phases::backward);
+  timer.Lap(&contract::StepPhases::backward);
   clock.now += std::chrono::milliseconds(125);
-  timer.Lap(&link::Phases::forward);
+  timer.Lap(&contract::StepPhases::forward);
   EXPECT_EQ(timer.phases().forward, 0.375);
   EXPECT_EQ(timer.phases().backward, 0.5);
   EXPECT_EQ(timer.phases().optimizer, 0.0);

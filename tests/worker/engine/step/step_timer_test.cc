@@ -31,12 +31,12 @@ TEST(StepTimer, OnADeviceCountsTheUpdateWithTheNextStepAndGapsWithNone) {
   StepTimer timer(SystemClock(), backend);
   timer.Begin();
   backend.now_ms += 30;
-  timer.Lap(&link::Phases::forward);
+  timer.Lap(&contract::StepPhases::forward);
   backend.now_ms += 60;
-  timer.Lap(&link::Phases::backward);
+  timer.Lap(&contract::StepPhases::backward);
   timer.Close();
   backend.now_ms += 10;
-  timer.Lap(&link::Phases::optimizer);
+  timer.Lap(&contract::StepPhases::optimizer);
   timer.Settle();
   EXPECT_DOUBLE_EQ(timer.phases().forward, 0.030);
   EXPECT_DOUBLE_EQ(timer.phases().backward, 0.060);
@@ -45,7 +45,7 @@ TEST(StepTimer, OnADeviceCountsTheUpdateWithTheNextStepAndGapsWithNone) {
   backend.now_ms += 5000;  // an evaluation
   timer.Begin();
   backend.now_ms += 20;
-  timer.Lap(&link::Phases::forward);
+  timer.Lap(&contract::StepPhases::forward);
   timer.Close();
   timer.Settle();
   EXPECT_DOUBLE_EQ(timer.phases().optimizer, 0.010);
@@ -60,11 +60,11 @@ TEST(StepTimer, NeverOverwritesAMarkThatIsStillNeeded) {
     timer.Begin();
     for (int i = 0; i < step; ++i) {
       backend.now_ms += 1;
-      timer.Lap(&link::Phases::forward);
+      timer.Lap(&contract::StepPhases::forward);
     }
     timer.Close();
     backend.now_ms += 7;
-    timer.Lap(&link::Phases::optimizer);
+    timer.Lap(&contract::StepPhases::optimizer);
     timer.Settle();
     EXPECT_NEAR(timer.phases().forward, step * 1e-3, 1e-12);
     EXPECT_NEAR(timer.phases().optimizer, step > 1 ? 7e-3 : 0, 1e-12);

@@ -194,7 +194,7 @@ TEST(Trainer, PhasesAddUpToTheStep) {
   auto group = MakeLocalGroup(1, 4);
   TinyRank rank(*group[0]);
   const StepResult result = rank.Take(1)[0];
-  const link::Phases& phases = result.phases;
+  const contract::StepPhases& phases = result.phases;
   const double sum = phases.data_wait + phases.forward + phases.backward +
                      phases.allreduce_exposed + phases.optimizer + phases.other;
   EXPECT_GT(phases.forward, 0);

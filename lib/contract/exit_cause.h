@@ -1,0 +1,23 @@
+// ExitCause: why a trainer process ended.
+#pragma once
+
+namespace gp::contract {
+
+// Equal in number to gp.v1.ExitCause.
+enum class ExitCause {
+  kUnspecified = 0,
+  kCompleted = 1,
+  kStopped = 2,  // asked to
+  kSignal = 3,
+  kOutOfMemory = 4,
+  kCollective = 5,  // lost a peer; not its own fault
+  kConfig = 6,      // bad settings: retrying cannot help
+  kStorage = 7,     // could not write, or a read failed
+  kError = 8,
+  kSpawnFailed = 9,
+  kUnfit = 10,              // this node cannot compute what the run's record demands
+  kDamagedCheckpoint = 11,  // as this rank sees it; a second reader decides
+  kData = 12,               // missing on this node, or not what the run began with
+};
+
+}  // namespace gp::contract

@@ -1,0 +1,39 @@
+// Field: what the list of a value's fields says about one of them. A value that crosses a process
+// is a plain struct with one such list; the JSON of the link, metrics.jsonl, TensorBoard, the
+// gauges, protobuf messages and records of the store are made from it (docs/adr/0012).
+//
+// The list is a static member template: ForEachField(visit) calls visit(Field, pointer to member)
+// for each field, in the order in which JSON has the keys.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+namespace gp::contract {
+
+struct Field {
+  const char* name;        // of the C++ member, in protobuf messages, on the link and in the store
+  const char* key = "";    // in metrics.jsonl and `gpctl metrics -o json`; empty: not there
+  const char* tag = "";    // in TensorBoard; empty: not there
+  const char* gauge = "";  // on the coordinator's metrics page; empty: not there
+  const char* help = "";   // of the gauge
+  bool recorded = true;    // metrics.jsonl has the key, too
+  bool charted = false;    // the points of the page have it as a column
+  // JSON has no key where the value is 0 or empty, and a reader does not miss it.
+  bool omit_default = false;
+  bool zero_is_unknown = false;  // TensorBoard has no value where it is 0
+};
+
+template <typename T>
+concept Listed = requires {
+  T::ForEachField([](const Field&, auto) {});
+};
+
+// Calls visit(field, value) for each field of `value`, which may be const.
+template <typename T, typename Visit>
+void VisitFields(T& value, Visit&& visit) {
+  std::remove_cv_t<T>::ForEachField(
+      [&](const Field& field, auto member) { visit(field, value.*member); });
+}
+
+}  // namespace gp::contract

@@ -1,0 +1,153 @@
+// TrainingPoint: what a run measured in one committed step, from the trainer to the pages. Plain
+// values; no thread rules.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "contract/field.h"
+
+namespace gp::contract {
+
+// Where the wall time of a step went, in seconds: disjoint, their sum is the step's.
+struct StepPhases {
+  double data_wait = 0;
+  double forward = 0;
+  double backward = 0;
+  double allreduce_exposed = 0;  // what backward did not hide
+  double optimizer = 0;
+  double other = 0;
+
+  bool operator==(const StepPhases&) const = default;
+
+  template <typename Visit>
+  static constexpr void ForEachField(Visit&& visit) {
+    visit(Field{"data_wait"}, &StepPhases::data_wait);
+    visit(Field{"forward"}, &StepPhases::forward);
+    visit(Field{"backward"}, &StepPhases::backward);
+    visit(Field{"allreduce_exposed"}, &StepPhases::allreduce_exposed);
+    visit(Field{"optimizer"}, &StepPhases::optimizer);
+    visit(Field{"other"}, &StepPhases::other);
+  }
+};
+
+struct TrainingPoint {
+  int64_t step = 0;    // committed steps: the first point says 1
+  int64_t tokens = 0;  // learned from since step 0
+  double loss = 0;     // nats per token, before the update
+  double learning_rate = 0;
+  double gradient_norm = 0;      // before clipping
+  double tokens_per_second = 0;  // of the whole run, all ranks together
+  double mfu = 0;                // 0..1 of peak_flops; 0 when that is unknown
+  double step_seconds = 0;
+  std::optional<double> validation_loss;  // nats per token, of an evaluation after this step
+  // The evaluation's other results by name: kBitsPerByte, TASK/STYLE/acc, TASK/STYLE/acc_norm.
+  std::map<std::string, double> scores;
+  uint64_t epoch = 0;    // readers keep the highest epoch of a step
+  bool skipped = false;  // the gradient was not finite: the update was not applied
+  StepPhases phases;
+  double peak_flops = 0;     // FLOP/s of all ranks together; 0 when unknown
+  std::string peak_source;   // "measured", "table"; empty when peak_flops is unknown
+  int64_t target_steps = 0;  // the run's last step; 0 while unknown
+  std::string warning;       // what a person should look at, in a sentence
+  int64_t at_us = 0;         // wall clock, microseconds since 1970
+
+  bool operator==(const TrainingPoint&) const = default;
+
+  template <typename Visit>
+  static constexpr void ForEachField(Visit&& visit) {
+    using P = TrainingPoint;
+    visit(Field{.name = "step",
+                .key = "step",
+                .gauge = "gp_run_step",
+                .help = "Last committed step; may fall after a restart"},
+          &P::step);
+    visit(Field{.name = "tokens", .key = "tokens"}, &P::tokens);
+    visit(Field{.name = "loss",
+                .key = "loss",
+                .tag = "train/loss",
+                .gauge = "gp_train_loss",
+                .help = "Training loss of the last step, nats per token",
+                .charted = true},
+          &P::loss);
+    visit(Field{.name = "learning_rate",
+                .key = "lr",
+                .tag = "train/learning_rate",
+                .gauge = "gp_train_learning_rate",
+                .help = "Learning rate of the last step",
+                .charted = true},
+          &P::learning_rate);
+    visit(Field{.name = "gradient_norm",
+                .key = "grad_norm",
+                .tag = "train/gradient_norm",
+                .gauge = "gp_train_gradient_norm",
+                .help = "Gradient norm of the last step, before clipping",
+                .charted = true},
+          &P::gradient_norm);
+    visit(Field{.name = "tokens_per_second",
+                .key = "tokens_per_second",
+                .tag = "speed/tokens_per_second",
+                .gauge = "gp_run_tokens_per_second",
+                .help = "Tokens trained per second, all ranks",
+                .charted = true},
+          &P::tokens_per_second);
+    visit(Field{.name = "mfu",
+                .key = "mfu",
+                .tag = "speed/mfu",
+                .gauge = "gp_run_mfu",
+                .help = "Model FLOPs utilisation, 0 to 1; 0 when the peak is unknown",
+                .charted = true,
+                .zero_is_unknown = true},
+          &P::mfu);
+    visit(Field{.name = "step_seconds",
+                .key = "step_seconds",
+                .tag = "speed/step_seconds",
+                .charted = true},
+          &P::step_seconds);
+    visit(Field{.name = "validation_loss",
+                .key = "val_loss",
+                .tag = "validation/loss",
+                .charted = true},
+          &P::validation_loss);
+    visit(Field{.name = "scores", .omit_default = true}, &P::scores);
+    visit(Field{.name = "epoch", .key = "epoch", .recorded = false}, &P::epoch);
+    visit(Field{.name = "skipped", .key = "skipped"}, &P::skipped);
+    visit(Field{.name = "phases",
+                .key = "phases",
+                .gauge = "gp_run_step_phase_seconds",
+                .help = "Where the wall time of the last step went on rank 0; the phases are "
+                        "disjoint"},
+          &P::phases);
+    visit(Field{.name = "peak_flops",
+                .key = "peak_flops",
+                .omit_default = true,
+                .zero_is_unknown = true},
+          &P::peak_flops);
+    visit(Field{.name = "peak_source", .key = "peak_source", .omit_default = true},
+          &P::peak_source);
+    visit(Field{.name = "target_steps",
+                .key = "target_steps",
+                .gauge = "gp_run_target_steps",
+                .help = "Steps the run will take; 0 when unknown",
+                .recorded = false,
+                .omit_default = true,
+                .zero_is_unknown = true},
+          &P::target_steps);
+    visit(Field{.name = "warning", .key = "warning", .recorded = false, .omit_default = true},
+          &P::warning);
+    visit(Field{.name = "at_us"}, &P::at_us);
+  }
+};
+
+// The name of a score: the validation loss in bits, for each byte of text.
+inline constexpr char kBitsPerByte[] = "val_bpb";
+
+// Whether a name may be that of a score, so that it is never the key of another field in JSON: the
+// names of questions' scores have a '/'.
+inline bool IsScoreName(std::string_view name) {
+  return name == kBitsPerByte || name.find('/') != std::string_view::npos;
+}
+
+}  // namespace gp::contract

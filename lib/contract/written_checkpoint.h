@@ -1,0 +1,52 @@
+// WrittenCheckpoint: a checkpoint that is on disk and synced; it counts once the coordinator has
+// sealed it. ResumePoint: the checkpoint that a rank begins from. Plain values; no thread rules.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "contract/field.h"
+
+namespace gp::contract {
+
+struct WrittenCheckpoint {
+  int64_t step = 0;
+  std::string directory;
+  std::string manifest_digest;  // sha256 of manifest.json, hex
+  uint64_t size_bytes = 0;      // all files and the manifest
+  std::optional<double> validation_loss;
+  bool final = false;
+  std::string end_reason;  // if `final`: why the run ends before its budget; else empty
+
+  bool operator==(const WrittenCheckpoint&) const = default;
+
+  template <typename Visit>
+  static constexpr void ForEachField(Visit&& visit) {
+    using W = WrittenCheckpoint;
+    visit(Field{.name = "step"}, &W::step);
+    visit(Field{.name = "directory"}, &W::directory);
+    visit(Field{.name = "manifest_digest"}, &W::manifest_digest);
+    visit(Field{.name = "size_bytes"}, &W::size_bytes);
+    visit(Field{.name = "validation_loss"}, &W::validation_loss);
+    visit(Field{.name = "final"}, &W::final);
+    visit(Field{.name = "end_reason", .omit_default = true}, &W::end_reason);
+  }
+};
+
+struct ResumePoint {
+  int64_t step = 0;
+  std::string directory;
+  std::string manifest_digest;  // hex; the reader refuses another manifest; empty: takes any
+
+  bool operator==(const ResumePoint&) const = default;
+
+  template <typename Visit>
+  static constexpr void ForEachField(Visit&& visit) {
+    visit(Field{.name = "step"}, &ResumePoint::step);
+    visit(Field{.name = "directory"}, &ResumePoint::directory);
+    visit(Field{.name = "manifest_digest"}, &ResumePoint::manifest_digest);
+  }
+};
+
+}  // namespace gp::contract
