@@ -9,6 +9,7 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "base/random_id.h"
+#include "rpc/message_fields.h"
 #include "worker/agent/convert.h"
 #include "worker/agent/engine_limits.h"
 #include "worker/agent/memory_watch.h"

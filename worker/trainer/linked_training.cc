@@ -43,10 +43,6 @@ bool OnOneHost(const std::vector<std::string>& addresses) {
   });
 }
 
-std::optional<std::string> Given(const std::string& text) {
-  return text.empty() ? std::nullopt : std::optional(text);
-}
-
 // While this object exists, Stop may abort the group.
 class AttachedGroup {
  public:

@@ -1,6 +1,6 @@
 #include "worker/trainer/run_evaluation.h"
 
-#include "formats/metrics_line.h"
+#include "contract/training_point.h"
 #include "tasks/choice_result.h"
 #include "worker/engine/step/training_error.h"
 #include "worker/evaluator/evaluator.h"
@@ -34,7 +34,7 @@ void RunEvaluation::Validate(const std::stop_token& stop, Evaluated& evaluated) 
   if (!evaluation) return;
   evaluated.loss = evaluation->loss;
   if (const auto bits = evaluation->bits_per_byte()) {
-    evaluated.scores[formats::kBitsPerByte] = *bits;
+    evaluated.scores[contract::kBitsPerByte] = *bits;
   }
 }
 

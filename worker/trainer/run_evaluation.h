@@ -18,7 +18,7 @@ namespace gp::engine {
 
 struct Evaluated {
   std::optional<double> loss;            // nats per token; absent when it was not due
-  std::map<std::string, double> scores;  // by the names of link::StepReport::scores
+  std::map<std::string, double> scores;  // by the names of contract::TrainingPoint::scores
 };
 
 class RunEvaluation {

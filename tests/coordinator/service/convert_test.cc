@@ -72,15 +72,15 @@ constexpr const char* kPhases = R"( phases {
     other: 6.25 })";
 
 SealedCheckpoint FullCheckpoint(int64_t step, double loss) {
-  return {.epoch = 4,
-          .step = step,
-          .directory = fmt::format("/storage/{}", step),
-          .manifest_digest = fmt::format("digest-{}", step),
-          .size_bytes = 77,
-          .validation_loss = loss,
-          .final = true,
-          .sealed_at = At(5'000'006),
-          .end_reason = "stopped early"};
+  return {{.step = step,
+           .directory = fmt::format("/storage/{}", step),
+           .manifest_digest = fmt::format("digest-{}", step),
+           .size_bytes = 77,
+           .validation_loss = loss,
+           .final = true,
+           .end_reason = "stopped early"},
+          4,
+          At(5'000'006)};
 }
 
 // A run of two ranks on one node, with every member set.
