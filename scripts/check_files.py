@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what no compiler sees: names, leftovers, clocks, header openings, links between documents, device
-code that no target compiles, folders that no build enters, kernels that do not wait for the one in front of them.
+"""Checks what no compiler sees: names, leftovers, clocks, header openings, links between documents, the width of
+prose, device code that no target compiles, folders that no build enters, kernels that do not wait for the one in front of them.
 
     scripts/check_files.py [--root DIR]
 
@@ -27,6 +27,10 @@ CLOCK_OWNER = "lib/base/clock.cc"
 
 MARKDOWN_LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
 DOCUMENT = re.compile(r"\bdocs/[\w/.-]+\.md\b")
+
+PROSE_WIDTH = 120
+# Pages that programs write, with long lines.
+WRITTEN_BY_PROGRAMS = ("docs/run-file.md", "docs/sanitizer-runs.md", "docs/benchmarks/")
 
 # The name of a kernel and its first statement.
 KERNEL = re.compile(r"__global__[^;{]*?\b(?!__launch_bounds__)(\w+)\([^;{]*\{\s*([^;]*;)")
@@ -95,20 +99,21 @@ def check_indexes(root, files):
 
 
 def check_device_sources(root, files):
-    """Every .cu is named by a CMake file of its folder or of one above it, or nobody would compile it."""
-    lists = [pathlib.PurePosixPath(path) for path in files if path.endswith((".cmake", "CMakeLists.txt"))]
+    """A CMake file of its folder, or of one above it, lists each .cu; otherwise nothing would compile it."""
+    lists = {pathlib.PurePosixPath(path): (root / path).read_text(encoding="utf-8")
+             for path in files if path.endswith((".cmake", "CMakeLists.txt"))}
     for path in map(pathlib.PurePosixPath, files):
         if path.suffix != ".cu":
             continue
         above = [other for other in lists if other.parent in path.parents]
-        listed = (re.search(rf"(?<![\w./-]){re.escape(str(path.relative_to(other.parent)))}(?![\w.])",
-                            (root / other).read_text(encoding="utf-8")) for other in above)
+        listed = (re.search(rf"(?<![\w./-]){re.escape(str(path.relative_to(other.parent)))}(?![\w.])", lists[other])
+                  for other in above)
         if not any(listed):
             yield f"{path}:1: no CMake file of {path.parent}/ or above it lists it; nothing would compile it"
 
 
 def check_build_folders(root, files):
-    """Every CMakeLists.txt is entered from one above it, or nobody would build and test its folder."""
+    """A CMakeLists.txt above enters the folder of each one; otherwise nothing would build and test it."""
     lists = [pathlib.PurePosixPath(path) for path in files if pathlib.PurePosixPath(path).name == "CMakeLists.txt"]
     for path in lists:
         above = [other for other in lists if other.parent in path.parent.parents]
@@ -118,8 +123,21 @@ def check_build_folders(root, files):
             yield f"{path}:1: no CMakeLists.txt above enters {path.parent}/; nothing would build it"
 
 
+def check_prose(path, text):
+    """Lines of Markdown wrap, but those of tables, headings, code, comments, and words that are too long themselves."""
+    if not path.endswith(".md") or path.startswith(WRITTEN_BY_PROGRAMS):
+        return
+    in_code = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.lstrip().startswith("```"):
+            in_code = not in_code
+        wraps = not in_code and " " in line.strip() and not line.startswith("    ")
+        if wraps and len(line) > PROSE_WIDTH and not line.lstrip().startswith(("|", "#", "<!--", "`")):
+            yield f"{path}:{number}: {len(line)} characters; prose wraps at {PROSE_WIDTH}"
+
+
 def check_kernels(path, text):
-    """A kernel may be placed while the one in front of it still writes what it reads."""
+    """A kernel may start while the one before it still writes what it reads."""
     if not path.endswith(".cu"):
         return
     for kernel in KERNEL.finditer(text):
@@ -140,6 +158,7 @@ def check_file(root, path):
         return
     yield from check_header(path, text)
     yield from check_kernels(path, text)
+    yield from check_prose(path, text)
     for number, line in enumerate(text.splitlines(), start=1):
         yield from check_line(path, number, line)
         yield from check_documents(root, path, number, line)

@@ -76,6 +76,13 @@ class CheckFiles(unittest.TestCase):
         self.expect_finding({"README.md": "one\n[a](docs/a.md)\n"}, "README.md:2: points to docs/a.md")
         self.expect_finding({"a.h": "// docs/formats/a.md\n#pragma once\n"}, "points to docs/formats/a.md")
 
+    def test_prose_that_does_not_wrap(self):
+        line = "word " * 30
+        self.expect_finding({"a.md": f"one\n{line}\n"}, "a.md:2: 150 characters; prose wraps at 120")
+        for other in (f"| {line} |", f"```\n{line}\n```", f"## {line}", f"    {line}", "x" * 200, "word " * 24):
+            self.assertEqual(check({"a.md": other + "\n"})[0], 0, other)
+        self.assertEqual(check({"docs/run-file.md": line + "\n"})[0], 0)
+
     def test_pages_that_no_index_lists(self):
         files = {"docs/adr/README.md": "[one](0001-one.md)\n", "docs/adr/0001-one.md": "# 1\n"}
         self.assertEqual(check(files)[0], 0)
