@@ -203,16 +203,16 @@ HostMoments* Checkpoints::MomentsToFill(bool last) {
   return overdue_ && !last ? nullptr : &moments_;
 }
 
-void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
+void Checkpoints::Save(TrainingStep& training_step, const RunBudget& budget,
                        std::optional<double> validation_loss) {
   Drain();
   if (overdue_) {
     ++failed_saves_;
     LogWarning("checkpoint skipped: the one before it is still being written",
-               {{"step", trainer.step()}});
+               {{"step", training_step.step()}});
     return;
   }
-  const Status started = Start(StateOf(trainer, budget, validation_loss));
+  const Status started = Start(StateOf(training_step, budget, validation_loss));
   if (!started.ok()) {
     Conclude(started);
   } else if (run_.spec.checkpoint.snapshot_memory == 0) {
@@ -221,13 +221,13 @@ void Checkpoints::Save(Trainer& trainer, const RunBudget& budget,
 }
 
 // The state stays in memory until it can be stored.
-void Checkpoints::SaveLast(Trainer& trainer, const RunBudget& budget,
+void Checkpoints::SaveLast(TrainingStep& training_step, const RunBudget& budget,
                            std::optional<double> validation_loss, bool final) {
   overdue_ = false;  // the last save may wait once more
   storage_->BeginLastSave();
   Drain();
-  if (written_step_ == trainer.step()) return;
-  CheckpointState state = StateOf(trainer, budget, validation_loss);
+  if (written_step_ == training_step.step()) return;
+  CheckpointState state = StateOf(training_step, budget, validation_loss);
   state.final = final;
   for (int attempt = 0;; ++attempt) {
     const StatusOr<SavedCheckpoint> saved = SaveNow(state);
@@ -270,13 +270,13 @@ void Checkpoints::BeforeOverwrite(int64_t first, int64_t last) {
   held_up_ += clock_.Now() - begin;
 }
 
-CheckpointState Checkpoints::StateOf(Trainer& trainer, const RunBudget& budget,
+CheckpointState Checkpoints::StateOf(TrainingStep& training_step, const RunBudget& budget,
                                      std::optional<double> validation_loss) const {
   CheckpointState state;
-  state.step = trainer.step();
-  state.tokens = runspec::TokensBefore(run_.plan, trainer.step());
+  state.step = training_step.step();
+  state.tokens = runspec::TokensBefore(run_.plan, training_step.step());
   state.validation_loss = validation_loss;
-  state.record = {{kUpdates, std::to_string(trainer.optimizer().updates())},
+  state.record = {{kUpdates, std::to_string(training_step.optimizer().updates())},
                   {kOptimizer, OptimizerText(run_.spec.optimizer.kind)}};
   if (run_.spec.init_from != runspec::kFromScratch) {
     state.record[kInitFrom] = run_.spec.init_from;
@@ -284,17 +284,17 @@ CheckpointState Checkpoints::StateOf(Trainer& trainer, const RunBudget& budget,
   AddTo(state.record, run_.engine);
   if (run_.on_device()) state.record[kDevice] = run_.device_name;
   formats::AddTo(state.record, run_.spec.precision);
-  RecordLossScale(trainer.loss_scale(), state.record);
+  RecordLossScale(training_step.loss_scale(), state.record);
   state.record[kMicroBatchRecord] = std::to_string(run_.spec.batch.micro_batch);
   RecordBudget(budget, state.record);
-  RecordStream(run_, trainer.step(), state.record);
+  RecordStream(run_, training_step.step(), state.record);
   state.parameters = run_.model->parameters();
-  const bool gathered = trainer.shards() != nullptr;
+  const bool gathered = training_step.shards() != nullptr;
   using Values = std::span<const float>;
   state.first_moment =
-      gathered ? Values(moments_.first) : Values(trainer.optimizer().first_moment());
+      gathered ? Values(moments_.first) : Values(training_step.optimizer().first_moment());
   state.second_moment =
-      gathered ? Values(moments_.second) : Values(trainer.optimizer().second_moment());
+      gathered ? Values(moments_.second) : Values(training_step.optimizer().second_moment());
   // The writers read outside the queue, so the update before this save must be done first.
   run_.model->backend().Synchronize();
   return state;
@@ -361,7 +361,7 @@ ExitCause CauseOfUnreadable(const Status& status, const std::string& directory) 
 }
 
 std::optional<double> RestoreState(const contract::ResumePoint& resume, PreparedRun& run,
-                                   Trainer& trainer, RunBudget& budget) {
+                                   TrainingStep& training_step, RunBudget& budget) {
   LocalStorage storage;
   const auto manifest =
       ReadCheckpointManifest(storage, resume.directory,
@@ -377,12 +377,12 @@ std::optional<double> RestoreState(const contract::ResumePoint& resume, Prepared
   }
   ThrowIfUnreadable(manifest.status(), resume.directory);
   CheckOptimizer(*manifest, resume.directory, run.spec.optimizer.kind);
-  Optimizer& optimizer = trainer.optimizer();
+  Optimizer& optimizer = training_step.optimizer();
   // Each rank reads all moments and takes its part.
   HostMoments all;
   std::span<float> first = optimizer.first_moment();
   std::span<float> second = optimizer.second_moment();
-  if (trainer.shards() != nullptr) {
+  if (training_step.shards() != nullptr) {
     all.first.resize(run.model->parameters().size());
     all.second.resize(run.model->parameters().size());
     first = all.first;
@@ -398,12 +398,12 @@ std::optional<double> RestoreState(const contract::ResumePoint& resume, Prepared
                                           }
                                         });
   ThrowIfUnreadable(read, resume.directory);
-  if (trainer.shards() != nullptr) trainer.shards()->TakeMoments(all);
+  if (training_step.shards() != nullptr) training_step.shards()->TakeMoments(all);
   optimizer.set_updates(RecordedNumber<int64_t>(*manifest, kUpdates, manifest->step));
   run.model->ParametersChanged();
   optimizer.RefreshWorkingCopy(*run.model);
-  RestoreLossScale(*manifest, trainer.loss_scale());
-  trainer.ResumeAfter(manifest->step);
+  RestoreLossScale(*manifest, training_step.loss_scale());
+  training_step.ResumeAfter(manifest->step);
   RestoreBudget(*manifest, budget);
   RestoreStream(*manifest, run);
   return manifest->validation_loss;

@@ -17,7 +17,7 @@
 #include "contract/written_checkpoint.h"
 #include "formats/checkpoint_manifest.h"
 #include "worker/checkpoint/checkpoint_writer.h"
-#include "worker/engine/step/trainer.h"
+#include "worker/engine/step/training_step.h"
 #include "worker/trainer/prepared_run.h"
 #include "worker/trainer/run_budget.h"
 #include "worker/trainer/run_storage.h"
@@ -41,12 +41,13 @@ class Checkpoints {
   // collective. If that save is still in flight, later saves are skipped with a warning until it
   // ends. A failed save is a warning too. Without memory for copies (checkpoint.snapshot_memory: 0)
   // the save ends before the call returns.
-  void Save(Trainer& trainer, const RunBudget& budget, std::optional<double> validation_loss);
+  void Save(TrainingStep& training_step, const RunBudget& budget,
+            std::optional<double> validation_loss);
 
   // Saves the last state, if it is not saved yet, and tries again until it succeeds. `final`: all
   // steps are done.
-  void SaveLast(Trainer& trainer, const RunBudget& budget, std::optional<double> validation_loss,
-                bool final);
+  void SaveLast(TrainingStep& training_step, const RunBudget& budget,
+                std::optional<double> validation_loss, bool final);
 
   // Returns when the optimizer may overwrite values [first, last) of the state.
   void BeforeOverwrite(int64_t first, int64_t last);
@@ -77,7 +78,7 @@ class Checkpoints {
   void Drain();
 
  private:
-  CheckpointState StateOf(Trainer& trainer, const RunBudget& budget,
+  CheckpointState StateOf(TrainingStep& training_step, const RunBudget& budget,
                           std::optional<double> validation_loss) const;
   Status Start(const CheckpointState& state);
   StatusOr<SavedCheckpoint> Await(std::chrono::nanoseconds timeout);
@@ -112,6 +113,6 @@ contract::ExitCause CauseOfUnreadable(const Status& status, const std::string& d
 // Loads parameters, moments, step and the budget from the checkpoint to resume from. Returns the
 // checkpoint's validation loss, if it was evaluated.
 std::optional<double> RestoreState(const contract::ResumePoint& resume, PreparedRun& run,
-                                   Trainer& trainer, RunBudget& budget);
+                                   TrainingStep& training_step, RunBudget& budget);
 
 }  // namespace gp::engine

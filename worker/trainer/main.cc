@@ -17,11 +17,11 @@
 #include "worker/checkpoint/storage_broker.h"
 #include "worker/trainer/device_support.h"
 #include "worker/trainer/exit_code.h"
-#include "worker/trainer/linked_training.h"
-#include "worker/trainer/lone_training.h"
+#include "worker/trainer/managed_training.h"
 #include "worker/trainer/overfit.h"
 #include "worker/trainer/run_files.h"
 #include "worker/trainer/run_storage.h"
+#include "worker/trainer/standalone_training.h"
 
 namespace gp::engine {
 namespace {
@@ -57,15 +57,15 @@ StatusOr<std::shared_ptr<RunStorage>> ConfineTo(const RunFiles& files) {
   return std::make_shared<RunStorage>(files.run_directory, std::move(broker));
 }
 
-int TrainLinked(const RunFiles& files) {
+int TrainManaged(const RunFiles& files) {
   if (!DieWithParent()) {
     std::fprintf(stderr, GP_PROGRAM ": the agent is gone\n");
     return ProcessStatus(ExitCode::kFailure);
   }
   auto storage = ConfineTo(files);
   if (!storage.ok()) return NotConfined(storage.status());
-  return RunLinked(FileDescriptor(link::kEngineDescriptor), files, *std::move(storage),
-                   SystemClock());
+  return RunManaged(FileDescriptor(link::kEngineDescriptor), files, *std::move(storage),
+                    SystemClock());
 }
 
 // Confined as a run's trainer is, so that it tells what a run will find.
@@ -81,15 +81,15 @@ int Main(int argc, char** argv) {
   const CommandLine line(
       "Trains a GPT-2 model: alone from a run file, or as one rank under gp-worker.");
   const Command root = line.root();
-  LoneOptions options;
+  StandaloneOptions options;
   RunFiles files;
-  bool linked = false;
+  bool managed = false;
   bool overfit = false;
   bool support = false;
   root.Version(GP_PROGRAM " " GP_VERSION);
   root.Switch("--support", support, "Print as JSON what this program can compute on");
   const Flag link_flag =
-      root.Switch("--link", linked, "Be driven by the agent over file descriptor 3");
+      root.Switch("--link", managed, "Be driven by the agent over file descriptor 3");
   AddRunFiles(root, link_flag, files);
   const Flag spec =
       root.Option("--spec", options.spec_path, "Run file (YAML)").Path().Excludes(link_flag);
@@ -104,13 +104,13 @@ int Main(int argc, char** argv) {
       .Needs(spec);
   if (const auto exit_code = line.Parse(argc, argv)) return *exit_code;
   if (support) return PrintSupport();
-  if (!linked && options.spec_path.empty()) {
+  if (!managed && options.spec_path.empty()) {
     std::fprintf(stderr, GP_PROGRAM ": --spec FILE is missing; see " GP_PROGRAM " --help\n");
     return ProcessStatus(ExitCode::kUsage);
   }
-  if (linked) return TrainLinked(files);
+  if (managed) return TrainManaged(files);
   if (overfit) return RunOverfit(options, SystemClock());
-  return RunAlone(options, SystemClock());
+  return RunStandalone(options, SystemClock());
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include "base/exit_code.h"
 #include "base/stop_signals.h"
 #include "worker/engine/collectives/local_communicator.h"
-#include "worker/engine/step/trainer.h"
 #include "worker/engine/step/training_error.h"
+#include "worker/engine/step/training_step.h"
 #include "worker/trainer/failure.h"
 #include "worker/trainer/prepared_run.h"
 
@@ -81,16 +81,16 @@ class Overfitting {
 
   bool Run(const std::stop_token& stop) {
     const KnownBatch batch(*run_.batches);
-    Trainer trainer(
+    TrainingStep training_step(
         run_.spec, run_.plan, *run_.model,
         [&batch](int64_t, int, int64_t, std::span<int32_t> tokens, std::span<int32_t> targets) {
           batch.Fill(tokens, targets);
         },
         *group_[0], clock_);
-    trainer.set_schedule_steps(kOverfitStepsMax);
+    training_step.set_schedule_steps(kOverfitStepsMax);
     StepResult last;
     do {
-      last = trainer.Step(stop);
+      last = training_step.Run(stop);
       if (last.step == 1 || last.step % kReportEvery == 0) Report(last);
     } while (!Learned(last) && last.step < kOverfitStepsMax);
     PrintLine({{"learned", Learned(last)},
@@ -132,7 +132,7 @@ runspec::RunSpec ForOverfitting(runspec::RunSpec spec) {
   return spec;
 }
 
-int RunOverfit(const LoneOptions& options, const Clock& clock) {
+int RunOverfit(const StandaloneOptions& options, const Clock& clock) {
   std::stop_source stop;
   const StopSignals signals([&stop](const std::string&) { stop.request_stop(); });
   try {
@@ -142,7 +142,7 @@ int RunOverfit(const LoneOptions& options, const Clock& clock) {
   } catch (const TrainingStopped&) {
     return ProcessStatus(ExitCode::kFailure);
   } catch (...) {
-    return TellFailure(CurrentFailure());
+    return PrintFailure(CurrentFailure());
   }
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "plan/run_spec.h"
-#include "worker/trainer/lone_training.h"
+#include "worker/trainer/standalone_training.h"
 
 namespace gp::engine {
 
@@ -21,6 +21,6 @@ runspec::RunSpec ForOverfitting(runspec::RunSpec spec);
 // one JSON object a line on standard output: {"step", "loss", "grad_norm", "step_seconds"} now and
 // then, {"learned", "step", "loss", "parameters", "tokens"} at the end. The exit code is 0 when the
 // batch was learned.
-int RunOverfit(const LoneOptions& options, const Clock& clock);
+int RunOverfit(const StandaloneOptions& options, const Clock& clock);
 
 }  // namespace gp::engine

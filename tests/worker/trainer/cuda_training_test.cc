@@ -12,7 +12,7 @@
 #include "formats/checkpoint_directory.h"
 #include "worker/engine/backend/device_backend.h"
 #include "worker/trainer/exit_code.h"
-#include "worker/trainer/lone_training.h"
+#include "worker/trainer/standalone_training.h"
 #include "worker/trainer/trainer_process.h"
 
 namespace gp::engine {
@@ -32,8 +32,8 @@ class CudaTraining : public testing::Test {
                      {"resources.threads=1", "sample.max_tokens=3", "deterministic=true"});
     const std::string text = directory_.Write("text.txt", TinyText());
     const std::string file = directory_.Write("run.yaml", TinyRunFile(text, kSteps, 2));
-    ASSERT_EQ(RunAlone({.spec_path = file, .overrides = overrides, .out_directory = Out(out)},
-                       SystemClock()),
+    ASSERT_EQ(RunStandalone({.spec_path = file, .overrides = overrides, .out_directory = Out(out)},
+                            SystemClock()),
               ProcessStatus(ExitCode::kOk));
   }
 

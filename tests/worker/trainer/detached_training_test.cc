@@ -13,9 +13,9 @@
 #include "worker/engine/step/training_error.h"
 #include "worker/trainer/engine_choice.h"
 #include "worker/trainer/exit_code.h"
-#include "worker/trainer/linked_training.h"
-#include "worker/trainer/lone_training.h"
+#include "worker/trainer/managed_training.h"
 #include "worker/trainer/overfit.h"
+#include "worker/trainer/standalone_training.h"
 #include "worker/trainer/tiny_run.h"
 #include "worker/trainer/trainer_process.h"
 
@@ -81,12 +81,12 @@ TEST(DetachedTrainer, RecordsEachPassOnce) {
   EXPECT_EQ(second, 16);
 }
 
-class LoneDevice : public testing::Test {
+class StandaloneDevice : public testing::Test {
  protected:
   int Train(const std::string& out, std::vector<std::string> overrides) {
     overrides.push_back("resources.threads=1");
-    return RunAlone({.spec_path = RunFile(), .overrides = overrides, .out_directory = Out(out)},
-                    SystemClock());
+    return RunStandalone(
+        {.spec_path = RunFile(), .overrides = overrides, .out_directory = Out(out)}, SystemClock());
   }
 
   std::string RunFile() {
@@ -113,7 +113,7 @@ class LoneDevice : public testing::Test {
   ScopedDirectory directory_;
 };
 
-TEST_F(LoneDevice, LeavesTheFilesOfACpuAlsoWhenItGoesOnFromACheckpoint) {
+TEST_F(StandaloneDevice, LeavesTheFilesOfACpuAlsoWhenItGoesOnFromACheckpoint) {
   ASSERT_EQ(Train("cpu", {"resources.device=cpu"}), ProcessStatus(ExitCode::kOk));
   for (const std::string memory : {"2147483648", "0"}) {
     const std::string out = "gpu" + memory;
@@ -127,7 +127,7 @@ TEST_F(LoneDevice, LeavesTheFilesOfACpuAlsoWhenItGoesOnFromACheckpoint) {
   }
 }
 
-TEST_F(LoneDevice, RecordsWhatItComputedWith) {
+TEST_F(StandaloneDevice, RecordsWhatItComputedWith) {
   ASSERT_EQ(Train("auto", {"resources.device=auto", "precision=auto"}),
             ProcessStatus(ExitCode::kOk));
   auto record = formats::ReadManifest(Newest("auto"))->record;
@@ -137,12 +137,12 @@ TEST_F(LoneDevice, RecordsWhatItComputedWith) {
   EXPECT_EQ(record["precision"], "bf16");
 }
 
-TEST_F(LoneDevice, RefusesWhatTheDeviceLacks) {
+TEST_F(StandaloneDevice, RefusesWhatTheDeviceLacks) {
   EXPECT_EQ(Train("out", {"resources.device=gpu", "precision=fp16"}),
             ProcessStatus(ExitCodeOf(contract::ExitCause::kConfig)));
 }
 
-TEST_F(LoneDevice, LearnsABatchByHeart) {
+TEST_F(StandaloneDevice, LearnsABatchByHeart) {
   EXPECT_EQ(
       RunOverfit({.spec_path = RunFile(),
                   .overrides = {"resources.device=gpu", "resources.threads=1", "model.dropout=0"}},
@@ -151,14 +151,14 @@ TEST_F(LoneDevice, LearnsABatchByHeart) {
 }
 
 // A trainer under a supervisor, which is the test; its process is a thread here.
-class LinkedDevice {
+class ManagedDevice {
  public:
-  explicit LinkedDevice(const ScopedDirectory& directory) : directory_(directory) {
+  explicit ManagedDevice(const ScopedDirectory& directory) : directory_(directory) {
     auto ends = link::Channel::MakePair();
     EXPECT_TRUE(ends.ok());
     channel_ = std::make_unique<link::Channel>(std::move(ends->first), "trainer");
     trainer_ = std::jthread([this, socket = std::move(ends->second)]() mutable {
-      exit_code_ = RunLinked(std::move(socket), RunFiles{}, nullptr, SystemClock());
+      exit_code_ = RunManaged(std::move(socket), RunFiles{}, nullptr, SystemClock());
     });
   }
 
@@ -210,9 +210,9 @@ std::string ResolvedForDevice(const ScopedDirectory& directory) {
   return loaded.spec ? runspec::ResolvedYaml(*loaded.spec) : "";
 }
 
-TEST(LinkedDevice, OffersItsKernelsAndTrainsToASealedCheckpoint) {
+TEST(ManagedDevice, OffersItsKernelsAndTrainsToASealedCheckpoint) {
   const ScopedDirectory directory;
-  LinkedDevice trainer(directory);
+  ManagedDevice trainer(directory);
   trainer.Start(ResolvedForDevice(directory), "detached");
   const auto offer = trainer.Await<link::Listening>();
   EXPECT_EQ(*offer.isa_levels, std::vector<std::string>{"detached"});
@@ -236,9 +236,9 @@ TEST(LinkedDevice, OffersItsKernelsAndTrainsToASealedCheckpoint) {
   EXPECT_EQ(formats::ReadManifest(written.directory)->record["kernels"], "here|decided by rank 0");
 }
 
-TEST(LinkedDevice, IsUnfitForARunThatBeganOnOtherKernels) {
+TEST(ManagedDevice, IsUnfitForARunThatBeganOnOtherKernels) {
   const ScopedDirectory directory;
-  LinkedDevice trainer(directory);
+  ManagedDevice trainer(directory);
   trainer.Start(ResolvedForDevice(directory), "cuda sm_90");
   const auto failed = trainer.Await<link::Failed>();
   EXPECT_EQ(failed.cause, contract::ExitCause::kUnfit);

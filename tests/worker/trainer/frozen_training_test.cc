@@ -67,7 +67,7 @@ TEST(FrozenTraining, ChangesNoBitOfWhatIsFrozenAndKeepsItsMomentsZero) {
     const std::vector<float> before = rank.Parameters();
     rank.Take(kFrozenSteps);
     const std::vector<float> after = rank.Parameters();
-    Optimizer& optimizer = rank.trainer().optimizer();
+    Optimizer& optimizer = rank.training_step().optimizer();
     for (const runspec::ParameterInfo& tensor : rank.model().layout().tensors) {
       bool changed = false, moved = false;
       for (auto i = static_cast<size_t>(tensor.offset);
@@ -105,15 +105,15 @@ TEST(FrozenTraining, GoesOnFromACopyOfTheStateAsIfItHadNotStopped) {
   const auto copy = [](std::span<float> from, std::span<float> to) {
     std::copy(from.begin(), from.end(), to.begin());
   };
-  Optimizer& from = whole.trainer().optimizer();
-  Optimizer& to = resumed.trainer().optimizer();
+  Optimizer& from = whole.training_step().optimizer();
+  Optimizer& to = resumed.training_step().optimizer();
   copy(whole.model().parameters(), resumed.model().parameters());
   copy(from.first_moment(), to.first_moment());
   copy(from.second_moment(), to.second_moment());
   to.set_updates(from.updates());
   resumed.model().ParametersChanged();
   to.RefreshWorkingCopy(resumed.model());
-  resumed.trainer().ResumeAfter(3);
+  resumed.training_step().ResumeAfter(3);
   whole.Take(3);
   resumed.Take(3);
   EXPECT_TRUE(EqualBits(whole.Parameters(), resumed.Parameters()));

@@ -12,7 +12,7 @@
 #include "formats/sha256.h"
 #include "worker/engine/collectives/local_communicator.h"
 #include "worker/engine/model/make_language_model.h"
-#include "worker/engine/step/trainer.h"
+#include "worker/engine/step/training_step.h"
 
 namespace gp::engine {
 namespace {
@@ -75,7 +75,7 @@ void FillRow(int64_t number, int32_t vocabulary, std::span<int32_t> tokens,
   }
 }
 
-Trainer::FillBatch BatchesOf(const runspec::RunSpec& spec, int64_t accumulation) {
+TrainingStep::FillBatch BatchesOf(const runspec::RunSpec& spec, int64_t accumulation) {
   return [&spec, accumulation](int64_t step, int, int64_t micro_batch, std::span<int32_t> tokens,
                                std::span<int32_t> targets) {
     const auto length = static_cast<size_t>(spec.batch.sequence);
@@ -114,9 +114,10 @@ void ExpectInitialBits(const Json& fixture, LanguageModel& model) {
 void ExpectLosses(const Json& fixture, const runspec::RunSpec& spec, LanguageModel& model) {
   const runspec::BatchPlan plan = PlanOf(spec, fixture);
   const auto group = MakeLocalGroup(1, 1);
-  Trainer trainer(spec, plan, model, BatchesOf(spec, plan.accumulation), *group[0], SystemClock());
+  TrainingStep training_step(spec, plan, model, BatchesOf(spec, plan.accumulation), *group[0],
+                             SystemClock());
   for (const double expected : fixture["losses"].get<std::vector<double>>()) {
-    const StepResult result = trainer.Step({});
+    const StepResult result = training_step.Run({});
     ASSERT_NEAR(result.loss / expected, 1, kTolerance)
         << "step " << result.step << ", " << fixture["torch"] << ", nanoGPT's loss " << expected;
   }

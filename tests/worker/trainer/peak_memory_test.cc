@@ -45,7 +45,7 @@ int64_t PeakOfTraining(const std::string& settings = "") {
   for (const char* steps : {"budget.steps=2", "budget.steps=4"}) {
     const std::vector<std::string> arguments = {
         "--spec", directory.Path("run.yaml"), "--out", directory.Path("out"), "--set", steps};
-    EXPECT_EQ(TrainerProcess(arguments, /*linked=*/false).Wait(), 0);
+    EXPECT_EQ(TrainerProcess(arguments, /*managed=*/false).Wait(), 0);
   }
   rusage usage{};
   EXPECT_EQ(getrusage(RUSAGE_CHILDREN, &usage), 0);

@@ -8,8 +8,8 @@
 
 #include "worker/engine/step/training_error.h"
 #include "worker/trainer/checkpoints.h"
-#include "worker/trainer/lone_training.h"
 #include "worker/trainer/prepared_run.h"
+#include "worker/trainer/standalone_training.h"
 #include "worker/trainer/tiny_run.h"
 #include "worker/trainer/trainer_process.h"
 
@@ -35,13 +35,13 @@ TEST(ScaledTraining, GivesTheBitsOfTrainingWithoutAScale) {
     EXPECT_EQ(results[i].gradient_norm, expected[i].gradient_norm);
   }
   EXPECT_EQ(scaled.Parameters(), plain.Parameters());
-  EXPECT_EQ(scaled.trainer().loss_scale()->state().finite_steps, 6);
+  EXPECT_EQ(scaled.training_step().loss_scale()->state().finite_steps, 6);
 }
 
 TEST(ScaledTraining, AnOverflowIsSkippedWithoutCountingUntilTheScaleFits) {
   auto group = MakeLocalGroup(1, 4);
   TinyRank rank(*group[0], ScaledSpec());
-  rank.trainer().loss_scale()->Restore({.scale = 0x1p127, .finite_steps = 0});
+  rank.training_step().loss_scale()->Restore({.scale = 0x1p127, .finite_steps = 0});
   // Gradients of the head's weights that fp32 cannot hold at that scale.
   const runspec::ParameterInfo& gain = rank.model().layout().at("ln_f.weight");
   std::fill_n(rank.model().parameters().begin() + gain.offset, gain.count, 4096.0f);
@@ -55,7 +55,7 @@ TEST(ScaledTraining, AnOverflowIsSkippedWithoutCountingUntilTheScaleFits) {
   }
   EXPECT_GT(skipped, 0);
   EXPECT_LT(skipped, 20);
-  EXPECT_EQ(rank.trainer().loss_scale()->state().finite_steps, 1);
+  EXPECT_EQ(rank.training_step().loss_scale()->state().finite_steps, 1);
   EXPECT_NE(rank.Parameters(), before);
 }
 
@@ -83,19 +83,19 @@ class ScaledProcess {
     CompleteRun(place_, {}, *group_[0], run_);
     run_.spec.precision = runspec::Precision::kFp16;
     budget_.emplace(run_.spec);
-    trainer_.emplace(
+    training_step_.emplace(
         run_.spec, run_.plan, *run_.model,
         [this](int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
                std::span<int32_t> targets) {
           EXPECT_TRUE(run_.batches->Fill(step, shard, micro_batch, tokens, targets).ok());
         },
         *group_[0], SystemClock());
-    trainer_->set_schedule_steps(16);
+    training_step_->set_schedule_steps(16);
     scale().Restore({.scale = 1024, .finite_steps = LossScale::kGrowthInterval - 2});
   }
 
   void Take(int steps) {
-    for (int i = 0; i < steps; ++i) trainer_->Step({});
+    for (int i = 0; i < steps; ++i) training_step_->Run({});
   }
   std::string Save() {
     std::string saved_in;
@@ -107,14 +107,15 @@ class ScaledProcess {
                throw TrainingError(contract::ExitCause::kStorage, reason);
              }},
         SystemClock());
-    checkpoints.SaveLast(*trainer_, *budget_, std::nullopt, /*final=*/true);
+    checkpoints.SaveLast(*training_step_, *budget_, std::nullopt, /*final=*/true);
     return saved_in;
   }
   void Resume(const std::string& checkpoint) {
-    RestoreState({.step = trainer_->step(), .directory = checkpoint}, run_, *trainer_, *budget_);
+    RestoreState({.step = training_step_->step(), .directory = checkpoint}, run_, *training_step_,
+                 *budget_);
   }
 
-  LossScale& scale() { return *trainer_->loss_scale(); }
+  LossScale& scale() { return *training_step_->loss_scale(); }
   std::vector<float> Parameters() {
     return {run_.model->parameters().begin(), run_.model->parameters().end()};
   }
@@ -124,7 +125,7 @@ class ScaledProcess {
   const std::vector<std::unique_ptr<Communicator>> group_ = MakeLocalGroup(1, 4);
   PreparedRun run_;
   std::optional<RunBudget> budget_;
-  std::optional<Trainer> trainer_;
+  std::optional<TrainingStep> training_step_;
 };
 
 TEST(ScaledTraining, GoesOnExactlyFromACheckpoint) {

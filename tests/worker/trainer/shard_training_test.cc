@@ -16,7 +16,7 @@ std::string Trained(const ScopedDirectory& directory, const std::string& data,
   const std::string run = Replaced(whole, "{text: [\"TEXT\"], tokenizer: chars}", data);
   const std::string out = directory.Path("out-" + RandomId(8));
   const int code = TrainerProcess({"--spec", directory.Write("run.yaml", run), "--out", out},
-                                  /*linked=*/false)
+                                  /*managed=*/false)
                        .Wait();
   EXPECT_EQ(code, 0) << data;
   const auto newest = formats::FindNewestCheckpoint(out + "/checkpoints");

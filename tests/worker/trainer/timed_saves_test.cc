@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "formats/checkpoint_directory.h"
-#include "worker/trainer/lone_training.h"
+#include "worker/trainer/standalone_training.h"
 #include "worker/trainer/trainer_process.h"
 
 namespace gp::engine {
@@ -51,9 +51,9 @@ TEST(TimedSaves, ARunFileThatSaysNothingSavesByTime) {
   const std::vector<std::pair<std::string, bool>> settings = {{"auto", true}, {"0", false}};
   for (const auto& [every, by_time] : settings) {
     const std::string out = directory.Path("out-" + every);
-    const LoneOptions options{
+    const StandaloneOptions options{
         .spec_path = run, .overrides = {"checkpoint.every=" + every}, .out_directory = out};
-    ASSERT_EQ(RunAlone(options, HastyClock()), 0);
+    ASSERT_EQ(RunStandalone(options, HastyClock()), 0);
     const auto found = formats::FindCheckpoints(JoinPath(out, "checkpoints"));
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_EQ(found->size() > 1, by_time) << every << ": " << found->size();

@@ -13,7 +13,7 @@
 #include "worker/engine/collectives/local_communicator.h"
 #include "worker/engine/collectives/rank_threads.h"
 #include "worker/engine/model/make_language_model.h"
-#include "worker/engine/step/trainer.h"
+#include "worker/engine/step/training_step.h"
 
 namespace gp::engine {
 
@@ -60,7 +60,7 @@ class TinyRank {
       : TinyRank(communicator, spec, TinyPlan(spec)) {}
 
   TinyRank(Communicator& communicator, const runspec::RunSpec& spec, const runspec::BatchPlan& plan,
-           const Trainer::FillBatch& fill = FillTiny)
+           const TrainingStep::FillBatch& fill = FillTiny)
       : spec_(spec),
         plan_(plan),
         model_(MakeLanguageModel(
@@ -71,14 +71,14 @@ class TinyRank {
              .sequence = spec_.batch.sequence,
              .device = {.on = spec_.resources.device == "gpu", .graph = spec_.engine.graph},
              .trained = runspec::TrainedPartsOf(spec_)})),
-        trainer_(spec_, plan_, *model_, fill, communicator, SystemClock()) {
+        training_step_(spec_, plan_, *model_, fill, communicator, SystemClock()) {
     InitializeNormal(spec_.seed, *model_);
-    trainer_.set_schedule_steps(100);
+    training_step_.set_schedule_steps(100);
   }
 
   std::vector<StepResult> Take(int64_t steps) {
     std::vector<StepResult> results;
-    for (int64_t i = 0; i < steps; ++i) results.push_back(trainer_.Step({}));
+    for (int64_t i = 0; i < steps; ++i) results.push_back(training_step_.Run({}));
     return results;
   }
   std::vector<float> Parameters() {
@@ -89,13 +89,13 @@ class TinyRank {
     return copy;
   }
   LanguageModel& model() { return *model_; }
-  Trainer& trainer() { return trainer_; }
+  TrainingStep& training_step() { return training_step_; }
 
  private:
   const runspec::RunSpec spec_;
   const runspec::BatchPlan plan_;
   std::unique_ptr<LanguageModel> model_;
-  Trainer trainer_;
+  TrainingStep training_step_;
 };
 
 // The parameters of every rank of a group after `steps` steps.

@@ -102,9 +102,9 @@ inline std::string Replaced(std::string file, const std::string& setting,
 
 class TrainerProcess {
  public:
-  // Begins the program with `arguments` and "NAME=VALUE" added to the environment; with `linked`,
+  // Begins the program with `arguments` and "NAME=VALUE" added to the environment; with `managed`,
   // the other end of the link is the test's. Its log goes into the file `log` unless that is empty.
-  TrainerProcess(const std::vector<std::string>& arguments, bool linked,
+  TrainerProcess(const std::vector<std::string>& arguments, bool managed,
                  std::vector<std::string> environment = {}, const std::string& log = "") {
     auto ends = link::Channel::MakePair();
     EXPECT_TRUE(ends.ok());
@@ -116,7 +116,7 @@ class TrainerProcess {
     argv.push_back(nullptr);
     pid_ = fork();
     if (pid_ == 0) {
-      if (linked && dup2(ends->second.get(), link::kEngineDescriptor) < 0) _exit(126);
+      if (managed && dup2(ends->second.get(), link::kEngineDescriptor) < 0) _exit(126);
       if (!log.empty()) {
         const int file = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
         if (file < 0 || dup2(file, STDERR_FILENO) < 0) _exit(126);
@@ -125,7 +125,7 @@ class TrainerProcess {
       execv(path.c_str(), argv.data());
       _exit(127);
     }
-    if (linked) channel_ = std::make_unique<link::Channel>(std::move(ends->first), "trainer");
+    if (managed) channel_ = std::make_unique<link::Channel>(std::move(ends->first), "trainer");
   }
 
   ~TrainerProcess() {

@@ -20,8 +20,8 @@ void ExpectAllocatesThePlan(const runspec::RunSpec& spec, int shards, int rank, 
   runspec::BatchPlan plan = TinyPlan();
   plan.logical_shards = shards;
   const auto model = MakeLanguageModel(ModelOptionsOf(spec, 2));
-  const Trainer trainer(spec, plan, *model, FillTiny, *group[static_cast<size_t>(rank)],
-                        SystemClock());
+  const TrainingStep training_step(spec, plan, *model, FillTiny, *group[static_cast<size_t>(rank)],
+                                   SystemClock());
   EXPECT_EQ(model->backend().allocated_bytes(), runspec::TrainingBytes(spec.model, options))
       << shards << " shards, rank " << rank << " of " << workers;
 }

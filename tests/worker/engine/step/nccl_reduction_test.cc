@@ -108,14 +108,14 @@ Sharded TrainSharded(int world_size, int64_t steps, const Sharded& start, int64_
   std::mutex mutex;
   OnEveryRank(world_size, /*deterministic=*/true, [&](Communicator& group) {
     TinyRank member(group, spec);
-    OptimizerShards* const shards = member.trainer().shards();
+    OptimizerShards* const shards = member.training_step().shards();
     ASSERT_EQ(shards != nullptr, world_size > 1);
     if (!start.parameters.empty()) {
       std::copy(start.parameters.begin(), start.parameters.end(),
                 member.model().parameters().begin());
-      Optimizer& optimizer = member.trainer().optimizer();
+      Optimizer& optimizer = member.training_step().optimizer();
       optimizer.set_updates(start_step);
-      member.trainer().ResumeAfter(start_step);
+      member.training_step().ResumeAfter(start_step);
       if (shards != nullptr) {
         shards->TakeMoments(start.moments);
       } else {
@@ -130,7 +130,7 @@ Sharded TrainSharded(int world_size, int64_t steps, const Sharded& start, int64_
     if (shards != nullptr) shards->GatherMoments(group.rank() == 0 ? &moments : nullptr);
     const std::lock_guard lock(mutex);
     result.largest_part =
-        std::max(result.largest_part, member.trainer().optimizer().first_moment().size());
+        std::max(result.largest_part, member.training_step().optimizer().first_moment().size());
     if (group.rank() == 0) {
       result.parameters = member.Parameters();
       result.moments = moments;
@@ -145,8 +145,8 @@ TEST(OptimizerShards, APartOnEachRankTrainsToTheSameBits) {
   auto alone = MakeLocalGroup(1, TinyPlan().logical_shards);
   TinyRank whole(*alone[0]);
   whole.Take(kSteps);
-  const std::span<float> first = whole.trainer().optimizer().first_moment();
-  const std::span<float> second = whole.trainer().optimizer().second_moment();
+  const std::span<float> first = whole.training_step().optimizer().first_moment();
+  const std::span<float> second = whole.training_step().optimizer().second_moment();
   for (const int world_size : {1, 2, 3, 4}) {
     const Sharded sharded = TrainSharded(world_size, kSteps, {}, 0);
     EXPECT_TRUE(SameBits(sharded.parameters, whole.Parameters())) << world_size;

@@ -13,7 +13,7 @@ int Train(const ScopedDirectory& directory, const std::vector<std::string>& more
   std::vector<std::string> arguments = {"--spec", directory.Path("run.yaml"), "--out",
                                         directory.Path("out")};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  return TrainerProcess(arguments, /*linked=*/false).Wait();
+  return TrainerProcess(arguments, /*managed=*/false).Wait();
 }
 
 void WriteRun(const ScopedDirectory& directory) {
@@ -32,7 +32,7 @@ std::string Content(const std::string& path) {
   return content.ok() ? *content : "";
 }
 
-TEST(LoneTraining, GoingOnFromACheckpointGivesTheFilesOfAnUninterruptedRun) {
+TEST(StandaloneTraining, GoingOnFromACheckpointGivesTheFilesOfAnUninterruptedRun) {
   const ScopedDirectory directory;
   WriteRun(directory);
   ASSERT_EQ(Train(directory), 0);
@@ -47,11 +47,11 @@ TEST(LoneTraining, GoingOnFromACheckpointGivesTheFilesOfAnUninterruptedRun) {
   EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 16);
 }
 
-TEST(LoneTraining, MakesTheDirectoriesThatItWritesTo) {
+TEST(StandaloneTraining, MakesTheDirectoriesThatItWritesTo) {
   const ScopedDirectory directory;
   WriteRun(directory);
   EXPECT_EQ(TrainerProcess({"--spec", directory.Path("run.yaml"), "--out", directory.Path("a/b/c")},
-                           /*linked=*/false)
+                           /*managed=*/false)
                 .Wait(),
             0);
   EXPECT_TRUE(FileExists(directory.Path("a/b/c/checkpoints")));
@@ -63,7 +63,7 @@ void Damage(const std::string& path) {
   ASSERT_TRUE(WriteFileAtomically(path, bytes).ok());
 }
 
-TEST(LoneTraining, ADamagedCheckpointIsSetAsideForTheOneBeforeIt) {
+TEST(StandaloneTraining, ADamagedCheckpointIsSetAsideForTheOneBeforeIt) {
   for (const std::string name : {"optimizer.safetensors", "manifest.json"}) {
     const ScopedDirectory directory;
     WriteRun(directory);
@@ -79,7 +79,7 @@ TEST(LoneTraining, ADamagedCheckpointIsSetAsideForTheOneBeforeIt) {
   }
 }
 
-TEST(LoneTraining, WithoutAnIntactCheckpointItDoesNotBeginAnewByItself) {
+TEST(StandaloneTraining, WithoutAnIntactCheckpointItDoesNotBeginAnewByItself) {
   const ScopedDirectory directory;
   WriteRun(directory);
   ASSERT_EQ(Train(directory), 0);
@@ -94,7 +94,7 @@ TEST(LoneTraining, WithoutAnIntactCheckpointItDoesNotBeginAnewByItself) {
 
 // A run that skipped updates has made fewer than steps: its optimizer's bias correction counts
 // them.
-TEST(LoneTraining, GoingOnCountsTheUpdatesThatWereMadeAndNotTheSteps) {
+TEST(StandaloneTraining, GoingOnCountsTheUpdatesThatWereMadeAndNotTheSteps) {
   const ScopedDirectory directory;
   WriteRun(directory);
   ASSERT_EQ(Train(directory), 0);
@@ -115,26 +115,26 @@ TEST(LoneTraining, GoingOnCountsTheUpdatesThatWereMadeAndNotTheSteps) {
   EXPECT_EQ(last->record.at("updates"), "12");
 }
 
-TEST(LoneTraining, AnotherOptimizerCannotGoOn) {
+TEST(StandaloneTraining, AnotherOptimizerCannotGoOn) {
   const ScopedDirectory directory;
   WriteRun(directory);
   ASSERT_EQ(Train(directory), 0);
   EXPECT_EQ(Train(directory, {"--set", "optimizer.kind=muon"}), ProcessStatus(ExitCode::kUsage));
 }
 
-TEST(LoneTraining, AModelThatCannotFitIsRefusedAtOnceAsAMistakeOfTheRunFile) {
+TEST(StandaloneTraining, AModelThatCannotFitIsRefusedAtOnceAsAMistakeOfTheRunFile) {
   const ScopedDirectory directory;
   WriteRun(directory);
   EXPECT_EQ(Train(directory, {"--set", "model.n_layer=96", "--set", "model.n_embd=32768"}), 2);
 }
 
-TEST(LoneTraining, ADeviceThatThisProgramLacksIsAMistakeOfTheRunFile) {
+TEST(StandaloneTraining, ADeviceThatThisProgramLacksIsAMistakeOfTheRunFile) {
   const ScopedDirectory directory;
   WriteRun(directory);
   EXPECT_EQ(Train(directory, {"--set", "resources.device=gpu"}), 2);
 }
 
-TEST(LoneTraining, ProblemsOfARunFileBeginInTheFirstLine) {
+TEST(StandaloneTraining, ProblemsOfARunFileBeginInTheFirstLine) {
   const ScopedDirectory directory;
   const std::string spec = directory.Write("run.yaml", "apiVersion: gp/v1\noptimiser: {lr: 1}\n");
   FILE* words = popen((TrainerPath() + " --spec '" + spec + "' 2>&1").c_str(), "r");
@@ -146,7 +146,7 @@ TEST(LoneTraining, ProblemsOfARunFileBeginInTheFirstLine) {
   EXPECT_EQ(pclose(words), 2 << 8);
 }
 
-TEST(LoneTraining, AFinishedRunIsLeftAsItIs) {
+TEST(StandaloneTraining, AFinishedRunIsLeftAsItIs) {
   const ScopedDirectory directory;
   WriteRun(directory);
   ASSERT_EQ(Train(directory), 0);
@@ -155,7 +155,7 @@ TEST(LoneTraining, AFinishedRunIsLeftAsItIs) {
   EXPECT_EQ(Newest(directory), last);
 }
 
-TEST(LoneTraining, CheckpointsTellInWhatTheRunComputes) {
+TEST(StandaloneTraining, CheckpointsTellInWhatTheRunComputes) {
   for (const std::string precision : {"fp32", "bf16"}) {
     const ScopedDirectory directory;
     WriteRun(directory);
@@ -164,7 +164,7 @@ TEST(LoneTraining, CheckpointsTellInWhatTheRunComputes) {
   }
 }
 
-TEST(LoneTraining, KeepsTheNewestCheckpointsAndTheBest) {
+TEST(StandaloneTraining, KeepsTheNewestCheckpointsAndTheBest) {
   const ScopedDirectory directory;
   WriteRun(directory);
   ASSERT_EQ(Train(directory, {"--set", "checkpoint.every=2", "--set", "checkpoint.keep_last=1"}),
@@ -182,7 +182,7 @@ std::unique_ptr<TrainerProcess> StopOnceItTrains(const ScopedDirectory& director
   auto process = std::make_unique<TrainerProcess>(
       std::vector<std::string>{"--spec", directory.Path("run.yaml"), "--out", directory.Path("out"),
                                "--set", "budget.steps=1000000", "--set", "checkpoint.every=0"},
-      /*linked=*/false, std::vector<std::string>(), log);
+      /*managed=*/false, std::vector<std::string>(), log);
   // The first lines of the records tell that it trains.
   EXPECT_TRUE(
       Eventually([&] { return FileSize(directory.Path("out/metrics.jsonl")).value_or(0) > 0; }));
@@ -191,7 +191,7 @@ std::unique_ptr<TrainerProcess> StopOnceItTrains(const ScopedDirectory& director
 }
 
 // No step follows that could tell of it.
-TEST(LoneTraining, ASaveThatFailsAtTheEndIsTold) {
+TEST(StandaloneTraining, ASaveThatFailsAtTheEndIsTold) {
   const ScopedDirectory directory;
   WriteRun(directory);
   ASSERT_TRUE(MakeDirectories(directory.Path("out")).ok());
@@ -202,7 +202,7 @@ TEST(LoneTraining, ASaveThatFailsAtTheEndIsTold) {
   EXPECT_NE(log.find("is not a directory"), std::string::npos) << log;
 }
 
-TEST(LoneTraining, AFinalSaveThatFailsIsTriedAgainUntilItSucceeds) {
+TEST(StandaloneTraining, AFinalSaveThatFailsIsTriedAgainUntilItSucceeds) {
   const ScopedDirectory directory;
   WriteRun(directory);
   ASSERT_TRUE(MakeDirectories(directory.Path("out")).ok());
@@ -210,7 +210,7 @@ TEST(LoneTraining, AFinalSaveThatFailsIsTriedAgainUntilItSucceeds) {
   const std::string log = directory.Write("log", "");
   TrainerProcess process({"--spec", directory.Path("run.yaml"), "--out", directory.Path("out"),
                           "--set", "checkpoint.every=0"},
-                         /*linked=*/false, {}, log);
+                         /*managed=*/false, {}, log);
   ASSERT_TRUE(Eventually(
       [&] { return Content(log).find("the state stays in memory") != std::string::npos; }));
   ASSERT_TRUE(RemoveTree(obstacle).ok());
@@ -218,7 +218,7 @@ TEST(LoneTraining, AFinalSaveThatFailsIsTriedAgainUntilItSucceeds) {
   EXPECT_EQ(formats::ReadManifest(Newest(directory))->step, 16);
 }
 
-TEST(LoneTraining, ASignalSavesTheStepAndTheNextRunGoesOn) {
+TEST(StandaloneTraining, ASignalSavesTheStepAndTheNextRunGoesOn) {
   const ScopedDirectory directory;
   WriteRun(directory);
   EXPECT_EQ(StopOnceItTrains(directory, directory.Path("log"))->Wait(), 0);
@@ -228,7 +228,7 @@ TEST(LoneTraining, ASignalSavesTheStepAndTheNextRunGoesOn) {
   EXPECT_GE(manifest->step, 1);
 }
 
-TEST(LoneTraining, ProblemsOfTheRunFileExitWithTwo) {
+TEST(StandaloneTraining, ProblemsOfTheRunFileExitWithTwo) {
   const ScopedDirectory directory;
   WriteRun(directory);
   EXPECT_EQ(Train(directory, {"--set", "optimizer.lrr=1"}), 2);
@@ -238,7 +238,7 @@ TEST(LoneTraining, ProblemsOfTheRunFileExitWithTwo) {
   EXPECT_EQ(TrainerProcess({}, false).Wait(), 2);
 }
 
-TEST(LoneTraining, RecordsBitsPerByteAndTheAnswersToItsTasks) {
+TEST(StandaloneTraining, RecordsBitsPerByteAndTheAnswersToItsTasks) {
   const ScopedDirectory directory;
   WriteRun(directory);
   const std::string quiz = directory.Write("quiz.jsonl", TinyQuestions(10));
@@ -253,7 +253,7 @@ TEST(LoneTraining, RecordsBitsPerByteAndTheAnswersToItsTasks) {
   }
 }
 
-TEST(LoneTraining, QuestionsThatCannotBeAskedAreAMistakeOfTheRunFile) {
+TEST(StandaloneTraining, QuestionsThatCannotBeAskedAreAMistakeOfTheRunFile) {
   const ScopedDirectory directory;
   WriteRun(directory);
   const auto train = [&](const std::string& questions) {
@@ -268,7 +268,7 @@ TEST(LoneTraining, QuestionsThatCannotBeAskedAreAMistakeOfTheRunFile) {
   EXPECT_EQ(Train(directory, {"--set", "eval.tasks=[absent.jsonl]"}), 2);
 }
 
-TEST(LoneTraining, AnEarlyStopKeepsTheBestCheckpointAndIsFinal) {
+TEST(StandaloneTraining, AnEarlyStopKeepsTheBestCheckpointAndIsFinal) {
   const ScopedDirectory directory;
   WriteRun(directory);
   // No gain is large enough after the first evaluation.
@@ -296,7 +296,7 @@ TEST(LoneTraining, AnEarlyStopKeepsTheBestCheckpointAndIsFinal) {
   EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected);
 }
 
-TEST(LoneTraining, ARampGoesOnInItsMiddleAsIfItHadNotStopped) {
+TEST(StandaloneTraining, ARampGoesOnInItsMiddleAsIfItHadNotStopped) {
   const ScopedDirectory directory;
   WriteRun(directory);
   const std::vector<std::string> ramp = {"--set", "batch.ramp_from_tokens=128",
@@ -327,7 +327,7 @@ void TrainWithKills(const ScopedDirectory& directory, int kills) {
   for (int kill = 0; kill < kills; ++kill) {
     const int64_t before = checkpoints();
     TrainerProcess process({"--spec", directory.Path("run.yaml"), "--out", directory.Path("out")},
-                           /*linked=*/false);
+                           /*managed=*/false);
     EXPECT_TRUE(Eventually([&] { return checkpoints() != before; }));
     process.Signal(SIGKILL);
     EXPECT_EQ(process.Wait(), 128 + SIGKILL) << "it was over before kill " << kill;
@@ -367,7 +367,7 @@ void ExpectKillsChangeNothing(const std::string& run_file) {
   EXPECT_EQ(Losses(killed), Losses(undisturbed));
 }
 
-TEST(LoneTraining, AStreamThatIsKilledGoesOnWithTheBatchesOfAnUndisturbedRun) {
+TEST(StandaloneTraining, AStreamThatIsKilledGoesOnWithTheBatchesOfAnUndisturbedRun) {
   const ScopedDirectory texts;
   for (int file = 0; file < 4; ++file) {
     std::string text;
@@ -384,7 +384,7 @@ TEST(LoneTraining, AStreamThatIsKilledGoesOnWithTheBatchesOfAnUndisturbedRun) {
   ExpectKillsChangeNothing(Replaced(run_file, "eval: {every: 8", "eval: {every: 50"));
 }
 
-TEST(LoneTraining, AMixtureThatIsKilledGoesOnWithTheBatchesOfAnUndisturbedRun) {
+TEST(StandaloneTraining, AMixtureThatIsKilledGoesOnWithTheBatchesOfAnUndisturbedRun) {
   const ScopedDirectory data;
   const std::string run_file = Replaced(
       TinyRunFile("", 600, 50), "text: [\"\"], tokenizer: chars",
@@ -397,13 +397,13 @@ TEST(LoneTraining, AMixtureThatIsKilledGoesOnWithTheBatchesOfAnUndisturbedRun) {
                                     "eval: {every: 8", "eval: {every: 50"));
 }
 
-TEST(LoneTraining, OverfitLearnsOneBatchAndLeavesNothingBehind) {
+TEST(StandaloneTraining, OverfitLearnsOneBatchAndLeavesNothingBehind) {
   const ScopedDirectory directory;
   WriteRun(directory);
   const auto overfit = [&](const std::string& lr) {
     return TrainerProcess({"--spec", directory.Path("run.yaml"), "--out", directory.Path("out"),
                            "--overfit", "--set", "optimizer.lr=" + lr},
-                          /*linked=*/false)
+                          /*managed=*/false)
         .Wait();
   };
   EXPECT_EQ(overfit("1e-2"), 0);
@@ -412,7 +412,7 @@ TEST(LoneTraining, OverfitLearnsOneBatchAndLeavesNothingBehind) {
   EXPECT_EQ(Train(directory, {"--overfit", "--set", "model.n_head=7"}), 2);
 }
 
-TEST(LoneTraining, AnAutomaticMicroBatchIsChosenOnceAndKept) {
+TEST(StandaloneTraining, AnAutomaticMicroBatchIsChosenOnceAndKept) {
   const ScopedDirectory directory;
   WriteRun(directory);
   const std::vector<std::string> automatic = {"--set", "batch.micro_batch=auto"};
@@ -437,7 +437,7 @@ TEST(LoneTraining, AnAutomaticMicroBatchIsChosenOnceAndKept) {
   EXPECT_EQ(Train(directory, automatic), ProcessStatus(ExitCode::kStorage));
 }
 
-TEST(LoneTraining, AWallTimeBecomesStepsOnceAndForAll) {
+TEST(StandaloneTraining, AWallTimeBecomesStepsOnceAndForAll) {
   const ScopedDirectory directory;
   WriteRun(directory);
   const std::vector<std::string> timed = {"--set", "budget.steps=0", "--set",

@@ -1,7 +1,7 @@
-// Training: one rank's training from its first step to its last: steps, evaluations, samples,
-// checkpoints, records and reports, in the order of their dependencies. The same class is used with
-// and without an agent. One thread calls; errors are exceptions (TrainingError, CollectiveError),
-// and TrainingStopped when a stop broke a step off.
+// TrainingLoop: trains one rank from its first step to its last: steps, evaluations, samples,
+// checkpoints, records and reports, in the order of their dependencies. Managed and standalone
+// training both use it. One thread calls; errors are exceptions: TrainingError, CollectiveError,
+// and TrainingStopped if a stop interrupted a step.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@
 #include "worker/engine/collectives/communicator.h"
 #include "worker/engine/step/collective_patience.h"
 #include "worker/engine/step/divergence.h"
-#include "worker/engine/step/trainer.h"
+#include "worker/engine/step/training_step.h"
 #include "worker/trainer/checkpoints.h"
 #include "worker/trainer/prepared_run.h"
 #include "worker/trainer/progress.h"
@@ -50,11 +50,11 @@ struct StopWishes {
 
 enum class TrainingEnd { kFinished, kStopped };
 
-class Training {
+class TrainingLoop {
  public:
   // Reads the data, makes the model. `clock` and `events` outlive me.
-  Training(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& events, const Clock& clock,
-           std::chrono::nanoseconds progress_interval);
+  TrainingLoop(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& events,
+               const Clock& clock, std::chrono::nanoseconds progress_interval);
 
   const runspec::BatchPlan& plan() const { return run_.plan; }
 
@@ -73,7 +73,7 @@ class Training {
   // rank.
   bool CanSave() const;
 
-  int64_t step() const { return trainer_->step(); }
+  int64_t step() const { return training_step_->step(); }
 
  private:
   bool leads() const { return communicator_->rank() == 0; }
@@ -84,7 +84,7 @@ class Training {
   void OpenRecords();
   void Calibrate();
   TrainingEnd AfterStep(const StepResult& result, const StopWishes& stop);
-  StepResult TakeStep(const std::stop_token& stop);
+  StepResult RunStep(const std::stop_token& stop);
   void LogFirstStep() const;
   void Measure(const StepResult& result);
   WallTimeMeasurement Measurement();
@@ -108,10 +108,10 @@ class Training {
   PreparedRun run_;
   RunBudget budget_;
   Progress progress_;
-  Communicator* communicator_ = nullptr;     // since Join
-  std::unique_ptr<BatchReader> batches_;     // since Join
-  std::unique_ptr<Trainer> trainer_;         // since Join
-  std::optional<RunEvaluation> evaluation_;  // since Join
+  Communicator* communicator_ = nullptr;         // since Join
+  std::unique_ptr<BatchReader> batches_;         // since Join
+  std::unique_ptr<TrainingStep> training_step_;  // since Join
+  std::optional<RunEvaluation> evaluation_;      // since Join
   // Rank 0's, since Join.
   std::unique_ptr<Checkpoints> checkpoints_;
   std::unique_ptr<RunRecords> records_;

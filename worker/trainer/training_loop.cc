@@ -1,4 +1,4 @@
-#include "worker/trainer/training.h"
+#include "worker/trainer/training_loop.h"
 
 #include "base/log.h"
 #include "formats/recorded_precision.h"
@@ -26,7 +26,7 @@ double Seconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-Trainer::FillBatch FillFrom(BatchReader& batches) {
+TrainingStep::FillBatch FillFrom(BatchReader& batches) {
   return [&batches](int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
                     std::span<int32_t> targets) {
     ThrowIfUnusable(batches.Take(step, shard, micro_batch, tokens, targets), /*begun=*/true);
@@ -41,8 +41,8 @@ std::string DigestOfChoices(const EngineRecord& engine) {
 
 }  // namespace
 
-Training::Training(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& events,
-                   const Clock& clock, std::chrono::nanoseconds progress_interval)
+TrainingLoop::TrainingLoop(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& events,
+                           const Clock& clock, std::chrono::nanoseconds progress_interval)
     : place_(std::move(place)),
       events_(events),
       clock_(clock),
@@ -54,7 +54,7 @@ Training::Training(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& e
                           {"tokens_per_step", run_.plan.tokens_per_step}});
 }
 
-void Training::Join(Communicator& communicator, const EngineRecord& decided) {
+void TrainingLoop::Join(Communicator& communicator, const EngineRecord& decided) {
   communicator_ = &communicator;
   if (place_.resume) {
     AgreeOnSight(
@@ -76,10 +76,10 @@ void Training::Join(Communicator& communicator, const EngineRecord& decided) {
   const ShardRange owned =
       OwnedShards(run_.plan.logical_shards, communicator.rank(), communicator.size());
   batches_ = std::make_unique<BatchReader>(*run_.batches, run_.plan, owned.first, owned.count);
-  trainer_ = std::make_unique<Trainer>(run_.spec, run_.plan, *run_.model, FillFrom(*batches_),
-                                       communicator, clock_);
+  training_step_ = std::make_unique<TrainingStep>(run_.spec, run_.plan, *run_.model,
+                                                  FillFrom(*batches_), communicator, clock_);
   if (place_.resume) {
-    evaluation_owed_ = !RestoreState(*place_.resume, run_, *trainer_, budget_).has_value();
+    evaluation_owed_ = !RestoreState(*place_.resume, run_, *training_step_, budget_).has_value();
   }
   evaluation_.emplace(run_, communicator);
   AgreeOnStep();
@@ -88,20 +88,20 @@ void Training::Join(Communicator& communicator, const EngineRecord& decided) {
   LogInfo("group joined", {{"rank", communicator.rank()},
                            {"ranks", communicator.size()},
                            {"epoch", place_.epoch},
-                           {"step", trainer_->step()}});
+                           {"step", training_step_->step()}});
 }
 
-TrainingEnd Training::Run(const StopWishes& stop) {
+TrainingEnd TrainingLoop::Run(const StopWishes& stop) {
   started_ = clock_.Now();
   if (leads() && run_.spec.checkpoint.every_auto) timed_saves_.emplace(started_);
-  trainer_->set_request([this, &stop] {
+  training_step_->set_request([this, &stop] {
     if (stop.after_step()) return StepRequest::kStop;
     return TimedSaveIsDue() ? StepRequest::kSave : StepRequest::kNone;
   });
   if (evaluation_owed_) CatchUpEvaluation(stop.at_once);
-  while (!budget_.Done(trainer_->step())) {
-    trainer_->set_schedule_steps(budget_.ScheduleSteps(trainer_->step()));
-    const StepResult result = TakeStep(stop.at_once);
+  while (!budget_.Done(training_step_->step())) {
+    training_step_->set_schedule_steps(budget_.ScheduleSteps(training_step_->step()));
+    const StepResult result = RunStep(stop.at_once);
     if (AfterStep(result, stop) == TrainingEnd::kStopped) return TrainingEnd::kStopped;
   }
   return TrainingEnd::kFinished;
@@ -109,7 +109,7 @@ TrainingEnd Training::Run(const StopWishes& stop) {
 
 // Evaluation, sample and save that are due after a step are also done after the last step, because
 // a process that resumes there does not repeat them.
-TrainingEnd Training::AfterStep(const StepResult& result, const StopWishes& stop) {
+TrainingEnd TrainingLoop::AfterStep(const StepResult& result, const StopWishes& stop) {
   if (steps_taken_ == 0) LogFirstStep();
   Measure(result);
   if (budget_.NeedsCalibration(result.step)) Calibrate();
@@ -123,22 +123,22 @@ TrainingEnd Training::AfterStep(const StepResult& result, const StopWishes& stop
   return result.last && !done ? TrainingEnd::kStopped : TrainingEnd::kFinished;
 }
 
-void Training::SaveNow() {
-  checkpoints_->SaveLast(*trainer_, budget_, std::nullopt, /*final=*/false);
+void TrainingLoop::SaveNow() {
+  checkpoints_->SaveLast(*training_step_, budget_, std::nullopt, /*final=*/false);
 }
 
 // With optimizer shards one rank alone cannot save, because gathering the moments takes the whole
 // group.
-bool Training::CanSave() const {
-  return trainer_ != nullptr && checkpoints_ != nullptr && trainer_->intact() &&
-         trainer_->shards() == nullptr && settled_step_ == trainer_->step();
+bool TrainingLoop::CanSave() const {
+  return training_step_ != nullptr && checkpoints_ != nullptr && training_step_->intact() &&
+         training_step_->shards() == nullptr && settled_step_ == training_step_->step();
 }
 
 // In a step, a peer that is very late counts as hung. After the step the limit is longer, because
 // only one rank may have work.
-StepResult Training::TakeStep(const std::stop_token& stop) {
+StepResult TrainingLoop::RunStep(const std::stop_token& stop) {
   communicator_->SetTimeout(patience_.ForStep());
-  const StepResult result = trainer_->Step(stop);
+  const StepResult result = training_step_->Run(stop);
   communicator_->SetTimeout(CollectivePatience::kLong);
   patience_.StepTook(result.seconds);
   const bool other_work =
@@ -150,19 +150,19 @@ StepResult Training::TakeStep(const std::stop_token& stop) {
 
 // Logs the time to the first step, with everything before it: data, kernels chosen by timing,
 // peers.
-void Training::LogFirstStep() const {
+void TrainingLoop::LogFirstStep() const {
   LogInfo("first step",
           {{"after_s", fmt::format("{:.2f}", Seconds(SystemClock().Now() - ProcessStart()))}});
 }
 
 // Every `every_steps` steps (0: never) and after the last one.
-bool Training::Due(int64_t every_steps) const {
-  const int64_t step = trainer_->step();
+bool TrainingLoop::Due(int64_t every_steps) const {
+  const int64_t step = training_step_->step();
   return budget_.Done(step) || (every_steps > 0 && step % every_steps == 0);
 }
 
-void Training::AgreeOnStep() {
-  const auto step = static_cast<double>(trainer_->step());
+void TrainingLoop::AgreeOnStep() {
+  const auto step = static_cast<double>(training_step_->step());
   double extremes[2] = {step, -step};
   communicator_->AllReduceMax(extremes);
   if (extremes[0] == -extremes[1]) return;
@@ -174,7 +174,7 @@ void Training::AgreeOnStep() {
 
 // A budget that an earlier process measured stays valid, whether the checkpoint or the directory
 // has it.
-void Training::AgreeOnBudget() {
+void TrainingLoop::AgreeOnBudget() {
   StepBudget budget = budget_.timed();
   if (leads() && budget.steps == 0 && run_.spec.budget.wall_time.count() > 0) {
     budget = ValueOrThrow(ExitCause::kStorage, ReadStoredBudget(place_.run_directory));
@@ -183,14 +183,14 @@ void Training::AgreeOnBudget() {
 }
 
 // All ranks take rank 0's budget.
-void Training::AdoptBudget(StepBudget budget) {
+void TrainingLoop::AdoptBudget(StepBudget budget) {
   communicator_->Broadcast(std::as_writable_bytes(std::span(&budget, 1)), 0);
   budget_.set_timed(budget);
 }
 
-void Training::OpenRecords() {
+void TrainingLoop::OpenRecords() {
   records_ = std::make_unique<RunRecords>(ValueOrThrow(
-      ExitCause::kStorage, RunRecords::Open(place_.run_directory, trainer_->step(), clock_)));
+      ExitCause::kStorage, RunRecords::Open(place_.run_directory, training_step_->step(), clock_)));
   records_->WriteResolved(runspec::ResolvedYaml(run_.spec));
   divergence_.emplace(run_.spec.model.vocabulary);
   checkpoints_ = std::make_unique<Checkpoints>(
@@ -205,15 +205,15 @@ void Training::OpenRecords() {
                                 events_.AwaitRetry(reason, pause);
                               }},
       clock_);
-  trainer_->optimizer().set_before_overwrite(
+  training_step_->optimizer().set_before_overwrite(
       [this](int64_t first, int64_t last) { checkpoints_->BeforeOverwrite(first, last); });
-  trainer_->optimizer().set_save_in_flight([this] { return checkpoints_->in_flight(); });
+  training_step_->optimizer().set_save_in_flight([this] { return checkpoints_->in_flight(); });
   if (run_.spec.sample.every_steps > 0) samples_ = std::make_unique<TrainingSamples>(run_);
 }
 
 // A step of a batch ramp counts with the time of a full batch, because the budget must be right for
 // the later steps.
-void Training::Measure(const StepResult& result) {
+void TrainingLoop::Measure(const StepResult& result) {
   if (steps_taken_++ < kStepsBeforeMeasuring) return;
   ++steps_measured_;
   const auto part = static_cast<double>(runspec::AccumulationAt(run_.plan, result.step - 1)) /
@@ -223,7 +223,7 @@ void Training::Measure(const StepResult& result) {
 
 // Converts the wall time to steps, once: rank 0 measures until it has enough steps, and stores the
 // number before any rank uses it.
-void Training::Calibrate() {
+void TrainingLoop::Calibrate() {
   StepBudget budget;
   if (leads()) {
     const WallTimeMeasurement measured = Measurement();
@@ -237,11 +237,11 @@ void Training::Calibrate() {
   AdoptBudget(budget);
 }
 
-WallTimeMeasurement Training::Measurement() {
+WallTimeMeasurement TrainingLoop::Measurement() {
   WallTimeMeasurement measured;
   measured.wall_time_seconds = Seconds(run_.spec.budget.wall_time);
   measured.elapsed_seconds = Seconds(clock_.Now() - started_);
-  measured.steps_done = trainer_->step();
+  measured.steps_done = training_step_->step();
   measured.step_seconds =
       step_seconds_ / static_cast<double>(std::max<int64_t>(steps_measured_, 1));
   if (!CalibrationIsDue(measured)) return measured;
@@ -262,7 +262,7 @@ WallTimeMeasurement Training::Measurement() {
   return measured;
 }
 
-double Training::SampleSeconds() const {
+double TrainingLoop::SampleSeconds() const {
   const auto recomputed = static_cast<double>(samples_->recomputed_tokens());
   const auto cached = static_cast<double>(run_.spec.sample.max_tokens) - recomputed;
   const double seconds = SecondsOf([this] { samples_->TryToken(false); }) * cached;
@@ -271,18 +271,20 @@ double Training::SampleSeconds() const {
 }
 
 // Times the second call; the first touches the memory.
-double Training::SecondsOf(const std::function<void()>& work) const {
+double TrainingLoop::SecondsOf(const std::function<void()>& work) const {
   work();
   const MonotonicTime start = clock_.Now();
   work();
   return Seconds(clock_.Now() - start);
 }
 
-bool Training::TasksAreDue() const { return !run_.tasks.empty() && Due(run_.spec.eval.task_every); }
+bool TrainingLoop::TasksAreDue() const {
+  return !run_.tasks.empty() && Due(run_.spec.eval.task_every);
+}
 
 // A stop may break the evaluation off. Then its step is reported with what was found so far, and
 // saved without a validation loss.
-Evaluated Training::EvaluateOrReport(const StepResult& result, const std::stop_token& stop) {
+Evaluated TrainingLoop::EvaluateOrReport(const StepResult& result, const std::stop_token& stop) {
   Evaluated evaluated;
   try {
     if (Due(run_.spec.eval.every_steps)) evaluation_->Validate(stop, evaluated);
@@ -296,24 +298,24 @@ Evaluated Training::EvaluateOrReport(const StepResult& result, const std::stop_t
 
 // Evaluates a checkpoint that was saved before its evaluation was done, so that early stopping
 // decides the same as without the interruption.
-void Training::CatchUpEvaluation(const std::stop_token& stop) {
+void TrainingLoop::CatchUpEvaluation(const std::stop_token& stop) {
   Evaluated evaluated;
   if (Due(run_.spec.eval.every_steps)) evaluation_->Validate(stop, evaluated);
   evaluation_owed_ = false;
   if (!evaluated.loss) return;
-  budget_.early_stop().Observe(trainer_->step(), *evaluated.loss);
-  LogInfo(
-      "evaluation of the resumed step",
-      {{"step", trainer_->step()}, {"validation_loss", fmt::format("{:.4f}", *evaluated.loss)}});
+  budget_.early_stop().Observe(training_step_->step(), *evaluated.loss);
+  LogInfo("evaluation of the resumed step",
+          {{"step", training_step_->step()},
+           {"validation_loss", fmt::format("{:.4f}", *evaluated.loss)}});
 }
 
-std::string Training::EndReason(const SavedCheckpoint& saved) const {
+std::string TrainingLoop::EndReason(const SavedCheckpoint& saved) const {
   const EarlyStop& early_stop = budget_.early_stop();
   return saved.final && early_stop.stopped() ? early_stop.Reason() : "";
 }
 
-contract::TrainingPoint Training::MakePoint(const StepResult& result,
-                                            const Evaluated& evaluated) const {
+contract::TrainingPoint TrainingLoop::MakePoint(const StepResult& result,
+                                                const Evaluated& evaluated) const {
   const auto tokens = static_cast<double>(runspec::TokensAt(run_.plan, result.step - 1));
   contract::TrainingPoint point;
   point.epoch = place_.epoch;
@@ -344,7 +346,7 @@ contract::TrainingPoint Training::MakePoint(const StepResult& result,
   return point;
 }
 
-link::RankNumbers Training::MakeRankNumbers(const StepResult& result) {
+link::RankNumbers TrainingLoop::MakeRankNumbers(const StepResult& result) {
   link::RankNumbers numbers;
   const ReaderCounts read = batches_->TakeCounts();
   numbers.batches_ready = read.batches_ready;
@@ -357,7 +359,7 @@ link::RankNumbers Training::MakeRankNumbers(const StepResult& result) {
   return numbers;
 }
 
-void Training::Report(const StepResult& result, const Evaluated& evaluated) {
+void TrainingLoop::Report(const StepResult& result, const Evaluated& evaluated) {
   contract::TrainingPoint point = MakePoint(result, evaluated);
   if (divergence_ && point.warning.empty()) {
     point.warning = divergence_->Observe(result.step, result.loss, evaluated.loss).value_or("");
@@ -369,9 +371,9 @@ void Training::Report(const StepResult& result, const Evaluated& evaluated) {
   events_.StepCommitted({.point = point, .rank = MakeRankNumbers(result)});
   if (!leads()) return;
   if (result.overflowed) {
-    LogInfo(
-        "update skipped: the loss scale was too large",
-        {{"step", point.step}, {"loss_scale", fmt::format("{}", trainer_->loss_scale()->value())}});
+    LogInfo("update skipped: the loss scale was too large",
+            {{"step", point.step},
+             {"loss_scale", fmt::format("{}", training_step_->loss_scale()->value())}});
   } else if (point.skipped) {
     LogWarning("update skipped: not finite",
                {{"step", point.step},
@@ -382,35 +384,36 @@ void Training::Report(const StepResult& result, const Evaluated& evaluated) {
   records_->WriteStep(point);
 }
 
-void Training::SampleIfDue(const std::stop_token& stop) {
+void TrainingLoop::SampleIfDue(const std::stop_token& stop) {
   if (samples_ == nullptr || !Due(run_.spec.sample.every_steps)) return;
-  const std::string text = samples_->Write(trainer_->step(), stop);
-  LogInfo("sample", {{"step", trainer_->step()}, {"text", text}});
-  records_->WriteSample(trainer_->step(), run_.spec.sample.prompt, text);
+  const std::string text = samples_->Write(training_step_->step(), stop);
+  LogInfo("sample", {{"step", training_step_->step()}, {"text", text}});
+  records_->WriteSample(training_step_->step(), run_.spec.sample.prompt, text);
 }
 
 // A run with early stopping saves every improvement, because the last improvement is its result.
-bool Training::SaveIsDue(bool best, bool asked_for) const {
+bool TrainingLoop::SaveIsDue(bool best, bool asked_for) const {
   const runspec::CheckpointSpec& checkpoint = run_.spec.checkpoint;
   const bool worth_keeping = best && budget_.early_stop().enabled() && checkpoint.keep_best;
   return worth_keeping || asked_for || Due(checkpoint.every_auto ? 0 : checkpoint.every_steps);
 }
 
-bool Training::TimedSaveIsDue() const {
+bool TrainingLoop::TimedSaveIsDue() const {
   return timed_saves_ && timed_saves_->IsDue(clock_.Now(), checkpoints_->held_up());
 }
 
 // With optimizer shards, every rank sends its part of the moments to rank 0, which saves.
-void Training::Save(std::optional<double> validation_loss, bool due, bool last) {
-  if ((due || last) && trainer_->shards() != nullptr) {
-    trainer_->shards()->GatherMoments(leads() ? checkpoints_->MomentsToFill(last) : nullptr);
+void TrainingLoop::Save(std::optional<double> validation_loss, bool due, bool last) {
+  if ((due || last) && training_step_->shards() != nullptr) {
+    training_step_->shards()->GatherMoments(leads() ? checkpoints_->MomentsToFill(last) : nullptr);
   }
   if (checkpoints_ == nullptr) return;
   if (last) {
-    checkpoints_->SaveLast(*trainer_, budget_, validation_loss, budget_.Done(trainer_->step()));
+    checkpoints_->SaveLast(*training_step_, budget_, validation_loss,
+                           budget_.Done(training_step_->step()));
   } else if (due) {
     if (timed_saves_) timed_saves_->Began(clock_.Now());
-    checkpoints_->Save(*trainer_, budget_, validation_loss);
+    checkpoints_->Save(*training_step_, budget_, validation_loss);
   } else {
     checkpoints_->Poll();
   }

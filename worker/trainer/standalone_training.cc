@@ -1,4 +1,4 @@
-#include "worker/trainer/lone_training.h"
+#include "worker/trainer/standalone_training.h"
 
 #include <unistd.h>
 
@@ -23,7 +23,7 @@
 #include "worker/trainer/checkpoints.h"
 #include "worker/trainer/exit_code.h"
 #include "worker/trainer/failure.h"
-#include "worker/trainer/training.h"
+#include "worker/trainer/training_loop.h"
 
 namespace gp::engine {
 namespace {
@@ -35,7 +35,7 @@ constexpr uint64_t kSpecBytesMax = 1 << 20;
 
 std::string CurrentDirectory() { return std::filesystem::current_path().string(); }
 
-TrainingPlace PlaceOf(const runspec::RunSpec& spec, const LoneOptions& options) {
+TrainingPlace PlaceOf(const runspec::RunSpec& spec, const StandaloneOptions& options) {
   const std::string directory =
       options.out_directory.empty() ? JoinPath("runs", spec.name) : options.out_directory;
   TrainingPlace place;
@@ -53,9 +53,9 @@ std::string CheckpointsOf(const TrainingPlace& place) {
 
 // Trains from the newest undamaged checkpoint of the run, or from the first step when there is no
 // checkpoint. Damaged checkpoints are renamed only after an older one was loaded in their place.
-class LoneTraining final : public TrainingEvents {
+class StandaloneTraining final : public TrainingEvents {
  public:
-  explicit LoneTraining(const LoneOptions& options)
+  explicit StandaloneTraining(const StandaloneOptions& options)
       : spec_(LoadSpecFile(options)), place_(PlaceOf(spec_, options)) {}
 
   void Run(const Clock& clock, const std::stop_token& stop) {
@@ -120,7 +120,7 @@ class LoneTraining final : public TrainingEvents {
   }
 
   void Train(const Clock& clock) {
-    Training training(spec_, place_, *this, clock, kTerminalInterval);
+    TrainingLoop training(spec_, place_, *this, clock, kTerminalInterval);
     const auto group = MakeLocalGroup(1, training.plan().logical_shards);
     training.Join(*group[0]);
     joined_ = true;
@@ -144,7 +144,7 @@ class LoneTraining final : public TrainingEvents {
 
 }  // namespace
 
-runspec::RunSpec LoadSpecFile(const LoneOptions& options) {
+runspec::RunSpec LoadSpecFile(const StandaloneOptions& options) {
   const std::string text =
       ValueOrThrow(ExitCause::kConfig, ReadFile(options.spec_path, kSpecBytesMax));
   const std::string path = AbsolutePath(options.spec_path, CurrentDirectory());
@@ -164,7 +164,7 @@ int ThreadsOf(const runspec::RunSpec& spec) {
   return spec.resources.threads > 0 ? spec.resources.threads : CountUsableCores();
 }
 
-int TellFailure(const link::Failed& failed) {
+int PrintFailure(const link::Failed& failed) {
   // A list of located problems says "error:" in each of its lines, and ends its last one.
   const bool located = failed.message.starts_with("error: ");
   const std::string text = located ? failed.message : "gp-trainer: " + failed.message + "\n";
@@ -175,7 +175,7 @@ int TellFailure(const link::Failed& failed) {
   return ProcessStatus(ExitCodeOf(failed.cause));
 }
 
-int RunAlone(const LoneOptions& options, const Clock& clock) {
+int RunStandalone(const StandaloneOptions& options, const Clock& clock) {
   std::stop_source stop;
   const StopSignals signals([&stop](const std::string& signal) {
     if (stop.stop_requested()) _exit(ProcessStatus(ExitCode::kInterrupted));
@@ -184,10 +184,10 @@ int RunAlone(const LoneOptions& options, const Clock& clock) {
     stop.request_stop();
   });
   try {
-    LoneTraining(options).Run(clock, stop.get_token());
+    StandaloneTraining(options).Run(clock, stop.get_token());
     return ProcessStatus(ExitCode::kOk);
   } catch (...) {
-    return TellFailure(CurrentFailure());
+    return PrintFailure(CurrentFailure());
   }
 }
 

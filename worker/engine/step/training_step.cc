@@ -1,4 +1,4 @@
-#include "worker/engine/step/trainer.h"
+#include "worker/engine/step/training_step.h"
 
 #include <cmath>
 #include <limits>
@@ -46,8 +46,9 @@ std::span<int32_t> AllocateIds(LanguageModel& model, const runspec::BatchSpec& b
 
 }  // namespace
 
-Trainer::Trainer(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, LanguageModel& model,
-                 FillBatch fill, Communicator& communicator, const Clock& clock)
+TrainingStep::TrainingStep(const runspec::RunSpec& spec, const runspec::BatchPlan& plan,
+                           LanguageModel& model, FillBatch fill, Communicator& communicator,
+                           const Clock& clock)
     : spec_(spec),
       plan_(plan),
       model_(model),
@@ -75,7 +76,7 @@ Trainer::Trainer(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, L
   model_.set_loss_scale(scalars_.loss_scale());
 }
 
-StepResult Trainer::Step(const std::stop_token& stop) {
+StepResult TrainingStep::Run(const std::stop_token& stop) {
   timer_.Begin();
   StepResult result;
   scalars_.Begin(loss_scale_ ? loss_scale_->value() : 1);
@@ -141,7 +142,7 @@ StepResult Trainer::Step(const std::stop_token& stop) {
   return result;
 }
 
-std::optional<AllReduceCost> Trainer::CostOf(const GradientReduction& reduction) const {
+std::optional<AllReduceCost> TrainingStep::CostOf(const GradientReduction& reduction) const {
   if (communicator_.size() == 1 || communicator_.device() != nullptr) return std::nullopt;
   return AllReduceCost{
       .seconds = timer_.phases().allreduce_exposed + reduction.hidden_seconds(),
@@ -149,8 +150,8 @@ std::optional<AllReduceCost> Trainer::CostOf(const GradientReduction& reduction)
 }
 
 // The gradient of one shard: of its micro-batches, weighted by tokens over the whole step.
-void Trainer::AccumulateShard(int shard, GradientReduction& reduction,
-                              const std::stop_token& stop) {
+void TrainingStep::AccumulateShard(int shard, GradientReduction& reduction,
+                                   const std::stop_token& stop) {
   const std::span<float> gradients = shard_sum_.Next();
   const float scale = 1.0f / static_cast<float>(runspec::TokensAt(plan_, step_));
   const int64_t accumulation = runspec::AccumulationAt(plan_, step_);
@@ -182,14 +183,14 @@ void Trainer::AccumulateShard(int shard, GradientReduction& reduction,
 
 // The place of a shard's loss: among the rank's own, or, where they are added up on the device,
 // among all.
-int Trainer::LossOf(int shard) const {
+int TrainingStep::LossOf(int shard) const {
   return communicator_.device() != nullptr ? shard : shard - owned_.first;
 }
 
 // Returns each shard's loss sum, equal on every rank. Ranks that share them on the host exchange
 // them as a maximum with zeros. The same AllReduceMax carries each rank's request, so all ranks
 // agree on what follows the step.
-std::span<const double> Trainer::ShareLosses() {
+std::span<const double> TrainingStep::ShareLosses() {
   if (communicator_.size() == 1 || communicator_.device() != nullptr) return scalars_.losses();
   GP_CHECK(model_.backend().host_reachable(), "ranks on devices without collectives of their own");
   shared_losses_.assign(static_cast<size_t>(plan_.logical_shards) + 1, 0.0);
@@ -203,14 +204,14 @@ std::span<const double> Trainer::ShareLosses() {
 
 // GPUs add up the requests, stored after the losses. Only one rank may ask for a save, so that no
 // sum of saves reads as a stop.
-void Trainer::UploadRequest() {
+void TrainingStep::UploadRequest() {
   if (communicator_.device() == nullptr) return;
   const auto request = static_cast<double>(request_());
   if (request == 0) return;
   model_.backend().Upload(scalars_.loss(plan_.logical_shards), &request, sizeof(request));
 }
 
-StepRequest Trainer::SharedRequest() const {
+StepRequest TrainingStep::SharedRequest() const {
   if (communicator_.size() == 1) return request_();
   const double shared = communicator_.device() == nullptr
                             ? shared_losses_.back()
@@ -220,7 +221,7 @@ StepRequest Trainer::SharedRequest() const {
 }
 
 // Nats per target token of this step; equal on every rank.
-double Trainer::MeanLoss() const {
+double TrainingStep::MeanLoss() const {
   const bool on_host = !shared_losses_.empty();
   double sum = 0;
   for (int shard = 0; shard < plan_.logical_shards; ++shard) {
@@ -231,7 +232,7 @@ double Trainer::MeanLoss() const {
 }
 
 // The same on every rank: loss and norm are.
-void Trainer::Judge(StepResult& result) {
+void TrainingStep::Judge(StepResult& result) {
   const bool finite_gradient = std::isfinite(result.gradient_norm);
   result.skipped = !finite_gradient || !std::isfinite(result.loss);
   if (loss_scale_) {
@@ -239,7 +240,7 @@ void Trainer::Judge(StepResult& result) {
   }
 }
 
-void Trainer::GuardAgainstNonFinite(const StepResult& result) {
+void TrainingStep::GuardAgainstNonFinite(const StepResult& result) {
   if (result.overflowed) return;
   consecutive_skips_ = result.skipped ? consecutive_skips_ + 1 : 0;
   const int64_t allowed =

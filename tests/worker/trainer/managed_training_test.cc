@@ -28,7 +28,7 @@ runspec::ModelShape TinyShape() {
           .vocabulary_padded = 22};
 }
 
-TEST(LinkedTraining, TwoRanksTrainToASealedCheckpoint) {
+TEST(ManagedTraining, TwoRanksTrainToASealedCheckpoint) {
   const ScopedDirectory directory;
   const auto written = TrainWhole(directory, 2);
   ASSERT_EQ(written.size(), 3u);
@@ -46,7 +46,7 @@ TEST(LinkedTraining, TwoRanksTrainToASealedCheckpoint) {
   EXPECT_EQ(std::count(metrics->begin(), metrics->end(), '\n'), kTinySteps);
 }
 
-TEST(LinkedTraining, TheFilesAreEqualForEveryNumberOfRanksAndAfterAResume) {
+TEST(ManagedTraining, TheFilesAreEqualForEveryNumberOfRanksAndAfterAResume) {
   const ScopedDirectory one;
   const auto alone = TrainWhole(one, 1);
   ASSERT_FALSE(alone.empty());
@@ -87,7 +87,7 @@ void ExpectEqualFilesForEveryNumberOfRanks(const std::string& run_file) {
   EXPECT_TRUE(ModelBytes(resumed.back().directory) == expected);
 }
 
-TEST(LinkedTraining, AStreamGivesEqualFilesForEveryNumberOfRanksAndAfterAResume) {
+TEST(ManagedTraining, AStreamGivesEqualFilesForEveryNumberOfRanksAndAfterAResume) {
   const ScopedDirectory directory;
   std::string text;
   for (int i = 0; i < 300; ++i) text += TinyText();  // more than one block
@@ -96,7 +96,7 @@ TEST(LinkedTraining, AStreamGivesEqualFilesForEveryNumberOfRanksAndAfterAResume)
       fmt::format("stream: [\"{}\"], tokenizer: bytes", directory.Write("stream.txt", text))));
 }
 
-TEST(LinkedTraining, AMixtureGivesEqualFilesForEveryNumberOfRanksAndAfterAResume) {
+TEST(ManagedTraining, AMixtureGivesEqualFilesForEveryNumberOfRanksAndAfterAResume) {
   const ScopedDirectory directory;
   ExpectEqualFilesForEveryNumberOfRanks(Replaced(
       TinyRunFile("", kTinySteps, 6), "text: [\"\"], tokenizer: chars",
@@ -128,7 +128,7 @@ ScoresByStep ScoresOn(int ranks, int questions) {
   return scores;
 }
 
-TEST(LinkedTraining, AsksItsTasksWithTheSameScoresOnOneTwoAndThreeRanks) {
+TEST(ManagedTraining, AsksItsTasksWithTheSameScoresOnOneTwoAndThreeRanks) {
   const ScoresByStep alone = ScoresOn(1, 20);
   ASSERT_EQ(alone.size(), 5u) << "steps 5, 10 and 15 ask, 8 evaluates, 16 is the last";
   EXPECT_EQ(alone.at(5).size(), 2u);
@@ -140,11 +140,11 @@ TEST(LinkedTraining, AsksItsTasksWithTheSameScoresOnOneTwoAndThreeRanks) {
   for (const int ranks : {2, 3}) EXPECT_EQ(ScoresOn(ranks, 20), alone) << ranks << " ranks";
 }
 
-TEST(LinkedTraining, AsksFewerQuestionsThanThereAreRanks) {
+TEST(ManagedTraining, AsksFewerQuestionsThanThereAreRanks) {
   EXPECT_EQ(ScoresOn(3, 1), ScoresOn(1, 1));
 }
 
-TEST(LinkedTraining, ReportsEveryStepWithPhasesThatAddUp) {
+TEST(ManagedTraining, ReportsEveryStepWithPhasesThatAddUp) {
   const ScopedDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 1, kTinyEpoch);
@@ -167,7 +167,7 @@ TEST(LinkedTraining, ReportsEveryStepWithPhasesThatAddUp) {
   epoch.Finish();
 }
 
-TEST(LinkedTraining, RanksTellWhatTheyReadWhatTheySummedAndHowLongASaveHeldThemUp) {
+TEST(ManagedTraining, RanksTellWhatTheyReadWhatTheySummedAndHowLongASaveHeldThemUp) {
   const ScopedDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 2, kTinyEpoch);
@@ -186,7 +186,7 @@ TEST(LinkedTraining, RanksTellWhatTheyReadWhatTheySummedAndHowLongASaveHeldThemU
   EXPECT_GT(epoch.Finish().back().held_up_seconds.value_or(-1), 0);
 }
 
-TEST(LinkedTraining, RanksAgreeOnAnAutomaticMicroBatchAndKeepItInLaterEpochs) {
+TEST(ManagedTraining, RanksAgreeOnAnAutomaticMicroBatchAndKeepItInLaterEpochs) {
   const auto file = [](const ScopedDirectory& directory, const std::string& rows) {
     const std::string text = directory.Write("text.txt", TinyText());
     return Replaced(TinyRunFile(text, kTinySteps, 6), "micro_batch: 2", "micro_batch: " + rows);
@@ -210,7 +210,7 @@ TEST(LinkedTraining, RanksAgreeOnAnAutomaticMicroBatchAndKeepItInLaterEpochs) {
   EXPECT_TRUE(ModelBytes(resumed.Finish().back().directory) == expected);
 }
 
-TEST(LinkedTraining, EveryRankStopsEarlyAtTheSameStepAndSaysWhy) {
+TEST(ManagedTraining, EveryRankStopsEarlyAtTheSameStepAndSaysWhy) {
   const ScopedDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 2, kTinyEpoch);
@@ -226,7 +226,7 @@ TEST(LinkedTraining, EveryRankStopsEarlyAtTheSameStepAndSaysWhy) {
   EXPECT_NE(written[1].end_reason.find("stopped early: 1 evaluation"), std::string::npos);
 }
 
-TEST(LinkedTraining, ARankThatLosesItsPeerNamesItAndEndsWithACollectiveFailure) {
+TEST(ManagedTraining, ARankThatLosesItsPeerNamesItAndEndsWithACollectiveFailure) {
   const ScopedDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 2, kTinyEpoch);
@@ -240,7 +240,7 @@ TEST(LinkedTraining, ARankThatLosesItsPeerNamesItAndEndsWithACollectiveFailure) 
   EXPECT_EQ(epoch.ranks[0]->Wait(), ProcessStatus(ExitCode::kCollective));
 }
 
-TEST(LinkedTraining, TheEndOfTheLinkEndsTheProcess) {
+TEST(ManagedTraining, TheEndOfTheLinkEndsTheProcess) {
   const ScopedDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 1, kTinyEpoch);
@@ -251,7 +251,7 @@ TEST(LinkedTraining, TheEndOfTheLinkEndsTheProcess) {
   EXPECT_EQ(epoch.ranks[0]->Wait(), 1);
 }
 
-TEST(LinkedTraining, AFencedRankSaysHowFarItCameAndExits) {
+TEST(ManagedTraining, AFencedRankSaysHowFarItCameAndExits) {
   const ScopedDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 1, kTinyEpoch);
@@ -265,7 +265,7 @@ TEST(LinkedTraining, AFencedRankSaysHowFarItCameAndExits) {
   EXPECT_EQ(epoch.ranks[0]->Wait(), 86);
 }
 
-TEST(LinkedTraining, MissingDataIsAFailureOfItsOwnThatNamesThePath) {
+TEST(ManagedTraining, MissingDataIsAFailureOfItsOwnThatNamesThePath) {
   const ScopedDirectory directory;
   TestEpoch epoch(directory, 1, kTinyEpoch);
   epoch.Start(TinyRunFile(directory.Path("absent.txt"), kTinySteps, 0));
@@ -289,7 +289,7 @@ link::Failed FailureWith(const std::string& text) {
   return epoch.ranks[0]->Await<link::Failed>();
 }
 
-TEST(LinkedTraining, ChangedDataIsToldApartFromMissingDataAndNamesTheFile) {
+TEST(ManagedTraining, ChangedDataIsToldApartFromMissingDataAndNamesTheFile) {
   for (const std::string& text : {TinyText() + TinyText(), TinyText() + "a new character: ~",
                                   TinyText().substr(0, TinyText().size() / 2)}) {
     const link::Failed failed = FailureWith(text);
@@ -301,7 +301,7 @@ TEST(LinkedTraining, ChangedDataIsToldApartFromMissingDataAndNamesTheFile) {
   }
 }
 
-TEST(LinkedTraining, DataThatIsNoGoodIsAConfigurationFailureUnlessTheRunHasTrainedWithIt) {
+TEST(ManagedTraining, DataThatIsNoGoodIsAConfigurationFailureUnlessTheRunHasTrainedWithIt) {
   const ScopedDirectory directory;
   for (const std::string text : {"", "x"}) {
     for (const bool begun : {false, true}) {
@@ -315,7 +315,7 @@ TEST(LinkedTraining, DataThatIsNoGoodIsAConfigurationFailureUnlessTheRunHasTrain
   }
 }
 
-TEST(LinkedTraining, ADamagedCheckpointIsAFailureOfItsOwnThatNamesTheFile) {
+TEST(ManagedTraining, ADamagedCheckpointIsAFailureOfItsOwnThatNamesTheFile) {
   const ScopedDirectory directory;
   const auto written = TrainWhole(directory, 1);
   ASSERT_FALSE(written.empty());
@@ -335,7 +335,7 @@ TEST(LinkedTraining, ADamagedCheckpointIsAFailureOfItsOwnThatNamesTheFile) {
   EXPECT_EQ(epoch.ranks[0]->Wait(), ProcessStatus(ExitCode::kDamaged));
 }
 
-TEST(LinkedTraining, ACheckpointThatOnlyOneRankMissesIsNotDamaged) {
+TEST(ManagedTraining, ACheckpointThatOnlyOneRankMissesIsNotDamaged) {
   const ScopedDirectory directory;
   const auto written = TrainWhole(directory, 1);
   ASSERT_FALSE(written.empty());
@@ -374,7 +374,7 @@ std::string ChoicesInForce(const std::string& log) {
   return found.empty() ? "" : found[1].str();
 }
 
-TEST(LinkedTraining, RanksThatWereTunedDifferentlyComputeWithRank0sChoices) {
+TEST(ManagedTraining, RanksThatWereTunedDifferentlyComputeWithRank0sChoices) {
   const ScopedDirectory one;
   const std::string expected = ModelBytes(TrainWhole(one, 1).back().directory);
   const ScopedDirectory directory;
@@ -399,7 +399,7 @@ TEST(LinkedTraining, RanksThatWereTunedDifferentlyComputeWithRank0sChoices) {
   EXPECT_EQ(ChoicesInForce(epoch.Log(1)), choices);
 }
 
-TEST(LinkedTraining, AGroupWithASlowerRankComputesWithItsLevelEverywhere) {
+TEST(ManagedTraining, AGroupWithASlowerRankComputesWithItsLevelEverywhere) {
   const auto train = [](const ScopedDirectory& directory,
                         const std::vector<std::string>& variables) {
     const std::string text = directory.Write("text.txt", TinyText());
@@ -421,7 +421,7 @@ TEST(LinkedTraining, AGroupWithASlowerRankComputesWithItsLevelEverywhere) {
   EXPECT_EQ(formats::ReadManifest(together.back().directory)->record.at("isa"), "generic");
 }
 
-TEST(LinkedTraining, ChoicesThatWerePassedOverAreNotRecorded) {
+TEST(ManagedTraining, ChoicesThatWerePassedOverAreNotRecorded) {
   const ScopedDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 1, kTinyEpoch);
@@ -439,7 +439,7 @@ TEST(LinkedTraining, ChoicesThatWerePassedOverAreNotRecorded) {
   EXPECT_FALSE(manifest->record.contains("kernels"));
 }
 
-TEST(LinkedTraining, ARankThatLacksTheRunsLevelIsUnfit) {
+TEST(ManagedTraining, ARankThatLacksTheRunsLevelIsUnfit) {
   if (!IsaSupported(Isa::kAvx2)) GTEST_SKIP() << "this processor has no AVX2";
   const ScopedDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
@@ -453,7 +453,7 @@ TEST(LinkedTraining, ARankThatLacksTheRunsLevelIsUnfit) {
   EXPECT_EQ(epoch.ranks[0]->Wait(), 1);
 }
 
-TEST(LinkedTraining, WithoutDeterminismOnlyARankWithoutPeersTakesAnotherLevel) {
+TEST(ManagedTraining, WithoutDeterminismOnlyARankWithoutPeersTakesAnotherLevel) {
   if (!IsaSupported(Isa::kAvx2)) GTEST_SKIP() << "this processor has no AVX2";
   const ScopedDirectory directory;
   const std::string file = TinyRunFile(directory.Write("text.txt", TinyText()), kTinySteps, 0) +
@@ -468,7 +468,7 @@ TEST(LinkedTraining, WithoutDeterminismOnlyARankWithoutPeersTakesAnotherLevel) {
   EXPECT_EQ(together.ranks[1]->Await<link::Failed>().cause, contract::ExitCause::kUnfit);
 }
 
-TEST(LinkedTraining, AFinalCheckpointThatIsRefusedIsAFailure) {
+TEST(ManagedTraining, AFinalCheckpointThatIsRefusedIsAFailure) {
   const ScopedDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 1, kTinyEpoch);

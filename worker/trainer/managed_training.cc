@@ -1,4 +1,4 @@
-#include "worker/trainer/linked_training.h"
+#include "worker/trainer/managed_training.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,7 +14,7 @@
 #include "worker/trainer/exit_code.h"
 #include "worker/trainer/failure.h"
 #include "worker/trainer/supervisor_link.h"
-#include "worker/trainer/training.h"
+#include "worker/trainer/training_loop.h"
 
 namespace gp::engine {
 namespace {
@@ -57,10 +57,10 @@ class AttachedGroup {
   SupervisorLink& link_;
 };
 
-class LinkedTraining final : public TrainingEvents {
+class ManagedTraining final : public TrainingEvents {
  public:
-  LinkedTraining(SupervisorLink& link, const RunFiles& files, std::shared_ptr<RunStorage> storage,
-                 const Clock& clock)
+  ManagedTraining(SupervisorLink& link, const RunFiles& files, std::shared_ptr<RunStorage> storage,
+                  const Clock& clock)
       : link_(link), files_(files), storage_(std::move(storage)), clock_(clock) {}
 
   void Run() {
@@ -74,7 +74,7 @@ class LinkedTraining final : public TrainingEvents {
     if (!start_.isa.empty()) {
       Reproduce({start_.isa, start_.kernels}, spec.IsDeterministic(), start_.world_size, on_device);
     }
-    Training training(spec, Place(), *this, clock_, kProgressInterval);
+    TrainingLoop training(spec, Place(), *this, clock_, kProgressInterval);
     CheckShards(training.plan());
     const auto group = FormGroup(on_device, spec.IsDeterministic());
     const AttachedGroup attached(link_, *group);
@@ -84,7 +84,7 @@ class LinkedTraining final : public TrainingEvents {
     link_.Send(link::Ready{.epoch = start_.epoch, .step = training.step()});
     Await<link::Go>("Go");
     link_.BeginSteps();
-    if (TakeSteps(training) == TrainingEnd::kStopped) LeaveSaved();
+    if (RunSteps(training) == TrainingEnd::kStopped) LeaveSaved();
     link_.Send(link::Finished{.epoch = start_.epoch, .step = training.step()});
     if (written_step_) AwaitSeal(*written_step_);
   }
@@ -97,12 +97,12 @@ class LinkedTraining final : public TrainingEvents {
 
   void CheckpointWritten(const SavedCheckpoint& saved) override {
     written_step_ = saved.step;
-    if (waiting_) TellWaiting("");
+    if (waiting_) SendWaiting("");
     link_.Send(link::WrittenCheckpoint{saved, start_.epoch, saved.held_up_seconds});
   }
 
   void AwaitRetry(const std::string& reason, std::chrono::nanoseconds pause) override {
-    TellWaiting(reason);
+    SendWaiting(reason);
     if (link_.LeavesWithin(pause, Leaving::kAtOnce)) throw TrainingStopped{};
   }
 
@@ -116,7 +116,7 @@ class LinkedTraining final : public TrainingEvents {
   }
 
  private:
-  TrainingEnd TakeSteps(Training& training) {
+  TrainingEnd RunSteps(TrainingLoop& training) {
     try {
       return training.Run({.at_once = link_.stop_token(),
                            .after_step = [this] { return link_.leaving() != Leaving::kNo; }});
@@ -131,11 +131,11 @@ class LinkedTraining final : public TrainingEvents {
 
   // Whether the last whole step can be saved after a step or an evaluation was broken off, here or
   // on a peer, because it took too long.
-  bool MaySave(const Training& training) const {
+  bool MaySave(const TrainingLoop& training) const {
     return link_.leaving() == Leaving::kSaving && training.CanSave();
   }
 
-  [[noreturn]] void SaveAndLeave(Training& training) {
+  [[noreturn]] void SaveAndLeave(TrainingLoop& training) {
     LogInfo("the work was broken off; saving the last whole step", {{"step", training.step()}});
     training.SaveNow();
     LeaveSaved();
@@ -148,7 +148,7 @@ class LinkedTraining final : public TrainingEvents {
     throw TrainingStopped{};
   }
 
-  void TellWaiting(const std::string& reason) {
+  void SendWaiting(const std::string& reason) {
     waiting_ = !reason.empty();
     link_.Send(link::Waiting{.epoch = start_.epoch, .reason = reason});
   }
@@ -305,14 +305,14 @@ int Fail(SupervisorLink& link, const link::Failed& failed) {
 
 }  // namespace
 
-int RunLinked(FileDescriptor socket, const RunFiles& files, std::shared_ptr<RunStorage> storage,
-              const Clock& clock) {
+int RunManaged(FileDescriptor socket, const RunFiles& files, std::shared_ptr<RunStorage> storage,
+               const Clock& clock) {
   link::Channel channel(std::move(socket), "supervisor");
   SupervisorLink link(channel);
   const StopSignals signals([&link](const std::string& signal) {
     link.RequestStop(StopAsker::kSignal, signal, kSignalPatience);
   });
-  LinkedTraining training(link, files, std::move(storage), clock);
+  ManagedTraining training(link, files, std::move(storage), clock);
   try {
     training.Run();
     LogInfo("training finished");

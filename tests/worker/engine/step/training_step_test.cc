@@ -1,4 +1,4 @@
-#include "worker/engine/step/trainer.h"
+#include "worker/engine/step/training_step.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ bool SameBits(const std::vector<float>& left, const std::vector<float>& right) {
          std::memcmp(left.data(), right.data(), left.size() * sizeof(float)) == 0;
 }
 
-TEST(Trainer, TheBitsOfTheWeightsDoNotDependOnTheNumberOfRanks) {
+TEST(TrainingStep, TheBitsOfTheWeightsDoNotDependOnTheNumberOfRanks) {
   const std::vector<float> alone = TrainTinyGroup(1, kSteps)[0];
   for (const int world_size : {2, 3, 4}) {
     for (const auto& parameters : TrainTinyGroup(world_size, kSteps)) {
@@ -27,7 +27,7 @@ TEST(Trainer, TheBitsOfTheWeightsDoNotDependOnTheNumberOfRanks) {
   }
 }
 
-TEST(Trainer, NorDoThoseOfABatchThatGrows) {
+TEST(TrainingStep, NorDoThoseOfABatchThatGrows) {
   runspec::RunSpec spec = TinySpec();
   spec.batch.ramp_steps = 8;
   const std::vector<float> alone = TrainTinyGroup(1, kSteps, spec)[0];
@@ -36,7 +36,7 @@ TEST(Trainer, NorDoThoseOfABatchThatGrows) {
 }
 
 // A step of a growing batch is a step of a constant one of that size: same loss scale, same update.
-TEST(Trainer, TheFirstStepOfARampIsAStepOfTheSmallBatch) {
+TEST(TrainingStep, TheFirstStepOfARampIsAStepOfTheSmallBatch) {
   auto group = MakeLocalGroup(1, 4);
   runspec::RunSpec spec = TinySpec();
   spec.batch.ramp_steps = 1000;
@@ -52,14 +52,14 @@ TEST(Trainer, TheFirstStepOfARampIsAStepOfTheSmallBatch) {
   EXPECT_TRUE(SameBits(ramped.Parameters(), constant.Parameters()));
 }
 
-TEST(Trainer, WarmUpInTokensEqualsWarmUpInSteps) {
+TEST(TrainingStep, WarmUpInTokensEqualsWarmUpInSteps) {
   runspec::RunSpec steps = TinySpec(), tokens = TinySpec();
   tokens.schedule.warmup_steps = 0;
   tokens.schedule.warmup_tokens = steps.schedule.warmup_steps * TinyPlan().tokens_per_step;
   EXPECT_TRUE(SameBits(TrainTinyGroup(1, kSteps, tokens)[0], TrainTinyGroup(1, kSteps, steps)[0]));
 }
 
-TEST(Trainer, RunTwiceGivesTheSameBitsAndAnotherSeedOthers) {
+TEST(TrainingStep, RunTwiceGivesTheSameBitsAndAnotherSeedOthers) {
   const std::vector<float> first = TrainTinyGroup(1, kSteps)[0];
   EXPECT_TRUE(SameBits(TrainTinyGroup(1, kSteps)[0], first));
   runspec::RunSpec other = TinySpec();
@@ -67,7 +67,7 @@ TEST(Trainer, RunTwiceGivesTheSameBitsAndAnotherSeedOthers) {
   EXPECT_FALSE(SameBits(TrainTinyGroup(1, kSteps, other)[0], first));
 }
 
-TEST(Trainer, GoingOnFromACopyOfTheStateEqualsNotStopping) {
+TEST(TrainingStep, GoingOnFromACopyOfTheStateEqualsNotStopping) {
   auto group = MakeLocalGroup(1, 4);
   TinyRank whole(*group[0]);
   whole.Take(5);
@@ -77,12 +77,12 @@ TEST(Trainer, GoingOnFromACopyOfTheStateEqualsNotStopping) {
   };
   copy(whole.model().parameters(), resumed.model().parameters());
   resumed.model().ParametersChanged();
-  Optimizer& from = whole.trainer().optimizer();
-  Optimizer& to = resumed.trainer().optimizer();
+  Optimizer& from = whole.training_step().optimizer();
+  Optimizer& to = resumed.training_step().optimizer();
   copy(from.first_moment(), to.first_moment());
   copy(from.second_moment(), to.second_moment());
   to.set_updates(from.updates());
-  resumed.trainer().ResumeAfter(5);
+  resumed.training_step().ResumeAfter(5);
   whole.Take(kSteps - 5);
   resumed.Take(kSteps - 5);
   EXPECT_TRUE(SameBits(whole.Parameters(), resumed.Parameters()));
@@ -94,7 +94,7 @@ void FillAlike(int64_t step, int shard, int64_t, std::span<int32_t> tokens,
   FillTiny(step, shard, 0, tokens, targets);
 }
 
-TEST(Trainer, EveryMicroBatchHasADropoutMaskOfItsOwn) {
+TEST(TrainingStep, EveryMicroBatchHasADropoutMaskOfItsOwn) {
   auto group = MakeLocalGroup(1, 4);
   const auto first_loss = [&](int64_t accumulation) {
     runspec::BatchPlan plan = TinyPlan();
@@ -108,7 +108,7 @@ TEST(Trainer, EveryMicroBatchHasADropoutMaskOfItsOwn) {
 }
 
 // One rank's request; the others do not have it.
-TEST(Trainer, AllRanksTakeTheSameStepForTheLastOneWhenOneAsksToStop) {
+TEST(TrainingStep, AllRanksTakeTheSameStepForTheLastOneWhenOneAsksToStop) {
   for (const int ranks : {1, 3}) {
     auto group = MakeLocalGroup(ranks, 4);
     std::vector<int64_t> last_steps(group.size());
@@ -117,11 +117,12 @@ TEST(Trainer, AllRanksTakeTheSameStepForTheLastOneWhenOneAsksToStop) {
       threads.emplace_back([&, rank] {
         TinyRank member(*group[rank]);
         const bool leaver = rank + 1 == group.size();
-        member.trainer().set_request([&member, leaver] {
-          return leaver && member.trainer().step() >= 4 ? StepRequest::kStop : StepRequest::kNone;
+        member.training_step().set_request([&member, leaver] {
+          return leaver && member.training_step().step() >= 4 ? StepRequest::kStop
+                                                              : StepRequest::kNone;
         });
-        while (!member.Take(1)[0].last && member.trainer().step() < kSteps) continue;
-        last_steps[rank] = member.trainer().step();
+        while (!member.Take(1)[0].last && member.training_step().step() < kSteps) continue;
+        last_steps[rank] = member.training_step().step();
       });
     }
     threads.clear();
@@ -129,7 +130,7 @@ TEST(Trainer, AllRanksTakeTheSameStepForTheLastOneWhenOneAsksToStop) {
   }
 }
 
-TEST(Trainer, AllRanksSaveTheStepInWhichTheFirstOneAsksForIt) {
+TEST(TrainingStep, AllRanksSaveTheStepInWhichTheFirstOneAsksForIt) {
   for (const int ranks : {1, 3}) {
     auto group = MakeLocalGroup(ranks, 4);
     std::vector<std::vector<int64_t>> saved(group.size());
@@ -137,8 +138,8 @@ TEST(Trainer, AllRanksSaveTheStepInWhichTheFirstOneAsksForIt) {
     for (size_t rank = 0; rank < group.size(); ++rank) {
       threads.emplace_back([&, rank] {
         TinyRank member(*group[rank]);
-        member.trainer().set_request([&member, rank] {
-          const bool asks = rank == 0 && member.trainer().step() % 3 == 1;
+        member.training_step().set_request([&member, rank] {
+          const bool asks = rank == 0 && member.training_step().step() % 3 == 1;
           return asks ? StepRequest::kSave : StepRequest::kNone;
         });
         for (const StepResult& result : member.Take(7)) {
@@ -152,14 +153,14 @@ TEST(Trainer, AllRanksSaveTheStepInWhichTheFirstOneAsksForIt) {
   }
 }
 
-TEST(Trainer, AStopWinsOverASave) {
+TEST(TrainingStep, AStopWinsOverASave) {
   auto group = MakeLocalGroup(2, 4);
   std::vector<StepResult> results(group.size());
   std::vector<std::jthread> threads;
   for (size_t rank = 0; rank < group.size(); ++rank) {
     threads.emplace_back([&, rank] {
       TinyRank member(*group[rank]);
-      member.trainer().set_request(
+      member.training_step().set_request(
           [rank] { return rank == 0 ? StepRequest::kSave : StepRequest::kStop; });
       results[rank] = member.Take(1)[0];
     });
@@ -168,20 +169,20 @@ TEST(Trainer, AStopWinsOverASave) {
   for (const StepResult& result : results) EXPECT_TRUE(result.last && !result.save);
 }
 
-TEST(Trainer, AStepThatAStopBreaksOffLeavesTheStateOfTheOneBefore) {
+TEST(TrainingStep, AStepThatAStopBreaksOffLeavesTheStateOfTheOneBefore) {
   auto group = MakeLocalGroup(1, 4);
   TinyRank rank(*group[0]);
   rank.Take(2);
   const std::vector<float> before = rank.Parameters();
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_THROW(rank.trainer().Step(stop.get_token()), TrainingStopped);
-  EXPECT_TRUE(rank.trainer().intact());
-  EXPECT_EQ(rank.trainer().step(), 2);
+  EXPECT_THROW(rank.training_step().Run(stop.get_token()), TrainingStopped);
+  EXPECT_TRUE(rank.training_step().intact());
+  EXPECT_EQ(rank.training_step().step(), 2);
   EXPECT_TRUE(SameBits(rank.Parameters(), before));
 }
 
-TEST(Trainer, LearnsAndStartsNearTheLogarithmOfTheVocabulary) {
+TEST(TrainingStep, LearnsAndStartsNearTheLogarithmOfTheVocabulary) {
   auto group = MakeLocalGroup(1, 4);
   TinyRank rank(*group[0]);
   const auto results = rank.Take(60);
@@ -190,7 +191,7 @@ TEST(Trainer, LearnsAndStartsNearTheLogarithmOfTheVocabulary) {
   EXPECT_LT(results.back().loss, 1.5);
 }
 
-TEST(Trainer, PhasesAddUpToTheStep) {
+TEST(TrainingStep, PhasesAddUpToTheStep) {
   auto group = MakeLocalGroup(1, 4);
   TinyRank rank(*group[0]);
   const StepResult result = rank.Take(1)[0];
@@ -203,7 +204,7 @@ TEST(Trainer, PhasesAddUpToTheStep) {
   EXPECT_NEAR(sum, result.seconds, 1e-9);
 }
 
-TEST(Trainer, AStepThatIsNotFiniteChangesNothing) {
+TEST(TrainingStep, AStepThatIsNotFiniteChangesNothing) {
   auto group = MakeLocalGroup(1, 4);
   runspec::RunSpec spec = TinySpec();
   spec.stability.consecutive_skips_max = 2;
@@ -216,12 +217,12 @@ TEST(Trainer, AStepThatIsNotFiniteChangesNothing) {
   EXPECT_TRUE(result.skipped);
   EXPECT_EQ(result.step, 3);
   EXPECT_TRUE(SameBits(rank.Parameters(), before));
-  EXPECT_EQ(rank.trainer().optimizer().updates(), 2);
+  EXPECT_EQ(rank.training_step().optimizer().updates(), 2);
   rank.Take(1);
   EXPECT_THROW(rank.Take(1), TrainingError) << "more skips in a row than are allowed";
 }
 
-TEST(Trainer, WithoutTheGuardTheFirstStepThatIsNotFiniteEndsTheRun) {
+TEST(TrainingStep, WithoutTheGuardTheFirstStepThatIsNotFiniteEndsTheRun) {
   auto group = MakeLocalGroup(1, 4);
   runspec::RunSpec spec = TinySpec();
   spec.stability.skip_nonfinite = false;
@@ -239,15 +240,15 @@ TEST(Trainer, WithoutTheGuardTheFirstStepThatIsNotFiniteEndsTheRun) {
   }
 }
 
-TEST(Trainer, AStopBetweenMicroBatchesLeavesTheCommittedStep) {
+TEST(TrainingStep, AStopBetweenMicroBatchesLeavesTheCommittedStep) {
   auto group = MakeLocalGroup(1, 4);
   TinyRank rank(*group[0]);
   rank.Take(2);
   const std::vector<float> before = rank.Parameters();
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_THROW(rank.trainer().Step(stop.get_token()), TrainingStopped);
-  EXPECT_EQ(rank.trainer().step(), 2);
+  EXPECT_THROW(rank.training_step().Run(stop.get_token()), TrainingStopped);
+  EXPECT_EQ(rank.training_step().step(), 2);
   EXPECT_TRUE(SameBits(rank.Parameters(), before));
 }
 

@@ -1,6 +1,7 @@
-// Trainer: the training step, in the order of the algorithm, and the state it advances: parameters,
-// the optimizer's moments, the step. One per rank; the ranks of a group call Step together and hold
-// the same state, bit for bit, after each. One thread calls; errors are exceptions.
+// TrainingStep: runs training steps in the order of the algorithm, and owns the state that they
+// advance: parameters, optimizer moments, step number. One per rank. The ranks of a group call Run
+// together and hold the same state, bit for bit, after each call. One thread calls; errors are
+// exceptions.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +54,7 @@ struct StepResult {
   std::optional<AllReduceCost> all_reduce;
 };
 
-class Trainer {
+class TrainingStep {
  public:
   // Writes the tokens and targets, (micro_batch, sequence) each, of one micro-batch of one shard. A
   // pure function of its first three arguments.
@@ -61,13 +62,13 @@ class Trainer {
                                        std::span<int32_t> tokens, std::span<int32_t> targets)>;
 
   // All references outlive me. `spec` and `plan` are the run's.
-  Trainer(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, LanguageModel& model,
-          FillBatch fill, Communicator& communicator, const Clock& clock);
+  TrainingStep(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, LanguageModel& model,
+               FillBatch fill, Communicator& communicator, const Clock& clock);
 
-  // Takes one step. TrainingStopped when `stop` was requested, between micro-batches; the state is
-  // then that of the last committed step. CollectiveError when a peer is lost; see intact(), too.
-  // TrainingError after too many steps in a row without a finite gradient.
-  StepResult Step(const std::stop_token& stop);
+  // Runs one step. Throws TrainingStopped if `stop` was requested, between micro-batches; the state
+  // is then that of the last committed step. Throws CollectiveError if a peer is lost; see also
+  // intact(). Throws TrainingError after too many steps in a row without a finite gradient.
+  StepResult Run(const std::stop_token& stop);
 
   int64_t step() const { return step_; }
   Optimizer& optimizer() { return *optimizer_; }
@@ -76,11 +77,10 @@ class Trainer {
   // Absent unless the run computes in fp16.
   std::optional<LossScale>& loss_scale() { return loss_scale_; }
 
-  // False after a step that broke off while the update was on its way: nobody knows what the
-  // parameters are.
+  // False if a step failed during its update: the parameters are then undefined.
   bool intact() const { return !updating_; }
 
-  // Called in every step, in the middle of it. Only rank 0 may answer kSave.
+  // Called once in every step. Only rank 0 may return kSave.
   void set_request(std::function<StepRequest()> request) { request_ = std::move(request); }
 
   // Continues after `step` committed steps; parameters and optimizer are restored already.
