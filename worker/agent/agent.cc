@@ -101,7 +101,7 @@ void Agent::Run() {
   while (!HasLeft()) {
     Publish();
     WaitForEvents();
-    TakeInbox();
+    DrainInbox();
     ServeTrainers();
     Reconcile();
   }
@@ -111,7 +111,7 @@ void Agent::Run() {
 // True when the agent may exit: no trainer runs, and the coordinator has noted the end of every
 // rank (it lists a rank until then) or `farewell` has passed.
 bool Agent::HasLeft() const {
-  if (wish_ != AgentWish::kLeave || !running_.empty()) return false;
+  if (mode_ != AgentMode::kLeaving || !running_.empty()) return false;
   return ranks_.all().empty() || clock_.Now() - last_exit_ >= options_.farewell;
 }
 
@@ -127,24 +127,24 @@ void Agent::WaitForEvents() {
   poll(entries.data(), entries.size(), static_cast<int>(kTick.count()));
 }
 
-void Agent::TakeInbox() {
-  for (const InboxItem& item : inbox_.Drain()) Take(item);
+void Agent::DrainInbox() {
+  for (const InboxItem& item : inbox_.Drain()) HandleItem(item);
 }
 
-void Agent::Take(const InboxItem& item) {
+void Agent::HandleItem(const InboxItem& item) {
   if (const auto* stop = std::get_if<StopRequested>(&item)) {
-    TakeStop(stop->hurried);
+    HandleStop(stop->hurried);
   } else if (const auto* desired = std::get_if<v1::DesiredState>(&item)) {
     if (desired_.Accept(*desired)) changed_ = true;
   } else if (std::holds_alternative<Connected>(item) && !registered_) {
     registered_ = true;
     options_.on_registered();
   } else if (const auto* slots = std::get_if<SlotsChanged>(&item)) {
-    TakeHealth(slots->healths);
+    HandleSlotHealth(slots->healths);
   }
 }
 
-void Agent::TakeHealth(const SlotHealths& healths) {
+void Agent::HandleSlotHealth(const SlotHealths& healths) {
   if (!slots_.SetHealth(healths)) return;
   changed_ = true;
   for (const SlotInfo& slot : slots_.all()) {
@@ -153,17 +153,17 @@ void Agent::TakeHealth(const SlotHealths& healths) {
   }
 }
 
-// Slurm signals a job again when its time is up, and people are impatient: that must not throw away
-// a save that is under way. Send SIGKILL if you cannot wait.
-void Agent::TakeStop(bool hurried) {
-  if (wish_ != AgentWish::kLeave) return Leave();
+// A second stop request does not interrupt a save in progress, because Slurm signals a job again
+// when its time is up, and people press Ctrl-C twice. Send SIGKILL to end the agent at once.
+void Agent::HandleStop(bool hurried) {
+  if (mode_ != AgentMode::kLeaving) return Leave();
   if (hurried) return KillTrainers();
   LogInfo("told to stop again; trainers still save", {{"trainers", running_.size()}});
 }
 
 void Agent::Leave() {
   LogInfo("worker leaves; trainers save their last step", {{"trainers", running_.size()}});
-  wish_ = AgentWish::kLeave;
+  mode_ = AgentMode::kLeaving;
   last_exit_ = clock_.Now();
   changed_ = true;
 }
@@ -187,12 +187,12 @@ void Agent::Serve(const RankKey& key, Running& running) {
   Rank& rank = *ranks_.Find(key);
   // Asked before the last messages and lines are read, so that none is missed.
   const std::optional<int> wait_status = running.process->Reap();
-  TakeLines(key, *running.process);
-  TakeMessages(rank, *running.process, wait_status ? kFinalMessagesMax : kMessagesMax);
-  if (wait_status) TakeExit(rank, running, *wait_status);
+  ForwardLines(key, *running.process);
+  HandleMessages(rank, *running.process, wait_status ? kFinalMessagesMax : kMessagesMax);
+  if (wait_status) HandleExit(rank, running, *wait_status);
 }
 
-void Agent::TakeLines(const RankKey& key, TrainerProcess& process) {
+void Agent::ForwardLines(const RankKey& key, TrainerProcess& process) {
   for (std::string& text : process.ReadLines()) {
     v1::TelemetryItem item;
     item.set_run_id(key.run_id);
@@ -207,30 +207,31 @@ void Agent::TakeLines(const RankKey& key, TrainerProcess& process) {
   }
 }
 
-void Agent::TakeMessages(Rank& rank, TrainerProcess& process, int count_max) {
+void Agent::HandleMessages(Rank& rank, TrainerProcess& process, int count_max) {
   int written = 0;
   for (int i = 0; i < count_max && !rank.link_lost_at; ++i) {
     const auto message = process.channel().Receive(std::chrono::nanoseconds(0));
     if (message.status().code() == StatusCode::kDataLoss) {
-      KillForItsWords(rank, process, Message(message.status()));
+      KillForProtocolError(rank, process, Message(message.status()));
     } else if (!message.ok()) {
       rank.link_lost_at = clock_.Now();
     } else if (!message->has_value()) {
       return;
     } else if (const std::string what = Misbehaviour(**message); !what.empty()) {
-      KillForItsWords(rank, process, what);
+      KillForProtocolError(rank, process, what);
     } else if (std::holds_alternative<link::WrittenCheckpoint>(**message) &&
                ++written > kWrittenPerTurnMax) {
-      KillForItsWords(rank, process,
-                      fmt::format("it sent more than {} checkpoints at once", kWrittenPerTurnMax));
+      KillForProtocolError(
+          rank, process,
+          fmt::format("it sent more than {} checkpoints at once", kWrittenPerTurnMax));
     } else {
-      TakeMessage(rank, **message);
+      HandleMessage(rank, **message);
     }
   }
 }
 
-// Nothing more is read from it.
-void Agent::KillForItsWords(Rank& rank, TrainerProcess& process, const std::string& what) {
+// The agent reads no more messages from this trainer.
+void Agent::KillForProtocolError(Rank& rank, TrainerProcess& process, const std::string& what) {
   rank.link_lost_at = clock_.Now();
   rank.killed = true;
   rank.kill_reason = what;
@@ -238,7 +239,7 @@ void Agent::KillForItsWords(Rank& rank, TrainerProcess& process, const std::stri
   process.Signal(SIGKILL);
 }
 
-void Agent::TakeMessage(Rank& rank, const link::Message& message) {
+void Agent::HandleMessage(Rank& rank, const link::Message& message) {
   if (Observe(rank, message, clock_.Now())) changed_ = true;
   const auto* written = std::get_if<link::WrittenCheckpoint>(&message);
   if (written != nullptr && written->epoch == rank.key.epoch) {
@@ -267,7 +268,7 @@ bool Agent::WasKilledForMemory(const Running& running) {
   return OutOfMemoryKills() > running.memory_kills_before;
 }
 
-void Agent::TakeExit(Rank& rank, Running& running, int wait_status) {
+void Agent::HandleExit(Rank& rank, Running& running, int wait_status) {
   RecordExit(rank,
              Explain({.wait_status = wait_status,
                       .finished = rank.phase == v1::RANK_PHASE_FINISHED,
@@ -296,7 +297,7 @@ void Agent::RecordExit(Rank& rank, ExitReport exit) {
 
 void Agent::Reconcile() {
   const auto actions =
-      agent::Reconcile(desired_.current(), ranks_, slots_, options_.reconcile, clock_.Now(), wish_);
+      agent::Reconcile(desired_.current(), ranks_, slots_, options_.reconcile, clock_.Now(), mode_);
   for (const Action& action : actions) std::visit(Executor{*this}, action);
 }
 
@@ -365,7 +366,7 @@ void Agent::LaunchTrainer(const v1::Assignment& assignment, const TrainerCommand
 StatusOr<std::unique_ptr<TrainerGroup>> Agent::GroupFor(const Rank& rank, pid_t pid) {
   if (options_.groups == nullptr) return nullptr;
   auto group = options_.groups->Make();
-  const Status status = group.ok() ? (*group)->Take(pid) : group.status();
+  const Status status = group.ok() ? (*group)->Add(pid) : group.status();
   if (status.ok()) return group;
   if (options_.groups->limits().memory_bytes > 0) {
     return WithContext(status, "trainer.memory_max cannot be held");
@@ -386,7 +387,7 @@ void Agent::Send(const RankKey& key, const link::Message& message) {
     // Its link is full. Every further message would hold up the other trainers of this node.
     Rank& rank = *ranks_.Find(key);
     if (status.code() == StatusCode::kDeadlineExceeded && !rank.killed) {
-      KillForItsWords(rank, *found->second.process, "it reads nothing from its link");
+      KillForProtocolError(rank, *found->second.process, "it reads nothing from its link");
     }
   }
 }
@@ -413,7 +414,7 @@ v1::AgentReport Agent::MakeReport() {
     if (slot.health.problem.empty()) continue;
     (*report.mutable_slot_problems())[slot.id] = slot.health.problem;
   }
-  if (wish_ == AgentWish::kLeave) {
+  if (mode_ == AgentMode::kLeaving) {
     for (const SlotInfo& slot : slots_.all()) {
       (*report.mutable_slot_problems())[slot.id] = "its agent is being stopped";
     }

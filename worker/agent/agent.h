@@ -64,16 +64,16 @@ class Agent {
   struct Executor;
 
   void WaitForEvents();
-  void TakeInbox();
-  void Take(const InboxItem& item);
+  void DrainInbox();
+  void HandleItem(const InboxItem& item);
 
   void ServeTrainers();
   void Serve(const RankKey& key, Running& running);
-  void TakeLines(const RankKey& key, TrainerProcess& process);
-  void TakeMessages(Rank& rank, TrainerProcess& process, int count_max);
-  void KillForItsWords(Rank& rank, TrainerProcess& process, const std::string& what);
-  void TakeMessage(Rank& rank, const link::Message& message);
-  void TakeExit(Rank& rank, Running& running, int wait_status);
+  void ForwardLines(const RankKey& key, TrainerProcess& process);
+  void HandleMessages(Rank& rank, TrainerProcess& process, int count_max);
+  void KillForProtocolError(Rank& rank, TrainerProcess& process, const std::string& what);
+  void HandleMessage(Rank& rank, const link::Message& message);
+  void HandleExit(Rank& rank, Running& running, int wait_status);
   static bool WasKilledForMemory(const Running& running);
 
   void Reconcile();
@@ -86,11 +86,11 @@ class Agent {
   StatusOr<std::unique_ptr<TrainerGroup>> GroupFor(const Rank& rank, pid_t pid);
   void RecordExit(Rank& rank, ExitReport exit);
   void Send(const RankKey& key, const link::Message& message);
-  void TakeStop(bool hurried);
+  void HandleStop(bool hurried);
   void Leave();
   void KillTrainers();
   bool HasLeft() const;
-  void TakeHealth(const SlotHealths& healths);
+  void HandleSlotHealth(const SlotHealths& healths);
 
   void Publish();
   v1::AgentReport MakeReport();
@@ -103,13 +103,13 @@ class Agent {
   CoordinatorPort& coordinator_;
   AgentMetrics& metrics_;
 
-  DesiredBook desired_;
+  NewestDesiredState desired_;
   RankTable ranks_;
   std::map<RankKey, Running> running_;
   std::map<RankKey, uint64_t> exit_reports_;  // number of the first report that has the exit
   bool registered_ = false;
-  AgentWish wish_ = AgentWish::kGoOn;
-  MonotonicTime last_exit_;  // or when the agent was told to leave, whichever is later
+  AgentMode mode_ = AgentMode::kServing;
+  MonotonicTime last_exit_;  // or when the agent was asked to stop, whichever is later
   bool changed_ = true;      // since the last urgent report
   bool stepped_ = false;
 };

@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
   WorkerSettings settings;
   return gp::daemon::Main(
       {.name = "gp-worker",
-       .summary = "runs the trainers of one node, as its coordinator wishes.",
+       .summary = "runs the trainers of one node for its coordinator.",
        .version = GP_VERSION,
        .settings = SettingsTable(settings),
        .check = [&] { return CheckSettings(settings); },

@@ -43,7 +43,7 @@ bool PredecessorAlive(const RankTable& ranks, const RankKey& key) {
 
 std::optional<Action> Begin(const v1::Assignment& assignment, const RankTable& ranks,
                             const SlotTable& slots, const ReconcileOptions& options,
-                            AgentWish wish) {
+                            AgentMode mode) {
   const RankKey key = KeyOf(assignment);
   if (Superseded(ranks, key)) return std::nullopt;
   const std::string refusal = AssignmentRefusal(assignment, options.storage_root);
@@ -53,7 +53,7 @@ std::optional<Action> Begin(const v1::Assignment& assignment, const RankTable& r
   if (assignment.stop()) {
     return Decline{assignment, {v1::EXIT_CAUSE_STOPPED, 0, "stopped before it was started"}};
   }
-  if (wish == AgentWish::kLeave) {
+  if (mode == AgentMode::kLeaving) {
     return Decline{assignment, {v1::EXIT_CAUSE_STOPPED, 0, kLeaving}};
   }
   if (assignment.has_membership()) {
@@ -165,7 +165,7 @@ std::optional<std::string> LostSlot(const Rank& rank, const SlotTable& slots) {
 
 void Tend(const Rank& rank, const v1::DesiredState* desired, const v1::Assignment* assignment,
           const SlotTable& slots, const ReconcileOptions& options, MonotonicTime now,
-          AgentWish wish, std::vector<Action>& actions) {
+          AgentMode mode, std::vector<Action>& actions) {
   if (rank.exited()) {
     if (desired != nullptr && assignment == nullptr && rank.exit_reported) {
       actions.push_back(Forget{rank.key});
@@ -182,7 +182,7 @@ void Tend(const Rank& rank, const v1::DesiredState* desired, const v1::Assignmen
     actions.push_back(Kill{rank.key, *reason});
   } else if (assignment != nullptr && assignment->stop()) {
     Stop(rank, assignment->stop_reason(), assignment->stop_now(), options, now, actions);
-  } else if (wish == AgentWish::kLeave) {
+  } else if (mode == AgentMode::kLeaving) {
     Stop(rank, kLeaving, /*at_once=*/false, options, now, actions);
   } else if (assignment != nullptr) {
     Advance(rank, *assignment, actions);
@@ -193,18 +193,18 @@ void Tend(const Rank& rank, const v1::DesiredState* desired, const v1::Assignmen
 
 std::vector<Action> Reconcile(const v1::DesiredState* desired, const RankTable& ranks,
                               const SlotTable& slots, const ReconcileOptions& options,
-                              MonotonicTime now, AgentWish wish) {
+                              MonotonicTime now, AgentMode mode) {
   std::vector<Action> actions;
   const Assignments wanted = desired == nullptr ? Assignments() : Index(*desired);
   for (const auto& [key, rank] : ranks.all()) {
     const auto found = wanted.find(key);
-    Tend(rank, desired, found == wanted.end() ? nullptr : found->second, slots, options, now, wish,
+    Tend(rank, desired, found == wanted.end() ? nullptr : found->second, slots, options, now, mode,
          actions);
   }
   std::set<std::string> taken;
   for (const auto& [key, assignment] : wanted) {
     if (ranks.Find(key) != nullptr || taken.contains(assignment->slot_id())) continue;
-    auto action = Begin(*assignment, ranks, slots, options, wish);
+    auto action = Begin(*assignment, ranks, slots, options, mode);
     if (!action) continue;
     if (std::holds_alternative<Spawn>(*action)) taken.insert(assignment->slot_id());
     actions.push_back(std::move(*action));
@@ -212,7 +212,7 @@ std::vector<Action> Reconcile(const v1::DesiredState* desired, const RankTable& 
   return actions;
 }
 
-bool DesiredBook::Accept(const v1::DesiredState& desired) {
+bool NewestDesiredState::Accept(const v1::DesiredState& desired) {
   const auto age = [](const v1::DesiredState& state) {
     return std::pair(state.coordinator_generation(), state.revision());
   };

@@ -79,18 +79,18 @@ struct ReconcileOptions {
   std::chrono::nanoseconds finish_timeout = std::chrono::minutes(5);
 };
 
-// Whether the agent goes on or leaves.
-enum class AgentWish { kGoOn, kLeave };
+// kLeaving: the agent was asked to stop; it stops every rank and starts none.
+enum class AgentMode { kServing, kLeaving };
 
-// `desired` is null until the coordinator has sent it. Until then nothing is started, and only
-// ranks that passed a deadline are ended. With kLeave, every rank is stopped and none is started.
+// `desired` is null until the coordinator has sent it. Until then no rank is started, and only
+// ranks that passed a deadline are ended.
 std::vector<Action> Reconcile(const v1::DesiredState* desired, const RankTable& ranks,
                               const SlotTable& slots, const ReconcileOptions& options,
-                              MonotonicTime now, AgentWish wish = AgentWish::kGoOn);
+                              MonotonicTime now, AgentMode mode = AgentMode::kServing);
 
-// The newest desired state. A repeated or older one (by generation, then revision) is ignored, and
-// one of more assignments than a node can have.
-class DesiredBook {
+// Holds the newest desired state. Accept declines a state that is older (by generation, then
+// revision), or that has more assignments than a node can have.
+class NewestDesiredState {
  public:
   bool Accept(const v1::DesiredState& desired);
   const v1::DesiredState* current() const { return known_ ? &current_ : nullptr; }

@@ -128,7 +128,7 @@ StatusOr<std::unique_ptr<TrainerGroup>> TrainerGroups::Make() {
 // Fails while a process is left, and where the directory has files of a test.
 TrainerGroup::~TrainerGroup() { rmdir(directory_.c_str()); }
 
-Status TrainerGroup::Take(pid_t pid) const {
+Status TrainerGroup::Add(pid_t pid) const {
   return WriteControl(JoinPath(directory_, "cgroup.procs"), std::to_string(pid));
 }
 

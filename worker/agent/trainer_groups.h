@@ -29,7 +29,7 @@ class TrainerGroup {
   TrainerGroup& operator=(const TrainerGroup&) = delete;
 
   // Moves the process into the group, with all of its threads and what it starts.
-  Status Take(pid_t pid) const;
+  Status Add(pid_t pid) const;
   // How many processes the kernel killed because this group, or one above it, had no memory left.
   uint64_t OutOfMemoryKills() const;
   // The limit, when the group itself ran into it; 0 when it has none, or when memory ended above.

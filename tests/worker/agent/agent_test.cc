@@ -97,7 +97,7 @@ class AgentTest : public testing::Test {
   std::jthread loop_;
 };
 
-TEST_F(AgentTest, ATrainerGoesFromSpawnToCompletedAsTheCoordinatorWishes) {
+TEST_F(AgentTest, ATrainerGoesFromSpawnToCompletedAsTheCoordinatorAsks) {
   Start();
   v1::Assignment& assignment = Assign(0, "");
   PostDesired();

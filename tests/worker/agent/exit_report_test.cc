@@ -16,7 +16,7 @@ TEST(ExitReport, ZeroIsCompletedStoppedOrTooEarly) {
   EXPECT_EQ(Explain({.wait_status = Exited(0)}).cause, v1::EXIT_CAUSE_ERROR);
 }
 
-TEST(ExitReport, WhoLeavesByAWishOfItsOwnOrOfAPeerWasStopped) {
+TEST(ExitReport, ARankThatLeftAtItsOwnOrAPeersRequestWasStopped) {
   const ExitReport report =
       Explain({.wait_status = Exited(0), .stopped = link::Stopped{1, 464, "SIGTERM"}});
   EXPECT_EQ(report.cause, v1::EXIT_CAUSE_STOPPED);

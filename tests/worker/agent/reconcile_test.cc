@@ -59,9 +59,9 @@ struct Teller {
 
 std::vector<std::string> Plan(const v1::DesiredState* desired, const RankTable& ranks,
                               MonotonicTime now = kNow, const SlotTable& slots = TwoSlots(),
-                              AgentWish wish = AgentWish::kGoOn) {
+                              AgentMode mode = AgentMode::kServing) {
   std::vector<std::string> told;
-  for (const Action& action : Reconcile(desired, ranks, slots, {}, now, wish)) {
+  for (const Action& action : Reconcile(desired, ranks, slots, {}, now, mode)) {
     told.push_back(std::visit(Teller{}, action));
   }
   return told;
@@ -185,9 +185,9 @@ TEST(Reconcile, AnAssignmentOfALyingCoordinatorIsDeclined) {
 TEST(Reconcile, MoreAssignmentsThanANodeCanHaveAreNotTaken) {
   v1::DesiredState desired;
   for (int i = 0; i <= kAssignmentsMax; ++i) Assign(desired, 1, i, "cpu-0");
-  DesiredBook book;
-  EXPECT_FALSE(book.Accept(desired));
-  EXPECT_EQ(book.current(), nullptr);
+  NewestDesiredState newest;
+  EXPECT_FALSE(newest.Accept(desired));
+  EXPECT_EQ(newest.current(), nullptr);
 }
 
 TEST(Reconcile, ARestartedAgentDeclinesAnEpochWhoseGroupCountsOnItsLostTrainer) {
@@ -278,9 +278,9 @@ TEST(Reconcile, AnAgentThatLeavesStopsWhatRunsAndStartsNothing) {
   Assign(desired, 1, 1, "cpu-1");
   RankTable ranks;
   AddRank(ranks, 1, 0, "cpu-0", v1::RANK_PHASE_RUNNING);
-  EXPECT_EQ(Plan(&desired, ranks, kNow, TwoSlots(), AgentWish::kLeave),
+  EXPECT_EQ(Plan(&desired, ranks, kNow, TwoSlots(), AgentMode::kLeaving),
             (Words{"stop run1/1/0", "decline run1/1/1 the agent is being stopped"}));
-  EXPECT_EQ(Plan(nullptr, ranks, kNow, TwoSlots(), AgentWish::kLeave), Words{"stop run1/1/0"});
+  EXPECT_EQ(Plan(nullptr, ranks, kNow, TwoSlots(), AgentMode::kLeaving), Words{"stop run1/1/0"});
 }
 
 TEST(Reconcile, StopsAtOnceByTheLinkThenBySigtermThenBySigkill) {
@@ -322,15 +322,15 @@ v1::DesiredState Revision(uint64_t generation, uint64_t revision) {
   return desired;
 }
 
-TEST(DesiredBook, TakesNewerAndEqualStatesAndDeclinesOlderOnes) {
-  DesiredBook book;
-  EXPECT_EQ(book.current(), nullptr);
-  EXPECT_TRUE(book.Accept(Revision(2, 5)));
-  EXPECT_TRUE(book.Accept(Revision(2, 5)));
-  EXPECT_FALSE(book.Accept(Revision(2, 4)));
-  EXPECT_FALSE(book.Accept(Revision(1, 9)));
-  EXPECT_TRUE(book.Accept(Revision(3, 1)));
-  EXPECT_EQ(book.current()->coordinator_generation(), 3u);
+TEST(NewestDesiredState, TakesNewerAndEqualStatesAndDeclinesOlderOnes) {
+  NewestDesiredState newest;
+  EXPECT_EQ(newest.current(), nullptr);
+  EXPECT_TRUE(newest.Accept(Revision(2, 5)));
+  EXPECT_TRUE(newest.Accept(Revision(2, 5)));
+  EXPECT_FALSE(newest.Accept(Revision(2, 4)));
+  EXPECT_FALSE(newest.Accept(Revision(1, 9)));
+  EXPECT_TRUE(newest.Accept(Revision(3, 1)));
+  EXPECT_EQ(newest.current()->coordinator_generation(), 3u);
 }
 
 }  // namespace

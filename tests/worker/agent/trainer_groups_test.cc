@@ -53,7 +53,7 @@ TEST_F(TrainerGroupsTest, TheAgentMovesAsideAndEachTrainerHasItsLimits) {
   EXPECT_EQ(Read("trainer-1/memory.max"), "8388608");
   EXPECT_EQ(Read("trainer-1/memory.swap.max"), "0");
   EXPECT_EQ(Read("trainer-1/pids.max"), "99");
-  ASSERT_TRUE((*first)->Take(4711).ok());
+  ASSERT_TRUE((*first)->Add(4711).ok());
   EXPECT_EQ(Read("trainer-1/cgroup.procs"), "4711");
   ASSERT_TRUE((*groups)->Make().ok());
   EXPECT_EQ(Read("trainer-2/pids.max"), "99");
@@ -134,7 +134,7 @@ TEST(TrainerGroupsForReal, TheKernelKillsWhoPassesHisLimitAndSaysSo) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const pid_t glutton = StartGlutton(ends[0]);
-  ASSERT_TRUE((*group)->Take(glutton).ok());
+  ASSERT_TRUE((*group)->Add(glutton).ok());
   ASSERT_EQ(write(ends[1], "x", 1), 1);
   int status = 0;
   ASSERT_EQ(waitpid(glutton, &status, 0), glutton);
