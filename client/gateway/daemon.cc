@@ -271,7 +271,7 @@ void GiveMemoryBack() {
 
 Status RunGateway(const GatewaySettings& settings, const daemon::Runtime& runtime) {
   GiveMemoryBack();
-  rpc::TakeGrpcLog();
+  rpc::InstallGrpcLog();
   GatewayMetrics metrics(GP_VERSION);
   http::EventLoop loop;
   ASSIGN_OR_RETURN(RunBoardOptions board, BoardOptions(settings));

@@ -153,7 +153,7 @@ void Command::RequireOneCommand() const { app_->require_subcommand(1); }
 
 void Command::AllowOneCommand() const { app_->require_subcommand(0, 1); }
 
-void Command::TakeTheRest() const { app_->prefix_command(); }
+void Command::AllowTrailingArguments() const { app_->prefix_command(); }
 
 std::vector<std::string> Command::Remaining() const { return app_->remaining(); }
 

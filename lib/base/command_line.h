@@ -85,8 +85,8 @@ class Command {
   // At most one command. After it, a word that is another command's name is an argument of the
   // first, as in `help list`.
   void AllowOneCommand() const;
-  // Takes everything after the command's name unparsed, for another program; see Remaining.
-  void TakeTheRest() const;
+  // Leaves everything after the command's name unparsed, for another program; see Remaining.
+  void AllowTrailingArguments() const;
   std::vector<std::string> Remaining() const;
 
   void Group(const std::string& name) const;  // the heading in --help

@@ -21,8 +21,8 @@ StatusOr<DocumentPart> DocumentOf(const std::optional<std::string_view>& text,
 }
 
 // The parts of `document` between the strings that divide it.
-Status TakeParts(const DocumentPart& document, const std::string& split_on,
-                 const TakeDocument& take) {
+Status EmitParts(const DocumentPart& document, const std::string& split_on,
+                 const DocumentSink& take) {
   if (split_on.empty() || document.null) return take(document);
   std::string_view rest = document.text;
   bool begins = document.begins;
@@ -40,7 +40,7 @@ Status TakeParts(const DocumentPart& document, const std::string& split_on,
 }
 
 Status SplitJsonLines(const Block& block, const Source& source, const DocumentRules& rules,
-                      const TakeDocument& take) {
+                      const DocumentSink& take) {
   JsonLineReader reader(rules.field, rules.field_key);
   const std::string padded = block.text + std::string(JsonLineReader::kPaddingBytes, '\0');
   std::string_view rest = std::string_view(padded).substr(0, block.text.size());
@@ -54,12 +54,12 @@ Status SplitJsonLines(const Block& block, const Source& source, const DocumentRu
       return InvalidArgument("{}:{}: {} (byte {} of the text)", SourceName(source), number,
                              Message(document.status()), offset);
     }
-    RETURN_IF_ERROR(TakeParts(*document, rules.split_on, take));
+    RETURN_IF_ERROR(EmitParts(*document, rules.split_on, take));
   }
   return OkStatus();
 }
 
-Status SplitLines(const Block& block, const TakeDocument& take) {
+Status SplitLines(const Block& block, const DocumentSink& take) {
   std::string_view rest = block.text;
   bool begins = !block.begin.inside_document;
   while (!rest.empty()) {
@@ -94,7 +94,7 @@ void PassBlankLines(std::string_view& text) {
   }
 }
 
-Status SplitParagraphs(const Block& block, const TakeDocument& take) {
+Status SplitParagraphs(const Block& block, const DocumentSink& take) {
   std::string_view rest = block.text;
   bool begins = !block.begin.inside_document;
   if (begins) PassBlankLines(rest);
@@ -113,13 +113,13 @@ Status SplitParagraphs(const Block& block, const TakeDocument& take) {
 }  // namespace
 
 Status SplitBlock(const Block& block, const Source& source, const DocumentRules& rules,
-                  const TakeDocument& take) {
+                  const DocumentSink& take) {
   if (source.form == TextForm::kJsonLines) {
     return SplitJsonLines(block, source, rules, take);
   }
   switch (rules.split) {
     case Split::kFile:
-      return TakeParts({.text = block.text,
+      return EmitParts({.text = block.text,
                         .begins = !block.begin.inside_document,
                         .ends = !block.end.inside_document},
                        rules.split_on, take);

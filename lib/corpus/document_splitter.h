@@ -19,7 +19,7 @@ struct DocumentPart {
   bool null = false;   // a JSON line whose field is null: no document
 };
 
-using TakeDocument = std::function<Status(const DocumentPart&)>;
+using DocumentSink = std::function<Status(const DocumentPart&)>;
 
 // Passes the documents of `block` to `take`, until it returns an error, which becomes the result.
 // Each line of JSON gives its field as a document. Blank lines are skipped; a field that is null is
@@ -28,6 +28,6 @@ using TakeDocument = std::function<Status(const DocumentPart&)>;
 // lines or blank lines divide them. Where a string divides documents, what holds white space alone
 // is an empty one. InvalidArgument names source and line.
 Status SplitBlock(const Block& block, const Source& source, const DocumentRules& rules,
-                  const TakeDocument& take);
+                  const DocumentSink& take);
 
 }  // namespace gp::corpus

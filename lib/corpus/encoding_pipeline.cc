@@ -12,7 +12,7 @@ namespace {
 // Each holds a window of its packing (zstd: up to 128 MiB) and a line of up to kBlockBytesMax.
 constexpr size_t kReaders = 2;
 // Sources that are read ahead: they may hold nothing that counts in bytes.
-constexpr size_t kLanesMax = 1024;
+constexpr size_t kQueuesMax = 1024;
 // Counted for each block besides its text, so that a million small files are bounded, too.
 constexpr uint64_t kSlotBytes = 1 << 12;
 
@@ -49,10 +49,10 @@ void EncodingPipeline::Read() {
     size_t source = 0;
     {
       MutexLock lock(mutex_);
-      while (!stopping_ && lanes_.size() >= kLanesMax) room_.Wait(mutex_);
+      while (!stopping_ && queues_.size() >= kQueuesMax) room_.Wait(mutex_);
       if (stopping_ || !Exists(next_source_)) return;
       source = next_source_++;
-      lanes_[source];
+      queues_[source];
     }
     ReadSource(source);
   }
@@ -64,13 +64,13 @@ void EncodingPipeline::ReadSource(size_t source) {
   };
   const BlockPosition from = source == options_.from.source ? options_.from.block : BlockPosition{};
   auto reader = BlockReader::Open(SourceAt(source), encoder_.rules().documents, cut, from);
-  if (!reader.ok()) return EndLane(source, reader.status());
+  if (!reader.ok()) return EndSource(source, reader.status());
   while (true) {
     auto block = reader->Next();
-    if (!block.ok()) return EndLane(source, block.status());
+    if (!block.ok()) return EndSource(source, block.status());
     if (!block->has_value() || (*block)->last) {
       const Status unchanged = CheckUnchanged(SourceAt(source));
-      if (!unchanged.ok() || !block->has_value()) return EndLane(source, unchanged);
+      if (!unchanged.ok() || !block->has_value()) return EndSource(source, unchanged);
     }
     auto slot = std::make_shared<Slot>();
     slot->block = std::move(**block);
@@ -81,7 +81,7 @@ void EncodingPipeline::ReadSource(size_t source) {
 
 // The source whose turn it is has half of the room for itself, so that it always comes forward.
 bool EncodingPipeline::HasRoom(size_t source) const {
-  const uint64_t front_bytes = lanes_.count(front_) > 0 ? lanes_.at(front_).bytes : 0;
+  const uint64_t front_bytes = queues_.count(front_) > 0 ? queues_.at(front_).bytes : 0;
   if (source == front_) return front_bytes < options_.bytes_max / 2;
   return bytes_ - front_bytes < options_.bytes_max / 2;
 }
@@ -93,30 +93,30 @@ bool EncodingPipeline::Post(size_t source, std::shared_ptr<Slot> slot) {
     MutexLock lock(mutex_);
     while (!stopping_ && !HasRoom(source)) room_.Wait(mutex_);
     if (stopping_) return false;
-    Lane& lane = lanes_[source];
-    lane.slots.push_back(std::move(slot));
-    lane.bytes += cost;
+    SourceQueue& queue = queues_[source];
+    queue.slots.push_back(std::move(slot));
+    queue.bytes += cost;
     bytes_ += cost;
   }
   untaken_.NotifyOne();
   return true;
 }
 
-void EncodingPipeline::EndLane(size_t source, const Status& status) {
+void EncodingPipeline::EndSource(size_t source, const Status& status) {
   MutexLock lock(mutex_);
-  lanes_[source].ended = true;
-  lanes_[source].status = status;
+  queues_[source].ended = true;
+  queues_[source].status = status;
   progress_.NotifyAll();
 }
 
 // The first in order that nobody encodes. Null once the pipeline stops.
-std::shared_ptr<EncodingPipeline::Slot> EncodingPipeline::TakeSlot(size_t& source) {
+std::shared_ptr<EncodingPipeline::Slot> EncodingPipeline::ClaimSlot(size_t& source) {
   MutexLock lock(mutex_);
   while (!stopping_) {
-    for (auto& [index, lane] : lanes_) {
-      if (lane.untaken == lane.slots.size()) continue;
+    for (auto& [index, queue] : queues_) {
+      if (queue.untaken == queue.slots.size()) continue;
       source = index;
-      return lane.slots[lane.untaken++];
+      return queue.slots[queue.untaken++];
     }
     untaken_.Wait(mutex_);
   }
@@ -125,7 +125,7 @@ std::shared_ptr<EncodingPipeline::Slot> EncodingPipeline::TakeSlot(size_t& sourc
 
 void EncodingPipeline::Encode() {
   size_t source = 0;
-  while (const std::shared_ptr<Slot> slot = TakeSlot(source)) {
+  while (const std::shared_ptr<Slot> slot = ClaimSlot(source)) {
     auto encoded = encoder_.Encode(slot->block, SourceAt(source));
     MutexLock lock(mutex_);
     slot->encoded.emplace(std::move(encoded));
@@ -133,13 +133,13 @@ void EncodingPipeline::Encode() {
   }
 }
 
-// REQUIRES: the lane's first slot is encoded without an error.
-EncodingPipeline::Result EncodingPipeline::HandOut(Lane& lane) {
-  const std::shared_ptr<Slot> slot = std::move(lane.slots.front());
-  lane.slots.pop_front();
-  --lane.untaken;
+// REQUIRES: the queue's first slot is encoded without an error.
+EncodingPipeline::Result EncodingPipeline::HandOut(SourceQueue& queue) {
+  const std::shared_ptr<Slot> slot = std::move(queue.slots.front());
+  queue.slots.pop_front();
+  --queue.untaken;
   const uint64_t cost = CostOf(slot->block);
-  lane.bytes -= cost;
+  queue.bytes -= cost;
   bytes_ -= cost;
   Result result{.encoded = **std::move(slot->encoded),
                 .end = {front_, slot->block.end},
@@ -151,10 +151,10 @@ EncodingPipeline::Result EncodingPipeline::HandOut(Lane& lane) {
   return result;
 }
 
-// REQUIRES: the lane has ended, and everything of it is handed out.
-Status EncodingPipeline::EndFrontLane() {
-  RETURN_IF_ERROR(lanes_.at(front_).status);
-  lanes_.erase(front_++);
+// REQUIRES: the queue has ended, and everything of it is handed out.
+Status EncodingPipeline::EndFrontSource() {
+  RETURN_IF_ERROR(queues_.at(front_).status);
+  queues_.erase(front_++);
   room_.NotifyAll();
   if (!options_.endless || front_ % sources_.size() != 0) return OkStatus();
   if (std::exchange(text_in_this_pass_, false)) return OkStatus();
@@ -165,17 +165,17 @@ Status EncodingPipeline::EndFrontLane() {
 StatusOr<std::optional<EncodingPipeline::Result>> EncodingPipeline::Next() {
   MutexLock lock(mutex_);
   while (Exists(front_)) {
-    Lane& lane = lanes_[front_];
-    if (!lane.slots.empty()) {
-      const auto& encoded = lane.slots.front()->encoded;
+    SourceQueue& queue = queues_[front_];
+    if (!queue.slots.empty()) {
+      const auto& encoded = queue.slots.front()->encoded;
       if (encoded.has_value()) {
         if (!encoded->ok()) return encoded->status();
-        Result result = HandOut(lane);
+        Result result = HandOut(queue);
         room_.NotifyAll();
         return std::optional<Result>(std::move(result));
       }
-    } else if (lane.ended) {
-      RETURN_IF_ERROR(EndFrontLane());
+    } else if (queue.ended) {
+      RETURN_IF_ERROR(EndFrontSource());
       continue;
     }
     progress_.Wait(mutex_);

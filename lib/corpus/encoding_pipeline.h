@@ -62,7 +62,7 @@ class EncodingPipeline {
     std::optional<StatusOr<EncodedBlock>> encoded;  // once its thread is done
   };
   // The blocks of a source that were read and not handed out.
-  struct Lane {
+  struct SourceQueue {
     std::deque<std::shared_ptr<Slot>> slots;
     size_t untaken = 0;  // index in slots of the first that no thread encodes yet
     uint64_t bytes = 0;
@@ -75,12 +75,12 @@ class EncodingPipeline {
   void Read() EXCLUDES(mutex_);
   void ReadSource(size_t source) EXCLUDES(mutex_);
   bool Post(size_t source, std::shared_ptr<Slot> slot) EXCLUDES(mutex_);
-  void EndLane(size_t source, const Status& status) EXCLUDES(mutex_);
+  void EndSource(size_t source, const Status& status) EXCLUDES(mutex_);
   bool HasRoom(size_t source) const REQUIRES(mutex_);
   void Encode() EXCLUDES(mutex_);
-  std::shared_ptr<Slot> TakeSlot(size_t& source) EXCLUDES(mutex_);
-  Result HandOut(Lane& lane) REQUIRES(mutex_);
-  Status EndFrontLane() REQUIRES(mutex_);
+  std::shared_ptr<Slot> ClaimSlot(size_t& source) EXCLUDES(mutex_);
+  Result HandOut(SourceQueue& queue) REQUIRES(mutex_);
+  Status EndFrontSource() REQUIRES(mutex_);
 
   const std::vector<Source>& sources_;
   const BlockEncoder& encoder_;
@@ -93,10 +93,10 @@ class EncodingPipeline {
   bool stopping_ GUARDED_BY(mutex_) = false;
   size_t next_source_ GUARDED_BY(mutex_) = 0;  // that nobody reads yet
   size_t front_ GUARDED_BY(mutex_) = 0;        // that is handed out
-  uint64_t bytes_ GUARDED_BY(mutex_) = 0;      // of all lanes
+  uint64_t bytes_ GUARDED_BY(mutex_) = 0;      // of all queues
   // Since the first source, unless the beginning lay behind it.
   bool text_in_this_pass_ GUARDED_BY(mutex_) = false;
-  std::map<size_t, Lane> lanes_ GUARDED_BY(mutex_);  // by source
+  std::map<size_t, SourceQueue> queues_ GUARDED_BY(mutex_);  // by source
   std::vector<std::jthread> threads_;
 };
 

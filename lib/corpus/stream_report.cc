@@ -72,8 +72,8 @@ StatusOr<DataReport> InspectStream(const runspec::RunSpec& spec, const Inspectio
   ASSIGN_OR_RETURN(const auto tokenizer, MakeTextTokenizer(spec.data.tokenizer, ""));
   DataReport report{.vocabulary = tokenizer->vocabulary_size(),
                     .format = "text that is read during the run"};
-  runspec::RunSpec settled = spec;
-  RETURN_IF_ERROR(runspec::ApplyVocabulary(report.vocabulary, settled));
+  runspec::RunSpec resolved = spec;
+  RETURN_IF_ERROR(runspec::ApplyVocabulary(report.vocabulary, resolved));
   const auto train = CountTokens(spec.data.stream, *tokenizer, spec.data, limits.encoded_bytes);
   if (!train.ok()) return WithContext(train.status(), "data.stream");
   report.train_files = train->files;

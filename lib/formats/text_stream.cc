@@ -84,11 +84,11 @@ class TextStream::Unpacker {
   virtual ~Unpacker() = default;
   // Takes from the front of `packed` and fills `text` from its front; the numbers of bytes are
   // returned. Both may be 0 only when `packed` is empty.
-  struct Progress {
+  struct Unpacked {
     size_t taken = 0, made = 0;
     std::string error;  // the library's word for damage
   };
-  virtual Progress Unpack(std::string_view packed, std::span<char> text) = 0;
+  virtual Unpacked Unpack(std::string_view packed, std::span<char> text) = 0;
   // The file may end here.
   virtual bool complete() const = 0;
   virtual const char* name() const = 0;
@@ -100,7 +100,7 @@ class TextStream::GzipUnpacker : public TextStream::Unpacker {
   GzipUnpacker() { GP_CHECK(inflateInit2(&stream_, 16 + MAX_WBITS) == Z_OK); }
   ~GzipUnpacker() override { inflateEnd(&stream_); }
 
-  Progress Unpack(std::string_view packed, std::span<char> text) override {
+  Unpacked Unpack(std::string_view packed, std::span<char> text) override {
     if (complete_ && packed.empty()) return {};
     if (complete_) {
       const size_t zeros = std::min(packed.find_first_not_of('\0'), packed.size());
@@ -114,11 +114,11 @@ class TextStream::GzipUnpacker : public TextStream::Unpacker {
     stream_.avail_out = static_cast<uInt>(text.size());
     const int result = inflate(&stream_, Z_NO_FLUSH);
     complete_ = result == Z_STREAM_END;
-    Progress progress{packed.size() - stream_.avail_in, text.size() - stream_.avail_out, ""};
+    Unpacked unpacked{packed.size() - stream_.avail_in, text.size() - stream_.avail_out, ""};
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
-      progress.error = stream_.msg == nullptr ? "error" : stream_.msg;
+      unpacked.error = stream_.msg == nullptr ? "error" : stream_.msg;
     }
-    return progress;
+    return unpacked;
   }
 
   bool complete() const override { return complete_; }
@@ -136,17 +136,17 @@ class TextStream::ZstdUnpacker : public TextStream::Unpacker {
   ZstdUnpacker() : stream_(ZSTD_createDStream()) { GP_CHECK(stream_ != nullptr); }
   ~ZstdUnpacker() override { ZSTD_freeDStream(stream_); }
 
-  Progress Unpack(std::string_view packed, std::span<char> text) override {
+  Unpacked Unpack(std::string_view packed, std::span<char> text) override {
     ZSTD_inBuffer in{packed.data(), packed.size(), 0};
     ZSTD_outBuffer out{text.data(), text.size(), 0};
     const size_t result = ZSTD_decompressStream(stream_, &out, &in);
-    Progress progress{in.pos, out.pos, ""};
+    Unpacked unpacked{in.pos, out.pos, ""};
     if (ZSTD_isError(result)) {
-      progress.error = ZSTD_getErrorName(result);
+      unpacked.error = ZSTD_getErrorName(result);
     } else if (in.pos > 0 || out.pos > 0) {
       complete_ = result == 0;
     }
-    return progress;
+    return unpacked;
   }
 
   bool complete() const override { return complete_; }
@@ -214,14 +214,14 @@ StatusOr<size_t> TextStream::ReadUnpacked(std::span<char> to) {
       filled += bytes;
       continue;
     }
-    const Unpacker::Progress progress = unpacker_->Unpack(piece, to.subspan(filled));
-    source_->Take(progress.taken);
-    filled += progress.made;
-    if (!progress.error.empty()) {
+    const Unpacker::Unpacked unpacked = unpacker_->Unpack(piece, to.subspan(filled));
+    source_->Take(unpacked.taken);
+    filled += unpacked.made;
+    if (!unpacked.error.empty()) {
       return InvalidArgument("{} is damaged near byte {}: {} says '{}'; copy the file again",
-                             source_->name(), source_->offset(), unpacker_->name(), progress.error);
+                             source_->name(), source_->offset(), unpacker_->name(), unpacked.error);
     }
-    if (!piece.empty() || progress.made > 0) continue;
+    if (!piece.empty() || unpacked.made > 0) continue;
     if (unpacker_->complete()) break;
     return InvalidArgument("{} is cut short at byte {}: {}'s end is missing; copy the file again",
                            source_->name(), source_->offset(), unpacker_->name());

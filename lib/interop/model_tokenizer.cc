@@ -34,7 +34,7 @@ StatusOr<std::shared_ptr<const Tokenizer>> TokenizerFor(const ModelSource& sourc
   ASSIGN_OR_RETURN(const CompanionFiles all, ReadCompanionFiles(JoinPath(source.path(), "")));
   const CompanionFiles of_model{.model_config = all.model_config,
                                 .generation_config = all.generation_config};
-  ASSIGN_OR_RETURN(const auto contradictions, TakeSpecialTokens(of_model, *tokenizer));
+  ASSIGN_OR_RETURN(const auto contradictions, ApplySpecialTokens(of_model, *tokenizer));
   notes.insert(notes.end(), contradictions.begin(), contradictions.end());
   return std::shared_ptr<const Tokenizer>(std::move(tokenizer));
 }

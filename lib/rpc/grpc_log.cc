@@ -20,7 +20,7 @@ std::string_view FileName(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-void Take(gpr_log_func_args* line) {
+void LogGrpcLine(gpr_log_func_args* line) {
   static LineBudget& budget = *new LineBudget(SystemClock(), kLinesPerMinute);
   const auto left_out = budget.Take();
   if (!left_out) return;
@@ -50,8 +50,8 @@ std::optional<uint64_t> LineBudget::Take() {
   return std::exchange(left_out_, 0);
 }
 
-void TakeGrpcLog() {
-  if (!IsWantedWhole()) gpr_set_log_function(&Take);
+void InstallGrpcLog() {
+  if (!IsWantedWhole()) gpr_set_log_function(&LogGrpcLine);
 }
 
 void DropGrpcLog() {

@@ -1,5 +1,5 @@
-// The log lines of gRPC itself, in this program's log and not many a minute: a stranger causes one
-// with every handshake that fails. Thread-safe.
+// Writes gRPC's own log lines to this program's log, a few a minute at most: every failed handshake
+// of an unknown client causes one. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ class LineBudget {
   uint64_t left_out_ GUARDED_BY(mutex_) = 0;
 };
 
-// From now on gRPC's errors are warnings in this program's log, ten a minute at most. Leaves gRPC's
-// own log as it is where GRPC_VERBOSITY or GRPC_TRACE is set: then somebody wants all of it.
-void TakeGrpcLog();
+// From now on gRPC's errors are warnings in this program's log, ten a minute at most. Does nothing
+// if GRPC_VERBOSITY or GRPC_TRACE is set, because then the user wants gRPC's whole log.
+void InstallGrpcLog();
 
 // From now on gRPC writes no lines, with the same exception: for a program whose calls report every
 // error themselves.

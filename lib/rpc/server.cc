@@ -23,7 +23,7 @@ namespace {
 void EnablePlugins() {
   static std::once_flag once;
   std::call_once(once, [] {
-    TakeGrpcLog();
+    InstallGrpcLog();
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   });

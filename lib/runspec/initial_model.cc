@@ -20,7 +20,7 @@ void RequireEqual(const std::string& key, const T& has, const T& needs, SourcePr
 
 }  // namespace
 
-void TakeModel(const InitialModel& source, RunSpec& spec) {
+void ApplyInitialModel(const InitialModel& source, RunSpec& spec) {
   const double dropout = spec.model.dropout;
   spec.model = source.shape;
   if (!source.tokenizer.empty()) spec.data.tokenizer = source.tokenizer;

@@ -32,7 +32,7 @@ using FindInitialModel = std::function<StatusOr<InitialModel>(const std::string&
 
 // `spec` begins as the model is, but for dropout, and with its tokenizer; what the run file says
 // itself comes after.
-void TakeModel(const InitialModel& source, RunSpec& spec);
+void ApplyInitialModel(const InitialModel& source, RunSpec& spec);
 
 // Where `model` cannot begin with the weights of `source`: all but n_ctx, which may be less, and
 // the vocabulary, which may be more, has to be equal.

@@ -70,7 +70,7 @@ class Loader : private DocumentReader {
             const std::vector<std::string>& overrides) {
     const YamlNode root = Parse(text, source);
     ApplyPreset(ValueOf("preset", root, overrides));
-    TakeInitialModel(root, overrides);
+    ReadInitialModel(root, overrides);
     source_ = source;
     text_ = text;
     base_directory_ = options_.base_directory;
@@ -105,7 +105,7 @@ class Loader : private DocumentReader {
   }
 
   // The model's shape stands above the preset's, and below what the file says.
-  void TakeInitialModel(const YamlNode& root, const std::vector<std::string>& overrides) {
+  void ReadInitialModel(const YamlNode& root, const std::vector<std::string>& overrides) {
     const std::string reference = ValueOf("init_from", root, overrides);
     if (!options_.find_initial_model || reference.empty() || reference == kFromScratch) return;
     if (const Status status = CheckLocalPath(reference); !status.ok()) {
@@ -117,11 +117,11 @@ class Loader : private DocumentReader {
                     [](const std::string& entry) { return entry.starts_with("init_from="); });
     initial_model_ = options_.find_initial_model(
         reference, overridden ? options_.override_directory : options_.base_directory);
-    if (initial_model_->ok()) TakeModel(**initial_model_, spec_);
+    if (initial_model_->ok()) ApplyInitialModel(**initial_model_, spec_);
   }
 
   // In the words of who looked for it.
-  void SettleInitialModel() {
+  void CheckInitialModel() {
     if (!initial_model_) return;
     if (!initial_model_->ok()) {
       problems().Add(Locate({{"init_from"}, Message(initial_model_->status()), "", ""}));
@@ -283,7 +283,7 @@ class Loader : private DocumentReader {
         std::none_of(problems().listed().begin(), problems().listed().end(),
                      [](const ConfigProblem& problem) { return problem.key.empty(); });
     if (!readable || problems().full()) return;
-    SettleInitialModel();
+    CheckInitialModel();
     // A preset's order is for data that is there as a whole.
     if (!spec_.data.stream.empty() && !places_.contains("data.order")) {
       spec_.data.order = BatchOrder::kSequential;

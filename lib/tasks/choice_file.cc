@@ -118,10 +118,10 @@ class ChoiceReader {
       ASSIGN_OR_RETURN(const size_t size, stream.Read(piece));
       bytes_ += size;
       if (bytes_ > kTextBytesMax) return TooLarge("1 GiB of text");
-      RETURN_IF_ERROR(TakePiece(std::string_view(piece).substr(0, size)));
+      RETURN_IF_ERROR(AddPiece(std::string_view(piece).substr(0, size)));
       if (size < piece.size()) break;
     }
-    RETURN_IF_ERROR(TakeLine());
+    RETURN_IF_ERROR(EndLine());
     if (!file_.items.empty()) return OkStatus();
     return InvalidArgument("{} is empty; expected {} on each line", file_.path,
                            Expected(form_.value_or(ChoiceForm::kHellaSwag)));
@@ -137,7 +137,7 @@ class ChoiceReader {
     return ResourceExhausted("{} has more than {}; divide it", file_.path, limit);
   }
 
-  Status TakePiece(std::string_view piece) {
+  Status AddPiece(std::string_view piece) {
     while (!piece.empty()) {
       const size_t end = std::min(piece.find('\n'), piece.size());
       if (line_.size() + end > kLineBytesMax) {
@@ -147,12 +147,12 @@ class ChoiceReader {
       line_ += piece.substr(0, end);
       if (end == piece.size()) return OkStatus();
       piece.remove_prefix(end + 1);
-      RETURN_IF_ERROR(TakeLine());
+      RETURN_IF_ERROR(EndLine());
     }
     return OkStatus();
   }
 
-  Status TakeLine() {
+  Status EndLine() {
     const Status status = AddLine();
     line_.clear();
     if (!status.ok()) return WithContext(status, fmt::format("{}:{}", file_.path, number_));

@@ -57,7 +57,7 @@ StatusOr<std::unique_ptr<Tokenizer>> ReadBeside(std::string_view text) {
   const CompanionFiles files{file, file, file, file, file};
   ASSIGN_OR_RETURN(const AddedTokens more, TokensIn(files, CompanionOf::kTokenizerJson));
   ASSIGN_OR_RETURN(auto tokenizer, ParseTokenizer(Document({}), more));
-  RETURN_IF_ERROR(TakeSpecialTokens(files, *tokenizer).status());
+  RETURN_IF_ERROR(ApplySpecialTokens(files, *tokenizer).status());
   return tokenizer;
 }
 

@@ -225,7 +225,7 @@ StatusOr<std::string> DescribeGpus(const WorkerSettings& settings) {
 }
 
 Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime) {
-  rpc::TakeGrpcLog();
+  rpc::InstallGrpcLog();
   Inbox inbox;
   std::atomic<bool> stopping = false;
   // A second SIGINT comes from a person at the terminal, or from gpctl for one.

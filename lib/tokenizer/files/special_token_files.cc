@@ -36,8 +36,8 @@ class Reader {
     ASSIGN_OR_RETURN(const Setting eos, WithDefault("eos_token_id"));
     ASSIGN_OR_RETURN(const Setting bos, WithDefault("bos_token_id"));
     ASSIGN_OR_RETURN(const Setting pad, ModelSetting("pad_token_id"));
-    TakeEos(eos, eos_named);
-    TakeBos(bos, bos_named);
+    SetEos(eos, eos_named);
+    SetBos(bos, bos_named);
     if (tokens_.eos_is_guess && !unk_named) tokens_.unk = std::nullopt;
     if (pad.is_null) {
       tokens_.model_pad = std::nullopt;
@@ -106,9 +106,9 @@ class Reader {
     return id.has_value();
   }
 
-  void TakeEos(const Setting& eos, bool named) {
+  void SetEos(const Setting& eos, bool named) {
     if (!eos.ids.empty()) {
-      if (!named) TakeEosOfModel(eos.ids);
+      if (!named) SetEosOfModel(eos.ids);
       tokens_.model_eos = eos.ids;
     } else if (named && !eos.is_null) {
       tokens_.model_eos = AsList(tokens_.eos);
@@ -119,7 +119,7 @@ class Reader {
     }
   }
 
-  void TakeBos(const Setting& bos, bool named) {
+  void SetBos(const Setting& bos, bool named) {
     if (!bos.ids.empty()) {
       tokens_.model_bos = bos.ids[0];
     } else if (named && !bos.is_null) {
@@ -131,7 +131,7 @@ class Reader {
   }
 
   // A tokenizer whose own name for it is not known has the model's.
-  void TakeEosOfModel(const Ids& ids) {
+  void SetEosOfModel(const Ids& ids) {
     const auto special =
         std::find_if(ids.begin(), ids.end(), [&](int32_t id) { return IsSpecial(id); });
     const bool ends_text =
@@ -222,8 +222,8 @@ class Reader {
 
 }  // namespace
 
-StatusOr<std::vector<std::string>> TakeSpecialTokens(const CompanionFiles& files,
-                                                     Tokenizer& tokenizer) {
+StatusOr<std::vector<std::string>> ApplySpecialTokens(const CompanionFiles& files,
+                                                      Tokenizer& tokenizer) {
   Reader reader(files, tokenizer);
   ASSIGN_OR_RETURN(SpecialTokens tokens, reader.Read());
   tokenizer.set_special_tokens(std::move(tokens));

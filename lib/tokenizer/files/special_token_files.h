@@ -16,7 +16,7 @@ namespace gp {
 
 // Sets what `files` say; the rest stays as it is. Returns a sentence for each contradiction.
 // InvalidArgument names the file and the key that holds no id.
-StatusOr<std::vector<std::string>> TakeSpecialTokens(const CompanionFiles& files,
-                                                     Tokenizer& tokenizer);
+StatusOr<std::vector<std::string>> ApplySpecialTokens(const CompanionFiles& files,
+                                                      Tokenizer& tokenizer);
 
 }  // namespace gp

@@ -157,7 +157,7 @@ StatusOr<std::unique_ptr<Tokenizer>> ReadTokenizer(const std::string& path,
     ASSIGN_OR_RETURN(companions, ReadCompanionFiles(*stem));
   }
   ASSIGN_OR_RETURN(auto tokenizer, ReadFrom(path, companions));
-  ASSIGN_OR_RETURN(const auto contradictions, TakeSpecialTokens(companions, *tokenizer));
+  ASSIGN_OR_RETURN(const auto contradictions, ApplySpecialTokens(companions, *tokenizer));
   if (notes == nullptr) return tokenizer;
   notes->insert(notes->end(), contradictions.begin(), contradictions.end());
   if (path.ends_with(".tiktoken") && tokenizer->kind() == "bpe") {

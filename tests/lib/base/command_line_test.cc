@@ -97,7 +97,7 @@ TEST(CommandLine, GivesTheCommandThatWasChosenAndLeavesItsWordsToIt) {
   line.root().RequireOneCommand();
   line.root().AddCommand("step", "time a step");
   const Command other = line.root().AddCommand("other", "another program's");
-  other.TakeTheRest();
+  other.AllowTrailingArguments();
   const std::vector<const char*> words = {"bench", "other", "--its-flag", "3"};
   EXPECT_EQ(line.Parse(static_cast<int>(words.size()), words.data()), std::nullopt);
   EXPECT_EQ(line.Given(), "other");

@@ -29,7 +29,7 @@ void AddBenchCommand(CommandSet& commands) {
   const Command command = commands.Add(
       "bench", kOtherGroup,
       "Measure this machine: bench ladder, step, kernels, allreduce, sample, tokenizer, loader, …");
-  command.TakeTheRest();  // what follows is gp-bench's
+  command.AllowTrailingArguments();  // what follows is gp-bench's
   command.Footer(
       "'gpctl bench' alone lists what can be measured, 'gpctl bench step --help' its flags.");
   commands.Bind(command,

@@ -172,11 +172,11 @@ TEST_F(SpecialTokenFiles, TheDefaultOfTheClassIsTakenOnlyForGpt2sEndOfText) {
   const auto gpt2 = BytePairTokenizer::InstalledGpt2();
   if (!gpt2.ok()) GTEST_SKIP() << gpt2.status();
   const CompanionFiles missing{.model_config = {"config.json", {{"model_type", "gpt2"}}}};
-  ASSERT_TRUE(TakeSpecialTokens(missing, **gpt2).ok());
+  ASSERT_TRUE(ApplySpecialTokens(missing, **gpt2).ok());
   EXPECT_THAT((*gpt2)->special_tokens().model_eos, ElementsAre(50256));
   EXPECT_EQ((*gpt2)->special_tokens().model_bos, 50256);
   const CompanionFiles null{.model_config = {"config.json", {{"eos_token_id", nullptr}}}};
-  ASSERT_TRUE(TakeSpecialTokens(null, **gpt2).ok());
+  ASSERT_TRUE(ApplySpecialTokens(null, **gpt2).ok());
   EXPECT_THAT((*gpt2)->special_tokens().model_eos, IsEmpty());
   EXPECT_EQ((*gpt2)->special_tokens().model_bos, 50256);
   EXPECT_EQ((*gpt2)->end_of_text(), 50256);
