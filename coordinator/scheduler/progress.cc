@@ -4,7 +4,7 @@
 
 #include "coordinator/scheduler/liveness.h"
 #include "coordinator/scheduler/recovery.h"
-#include "coordinator/state/assignment.h"
+#include "coordinator/scheduler/sealing.h"
 #include "coordinator/state/cordon.h"
 
 namespace gp::coordinator {
@@ -20,7 +20,7 @@ class ProgressPlanner {
     if (run_.gave_up) return End(RunState::kFailed, run_.reason);
     if (run_.state == RunState::kCancelling) return AdvanceCancelling();
     if (!run_.holds_slots) return;
-    if (SealWritten()) return;
+    if (PlanSeals(cluster_, run_, plan_)) return;
     if (run_.state == RunState::kFinishing) return AdvanceFinishing();
     if (HasFinalCheckpoint()) return Finish();
     if (AllRanks([](const RankReport& rank) { return rank.cause == ExitCause::kCompleted; })) {
@@ -38,7 +38,7 @@ class ProgressPlanner {
 
  private:
   void AdvanceCancelling() {
-    if (run_.holds_slots && SealWritten()) return;
+    if (run_.holds_slots && PlanSeals(cluster_, run_, plan_)) return;
     if (run_.holds_slots && !AllGone()) return;
     End(RunState::kCancelled, "cancelled by the user");
   }
@@ -116,30 +116,6 @@ class ProgressPlanner {
   static bool Offers(const RankReport& rank, const std::string& level) {
     return std::find(rank.isa_levels.begin(), rank.isa_levels.end(), level) !=
            rank.isa_levels.end();
-  }
-
-  // Seals what the ranks of this epoch wrote, oldest step first. True when something was added.
-  bool SealWritten() {
-    std::vector<contract::WrittenCheckpoint> fresh;
-    for (const Placement& place : run_.placement) {
-      const RankReport* report = Report(place);
-      if (report == nullptr) continue;
-      for (const contract::WrittenCheckpoint& written : report->written) {
-        if (run_.FindCheckpoint(written.step) != nullptr) continue;
-        if (SealRefusal(run_, written).empty()) fresh.push_back(written);
-      }
-    }
-    std::sort(fresh.begin(), fresh.end(),
-              [](const contract::WrittenCheckpoint& a, const contract::WrittenCheckpoint& b) {
-                return a.step < b.step;
-              });
-    int64_t sealed_step = -1;
-    for (contract::WrittenCheckpoint& written : fresh) {
-      if (written.step == sealed_step) continue;
-      sealed_step = written.step;
-      Add(CheckpointSealed{run_.epoch, std::move(written)}, "written, synced and checksummed");
-    }
-    return !fresh.empty();
   }
 
   bool HasFinalCheckpoint() const {
