@@ -93,8 +93,8 @@ RunLogLimits MakeLimits(const CoordinatorSettings& settings) {
   return limits;
 }
 
-// The addresses where the coordinator serves. `certificates` is null when none of them needs TLS.
-struct Doors {
+// The addresses that the coordinator listens on. `certificates` is null if none of them needs TLS.
+struct ListenConfig {
   std::vector<rpc::Endpoint> endpoints;  // the socket first
   std::unique_ptr<ServerCertificates> certificates;
 };
@@ -119,36 +119,38 @@ StatusOr<std::unique_ptr<ServerCertificates>> OpenCertificates(
                                   SystemClock());
 }
 
-StatusOr<Doors> MakeDoors(const CoordinatorSettings& settings) {
+StatusOr<ListenConfig> MakeListenConfig(const CoordinatorSettings& settings) {
   const std::string socket =
       settings.socket.empty() ? JoinPath(settings.state_dir, "coordinator.sock") : settings.socket;
-  Doors doors;
-  doors.endpoints.push_back({.address = "unix:" + std::filesystem::absolute(socket).string()});
+  ListenConfig listen_config;
+  listen_config.endpoints.push_back(
+      {.address = "unix:" + std::filesystem::absolute(socket).string()});
   const bool listens = !settings.listen.empty();
   const bool metrics_use_tls = daemon::MetricsUseTls(MetricsAccessOf(settings));
   if (metrics_use_tls || (listens && !settings.insecure)) {
-    ASSIGN_OR_RETURN(doors.certificates, OpenCertificates(settings));
+    ASSIGN_OR_RETURN(listen_config.certificates, OpenCertificates(settings));
   }
-  if (!listens) return doors;
+  if (!listens) return listen_config;
   rpc::Endpoint tcp{.address = settings.listen};
-  if (doors.certificates != nullptr) tcp.tls = doors.certificates->tls();
-  doors.endpoints.push_back(std::move(tcp));
-  return doors;
+  if (listen_config.certificates != nullptr) tcp.tls = listen_config.certificates->tls();
+  listen_config.endpoints.push_back(std::move(tcp));
+  return listen_config;
 }
 
-daemon::MetricsPlace MetricsPlaceOf(const CoordinatorSettings& settings, const Doors& doors) {
+daemon::MetricsPlace MetricsPlaceOf(const CoordinatorSettings& settings,
+                                    const ListenConfig& listen_config) {
   daemon::MetricsPlace place{.listen = settings.metrics_listen,
                              .keys_file = settings.metrics_keys_file};
   if (daemon::MetricsUseTls(MetricsAccessOf(settings))) {
-    const rpc::ServerTls tls = doors.certificates->tls();
+    const rpc::ServerTls tls = listen_config.certificates->tls();
     place.tls = {.certificate = tls.certificate, .key = tls.key, .newest_only = true};
   }
   return place;
 }
 
-void LogPlaces(const rpc::RpcServer& server, const Doors& doors) {
+void LogPlaces(const rpc::RpcServer& server, const ListenConfig& listen_config) {
   for (const std::string& address : server.addresses()) LogInfo("listens", {{"address", address}});
-  if (doors.certificates != nullptr || server.addresses().size() == 1) return;
+  if (listen_config.certificates != nullptr || server.addresses().size() == 1) return;
   LogWarning("INSECURE: no encryption, and everybody who reaches this address may do everything",
              {{"address", server.addresses().back()}, {"because", "--insecure"}});
 }
@@ -171,13 +173,14 @@ Status PrepareTokens(const std::string& security_dir, const ServerCertificates& 
   return OkStatus();
 }
 
-StatusOr<Access> OpenAccess(const CoordinatorSettings& settings, const Doors& doors) {
+StatusOr<Access> OpenAccess(const CoordinatorSettings& settings,
+                            const ListenConfig& listen_config) {
   const std::string security_dir = JoinPath(settings.state_dir, "security");
   Access access;
   ASSIGN_OR_RETURN(access.tokens, TokenStore::Open(security_dir, SystemClock()));
-  const bool others_join = doors.certificates != nullptr && !settings.listen.empty();
+  const bool others_join = listen_config.certificates != nullptr && !settings.listen.empty();
   if (others_join) {
-    RETURN_IF_ERROR(PrepareTokens(security_dir, *doors.certificates, *access.tokens));
+    RETURN_IF_ERROR(PrepareTokens(security_dir, *listen_config.certificates, *access.tokens));
   }
   ASSIGN_OR_RETURN(
       access.audit,
@@ -192,7 +195,7 @@ StatusOr<Access> OpenAccess(const CoordinatorSettings& settings, const Doors& do
                         .nodes = access.nodes.get()});
   if (others_join) {
     access.enrollment =
-        std::make_unique<Enrollment>(*doors.certificates, *access.tokens, *access.nodes);
+        std::make_unique<Enrollment>(*listen_config.certificates, *access.tokens, *access.nodes);
   }
   return access;
 }
@@ -263,16 +266,17 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   // After the store, whose lock keeps two coordinators from making it.
   ASSIGN_OR_RETURN(const GroupKey group_key,
                    GroupKey::Open(JoinPath(settings.state_dir, "security/group.key")));
-  ASSIGN_OR_RETURN(const Doors doors, MakeDoors(settings));
-  ASSIGN_OR_RETURN(const Access access, OpenAccess(settings, doors));
+  ASSIGN_OR_RETURN(const ListenConfig listen_config, MakeListenConfig(settings));
+  ASSIGN_OR_RETURN(const Access access, OpenAccess(settings, listen_config));
   ASSIGN_OR_RETURN(Cluster cluster, ReplayStore(*store));
   ASSIGN_OR_RETURN(const StorageRoot storage, OpenStorage(settings, *store, cluster));
 
   const Policy policy = MakePolicy(settings);
   CoordinatorMetrics metrics(GP_VERSION, SystemClock(), policy);
   RETURN_IF_ERROR(metrics.Started(cluster, *store));
-  ASSIGN_OR_RETURN(const auto exposer,
-                   daemon::MetricsExposer::Start(MetricsPlaceOf(settings, doors), metrics.page()));
+  ASSIGN_OR_RETURN(
+      const auto exposer,
+      daemon::MetricsExposer::Start(MetricsPlaceOf(settings, listen_config), metrics.page()));
   ChangeHub hub(SystemClock());
   RunDirectories directories;
   directories.SweepAll(cluster);
@@ -307,7 +311,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   ASSIGN_OR_RETURN(
       const auto server,
       rpc::RpcServer::Start(
-          {.endpoints = doors.endpoints,
+          {.endpoints = listen_config.endpoints,
            .on_call_ended = [&metrics](const rpc::EndedCall& call) { metrics.CallEnded(call); },
            .describe =
                [insecure] {
@@ -319,7 +323,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
       runtime.address_file, {.address = server->address(),
                              .metrics = exposer->address(),
                              .listen = settings.listen.empty() ? "" : server->addresses().back()}));
-  if (doors.certificates != nullptr) doors.certificates->Start();
+  if (listen_config.certificates != nullptr) listen_config.certificates->Start();
   hub.Start();
   probe.Start(server->ChannelToItself());
   verifier.Start(reconciler);
@@ -331,7 +335,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
                                  {"generation", store->generation()},
                                  {"live_runs", live},
                                  {"version", GP_VERSION}});
-  LogPlaces(*server, doors);
+  LogPlaces(*server, listen_config);
   LogInfo("coordinator stops", {{"signal", AwaitStopSignal()}});
   stop_deadline.Begin();
   probe.Stop();

@@ -161,7 +161,7 @@ StatusOr<std::shared_ptr<AdmittedCall>> AccessGate::Admit(const rpc::Caller& cal
                                : CheckRule(*rule, *principal);
   }
   if (admitted.ok() && principal->kind == Principal::Kind::kUser) {
-    admitted = limits_.TakeCall(principal->token_id);
+    admitted = limits_.AdmitCall(principal->token_id);
   }
   if (admitted.ok()) admitted = CheckAudit(*rule);
   if (!admitted.ok()) {
@@ -205,7 +205,7 @@ Status AdmittedCall::Deny(const std::string& reason) {
 
 Status AdmittedCall::BecomeStream() {
   if (principal_.kind != Principal::Kind::kUser) return OkStatus();
-  auto place = gate_.limits_.TakeStream(principal_.token_id);
+  auto place = gate_.limits_.ReserveStream(principal_.token_id);
   if (!place.ok()) {
     gate_.audit_.RecordRefusal(RecordOf(place.status()));
     return place.status();

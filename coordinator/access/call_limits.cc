@@ -28,7 +28,7 @@ void CallLimits::ForgetTheIdle() {
   });
 }
 
-Status CallLimits::TakeCall(const std::string& user) {
+Status CallLimits::AdmitCall(const std::string& user) {
   MutexLock lock(mutex_);
   Usage& usage = Refill(user);
   if (usage.calls_left < 1) {
@@ -41,7 +41,7 @@ Status CallLimits::TakeCall(const std::string& user) {
   return OkStatus();
 }
 
-StatusOr<std::shared_ptr<void>> CallLimits::TakeStream(const std::string& user) {
+StatusOr<std::shared_ptr<void>> CallLimits::ReserveStream(const std::string& user) {
   MutexLock lock(mutex_);
   Usage& usage = Refill(user);
   if (usage.streams >= options_.streams) {

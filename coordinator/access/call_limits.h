@@ -24,11 +24,11 @@ class CallLimits {
   CallLimits(const Clock& clock, const CallLimitsOptions& options)
       : clock_(clock), options_(options) {}
 
-  // ResourceExhausted when `user` made too many calls lately; names the setting.
-  Status TakeCall(const std::string& user);
-  // A place for a stream until the pointer goes. ResourceExhausted when all of `user` are taken.
-  // The limits outlive the places.
-  StatusOr<std::shared_ptr<void>> TakeStream(const std::string& user);
+  // Counts a call. ResourceExhausted if `user` made too many calls lately; names the setting.
+  Status AdmitCall(const std::string& user);
+  // Reserves a place for a stream until the pointer is destroyed. ResourceExhausted if `user` has
+  // no place left. The limits outlive the places.
+  StatusOr<std::shared_ptr<void>> ReserveStream(const std::string& user);
 
  private:
   struct Usage {

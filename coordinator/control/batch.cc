@@ -40,7 +40,7 @@ void Batch::SetAside(const Faults& faults) {
   EndFaulty();
 }
 
-StatusOr<Admission> Batch::Take(const Event& event) {
+StatusOr<Admission> Batch::AdmitEvent(const Event& event) {
   ASSIGN_OR_RETURN(Admission admission, Admit(after_, event));
   if (!admission.append) return admission;
   Event stamped = event;
@@ -65,7 +65,7 @@ void Batch::Plan(const Policy& policy, const MakeNonce& make_nonce) {
   for (int round = 0; round < kPlanRoundsMax; ++round) {
     plan = MakePlan(after_, policy, now_);
     if (plan.empty()) return;
-    for (const Action& action : plan) TakePlanned(action, make_nonce);
+    for (const Action& action : plan) ApplyPlanned(action, make_nonce);
   }
   for (const Action& action : plan) {
     const Event event{.run = action.run, .body = action.event};
@@ -74,7 +74,7 @@ void Batch::Plan(const Policy& policy, const MakeNonce& make_nonce) {
   }
 }
 
-void Batch::TakePlanned(const Action& action, const MakeNonce& make_nonce) {
+void Batch::ApplyPlanned(const Action& action, const MakeNonce& make_nonce) {
   if (set_aside_.contains(action.run)) return;
   Event event{.run = action.run, .at = now_.wall, .actor = action.actor, .body = action.event};
   if (auto* ready = std::get_if<RunGroupReady>(&event.body)) ready->nonce = make_nonce();

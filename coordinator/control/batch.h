@@ -33,9 +33,9 @@ class Batch {
   // this batch is set aside right after its submission.
   void SetAside(const Faults& faults);
 
-  // Returns the answer to give when the batch is durable, or the refusal. Events of nodes are never
-  // refused.
-  StatusOr<Admission> Take(const Event& event);
+  // Admits and applies an event. Returns the answer to send when the batch is durable, or the
+  // refusal. Events of nodes are never refused.
+  StatusOr<Admission> AdmitEvent(const Event& event);
 
   // Plans until nothing is left to decide.
   void Plan(const Policy& policy, const MakeNonce& make_nonce);
@@ -52,7 +52,7 @@ class Batch {
   bool changed() const { return changed_; }
 
  private:
-  void TakePlanned(const Action& action, const MakeNonce& make_nonce);
+  void ApplyPlanned(const Action& action, const MakeNonce& make_nonce);
   void EndFaulty();
   Status ApplyEvent(const Event& event);
   // `before`: null for a node that is new.

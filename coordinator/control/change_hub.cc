@@ -40,10 +40,11 @@ void ChangeHub::Loop(const std::stop_token& stop) {
 }
 
 void ChangeHub::RunOnce(std::chrono::nanoseconds timeout) {
-  for (const auto& listener : Take(timeout)) listener->OnChange();
+  for (const auto& listener : NextListeners(timeout)) listener->OnChange();
 }
 
-std::vector<std::shared_ptr<ChangeListener>> ChangeHub::Take(std::chrono::nanoseconds timeout) {
+std::vector<std::shared_ptr<ChangeListener>> ChangeHub::NextListeners(
+    std::chrono::nanoseconds timeout) {
   std::vector<std::shared_ptr<ChangeListener>> living;
   MutexLock lock(mutex_);
   const auto patience = std::min(timeout, sweep_at_ - clock_.Now());

@@ -52,7 +52,7 @@ class ChangeHub {
 
   void Loop(const std::stop_token& stop);
   // The living listeners of the topics that changed.
-  std::vector<std::shared_ptr<ChangeListener>> Take(std::chrono::nanoseconds timeout);
+  std::vector<std::shared_ptr<ChangeListener>> NextListeners(std::chrono::nanoseconds timeout);
   void ForgetTheGone() REQUIRES(mutex_);
 
   Clock& clock_;

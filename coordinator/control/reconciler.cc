@@ -100,7 +100,7 @@ Reconciler::Turn Reconciler::Try(const std::vector<Message>& messages, const Now
   Turn turn{Batch(*cluster_, now), {}};
   turn.batch.SetAside(faults);
   for (const Message& message : messages) {
-    StatusOr<Admission> admission = turn.batch.Take(message.event);
+    StatusOr<Admission> admission = turn.batch.AdmitEvent(message.event);
     if (message.done) turn.answers.push_back({message.done, std::move(admission)});
   }
   turn.batch.Plan(options_.policy, [] { return RandomHex(kNonceBytes); });
@@ -154,7 +154,7 @@ void Reconciler::CommitVolatile(const std::vector<Message>& messages, const Stat
     if (message.done) {
       answers.push_back({message.done, why});
     } else if (!IsDurable(message.event)) {
-      const Status taken = batch.Take(message.event).status();
+      const Status taken = batch.AdmitEvent(message.event).status();
       GP_CHECK(taken.ok(), "{}", gp::Message(taken));
     }
   }

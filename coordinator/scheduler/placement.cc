@@ -33,7 +33,7 @@ int FreeCount(const NodeSlots& node, bool gpu) {
                                         [&](const Slot& slot) { return slot.is_gpu() == gpu; }));
 }
 
-void Take(NodeSlots& node, bool gpu, size_t wanted, std::vector<Placement>& placement) {
+void PlaceOn(NodeSlots& node, bool gpu, size_t wanted, std::vector<Placement>& placement) {
   for (auto it = node.free.begin(); it != node.free.end() && placement.size() < wanted;) {
     if (it->is_gpu() != gpu) {
       ++it;
@@ -44,14 +44,14 @@ void Take(NodeSlots& node, bool gpu, size_t wanted, std::vector<Placement>& plac
   }
 }
 
-void TakeOut(const Placement& place, FreeSlots& free) {
+void RemoveSlot(const Placement& place, FreeSlots& free) {
   for (NodeSlots& node : free.nodes) {
     if (node.node != place.node) continue;
     std::erase_if(node.free, [&](const Slot& slot) { return slot.id == place.slot; });
   }
 }
 
-void TakeOutNode(const NodeId& id, const std::string& reason, FreeSlots& free) {
+void RemoveNode(const NodeId& id, const std::string& reason, FreeSlots& free) {
   std::erase_if(free.nodes, [&](const NodeSlots& node) {
     if (node.node != id) return false;
     free.cpu_total -= node.cpu_total;
@@ -63,7 +63,7 @@ void TakeOutNode(const NodeId& id, const std::string& reason, FreeSlots& free) {
 
 // Without the nodes that cannot compute with the run's kernels.
 FreeSlots FitFor(const Run& run, FreeSlots free) {
-  for (const auto& [node, reason] : run.unfit_nodes) TakeOutNode(node, reason, free);
+  for (const auto& [node, reason] : run.unfit_nodes) RemoveNode(node, reason, free);
   return free;
 }
 
@@ -113,10 +113,10 @@ std::optional<std::vector<Placement>> Choose(FreeSlots free, bool gpu, int wante
   if (free.Count(gpu) < wanted) return std::nullopt;
   std::vector<Placement> placement;
   if (NodeSlots* whole = TightestFit(free, gpu, wanted)) {
-    Take(*whole, gpu, static_cast<size_t>(wanted), placement);
+    PlaceOn(*whole, gpu, static_cast<size_t>(wanted), placement);
   }
   while (static_cast<int>(placement.size()) < wanted) {
-    Take(*Roomiest(free, gpu), gpu, static_cast<size_t>(wanted), placement);
+    PlaceOn(*Roomiest(free, gpu), gpu, static_cast<size_t>(wanted), placement);
   }
   return placement;
 }
@@ -225,7 +225,7 @@ FreeSlots UsableBy(const Run& run, FreeSlots free) {
   free = FitFor(run, std::move(free));
   for (const auto& [node, lacking] : LackingNow(run, free)) {
     const int others = free.Total(gpu) - TotalOf(free, node, gpu);
-    if (others >= run.submission->workers) TakeOutNode(node, lacking.reason, free);
+    if (others >= run.submission->workers) RemoveNode(node, lacking.reason, free);
   }
   return free;
 }
@@ -233,8 +233,8 @@ FreeSlots UsableBy(const Run& run, FreeSlots free) {
 bool FitsWithout(const NodeId& node, const Run& run, FreeSlots free) {
   const bool gpu = TakesGpus(run, free);
   free = FitFor(run, std::move(free));
-  for (const auto& [lacks, lacking] : LackingNow(run, free)) TakeOutNode(lacks, "", free);
-  TakeOutNode(node, "", free);
+  for (const auto& [lacks, lacking] : LackingNow(run, free)) RemoveNode(lacks, "", free);
+  RemoveNode(node, "", free);
   return free.Total(gpu) >= run.submission->workers;
 }
 
@@ -251,7 +251,7 @@ std::optional<std::vector<Placement>> Place(const Run& run, FreeSlots& free) {
   auto placement = Choose(Trusted(run, usable), gpu, wanted);
   if (!placement) placement = Choose(std::move(usable), gpu, wanted);
   if (!placement) return std::nullopt;
-  for (const Placement& place : *placement) TakeOut(place, free);
+  for (const Placement& place : *placement) RemoveSlot(place, free);
   return placement;
 }
 

@@ -28,8 +28,8 @@ class QueuePlanner {
   void Consider(const Run& run) {
     if (IsPausing(run, now_)) return Reserve(run);
     const bool gpu = TakesGpus(run, free_);
-    Lane& lane = LaneOf(gpu);
-    if (lane.ahead) return TakeRest(run, lane, gpu);
+    DeviceQueue& queue = QueueOf(gpu);
+    if (queue.ahead) return PlaceBehind(run, queue, gpu);
     if (const std::string* reason = TooLarge(run, gpu)) return Wait(run, *reason);
     const std::string why_not = WhyNotPlaced(run, free_);
     if (auto placement = Place(run, free_)) return Start(run, std::move(*placement), gpu);
@@ -39,12 +39,12 @@ class QueuePlanner {
 
  private:
   // A run that waits for GPUs does not block runs that wait for cores.
-  struct Lane {
+  struct DeviceQueue {
     bool ahead = false;
     std::string behind;  // the waiting reason of every run behind the first
     bool rest = false;   // there are slots that the first cannot use
   };
-  Lane& LaneOf(bool gpu) { return gpu ? gpus_ : cores_; }
+  DeviceQueue& QueueOf(bool gpu) { return gpu ? gpus_ : cores_; }
 
   // Why the run waits, when it is too large for all nodes together; else null. A long queue of such
   // runs asks for few different things, so each reason is written once.
@@ -61,7 +61,7 @@ class QueuePlanner {
   void Reserve(const Run& run) {
     const bool gpu = TakesGpus(run, free_);
     if (!AwaitsVerdict(run)) Wait(run, PauseReason(run));
-    if (!LaneOf(gpu).ahead && !Place(run, free_)) Block(run, gpu);
+    if (!QueueOf(gpu).ahead && !Place(run, free_)) Block(run, gpu);
   }
 
   // Slots that are busy only now may be the run's own, which its ranks leave in the pause.
@@ -75,7 +75,7 @@ class QueuePlanner {
     if (IsTooLarge(run, free_)) return;
     const int workers = run.submission->workers;
     HoldSlots(run, gpu);
-    LaneOf(gpu) = {
+    QueueOf(gpu) = {
         true,
         fmt::format("queue: behind run {} ({}), which needs {}", run.id, run.submission->name,
                     CountedNoun(workers, gpu ? "GPU slot" : "slot")),
@@ -93,10 +93,10 @@ class QueuePlanner {
   }
 
   // A run behind the first one takes slots that the first cannot use.
-  void TakeRest(const Run& run, const Lane& lane, bool gpu) {
-    auto placement = lane.rest ? Place(run, free_) : std::nullopt;
+  void PlaceBehind(const Run& run, const DeviceQueue& queue, bool gpu) {
+    auto placement = queue.rest ? Place(run, free_) : std::nullopt;
     if (placement) return Start(run, std::move(*placement), gpu);
-    Wait(run, lane.behind);
+    Wait(run, queue.behind);
   }
 
   void Start(const Run& run, std::vector<Placement> placement, bool gpu) {
@@ -150,8 +150,8 @@ class QueuePlanner {
   const Now& now_;
   FreeSlots free_;
   Plan& plan_;
-  Lane cores_;
-  Lane gpus_;
+  DeviceQueue cores_;
+  DeviceQueue gpus_;
   // Workers, on GPUs, begun, unfit nodes: all that the reason depends on. Nodes that lack the run's
   // data do not change it: UsableBy leaves one out only when the others are enough, which they
   // never are for a run that is too large.

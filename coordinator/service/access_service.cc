@@ -178,7 +178,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* AccessService::Audit(
   if (!admitted.ok()) return RefusedStream(admitted.status());
   const Status length = CheckLength(*request, kRequestBytesMax);
   if (!length.ok()) return RefusedStream(length);
-  StreamPlace place = audits_.Take();
+  StreamPlace place = audits_.Reserve();
   if (place == nullptr) {
     return RefusedStream(
         Unavailable("{} callers read the audit log already; try again", audits_.max()));

@@ -44,7 +44,7 @@ AgentSession* AgentSession::Start(AgentServiceContext& context,
 void AgentSession::OnReadDone(bool ok) {
   const auto keep = shared_from_this();
   if (ok) {
-    Take(incoming_);
+    HandleMessage(incoming_);
     StartRead(&incoming_);
   } else {
     MutexLock lock(mutex_);
@@ -87,14 +87,14 @@ void AgentSession::End(const Status& status) {
   if (!ending_) ending_ = status;
 }
 
-void AgentSession::Take(const v1::AgentMessage& message) {
+void AgentSession::HandleMessage(const v1::AgentMessage& message) {
   switch (message.message_case()) {
     case v1::AgentMessage::kHello:
-      return TakeHello(message.hello());
+      return HandleHello(message.hello());
     case v1::AgentMessage::kReport:
-      return TakeReport(message.report());
+      return HandleReport(message.report());
     case v1::AgentMessage::kTelemetry:
-      return TakeTelemetry(message.telemetry());
+      return HandleTelemetry(message.telemetry());
     case v1::AgentMessage::MESSAGE_NOT_SET:
       break;  // a kind of message that only a newer agent sends
   }
@@ -112,7 +112,7 @@ Status AgentSession::CheckIdentity(const v1::AgentHello& hello) const {
       principal.name, Excerpt(hello.node_id())));
 }
 
-void AgentSession::TakeHello(const v1::AgentHello& hello) {
+void AgentSession::HandleHello(const v1::AgentHello& hello) {
   MutexLock lock(mutex_);
   if (ending_) return;
   if (greeted_) return End(InvalidArgument("a stream begins with one hello"));
@@ -147,7 +147,7 @@ void AgentSession::TakeHello(const v1::AgentHello& hello) {
                               {"session", session_}});
 }
 
-void AgentSession::TakeReport(const v1::AgentReport& report) {
+void AgentSession::HandleReport(const v1::AgentReport& report) {
   MutexLock lock(mutex_);
   if (ending_) return;
   if (node_.empty()) return End(FailedPrecondition("a stream begins with a hello"));
@@ -160,7 +160,7 @@ void AgentSession::TakeReport(const v1::AgentReport& report) {
       {.actor = "node " + node_name_, .body = ToReported(report, node_, session_)});
 }
 
-void AgentSession::TakeTelemetry(const v1::Telemetry& telemetry) {
+void AgentSession::HandleTelemetry(const v1::Telemetry& telemetry) {
   MutexLock lock(mutex_);
   // After one refused batch no later batch may be recorded. Otherwise the refused batch would count
   // as a repetition when the agent sends it again.

@@ -65,10 +65,10 @@ class AgentSession final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::
 
   // A node's certificate is good for that node's messages only.
   Status CheckIdentity(const v1::AgentHello& hello) const;
-  void Take(const v1::AgentMessage& message);
-  void TakeHello(const v1::AgentHello& hello);
-  void TakeReport(const v1::AgentReport& report);
-  void TakeTelemetry(const v1::Telemetry& telemetry);
+  void HandleMessage(const v1::AgentMessage& message);
+  void HandleHello(const v1::AgentHello& hello);
+  void HandleReport(const v1::AgentReport& report);
+  void HandleTelemetry(const v1::Telemetry& telemetry);
   void PostWarnings(const TelemetryBatch& batch) REQUIRES(mutex_);
   // Telemetry of the run begins to be lost.
   void WarnOfLoss(const RunId& run, const std::string& why);

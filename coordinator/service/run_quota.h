@@ -41,11 +41,11 @@ class RunQuota {
 
   explicit RunQuota(const RunQuotaOptions& options) : options_(options) {}
 
-  // A place for a run that `user`, as Run::submitted_by names him, submits: to be held until the
-  // run is in the cluster or refused. `snapshot` is asked for the cluster after all places that
-  // were released before. ResourceExhausted names the limit and what to do. The quota outlives the
+  // Reserves a place for a run that `user` (Run::submitted_by) submits. Hold it until the run is in
+  // the cluster or refused. `snapshot` must return a cluster that contains the runs of all places
+  // released before. ResourceExhausted names the limit and what to do. The quota outlives the
   // places.
-  StatusOr<std::shared_ptr<Place>> Take(
+  StatusOr<std::shared_ptr<Place>> Reserve(
       const std::function<std::shared_ptr<const Cluster>()>& snapshot, const std::string& user);
 
  private:

@@ -150,7 +150,7 @@ void RunService::Prepare(SubmitCall& call) {
   std::shared_ptr<RunQuota::Place> place;
   if (call.access().principal().kind == Principal::Kind::kUser) {
     auto taken =
-        quota_.Take([this] { return context_.reconciler.snapshot(); }, prepared->event.actor);
+        quota_.Reserve([this] { return context_.reconciler.snapshot(); }, prepared->event.actor);
     if (!taken.ok()) return call.Answer(taken.status());
     place = *std::move(taken);
   }
@@ -210,7 +210,7 @@ Status RunService::PlanOnly(const Event& event, v1::SubmitResponse& response) co
   Event trial = event;
   trial.request_id = "dry-run " + event.run.value();
   std::get<RunSubmitted>(trial.body).submission.request_id = trial.request_id;
-  RETURN_IF_ERROR(batch.Take(trial).status());
+  RETURN_IF_ERROR(batch.AdmitEvent(trial).status());
   batch.Plan(options_.policy, [] { return std::string(); });
   const auto run = batch.after().FindRun(event.run);
   *response.mutable_run() = ToProto(batch.after(), *run, Progress());
@@ -385,7 +385,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* RunService::Stream(std::string_view 
   if (!counted.ok()) return RefusedStream(counted);
   const Status length = CheckLength(*request, kRequestBytesMax);
   if (!length.ok()) return RefusedStream(length);
-  StreamPlace place = streams_.Take();
+  StreamPlace place = streams_.Reserve();
   if (place == nullptr) {
     return RefusedStream(
         Unavailable("{} streams are open already; end some, then try again", streams_.max()));

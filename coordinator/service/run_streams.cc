@@ -125,11 +125,11 @@ class EventsSource final : public BufferedSource<v1::RunEvent> {
   StatusOr<bool> ReadPage() override {
     ASSIGN_OR_RETURN(const std::vector<StoredEvent> events,
                      context_.store.ReadRun(run_, read_, kPageRecords));
-    for (const StoredEvent& stored : events) Take(stored);
+    for (const StoredEvent& stored : events) Add(stored);
     return !events.empty();
   }
 
-  void Take(const StoredEvent& stored) {
+  void Add(const StoredEvent& stored) {
     read_ = stored.sequence;
     state_ = StateAfter(stored.event, state_);
     if (const auto* placed = std::get_if<RunPlaced>(&stored.event.body)) epoch_ = placed->epoch;
@@ -163,7 +163,7 @@ class LogsSource final : public BufferedSource<v1::LogLine> {
     ASSIGN_OR_RETURN(const std::vector<Line> lines,
                      ReadLines(context_.recorder.DirectoryOf(run_), kPageRecords, offset_));
     if (tail_ > 0) return SeekTail(offset, lines);
-    for (const Line& line : lines) Take(line);
+    for (const Line& line : lines) Add(line);
     return !lines.empty();
   }
 
@@ -191,7 +191,7 @@ class LogsSource final : public BufferedSource<v1::LogLine> {
     return line.sequence > after_ && (rank_ < 0 || line.rank == rank_);
   }
 
-  void Take(const Line& line) {
+  void Add(const Line& line) {
     if (!Wants(line)) return;
     if (skip_ == 0) {
       buffer_.push_back(ToProto(line));
@@ -244,11 +244,11 @@ class MetricsSource final : public BufferedSource<v1::MetricPoint> {
     ASSIGN_OR_RETURN(const std::vector<contract::TrainingPoint> points,
                      ReadPoints(context_.recorder.DirectoryOf(run_), kPageRecords, offset_));
     caught_up_ = caught_up_ || points.empty();
-    for (const contract::TrainingPoint& point : points) Take(point);
+    for (const contract::TrainingPoint& point : points) Add(point);
     return !points.empty();
   }
 
-  void Take(const contract::TrainingPoint& point) {
+  void Add(const contract::TrainingPoint& point) {
     if (!caught_up_ && (point.step <= after_ || lost_.Contains(point))) return;
     buffer_.push_back(ToProto(point));
   }

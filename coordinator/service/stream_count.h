@@ -15,7 +15,7 @@ class StreamCount {
 
   int max() const { return max_; }
   // Null when all places are taken. The count outlives the places.
-  StreamPlace Take() {
+  StreamPlace Reserve() {
     if (++taken_ > max_) {
       --taken_;
       return nullptr;

@@ -95,7 +95,7 @@ class Applier {
     if (failed.cause == ExitCause::kUnfit) {
       run.unfit_nodes[node] = failed.message;
     } else if (failed.cause == ExitCause::kDamagedCheckpoint) {
-      TakeDamageReport(failed, run);
+      ApplyDamageReport(failed, run);
     } else if (!failed.passes_over) {
       ++run.failures_since_seal;
     }
@@ -165,7 +165,7 @@ class Applier {
   }
 
   Status operator()(const CheckpointDamaged& damaged) {
-    if (damaged.lost) return TakeLoss(damaged);
+    if (damaged.lost) return ApplyLoss(damaged);
     ASSIGN_OR_RETURN(Run run, Suspected(damaged.step));
     if (run.state != RunState::kBackoff) return Impossible("it does not wait");
     for (const NodeId& node : run.suspicion->told_by) run.doubtful_nodes.erase(node);
@@ -389,7 +389,7 @@ class Applier {
     return Impossible(fmt::format("nobody said that its checkpoint of step {} is damaged", step));
   }
 
-  void TakeDamageReport(const RankFailed& failed, Run& run) const {
+  void ApplyDamageReport(const RankFailed& failed, Run& run) const {
     if (failed.next_reader == NextReader::kNotRecorded) {
       // Newer checkpoints too: the run will repeat their steps, and must be able to save these
       // again.
@@ -413,7 +413,7 @@ class Applier {
   }
 
   // Its ranks, if it has any, train on.
-  Status TakeLoss(const CheckpointDamaged& lost) {
+  Status ApplyLoss(const CheckpointDamaged& lost) {
     ASSIGN_OR_RETURN(Run run, Existing());
     if (run.FindCheckpoint(lost.step) == nullptr) {
       return Impossible("no checkpoint of that step is sealed");

@@ -140,7 +140,7 @@ struct RunDraining {
   std::string reason;
 };
 
-// An operator's wish; see Cordon. A second one replaces the first.
+// An operator requests a cordon; see Cordon. A second request replaces the first.
 struct NodeCordoned {
   NodeId node;
   std::string name;  // of the node, for the time before its agent says hello again

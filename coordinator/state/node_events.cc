@@ -6,8 +6,8 @@
 namespace gp::coordinator {
 namespace {
 
-void TakeRanks(std::vector<RankReport> ranks, const Event& event, const Cluster& cluster,
-               Node& node) {
+void SetRanks(std::vector<RankReport> ranks, const Event& event, const Cluster& cluster,
+              Node& node) {
   for (RankReport& rank : ranks) {
     if (rank.alive()) continue;
     const RankReport* before = node.FindRank(rank.run, rank.epoch, rank.rank);
@@ -47,7 +47,7 @@ void ApplyToNode(const NodeConnected& connected, const Event& event, Cluster& cl
   node.data_roots = connected.data_roots;
   node.connected = true;
   node.session = connected.session;
-  TakeRanks(connected.ranks, event, cluster, node);
+  SetRanks(connected.ranks, event, cluster, node);
   SaveNode(std::move(node), cluster);
 }
 
@@ -69,7 +69,7 @@ void ApplyToNode(const NodeReported& reported, const Event& event, Cluster& clus
     slot.problem = problem == reported.slot_problems.end() ? "" : problem->second;
   }
   if (reported.load) node.load = reported.load;
-  TakeRanks(reported.ranks, event, cluster, node);
+  SetRanks(reported.ranks, event, cluster, node);
   SaveNode(std::move(node), cluster);
 }
 

@@ -100,7 +100,7 @@ StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& stat
   std::unique_ptr<SqliteStore> store(
       new SqliteStore(std::move(lock), std::move(writer), std::move(reader)));
   RETURN_IF_ERROR(store->Prepare());
-  RETURN_IF_ERROR(store->TakeGeneration());
+  RETURN_IF_ERROR(store->ClaimGeneration());
   RETURN_IF_ERROR(store->ended_runs_.FillOnce(store->writer_));
   RETURN_IF_ERROR(StorageTable::FillOnce(store->writer_));
   ASSIGN_OR_RETURN(store->storage_, StorageTable::Read(store->writer_));
@@ -123,7 +123,7 @@ Status SqliteStore::Prepare() {
   return ended_runs_.Prepare(writer_);
 }
 
-Status SqliteStore::TakeGeneration() {
+Status SqliteStore::ClaimGeneration() {
   RETURN_IF_ERROR(writer_.Execute(
       "BEGIN IMMEDIATE; UPDATE coordinator SET generation = generation + 1; COMMIT"));
   ASSIGN_OR_RETURN(const std::string generation,

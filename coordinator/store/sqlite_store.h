@@ -68,7 +68,7 @@ class SqliteStore final : public Store {
   SqliteStore(daemon::StateLock lock, SqliteConnection writer, SqliteConnection reader);
 
   Status Prepare();
-  Status TakeGeneration();
+  Status ClaimGeneration();
   Status CheckGeneration();
   Status Insert(uint64_t sequence, const Event& event);
   Status InsertAll(const std::vector<Event>& events);

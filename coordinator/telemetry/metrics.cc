@@ -218,7 +218,7 @@ Status CoordinatorMetrics::ReadPast(const Run& run, Store& store) {
   while (true) {
     ASSIGN_OR_RETURN(const auto events, store.ReadRun(run.id, after, kEventsAtOnce));
     if (events.empty()) return OkStatus();
-    for (const StoredEvent& stored : events) runs_[run.id]->Take(stored.event, run);
+    for (const StoredEvent& stored : events) runs_[run.id]->Observe(stored.event, run);
     after = events.back().sequence;
   }
 }
@@ -242,7 +242,7 @@ void CoordinatorMetrics::Count(const Cluster& cluster, const StoredEvent& stored
     families_->restarts.Add({{"reason", CauseLabel(failed->cause)}}).Increment();
   }
   if (const auto series = runs_.find(run->id); series != runs_.end()) {
-    series->second->Take(stored.event, *run);
+    series->second->Observe(stored.event, *run);
   }
   if (const auto* ended = std::get_if<RunEnded>(&body)) {
     families_->finished.Add({{"outcome", std::string(Name(ended->state))}}).Increment();
@@ -299,7 +299,7 @@ void CoordinatorMetrics::Recorded(const RunId& run, const Progress& progress) {
   MutexLock lock(mutex_);
   const auto found = runs_.find(run);
   if (found == runs_.end()) return;
-  found->second->Take(progress);
+  found->second->Observe(progress);
   if (const auto seconds = found->second->TakeRecovery()) families_->recovery.Observe(*seconds);
 }
 
@@ -334,7 +334,7 @@ std::string CoordinatorMetrics::List(const std::string& version) {
   {
     MutexLock lock(metrics.mutex_);
     metrics.AddRun(example);
-    metrics.runs_[example.id]->Take({.run = example.id, .body = RunStarted{}}, example);
+    metrics.runs_[example.id]->Observe({.run = example.id, .body = RunStarted{}}, example);
     metrics.families_->heartbeat.Add({{"worker", "example"}});
   }
   metrics.Recorded(example.id, progress);

@@ -156,8 +156,8 @@ void RunSeries::Drop(RunFamilies::Gauges& family) {
   });
 }
 
-void RunSeries::Take(const Event& event, const Run& run) {
-  times_.Take(event);
+void RunSeries::Observe(const Event& event, const Run& run) {
+  times_.Observe(event);
   if (const auto* started = std::get_if<RunStarted>(&event.body)) stepping_ = started->epoch;
   if (EndsSteps(event.body)) {
     stepping_.reset();
@@ -173,7 +173,7 @@ void RunSeries::Take(const Event& event, const Run& run) {
   }
 }
 
-void RunSeries::Take(const Progress& progress) {
+void RunSeries::Observe(const Progress& progress) {
   times_.SetEpochs(progress.epochs);
   SeeRecovery(progress);
   Raise(families_.skipped, static_cast<double>(progress.skipped_steps), {{"reason", "nonfinite"}});

@@ -50,9 +50,9 @@ class RunSeries {
   RunSeries(const RunSeries&) = delete;
   RunSeries& operator=(const RunSeries&) = delete;
 
-  // A durable event of the run, which made it what `run` is.
-  void Take(const Event& event, const Run& run);
-  void Take(const Progress& progress);
+  // Handles a durable event; `run` is the run after it.
+  void Observe(const Event& event, const Run& run);
+  void Observe(const Progress& progress);
   // Raises the counters of time to what is true at `now`.
   void Refresh(Timestamp now);
   // The seconds from the failure that stopped the run to the first step after it; once for each.

@@ -27,7 +27,7 @@ std::string_view Name(RunTime state) {
   return "";
 }
 
-void RunTimes::Take(const Event& event) {
+void RunTimes::Observe(const Event& event) {
   const EventBody& body = event.body;
   if (std::holds_alternative<RunSubmitted>(body)) Enter(RunTime::kQueued, event);
   if (std::holds_alternative<RunQueued>(body)) Enter(RunTime::kQueued, event);

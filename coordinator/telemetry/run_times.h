@@ -28,8 +28,8 @@ std::string_view Name(RunTime state);
 
 class RunTimes {
  public:
-  // Takes the run's durable events in order.
-  void Take(const Event& event);
+  // Handles the run's durable events, in order.
+  void Observe(const Event& event);
   void SetEpochs(std::vector<EpochStart> epochs) { epochs_ = std::move(epochs); }
 
   // Seconds by state, up to `now`, or up to the run's end. Their sum is the time since the submit.

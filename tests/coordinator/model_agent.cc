@@ -5,8 +5,9 @@
 namespace gp::coordinator {
 namespace {
 
-bool IsFor(const Assignment& wish, const RankReport& rank) {
-  return wish.run->id == rank.run && wish.run->epoch == rank.epoch && wish.rank == rank.rank;
+bool IsFor(const Assignment& assignment, const RankReport& rank) {
+  return assignment.run->id == rank.run && assignment.run->epoch == rank.epoch &&
+         assignment.rank == rank.rank;
 }
 
 }  // namespace
@@ -48,23 +49,24 @@ NodeReported ModelAgent::Report() const {
 void ModelAgent::Obey(uint64_t revision, const std::vector<Assignment>& assignments) {
   if (revision < revision_) return;
   revision_ = revision;
-  wishes_ = assignments;
-  std::erase_if(ranks_, [&](const RankReport& rank) { return WishFor(rank) == nullptr; });
-  for (const Assignment& wish : wishes_) {
+  assignments_ = assignments;
+  std::erase_if(ranks_, [&](const RankReport& rank) { return AssignmentFor(rank) == nullptr; });
+  for (const Assignment& assignment : assignments_) {
     const bool known = std::any_of(ranks_.begin(), ranks_.end(),
-                                   [&](const RankReport& rank) { return IsFor(wish, rank); });
-    if (known || SlotIsBusy(wish.slot)) continue;
-    RankReport rank{.run = wish.run->id,
-                    .epoch = wish.run->epoch,
-                    .rank = wish.rank,
-                    .slot = wish.slot,
+                                   [&](const RankReport& rank) { return IsFor(assignment, rank); });
+    if (known || SlotIsBusy(assignment.slot)) continue;
+    RankReport rank{.run = assignment.run->id,
+                    .epoch = assignment.run->epoch,
+                    .rank = assignment.rank,
+                    .slot = assignment.slot,
                     .phase = RankPhase::kStarting};
-    if (wish.stop || wish.run->group) {
+    if (assignment.stop || assignment.run->group) {
       rank.phase = RankPhase::kExited;
-      rank.cause = wish.stop ? ExitCause::kStopped : ExitCause::kError;
+      rank.cause = assignment.stop ? ExitCause::kStopped : ExitCause::kError;
       rank.message = "not started";
     }
-    if (const auto problem = slot_problems_.find(wish.slot); problem != slot_problems_.end()) {
+    if (const auto problem = slot_problems_.find(assignment.slot);
+        problem != slot_problems_.end()) {
       rank.phase = RankPhase::kExited;
       rank.cause = ExitCause::kError;
       rank.message = problem->second;
@@ -74,9 +76,9 @@ void ModelAgent::Obey(uint64_t revision, const std::vector<Assignment>& assignme
   }
 }
 
-const Assignment* ModelAgent::WishFor(const RankReport& rank) const {
-  for (const Assignment& wish : wishes_) {
-    if (IsFor(wish, rank)) return &wish;
+const Assignment* ModelAgent::AssignmentFor(const RankReport& rank) const {
+  for (const Assignment& assignment : assignments_) {
+    if (IsFor(assignment, rank)) return &assignment;
   }
   return nullptr;
 }
@@ -96,7 +98,7 @@ void ModelAgent::Crash() {
   ++incarnation_;
   revision_ = 0;
   ranks_.clear();
-  wishes_.clear();
+  assignments_.clear();
 }
 
 bool ModelAgent::SlotIsBusy(const SlotId& slot) const {

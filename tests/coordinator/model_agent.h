@@ -29,12 +29,12 @@ class ModelAgent {
   uint64_t session() const { return session_; }
   int gpu_count() const { return gpu_count_; }
 
-  // Ends what is not listed, starts what is new, forgets what ended and is not wanted any more. An
-  // older wish than the one applied is declined.
+  // Ends ranks that are not listed, starts new ones, and removes ranks that ended and are not
+  // listed any more. Declines a revision older than the one applied.
   void Obey(uint64_t revision, const std::vector<Assignment>& assignments);
 
-  // The newest wish for a rank; null when it is not wanted.
-  const Assignment* WishFor(const RankReport& rank) const;
+  // The newest assignment for a rank; null if there is none.
+  const Assignment* AssignmentFor(const RankReport& rank) const;
 
   // That GPU leaves the bus, and what ran there is ended; Mend: all of them are back.
   void LoseGpu(int number);
@@ -59,7 +59,7 @@ class ModelAgent {
   int trainers_started_ = 0;
   std::vector<RankReport> ranks_;
   std::map<SlotId, std::string> slot_problems_;
-  std::vector<Assignment> wishes_;
+  std::vector<Assignment> assignments_;
 };
 
 }  // namespace gp::coordinator

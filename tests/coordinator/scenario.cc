@@ -52,7 +52,7 @@ class World {
   std::string Do(const Command& command) {
     told_.clear();
     Perform(command);
-    Settle();
+    RunUntilStable();
     return told_;
   }
 
@@ -123,10 +123,10 @@ class World {
   void TellStops(const RunId& run) {
     for (auto& [name, agent] : agents_) {
       for (const RankReport& rank : agent.ranks()) {
-        const Assignment* wish = rank.run == run ? agent.WishFor(rank) : nullptr;
-        if (wish == nullptr || !wish->stop) continue;
+        const Assignment* assignment = rank.run == run ? agent.AssignmentFor(rank) : nullptr;
+        if (assignment == nullptr || !assignment->stop) continue;
         told_ += fmt::format("{}:{} rank {} {}: {}\n", name, rank.slot, rank.rank,
-                             wish->stop_now ? "at once" : "saves", wish->stop_reason);
+                             assignment->stop_now ? "at once" : "saves", assignment->stop_reason);
       }
     }
   }
@@ -135,9 +135,10 @@ class World {
   void TellIds(const RunId& run) {
     for (auto& [name, agent] : agents_) {
       for (const RankReport& rank : agent.ranks()) {
-        const Assignment* wish = rank.run == run ? agent.WishFor(rank) : nullptr;
-        if (wish == nullptr) continue;
-        told_ += fmt::format("{}:{} rank {} '{}'\n", name, rank.slot, rank.rank, wish->nccl_id);
+        const Assignment* assignment = rank.run == run ? agent.AssignmentFor(rank) : nullptr;
+        if (assignment == nullptr) continue;
+        told_ +=
+            fmt::format("{}:{} rank {} '{}'\n", name, rank.slot, rank.rank, assignment->nccl_id);
       }
     }
   }
@@ -180,7 +181,7 @@ class World {
     constexpr std::chrono::nanoseconds kTick = std::chrono::milliseconds(100);
     for (; duration > kTick; duration -= kTick) {
       clock_.Advance(kTick);
-      Settle();
+      RunUntilStable();
     }
     clock_.Advance(duration);
   }
@@ -256,7 +257,7 @@ class World {
   }
 
   // Agents obey and report until nothing changes.
-  void Settle() {
+  void RunUntilStable() {
     for (int round = 0; round < 10; ++round) {
       std::vector<Event> reports;
       for (auto& [name, agent] : agents_) {
@@ -274,7 +275,7 @@ class World {
     Batch batch(cluster_, {clock_.Now(), clock_.WallNow()});
     size_t asked = 0;
     for (const Event& event : events) {
-      const auto admission = batch.Take(event);
+      const auto admission = batch.AdmitEvent(event);
       if (!admission.ok()) told_ += fmt::format("refused: {}\n", Message(admission.status()));
       if (IsDurable(event) && admission.ok()) ++asked;
     }

@@ -117,7 +117,7 @@ void Simulation::Turn() {
   Check();
 }
 
-// The wish is lost when the coordinator is killed before it is durable.
+// The request is lost if the coordinator is killed before the request is durable.
 void Simulation::Request(EventBody body) {
   reconciler_->Request({.actor = "operator", .body = std::move(body)},
                        [](const StatusOr<Admission>&) {});
@@ -195,39 +195,40 @@ void Simulation::PeerTurn(Peer& peer) {
   Deliver(peer);
 }
 
-bool Simulation::PeerIsGone(const Assignment& wish) const {
+bool Simulation::PeerIsGone(const Assignment& assignment) const {
   int alive = 0;
   for (const Peer& peer : peers_) {
     for (const RankReport& rank : peer.agent.ranks()) {
-      if (rank.run == wish.run->id && rank.epoch == wish.run->epoch) {
+      if (rank.run == assignment.run->id && rank.epoch == assignment.run->epoch) {
         alive += rank.alive() || rank.cause == ExitCause::kCompleted ? 1 : 0;
       }
     }
   }
-  return alive < static_cast<int>(wish.run->placement.size());
+  return alive < static_cast<int>(assignment.run->placement.size());
 }
 
 // The agent of a rank waits for the id of a group of GPUs, and all ranks of an epoch get the same.
-bool Simulation::MayConnect(const RankReport& rank, const Assignment& wish) {
-  if (!wish.run->group) return false;
-  if (!SumsOnGpus(*wish.run)) return true;
-  if (wish.nccl_id.empty()) return false;
-  const auto [first, fresh] = connected_with_.try_emplace({rank.run, rank.epoch}, wish.nccl_id);
-  EXPECT_EQ(first->second, wish.nccl_id) << rank.run.value() << " epoch " << rank.epoch;
+bool Simulation::MayConnect(const RankReport& rank, const Assignment& assignment) {
+  if (!assignment.run->group) return false;
+  if (!SumsOnGpus(*assignment.run)) return true;
+  if (assignment.nccl_id.empty()) return false;
+  const auto [first, fresh] =
+      connected_with_.try_emplace({rank.run, rank.epoch}, assignment.nccl_id);
+  EXPECT_EQ(first->second, assignment.nccl_id) << rank.run.value() << " epoch " << rank.epoch;
   return true;
 }
 
 void Simulation::TrainerTurn(Peer& peer, RankReport& rank) {
-  const Assignment* wish = peer.agent.WishFor(rank);
-  if (!rank.alive() || wish == nullptr) return;
+  const Assignment* assignment = peer.agent.AssignmentFor(rank);
+  if (!rank.alive() || assignment == nullptr) return;
   const auto exit = [&](ExitCause cause) {
     rank.phase = RankPhase::kExited;
     rank.cause = cause;
   };
-  if (wish->stop) return exit(ExitCause::kStopped);
+  if (assignment->stop) return exit(ExitCause::kStopped);
   if (chaos_ && Chance(0.005)) return exit(ExitCause::kSignal);
   if (chaos_ && Chance(0.002)) return exit(ExitCause::kStopped);
-  if (rank.phase >= RankPhase::kReady && PeerIsGone(*wish)) {
+  if (rank.phase >= RankPhase::kReady && PeerIsGone(*assignment)) {
     if (Chance(0.5)) exit(ExitCause::kCollective);
     return;
   }
@@ -235,22 +236,22 @@ void Simulation::TrainerTurn(Peer& peer, RankReport& rank) {
     rank.phase = RankPhase::kListening;
     rank.address = "h:" + std::to_string(++addresses_);
     if (rank.rank == 0) rank.nccl_id = "id of " + rank.address;
-  } else if (rank.phase == RankPhase::kListening && FindsDamaged(peer, *wish)) {
+  } else if (rank.phase == RankPhase::kListening && FindsDamaged(peer, *assignment)) {
     exit(ExitCause::kDamagedCheckpoint);
-  } else if (rank.phase == RankPhase::kListening && Chance(0.5) && MayConnect(rank, *wish)) {
+  } else if (rank.phase == RankPhase::kListening && Chance(0.5) && MayConnect(rank, *assignment)) {
     rank.phase = RankPhase::kReady;
-    rank.step = wish->resume ? wish->resume->step : 0;
-  } else if (rank.phase == RankPhase::kReady && wish->run->go) {
+    rank.step = assignment->resume ? assignment->resume->step : 0;
+  } else if (rank.phase == RankPhase::kReady && assignment->run->go) {
     rank.phase = RankPhase::kRunning;
   } else if (rank.phase >= RankPhase::kRunning) {
-    TakeStep(rank, *wish);
+    RunStep(rank, *assignment);
   }
 }
 
 // What is damaged every node finds so, and the first one now and then what is not.
-bool Simulation::FindsDamaged(const Peer& peer, const Assignment& wish) {
-  if (!wish.resume) return false;
-  if (damaged_.contains(wish.resume->manifest_digest)) return true;
+bool Simulation::FindsDamaged(const Peer& peer, const Assignment& assignment) {
+  if (!assignment.resume) return false;
+  if (damaged_.contains(assignment.resume->manifest_digest)) return true;
   return chaos_ && &peer == &peers_.front() && Chance(0.1);
 }
 
@@ -270,9 +271,9 @@ void Simulation::ReadSuspected() {
   }
 }
 
-void Simulation::TakeStep(RankReport& rank, const Assignment& wish) {
+void Simulation::RunStep(RankReport& rank, const Assignment& assignment) {
   std::erase_if(rank.written, [&](const contract::WrittenCheckpoint& written) {
-    const auto& sealed = wish.sealed_steps;
+    const auto& sealed = assignment.sealed_steps;
     const bool is_sealed = std::find(sealed.begin(), sealed.end(), written.step) != sealed.end();
     if (is_sealed) seals_.try_emplace({rank.run, written.step}, written.manifest_digest);
     return is_sealed;
@@ -282,7 +283,7 @@ void Simulation::TakeStep(RankReport& rank, const Assignment& wish) {
     if (rank.rank != 0 || rank.step % kCheckpointSteps != 0) return;
     contract::WrittenCheckpoint written;
     written.step = rank.step;
-    written.directory = wish.run->submission->run_directory + "/checkpoints/step-x";
+    written.directory = assignment.run->submission->run_directory + "/checkpoints/step-x";
     written.manifest_digest = fmt::format("{}-{}-{}", rank.run, rank.epoch, rank.step);
     written.validation_loss = 3.0 - 0.01 * static_cast<double>(rank.step);
     written.final = rank.step == kTargetSteps;
@@ -298,8 +299,8 @@ void Simulation::TakeStep(RankReport& rank, const Assignment& wish) {
   rank.cause = ExitCause::kCompleted;
 }
 
-// Some messages are lost, some come twice, some wait; a wish that comes late is declined by its
-// revision.
+// Some messages are lost, some arrive twice, some are delayed. An agent declines a desired state
+// that arrives late, by its revision.
 void Simulation::Deliver(Peer& peer) {
   while (!peer.up.empty()) {
     if (chaos_ && Chance(0.1)) break;
@@ -389,7 +390,7 @@ void Simulation::Check() {
   }
 }
 
-// A turn's wishes come before its placements, so what a turn has placed avoids every cordon.
+// A turn handles requests before it places runs, so its placements avoid every cordon.
 void Simulation::CheckPlacements(const Cluster& cluster) {
   for (const auto& [sequence, id] : cluster.busy) {
     const auto run = cluster.FindRun(id);

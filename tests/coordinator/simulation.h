@@ -41,16 +41,16 @@ class Simulation {
  private:
   class CrashingStore;
   class Recorder;
-  // An agent, its connection, and what is on its way.
+  // An agent, its connection, and the messages in flight.
   struct Peer {
     ModelAgent agent;
     bool connected = false;
     std::deque<Event> up;
-    struct Wish {
+    struct DesiredState {
       uint64_t revision = 0;
       std::vector<Assignment> assignments;
     };
-    std::deque<Wish> down;
+    std::deque<DesiredState> down;
   };
 
   bool Chance(double probability);
@@ -62,16 +62,16 @@ class Simulation {
   void OperatorTurn();
   void Request(EventBody body);
   void PeerTurn(Peer& peer);
-  bool MayConnect(const RankReport& rank, const Assignment& wish);
+  bool MayConnect(const RankReport& rank, const Assignment& assignment);
   void TrainerTurn(Peer& peer, RankReport& rank);
-  void TakeStep(RankReport& rank, const Assignment& wish);
-  bool FindsDamaged(const Peer& peer, const Assignment& wish);
+  void RunStep(RankReport& rank, const Assignment& assignment);
+  bool FindsDamaged(const Peer& peer, const Assignment& assignment);
   void ReadSuspected();
   void Deliver(Peer& peer);
   void CoordinatorTurn();
   void StartCoordinator();
   void KillCoordinator();
-  bool PeerIsGone(const Assignment& wish) const;
+  bool PeerIsGone(const Assignment& assignment) const;
   void Submit();
   void Check();
   void CheckPlacements(const Cluster& cluster);

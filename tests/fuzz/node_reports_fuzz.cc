@@ -78,7 +78,7 @@ class Fixture {
     now_.instant += std::chrono::milliseconds(10);
     now_.wall += std::chrono::milliseconds(10);
     Batch batch(before, now_);
-    const auto taken = batch.Take(event);
+    const auto taken = batch.AdmitEvent(event);
     GP_CHECK(taken.ok(), "{}", Message(taken.status()));
     batch.Plan(policy_, [] { return std::string("nonce"); });
     const auto violations = FindViolations(before, batch.after(), batch.touched());

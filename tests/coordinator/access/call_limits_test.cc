@@ -14,7 +14,7 @@ class CallLimitsTest : public ::testing::Test {
  protected:
   int CallsUntilRefused(const std::string& user) {
     int calls = 0;
-    while (limits_.TakeCall(user).ok()) ++calls;
+    while (limits_.AdmitCall(user).ok()) ++calls;
     return calls;
   }
 
@@ -28,7 +28,7 @@ TEST_F(CallLimitsTest, AUserHasABurstAndThenARate) {
   EXPECT_EQ(CallsUntilRefused("a"), 5);
   clock_.Advance(std::chrono::hours(1));
   EXPECT_EQ(CallsUntilRefused("a"), 20);
-  const Status refused = limits_.TakeCall("a");
+  const Status refused = limits_.AdmitCall("a");
   EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
   EXPECT_THAT(gp::Message(refused), HasSubstr("limits.calls_per_second"));
 }
@@ -39,24 +39,24 @@ TEST_F(CallLimitsTest, OneUserTakesNothingFromAnother) {
 }
 
 TEST_F(CallLimitsTest, AStreamsPlaceComesBack) {
-  auto first = limits_.TakeStream("a").value();
-  const auto second = limits_.TakeStream("a").value();
-  const Status refused = limits_.TakeStream("a").status();
+  auto first = limits_.ReserveStream("a").value();
+  const auto second = limits_.ReserveStream("a").value();
+  const Status refused = limits_.ReserveStream("a").status();
   EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
   EXPECT_THAT(gp::Message(refused), HasSubstr("limits.streams"));
-  EXPECT_TRUE(limits_.TakeStream("b").ok());
+  EXPECT_TRUE(limits_.ReserveStream("b").ok());
   first.reset();
-  EXPECT_TRUE(limits_.TakeStream("a").ok());
+  EXPECT_TRUE(limits_.ReserveStream("a").ok());
 }
 
 TEST_F(CallLimitsTest, ManyUsersAreForgottenButNoStreamIs) {
-  const auto held = limits_.TakeStream("holder").value();
-  const auto more = limits_.TakeStream("holder").value();
+  const auto held = limits_.ReserveStream("holder").value();
+  const auto more = limits_.ReserveStream("holder").value();
   for (int i = 0; i < 5000; ++i) {
-    EXPECT_TRUE(limits_.TakeCall("user-" + std::to_string(i)).ok());
+    EXPECT_TRUE(limits_.AdmitCall("user-" + std::to_string(i)).ok());
     clock_.Advance(std::chrono::milliseconds(10));
   }
-  EXPECT_FALSE(limits_.TakeStream("holder").ok());
+  EXPECT_FALSE(limits_.ReserveStream("holder").ok());
 }
 
 }  // namespace

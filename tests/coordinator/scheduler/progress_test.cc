@@ -12,9 +12,9 @@ using std::chrono::seconds;
 
 // A coordinator that has just replayed its store: run "r" has its final checkpoint and is
 // finishing, its two ranks still run.
-class Progress : public ::testing::Test {
+class FinishingRun : public ::testing::Test {
  protected:
-  Progress() {
+  FinishingRun() {
     for (Event& event : OneOfEachKind()) {
       if (std::holds_alternative<CancelRequested>(event.body)) break;
       // A run without a checkpoint has given up, and nothing of it finishes.
@@ -54,7 +54,7 @@ class Progress : public ::testing::Test {
   Cluster cluster_;
 };
 
-TEST_F(Progress, AfterARestartAFinishingRunGetsAFullTermToLeave) {
+TEST_F(FinishingRun, AfterARestartAFinishingRunGetsAFullTermToLeave) {
   const auto term = Policy().finish_timeout;
   EXPECT_TRUE(PlanAt(seconds(0)).empty());
   EXPECT_TRUE(PlanAt(term).empty());

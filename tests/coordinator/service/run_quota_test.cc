@@ -31,9 +31,9 @@ TEST(RunQuota, CountsWhatHasNotEndedOfThisUserAlone) {
   Add("user alice", RunState::kSucceeded, cluster);
   Add("user alice", RunState::kRunning, cluster);
   Add("user alice", RunState::kQueued, cluster);
-  EXPECT_TRUE(quota.Take(Snapshot(cluster), "user alice").ok());
+  EXPECT_TRUE(quota.Reserve(Snapshot(cluster), "user alice").ok());
   Add("user alice", RunState::kFinishing, cluster);
-  const Status refused = quota.Take(Snapshot(cluster), "user alice").status();
+  const Status refused = quota.Reserve(Snapshot(cluster), "user alice").status();
   EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
   EXPECT_THAT(Message(refused),
               HasSubstr("user alice has 3 runs that have not ended, and may have 3 (limits.runs)"));
@@ -45,9 +45,9 @@ TEST(RunQuota, ARunThatWaitsForItsNextTryWaits) {
   RunQuota quota({.runs = 10, .waiting = 2});
   Add("user alice", RunState::kBackoff, cluster);
   Add("user alice", RunState::kRunning, cluster);
-  EXPECT_TRUE(quota.Take(Snapshot(cluster), "user alice").ok());
+  EXPECT_TRUE(quota.Reserve(Snapshot(cluster), "user alice").ok());
   Add("user alice", RunState::kQueued, cluster);
-  EXPECT_THAT(Message(quota.Take(Snapshot(cluster), "user alice").status()),
+  EXPECT_THAT(Message(quota.Reserve(Snapshot(cluster), "user alice").status()),
               HasSubstr("user alice has 2 runs that wait for slots, and may have 2"));
 }
 
@@ -55,15 +55,15 @@ TEST(RunQuota, APlaceCountsUntilItIsGivenBack) {
   const Cluster cluster;
   RunQuota quota({.runs = 1, .waiting = 1});
   {
-    const auto place = quota.Take(Snapshot(cluster), "user alice");
+    const auto place = quota.Reserve(Snapshot(cluster), "user alice");
     ASSERT_TRUE(place.ok());
-    EXPECT_FALSE(quota.Take(Snapshot(cluster), "user alice").ok());
-    EXPECT_TRUE(quota.Take(Snapshot(cluster), "user bob").ok());
+    EXPECT_FALSE(quota.Reserve(Snapshot(cluster), "user alice").ok());
+    EXPECT_TRUE(quota.Reserve(Snapshot(cluster), "user bob").ok());
     (*place)->Release();
     (*place)->Release();
-    EXPECT_TRUE(quota.Take(Snapshot(cluster), "user alice").ok());
+    EXPECT_TRUE(quota.Reserve(Snapshot(cluster), "user alice").ok());
   }
-  EXPECT_TRUE(quota.Take(Snapshot(cluster), "user alice").ok());
+  EXPECT_TRUE(quota.Reserve(Snapshot(cluster), "user alice").ok());
 }
 
 }  // namespace

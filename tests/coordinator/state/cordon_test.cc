@@ -52,7 +52,7 @@ TEST_F(CordonTest, IsKnownByTheNodesNameBeforeItsAgentIsBack) {
   EXPECT_EQ(CordonText(node("n1")), "node name-of-n1 is cordoned");
 }
 
-TEST_F(CordonTest, ARepeatedWishIsAnsweredAndADrainIsNotWeakened) {
+TEST_F(CordonTest, ARepeatedRequestIsAnsweredAndADrainIsNotWeakened) {
   Hello("n1", "a");
   const auto admit = [&](bool drain, const std::string& reason) {
     return *Admit(cluster_, {.body = NodeCordoned{NodeId("n1"), "a", drain, reason}});
