@@ -13,14 +13,14 @@ Status EventReader::Feed(std::string_view piece,
     if (end == std::string_view::npos) break;
     piece.remove_prefix(end + 1);
     if (line_.ends_with('\r')) line_.pop_back();
-    TakeLine(line_, on_event);
+    HandleLine(line_, on_event);
     line_.clear();
   }
   return OkStatus();
 }
 
-void EventReader::TakeLine(std::string_view line,
-                           const std::function<void(const std::string&)>& on_event) {
+void EventReader::HandleLine(std::string_view line,
+                             const std::function<void(const std::string&)>& on_event) {
   constexpr std::string_view kData = "data:";
   if (line.empty()) {
     if (has_data_) on_event(data_);

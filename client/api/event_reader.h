@@ -20,7 +20,7 @@ class EventReader {
   Status Feed(std::string_view piece, const std::function<void(const std::string&)>& on_event);
 
  private:
-  void TakeLine(std::string_view line, const std::function<void(const std::string&)>& on_event);
+  void HandleLine(std::string_view line, const std::function<void(const std::string&)>& on_event);
 
   std::string line_;  // the beginning of a line
   std::string data_;

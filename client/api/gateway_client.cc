@@ -52,7 +52,7 @@ int64_t HttpStatus(CURL* easy) {
   return code;
 }
 
-size_t TakePiece(char* data, size_t size, size_t count, void* user) {
+size_t ReceivePiece(char* data, size_t size, size_t count, void* user) {
   auto& receiver = *static_cast<Receiver*>(user);
   const std::string_view piece(data, size * count);
   if (HttpStatus(receiver.easy) >= 300) {
@@ -115,7 +115,7 @@ std::string BodyOf(const CompletionRequest& request) {
 }
 
 // One event of a completion.
-Status TakeChunk(const std::string& event, const GatewayClient::OnText& on_text) {
+Status HandleChunk(const std::string& event, const GatewayClient::OnText& on_text) {
   if (event == "[DONE]") return OkStatus();
   const Json chunk = Json::parse(event, nullptr, false);
   if (!chunk.is_object()) return DataLoss("the gateway sent an event that is no JSON object");
@@ -139,7 +139,7 @@ void SetOptions(CURL* easy, const GatewayClientOptions& options, const std::stri
   set(CURLOPT_LOW_SPEED_LIMIT, 1L);
   set(CURLOPT_LOW_SPEED_TIME,
       static_cast<long>(std::max<int64_t>(1, options.silence_max.count() / 1000)));
-  set(CURLOPT_WRITEFUNCTION, &TakePiece);
+  set(CURLOPT_WRITEFUNCTION, &ReceivePiece);
   set(CURLOPT_WRITEDATA, &receiver);
   if (body.empty()) return;
   set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
@@ -238,7 +238,7 @@ Status GatewayClient::Complete(const CompletionRequest& request, const OnText& o
   Status status;
   bool done = false;
   const auto on_event = [&](const std::string& event) {
-    if (status.ok()) status = TakeChunk(event, on_text);
+    if (status.ok()) status = HandleChunk(event, on_text);
     done = done || event == "[DONE]";
   };
   const auto on_body = [&](std::string_view piece) {

@@ -17,7 +17,7 @@ const std::vector<int> kSignals = {SIGINT, SIGTERM, SIGHUP};
 
 // The first signal requests the interruption. The second one ends the process, unless code that is
 // stopping something handles it.
-void TakeSignals(gp::client::Interruption& interruption) {
+void WatchSignals(gp::client::Interruption& interruption) {
   while (true) {
     const std::string name = gp::AwaitStopSignal(kSignals);
     if (!interruption.Signal()) _exit(130);
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
   gp::InitLogging("gpctl");
   gp::rpc::DropGrpcLog();
   gp::client::Interruption interruption;
-  std::thread([&interruption] { TakeSignals(interruption); }).detach();
+  std::thread([&interruption] { WatchSignals(interruption); }).detach();
   gp::StandardOutput output;
   gp::gpctl::Console console = gp::gpctl::SystemConsole(interruption);
   console.output_error = [&output] { return output.Flush(); };

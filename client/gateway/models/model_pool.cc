@@ -16,8 +16,9 @@ constexpr int64_t kTextsAhead = 2;
 constexpr std::chrono::seconds kSwapPatience{2};
 // Texts wait here while the sampler has this much of its link to read.
 constexpr size_t kUnsentBytesMax = 4 << 20;
-// What a model's failures are forgotten after.
-constexpr std::chrono::seconds kGrudge{60};
+// A model without requests is removed, and its failure count with it, this long after its last
+// failure.
+constexpr std::chrono::seconds kFailureCooldown{60};
 // A load that fails so often in a row fails those who wait for it.
 constexpr int kLoadsMax = 3;
 
@@ -461,7 +462,7 @@ void ModelPool::Tick() {
   }
   std::erase_if(models_, [&](const auto& entry) {
     const Model& model = *entry.second;
-    const bool failed_lately = model.failures > 0 && now - model.not_before < kGrudge;
+    const bool failed_lately = model.failures > 0 && now - model.not_before < kFailureCooldown;
     return model.phase == Model::Phase::kNone && !model.wanted() && !failed_lately;
   });
 }

@@ -97,7 +97,7 @@ class Child : public std::enable_shared_from_this<Child> {
                           [self = shared_from_this()](const Error& error, size_t bytes) {
                             if (error) return self->LinkEnded();
                             self->received_.append(self->buffer_.data(), bytes);
-                            if (const Status status = self->TakeFrames(); !status.ok()) {
+                            if (const Status status = self->HandleFrames(); !status.ok()) {
                               self->Kill("the sampler's link: " + Message(status));
                               return self->LinkEnded();
                             }
@@ -105,7 +105,7 @@ class Child : public std::enable_shared_from_this<Child> {
                           });
   }
 
-  Status TakeFrames() {
+  Status HandleFrames() {
     size_t taken = 0;
     while (received_.size() - taken >= link::kHeaderBytes) {
       const std::string_view rest = std::string_view(received_).substr(taken);
@@ -116,13 +116,13 @@ class Child : public std::enable_shared_from_this<Child> {
       taken += link::kHeaderBytes + header.payload_bytes;
       if (message.status().code() == StatusCode::kUnimplemented) continue;
       if (!message.ok()) return message.status();
-      RETURN_IF_ERROR(Take(*std::move(message)));
+      RETURN_IF_ERROR(HandleMessage(*std::move(message)));
     }
     received_.erase(0, taken);
     return OkStatus();
   }
 
-  Status Take(link::Message message) {
+  Status HandleMessage(link::Message message) {
     const auto events = events_;  // a call may abandon this
     if (const auto* hello = std::get_if<link::Hello>(&message)) {
       const bool speaks =

@@ -111,7 +111,7 @@ std::optional<FollowedRun::Points> RunBoard::PointsAfter(const std::string& run_
 void RunBoard::KeepSurveying() {
   RunSurvey survey(client_);
   do {
-    Publish(survey.Take());
+    Publish(survey.Run());
     RefreshOthers();
   } while (AwaitSurvey());
 }
@@ -309,8 +309,8 @@ void RunBoard::Follow(const std::map<std::string, v1::Run>& wanted) {
     for (const auto& [id, run] : followed_) (wanted.contains(id) ? kept : left)[id] = run;
     for (const auto& [id, run] : wanted) {
       if (kept.contains(id)) continue;
-      kept[id] = std::make_shared<FollowedRun>(client_, streams_,
-                                               [this](FollowedRun::News news) { TakeNews(news); });
+      kept[id] = std::make_shared<FollowedRun>(
+          client_, streams_, [this](FollowedRun::News news) { HandleNews(news); });
     }
     followed_ = kept;
   }
@@ -318,7 +318,7 @@ void RunBoard::Follow(const std::map<std::string, v1::Run>& wanted) {
   for (const auto& [id, run] : kept) run->Tend(wanted.at(id));
 }
 
-void RunBoard::TakeNews(FollowedRun::News news) {
+void RunBoard::HandleNews(FollowedRun::News news) {
   MutexLock lock(mutex_);
   news_ = true;
   if (news != FollowedRun::News::kEvent || survey_now_) return;

@@ -88,7 +88,7 @@ class RunBoard {
   // The runs of the board that are to be followed, by id.
   std::map<std::string, v1::Run> Wanted() const;
   void Follow(const std::map<std::string, v1::Run>& wanted);
-  void TakeNews(FollowedRun::News news);
+  void HandleNews(FollowedRun::News news);
   std::shared_ptr<FollowedRun> Followed(const std::string& run_id) const;
   // These wait for their turn. False when it is time to stop.
   bool AwaitSurvey();

@@ -41,7 +41,7 @@ SealedCheckpoint ToSealed(const v1::Checkpoint& from) {
 
 }  // namespace
 
-StatusOr<RunSurvey::Finding> RunSurvey::Take() {
+StatusOr<RunSurvey::Finding> RunSurvey::Run() {
   Finding finding;
   ASSIGN_OR_RETURN(finding.page, FirstPage());
   const std::string& next_page = finding.page.next_page_token();

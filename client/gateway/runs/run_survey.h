@@ -24,7 +24,7 @@ class RunSurvey {
     std::vector<v1::Node> nodes;
     std::vector<SealedRun> sealed;  // newest first
   };
-  StatusOr<Finding> Take();
+  StatusOr<Finding> Run();
 
  private:
   struct Known {

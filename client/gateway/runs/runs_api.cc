@@ -130,7 +130,7 @@ RunsApi::RunsApi(http::EventLoop& loop, RunsApiOptions options)
       self_(std::make_shared<RunsApi*>(this)),
       board_(options_.board, [&loop, weak = std::weak_ptr<RunsApi*>(self_)] {
         loop.Post([weak] {
-          if (const auto self = weak.lock()) (*self)->TakeChange();
+          if (const auto self = weak.lock()) (*self)->HandleChange();
         });
       }) {
   ticks_ = loop_.Every(options_.stream_period, [this] { Tick(); });
@@ -155,7 +155,7 @@ void RunsApi::AddTo(http::Router& router) {
 
 void RunsApi::OnSealed(std::function<void(const std::vector<SealedRun>&)> call) {
   on_sealed_ = std::move(call);
-  TakeChange();
+  HandleChange();
 }
 
 void RunsApi::Answer(const Exchanged& exchange, const std::shared_ptr<const std::string>& text) {
@@ -290,7 +290,7 @@ void RunsApi::EndStreams() {
   pages_.clear();
 }
 
-void RunsApi::TakeChange() {
+void RunsApi::HandleChange() {
   AnswerWaiting();
   const auto board = board_.board();
   if (!on_sealed_ || board->sealed_version == sealed_version_) return;

@@ -83,7 +83,7 @@ class RunsApi {
   void AwaitDetails(const Exchanged& exchange, const std::string& run_id, const Answerer& answer);
   void BeginStream(const Exchanged& exchange);
   void OpenPage(const Exchanged& exchange, const std::string& run_id);
-  void TakeChange();
+  void HandleChange();
   void AnswerWaiting();
   void Tick();
   void Tell(Page& page);

@@ -33,7 +33,7 @@ std::vector<std::string> WarningsOf(const DataCheck& check) {
   return warnings;
 }
 
-void SettleVocabulary(const DataReport& report, runspec::RunSpec& spec) {
+void ResolveVocabulary(const DataReport& report, runspec::RunSpec& spec) {
   const Status status = runspec::ApplyVocabulary(report.vocabulary, spec);
   GP_CHECK(status.ok(), "the report passed the same check: {}", Message(status));
   spec.vocabulary_auto = false;

@@ -27,6 +27,6 @@ DataCheck CheckData(const runspec::RunSpec& spec, const std::string& server);
 std::vector<std::string> WarningsOf(const DataCheck& check);
 
 // Sets a model.vocab of auto to the data's number of ids, so that a plan can be made.
-void SettleVocabulary(const DataReport& report, runspec::RunSpec& spec);
+void ResolveVocabulary(const DataReport& report, runspec::RunSpec& spec);
 
 }  // namespace gp::gpctl

@@ -25,7 +25,7 @@ class OverfitLog {
   void Add(const std::string& piece) {
     pending_ += piece;
     for (size_t end; (end = pending_.find('\n')) != std::string::npos; pending_.erase(0, end + 1)) {
-      Take(Json::parse(pending_.substr(0, end), nullptr, /*allow_exceptions=*/false));
+      HandleLine(Json::parse(pending_.substr(0, end), nullptr, /*allow_exceptions=*/false));
     }
   }
 
@@ -33,7 +33,7 @@ class OverfitLog {
   const Json& verdict() const { return verdict_; }
 
  private:
-  void Take(const Json& line) {
+  void HandleLine(const Json& line) {
     if (!line.is_object()) return;
     if (line.contains("learned")) {
       verdict_ = line;

@@ -48,14 +48,14 @@ int64_t PerWorker(const RunSpec& spec, const AvailableMemory& memory) {
 }
 
 // A run file with every `auto` replaced, as it would be on this machine.
-struct SettledPlan {
+struct ResolvedPlan {
   RunSpec spec;
   BatchPlan plan;
 };
 
 // Nullopt when the batch cannot be divided. When not even one sequence fits, the forecast is for
 // one.
-std::optional<SettledPlan> Settle(RunSpec spec, const AvailableMemory& memory) {
+std::optional<ResolvedPlan> ResolvePlan(RunSpec spec, const AvailableMemory& memory) {
   auto plan = runspec::PlanBatch(spec);
   if (!plan.ok()) return std::nullopt;
   if (spec.batch.micro_batch_auto) {
@@ -67,7 +67,7 @@ std::optional<SettledPlan> Settle(RunSpec spec, const AvailableMemory& memory) {
     plan = runspec::PlanBatch(spec);
     if (!plan.ok()) return std::nullopt;
   }
-  return SettledPlan{std::move(spec), *plan};
+  return ResolvedPlan{std::move(spec), *plan};
 }
 
 std::string ModelText(const RunSpec& spec) {
@@ -139,8 +139,8 @@ std::string MixtureText(const RunSpec& spec, const DataReport* data, int64_t tok
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string BatchText(const SettledPlan& settled, bool automatic) {
-  const auto& [spec, plan] = settled;
+std::string BatchText(const ResolvedPlan& resolved, bool automatic) {
+  const auto& [spec, plan] = resolved;
   std::string text = fmt::format(
       "{} tokens a step = {} shard{} x {} x {} sequences{} x {} tokens, on {} worker{}",
       WithThousands(plan.tokens_per_step), plan.logical_shards, plan.logical_shards == 1 ? "" : "s",
@@ -172,8 +172,8 @@ std::string BudgetText(const RunSpec& spec, const BatchPlan& plan, const DataRep
   return text + fmt::format("; ends after {} evaluations without a gain", spec.eval.patience);
 }
 
-runspec::MemoryForecast Forecast(const SettledPlan& settled) {
-  return runspec::ForecastMemory(settled.spec, settled.plan, Threads(settled.spec));
+runspec::MemoryForecast Forecast(const ResolvedPlan& resolved) {
+  return runspec::ForecastMemory(resolved.spec, resolved.plan, Threads(resolved.spec));
 }
 
 std::string MemoryText(const runspec::MemoryForecast& forecast, bool on_gpu) {
@@ -247,17 +247,17 @@ std::string PlanText(const RunSpec& spec, const AvailableMemory& memory, const D
                                                          : Line("trained", TrainedText(spec))) +
       Line("data", DataText(spec));
   if (data != nullptr) out += Line("found", FoundText(spec, *data));
-  const auto settled = Settle(spec, memory);
-  if (!settled) return out;
+  const auto resolved = ResolvePlan(spec, memory);
+  if (!resolved) return out;
   if (!spec.data.weights.empty()) {
-    const int64_t steps = runspec::TargetSteps(settled->spec);
-    out += Line("mixture", MixtureText(spec, data, runspec::TokensBefore(settled->plan, steps)));
+    const int64_t steps = runspec::TargetSteps(resolved->spec);
+    out += Line("mixture", MixtureText(spec, data, runspec::TokensBefore(resolved->plan, steps)));
   }
-  out += Line("batch", BatchText(*settled, spec.batch.micro_batch_auto));
-  out += Line("budget", BudgetText(spec, settled->plan, data));
-  if (const auto forecast = ForecastHere(settled->spec, data))
+  out += Line("batch", BatchText(*resolved, spec.batch.micro_batch_auto));
+  out += Line("budget", BudgetText(spec, resolved->plan, data));
+  if (const auto forecast = ForecastHere(resolved->spec, data))
     out += Line("time", TimeText(*forecast));
-  out += Line("memory", MemoryText(Forecast(*settled), OnGpu(spec)));
+  out += Line("memory", MemoryText(Forecast(*resolved), OnGpu(spec)));
   out +=
       Line("records", fmt::format("validation {}, checkpoint {}", Every(spec.eval.every_steps),
                                   spec.checkpoint.every_auto ? "about every ten minutes"
@@ -269,15 +269,15 @@ Json PlanFields(const RunSpec& spec, const AvailableMemory& memory, const DataRe
   Json json = {{"name", spec.name}, {"workers", spec.resources.workers}};
   if (!spec.vocabulary_auto) json["parameters"] = runspec::ParameterCount(spec.model);
   if (!spec.vocabulary_auto && !spec.train.empty()) json["trained_parameters"] = TrainedCount(spec);
-  const auto settled = Settle(spec, memory);
-  if (!settled) return json;
-  const runspec::MemoryForecast forecast = Forecast(*settled);
-  json["tokens_per_step"] = settled->plan.tokens_per_step;
-  json["logical_shards"] = settled->plan.logical_shards;
-  json["accumulation"] = settled->plan.accumulation;
-  json["micro_batch"] = settled->spec.batch.micro_batch;
+  const auto resolved = ResolvePlan(spec, memory);
+  if (!resolved) return json;
+  const runspec::MemoryForecast forecast = Forecast(*resolved);
+  json["tokens_per_step"] = resolved->plan.tokens_per_step;
+  json["logical_shards"] = resolved->plan.logical_shards;
+  json["accumulation"] = resolved->plan.accumulation;
+  json["micro_batch"] = resolved->spec.batch.micro_batch;
   json["target_steps"] = runspec::TargetSteps(spec);
-  if (const auto time = ForecastHere(settled->spec, data))
+  if (const auto time = ForecastHere(resolved->spec, data))
     json["time_forecast"] = TimeFields(*time);
   if (const auto warning = LostWorkWarning(spec, memory)) json["lost_work_warning"] = *warning;
   json["memory_bytes"] = forecast.total_bytes();
@@ -291,16 +291,16 @@ Json PlanFields(const RunSpec& spec, const AvailableMemory& memory, const DataRe
 }
 
 std::optional<std::string> LostWorkWarning(const RunSpec& spec, const AvailableMemory& memory) {
-  const auto settled = Settle(spec, memory);
-  if (!settled) return std::nullopt;
-  const auto forecast = ForecastHere(settled->spec, nullptr);
-  return forecast ? LostWorkWarning(settled->spec, *forecast) : std::nullopt;
+  const auto resolved = ResolvePlan(spec, memory);
+  if (!resolved) return std::nullopt;
+  const auto forecast = ForecastHere(resolved->spec, nullptr);
+  return forecast ? LostWorkWarning(resolved->spec, *forecast) : std::nullopt;
 }
 
 std::optional<std::string> MemoryWarning(const RunSpec& spec, const AvailableMemory& memory) {
-  const auto settled = Settle(spec, memory);
-  if (!settled) return std::nullopt;
-  const auto problem = runspec::MemoryProblem(settled->spec, settled->plan, Threads(spec),
+  const auto resolved = ResolvePlan(spec, memory);
+  if (!resolved) return std::nullopt;
+  const auto problem = runspec::MemoryProblem(resolved->spec, resolved->plan, Threads(spec),
                                               PerWorker(spec, memory), memory.limit);
   if (!problem) return std::nullopt;
   return "does not fit this machine: " + *problem;

@@ -82,7 +82,7 @@ Status Supervisor::Start() {
   const auto previous = directory_.Load();
   if (previous.ok()) record_ = *previous;
   const std::string storage = record_.storage_root;
-  SettleStorage(previous.ok());
+  ChooseStorage(previous.ok());
   coordinator_.process = record_.coordinator;
   worker_.process = record_.worker;
   gateway_.process = record_.gateway;
@@ -98,7 +98,7 @@ Status Supervisor::Start() {
 }
 
 // Where the storage is now. The coordinator knows its storage and refuses another one.
-void Supervisor::SettleStorage(bool has_runs) {
+void Supervisor::ChooseStorage(bool has_runs) {
   if (has_runs && record_.storage_root.empty()) record_.storage_root = directory_.Storage();
   if (!options_.storage_root.empty()) record_.storage_root = options_.storage_root;
   if (record_.storage_root.empty()) record_.storage_root = directory_.Storage();

@@ -84,7 +84,7 @@ class Supervisor {
     std::chrono::steady_clock::time_point next_start;
   };
 
-  void SettleStorage(bool has_runs);
+  void ChooseStorage(bool has_runs);
   Status StartAll();
   Status StartGateway();
   Status StartMonitoring();

@@ -78,7 +78,7 @@ StatusOr<ExitCode> ChatSession::Run() {
   Say(fmt::format("{} on http://{}. Type the beginning of a text; /help tells more.", label_,
                   gateway_->address()));
   while (const auto line = ReadTyped()) {
-    const auto turn = Take(*line);
+    const auto turn = HandleLine(*line);
     if (turn.ok() && *turn == Turn::kLeave) return ExitCode::kOk;
     if (turn.ok()) continue;
     // The first problem ends the chat of a script; a person can go on.
@@ -118,7 +118,7 @@ std::optional<std::string> ChatSession::AwaitLine() {
   return std::nullopt;
 }
 
-StatusOr<ChatSession::Turn> ChatSession::Take(const std::string& line) {
+StatusOr<ChatSession::Turn> ChatSession::HandleLine(const std::string& line) {
   if (line.starts_with('/') && !line.starts_with("//")) return Obey(ParseChatCommand(line));
   Add(line.starts_with("//") ? line.substr(1) : line);
   RETURN_IF_ERROR(Continue());

@@ -34,7 +34,7 @@ class ChatSession {
   // Reads a line; a '\' at its end joins the next one to it. Nullopt at the end of the input.
   std::optional<std::string> ReadTyped();
   std::optional<std::string> AwaitLine();
-  StatusOr<Turn> Take(const std::string& line);
+  StatusOr<Turn> HandleLine(const std::string& line);
   StatusOr<Turn> Obey(const ChatCommand& command);
   void Add(const std::string& typed);
   Status Continue();

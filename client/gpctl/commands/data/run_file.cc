@@ -42,7 +42,7 @@ Validation ValidationOf(const RunFileText& file, const ValidateOptions& options,
   if (!validation.run_file.spec) return validation;
   runspec::RunSpec& spec = *validation.run_file.spec;
   validation.data = CheckData(spec, session.ServerAddress().value_or(""));
-  if (validation.data.report) SettleVocabulary(*validation.data.report, spec);
+  if (validation.data.report) ResolveVocabulary(*validation.data.report, spec);
   return validation;
 }
 

@@ -28,10 +28,10 @@ class EvaluatorLines {
  public:
   explicit EvaluatorLines(ProgressLine& progress) : progress_(progress) {}
 
-  void Take(const std::string& piece) {
+  void Add(const std::string& piece) {
     text_ += piece;
     for (size_t end; (end = text_.find('\n')) != std::string::npos; text_.erase(0, end + 1)) {
-      TakeLine(Json::parse(text_.substr(0, end), nullptr, false));
+      HandleLine(Json::parse(text_.substr(0, end), nullptr, false));
     }
   }
 
@@ -39,7 +39,7 @@ class EvaluatorLines {
   const std::optional<Json>& result() const { return result_; }
 
  private:
-  void TakeLine(const Json& line) {
+  void HandleLine(const Json& line) {
     if (!line.is_object()) return;
     if (line.contains("done") && line.contains("of")) {
       Tell(line["done"].get<double>(), line["of"].get<double>());
@@ -122,7 +122,7 @@ StatusOr<ExitCode> Evaluate(const EvalOptions& options, Session& session) {
   const auto code =
       RunOwnProgram(console, "gp-evaluator",
                     EvaluatorArguments(checkpoint.directory, options, console.working_directory),
-                    [&lines](const std::string& piece) { lines.Take(piece); });
+                    [&lines](const std::string& piece) { lines.Add(piece); });
   progress.Clear();
   RETURN_IF_ERROR(code.status());
   // Its words are on stderr already, and its exit codes are gpctl's.

@@ -49,7 +49,7 @@ StatusOr<v1::CreateTokenRequest> RequestOf(const TokenOptions& options,
 }
 
 // Takes back a token that nobody can read. Returns what became of it.
-std::string TakeBack(const v1::TokenInfo& token, client::AccessClient& client) {
+std::string Revoke(const v1::TokenInfo& token, client::AccessClient& client) {
   if (client.RevokeToken(token.id()).ok()) {
     return fmt::format("the new token {} was revoked again", token.id());
   }
@@ -63,7 +63,7 @@ Status KeepToken(const v1::CreateTokenResponse& created, const std::string& out,
   const Status written = WriteFileAtomically(AbsolutePath(out, session.console().working_directory),
                                              created.token() + "\n", 0600);
   if (written.ok()) return written;
-  return WithContext(written, fmt::format("--out {}: {}", out, TakeBack(created.info(), client)));
+  return WithContext(written, fmt::format("--out {}: {}", out, Revoke(created.info(), client)));
 }
 
 // The token itself goes to the file, or to stdout alone, so that it can be redirected.
@@ -83,7 +83,7 @@ StatusOr<ExitCode> CreateToken(const TokenOptions& options, Session& session) {
   }
   console.out.flush();
   if (options.out.empty() && !console.out.good()) {
-    console.err << TakeBack(info, *client) << "\n";
+    console.err << Revoke(info, *client) << "\n";
     return ExitCode::kFailure;
   }
   if (session.json()) return ExitCode::kOk;
