@@ -49,6 +49,8 @@ int64_t BlockOf(std::string_view parameter) {
   return Number(rest.substr(0, rest.find('.'))).value_or(-1);
 }
 
+}  // namespace
+
 bool Trains(const TrainedParts& parts, std::string_view parameter) {
   return parts.trained.empty() ||
          std::any_of(parts.trained.begin(), parts.trained.end(),
@@ -58,8 +60,6 @@ bool Trains(const TrainedParts& parts, std::string_view parameter) {
 bool TrainsBlock(const TrainedParts& parts, int64_t layer) {
   return Trains(parts, std::string(kBlocks) + "." + std::to_string(layer) + ".");
 }
-
-}  // namespace
 
 bool ModelPart::Holds(std::string_view parameter) const {
   if (!parameter.starts_with(module + ".")) return false;
@@ -127,23 +127,6 @@ int64_t ForwardOnlyBlocks(const ModelShape& shape, const TrainedParts& parts) {
   int64_t blocks = 0;
   while (blocks < shape.layers && !TrainsBlock(parts, blocks)) ++blocks;
   return blocks;
-}
-
-double TrainingFlopsPerToken(const ModelShape& shape, int64_t sequence, const TrainedParts& parts) {
-  const auto c = static_cast<double>(shape.channels);
-  // FLOPs of one pass over a block's weights, over the head's, and of one product of attention.
-  const double block = 2 * 12 * c * c;
-  const double head = 2 * static_cast<double>(shape.vocabulary_padded) * c;
-  const double attention = c * static_cast<double>(sequence + 1);
-  const bool head_trained = Trains(parts, shape.tied_head ? "wte." : "lm_head.");
-  double flops = head * (head_trained ? 3 : 2);
-  const int64_t lowest = ForwardOnlyBlocks(shape, parts);
-  for (int64_t layer = 0; layer < shape.layers; ++layer) {
-    const bool back = layer >= lowest;
-    flops += block * (1 + (back ? 1 : 0) + (TrainsBlock(parts, layer) ? 1 : 0));
-    flops += attention * (back ? 7 : 2);
-  }
-  return flops;
 }
 
 }  // namespace gp::runspec

@@ -42,6 +42,11 @@ struct TrainedParts {
 // REQUIRES: `spec` is checked; what names no part is left out.
 TrainedParts TrainedPartsOf(const RunSpec& spec);
 
+// Whether the run trains this parameter ("wte.weight") or, with a trailing dot, any in this module
+// ("wte."); whether it trains block `layer`.
+bool Trains(const TrainedParts& parts, std::string_view parameter);
+bool TrainsBlock(const TrainedParts& parts, int64_t layer);
+
 // The layout of `shape`, with `trained` and `lr_ratio` of each tensor as `parts` says.
 ParameterLayout MakeParameterLayout(const ModelShape& shape, const TrainedParts& parts);
 
@@ -61,13 +66,5 @@ int64_t TrainedParameterCount(const ParameterLayout& layout);
 
 // The lowest blocks whose backward pass nothing needs: they and what lies below them are frozen.
 int64_t ForwardOnlyBlocks(const ModelShape& shape, const TrainedParts& parts);
-
-// Causal-exact FLOPs of one token, forward and backward, at sequence length T: 6 per matrix weight
-// and token (head included), and attention 7*L*C*(T+1): each query sees (T+1)/2 keys on average;
-// two products forward, five backward (every flash attention recomputes QK^T there). 807.5 MFLOP
-// for padded 124M at T = 1024. What is not computed does not count: the gradients of frozen
-// weights, the backward pass of forward-only blocks.
-double TrainingFlopsPerToken(const ModelShape& shape, int64_t sequence,
-                             const TrainedParts& parts = {});
 
 }  // namespace gp::runspec

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "plan/model_part.h"
+#include "plan/flops.h"
 #include "worker/bench/core_set.h"
 #include "worker/bench/process_memory.h"
 #include "worker/bench/step_bench.h"
@@ -78,8 +78,9 @@ void AddNumbers(const ModelOptions& options, const MeasuredJson& measured, RungR
   const auto tokens = static_cast<double>(options.micro_batch * options.sequence);
   result.tokens_per_second = 1e3 * tokens / result.step_ms.median;
   result.resident_bytes = measured["resident_bytes"].get<int64_t>();
-  const double flops = runspec::TrainingFlopsPerToken(options.shape, options.sequence);
-  result.mfu = result.tokens_per_second * flops / measured["peak_flops"].get<double>();
+  const double flops_per_token = runspec::TrainingFlopsPerToken(options.shape, options.sequence);
+  result.mfu = runspec::ModelFlopsUtilization(result.tokens_per_second, flops_per_token,
+                                              measured["peak_flops"].get<double>());
 }
 
 // `below` holds the settings of the last rung that was kept.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "plan/flops.h"
 #include "worker/bench/bench_command.h"
 #include "worker/bench/core_set.h"
 #include "worker/bench/machine_limits.h"
@@ -67,8 +68,9 @@ Json MakeReport(const StepFlags& flags, const ModelOptions& options, StepBench& 
                 double peak_flops) {
   const SampleSummary step = Summarize(samples.ours_ms);
   const double tokens_per_second = 1e3 * static_cast<double>(bench.tokens()) / step.median;
-  const double flops =
+  const double flops_per_token =
       runspec::TrainingFlopsPerToken(options.shape, options.sequence, options.trained);
+  const double mfu = runspec::ModelFlopsUtilization(tokens_per_second, flops_per_token, peak_flops);
   Json report = MakeDocument("StepBench");
   report.update({{"model", flags.model.model},
                  {"batch", options.micro_batch},
@@ -87,7 +89,7 @@ Json MakeReport(const StepFlags& flags, const ModelOptions& options, StepBench& 
                  {"engine_bytes", bench.model().backend().allocated_bytes()},
                  {"peak_resident_bytes", PeakResidentBytes()},
                  {"peak_gflops_measured", peak_flops / 1e9},
-                 {"mfu", tokens_per_second * flops / peak_flops}});
+                 {"mfu", mfu}});
   return report;
 }
 

@@ -4,6 +4,7 @@
 #include "formats/recorded_precision.h"
 #include "formats/sha256.h"
 #include "plan/batch_ramp.h"
+#include "plan/flops.h"
 #include "plan/model_part.h"
 #include "plan/model_shape.h"
 #include "runspec/initial_model.h"
@@ -329,10 +330,10 @@ contract::TrainingPoint TrainingLoop::MakePoint(const StepResult& result,
   point.peak_flops = run_.peak_flops * communicator_->size();
   if (run_.peak_flops > 0) {
     point.peak_source = run_.peak_source;
-    point.mfu = point.tokens_per_second *
-                runspec::TrainingFlopsPerToken(run_.spec.model, run_.spec.batch.sequence,
-                                               runspec::TrainedPartsOf(run_.spec)) /
-                point.peak_flops;
+    const double flops_per_token = runspec::TrainingFlopsPerToken(
+        run_.spec.model, run_.spec.batch.sequence, runspec::TrainedPartsOf(run_.spec));
+    point.mfu = runspec::ModelFlopsUtilization(point.tokens_per_second, flops_per_token,
+                                               point.peak_flops);
   }
   point.target_steps = budget_.Done(result.step) ? result.step : budget_.target_steps();
   point.phases = result.phases;

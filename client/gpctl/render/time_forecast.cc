@@ -8,7 +8,7 @@
 #include "base/machine/processor.h"
 #include "base/text/counted_noun.h"
 #include "client/gpctl/terminal/number_text.h"
-#include "plan/model_part.h"
+#include "plan/flops.h"
 #include "runspec/batch_plan.h"
 
 namespace gp::gpctl {

@@ -8,7 +8,7 @@
 
 #include "base/exit_code.h"
 #include "formats/checkpoint_directory.h"
-#include "plan/model_part.h"
+#include "plan/flops.h"
 #include "plan/model_shape.h"
 #include "runspec/run_file.h"
 #include "worker/engine/backend/cpu/tuned_choices.h"

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "plan/model_part.h"
+#include "plan/flops.h"
 
 namespace gp::gpctl {
 namespace {
