@@ -165,7 +165,7 @@ class FakeSampler {
     return score;
   }
 
-  void Take(const link::Message& message) {
+  void HandleMessage(const link::Message& message) {
     if (const auto* generate = std::get_if<link::Generate>(&message)) {
       const std::string prompt = tokenizer_->Decode(generate->prompt);
       const size_t begun = generate->continues_prompt ? UnfinishedBytes(prompt) : 0;
@@ -184,7 +184,7 @@ class FakeSampler {
       auto message = channel_.Receive(patience);
       if (!message.ok()) _exit(0);
       if (!*message) return;
-      Take(**message);
+      HandleMessage(**message);
       patience = milliseconds(0);
     }
   }

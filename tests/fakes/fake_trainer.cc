@@ -54,7 +54,7 @@ class FakeTrainer {
     Print(fmt::format("fake trainer started rank={} step={}", start_.rank, step_));
     if (!options_.hostile.empty()) SayHostileWords(options_.hostile, link::kEngineDescriptor);
     JoinGroup();
-    while (step_ < options_.steps) TakeStep();
+    while (step_ < options_.steps) RunStep();
     Finish();
   }
 
@@ -94,7 +94,7 @@ class FakeTrainer {
     return fmt::format("{}:{}", start_.data_address, ntohs(address.sin_port));
   }
 
-  void TakeStep() {
+  void RunStep() {
     const bool fails = step_ >= options_.fail_at_step && options_.fail_at_step >= 0 &&
                        start_.rank == options_.fail_rank &&
                        start_.epoch <= static_cast<uint64_t>(options_.fail_epochs);

@@ -60,8 +60,8 @@ SyncedDisk::SyncedDisk(const std::string& root)
   GP_CHECK(directory.valid());
   {
     MutexLock lock(mutex_);
-    TakeTree(directory.get());
-    root_ = Take(directory.get());
+    RecordTree(directory.get());
+    root_ = Record(directory.get());
   }
   GP_CHECK(disk_in_use.exchange(this) == nullptr, "one SyncedDisk at a time");
 }
@@ -123,7 +123,7 @@ void SyncedDisk::Note(int fd) {
   AfterSync after_sync;
   {
     MutexLock lock(mutex_);
-    Take(fd);
+    Record(fd);
     after_sync = std::exchange(after_sync_, nullptr);
     if (!after_sync) return;
     AddTo(left, root_, "");
@@ -134,7 +134,7 @@ void SyncedDisk::Note(int fd) {
 }
 
 // The file or directory is synced as it is.
-SyncedDisk::Place SyncedDisk::Take(int fd) {
+SyncedDisk::Place SyncedDisk::Record(int fd) {
   const Place place = Hold(FileDescriptor(open(LinkTo(fd).c_str(), O_PATH | O_CLOEXEC)));
   if (!nodes_[place].is_directory) {
     nodes_[place].content = std::make_shared<const std::string>(ContentOf(fd));
@@ -149,11 +149,11 @@ SyncedDisk::Place SyncedDisk::Take(int fd) {
   return place;
 }
 
-void SyncedDisk::TakeTree(int fd) {
-  if (nodes_[Take(fd)].is_directory) {
+void SyncedDisk::RecordTree(int fd) {
+  if (nodes_[Record(fd)].is_directory) {
     for (const std::string& name : NamesIn(fd)) {
       const FileDescriptor entry(openat(fd, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-      if (entry.valid()) TakeTree(entry.get());
+      if (entry.valid()) RecordTree(entry.get());
     }
   }
 }

@@ -61,8 +61,8 @@ class SyncedDisk {
 
   bool FailsNow() EXCLUDES(mutex_);
   void Note(int fd) EXCLUDES(mutex_);
-  Place Take(int fd) REQUIRES(mutex_);
-  void TakeTree(int fd) REQUIRES(mutex_);
+  Place Record(int fd) REQUIRES(mutex_);
+  void RecordTree(int fd) REQUIRES(mutex_);
   Place Hold(FileDescriptor file) REQUIRES(mutex_);
   void AddTo(Image& image, const Place& place, const std::string& path) const REQUIRES(mutex_);
 

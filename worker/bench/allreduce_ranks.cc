@@ -55,13 +55,13 @@ AllReduceRank::AllReduceRank(const GroupOptions& options, const TcpListener& lis
   if (transport == Transport::kNccl) {
     ConnectGpus(options, elements);
   } else {
-    TakeBuffer(elements);
+    AllocateBuffer(elements);
   }
 }
 
 // Allocates the buffer in memory that peers share, if there is such memory. Its values are the
 // rank's whole contribution; its other subtrees have zeros.
-void AllReduceRank::TakeBuffer(int64_t elements) {
+void AllReduceRank::AllocateBuffer(int64_t elements) {
   const auto count = static_cast<size_t>(elements);
   values_ = control_->Allocate(count);
   if (values_.empty()) {
@@ -79,9 +79,9 @@ void AllReduceRank::ConnectGpus(const GroupOptions& options, int64_t elements) {
   std::string id(256, '0');
   if (options.rank == 0) id = MakeDeviceGroupId();
   control_->Broadcast(std::as_writable_bytes(std::span(id)), 0);
-  values_ = TakeDeviceFloats(options.rank, static_cast<size_t>(elements));
+  values_ = AllocateDeviceFloats(options.rank, static_cast<size_t>(elements));
   if (subtrees_ > 1) {
-    nothing_ = TakeDeviceFloats(options.rank, static_cast<size_t>(elements));
+    nothing_ = AllocateDeviceFloats(options.rank, static_cast<size_t>(elements));
   }
   gpus_ = ConnectDeviceGroup(options, id, /*deterministic=*/false);
 }

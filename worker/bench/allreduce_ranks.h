@@ -31,7 +31,7 @@ class AllReduceRank {
   double Run();
 
  private:
-  void TakeBuffer(int64_t elements);
+  void AllocateBuffer(int64_t elements);
   void ConnectGpus(const GroupOptions& options, int64_t elements);
   std::vector<std::span<float>> Partials() const;
 

@@ -12,13 +12,13 @@ std::vector<std::string> EventReader::Feed(std::string_view piece) {
   for (size_t end; (end = unfinished_.find('\n', begin)) != std::string::npos; begin = end + 1) {
     std::string_view line = std::string_view(unfinished_).substr(begin, end - begin);
     if (line.ends_with('\r')) line.remove_suffix(1);
-    TakeLine(line, events);
+    HandleLine(line, events);
   }
   unfinished_.erase(0, begin);
   return events;
 }
 
-void EventReader::TakeLine(std::string_view line, std::vector<std::string>& events) {
+void EventReader::HandleLine(std::string_view line, std::vector<std::string>& events) {
   if (line.empty()) {
     if (has_data_) events.push_back(std::exchange(data_, {}));
     has_data_ = false;

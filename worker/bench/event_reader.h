@@ -15,7 +15,7 @@ class EventReader {
   std::vector<std::string> Feed(std::string_view piece);
 
  private:
-  void TakeLine(std::string_view line, std::vector<std::string>& events);
+  void HandleLine(std::string_view line, std::vector<std::string>& events);
 
   std::string unfinished_;  // a line without its end
   std::string data_;        // data of the event that is being read

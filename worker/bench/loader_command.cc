@@ -112,7 +112,7 @@ class Loader {
   // Seconds until the next step has its batch.
   StatusOr<double> Next() {
     const auto start = std::chrono::steady_clock::now();
-    RETURN_IF_ERROR(batches_.Take(step_++, 0, 0, tokens_, targets_));
+    RETURN_IF_ERROR(batches_.Read(step_++, 0, 0, tokens_, targets_));
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 

@@ -60,11 +60,11 @@ void StepBench::QueueStep(int mark) {
   const GradientRange trained = TrainedRange(model_->layout());
   backend.SumOfSquares(&scalars_->sum_of_squares, gradients_.data() + trained.first,
                        trained.last - trained.first);
-  backend.Decide({.factor = &scalars_->factor,
-                  .sum_of_squares = &scalars_->sum_of_squares,
-                  .losses = &scalars_->loss,
-                  .loss_count = 1,
-                  .norm_max = kClip});
+  backend.ComputeGradientFactor({.factor = &scalars_->factor,
+                                 .sum_of_squares = &scalars_->sum_of_squares,
+                                 .losses = &scalars_->loss,
+                                 .loss_count = 1,
+                                 .norm_max = kClip});
   backend.BeginDownload(read_, scalars_, sizeof(Scalars));
   optimizer_.Update(*model_, gradients_, kLearningRate, &scalars_->factor);
   backend.AwaitDownload();

@@ -29,10 +29,10 @@ void TimedBackend::Time(std::string name, const std::function<void()>& work) {
   work();
   inner_->Mark(slot + 1);
   pending_.push_back(std::move(name));
-  if (pending_.size() >= static_cast<size_t>(kPendingMax)) Settle();
+  if (pending_.size() >= static_cast<size_t>(kPendingMax)) CollectTimes();
 }
 
-void TimedBackend::Settle() {
+void TimedBackend::CollectTimes() {
   inner_->Synchronize();
   int slot = kFirstSlot;
   for (const std::string& name : pending_) {
@@ -46,7 +46,7 @@ void TimedBackend::Settle() {
 }
 
 std::vector<OperationTime> TimedBackend::TakeTimes() {
-  Settle();
+  CollectTimes();
   std::vector<OperationTime> times;
   for (auto& [name, time] : times_) times.push_back(std::move(time));
   times_.clear();
@@ -176,8 +176,8 @@ void TimedBackend::ForwardAndBackward(const CrossEntropyLoss& forward,
   Time("cross-entropy, both", [&] { inner_->ForwardAndBackward(forward, backward); });
 }
 
-void TimedBackend::Decide(const GradientFactor& args) {
-  Time("gradient factor", [&] { inner_->Decide(args); });
+void TimedBackend::ComputeGradientFactor(const GradientFactor& args) {
+  Time("gradient factor", [&] { inner_->ComputeGradientFactor(args); });
 }
 
 void TimedBackend::Update(const AdamWUpdate& args) {
@@ -197,9 +197,9 @@ void TimedBackend::Round(int64_t count, Buffer out, const float* in,
   Time("round", [&] { inner_->Round(count, out, in, rounding); });
 }
 
-void TimedBackend::Combine(int64_t count, float* out, float a, const float* x, float b,
-                           const float* y) {
-  Time("combine", [&] { inner_->Combine(count, out, a, x, b, y); });
+void TimedBackend::Axpby(int64_t count, float* out, float a, const float* x, float b,
+                         const float* y) {
+  Time("combine", [&] { inner_->Axpby(count, out, a, x, b, y); });
 }
 
 }  // namespace gp::engine

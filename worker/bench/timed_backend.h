@@ -76,14 +76,13 @@ class TimedBackend final : public Backend {
   void Backward(const CrossEntropyGradient& args) override;
   void ForwardAndBackward(const CrossEntropyLoss& forward,
                           const CrossEntropyGradient& backward) override;
-  void Decide(const GradientFactor& args) override;
+  void ComputeGradientFactor(const GradientFactor& args) override;
   void Update(const AdamWUpdate& args) override;
   void SumOfSquares(double* sum, const float* values, int64_t count) override;
   void Zero(void* data, int64_t bytes) override;
   void Round(int64_t count, Buffer out, const float* in,
              const StochasticRounding& rounding) override;
-  void Combine(int64_t count, float* out, float a, const float* x, float b,
-               const float* y) override;
+  void Axpby(int64_t count, float* out, float a, const float* x, float b, const float* y) override;
 
  protected:
   double* scalar() override { return scalar_; }
@@ -91,8 +90,8 @@ class TimedBackend final : public Backend {
  private:
   // Runs `work` between two marks.
   void Time(std::string name, const std::function<void()>& work);
-  // Adds up the times of pending marks, when there are many.
-  void Settle();
+  // Adds the times of the pending marks to times_. Waits for them.
+  void CollectTimes();
 
   std::unique_ptr<Backend> inner_;
   double* scalar_;

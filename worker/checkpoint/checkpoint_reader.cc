@@ -130,7 +130,7 @@ Status ReadWeights(Storage& storage, const std::string& directory,
 }
 
 Status ReadWeightsByTensor(Storage& storage, const std::string& directory,
-                           const CheckpointManifest& manifest, const TakeWeights& take) {
+                           const CheckpointManifest& manifest, const WeightsSink& take) {
   const auto layout = runspec::MakeParameterLayout(manifest.shape);
   std::map<std::string, const runspec::ParameterInfo*> tensors;
   int64_t largest = 0;

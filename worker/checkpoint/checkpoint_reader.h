@@ -39,10 +39,10 @@ Status ReadWeights(Storage& storage, const std::string& directory,
 // The same weights one tensor at a time, in memory of the largest tensor's size. `take` may use the
 // values until it returns. When the file turns out to be damaged, the weights that were given
 // before are of no use.
-using TakeWeights =
+using WeightsSink =
     std::function<void(const runspec::ParameterInfo& tensor, std::span<const float> values)>;
 Status ReadWeightsByTensor(Storage& storage, const std::string& directory,
-                           const formats::CheckpointManifest& manifest, const TakeWeights& take);
+                           const formats::CheckpointManifest& manifest, const WeightsSink& take);
 
 // Weights and the optimizer's state, for resuming. Also verifies tokenizer.json. `layout` is that
 // of the manifest's shape and says which parts the run trains: the moments of the others are not

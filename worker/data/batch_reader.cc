@@ -31,7 +31,7 @@ BatchReader::Place BatchReader::After(const Place& place) const {
   return {place.step + 1, first_shard_, 0};
 }
 
-Status BatchReader::Take(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
+Status BatchReader::Read(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
                          std::span<int32_t> targets) {
   const Place place{step, shard, micro_batch};
   MutexLock lock(mutex_);

@@ -33,10 +33,10 @@ class BatchReader {
   BatchReader(const BatchReader&) = delete;
   BatchReader& operator=(const BatchReader&) = delete;
 
-  // Fills a micro-batch as BatchSource::Fill does, with its errors, and begins to read the one
-  // after it: the shard's next one, then the next shard's first one, then the next step's. Any
-  // other may be asked for; it is read while the caller waits. Tokens of earlier steps are passed.
-  Status Take(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
+  // Fills a micro-batch as BatchSource::Fill does, with its errors, and starts to read the one
+  // after it: the shard's next one, then the next shard's first one, then the next step's. The
+  // caller may also read any other; then it waits for the read. Drops the tokens of earlier steps.
+  Status Read(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
               std::span<int32_t> targets) EXCLUDES(mutex_);
 
   ReaderCounts TakeCounts() EXCLUDES(mutex_);

@@ -13,7 +13,7 @@
 #include "runspec/initial_model.h"
 #include "worker/checkpoint/checkpoint_reader.h"
 #include "worker/checkpoint/local_storage.h"
-#include "worker/engine/step/collective_patience.h"
+#include "worker/engine/step/collective_timeout.h"
 #include "worker/engine/step/training_error.h"
 #include "worker/trainer/data_failure.h"
 #include "worker/trainer/micro_batch.h"
@@ -33,7 +33,7 @@ constexpr BackoffOptions kRetry{.initial = std::chrono::milliseconds(500),
 constexpr size_t kTensorsPerParameter = 3;
 // Limit for a save that the peers wait for.
 constexpr std::chrono::minutes kSaveTimeout{5};
-static_assert(kSaveTimeout < CollectivePatience::kLong);
+static_assert(kSaveTimeout < CollectiveTimeout::kLong);
 
 constexpr char kUpdates[] = "updates";
 constexpr char kDevice[] = "device";
@@ -398,7 +398,7 @@ std::optional<double> RestoreState(const contract::ResumePoint& resume, Prepared
                                           }
                                         });
   ThrowIfUnreadable(read, resume.directory);
-  if (training_step.shards() != nullptr) training_step.shards()->TakeMoments(all);
+  if (training_step.shards() != nullptr) training_step.shards()->LoadMoments(all);
   optimizer.set_updates(RecordedNumber<int64_t>(*manifest, kUpdates, manifest->step));
   run.model->ParametersChanged();
   optimizer.RefreshWorkingCopy(*run.model);

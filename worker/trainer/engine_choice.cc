@@ -132,7 +132,7 @@ void AddTo(std::map<std::string, std::string>& record, const EngineRecord& engin
   if (kernels != engine.kernels.end()) record[kKernelsKey] = kernels->second;
 }
 
-void SettleDevice(runspec::RunSpec& spec) {
+void ResolveDevice(runspec::RunSpec& spec) {
   std::string& wanted = spec.resources.device;
   if (wanted == "auto" && spec.engine.kind == runspec::EngineKind::kReference) wanted = "cpu";
   const DeviceInfo device = wanted == "cpu" ? DeviceInfo{} : FindDevice();

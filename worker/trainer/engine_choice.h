@@ -39,7 +39,7 @@ void AddTo(std::map<std::string, std::string>& record, const EngineRecord& engin
 // Replaces `auto` in resources.device by gpu or cpu, and in precision and deterministic by the best
 // for this device. TrainingError(kUnfit) when the requested device is absent; kConfig when the
 // device lacks a setting.
-void SettleDevice(runspec::RunSpec& spec);
+void ResolveDevice(runspec::RunSpec& spec);
 
 // The levels of this processor up to the one that the environment variable GP_ISA_MAX names, the
 // fastest first; of a run on a device, its kernels.

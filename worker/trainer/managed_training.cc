@@ -27,7 +27,7 @@ constexpr std::chrono::seconds kProgressInterval{10};
 constexpr std::chrono::milliseconds kStopSpread{500};
 
 // The time to save after a signal, because its sender does not tell how long it waits.
-constexpr std::chrono::seconds kSignalPatience{30};
+constexpr std::chrono::seconds kSignalSaveTime{30};
 
 constexpr const char* kGpusDoNotEncrypt =
     "the coordinator's gradients.encrypted asks for encryption between nodes, and GPUs add "
@@ -69,7 +69,7 @@ class ManagedTraining final : public TrainingEvents {
     step_ = start_.resume ? start_.resume->step : 0;
     runspec::RunSpec spec = LoadResolved(start_.resolved);
     ThrowIfUnusable(files_.Check(spec), /*begun=*/false);
-    SettleDevice(spec);
+    ResolveDevice(spec);
     const bool on_device = spec.resources.device == "gpu";
     if (!start_.isa.empty()) {
       Reproduce({start_.isa, start_.kernels}, spec.IsDeterministic(), start_.world_size, on_device);
@@ -263,7 +263,7 @@ class ManagedTraining final : public TrainingEvents {
             .secret = configure.secret,
             .encrypted = configure.encrypted.value_or(false),
             .machine = MachineIdentity(),
-            .timeout = CollectivePatience::kLong};
+            .timeout = CollectiveTimeout::kLong};
   }
 
   // Waits for the seal: a checkpoint that is not in the catalogue does not exist, so the run is not
@@ -310,7 +310,7 @@ int RunManaged(FileDescriptor socket, const RunFiles& files, std::shared_ptr<Run
   link::Channel channel(std::move(socket), "supervisor");
   SupervisorLink link(channel);
   const StopSignals signals([&link](const std::string& signal) {
-    link.RequestStop(StopAsker::kSignal, signal, kSignalPatience);
+    link.RequestStop(StopAsker::kSignal, signal, kSignalSaveTime);
   });
   ManagedTraining training(link, files, std::move(storage), clock);
   try {

@@ -74,7 +74,7 @@ int64_t LargestThatFits(const PreparedRun& run, const TrainingPlace& place,
 
 }  // namespace
 
-int64_t SettledMicroBatch(const TrainingPlace& place) {
+int64_t RecordedMicroBatch(const TrainingPlace& place) {
   const int64_t recorded = place.resume ? RecordedRows(*place.resume) : 0;
   return recorded > 0 ? recorded : StoredRows(place.run_directory);
 }
@@ -89,7 +89,7 @@ int64_t AgreeOnMicroBatch(const PreparedRun& run, const TrainingPlace& place,
                           Communicator& communicator) {
   if (!run.spec.batch.micro_batch_auto) return run.spec.batch.micro_batch;
   const bool leads = communicator.rank() == 0;
-  int64_t rows = BroadcastFromRankZero(leads ? SettledMicroBatch(place) : 0, communicator);
+  int64_t rows = BroadcastFromRankZero(leads ? RecordedMicroBatch(place) : 0, communicator);
   if (rows > 0) return rows;
   rows = LargestThatFits(run, place, communicator);
   if (leads) ThrowIfError(ExitCause::kStorage, StoreMicroBatch(place.run_directory, rows));

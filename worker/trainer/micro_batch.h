@@ -17,7 +17,7 @@ inline constexpr char kMicroBatchRecord[] = "micro_batch";
 
 // The value that an earlier process of the run decided, from the checkpoint to resume from or from
 // the run's directory; 0 when it is not decided.
-int64_t SettledMicroBatch(const TrainingPlace& place);
+int64_t RecordedMicroBatch(const TrainingPlace& place);
 
 // Durable on return. The reader's DataLoss names the file.
 Status StoreMicroBatch(const std::string& run_directory, int64_t rows);

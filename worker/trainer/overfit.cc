@@ -40,8 +40,8 @@ class KnownBatch {
     for (int64_t step = 0; step < kStepsSearched && !complete(); ++step) {
       ThrowIfError(contract::ExitCause::kConfig, batches.Fill(step, 0, 0, tokens, targets));
       for (size_t row = 0; row < static_cast<size_t>(rows_) && !complete(); ++row) {
-        Take(std::span(tokens).subspan(row * sequence_, sequence_),
-             std::span(targets).subspan(row * sequence_, sequence_));
+        AddRow(std::span(tokens).subspan(row * sequence_, sequence_),
+               std::span(targets).subspan(row * sequence_, sequence_));
       }
     }
   }
@@ -57,7 +57,7 @@ class KnownBatch {
  private:
   bool complete() const { return static_cast<int64_t>(firsts_.size()) == rows_; }
 
-  void Take(std::span<const int32_t> tokens, std::span<const int32_t> targets) {
+  void AddRow(std::span<const int32_t> tokens, std::span<const int32_t> targets) {
     if (!firsts_.insert(tokens[0]).second) return;
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
     targets_.insert(targets_.end(), targets.begin(), targets.end());

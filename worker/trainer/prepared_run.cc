@@ -40,7 +40,8 @@ EngineRecord RecordedEngine(const TrainingPlace& place) {
   return EngineOf(manifest->record);
 }
 
-EngineRecord SettleEngine(const TrainingPlace& place, const EngineRecord& decided, bool on_device) {
+EngineRecord ResolveEngine(const TrainingPlace& place, const EngineRecord& decided,
+                           bool on_device) {
   if (!decided.isa.empty()) return decided;
   const EngineRecord recorded = RecordedEngine(place);
   return recorded.isa.empty() ? OwnEngine(place.threads, on_device) : recorded;
@@ -100,7 +101,7 @@ void CutData(bool begun, PreparedRun& run) {
 
 // A file of a tokenizer may be gone, with the checkpoint that the run began with: the run's own
 // checkpoints have it too.
-void TakeTokenizerOf(const std::string& checkpoint, runspec::RunSpec& spec) {
+void UseTokenizerOf(const std::string& checkpoint, runspec::RunSpec& spec) {
   const bool is_file =
       runspec::NamesFile(*runspec::FindField("data.tokenizer"), spec.data.tokenizer);
   if (!is_file || FileExists(spec.data.tokenizer)) return;
@@ -125,8 +126,8 @@ std::vector<PreparedTask> PrepareTasks(const runspec::RunSpec& spec, const Token
 PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place) {
   PreparedRun run;
   run.spec = std::move(spec);
-  if (place.resume) TakeTokenizerOf(place.resume->directory, run.spec);
-  SettleDevice(run.spec);
+  if (place.resume) UseTokenizerOf(place.resume->directory, run.spec);
+  ResolveDevice(run.spec);
   if (run.on_device()) run.device_name = FindDevice().name;
   run.dataset = UsableOrThrow(OpenDataset(run.spec, place.threads), place.begun);
   ThrowIfUnusable(runspec::ApplyVocabulary(run.dataset.tokenizer->vocabulary_size(), run.spec),
@@ -142,7 +143,7 @@ void CompleteRun(const TrainingPlace& place, const EngineRecord& decided,
   RefuseWhatDoesNotFit(run.spec, run.plan, place.threads, MemoryFor(run.spec), communicator);
   try {
     EngineChoice engine =
-        Reproduce(SettleEngine(place, decided, run.on_device()), run.spec.IsDeterministic(),
+        Reproduce(ResolveEngine(place, decided, run.on_device()), run.spec.IsDeterministic(),
                   communicator.size(), run.on_device());
     FindPeak(engine, place.threads, run);
     run.model = MakeModel(run.spec, place.threads, engine);

@@ -103,8 +103,8 @@ std::string SupervisorLink::stop_reason() const {
   return stop_reason_;
 }
 
-bool SupervisorLink::LeavesWithin(std::chrono::nanoseconds patience, Leaving way) {
-  const auto deadline = steady_clock::now() + patience;
+bool SupervisorLink::LeavesWithin(std::chrono::nanoseconds timeout, Leaving way) {
+  const auto deadline = steady_clock::now() + timeout;
   MutexLock lock(mutex_);
   while (leaving() < way && changed_.WaitUntil(mutex_, deadline)) {
   }

@@ -1,11 +1,11 @@
-// SupervisorLink: the engine's end of the link. A thread of its own reads, so that a supervisor
-// that is gone, or that says stop, is noticed while the main thread computes. The end of the link
-// ends the process at once. Stop makes this process exit. With time to save, the main thread
-// finishes its step and saves it; after half of the time the step is broken off. Without time to
-// save, when the time is over, or at the second Stop, the step is broken off and the process ends
-// soon, even if its main thread hangs. To break off a step, the link requests the stop token and
-// aborts the group. Fence answers Fenced and exits. Everything else waits for the main thread, in
-// order. Methods may be called from any thread.
+// SupervisorLink: the engine's end of the link. Its own thread reads, so that it notices the end of
+// the supervisor, or a Stop, while the main thread computes. The end of the link ends the process
+// at once. Stop makes this process exit. With time to save, the main thread finishes its step and
+// saves it; after half of the time the step is interrupted. Without time to save, when the time is
+// over, or at the second Stop, the step is interrupted and the process ends soon, even if its main
+// thread hangs. To interrupt a step, the link requests the stop token and aborts the group. Fence
+// answers Fenced and exits. Everything else waits for the main thread, in order. Methods may be
+// called from any thread.
 #pragma once
 
 #include <atomic>
@@ -63,8 +63,8 @@ class SupervisorLink {
   Leaving leaving() const { return leaving_; }
   // The reason of the request; empty when there was none.
   std::string stop_reason() const EXCLUDES(mutex_);
-  // Whether this process exits in that way, or will within `patience`.
-  bool LeavesWithin(std::chrono::nanoseconds patience, Leaving way) EXCLUDES(mutex_);
+  // Whether this process exits in that way, or will within `timeout`.
+  bool LeavesWithin(std::chrono::nanoseconds timeout, Leaving way) EXCLUDES(mutex_);
 
   // Breaking off a step aborts `communicator`, until it is released.
   void AttachGroup(Communicator& communicator) EXCLUDES(mutex_);

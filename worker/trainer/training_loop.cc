@@ -11,7 +11,7 @@
 #include "runspec/run_file.h"
 #include "worker/engine/collectives/shard_plan.h"
 #include "worker/engine/step/training_error.h"
-#include "worker/trainer/checkpoint_sight.h"
+#include "worker/trainer/checkpoint_visibility.h"
 #include "worker/trainer/data_failure.h"
 #include "worker/trainer/micro_batch.h"
 
@@ -30,7 +30,7 @@ double Seconds(std::chrono::nanoseconds duration) {
 TrainingStep::FillBatch FillFrom(BatchReader& batches) {
   return [&batches](int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
                     std::span<int32_t> targets) {
-    ThrowIfUnusable(batches.Take(step, shard, micro_batch, tokens, targets), /*begun=*/true);
+    ThrowIfUnusable(batches.Read(step, shard, micro_batch, tokens, targets), /*begun=*/true);
   };
 }
 
@@ -49,7 +49,7 @@ TrainingLoop::TrainingLoop(runspec::RunSpec spec, TrainingPlace place, TrainingE
       clock_(clock),
       run_(PrepareRun(std::move(spec), place_)),
       budget_(run_.spec),
-      progress_(clock, progress_interval) {
+      progress_log_(clock, progress_interval) {
   LogInfo("data opened", {{"data", run_.dataset.description},
                           {"logical_shards", run_.plan.logical_shards},
                           {"tokens_per_step", run_.plan.tokens_per_step}});
@@ -58,7 +58,7 @@ TrainingLoop::TrainingLoop(runspec::RunSpec spec, TrainingPlace place, TrainingE
 void TrainingLoop::Join(Communicator& communicator, const EngineRecord& decided) {
   communicator_ = &communicator;
   if (place_.resume) {
-    AgreeOnSight(
+    AwaitCheckpointVisible(
         place_.resume->directory, [this] { return MissingOfCheckpoint(*place_.resume); },
         communicator);
   }
@@ -92,7 +92,7 @@ void TrainingLoop::Join(Communicator& communicator, const EngineRecord& decided)
                            {"step", training_step_->step()}});
 }
 
-TrainingEnd TrainingLoop::Run(const StopWishes& stop) {
+TrainingEnd TrainingLoop::Run(const StopRequests& stop) {
   started_ = clock_.Now();
   if (leads() && run_.spec.checkpoint.every_auto) timed_saves_.emplace(started_);
   training_step_->set_request([this, &stop] {
@@ -110,11 +110,11 @@ TrainingEnd TrainingLoop::Run(const StopWishes& stop) {
 
 // Evaluation, sample and save that are due after a step are also done after the last step, because
 // a process that resumes there does not repeat them.
-TrainingEnd TrainingLoop::AfterStep(const StepResult& result, const StopWishes& stop) {
+TrainingEnd TrainingLoop::AfterStep(const StepResult& result, const StopRequests& stop) {
   if (steps_taken_ == 0) LogFirstStep();
   Measure(result);
   if (budget_.NeedsCalibration(result.step)) Calibrate();
-  settled_step_ = result.step;
+  calibrated_step_ = result.step;
   const Evaluated evaluated = EvaluateOrReport(result, stop.at_once);
   const bool best = evaluated.loss && budget_.early_stop().Observe(result.step, *evaluated.loss);
   Report(result, evaluated);
@@ -132,20 +132,20 @@ void TrainingLoop::SaveNow() {
 // group.
 bool TrainingLoop::CanSave() const {
   return training_step_ != nullptr && checkpoints_ != nullptr && training_step_->intact() &&
-         training_step_->shards() == nullptr && settled_step_ == training_step_->step();
+         training_step_->shards() == nullptr && calibrated_step_ == training_step_->step();
 }
 
 // In a step, a peer that is very late counts as hung. After the step the limit is longer, because
 // only one rank may have work.
 StepResult TrainingLoop::RunStep(const std::stop_token& stop) {
-  communicator_->SetTimeout(patience_.ForStep());
+  communicator_->SetTimeout(collective_timeout_.ForStep());
   const StepResult result = training_step_->Run(stop);
-  communicator_->SetTimeout(CollectivePatience::kLong);
-  patience_.StepTook(result.seconds);
+  communicator_->SetTimeout(CollectiveTimeout::kLong);
+  collective_timeout_.StepTook(result.seconds);
   const bool other_work =
       budget_.NeedsCalibration(result.step) || Due(run_.spec.eval.every_steps) || TasksAreDue() ||
       Due(run_.spec.sample.every_steps) || SaveIsDue(/*best=*/false, result.save);
-  if (other_work) patience_.Interrupted();
+  if (other_work) collective_timeout_.Interrupted();
   return result;
 }
 
@@ -332,8 +332,8 @@ contract::TrainingPoint TrainingLoop::MakePoint(const StepResult& result,
     point.peak_source = run_.peak_source;
     const double flops_per_token = runspec::TrainingFlopsPerToken(
         run_.spec.model, run_.spec.batch.sequence, runspec::TrainedPartsOf(run_.spec));
-    point.mfu = runspec::ModelFlopsUtilization(point.tokens_per_second, flops_per_token,
-                                               point.peak_flops);
+    point.mfu =
+        runspec::ModelFlopsUtilization(point.tokens_per_second, flops_per_token, point.peak_flops);
   }
   point.target_steps = budget_.Done(result.step) ? result.step : budget_.target_steps();
   point.phases = result.phases;
@@ -381,7 +381,7 @@ void TrainingLoop::Report(const StepResult& result, const Evaluated& evaluated) 
                 {"loss", fmt::format("{}", point.loss)},
                 {"grad_norm", fmt::format("{}", point.gradient_norm)}});
   }
-  progress_.Step(point, point.target_steps);
+  progress_log_.Add(point, point.target_steps);
   records_->WriteStep(point);
 }
 

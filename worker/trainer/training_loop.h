@@ -17,12 +17,12 @@
 #include "worker/checkpoint/checkpoint_writer.h"
 #include "worker/data/batch_reader.h"
 #include "worker/engine/collectives/communicator.h"
-#include "worker/engine/step/collective_patience.h"
+#include "worker/engine/step/collective_timeout.h"
 #include "worker/engine/step/divergence.h"
 #include "worker/engine/step/training_step.h"
 #include "worker/trainer/checkpoints.h"
 #include "worker/trainer/prepared_run.h"
-#include "worker/trainer/progress.h"
+#include "worker/trainer/progress_log.h"
 #include "worker/trainer/run_budget.h"
 #include "worker/trainer/run_evaluation.h"
 #include "worker/trainer/run_records.h"
@@ -31,7 +31,7 @@
 
 namespace gp::engine {
 
-// Receives the events of a training. Called from the training's thread.
+// Receives the events of a TrainingLoop. Called from its thread.
 class TrainingEvents {
  public:
   virtual ~TrainingEvents() = default;
@@ -42,10 +42,10 @@ class TrainingEvents {
   virtual void AwaitRetry(const std::string& reason, std::chrono::nanoseconds pause) = 0;
 };
 
-// Requests to end a training before its budget.
-struct StopWishes {
+// Requests to end the training before its budget is used.
+struct StopRequests {
   std::stop_token at_once;                                  // between two micro-batches
-  std::function<bool()> after_step = [] { return false; };  // asked in every step
+  std::function<bool()> after_step = [] { return false; };  // called in every step
 };
 
 enum class TrainingEnd { kFinished, kStopped };
@@ -65,9 +65,9 @@ class TrainingLoop {
 
   // Trains to the end of the budget, or until a rank of the group asks to leave after its step. All
   // ranks return after the same step. Rank 0 has saved that step when it returns.
-  TrainingEnd Run(const StopWishes& stop);
+  TrainingEnd Run(const StopRequests& stop);
 
-  // Saves the last committed step of a training whose present step was broken off. Rank 0 only.
+  // Saves the last committed step after the current step was interrupted. Rank 0 only.
   void SaveNow();
   // Whether SaveNow can save: this process has committed a step, and its whole state is on this
   // rank.
@@ -83,7 +83,7 @@ class TrainingLoop {
   void AdoptBudget(StepBudget budget);
   void OpenRecords();
   void Calibrate();
-  TrainingEnd AfterStep(const StepResult& result, const StopWishes& stop);
+  TrainingEnd AfterStep(const StepResult& result, const StopRequests& stop);
   StepResult RunStep(const std::stop_token& stop);
   void LogFirstStep() const;
   void Measure(const StepResult& result);
@@ -107,7 +107,7 @@ class TrainingLoop {
   const Clock& clock_;
   PreparedRun run_;
   RunBudget budget_;
-  Progress progress_;
+  ProgressLog progress_log_;
   Communicator* communicator_ = nullptr;         // since Join
   std::unique_ptr<BatchReader> batches_;         // since Join
   std::unique_ptr<TrainingStep> training_step_;  // since Join
@@ -118,14 +118,14 @@ class TrainingLoop {
   std::optional<Divergence> divergence_;   // since Join
   std::optional<TimedSaves> timed_saves_;  // since Run, where checkpoint.every is auto
   std::unique_ptr<TrainingSamples> samples_;
-  CollectivePatience patience_;
+  CollectiveTimeout collective_timeout_;
   // For calibration: times of the steps of this process, without the first ones.
   MonotonicTime started_;
   int64_t steps_taken_ = 0;
   int64_t steps_measured_ = 0;
   double step_seconds_ = 0;
-  // The last step after which calibration of a wall time budget is done, if it was due.
-  int64_t settled_step_ = -1;
+  // The last step after which the calibration of a wall time budget was done, if it was due.
+  int64_t calibrated_step_ = -1;
   // True when the checkpoint that this rank resumed from has no validation loss.
   bool evaluation_owed_ = false;
 };

@@ -81,7 +81,7 @@ struct Rows {
 
 Rows Taken(BatchReader& reader, int64_t step, int shard, int64_t micro_batch) {
   Rows rows;
-  const Status status = reader.Take(step, shard, micro_batch, rows.tokens, rows.targets);
+  const Status status = reader.Read(step, shard, micro_batch, rows.tokens, rows.targets);
   EXPECT_TRUE(status.ok()) << status;
   return rows;
 }
@@ -193,7 +193,7 @@ TEST(BatchReader, AnErrorBelongsToTheBatchThatHasIt) {
   Taken(reader, 0, 0, 0);
   ASSERT_TRUE(tokens.AwaitRead(10));
   Rows rows;
-  EXPECT_THAT(Message(reader.Take(1, 0, 0, rows.tokens, rows.targets)),
+  EXPECT_THAT(Message(reader.Read(1, 0, 0, rows.tokens, rows.targets)),
               HasSubstr("token 9 is broken"));
   EXPECT_EQ(Taken(reader, 0, 0, 0), Filled(source, 0, 0, 0)) << "the error is over";
 }

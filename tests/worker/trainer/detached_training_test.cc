@@ -33,7 +33,7 @@ runspec::RunSpec OnDevice(runspec::RunSpec spec, bool graph = true) {
 std::vector<float> TrainedParameters(const runspec::RunSpec& spec) {
   auto group = MakeLocalGroup(1, TinyPlan().logical_shards);
   TinyRank rank(*group[0], spec);
-  rank.Take(12);
+  rank.RunSteps(12);
   return rank.Parameters();
 }
 
@@ -56,7 +56,7 @@ TEST(DetachedTrainer, AlsoWithMuonInBf16WithStochasticRoundingInPasses) {
 TEST(DetachedTrainer, PhasesOfTimeMarksAddUpToTheStep) {
   auto group = MakeLocalGroup(1, TinyPlan().logical_shards);
   TinyRank rank(*group[0], OnDevice(TinySpec()));
-  const std::vector<StepResult> results = rank.Take(3);
+  const std::vector<StepResult> results = rank.RunSteps(3);
   for (const StepResult& result : results) {
     const contract::StepPhases& phases = result.phases;
     EXPECT_GT(phases.forward, 0);
@@ -73,9 +73,9 @@ TEST(DetachedTrainer, RecordsEachPassOnce) {
   auto group = MakeLocalGroup(1, TinyPlan().logical_shards);
   TinyRank rank(*group[0], OnDevice(TinySpec()));
   const auto& backend = dynamic_cast<const DetachedBackend&>(rank.model().backend());
-  rank.Take(1);
+  rank.RunSteps(1);
   const int64_t first = backend.replays();
-  rank.Take(1);
+  rank.RunSteps(1);
   const int64_t second = backend.replays() - first;
   // Forward and backward of two micro-batches of four shards, every one of them from a record.
   EXPECT_EQ(second, 16);
@@ -246,16 +246,16 @@ TEST(ManagedDevice, IsUnfitForARunThatBeganOnOtherKernels) {
   trainer.Wait();
 }
 
-TEST(SettleDevice, TakesTheDeviceThatThereIsAndItsBestPrecision) {
+TEST(ResolveDevice, TakesTheDeviceThatThereIsAndItsBestPrecision) {
   runspec::RunSpec spec;
   spec.resources.device = "auto";
   spec.precision = Precision::kAuto;
-  SettleDevice(spec);
+  ResolveDevice(spec);
   EXPECT_EQ(spec.resources.device, "gpu");
   EXPECT_EQ(spec.precision, Precision::kBf16);
   spec.resources.device = "cpu";
   spec.precision = Precision::kAuto;
-  SettleDevice(spec);
+  ResolveDevice(spec);
   EXPECT_EQ(spec.precision, Precision::kFp32);
 }
 

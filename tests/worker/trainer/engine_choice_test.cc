@@ -49,14 +49,14 @@ TEST(EngineChoice, WithoutADeviceWhatNeedsOneIsRefusedByName) {
   spec.resources.device = "auto";
   spec.engine.zero1 = true;
   try {
-    SettleDevice(spec);
+    ResolveDevice(spec);
     FAIL() << "it went on, on " << spec.resources.device;
   } catch (const TrainingError& error) {
     EXPECT_EQ(std::string(error.what()).substr(0, 32), "engine.zero1: true needs a GPU: ")
         << error.what();
   }
   spec.engine.zero1 = false;
-  SettleDevice(spec);
+  ResolveDevice(spec);
   EXPECT_EQ(spec.resources.device, "cpu");
 }
 

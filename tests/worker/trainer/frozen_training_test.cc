@@ -53,7 +53,7 @@ TEST(FrozenTraining, GivesTheSameBitsWhenPiecesAreReducedWhileBackwardRuns) {
       OnEachRank(group, [&](size_t rank) {
         OverlappingCommunicator overlapping(*group[rank], elements);
         TinyRank member(overlapping, SpecThatTrains(train));
-        member.Take(kFrozenSteps);
+        member.RunSteps(kFrozenSteps);
         EXPECT_TRUE(EqualBits(member.Parameters(), expected)) << train[0];
       });
     }
@@ -65,7 +65,7 @@ TEST(FrozenTraining, ChangesNoBitOfWhatIsFrozenAndKeepsItsMomentsZero) {
     auto group = MakeLocalGroup(1, TinyPlan().logical_shards);
     TinyRank rank(*group[0], SpecThatTrains(train));
     const std::vector<float> before = rank.Parameters();
-    rank.Take(kFrozenSteps);
+    rank.RunSteps(kFrozenSteps);
     const std::vector<float> after = rank.Parameters();
     Optimizer& optimizer = rank.training_step().optimizer();
     for (const runspec::ParameterInfo& tensor : rank.model().layout().tensors) {
@@ -87,7 +87,7 @@ TEST(FrozenTraining, MeasuresTheNormOfTheTrainedPartsAlone) {
   const auto norm = [](const Names& train) {
     auto group = MakeLocalGroup(1, TinyPlan().logical_shards);
     TinyRank rank(*group[0], SpecThatTrains(train));
-    return rank.Take(1)[0].gradient_norm;
+    return rank.RunSteps(1)[0].gradient_norm;
   };
   const double top = norm({"last 2 blocks", "ln_f"});
   const double rest = norm({"wte", "wpe", "block 0"});
@@ -101,7 +101,7 @@ TEST(FrozenTraining, GoesOnFromACopyOfTheStateAsIfItHadNotStopped) {
   spec.engine.stochastic_rounding = true;
   auto group = MakeLocalGroup(1, TinyPlan().logical_shards);
   TinyRank whole(*group[0], spec), resumed(*group[0], spec);
-  whole.Take(3);
+  whole.RunSteps(3);
   const auto copy = [](std::span<float> from, std::span<float> to) {
     std::copy(from.begin(), from.end(), to.begin());
   };
@@ -114,8 +114,8 @@ TEST(FrozenTraining, GoesOnFromACopyOfTheStateAsIfItHadNotStopped) {
   resumed.model().ParametersChanged();
   to.RefreshWorkingCopy(resumed.model());
   resumed.training_step().ResumeAfter(3);
-  whole.Take(3);
-  resumed.Take(3);
+  whole.RunSteps(3);
+  resumed.RunSteps(3);
   EXPECT_TRUE(EqualBits(whole.Parameters(), resumed.Parameters()));
 }
 

@@ -28,8 +28,8 @@ TEST(ScaledTraining, GivesTheBitsOfTrainingWithoutAScale) {
   TinyRank plain(*group[0]);
   auto other = MakeLocalGroup(1, 4);
   TinyRank scaled(*other[0], ScaledSpec());
-  const auto expected = plain.Take(6);
-  const auto results = scaled.Take(6);
+  const auto expected = plain.RunSteps(6);
+  const auto results = scaled.RunSteps(6);
   for (size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(results[i].loss, expected[i].loss);
     EXPECT_EQ(results[i].gradient_norm, expected[i].gradient_norm);
@@ -48,7 +48,7 @@ TEST(ScaledTraining, AnOverflowIsSkippedWithoutCountingUntilTheScaleFits) {
   const std::vector<float> before = rank.Parameters();
   StepResult result;
   int skipped = 0;
-  while ((result = rank.Take(1)[0]).skipped) {
+  while ((result = rank.RunSteps(1)[0]).skipped) {
     EXPECT_TRUE(result.overflowed);
     EXPECT_EQ(rank.Parameters(), before);
     ++skipped;
@@ -63,7 +63,7 @@ TEST(ScaledTraining, ALossThatIsNotFiniteIsNobodysScale) {
   auto group = MakeLocalGroup(1, 4);
   TinyRank rank(*group[0], ScaledSpec());
   rank.model().parameters()[0] = std::numeric_limits<float>::infinity();
-  EXPECT_THROW(rank.Take(1), TrainingError);
+  EXPECT_THROW(rank.RunSteps(1), TrainingError);
 }
 
 TEST(ScaledTraining, RanksKeepOneScale) {
@@ -94,7 +94,7 @@ class ScaledProcess {
     scale().Restore({.scale = 1024, .finite_steps = LossScale::kGrowthInterval - 2});
   }
 
-  void Take(int steps) {
+  void RunSteps(int steps) {
     for (int i = 0; i < steps; ++i) training_step_->Run({});
   }
   std::string Save() {
@@ -131,14 +131,14 @@ class ScaledProcess {
 TEST(ScaledTraining, GoesOnExactlyFromACheckpoint) {
   const ScopedDirectory directory;
   ScaledProcess whole(directory);
-  whole.Take(3);
+  whole.RunSteps(3);
   EXPECT_EQ(whole.scale().state(), (LossScale::State{.scale = 2048, .finite_steps = 1}));
   const std::string checkpoint = whole.Save();
   ScaledProcess resumed(directory);
   resumed.Resume(checkpoint);
   EXPECT_EQ(resumed.scale().state(), whole.scale().state());
-  whole.Take(3);
-  resumed.Take(3);
+  whole.RunSteps(3);
+  resumed.RunSteps(3);
   EXPECT_EQ(resumed.scale().state(), whole.scale().state());
   EXPECT_EQ(resumed.Parameters(), whole.Parameters());
 }

@@ -76,7 +76,7 @@ class TinyRank {
     training_step_.set_schedule_steps(100);
   }
 
-  std::vector<StepResult> Take(int64_t steps) {
+  std::vector<StepResult> RunSteps(int64_t steps) {
     std::vector<StepResult> results;
     for (int64_t i = 0; i < steps; ++i) results.push_back(training_step_.Run({}));
     return results;
@@ -105,7 +105,7 @@ inline std::vector<std::vector<float>> TrainTinyGroup(int world_size, int64_t st
   std::vector<std::vector<float>> parameters(group.size());
   OnEachRank(group, [&](size_t rank) {
     TinyRank member(*group[rank], spec);
-    member.Take(steps);
+    member.RunSteps(steps);
     parameters[rank] = member.Parameters();
   });
   return parameters;

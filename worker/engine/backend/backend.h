@@ -412,7 +412,7 @@ class Backend {
   void CrossEntropyBackward(const CrossEntropyShape& shape, Buffer logits, const float* lse,
                             const int32_t* targets, float scale);
 
-  virtual void Decide(const GradientFactor& args) = 0;
+  virtual void ComputeGradientFactor(const GradientFactor& args) = 0;
   virtual void Update(const AdamWUpdate& args) = 0;
   // *sum = the sum of squares, exact to double rounding, in an order that depends on `count` alone.
   virtual void SumOfSquares(double* sum, const float* values, int64_t count) = 0;
@@ -426,8 +426,8 @@ class Backend {
     Round(count, Buffer{out, DataType::kBfloat16}, in, rounding);
   }
   // out = a * x + b * y, or a * x without y; out may be x or y.
-  virtual void Combine(int64_t count, float* out, float a, const float* x, float b,
-                       const float* y) = 0;
+  virtual void Axpby(int64_t count, float* out, float a, const float* x, float b,
+                     const float* y) = 0;
 
  protected:
   // One double of backend memory for the forms that return a value; part of the workspace.

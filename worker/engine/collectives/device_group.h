@@ -22,7 +22,7 @@ std::unique_ptr<Communicator> ConnectDeviceGroup(const GroupOptions& options, co
 
 // For benches without a backend: selects this GPU for the calling thread, and returns zeroed memory
 // on it that lives as long as the process.
-std::span<float> TakeDeviceFloats(int device, size_t count);
+std::span<float> AllocateDeviceFloats(int device, size_t count);
 
 // "NCCL 2.28.9 (/usr/lib/libnccl.so.2)".
 std::string DeviceGroupLibrary();

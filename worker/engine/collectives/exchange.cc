@@ -171,7 +171,7 @@ void RunExchange(std::vector<Lane>& lanes, const std::vector<Bystander>& bystand
     if (ready == 0 && !held && !idle) NothingMoved(lanes, others, limits.timeout, operation);
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) throw CollectiveError(operation + ": poll: " + std::strerror(errno));
-    if ((set[lanes.size()].revents & POLLIN) != 0) feed->Take();
+    if ((set[lanes.size()].revents & POLLIN) != 0) feed->AddReady();
     if (idle) deadline = next_deadline();
     const bool had_gone = others.gone() != nullptr;
     others.Look(set);

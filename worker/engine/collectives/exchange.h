@@ -63,10 +63,10 @@ class ExchangeFeed {
  public:
   virtual ~ExchangeFeed() = default;
 
-  // Readable when Take has something to do.
+  // Readable when AddReady has something to do.
   virtual int fd() const = 0;
-  // Adds what there is; does not wait.
-  virtual void Take() = 0;
+  // Adds the pieces that are ready; does not wait.
+  virtual void AddReady() = 0;
   // All that was added has moved; may be called again while that is so.
   virtual void Idle() = 0;
   // Nothing more will come.

@@ -96,7 +96,7 @@ void NcclCommunicator::SumByNccl(std::span<float> values,
                                  const std::vector<std::span<float>>& partials) {
   float* const first = partials[0].data();
   for (size_t i = 1; i < partials.size(); ++i) {
-    LaunchCombine(std::ssize(values), first, 1, first, 1, partials[i].data(), stream_.get());
+    LaunchAxpby(std::ssize(values), first, 1, first, 1, partials[i].data(), stream_.get());
   }
   connection_.Issue("all-reduce", [&](ncclComm_t comm) {
     return connection_.api().all_reduce(first, values.data(), values.size(), ncclFloat32, ncclSum,

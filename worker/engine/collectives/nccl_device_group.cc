@@ -12,7 +12,7 @@ std::unique_ptr<Communicator> ConnectDeviceGroup(const GroupOptions& options, co
   return std::make_unique<NcclCommunicator>(options, id, deterministic, stop);
 }
 
-std::span<float> TakeDeviceFloats(int device, size_t count) {
+std::span<float> AllocateDeviceFloats(int device, size_t count) {
   CheckCuda(cudaSetDevice(device), "cudaSetDevice");
   static std::vector<DeviceMemory> taken;
   taken.emplace_back(static_cast<int64_t>(count * sizeof(float)));

@@ -47,11 +47,11 @@ void NcclTree::RunPiece(std::span<float> values, const Spans& partials, cudaStre
     const std::span<float> into = leaves[static_cast<size_t>(addition.into)];
     const std::span<float> from = leaves[static_cast<size_t>(addition.from)];
     if (into.empty()) continue;
-    LaunchCombine(std::ssize(into), into.data(), 1, into.data(), 1, from.data(), stream);
+    LaunchAxpby(std::ssize(into), into.data(), 1, into.data(), 1, from.data(), stream);
   }
   const std::span<float> sum = Part(values, own);
   if (sum.data() != leaves[0].data() && !sum.empty()) {
-    LaunchCombine(std::ssize(sum), sum.data(), 1, leaves[0].data(), 0, nullptr, stream);
+    LaunchAxpby(std::ssize(sum), sum.data(), 1, leaves[0].data(), 0, nullptr, stream);
   }
   Gather(values, stream);
 }

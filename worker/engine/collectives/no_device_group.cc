@@ -20,7 +20,7 @@ std::unique_ptr<Communicator> ConnectDeviceGroup(const GroupOptions&, const std:
   Refuse();
 }
 
-std::span<float> TakeDeviceFloats(int, size_t) { Refuse(); }
+std::span<float> AllocateDeviceFloats(int, size_t) { Refuse(); }
 
 std::string DeviceGroupLibrary() { Refuse(); }
 

@@ -103,7 +103,7 @@ class Forming {
     if (!SendNodeMessage(*socket, proof, memory_->fd())) return;
     auto answer = ReceiveNodeMessage(*socket, deadline_, stop_);
     if (!answer || !IsProof(answer->bytes, Prove(Side::kCalled, greeting, *challenge))) return;
-    Take(rank, std::move(answer->file));
+    SetPeer(rank, std::move(answer->file));
   }
 
   void Receive(const NodeListener& listener) {
@@ -121,11 +121,11 @@ class Forming {
     if (!proof || !IsProof(proof->bytes, Prove(Side::kCaller, message->bytes, challenge))) return;
     const Proof answer = Prove(Side::kCalled, message->bytes, challenge);
     if (!SendNodeMessage(*visitor, answer, memory_->fd())) return;
-    if (Take(static_cast<int>(greeting->from_rank), std::move(proof->file))) --missing_;
+    if (SetPeer(static_cast<int>(greeting->from_rank), std::move(proof->file))) --missing_;
   }
 
   // False when the peer sent no memory.
-  bool Take(int rank, Socket file) {
+  bool SetPeer(int rank, Socket file) {
     if (!file.valid()) return false;
     peers_[Place(rank)].emplace(rank, std::move(file));
     return true;

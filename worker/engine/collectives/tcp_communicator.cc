@@ -33,7 +33,7 @@ class PartsFeed final : public ExchangeFeed {
       : parts_(parts), add_(std::move(add)) {}
 
   int fd() const override { return parts_.fd(); }
-  void Take() override {
+  void AddReady() override {
     if (auto part = parts_.Take()) add_(std::move(*part));
   }
   void Idle() override { parts_.Idle(); }

@@ -82,7 +82,7 @@ class Mesh {
       CheckTime();
       AwaitSomeone();
       AdmitGuests();
-      std::erase_if(guests_, [this](Guest& guest) { return Settle(guest); });
+      std::erase_if(guests_, [this](Guest& guest) { return AdvanceHandshake(guest); });
     }
     return std::move(group_);
   }
@@ -152,7 +152,7 @@ class Mesh {
   }
 
   // True when the guest became a peer or was closed.
-  bool Settle(Guest& guest) {
+  bool AdvanceHandshake(Guest& guest) {
     const Arrival arrival = ReadFrom(guest);
     if (arrival == Arrival::kIncomplete && std::chrono::steady_clock::now() < guest.deadline) {
       return false;

@@ -61,8 +61,8 @@ double Gpt2::Forward(const TokenBatch& batch, const Dropout& dropout) {
 
 // If ExpectBackward was called, the head computes its part of the gradient in the forward pass.
 void Gpt2::ForwardInto(const TokenBatch& batch, const Dropout& dropout, double* loss) {
-  TakeTargets(batch);
-  TakeDropout(dropout);
+  LoadTargets(batch);
+  SetDropout(dropout);
   loss_ = loss;
   head_gradient_ = HeadGradient::kNone;
   if (expected_) {
@@ -76,8 +76,8 @@ void Gpt2::ForwardInto(const TokenBatch& batch, const Dropout& dropout, double* 
 }
 
 double Gpt2::Loss(const TokenBatch& batch) {
-  TakeTargets(batch);
-  TakeDropout({});
+  LoadTargets(batch);
+  SetDropout({});
   backend_->Zero(buffers_.loss, sizeof(double));
   loss_ = buffers_.loss;
   head_gradient_ = HeadGradient::kNone;
@@ -94,8 +94,8 @@ double Gpt2::Loss(const TokenBatch& batch) {
 // The head computes no row before the first target of a sequence: texts that are scored behind a
 // context have most of their rows there.
 void Gpt2::SequenceLosses(const TokenBatch& batch, std::span<double> losses) {
-  TakeTargets(batch);
-  TakeDropout({});
+  LoadTargets(batch);
+  SetDropout({});
   head_gradient_ = HeadGradient::kNone;
   ForwardTrunk();
   for (int64_t b = 0; b < sequences_; ++b) {
@@ -125,7 +125,7 @@ double Gpt2::DownloadLoss() {
 
 // A pass reads the key of the masks when it runs, so one record of it is right for every
 // micro-batch.
-void Gpt2::TakeDropout(const Dropout& dropout) {
+void Gpt2::SetDropout(const Dropout& dropout) {
   dropout_ = dropout;
   if (dropout.probability <= 0) return;
   const uint64_t key = DropoutBatchKey(dropout);
@@ -155,8 +155,8 @@ void Gpt2::ExpectBackward(float gradient_scale, std::span<float> gradients, bool
   expected_ = BackwardTarget{gradients, gradient_scale, accumulate};
 }
 
-void Gpt2::TakeTargets(const TokenBatch& batch) {
-  TakeBatch(batch);
+void Gpt2::LoadTargets(const TokenBatch& batch) {
+  LoadBatch(batch);
   CheckIds(batch.targets, -1, "target");
   if (std::ssize(batch.targets) != rows()) {
     throw std::invalid_argument("the batch has " + std::to_string(batch.targets.size()) +
@@ -167,11 +167,11 @@ void Gpt2::TakeTargets(const TokenBatch& batch) {
 }
 
 void Gpt2::NextTokenLogits(const TokenBatch& batch, std::span<float> logits) {
-  TakeBatch(batch);
+  LoadBatch(batch);
   if (std::ssize(logits) != sequences_ * shape_.vocabulary) {
     throw std::invalid_argument("the logits need (sequences, vocabulary) elements");
   }
-  TakeDropout({});
+  SetDropout({});
   ForwardTrunk();
   const Buffer from = buffers_.ln_f.out;
   const int64_t c = shape_.channels;
@@ -190,7 +190,7 @@ void Gpt2::NextTokenLogits(const TokenBatch& batch, std::span<float> logits) {
   }
 }
 
-void Gpt2::TakeBatch(const TokenBatch& batch) {
+void Gpt2::LoadBatch(const TokenBatch& batch) {
   const bool fits = batch.sequences >= 1 && batch.length >= 1 && batch.length <= length_max_ &&
                     batch.length <= shape_.context && batch.sequences <= sequences_max_;
   if (!fits || std::ssize(batch.tokens) != batch.sequences * batch.length) {

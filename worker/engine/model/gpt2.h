@@ -73,9 +73,9 @@ class Gpt2 final : public LanguageModel {
   enum class DropoutSite : uint32_t { kEmbedding, kProbabilities, kAttentionBranch, kMlpBranch };
 
   // Copies the batch into the arena. Throws std::invalid_argument for sizes or ids that do not fit.
-  void TakeBatch(const TokenBatch& batch);
-  void TakeTargets(const TokenBatch& batch);
-  void TakeDropout(const Dropout& dropout);
+  void LoadBatch(const TokenBatch& batch);
+  void LoadTargets(const TokenBatch& batch);
+  void SetDropout(const Dropout& dropout);
   void CheckGradients(std::span<const float> gradients) const;
   void CheckIds(std::span<const int32_t> ids, int32_t lowest, const char* what) const;
 

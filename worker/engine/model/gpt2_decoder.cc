@@ -84,7 +84,7 @@ Gpt2Decoder::Buffers Gpt2Decoder::Lay(const runspec::ArenaPlan& plan, std::byte*
 void Gpt2Decoder::Append(std::span<const SlotTokens> added, std::span<float> logits) {
   Check(added, logits);
   taken_.assign(added.size(), 0);
-  while (TakeRound(added)) {
+  while (PlanRound(added)) {
     RunRound();
     WriteLogits(logits);
   }
@@ -117,7 +117,7 @@ void Gpt2Decoder::CheckEntry(const SlotTokens& entry) const {
   }
 }
 
-bool Gpt2Decoder::TakeRound(std::span<const SlotTokens> added) {
+bool Gpt2Decoder::PlanRound(std::span<const SlotTokens> added) {
   sequences_.clear();
   wanted_.clear();
   rows_ = 0;

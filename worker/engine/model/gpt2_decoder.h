@@ -89,9 +89,9 @@ class Gpt2Decoder final : public Decoder {
   static Buffers Lay(const runspec::ArenaPlan& plan, std::byte* arena);
   void Check(std::span<const SlotTokens> added, std::span<float> logits) const;
   void CheckEntry(const SlotTokens& entry) const;
-  // Takes tokens that are left into the next round, as many as there are rows. False when none are
+  // Fills the next round with tokens that are left, as many as there are rows. False if none are
   // left.
-  bool TakeRound(std::span<const SlotTokens> added);
+  bool PlanRound(std::span<const SlotTokens> added);
   // Notes which of the next `count` rows need logits. They belong to `entry`, of which `taken`
   // tokens are read; its logits begin at row `to`.
   void WantRows(const SlotTokens& entry, int64_t taken, int64_t count, int64_t to);

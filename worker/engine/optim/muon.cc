@@ -53,22 +53,22 @@ void Muon::UpdateMatrix(const Step& step, const Matrix& matrix) {
   const auto kept = static_cast<float>(spec().muon_momentum);
   const float added = (1 - kept) * step.factor_value;
   AboutToOverwrite(matrix.first, matrix.first + count);
-  backend().Combine(count, momentum, kept, momentum, added, gradient);
-  backend().Combine(count, update_, kept, momentum, added, gradient);  // Nesterov
+  backend().Axpby(count, momentum, kept, momentum, added, gradient);
+  backend().Axpby(count, update_, kept, momentum, added, gradient);  // Nesterov
   Orthogonalize(matrix);
   const double schedule = spec().lr > 0 ? step.lr / spec().lr : 0;
   const double lr = spec().muon_lr * schedule;
   const double ratio = static_cast<double>(matrix.rows) / static_cast<double>(matrix.columns);
-  backend().Combine(count, weight, static_cast<float>(1 - lr * spec().weight_decay), weight,
-                    static_cast<float>(-lr * std::sqrt(std::max(1.0, ratio))), update_);
+  backend().Axpby(count, weight, static_cast<float>(1 - lr * spec().weight_decay), weight,
+                  static_cast<float>(-lr * std::sqrt(std::max(1.0, ratio))), update_);
   RoundRange(step.model, matrix.first, matrix.first + count);
 }
 
 // update := the orthogonal matrix nearest to it, roughly: singular values end near 1.
 void Muon::Orthogonalize(const Matrix& matrix) {
   const double norm = std::sqrt(backend().SumOfSquares(update_, matrix.count()));
-  backend().Combine(matrix.count(), update_, static_cast<float>(1 / (norm + kEps)), update_, 0,
-                    nullptr);
+  backend().Axpby(matrix.count(), update_, static_cast<float>(1 / (norm + kEps)), update_, 0,
+                  nullptr);
   for (int i = 0; i < kIterations; ++i) Iterate(matrix);
 }
 
@@ -86,7 +86,7 @@ void Muon::Iterate(const Matrix& matrix) {
     backend().Forward({.shape = {side, matrix.columns, side}, .y = a, .x = x, .w = x});
   }
   backend().BackwardInput({.shape = {side, side, side}, .dx = p, .dy = a, .w = a});
-  backend().Combine(side * side, polynomial_, kQuintic, polynomial_, kCubic, square_);
+  backend().Axpby(side * side, polynomial_, kQuintic, polynomial_, kCubic, square_);
   if (tall) {
     backend().BackwardInput(
         {.shape = {matrix.rows, side, side}, .dx = Fp32(product_), .dy = x, .w = p});
@@ -94,7 +94,7 @@ void Muon::Iterate(const Matrix& matrix) {
     backend().BackwardInput(
         {.shape = {side, matrix.columns, side}, .dx = Fp32(product_), .dy = p, .w = x});
   }
-  backend().Combine(matrix.count(), update_, kLinear, update_, 1, product_);
+  backend().Axpby(matrix.count(), update_, kLinear, update_, 1, product_);
 }
 
 }  // namespace gp::engine

@@ -109,8 +109,8 @@ void Optimizer::UpdatePiece(const Step& step, int64_t first, int64_t last, const
     backend_.Update(update);
     return;
   }
-  backend_.Combine(update.count, step.gradients.data() + first, step.factor_value, update.gradients,
-                   0, nullptr);
+  backend_.Axpby(update.count, step.gradients.data() + first, step.factor_value, update.gradients,
+                 0, nullptr);
   UpdateInPasses(update);
   RoundRange(step.model, first, last);
 }
@@ -118,9 +118,9 @@ void Optimizer::UpdatePiece(const Step& step, int64_t first, int64_t last, const
 // What backend.Update does in one pass, with the gradients multiplied already.
 void Optimizer::UpdateInPasses(const AdamWUpdate& update) {
   if (update.weight_decay != 0) {
-    backend_.Combine(update.count, update.parameters,
-                     static_cast<float>(1 - update.lr * update.weight_decay), update.parameters, 0,
-                     nullptr);
+    backend_.Axpby(update.count, update.parameters,
+                   static_cast<float>(1 - update.lr * update.weight_decay), update.parameters, 0,
+                   nullptr);
   }
   AdamWUpdate plain = update;
   plain.weight_decay = 0;

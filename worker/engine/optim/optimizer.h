@@ -1,6 +1,6 @@
-// Optimizer: what turns a gradient into new parameters, over the flat buffers. Owns two moments in
-// the parameters' layout and the number of updates, which is all that a checkpoint stores of it;
-// AdamW and Muon say what an update is. One thread calls.
+// Optimizer: updates the parameters from a gradient, over the flat buffers. Owns two moments in the
+// parameters' layout and the number of updates; a checkpoint stores nothing else of it.
+// AdamW and Muon implement the update. One thread calls.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct OptimizerOptions {
   // Rounds the bf16 working copy stochastically, keyed by the seed, the update and the element.
   bool stochastic_rounding = false;
   uint64_t seed = 0;
-  // What this rank keeps the moments of and updates (trainer/optimizer_shards.h); absent: all.
+  // The elements whose moments this rank keeps and updates (step/optimizer_shards.h); absent: all.
   // AdamW only.
   std::optional<OptimizerSlice> slice;
 };
@@ -44,12 +44,12 @@ class Optimizer {
   virtual ~Optimizer() = default;
 
   // One update with learning rate `lr`; gradients are multiplied by *factor first (backend memory;
-  // see GradientFactor), and may be overwritten. Refreshes the model's working copy. Where the
-  // factor is not a number nothing changes, and TakeBackUpdate has to follow.
+  // see GradientFactor), and may be overwritten. Refreshes the model's working copy. If the factor
+  // is NaN nothing changes, and the caller must call UndoSkippedUpdate.
   void Update(LanguageModel& model, std::span<float> gradients, double lr, const float* factor);
 
-  // The last Update was none.
-  void TakeBackUpdate() { --updates_; }
+  // Uncounts the last Update, which changed nothing.
+  void UndoSkippedUpdate() { --updates_; }
 
   // Whether Update takes the factor by value, for which it waits.
   virtual bool TakesFactorByValue() const { return !options_.fused; }
@@ -61,7 +61,8 @@ class Optimizer {
   // flight may hold the update up there.
   using BeforeOverwrite = std::function<void(int64_t first, int64_t last)>;
   void set_before_overwrite(BeforeOverwrite before) { before_overwrite_ = std::move(before); }
-  // While this answers false, nobody needs to hear of overwrites. Absent: somebody always does.
+  // If set and false (no save in flight), BeforeOverwrite is not called. If not set, it is always
+  // called.
   void set_save_in_flight(std::function<bool()> in_flight) {
     save_in_flight_ = std::move(in_flight);
   }

@@ -59,8 +59,8 @@ void GradientReduction::FinishShard() {
   shard_sum_.Finish([this](const ShardSum::Addition& one) {
     // A product with 1 is exact, so this equals AddInto, but uses all threads.
     const std::span<float> into = Part(one.into, trained_);
-    backend_.Combine(std::ssize(into), into.data(), 1, into.data(), 1,
-                     Part(one.from, trained_).data());
+    backend_.Axpby(std::ssize(into), into.data(), 1, into.data(), 1,
+                   Part(one.from, trained_).data());
   });
 }
 
@@ -89,8 +89,7 @@ std::span<float> GradientReduction::Finish() {
 void GradientReduction::BeginOnDevice(GradientRange range) {
   for (const ShardSum::Addition& one : additions_) {
     const std::span<float> into = Part(one.into, range);
-    backend_.Combine(std::ssize(into), into.data(), 1, into.data(), 1,
-                     Part(one.from, range).data());
+    backend_.Axpby(std::ssize(into), into.data(), 1, into.data(), 1, Part(one.from, range).data());
   }
   const auto parts = PartialsIn(range);
   communicator_.device()->BeginAllReduceTree(parts[0], parts);

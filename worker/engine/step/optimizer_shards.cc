@@ -60,7 +60,7 @@ void OptimizerShards::Gather(std::span<const float> own, std::vector<float>* all
   }
 }
 
-void OptimizerShards::TakeMoments(const HostMoments& moments) {
+void OptimizerShards::LoadMoments(const HostMoments& moments) {
   const OptimizerSlice slice =
       SliceOf(std::ssize(model_.parameters()), communicator_.rank(), communicator_.size());
   const int64_t bytes = BytesOf(slice.last - slice.first);

@@ -40,8 +40,8 @@ class OptimizerShards {
   // `moments` := those of all ranks; the others pass nullptr. Waits.
   void GatherMoments(HostMoments* moments);
 
-  // The rank's own slice := its part of `moments`.
-  void TakeMoments(const HostMoments& moments);
+  // Copies the rank's slice of `moments` to the optimizer.
+  void LoadMoments(const HostMoments& moments);
 
  private:
   void Gather(std::span<const float> own, std::vector<float>* all);

@@ -1,6 +1,6 @@
-// StepScalars: the few numbers of a step in backend memory. The host reads the losses of the rank's
-// shards and the norm of the gradient, with one wait per step. The device reads fp16's loss scale
-// and the factor of the gradient. Owned by the trainer; one thread.
+// StepScalars: the scalars of a step in backend memory. The host reads the losses of the rank's
+// shards and the gradient norm, with one wait per step. The device reads fp16's loss scale and the
+// gradient factor. Owned by TrainingStep; one thread.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ class StepScalars {
   // Zeroes the losses and sets the scale.
   void Begin(float loss_scale);
 
-  // Where the i-th loss is added up, and all of them; backend memory.
+  // The sum of the i-th shard's losses, and those of all shards; backend memory.
   double* loss(int i) { return values_ + 1 + i; }
   std::span<double> losses() { return {values_ + 1, read_.size() - 1}; }
   const float* loss_scale() const { return loss_scale_; }
 
   void MeasureGradient(std::span<const float> gradient);
-  // Computes the gradient's factor (NaN: no update) on the device, from the norm and `losses`
-  // (backend memory), which are the same on all ranks.
-  void DecideUpdate(std::span<const double> losses, double norm_max);
+  // Computes the gradient factor (NaN: no update) on the device from the norm and `losses` (backend
+  // memory), which are equal on all ranks.
+  void ComputeGradientFactor(std::span<const double> losses, double norm_max);
   const float* gradient_factor() const { return loss_scale_ + 1; }
 
   // BeginDownload copies the values so far; they can be read after Await. Await does not wait for
@@ -42,7 +42,7 @@ class StepScalars {
   Backend& backend_;
   std::span<double> read_;  // the square of the norm, the losses; memory of the host
   double* values_;          // the same, in backend memory
-  float* loss_scale_;       // and behind it the gradient's factor
+  float* loss_scale_;       // followed by the gradient factor
   float scale_ = 0;         // the present value of *loss_scale_
 };
 

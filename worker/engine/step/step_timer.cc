@@ -26,7 +26,7 @@ void StepTimer::Close() {
   marks_ = 0;
 }
 
-void StepTimer::Settle() {
+void StepTimer::ReadMarks() {
   if (on_clock_) return;
   phases_ = {};
   seconds_ = 0;

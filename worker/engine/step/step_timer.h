@@ -2,7 +2,7 @@
 // CPU the phases are read from the clock (PhaseTimer). A device runs its work later than the host
 // queues it, so there the phases come from time marks in the device's queue. The host reads the
 // marks when it waits for the device anyway. The update runs at that time, so its time counts with
-// the next step; time between two steps counts with no step. Owned by the trainer; one thread.
+// the next step; time between two steps counts with no step. Owned by TrainingStep; one thread.
 #pragma once
 
 #include <optional>
@@ -29,11 +29,11 @@ class StepTimer {
   // Ends the step. On a device, work that is queued from now on counts with the next step.
   void Close();
 
-  // Call this when the host has waited for the device up to Close: the marks up to there can be
-  // read.
-  void Settle();
+  // Reads the marks of the closed step. Call this when the host has waited for the device up to
+  // Close.
+  void ReadMarks();
 
-  // Times of the step that Begin began last; on a device, of the step that Settle read last.
+  // Times of the step that Begin began last; on a device, of the step that ReadMarks read last.
   contract::StepPhases phases() const { return on_clock_ ? on_clock_->phases() : phases_; }
   // The sum of the phases.
   double seconds() const { return on_clock_ ? on_clock_->seconds() : seconds_; }
@@ -53,7 +53,7 @@ class StepTimer {
   const Clock& clock_;
   Backend& backend_;
   std::optional<PhaseTimer> on_clock_;
-  std::vector<Interval> closed_;     // intervals of the step that Settle reads next
+  std::vector<Interval> closed_;     // intervals of the step that ReadMarks reads next
   std::vector<Interval> intervals_;  // since Close
   int bank_ = 0;
   int marks_ = 0;  // in the bank

@@ -11,7 +11,8 @@
 namespace gp::engine {
 namespace {
 
-// In memory that the ranks of this node reach, where there are any; on a device, in its own.
+// Uses shared memory if other ranks of this node can map it, otherwise private memory; device
+// memory on a GPU.
 std::span<float> AllocateGradient(LanguageModel& model, Communicator& communicator) {
   const auto count = static_cast<size_t>(model.layout().total_count);
   if (model.backend().host_reachable()) {
@@ -33,7 +34,7 @@ std::optional<OptimizerSlice> SliceOf(const runspec::RunSpec& spec, const Langua
                                   communicator.size());
 }
 
-// A maximum over ranks may lose a not-a-number, but no infinity.
+// AllReduceMax may drop NaN but keeps infinity, so NaN is sent as infinity.
 double FiniteOrInfinite(double loss) {
   return std::isfinite(loss) ? loss : std::numeric_limits<double>::infinity();
 }
@@ -82,34 +83,34 @@ StepResult TrainingStep::Run(const std::stop_token& stop) {
   scalars_.Begin(loss_scale_ ? loss_scale_->value() : 1);
   UploadRequest();
 
-  // Each shard alone and with equal shapes, so that its gradient does not depend on who computes
-  // it.
+  // Each shard is computed alone and with equal shapes, so its gradient does not depend on the rank
+  // that computes it.
   GradientReduction reduction(communicator_, model_.backend(), shard_sum_, trained_, clock_);
   for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {
     AccumulateShard(shard, reduction, stop);
   }
 
-  // The sum over all shards along the fixed tree. GPUs add up the losses on their way: those of
-  // other ranks' shards are zeros here.
+  // Sums the gradients of all shards along the fixed tree. GPUs sum the losses in the same queue;
+  // the losses of other ranks' shards are zero here.
   DeviceCollectives* const device = communicator_.device();
   if (device != nullptr) device->BeginSum(scalars_.losses());
   const std::span<float> gradients = reduction.Finish();
   timer_.Lap(&contract::StepPhases::allreduce_exposed);
 
-  // Losses of other ranks come after the norm: a rank that has them knows that every rank has
-  // finished its gradients.
+  // Exchange losses after the norm: receiving them proves that every rank has finished its
+  // gradients.
   scalars_.MeasureGradient(gradients.subspan(static_cast<size_t>(trained_.first),
                                              static_cast<size_t>(trained_.last - trained_.first)));
   timer_.Lap(&contract::StepPhases::optimizer);
   const std::span<const double> losses = ShareLosses();
   timer_.Lap(&contract::StepPhases::allreduce_exposed);
-  scalars_.DecideUpdate(losses, spec_.optimizer.grad_clip);
+  scalars_.ComputeGradientFactor(losses, spec_.optimizer.grad_clip);
   scalars_.BeginDownload();
   timer_.Lap(&contract::StepPhases::optimizer);
   timer_.Close();
 
-  // A device learns from itself whether and by how much it updates: it does while the host waits
-  // for what that depended on. For peers there is a deadline, for the queue behind them none.
+  // The device computes the gradient factor, so the update is queued before the host has read loss
+  // and norm. device->Await has a timeout for lost peers; the wait for the queue after it has none.
   result.learning_rate = LearningRate(schedule_, spec_.optimizer.lr, schedule_steps_, step_);
   if (device != nullptr && optimizer_->TakesFactorByValue()) device->Await();
   updating_ = true;
@@ -117,13 +118,13 @@ StepResult TrainingStep::Run(const std::stop_token& stop) {
   timer_.Lap(&contract::StepPhases::optimizer);
   if (device != nullptr) device->Await();
   scalars_.Await();
-  timer_.Settle();
+  timer_.ReadMarks();
 
   result.loss = MeanLoss();
   result.gradient_norm = scalars_.gradient_norm() / (loss_scale_ ? loss_scale_->value() : 1);
   Judge(result);
   if (result.skipped) {
-    optimizer_->TakeBackUpdate();
+    optimizer_->UndoSkippedUpdate();
   } else if (shards_) {
     shards_->GatherParameters();
   }
@@ -149,7 +150,8 @@ std::optional<AllReduceCost> TrainingStep::CostOf(const GradientReduction& reduc
       .bytes = (trained_.last - trained_.first) * static_cast<int64_t>(sizeof(float))};
 }
 
-// The gradient of one shard: of its micro-batches, weighted by tokens over the whole step.
+// Computes the gradient of one shard: the sum over its micro-batches, weighted by the tokens of the
+// whole step.
 void TrainingStep::AccumulateShard(int shard, GradientReduction& reduction,
                                    const std::stop_token& stop) {
   const std::span<float> gradients = shard_sum_.Next();
@@ -181,8 +183,8 @@ void TrainingStep::AccumulateShard(int shard, GradientReduction& reduction,
   timer_.Lap(&contract::StepPhases::other);
 }
 
-// The place of a shard's loss: among the rank's own, or, where they are added up on the device,
-// among all.
+// Returns the index of a shard's loss: among all shards if the device sums the losses, otherwise
+// among the rank's own shards.
 int TrainingStep::LossOf(int shard) const {
   return communicator_.device() != nullptr ? shard : shard - owned_.first;
 }
@@ -202,8 +204,8 @@ std::span<const double> TrainingStep::ShareLosses() {
   return shared_losses_;
 }
 
-// GPUs add up the requests, stored after the losses. Only one rank may ask for a save, so that no
-// sum of saves reads as a stop.
+// GPUs sum the requests, which are stored after the losses. Only one rank may request a save, so
+// that a sum of saves is not read as a stop.
 void TrainingStep::UploadRequest() {
   if (communicator_.device() == nullptr) return;
   const auto request = static_cast<double>(request_());
@@ -220,7 +222,7 @@ StepRequest TrainingStep::SharedRequest() const {
   return shared < static_cast<double>(StepRequest::kStop) ? StepRequest::kSave : StepRequest::kStop;
 }
 
-// Nats per target token of this step; equal on every rank.
+// Returns the loss of this step in nats per target token; equal on every rank.
 double TrainingStep::MeanLoss() const {
   const bool on_host = !shared_losses_.empty();
   double sum = 0;
@@ -231,7 +233,7 @@ double TrainingStep::MeanLoss() const {
   return sum / static_cast<double>(runspec::TokensAt(plan_, step_));
 }
 
-// The same on every rank: loss and norm are.
+// Gives the same result on every rank, because loss and norm are equal on every rank.
 void TrainingStep::Judge(StepResult& result) {
   const bool finite_gradient = std::isfinite(result.gradient_norm);
   result.skipped = !finite_gradient || !std::isfinite(result.loss);

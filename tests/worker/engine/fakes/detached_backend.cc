@@ -196,8 +196,8 @@ void DetachedBackend::Forward(const CrossEntropyLoss& args) {
 void DetachedBackend::Backward(const CrossEntropyGradient& args) {
   Do([=, this] { inner_->Backward(args); });
 }
-void DetachedBackend::Decide(const GradientFactor& args) {
-  Do([=, this] { inner_->Decide(args); });
+void DetachedBackend::ComputeGradientFactor(const GradientFactor& args) {
+  Do([=, this] { inner_->ComputeGradientFactor(args); });
 }
 void DetachedBackend::Update(const AdamWUpdate& args) {
   Do([=, this] { inner_->Update(args); });
@@ -212,9 +212,9 @@ void DetachedBackend::Round(int64_t count, Buffer out, const float* in,
                             const StochasticRounding& rounding) {
   Do([=, this] { inner_->Round(count, out, in, rounding); });
 }
-void DetachedBackend::Combine(int64_t count, float* out, float a, const float* x, float b,
-                              const float* y) {
-  Do([=, this] { inner_->Combine(count, out, a, x, b, y); });
+void DetachedBackend::Axpby(int64_t count, float* out, float a, const float* x, float b,
+                            const float* y) {
+  Do([=, this] { inner_->Axpby(count, out, a, x, b, y); });
 }
 
 void DetachedBackend::Do(Operation operation) {

@@ -73,14 +73,13 @@ class DetachedBackend : public Backend {
                          const Dropout& dropout) override;
   void Forward(const CrossEntropyLoss& args) override;
   void Backward(const CrossEntropyGradient& args) override;
-  void Decide(const GradientFactor& args) override;
+  void ComputeGradientFactor(const GradientFactor& args) override;
   void Update(const AdamWUpdate& args) override;
   void SumOfSquares(double* sum, const float* values, int64_t count) override;
   void Zero(void* data, int64_t bytes) override;
   void Round(int64_t count, Buffer out, const float* in,
              const StochasticRounding& rounding) override;
-  void Combine(int64_t count, float* out, float a, const float* x, float b,
-               const float* y) override;
+  void Axpby(int64_t count, float* out, float a, const float* x, float b, const float* y) override;
 
  protected:
   double* scalar() override { return scalar_; }

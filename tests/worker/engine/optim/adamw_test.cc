@@ -215,7 +215,7 @@ TEST(AdamW, AnUpdateThatIsNoneChangesNothing) {
     };
     const std::vector<float> before = state();
     adamw.Update(*model, gradients, 1e-2, &kNone);
-    adamw.TakeBackUpdate();
+    adamw.UndoSkippedUpdate();
     EXPECT_EQ(state(), before) << "fused: " << fused << ", stochastic: " << stochastic;
     EXPECT_EQ(adamw.updates(), 1);
   }

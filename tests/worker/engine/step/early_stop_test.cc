@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "worker/trainer/progress.h"
+#include "worker/trainer/progress_log.h"
 
 namespace gp::engine {
 namespace {

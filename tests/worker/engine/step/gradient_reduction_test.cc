@@ -30,7 +30,7 @@ std::vector<std::vector<float>> TrainOverlapped(int world_size, size_t elements)
   OnEachRank(group, [&](size_t rank) {
     OverlappingCommunicator overlapping(*group[rank], elements);
     TinyRank member(overlapping);
-    member.Take(kSteps);
+    member.RunSteps(kSteps);
     EXPECT_GE(overlapping.all_reduces(), kSteps * (elements < 1000 ? 4 : 1));
     parameters[rank] = member.Parameters();
   });
@@ -55,7 +55,7 @@ TEST(GradientReduction, TellsTheWholeTimeOfTheAllReduce) {
   OnEachRank(group, [&](size_t rank) {
     OverlappingCommunicator overlapping(*group[rank], 1);
     TinyRank member(overlapping);
-    const auto results = member.Take(kSteps);
+    const auto results = member.RunSteps(kSteps);
     for (const StepResult& result : results) {
       ASSERT_TRUE(result.all_reduce.has_value());
       EXPECT_GE(result.all_reduce->seconds, result.phases.allreduce_exposed);
@@ -95,7 +95,7 @@ TEST(GradientReduction, WhatIsReducedBeforeThePassEndsIsHidden) {
 TEST(GradientReduction, AllReducesOfOneRankAreNotMeasured) {
   auto group = MakeLocalGroup(1, TinyPlan().logical_shards);
   TinyRank alone(*group[0]);
-  EXPECT_FALSE(alone.Take(1)[0].all_reduce.has_value());
+  EXPECT_FALSE(alone.RunSteps(1)[0].all_reduce.has_value());
 }
 
 TEST(GradientReduction, AFailureDuringBackwardEndsTheStep) {
@@ -104,7 +104,7 @@ TEST(GradientReduction, AFailureDuringBackwardEndsTheStep) {
   overlapping.FailAt(2);
   TinyRank rank(overlapping);
   const std::vector<float> before = rank.Parameters();
-  EXPECT_THROW(rank.Take(1), CollectiveError);
+  EXPECT_THROW(rank.RunSteps(1), CollectiveError);
   EXPECT_TRUE(SameBits(rank.Parameters(), before));
 }
 

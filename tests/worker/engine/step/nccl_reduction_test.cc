@@ -48,7 +48,7 @@ std::vector<std::vector<float>> Train(int world_size, size_t elements, bool dete
   OnEveryRank(world_size, deterministic, [&](Communicator& group) {
     OverlappingCommunicator overlapping(group, elements);
     TinyRank member(overlapping, spec);
-    member.Take(kSteps);
+    member.RunSteps(kSteps);
     parameters[static_cast<size_t>(group.rank())] = member.Parameters();
   });
   return parameters;
@@ -117,7 +117,7 @@ Sharded TrainSharded(int world_size, int64_t steps, const Sharded& start, int64_
       optimizer.set_updates(start_step);
       member.training_step().ResumeAfter(start_step);
       if (shards != nullptr) {
-        shards->TakeMoments(start.moments);
+        shards->LoadMoments(start.moments);
       } else {
         std::copy_n(start.moments.first.data(), start.moments.first.size(),
                     optimizer.first_moment().data());
@@ -125,7 +125,7 @@ Sharded TrainSharded(int world_size, int64_t steps, const Sharded& start, int64_
                     optimizer.second_moment().data());
       }
     }
-    member.Take(steps);
+    member.RunSteps(steps);
     HostMoments moments;
     if (shards != nullptr) shards->GatherMoments(group.rank() == 0 ? &moments : nullptr);
     const std::lock_guard lock(mutex);
@@ -144,7 +144,7 @@ Sharded TrainSharded(int world_size, int64_t steps, const Sharded& start, int64_
 TEST(OptimizerShards, APartOnEachRankTrainsToTheSameBits) {
   auto alone = MakeLocalGroup(1, TinyPlan().logical_shards);
   TinyRank whole(*alone[0]);
-  whole.Take(kSteps);
+  whole.RunSteps(kSteps);
   const std::span<float> first = whole.training_step().optimizer().first_moment();
   const std::span<float> second = whole.training_step().optimizer().second_moment();
   for (const int world_size : {1, 2, 3, 4}) {

@@ -37,7 +37,7 @@ TEST(StepTimer, OnADeviceCountsTheUpdateWithTheNextStepAndGapsWithNone) {
   timer.Close();
   backend.now_ms += 10;
   timer.Lap(&contract::StepPhases::optimizer);
-  timer.Settle();
+  timer.ReadMarks();
   EXPECT_DOUBLE_EQ(timer.phases().forward, 0.030);
   EXPECT_DOUBLE_EQ(timer.phases().backward, 0.060);
   EXPECT_DOUBLE_EQ(timer.phases().optimizer, 0);
@@ -47,7 +47,7 @@ TEST(StepTimer, OnADeviceCountsTheUpdateWithTheNextStepAndGapsWithNone) {
   backend.now_ms += 20;
   timer.Lap(&contract::StepPhases::forward);
   timer.Close();
-  timer.Settle();
+  timer.ReadMarks();
   EXPECT_DOUBLE_EQ(timer.phases().optimizer, 0.010);
   EXPECT_DOUBLE_EQ(timer.phases().forward, 0.020);
   EXPECT_DOUBLE_EQ(timer.seconds(), 0.030);
@@ -65,7 +65,7 @@ TEST(StepTimer, NeverOverwritesAMarkThatIsStillNeeded) {
     timer.Close();
     backend.now_ms += 7;
     timer.Lap(&contract::StepPhases::optimizer);
-    timer.Settle();
+    timer.ReadMarks();
     EXPECT_NEAR(timer.phases().forward, step * 1e-3, 1e-12);
     EXPECT_NEAR(timer.phases().optimizer, step > 1 ? 7e-3 : 0, 1e-12);
   }

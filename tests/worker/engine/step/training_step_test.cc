@@ -41,12 +41,12 @@ TEST(TrainingStep, TheFirstStepOfARampIsAStepOfTheSmallBatch) {
   runspec::RunSpec spec = TinySpec();
   spec.batch.ramp_steps = 1000;
   TinyRank ramped(*group[0], spec);
-  const StepResult small = ramped.Take(1)[0];
+  const StepResult small = ramped.RunSteps(1)[0];
   runspec::BatchPlan plan = TinyPlan();
   plan.accumulation = 1;
   plan.tokens_per_step /= 2;
   TinyRank constant(*group[0], TinySpec(), plan);
-  const StepResult expected = constant.Take(1)[0];
+  const StepResult expected = constant.RunSteps(1)[0];
   EXPECT_EQ(small.loss, expected.loss);
   EXPECT_EQ(small.gradient_norm, expected.gradient_norm);
   EXPECT_TRUE(SameBits(ramped.Parameters(), constant.Parameters()));
@@ -70,7 +70,7 @@ TEST(TrainingStep, RunTwiceGivesTheSameBitsAndAnotherSeedOthers) {
 TEST(TrainingStep, GoingOnFromACopyOfTheStateEqualsNotStopping) {
   auto group = MakeLocalGroup(1, 4);
   TinyRank whole(*group[0]);
-  whole.Take(5);
+  whole.RunSteps(5);
   TinyRank resumed(*group[0]);
   const auto copy = [](std::span<float> from, std::span<float> to) {
     std::copy(from.begin(), from.end(), to.begin());
@@ -83,8 +83,8 @@ TEST(TrainingStep, GoingOnFromACopyOfTheStateEqualsNotStopping) {
   copy(from.second_moment(), to.second_moment());
   to.set_updates(from.updates());
   resumed.training_step().ResumeAfter(5);
-  whole.Take(kSteps - 5);
-  resumed.Take(kSteps - 5);
+  whole.RunSteps(kSteps - 5);
+  resumed.RunSteps(kSteps - 5);
   EXPECT_TRUE(SameBits(whole.Parameters(), resumed.Parameters()));
 }
 
@@ -101,7 +101,7 @@ TEST(TrainingStep, EveryMicroBatchHasADropoutMaskOfItsOwn) {
     plan.tokens_per_step = plan.tokens_per_step / plan.accumulation * accumulation;
     plan.accumulation = accumulation;
     TinyRank rank(*group[0], TinySpec(), plan, FillAlike);
-    return rank.Take(1)[0].loss;
+    return rank.RunSteps(1)[0].loss;
   };
   // With the same mask twice the mean of two equal micro-batches is that of one.
   EXPECT_GT(std::abs(first_loss(1) - first_loss(2)), 1e-5);
@@ -121,7 +121,7 @@ TEST(TrainingStep, AllRanksTakeTheSameStepForTheLastOneWhenOneAsksToStop) {
           return leaver && member.training_step().step() >= 4 ? StepRequest::kStop
                                                               : StepRequest::kNone;
         });
-        while (!member.Take(1)[0].last && member.training_step().step() < kSteps) continue;
+        while (!member.RunSteps(1)[0].last && member.training_step().step() < kSteps) continue;
         last_steps[rank] = member.training_step().step();
       });
     }
@@ -142,7 +142,7 @@ TEST(TrainingStep, AllRanksSaveTheStepInWhichTheFirstOneAsksForIt) {
           const bool asks = rank == 0 && member.training_step().step() % 3 == 1;
           return asks ? StepRequest::kSave : StepRequest::kNone;
         });
-        for (const StepResult& result : member.Take(7)) {
+        for (const StepResult& result : member.RunSteps(7)) {
           EXPECT_FALSE(result.last);
           if (result.save) saved[rank].push_back(result.step);
         }
@@ -162,7 +162,7 @@ TEST(TrainingStep, AStopWinsOverASave) {
       TinyRank member(*group[rank]);
       member.training_step().set_request(
           [rank] { return rank == 0 ? StepRequest::kSave : StepRequest::kStop; });
-      results[rank] = member.Take(1)[0];
+      results[rank] = member.RunSteps(1)[0];
     });
   }
   threads.clear();
@@ -172,7 +172,7 @@ TEST(TrainingStep, AStopWinsOverASave) {
 TEST(TrainingStep, AStepThatAStopBreaksOffLeavesTheStateOfTheOneBefore) {
   auto group = MakeLocalGroup(1, 4);
   TinyRank rank(*group[0]);
-  rank.Take(2);
+  rank.RunSteps(2);
   const std::vector<float> before = rank.Parameters();
   std::stop_source stop;
   stop.request_stop();
@@ -185,7 +185,7 @@ TEST(TrainingStep, AStepThatAStopBreaksOffLeavesTheStateOfTheOneBefore) {
 TEST(TrainingStep, LearnsAndStartsNearTheLogarithmOfTheVocabulary) {
   auto group = MakeLocalGroup(1, 4);
   TinyRank rank(*group[0]);
-  const auto results = rank.Take(60);
+  const auto results = rank.RunSteps(60);
   EXPECT_NEAR(results.front().loss, std::log(13.0), 0.1);
   // The target is a function of the token: a model that learns at all gets far below ln 13 = 2.56.
   EXPECT_LT(results.back().loss, 1.5);
@@ -194,7 +194,7 @@ TEST(TrainingStep, LearnsAndStartsNearTheLogarithmOfTheVocabulary) {
 TEST(TrainingStep, PhasesAddUpToTheStep) {
   auto group = MakeLocalGroup(1, 4);
   TinyRank rank(*group[0]);
-  const StepResult result = rank.Take(1)[0];
+  const StepResult result = rank.RunSteps(1)[0];
   const contract::StepPhases& phases = result.phases;
   const double sum = phases.data_wait + phases.forward + phases.backward +
                      phases.allreduce_exposed + phases.optimizer + phases.other;
@@ -209,17 +209,17 @@ TEST(TrainingStep, AStepThatIsNotFiniteChangesNothing) {
   runspec::RunSpec spec = TinySpec();
   spec.stability.consecutive_skips_max = 2;
   TinyRank rank(*group[0], spec);
-  rank.Take(2);
+  rank.RunSteps(2);
   rank.model().parameters()[3] = std::nanf("");
   rank.model().ParametersChanged();
   const std::vector<float> before = rank.Parameters();
-  const StepResult result = rank.Take(1)[0];
+  const StepResult result = rank.RunSteps(1)[0];
   EXPECT_TRUE(result.skipped);
   EXPECT_EQ(result.step, 3);
   EXPECT_TRUE(SameBits(rank.Parameters(), before));
   EXPECT_EQ(rank.training_step().optimizer().updates(), 2);
-  rank.Take(1);
-  EXPECT_THROW(rank.Take(1), TrainingError) << "more skips in a row than are allowed";
+  rank.RunSteps(1);
+  EXPECT_THROW(rank.RunSteps(1), TrainingError) << "more skips in a row than are allowed";
 }
 
 TEST(TrainingStep, WithoutTheGuardTheFirstStepThatIsNotFiniteEndsTheRun) {
@@ -230,7 +230,7 @@ TEST(TrainingStep, WithoutTheGuardTheFirstStepThatIsNotFiniteEndsTheRun) {
   rank.model().parameters()[0] = std::nanf("");
   rank.model().ParametersChanged();
   try {
-    rank.Take(1);
+    rank.RunSteps(1);
     ADD_FAILURE() << "the step was taken";
   } catch (const TrainingError& error) {
     const std::string words = error.what();
@@ -243,7 +243,7 @@ TEST(TrainingStep, WithoutTheGuardTheFirstStepThatIsNotFiniteEndsTheRun) {
 TEST(TrainingStep, AStopBetweenMicroBatchesLeavesTheCommittedStep) {
   auto group = MakeLocalGroup(1, 4);
   TinyRank rank(*group[0]);
-  rank.Take(2);
+  rank.RunSteps(2);
   const std::vector<float> before = rank.Parameters();
   std::stop_source stop;
   stop.request_stop();

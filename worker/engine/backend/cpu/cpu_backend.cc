@@ -259,7 +259,7 @@ class CpuBackend final : public Backend {
     });
   }
 
-  void Decide(const GradientFactor& args) override { *args.factor = FactorOf(args); }
+  void ComputeGradientFactor(const GradientFactor& args) override { *args.factor = FactorOf(args); }
 
   void Update(const AdamWUpdate& args) override {
     if (args.factor != nullptr && std::isnan(*args.factor)) return;
@@ -293,10 +293,9 @@ class CpuBackend final : public Backend {
     });
   }
 
-  void Combine(int64_t count, float* out, float a, const float* x, float b,
-               const float* y) override {
+  void Axpby(int64_t count, float* out, float a, const float* x, float b, const float* y) override {
     pool_.For(count, kFlatGrain,
-              [&](int64_t first, int64_t last) { kernels_.combine(out, a, x, b, y, first, last); });
+              [&](int64_t first, int64_t last) { kernels_.axpby(out, a, x, b, y, first, last); });
   }
 
  protected:

@@ -79,7 +79,7 @@ class PackedPiece {
     const int64_t rows_max = RowsAtOnce();
     for (Range panels = shares.Take(); panels.size() > 0; panels = shares.Take()) {
       for (int64_t row = 0; row < args_.m; row += rows_max) {
-        TakeRows(row, std::min(rows_max, args_.m - row));
+        LoadRows(row, std::min(rows_max, args_.m - row));
         for (int64_t panel = panels.first; panel < panels.last; ++panel) ComputePanel(panel);
       }
     }
@@ -93,7 +93,7 @@ class PackedPiece {
                       kRowsAtOnceMax);
   }
 
-  void TakeRows(int64_t first, int64_t count) {
+  void LoadRows(int64_t first, int64_t count) {
     if (first == first_row_ && count == rows_) return;  // as for the share before
     first_row_ = first;
     rows_ = count;

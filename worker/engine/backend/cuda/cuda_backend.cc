@@ -126,7 +126,7 @@ class CudaBackend final : public Backend {
                    .out = out,
                    .lse = lse,
                    .qkv = qkv,
-                   .dots = scratch.Take<float>(shape.sequences * shape.heads * shape.length),
+                   .dots = scratch.Allocate<float>(shape.sequences * shape.heads * shape.length),
                    .dropout = dropout},
                   stream_.get());
   }
@@ -194,7 +194,7 @@ class CudaBackend final : public Backend {
          .tokens = tokens,
          .dropout = dropout,
          .tokens_below = tokens_below_},
-        scratch.Take<std::byte>(EmbeddingBackwardScratch(sequences * length, channels)),
+        scratch.Allocate<std::byte>(EmbeddingBackwardScratch(sequences * length, channels)),
         stream_.get());
   }
 
@@ -209,13 +209,15 @@ class CudaBackend final : public Backend {
     LaunchCrossEntropy(forward, backward, RowLosses(forward.shape), stream_.get());
   }
 
-  void Decide(const GradientFactor& args) override { LaunchGradientFactor(args, stream_.get()); }
+  void ComputeGradientFactor(const GradientFactor& args) override {
+    LaunchGradientFactor(args, stream_.get());
+  }
   void Update(const AdamWUpdate& args) override { LaunchAdamW(args, stream_.get()); }
   void SumOfSquares(double* sum, const float* values, int64_t count) override {
     ScratchMemory& scratch = workspace_.scratch();
     scratch.Clear();
     Zero(sum, sizeof(double));
-    LaunchSumOfSquares(sum, values, count, scratch.Take<double>(kSumOfSquaresScratch),
+    LaunchSumOfSquares(sum, values, count, scratch.Allocate<double>(kSumOfSquaresScratch),
                        stream_.get());
   }
   void Zero(void* data, int64_t bytes) override {
@@ -226,9 +228,8 @@ class CudaBackend final : public Backend {
              const StochasticRounding& rounding) override {
     LaunchRound(count, out, in, rounding, stream_.get());
   }
-  void Combine(int64_t count, float* out, float a, const float* x, float b,
-               const float* y) override {
-    LaunchCombine(count, out, a, x, b, y, stream_.get());
+  void Axpby(int64_t count, float* out, float a, const float* x, float b, const float* y) override {
+    LaunchAxpby(count, out, a, x, b, y, stream_.get());
   }
 
  protected:
@@ -251,13 +252,13 @@ class CudaBackend final : public Backend {
   }
   void BackwardOf(LayerNormBackwardArgs args) {
     workspace_.scratch().Clear();
-    args.scratch = workspace_.scratch().Take<float>(
+    args.scratch = workspace_.scratch().Allocate<float>(
         LayerNormBackwardScratch(args.norm.rows, args.norm.channels));
     LaunchLayerNormBackward(args, stream_.get());
   }
   float* RowLosses(const CrossEntropyShape& shape) {
     workspace_.scratch().Clear();
-    return workspace_.scratch().Take<float>(shape.rows);
+    return workspace_.scratch().Allocate<float>(shape.rows);
   }
 
   const std::string name_;

@@ -119,15 +119,15 @@ class StepMemory {
   Noise x_, y_, z_, w_, dw_, bias_, dbias_;
 };
 
-// An address with the alignment of device memory; it is never read or written.
-std::byte* Nowhere() {
-  alignas(256) static std::byte nowhere[256];
-  return nowhere;
+// A placeholder with the alignment of device memory; never read or written.
+std::byte* PlaceholderAddress() {
+  alignas(256) static std::byte placeholder[256];
+  return placeholder;
 }
 
-StepOperands OperandsNowhere(const runspec::ArenaOptions& arena) {
-  const Buffer computed{Nowhere(), ComputeTypeOf(arena)};
-  const Buffer gradient{Nowhere(), DataType::kFloat32};
+StepOperands PlaceholderOperands(const runspec::ArenaOptions& arena) {
+  const Buffer computed{PlaceholderAddress(), ComputeTypeOf(arena)};
+  const Buffer gradient{PlaceholderAddress(), DataType::kFloat32};
   return {computed, computed, computed, computed, gradient, computed, gradient};
 }
 
@@ -234,13 +234,14 @@ class StepProducts {
 
 // The choices that a step uses, with cuBLASLt's defaults for missing ones. Computes nothing.
 GemmChoices UsedBy(const CudaBackendOptions& options, const GemmChoices& known) {
-  CublasLt products(Nowhere(), known);
+  CublasLt products(PlaceholderAddress(), known);
   ScratchMemory scratch(
-      Nowhere(), runspec::GpuWorkspacePieceOf(options.shape, options.arena, "scratch").size_bytes);
+      PlaceholderAddress(),
+      runspec::GpuWorkspacePieceOf(options.shape, options.arena, "scratch").size_bytes);
   LinearOptions linear_options = LinearOptionsOf(options);
   linear_options.dry = true;
   LinearProducts linear(products, scratch, nullptr, linear_options);
-  StepProducts(options, OperandsNowhere(options.arena), linear).Run();
+  StepProducts(options, PlaceholderOperands(options.arena), linear).Run();
   return products.InUse();
 }
 

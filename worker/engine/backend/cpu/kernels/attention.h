@@ -47,11 +47,11 @@ class AttentionForward {
         qkv_(qkv),
         scale_(ScoreScale(shape)),
         site_(dropout),
-        q_(head_.Take(kAttentionTile, head_.columns())),
-        kt_(head_.Take(head_.columns(), head_.rows() + 16)),
-        v_(head_.Take(head_.rows(), head_.columns())),
-        scores_(head_.Take(kAttentionTile, head_.rows() + 16)),
-        result_(head_.Take(kAttentionTile, head_.columns())) {}
+        q_(head_.Reserve(kAttentionTile, head_.columns())),
+        kt_(head_.Reserve(head_.columns(), head_.rows() + 16)),
+        v_(head_.Reserve(head_.rows(), head_.columns())),
+        scores_(head_.Reserve(kAttentionTile, head_.rows() + 16)),
+        result_(head_.Reserve(kAttentionTile, head_.columns())) {}
 
   void Run(Buffer out, float* lse) {
     for (int64_t first = 0; first < head_.length(); first += kAttentionTile) {

@@ -37,17 +37,17 @@ class AttentionBackward {
         lse_(lse + head_.row()),
         scale_(ScoreScale(shape)),
         site_(dropout),
-        q_(head_.Take(head_.rows(), head_.columns())),
-        dout_(head_.Take(head_.rows(), head_.columns())),
-        dq_(head_.Take(head_.rows(), head_.columns())),
-        dots_(head_.Take(head_.rows(), 1)),
-        k_(head_.Take(kAttentionTile, head_.columns())),
-        kt_(head_.Take(head_.columns(), kScoreStride)),
-        vt_(head_.Take(head_.columns(), kScoreStride)),
-        dk_(head_.Take(kAttentionTile, head_.columns())),
-        dv_(head_.Take(kAttentionTile, head_.columns())),
-        scores_(head_.Take(kAttentionTile, kScoreStride)),
-        dprobs_(head_.Take(kAttentionTile, kScoreStride)) {}
+        q_(head_.Reserve(head_.rows(), head_.columns())),
+        dout_(head_.Reserve(head_.rows(), head_.columns())),
+        dq_(head_.Reserve(head_.rows(), head_.columns())),
+        dots_(head_.Reserve(head_.rows(), 1)),
+        k_(head_.Reserve(kAttentionTile, head_.columns())),
+        kt_(head_.Reserve(head_.columns(), kScoreStride)),
+        vt_(head_.Reserve(head_.columns(), kScoreStride)),
+        dk_(head_.Reserve(kAttentionTile, head_.columns())),
+        dv_(head_.Reserve(kAttentionTile, head_.columns())),
+        scores_(head_.Reserve(kAttentionTile, kScoreStride)),
+        dprobs_(head_.Reserve(kAttentionTile, kScoreStride)) {}
 
   void Run(Buffer dqkv, Buffer dout, Buffer out) {
     ReadQueries(dout, out);

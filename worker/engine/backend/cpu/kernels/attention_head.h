@@ -90,7 +90,7 @@ class Head {
   // Rows of the block that starts at `first`.
   int64_t CountFrom(int64_t first) const { return Smaller(kAttentionTile, length() - first); }
 
-  Block Take(int64_t rows, int64_t ld) {
+  Block Reserve(int64_t rows, int64_t ld) {
     float* taken = next_;
     next_ += rows * ld;
     return {taken, ld};

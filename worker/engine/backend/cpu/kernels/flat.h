@@ -115,8 +115,8 @@ inline void RoundRange(uint16_t* out, const float* in, const StochasticRounding&
   });
 }
 
-inline void CombineRange(float* out, float a, const float* x, float b, const float* y,
-                         int64_t first, int64_t last) {
+inline void AxpbyRange(float* out, float a, const float* x, float b, const float* y, int64_t first,
+                       int64_t last) {
   ForVectors(first, last, [&](int64_t i, int64_t lanes) {
     Vec value = Rounded(a * Load(x + i, lanes));
     if (y != nullptr) value = value + b * Load(y + i, lanes);

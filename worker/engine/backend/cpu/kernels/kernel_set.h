@@ -187,8 +187,8 @@ struct KernelSet {
   double (*sum_of_squares)(const float* values, int64_t count);
   void (*round)(uint16_t* out, const float* in, const StochasticRounding& rounding, int64_t first,
                 int64_t last);
-  void (*combine)(float* out, float a, const float* x, float b, const float* y, int64_t first,
-                  int64_t last);
+  void (*axpby)(float* out, float a, const float* x, float b, const float* y, int64_t first,
+                int64_t last);
 };
 
 // The table for `isa`; kAuto: BestIsa's.

@@ -57,7 +57,7 @@ inline constexpr KernelSet kKernels = {
     .adamw = &AdamWRange,
     .sum_of_squares = &SumOfSquaresOf,
     .round = &RoundRange,
-    .combine = &CombineRange,
+    .axpby = &AxpbyRange,
 };
 
 }  // namespace gp::engine::GP_ISA_NAMESPACE

@@ -134,14 +134,15 @@ std::string AttentionCheck::DifferenceOf(AttentionKernels& kernels, ScratchMemor
   kernels.Forward({.shape = shape_, .out = out.buffer(), .lse = lse_floats, .qkv = qkv.buffer()},
                   stream_.get());
   scratch.Clear();
-  kernels.Backward({.shape = shape_,
-                    .dqkv = dqkv.buffer(),
-                    .dout = dout.buffer(),
-                    .out = out.buffer(),
-                    .lse = lse_floats,
-                    .qkv = qkv.buffer(),
-                    .dots = scratch.Take<float>(shape_.sequences * shape_.heads * shape_.length)},
-                   stream_.get());
+  kernels.Backward(
+      {.shape = shape_,
+       .dqkv = dqkv.buffer(),
+       .dout = dout.buffer(),
+       .out = out.buffer(),
+       .lse = lse_floats,
+       .qkv = qkv.buffer(),
+       .dots = scratch.Allocate<float>(shape_.sequences * shape_.heads * shape_.length)},
+      stream_.get());
 
   const CheckArray expected_out = array(few_rows * c), expected_dqkv = array(few_rows * 3 * c);
   const CheckArray probabilities = array(scores), d_scores = array(scores);

@@ -246,8 +246,8 @@ class CudnnAttention final : public AttentionKernels {
 
   void Execute(AttentionTensors& tensors, std::unordered_map<int64_t, void*>& pointers,
                cudaStream_t stream) {
-    void* workspace =
-        own_workspace_ ? own_workspace_->data() : scratch_->Take<std::byte>(WorkspaceOf(tensors));
+    void* workspace = own_workspace_ ? own_workspace_->data()
+                                     : scratch_->Allocate<std::byte>(WorkspaceOf(tensors));
     Check(fe::detail::set_stream(handle_.get(), stream), "cudnnSetStream");
     Check(tensors.graph.execute(handle_.get(), pointers, workspace), "cuDNN attention failed");
   }

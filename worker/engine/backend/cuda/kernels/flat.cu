@@ -49,7 +49,7 @@ struct Terms {
 };
 
 template <int kCount>
-__device__ __forceinline__ void CombineAt(float* out, const Terms& t, int64_t i) {
+__device__ __forceinline__ void AxpbyAt(float* out, const Terms& t, int64_t i) {
   auto values = LoadFloats<kCount>(t.x + i);
 #pragma unroll
   for (int j = 0; j < kCount; ++j) values.lane[j] = __fmul_rn(t.a, values.lane[j]);
@@ -62,11 +62,11 @@ __device__ __forceinline__ void CombineAt(float* out, const Terms& t, int64_t i)
 }
 
 template <int kCount>
-__global__ void __launch_bounds__(kThreads) CombineKernel(int64_t count, float* out, Terms terms) {
+__global__ void __launch_bounds__(kThreads) AxpbyKernel(int64_t count, float* out, Terms terms) {
   AwaitPrevious();
   const int64_t i = FirstOf(kCount);
-  if (i + kCount <= count) return CombineAt<kCount>(out, terms, i);
-  for (int64_t j = i; j < count; ++j) CombineAt<1>(out, terms, j);
+  if (i + kCount <= count) return AxpbyAt<kCount>(out, terms, i);
+  for (int64_t j = i; j < count; ++j) AxpbyAt<1>(out, terms, j);
 }
 
 template <int kCount, typename To, typename From>
@@ -106,13 +106,13 @@ void LaunchConvert(int64_t count, Buffer out, Buffer in, cudaStream_t stream) {
   });
 }
 
-void LaunchCombine(int64_t count, float* out, float a, const float* x, float b, const float* y,
-                   cudaStream_t stream) {
+void LaunchAxpby(int64_t count, float* out, float a, const float* x, float b, const float* y,
+                 cudaStream_t stream) {
   if (count == 0) return;
   const bool vectorizes =
       AlignedTo(out, kVector * 4) && AlignedTo(x, kVector * 4) && AlignedTo(y, kVector * 4);
   const int per_thread = vectorizes ? kVector : 1;
-  Launch(vectorizes ? CombineKernel<kVector> : CombineKernel<1>,
+  Launch(vectorizes ? AxpbyKernel<kVector> : AxpbyKernel<1>,
          BlocksFor(count, kThreads * per_thread), kThreads, 0, stream, count, out,
          Terms{a, x, b, y});
 }

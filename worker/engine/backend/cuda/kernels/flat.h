@@ -18,7 +18,7 @@ void LaunchConvert(int64_t count, Buffer out, Buffer in, cudaStream_t stream);
 
 // out = a * x + b * y, or a * x without y; out may be x or y. Each product is rounded before the
 // sum, so that separate passes give the same bits. Moves 12 bytes per value (8 without y).
-void LaunchCombine(int64_t count, float* out, float a, const float* x, float b, const float* y,
-                   cudaStream_t stream);
+void LaunchAxpby(int64_t count, float* out, float a, const float* x, float b, const float* y,
+                 cudaStream_t stream);
 
 }  // namespace gp::engine

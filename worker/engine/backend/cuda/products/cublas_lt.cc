@@ -151,7 +151,7 @@ struct CublasLt::Plan {
   Owned<cublasLtMatrixLayout_t> b;
   Owned<cublasLtMatrixLayout_t> d;
   std::optional<cublasLtMatmulAlgo_t> algorithm;  // nullopt: not supported, or excluded by a choice
-  std::optional<bool> is_computed;                // none: not settled
+  std::optional<bool> is_fused;                   // nullopt: not chosen
 };
 
 std::string EncodeAlgorithm(const cublasLtMatmulAlgo_t& algorithm) {
@@ -197,18 +197,20 @@ bool CublasLt::TryRun(const Product& product, const cublasLtMatmulAlgo_t& algori
   return Queue(product, PlanOf(product), algorithm, stream) == CUBLAS_STATUS_SUCCESS;
 }
 
-bool CublasLt::IsSettled(const Product& product) { return PlanOf(product).is_computed.has_value(); }
+bool CublasLt::HasFusionChoice(const Product& product) {
+  return PlanOf(product).is_fused.has_value();
+}
 
-void CublasLt::Settle(const Product& product, bool is_computed) {
+void CublasLt::SetFusionChoice(const Product& product, bool is_fused) {
   Plan& plan = PlanOf(product);
-  plan.is_computed = is_computed;
-  if (!is_computed) plan.algorithm.reset();
+  plan.is_fused = is_fused;
+  if (!is_fused) plan.algorithm.reset();
 }
 
 GemmChoices CublasLt::InUse() const {
   GemmChoices choices(choices_.device());
   for (const auto& [kind, plan] : plans_) {
-    if (plan->is_computed == false) choices.Set(kind.Text(), GemmChoices::kPassedOver);
+    if (plan->is_fused == false) choices.Set(kind.Text(), GemmChoices::kPassedOver);
     if (plan->algorithm) choices.Set(kind.Text(), EncodeAlgorithm(*plan->algorithm));
   }
   return choices;
@@ -247,8 +249,8 @@ std::unique_ptr<CublasLt::Plan> CublasLt::MakePlan(const Product& product,
   Bind(product, plan->descriptor.get());
   const std::string* chosen = choices_.Find(kind.Text());
   if (chosen != nullptr) {
-    plan->is_computed = *chosen != GemmChoices::kPassedOver;
-    if (!*plan->is_computed || UseChosen(*chosen, *plan)) return plan;
+    plan->is_fused = *chosen != GemmChoices::kPassedOver;
+    if (!*plan->is_fused || UseChosen(*chosen, *plan)) return plan;
   }
   const auto offered = Heuristics(*plan, kind, 1);
   if (!offered.empty()) plan->algorithm = offered.front().algo;

@@ -44,10 +44,10 @@ class CublasLt {
       const Product& product, const std::vector<cublasLtMatmulAlgo_t>& candidates)>;
   void set_judge(Judge judge) { judge_ = std::move(judge); }
 
-  // Whether a choice, or an earlier Settle, decided if this kind of product is computed with its
-  // epilogue or in separate passes.
-  bool IsSettled(const Product& product);
-  void Settle(const Product& product, bool is_computed);
+  // Whether this kind of product has a fusion choice, from the record or from SetFusionChoice: to
+  // be computed with its epilogue, or in separate passes.
+  bool HasFusionChoice(const Product& product);
+  void SetFusionChoice(const Product& product, bool is_fused);
 
   // The choices for every kind of product that was computed so far.
   GemmChoices InUse() const;

@@ -42,10 +42,10 @@ ProductOperand Fp8Operands::Columns(Buffer matrix, int64_t rows, int64_t columns
 Fp8Operands::Copies Fp8Operands::Quantize(Buffer matrix, int64_t rows, int64_t columns,
                                           Fp8Format format, bool transpose) {
   const int64_t count = rows * columns;
-  float* maximum = scratch_.Take<float>(1);
-  Copies copies{.plain = scratch_.Take<uint8_t>(count),
-                .transposed = transpose ? scratch_.Take<uint8_t>(count) : nullptr,
-                .inverse_scale = scratch_.Take<float>(1)};
+  float* maximum = scratch_.Allocate<float>(1);
+  Copies copies{.plain = scratch_.Allocate<uint8_t>(count),
+                .transposed = transpose ? scratch_.Allocate<uint8_t>(count) : nullptr,
+                .inverse_scale = scratch_.Allocate<float>(1)};
   LaunchAbsoluteMaximum(maximum, matrix, count, stream_);
   LaunchFp8Quantization({.rows = rows,
                          .columns = columns,

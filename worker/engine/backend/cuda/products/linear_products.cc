@@ -65,7 +65,7 @@ void LinearProducts::BackwardInput(const LinearBackwardInput& args) {
   scratch_.Clear();
   const Product plain = InputProduct(args);
   if (args.dbias == nullptr) return RunInput(args, plain);
-  auto* parts = scratch_.Take<float>(ColumnSumsScratch(args.shape.rows, args.shape.in));
+  auto* parts = scratch_.Allocate<float>(ColumnSumsScratch(args.shape.rows, args.shape.in));
   const auto apart = [&] {
     RunInput(args, plain);
     Then([&] {
@@ -110,7 +110,7 @@ Product LinearProducts::GeluGradientProduct(const LinearBackwardInput& args, con
 // The buffer for an epilogue's sums, which it overwrites, in the type of its result.
 Buffer LinearProducts::SumsFor(const BiasSums& bias, DataType type) {
   if (type == DataType::kFloat32 && !bias.accumulate) return Fp32(bias.dbias);
-  return {scratch_.Take<std::byte>(bias.count * BytesOf(type)), type};
+  return {scratch_.Allocate<std::byte>(bias.count * BytesOf(type)), type};
 }
 
 // dbias (+)= sums; `wide` is scratch for as many floats.
@@ -121,7 +121,7 @@ void LinearProducts::KeepSums(const BiasSums& bias, Buffer sums, float* wide) {
   }
   if (sums.type != DataType::kFloat32) LaunchConvert(bias.count, Fp32(wide), sums, stream_);
   const float* added = sums.type == DataType::kFloat32 ? sums.f32() : wide;
-  LaunchCombine(bias.count, bias.dbias, 1, bias.dbias, 1, added, stream_);
+  LaunchAxpby(bias.count, bias.dbias, 1, bias.dbias, 1, added, stream_);
 }
 
 void LinearProducts::BackwardWeight(const LinearBackwardWeight& args) {
@@ -129,7 +129,7 @@ void LinearProducts::BackwardWeight(const LinearBackwardWeight& args) {
   const LinearShape& s = args.shape;
   const Product plain = WeightProduct(args);
   if (args.dbias == nullptr) return Run(plain);
-  auto* parts = scratch_.Take<float>(ColumnSumsScratch(s.rows, s.out));
+  auto* parts = scratch_.Allocate<float>(ColumnSumsScratch(s.rows, s.out));
   Product with_sums = plain;
   with_sums.epilogue = ProductEpilogue::kSumsOfA;
   const BiasSums bias{s.out, args.dbias, args.accumulate};
@@ -154,8 +154,8 @@ void LinearProducts::Run(const Product& product) {
 }
 
 void LinearProducts::RunEither(const Product& fused, const Work& whole, const Work& apart) {
-  if (products_.Supports(fused) && !products_.IsSettled(fused)) {
-    products_.Settle(fused, judge_ ? judge_(whole, apart) : IsBetterFused(fused));
+  if (products_.Supports(fused) && !products_.HasFusionChoice(fused)) {
+    products_.SetFusionChoice(fused, judge_ ? judge_(whole, apart) : IsBetterFused(fused));
   }
   products_.Supports(fused) ? whole() : apart();
 }

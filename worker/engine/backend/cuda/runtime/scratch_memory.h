@@ -16,30 +16,30 @@ class ScratchMemory {
   int64_t bytes() const { return bytes_; }
 
   // Frees everything; an operation calls this first.
-  void Clear() { taken_ = 0; }
+  void Clear() { used_ = 0; }
 
   // Room for `count` values, aligned to 256 bytes. Throws std::length_error when the owner's sizes
   // did not provide for it.
   template <typename T>
-  T* Take(int64_t count) {
-    return reinterpret_cast<T*>(TakeBytes(count * static_cast<int64_t>(sizeof(T))));
+  T* Allocate(int64_t count) {
+    return reinterpret_cast<T*>(AllocateBytes(count * static_cast<int64_t>(sizeof(T))));
   }
 
  private:
-  std::byte* TakeBytes(int64_t bytes) {
-    if (taken_ + bytes > bytes_) {
-      throw std::length_error("an operation needs " + std::to_string(taken_ + bytes) +
+  std::byte* AllocateBytes(int64_t bytes) {
+    if (used_ + bytes > bytes_) {
+      throw std::length_error("an operation needs " + std::to_string(used_ + bytes) +
                               " bytes of scratch, the backend was made with " +
                               std::to_string(bytes_) + "; make it for larger batches");
     }
-    std::byte* begin = data_ + taken_;
-    taken_ += (bytes + 255) / 256 * 256;
+    std::byte* begin = data_ + used_;
+    used_ += (bytes + 255) / 256 * 256;
     return begin;
   }
 
   std::byte* const data_;
   const int64_t bytes_;
-  int64_t taken_ = 0;
+  int64_t used_ = 0;
 };
 
 }  // namespace gp::engine

@@ -76,15 +76,15 @@ TEST_F(FlatKernel, ConvertsBetweenAllTypes) {
   }
 }
 
-TEST_F(FlatKernel, CombinesTwoBuffersOrScalesOne) {
+TEST_F(FlatKernel, AddsTwoScaledBuffersOrScalesOne) {
   for (const int64_t count : kCounts) {
     for (const int64_t offset : {0, 3}) {
       const DeviceArray x(NormalValues(count + offset, 1), DataType::kFloat32);
       const DeviceArray y(NormalValues(count + offset, 2), DataType::kFloat32);
       const DeviceArray out = Unwritten(count + offset, DataType::kFloat32);
-      LaunchCombine(count, out.f32() + offset, 0.3f, x.f32() + offset, -1.7f, y.f32() + offset,
-                    nullptr);
-      LaunchCombine(count, x.f32() + offset, 3, x.f32() + offset, 0, nullptr, nullptr);
+      LaunchAxpby(count, out.f32() + offset, 0.3f, x.f32() + offset, -1.7f, y.f32() + offset,
+                  nullptr);
+      LaunchAxpby(count, x.f32() + offset, 3, x.f32() + offset, 0, nullptr, nullptr);
       const std::vector<float> combined = out.Get();
       const std::vector<float> scaled = x.Get();
       for (int64_t i = offset; i < count + offset; ++i) {

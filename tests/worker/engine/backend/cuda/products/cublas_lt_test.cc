@@ -355,13 +355,13 @@ TEST_F(CublasLtProducts, ArePassedOverByChoice) {
   const DeviceArray d = Unwritten(24 * 40, DataType::kBfloat16);
   const Product product = c.Get(DataType::kBfloat16, d, DataType::kBfloat16);
   EXPECT_TRUE(products_->Supports(product));
-  EXPECT_FALSE(products_->IsSettled(product));
-  products_->Settle(product, false);
-  EXPECT_TRUE(products_->IsSettled(product));
+  EXPECT_FALSE(products_->HasFusionChoice(product));
+  products_->SetFusionChoice(product, false);
+  EXPECT_TRUE(products_->HasFusionChoice(product));
   CublasLt chosen(workspace_->data(), products_->InUse());
   for (CublasLt* products : {&*products_, &chosen}) {
     EXPECT_FALSE(products->Supports(product));
-    EXPECT_TRUE(products->IsSettled(product));
+    EXPECT_TRUE(products->HasFusionChoice(product));
     EXPECT_EQ(products->InUse(), products_->InUse());
   }
 }

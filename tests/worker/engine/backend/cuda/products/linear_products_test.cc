@@ -54,7 +54,7 @@ class LinearProductsTest : public DeviceTest {
     return linear;
   }
   // From now on every product is computed so where there is a choice.
-  void Decide(bool whole) {
+  void SetFusion(bool whole) {
     products_.emplace(workspace_->data());
     judge_ = [=](const auto&, const auto&) { return whole; };
   }
@@ -223,7 +223,7 @@ TEST_F(LinearProductsTest, BackwardWeightEqualsTheCpus) {
 TEST_F(LinearProductsTest, AsOneProductOrInPiecesEqualTheCpus) {
   for (const bool whole : {true, false}) {
     SCOPED_TRACE(whole);
-    Decide(whole);
+    SetFusion(whole);
     for (const DataType type : kDataTypes) {
       for (const LinearShape& shape : kShapes) {
         ExpectForward(shape, type, true, Gelu::kTanh, {}, ToleranceOf(type));
@@ -267,7 +267,7 @@ TEST_F(LinearProductsTest, AreJudgedOncePerKindAndThenAsChosen) {
     return values;
   };
   for (const bool whole : {true, false}) {
-    Decide(whole);
+    SetFusion(whole);
     int asked = 0;
     judge_ = [&](const auto&, const auto&) { return ++asked, whole; };
     const std::vector<float> expected = gradients(Linear());

@@ -1,4 +1,4 @@
-#include "worker/trainer/checkpoint_sight.h"
+#include "worker/trainer/checkpoint_visibility.h"
 
 #include <thread>
 
@@ -10,12 +10,12 @@
 namespace gp::engine {
 namespace {
 
-struct GroupSight {
+struct GroupVisibility {
   bool seen_by_any = false;
   bool missed_by_any = false;
 };
 
-GroupSight ShareSight(bool seen, Communicator& communicator) {
+GroupVisibility ShareVisibility(bool seen, Communicator& communicator) {
   double either[2] = {seen ? 1.0 : 0.0, seen ? 0.0 : 1.0};
   communicator.AllReduceMax(either);
   return {either[0] > 0, either[1] > 0};
@@ -36,19 +36,19 @@ std::optional<std::string> MissingOfCheckpoint(const contract::ResumePoint& resu
   return std::nullopt;
 }
 
-void AgreeOnSight(const std::string& directory,
-                  const std::function<std::optional<std::string>()>& look,
-                  Communicator& communicator, const SightPatience& patience) {
+void AwaitCheckpointVisible(const std::string& directory,
+                            const std::function<std::optional<std::string>()>& find_missing,
+                            Communicator& communicator, const VisibilityTimeout& timeout) {
   std::optional<std::string> missing;
-  for (int looks = 1;; ++looks) {
-    missing = look();
-    const GroupSight sight = ShareSight(!missing, communicator);
-    if (!sight.seen_by_any || !sight.missed_by_any) return;
-    if (looks >= patience.looks) break;
-    if (missing && looks == 1) {
+  for (int checks = 1;; ++checks) {
+    missing = find_missing();
+    const GroupVisibility visibility = ShareVisibility(!missing, communicator);
+    if (!visibility.seen_by_any || !visibility.missed_by_any) return;
+    if (checks >= timeout.checks) break;
+    if (missing && checks == 1) {
       LogInfo("waiting for the storage to show a checkpoint", {{"missing", *missing}});
     }
-    std::this_thread::sleep_for(patience.pause);
+    std::this_thread::sleep_for(timeout.pause);
   }
   if (!missing) return;  // the others give up; their reasons are what counts
   throw TrainingError(

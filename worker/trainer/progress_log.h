@@ -1,5 +1,5 @@
-// Progress: writes the lines of a training's log for people: its beginning, and at intervals the
-// loss and the remaining time. Rank 0 only. One thread.
+// ProgressLog: writes the log lines that show people the progress of a training: loss and remaining
+// time, at intervals. Rank 0 only. One thread.
 #pragma once
 
 #include <chrono>
@@ -12,15 +12,15 @@
 
 namespace gp::engine {
 
-class Progress {
+class ProgressLog {
  public:
   // At most one line per `interval`, but always one for the first step, for each evaluation and for
   // the last step.
-  Progress(const Clock& clock, std::chrono::nanoseconds interval)
+  ProgressLog(const Clock& clock, std::chrono::nanoseconds interval)
       : clock_(clock), interval_(interval) {}
 
   // `target_steps` is 0 while unknown.
-  void Step(const contract::TrainingPoint& point, int64_t target_steps);
+  void Add(const contract::TrainingPoint& point, int64_t target_steps);
 
  private:
   const Clock& clock_;

@@ -1,4 +1,4 @@
-#include "worker/trainer/progress.h"
+#include "worker/trainer/progress_log.h"
 
 #include <cmath>
 
@@ -18,7 +18,7 @@ std::string TimeLeft(const contract::TrainingPoint& point, int64_t target_steps)
 
 }  // namespace
 
-void Progress::Step(const contract::TrainingPoint& point, int64_t target_steps) {
+void ProgressLog::Add(const contract::TrainingPoint& point, int64_t target_steps) {
   const MonotonicTime now = clock_.Now();
   const bool due = !last_line_ || now - *last_line_ >= interval_;
   const bool notable = point.validation_loss || point.step == target_steps;

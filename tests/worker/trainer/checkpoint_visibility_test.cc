@@ -1,4 +1,4 @@
-#include "worker/trainer/checkpoint_sight.h"
+#include "worker/trainer/checkpoint_visibility.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 using Look = std::function<std::optional<std::string>()>;
 
-constexpr SightPatience kShort{.looks = 4, .pause = std::chrono::milliseconds(1)};
+constexpr VisibilityTimeout kShort{.checks = 4, .pause = std::chrono::milliseconds(1)};
 
 // Sees the checkpoint at the given look, counted from 1.
 Look SeesAt(int look) {
@@ -36,7 +36,7 @@ std::vector<std::string> Agree(const std::vector<Look>& looks) {
   std::vector<std::string> errors(looks.size());
   OnEachRank(group, [&](size_t rank) {
     try {
-      AgreeOnSight("step-7", looks[rank], *group[rank], kShort);
+      AwaitCheckpointVisible("step-7", looks[rank], *group[rank], kShort);
     } catch (const TrainingError& error) {
       EXPECT_EQ(error.cause(), contract::ExitCause::kStorage);
       errors[rank] = error.what();
@@ -45,18 +45,18 @@ std::vector<std::string> Agree(const std::vector<Look>& looks) {
   return errors;
 }
 
-TEST(CheckpointSight, ARankThatSeesItLaterIsWaitedFor) {
+TEST(CheckpointVisibility, ARankThatSeesItLaterIsWaitedFor) {
   EXPECT_THAT(Agree({SeesAt(1), SeesAt(3), SeesAt(4)}), testing::Each(""));
 }
 
-TEST(CheckpointSight, ARankThatNeverSeesItSaysWhatIsMissingThere) {
+TEST(CheckpointVisibility, ARankThatNeverSeesItSaysWhatIsMissingThere) {
   const auto errors = Agree({SeesAt(1), SeesAt(9)});
   EXPECT_EQ(errors[0], "");
   EXPECT_THAT(errors[1], HasSubstr("model.safetensors is missing"));
   EXPECT_THAT(errors[1], HasSubstr("another rank sees it"));
 }
 
-TEST(CheckpointSight, WhatNobodySeesIsLeftToWhoReadsIt) {
+TEST(CheckpointVisibility, WhatNobodySeesIsLeftToWhoReadsIt) {
   EXPECT_THAT(Agree({SeesAt(9), SeesAt(9)}), testing::Each(""));
 }
 
@@ -77,7 +77,7 @@ class MissingFileTest : public testing::Test {
     return MissingOfCheckpoint({.directory = directory_}).value_or("");
   }
 
-  const std::string directory_ = testing::TempDir() + "gp-sight-" + RandomId(8);
+  const std::string directory_ = testing::TempDir() + "gp-visibility-" + RandomId(8);
 };
 
 TEST_F(MissingFileTest, AFileThatTheManifestListsIsNamed) {

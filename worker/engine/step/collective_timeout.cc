@@ -1,11 +1,11 @@
-#include "worker/engine/step/collective_patience.h"
+#include "worker/engine/step/collective_timeout.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace gp::engine {
 
-void CollectivePatience::StepTook(double seconds) {
+void CollectiveTimeout::StepTook(double seconds) {
   if (seconds_.size() < kKnownMax) {
     seconds_.push_back(seconds);
     return;
@@ -14,7 +14,7 @@ void CollectivePatience::StepTook(double seconds) {
   next_ = (next_ + 1) % kKnownMax;
 }
 
-std::chrono::milliseconds CollectivePatience::ForStep() {
+std::chrono::milliseconds CollectiveTimeout::ForStep() {
   if (std::exchange(interrupted_, false) || seconds_.size() < kKnownMin) return kLong;
   std::vector<double> sorted = seconds_;
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);

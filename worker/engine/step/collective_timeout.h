@@ -1,6 +1,6 @@
-// CollectivePatience: how long a rank waits for its peers in a step before it treats one as hung.
+// CollectiveTimeout: how long a rank waits for its peers in a step before it treats one as hung.
 // Ranks do the same work at the same time, so a peer that is late by many step times is stuck,
-// except right after work that only some ranks do. Owned by the training; one thread.
+// except right after work that only some ranks do. Owned by TrainingLoop; one thread.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace gp::engine {
 
-class CollectivePatience {
+class CollectiveTimeout {
  public:
   // For work without a known time: joining, evaluation, samples, checkpoints.
   static constexpr std::chrono::milliseconds kLong = std::chrono::minutes(10);
@@ -19,7 +19,7 @@ class CollectivePatience {
 
   void StepTook(double seconds);
 
-  // Call it when the ranks did other work since the last step.
+  // Call this when the ranks did other work after the last step.
   void Interrupted() { interrupted_ = true; }
 
   // The limit for the step that begins now: kLong after an interruption and until some step times
