@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include "base/exit_code.h"
@@ -34,6 +35,7 @@
 #include "daemon/address_file.h"
 #include "daemon/metrics_exposer.h"
 #include "daemon/state_directory.h"
+#include "daemon/state_lock.h"
 #include "rpc/listen_address.h"
 #include "rpc/server.h"
 #include "security/server_hosts.h"
@@ -200,21 +202,38 @@ StatusOr<Access> OpenAccess(const CoordinatorSettings& settings,
   return access;
 }
 
+struct OpenedStorage {
+  StorageRoot root;
+  // No other coordinator writes there, and 'gpctl down --purge' does not delete it. Absent where
+  // the file system has no locks.
+  std::optional<daemon::StateLock> lock;
+};
+
+StatusOr<std::optional<daemon::StateLock>> LockStorage(const StorageRoot& storage) {
+  auto lock = daemon::StateLock::AcquireStorage(storage.path(), "another coordinator");
+  if (lock.ok()) return std::optional(std::move(*lock));
+  if (lock.status().code() == StatusCode::kFailedPrecondition) return lock.status();
+  LogWarning("the storage root cannot be locked; nothing keeps a second coordinator from it",
+             {{"path", storage.path()}, {"reason", Message(lock.status())}});
+  return std::nullopt;
+}
+
 // The storage root, which the store recognizes from now on.
-StatusOr<StorageRoot> OpenStorage(const CoordinatorSettings& settings, SqliteStore& store,
-                                  Cluster& cluster) {
+StatusOr<OpenedStorage> OpenStorage(const CoordinatorSettings& settings, SqliteStore& store,
+                                    Cluster& cluster) {
   ASSIGN_OR_RETURN(const StorageRoot storage,
                    StorageRoot::Open(settings.storage_root, {.identity = store.storage().identity,
                                                              .checkpoints = CatalogueOf(cluster),
                                                              .live_runs = cluster.live.size(),
                                                              .adopt = settings.adopt_storage}));
+  ASSIGN_OR_RETURN(std::optional<daemon::StateLock> lock, LockStorage(storage));
   if (settings.adopt_storage) {
     // First: a storage that the store recognizes is not adopted again.
     RETURN_IF_ERROR(LoseGone(cluster, store, SystemClock().WallNow()));
     ASSIGN_OR_RETURN(cluster, ReplayStore(store));
   }
   RETURN_IF_ERROR(store.KeepStorage(storage.identity()));
-  return storage;
+  return OpenedStorage{storage, std::move(lock)};
 }
 
 // Ends the process while a file system hangs and a thread waits in it. Everything acknowledged is
@@ -269,7 +288,8 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   ASSIGN_OR_RETURN(const ListenConfig listen_config, MakeListenConfig(settings));
   ASSIGN_OR_RETURN(const Access access, OpenAccess(settings, listen_config));
   ASSIGN_OR_RETURN(Cluster cluster, ReplayStore(*store));
-  ASSIGN_OR_RETURN(const StorageRoot storage, OpenStorage(settings, *store, cluster));
+  ASSIGN_OR_RETURN(const OpenedStorage opened, OpenStorage(settings, *store, cluster));
+  const StorageRoot& storage = opened.root;
 
   const Policy policy = MakePolicy(settings);
   CoordinatorMetrics metrics(GP_VERSION, SystemClock(), policy);

@@ -40,12 +40,12 @@ bool IsAt(int fd, const std::string& path) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-Status InUse(const std::string& directory, const std::string& user, const LockHolder& holder,
-             const LockHolder& self) {
+// `what` is "state directory", `flag` the one that names it.
+Status InUse(const char* what, const char* flag, const std::string& directory,
+             const std::string& user, const LockHolder& holder, const LockHolder& self) {
   const std::string who = holder.pid == 0 ? "" : fmt::format(" ({})", holder.Description(self));
-  return FailedPrecondition(
-      "state directory {} is in use by {}{}; stop it{}, or give this one another --state-dir",
-      directory, user, who, holder.IsElsewhere(self) ? " there" : "");
+  return FailedPrecondition("{} {} is in use by {}{}; stop it{}, or give this one another {}", what,
+                            directory, user, who, holder.IsElsewhere(self) ? " there" : "", flag);
 }
 
 // Errors where a lock that was taken does not prove that the last holder has ended.
@@ -100,8 +100,22 @@ StatusOr<StateLock> StateLock::Acquire(const std::string& directory, const std::
   const LockHolder self = LockHolder::Self(SystemClock());
   ASSIGN_OR_RETURN(LockFile lock, OpenAndLock(path));
   const int fd = lock.file.get();
-  if (!lock.locked) return InUse(directory, user, HolderIn(fd), self);
+  if (!lock.locked) {
+    return InUse("state directory", "--state-dir", directory, user, HolderIn(fd), self);
+  }
   RETURN_IF_ERROR(CheckLastHolder(fd, directory, path, self));
+  RETURN_IF_ERROR(WriteHolder(fd, self, path));
+  return StateLock(std::move(lock.file));
+}
+
+StatusOr<StateLock> StateLock::AcquireStorage(const std::string& root, const std::string& user) {
+  const std::string path = JoinPath(root, kStorageLockName);
+  const LockHolder self = LockHolder::Self(SystemClock());
+  ASSIGN_OR_RETURN(LockFile lock, OpenAndLock(path));
+  const int fd = lock.file.get();
+  if (!lock.locked) {
+    return InUse("storage root", "--storage-root", root, user, HolderIn(fd), self);
+  }
   RETURN_IF_ERROR(WriteHolder(fd, self, path));
   return StateLock(std::move(lock.file));
 }

@@ -1,4 +1,4 @@
-// StateLock: at most one process uses a state directory, on whatever host or in whatever container.
+// StateLock: at most one process uses a directory, on whatever host or in whatever container.
 // It is a lock on a file in the directory; the kernel releases it when the process ends, also by a
 // crash. The file names the holder (lock_holder.h) while the lock is held. Any thread of the holder
 // may release it.
@@ -19,6 +19,8 @@ namespace gp::daemon {
 // The names of the lock files in the state directories of a coordinator and of an agent.
 inline constexpr char kCoordinatorLockName[] = "coordinator.lock";
 inline constexpr char kAgentLockName[] = "lock";
+// In a storage root: the coordinator whose runs are there.
+inline constexpr char kStorageLockName[] = ".gp-lock";
 
 class StateLock {
  public:
@@ -28,6 +30,10 @@ class StateLock {
   // tell hosts of one another's locks: then nobody here can see whether it still runs.
   static StatusOr<StateLock> Acquire(const std::string& directory, const std::string& name,
                                      const std::string& user);
+
+  // The same for a storage root, which hosts share: a holder on another host that has not let go
+  // may have died with its host, so it does not refuse this one.
+  static StatusOr<StateLock> AcquireStorage(const std::string& root, const std::string& user);
 
   // The process that holds the lock now; nullopt when none does.
   static std::optional<LockHolder> HolderOf(const std::string& directory, const std::string& name);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "client/gpctl/service/versioned_file.h"
@@ -189,7 +190,22 @@ StatusOr<std::vector<daemon::StateLock>> ServiceDirectory::LockAll() const {
                      daemon::StateLock::Acquire(place.directory, place.name, place.user));
     locks.push_back(std::move(lock));
   }
+  ASSIGN_OR_RETURN(const std::vector<std::string> roots, StorageRoots());
+  for (const std::string& root : roots) {
+    ASSIGN_OR_RETURN(auto lock, daemon::StateLock::AcquireStorage(root, "a coordinator"));
+    locks.push_back(std::move(lock));
+  }
   return locks;
+}
+
+StatusOr<std::vector<std::string>> ServiceDirectory::StorageRoots() const {
+  std::vector<std::string> roots;
+  ASSIGN_OR_RETURN(const auto names, ListDirectory(root_));
+  for (const std::string& name : names) {
+    if (FileExists(JoinPath(Path(name), daemon::kStorageLockName))) roots.push_back(Path(name));
+  }
+  if (FileExists(Path(daemon::kStorageLockName))) roots.push_back(root_);
+  return roots;
 }
 
 std::optional<daemon::LockHolder> ServiceDirectory::Holder() const {
@@ -202,9 +218,10 @@ Status ServiceDirectory::Remove() const {
     if (name != kLockName) RETURN_IF_ERROR(RemoveTree(Path(name)));
   }
   RETURN_IF_ERROR(RemoveTree(Path(kLockName)));
-  // The volume of a container cannot be removed, only emptied.
-  return rmdir(root_.c_str()) == 0 || errno == EBUSY ? OkStatus()
-                                                     : ErrnoStatus(errno, "remove", root_);
+  // The volume of a container cannot be removed, only emptied; a link to a directory stays, too.
+  if (rmdir(root_.c_str()) == 0 || errno == EBUSY) return OkStatus();
+  const int error = errno;
+  return std::filesystem::is_symlink(root_) ? OkStatus() : ErrnoStatus(error, "remove", root_);
 }
 
 bool ServiceDirectory::IsOurs() const {

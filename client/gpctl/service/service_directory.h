@@ -76,8 +76,9 @@ class ServiceDirectory {
   // FailedPrecondition when another process holds it, on whatever host or in whatever container.
   StatusOr<daemon::StateLock> Lock() const;
 
-  // That lock, and those of the coordinator and the agent, as far as their directories exist:
-  // nothing uses the directory while they are held.
+  // That lock, those of the coordinator and the agent, and those of storage roots in the directory,
+  // which may be another service's; as far as they exist. Nothing uses the directory while they are
+  // held.
   StatusOr<std::vector<daemon::StateLock>> LockAll() const;
 
   // The process that holds the supervisor's lock now; nullopt when none does.
@@ -92,6 +93,8 @@ class ServiceDirectory {
 
  private:
   Status CloseToOthers() const;
+  // The directory itself and those in it, where they are the storage of a coordinator.
+  StatusOr<std::vector<std::string>> StorageRoots() const;
 
   std::string root_;
 };

@@ -300,6 +300,38 @@ TEST_F(UpTest, ACommandSucceedsAcrossAKilledCoordinator) {
   EXPECT_NE(directory.Load()->coordinator, coordinator);
 }
 
+// Of the kind of case runs-and-service/53: what is deleted is in use by somebody else.
+TEST_F(UpTest, PurgeKeepsTheStorageOfAnotherService) {
+  ASSERT_EQ(Up("a").code, 0);
+  ASSERT_EQ(Gpctl({"down", "--state-dir", State("a")}).code, 0);
+  const std::string storage = State("a") + "/storage";
+  ASSERT_EQ(Up("b", {"--storage-root", storage}).code, 0);
+  const std::string gpctl = JoinPath(std::getenv("GP_BIN"), "gpctl");
+  const std::string place = " --state-dir " + State("a");
+  const Result refused = Shell(gpctl + " down --purge --yes" + place);
+  EXPECT_EQ(refused.code, 1) << refused.out;
+  EXPECT_THAT(refused.out,
+              HasSubstr("storage root " + storage + " is in use by a coordinator (process "));
+  EXPECT_TRUE(FileExists(storage + "/.gp-probe"));
+  EXPECT_TRUE(FileExists(State("a") + "/coordinator/gp.db"));
+  const Result second = Shell(gpctl + " up --detach" + place);
+  EXPECT_NE(second.code, 0);
+  EXPECT_THAT(second.out, HasSubstr("is in use by another coordinator (process "));
+  ASSERT_EQ(Gpctl({"down", "--state-dir", State("b")}).code, 0);
+  EXPECT_EQ(Gpctl({"down", "--purge", "--yes", "--state-dir", State("a")}).code, 0);
+  EXPECT_FALSE(FileExists(State("a")));
+}
+
+TEST_F(UpTest, PurgeThroughALinkEmptiesTheDirectory) {
+  std::filesystem::create_directory(State("there"));
+  std::filesystem::create_symlink(State("there"), State("a"));
+  ASSERT_EQ(Up("a").code, 0);
+  const Result purged = Gpctl({"down", "--purge", "--yes", "--state-dir", State("a")});
+  EXPECT_EQ(purged.code, 0) << purged.out;
+  EXPECT_TRUE(std::filesystem::is_empty(State("there")));
+  EXPECT_EQ(Up("a").code, 0);
+}
+
 // A second container with the same volume sees the files of the service and not its processes.
 // Case runs-and-service/53: a service of another host was taken for a dead one.
 TEST_F(UpTest, AServiceInAnotherContainerIsNeitherStoppedNorDeletedFromHere) {

@@ -40,6 +40,20 @@ TEST(StateLock, IsFreeWhereAHolderOnAnotherHostCrashedAndTheFileSystemLocksForAl
   EXPECT_TRUE(StateLock::Acquire(directory.path(), "lock", "gp-example").ok());
 }
 
+TEST(StateLock, AStorageRootHasOneHolderAndADeadHostDoesNotKeepIt) {
+  const TemporaryDirectory root;
+  const std::string path = JoinPath(root.path(), kStorageLockName);
+  ASSERT_TRUE(WriteFileAtomically(path, "4 host=other boot_id=x pid_namespace=y").ok());
+  const auto first = StateLock::AcquireStorage(root.path(), "another coordinator");
+  ASSERT_TRUE(first.ok()) << first.status();
+  const auto second = StateLock::AcquireStorage(root.path(), "another coordinator");
+  ASSERT_EQ(second.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_NE(Message(second.status()).find("storage root " + root.path() + " is in use"),
+            std::string::npos)
+      << second.status();
+  EXPECT_NE(Message(second.status()).find("another --storage-root"), std::string::npos);
+}
+
 TEST(StateLock, KnowsFileSystemsWhoseLocksStayOnOneHost) {
   const std::string mounts =
       "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,discard\n"
