@@ -363,7 +363,9 @@ link::RankNumbers TrainingLoop::MakeRankNumbers(const StepResult& result) {
 void TrainingLoop::Report(const StepResult& result, const Evaluated& evaluated) {
   contract::TrainingPoint point = MakePoint(result, evaluated);
   if (divergence_ && point.warning.empty()) {
-    point.warning = divergence_->Observe(result.step, result.loss, evaluated.loss).value_or("");
+    point.warning =
+        divergence_->Observe(result.step, result.loss, evaluated.loss, budget_.Done(result.step))
+            .value_or("");
   }
   if (leads() && !point.warning.empty()) LogWarning(point.warning);
   if (checkpoints_ != nullptr && point.warning.empty()) {

@@ -8,6 +8,7 @@
 #include "client/gpctl/commands/wait_condition.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_words.h"
+#include "client/gpctl/terminal/display_text.h"
 
 namespace gp::gpctl {
 namespace {
@@ -49,6 +50,10 @@ ExitCode Report(const v1::Run& run, bool met, bool asked_for_state, Session& ses
   } else {
     session.console().out << fmt::format("{} is {}: {}\n", run.name(), StateName(run.state()),
                                          run.reason());
+    if (IsWarned(run)) {
+      session.console().out << "warning: "
+                            << OneSafeLine(run.progress().warning(), session.style().utf8) << "\n";
+    }
   }
   if (met && (asked_for_state || !client::IsTerminal(run.state()))) return ExitCode::kOk;
   return EndOfRun(run, met);

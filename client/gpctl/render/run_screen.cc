@@ -136,7 +136,7 @@ std::string SpeedLine(const v1::Progress& progress, int width) {
   if (progress.step() == 0) return "";
   return FittedLine(
       {{fmt::format("  throughput  {} tok/s", CompactCount(progress.tokens_per_second()))},
-       {fmt::format("step {:.0f} ms", 1000 * progress.step_seconds())},
+       {"step " + StepTimeText(progress.step_seconds())},
        {MfuText(progress.mfu(), progress.peak_flops(), progress.peak_source()), 1}},
       "   ", width);
 }
@@ -148,8 +148,7 @@ std::string PhaseLine(const v1::Progress& progress, int width) {
 }
 
 std::string WarningLine(const v1::Run& run, bool utf8) {
-  const std::string& warning = run.progress().warning();
-  return warning.empty() ? "" : "! " + OneSafeLine(warning, utf8);
+  return IsWarned(run) ? "! " + OneSafeLine(run.progress().warning(), utf8) : "";
 }
 
 std::string CheckpointLine(const v1::Run& run) {

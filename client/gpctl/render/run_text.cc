@@ -39,9 +39,8 @@ std::string ReasonCell(const v1::Run& run, bool utf8) {
   const bool healthy =
       run.state() == v1::RUN_STATE_RUNNING || run.state() == v1::RUN_STATE_SUCCEEDED;
   if (!healthy) return OneSafeLine(WithoutLogLine(run.reason()), utf8);
-  const std::string& warning = run.progress().warning();
-  const bool warns = run.state() == v1::RUN_STATE_SUCCEEDED && !warning.empty();
-  return warns ? "warning: " + OneSafeLine(warning, utf8) : "";
+  const bool warns = run.state() == v1::RUN_STATE_SUCCEEDED && IsWarned(run);
+  return warns ? "warning: " + OneSafeLine(run.progress().warning(), utf8) : "";
 }
 
 std::string PlacementText(const v1::Run& run) {
@@ -105,9 +104,8 @@ std::string ScoresText(const v1::Progress& progress) {
 
 std::string SpeedText(const v1::Progress& progress) {
   if (progress.step() == 0) return "";
-  std::string text =
-      fmt::format("{} tok/s, {:.0f} ms a step", CompactCount(progress.tokens_per_second()),
-                  1000 * progress.step_seconds());
+  std::string text = fmt::format("{} tok/s, {} a step", CompactCount(progress.tokens_per_second()),
+                                 StepTimeText(progress.step_seconds()));
   const std::string mfu = MfuText(progress.mfu(), progress.peak_flops(), progress.peak_source());
   return mfu.empty() ? text : text + ", " + mfu;
 }
@@ -143,7 +141,7 @@ std::vector<Table::Cell> RunRow(const v1::Run& run, bool with_user, double now,
   const bool stepped = progress.step() > 0;
   std::vector<Table::Cell> row = {run.name()};
   if (with_user) row.emplace_back(OneSafeLine(UserName(run), style.utf8));
-  row.insert(row.end(), {{StateName(run.state()), style.color ? StateColor(run) : Color::kNone},
+  row.insert(row.end(), {{StateWord(run), style.color ? StateColor(run) : Color::kNone},
                          stepped ? StepOfTarget(progress) : "-",
                          stepped ? Loss(progress.loss()) : "-",
                          progress.validation_step() > 0 ? Loss(progress.validation_loss()) : "-",
@@ -165,15 +163,15 @@ std::string RestartText(const v1::Run& run) {
 std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextStyle& style) {
   const bool with_users = std::any_of(runs.begin(), runs.end(), IsOfAnotherUser);
   std::vector<Table::Column> columns = {{.title = "NAME", .shorten = true}};
-  if (with_users) columns.push_back({.title = "USER", .rank = 6});
+  if (with_users) columns.push_back({.title = "USER", .rank = 1});
   columns.insert(columns.end(), {{.title = "STATE"},
                                  {.title = "STEP", .align = Align::kRight},
                                  {.title = "LOSS", .align = Align::kRight},
                                  {.title = "VAL", .align = Align::kRight, .rank = 3},
                                  {.title = "TOK/S", .align = Align::kRight, .rank = 4},
                                  {.title = "ETA", .align = Align::kRight, .rank = 2},
-                                 {.title = "AGE", .align = Align::kRight, .rank = 5},
-                                 {.title = "ID", .rank = 1},
+                                 {.title = "AGE", .align = Align::kRight, .rank = 6},
+                                 {.title = "ID", .rank = 5},
                                  {.title = "REASON"}});
   Table table(std::move(columns));
   for (const v1::Run& run : runs) table.AddRow(RunRow(run, with_users, now, style));
@@ -303,7 +301,7 @@ std::string StepLine(const v1::MetricPoint& point, int64_t target_steps, const T
   }
   add(fmt::format("norm {:.2f}", point.gradient_norm()), 3);
   add("lr " + LearningRate(point.learning_rate()), 4);
-  add(fmt::format("{:.0f} ms", 1000 * point.step_seconds()), 2);
+  add(StepTimeText(point.step_seconds()), 2);
   if (point.mfu() > 0) add(Percent(point.mfu()) + " mfu", 1);
   add(CompactCount(point.tokens_per_second()) + " tok/s");
   if (point.skipped()) add("update skipped: not finite");

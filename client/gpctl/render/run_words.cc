@@ -28,6 +28,16 @@ v1::RunState StateNamed(const std::string& name) {
   return v1::RunState_Parse(full, &state) ? state : v1::RUN_STATE_UNSPECIFIED;
 }
 
+bool IsWarned(const v1::Run& run) {
+  const std::string& warning = run.progress().warning();
+  return !warning.empty() && !warning.starts_with("recovered");
+}
+
+std::string StateWord(const v1::Run& run) {
+  const bool diverged = run.progress().warning().starts_with("diverged");
+  return diverged && run.state() == v1::RUN_STATE_SUCCEEDED ? "diverged" : StateName(run.state());
+}
+
 Color StateColor(const v1::Run& run) {
   switch (run.state()) {
     case v1::RUN_STATE_FAILED:
@@ -36,7 +46,7 @@ Color StateColor(const v1::Run& run) {
       return Color::kGrey;
     case v1::RUN_STATE_RUNNING:
     case v1::RUN_STATE_SUCCEEDED:
-      return run.progress().warning().empty() ? Color::kGreen : Color::kYellow;
+      return IsWarned(run) ? Color::kYellow : Color::kGreen;
     default:
       return Color::kYellow;
   }

@@ -15,14 +15,20 @@ std::string StateName(v1::RunState state);
 // RUN_STATE_UNSPECIFIED when the word is not a state.
 v1::RunState StateNamed(const std::string& name);
 
+// Whether a person should look at the run's newest warning. One that says "recovered: …" tells that
+// an earlier warning is over.
+bool IsWarned(const v1::Run& run);
+// The state's name; "diverged" of a run that took all its steps and learned nothing of worth.
+std::string StateWord(const v1::Run& run);
+
 // Green while it runs or when it succeeded, yellow when it waits or ended with a warning, red when
 // it failed, grey when it was cancelled.
 Color StateColor(const v1::Run& run);
 
-// Seconds since 1970; 0 for a time that was never set.
 // Who submitted it: "alice", "owner", "anyone"; empty of a coordinator of an older version.
 std::string UserName(const v1::Run& run);
 
+// Seconds since 1970; 0 for a time that was never set.
 double Seconds(const google::protobuf::Timestamp& time);
 
 // The duration of the run so far: from its start (its submission when it never started) to its end

@@ -30,6 +30,8 @@ constexpr double kSpareFactor = 1.1;
 // Shorter steps spend much of their time between products of matrices.
 constexpr double kShortStepSeconds = 0.02;
 constexpr size_t kHoldersMax = 5;
+// Columns from the left end to the text of a finding.
+constexpr int kTextIndent = 14;
 
 bool WaitsForSlots(const v1::Run& run) {
   return run.state() == v1::RUN_STATE_QUEUED || run.state() == v1::RUN_STATE_SUBMITTED;
@@ -225,6 +227,7 @@ std::vector<Finding> FindingsOn(const v1::Run& run, const Surroundings& around, 
   if (WaitsForSlots(run)) ExplainWaiting(run, around, now, findings);
   if (run.state() == v1::RUN_STATE_BACKOFF) AddPassedOver(run, around, findings);
   if (run.state() == v1::RUN_STATE_RUNNING) ExplainSpeed(run, around, findings);
+  if (IsWarned(run)) findings.push_back({"warning", run.progress().warning()});
   return findings;
 }
 
@@ -233,7 +236,9 @@ std::string WhyText(const v1::Run& run, const Surroundings& around, double now,
   std::string text = fmt::format("{} is {}: {}\n", run.name(), StateName(run.state()),
                                  OneSafeLine(run.reason(), style.utf8));
   for (const Finding& finding : FindingsOn(run, around, now)) {
-    text += fmt::format("  {:<12}{}\n", finding.about, OneSafeLine(finding.text, style.utf8));
+    const std::string line =
+        fmt::format("  {:<12}{}", finding.about, OneSafeLine(finding.text, style.utf8));
+    text += Wrapped(line, style.width, kTextIndent) + "\n";
   }
   return text;
 }

@@ -72,7 +72,9 @@ std::string DurationText(double seconds) {
 }
 
 std::string StepTimeText(double seconds) {
-  return seconds < 1 ? fmt::format("{:.3g} ms", 1000 * seconds) : fmt::format("{:.3g} s", seconds);
+  constexpr double kLongSeconds = 100;
+  if (seconds < 1) return fmt::format("{:.3g} ms", 1000 * seconds);
+  return seconds < kLongSeconds ? fmt::format("{:.3g} s", seconds) : DurationText(seconds);
 }
 
 std::string AgoText(double seconds) { return DurationText(seconds < 0 ? 0 : seconds) + " ago"; }

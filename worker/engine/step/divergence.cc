@@ -8,29 +8,50 @@
 namespace gp::engine {
 
 Divergence::Divergence(int64_t vocabulary)
-    : vocabulary_(vocabulary), limit_(std::log(static_cast<double>(vocabulary)) + kMarginNats) {}
+    : vocabulary_(vocabulary), uniform_(std::log(static_cast<double>(vocabulary))) {}
 
 std::optional<std::string> Divergence::Observe(int64_t step, double loss,
-                                               std::optional<double> validation_loss) {
+                                               std::optional<double> validation_loss, bool last) {
   // One step that is not finite, or wild, moves the mean a little.
-  const double bounded = std::isfinite(loss) ? std::min(loss, 10 * limit_) : 10 * limit_;
+  const double most = 2 * (uniform_ + kMarginNats);
+  const double bounded = std::isfinite(loss) ? std::min(loss, most) : most;
   mean_loss_ = steps_ == 0 ? bounded : mean_loss_ + kSmoothing * (bounded - mean_loss_);
-  if (++steps_ <= kStepsBefore) return std::nullopt;
-  if (validation_loss) return Judge(*validation_loss, "validation loss", *validation_loss, step);
-  return Judge(mean_loss_, "training loss", loss, step);
+  const bool settled = ++steps_ > kStepsBefore || last;
+  if (validation_loss) {
+    const Judged judged{"validation loss", *validation_loss, *validation_loss, best_validation_};
+    const bool first = validations_++ == 0;
+    return settled || !first ? Judge(judged, step) : std::nullopt;
+  }
+  if (!settled) return std::nullopt;
+  return Judge({"training loss", mean_loss_, loss, best_mean_}, step);
+}
+
+// Half of what had been learned is lost.
+double Divergence::LimitAfter(double best) const {
+  const double above_best = best + std::max(kMarginNats, 0.5 * (uniform_ - best));
+  return std::min(uniform_ + kMarginNats, above_best);
 }
 
 // A loss that is not a number is above every limit.
-std::optional<std::string> Divergence::Judge(double judged, const char* what, double loss,
-                                             int64_t step) {
-  const bool high = !(judged <= limit_);
-  const bool fresh = high && !diverged_;
+std::optional<std::string> Divergence::Judge(const Judged& judged, int64_t step) {
+  const double best = judged.best;
+  const bool high = !(judged.value <= LimitAfter(best));
+  if (judged.value < best) judged.best = judged.value;
+  if (high == diverged_) return std::nullopt;
   diverged_ = high;
-  if (!fresh) return std::nullopt;
+  if (!high) {
+    return fmt::format("recovered: the {} {:.4g} at step {} is low again", judged.what, judged.loss,
+                       step);
+  }
+  const bool worse_than_guess = !(judged.value <= uniform_ + kMarginNats);
+  const std::string reference =
+      worse_than_guess
+          ? fmt::format("ln({}) = {:.4g}, that of a uniform guess", vocabulary_, uniform_)
+          : fmt::format("{:.4g}, the lowest it was", best);
   return fmt::format(
-      "diverged: the {} {:.4g} at step {} is far above ln({}) = {:.4g}, that of a uniform guess; "
-      "lower optimizer.lr, or set optimizer.grad_clip",
-      what, loss, step, vocabulary_, limit_ - kMarginNats);
+      "diverged: the {} {:.4g} at step {} is far above {}; lower optimizer.lr, or set "
+      "optimizer.grad_clip",
+      judged.what, judged.loss, step, reference);
 }
 
 }  // namespace gp::engine

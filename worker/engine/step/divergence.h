@@ -1,8 +1,9 @@
 // Divergence: notices that a training's loss is far above that of a uniform guess, ln(vocabulary),
-// long after its start. Rank 0 has one; one thread.
+// or far above the best that it had. Rank 0 has one; one thread.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -16,19 +17,30 @@ class Divergence {
 
   explicit Divergence(int64_t vocabulary);
 
-  // Losses after `step`, in nats. A warning when the validation loss, or the running mean of the
-  // training loss, has become that high; once until a later one is low again.
+  // Losses after `step`, in nats; `last`: the run ends with it, so it is judged in any case. A
+  // warning, "diverged: …", when the validation loss, or the running mean of the training loss, has
+  // become that high; and one, "recovered: …", when it is low again.
   std::optional<std::string> Observe(int64_t step, double loss,
-                                     std::optional<double> validation_loss);
+                                     std::optional<double> validation_loss, bool last);
 
  private:
-  // The message names `loss`.
-  std::optional<std::string> Judge(double judged, const char* what, double loss, int64_t step);
+  struct Judged {
+    const char* what;
+    double value = 0;  // compared with the limit
+    double loss = 0;   // named in the message
+    double& best;      // the lowest value so far
+  };
+
+  double LimitAfter(double best) const;
+  std::optional<std::string> Judge(const Judged& judged, int64_t step);
 
   const int64_t vocabulary_;
-  const double limit_;
+  const double uniform_;  // ln(vocabulary)
   double mean_loss_ = 0;
+  double best_mean_ = std::numeric_limits<double>::infinity();
+  double best_validation_ = std::numeric_limits<double>::infinity();
   int64_t steps_ = 0;
+  int64_t validations_ = 0;
   bool diverged_ = false;
 };
 

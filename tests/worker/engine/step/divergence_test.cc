@@ -16,7 +16,7 @@ using ::testing::StartsWith;
 class DivergenceTest : public testing::Test {
  protected:
   std::optional<std::string> Step(double loss, std::optional<double> validation_loss = {}) {
-    return divergence_.Observe(++step_, loss, validation_loss);
+    return divergence_.Observe(++step_, loss, validation_loss, /*last=*/false);
   }
   // The number of warnings of `steps` steps with that loss.
   int Warnings(int64_t steps, double loss) {
@@ -38,11 +38,37 @@ TEST_F(DivergenceTest, NamesTheLossTheStepAndTheWayOut) {
   EXPECT_THAT(warning, HasSubstr("lower optimizer.lr"));
 }
 
-TEST_F(DivergenceTest, WarnsOnceUntilTheLossIsLowAgain) {
+TEST_F(DivergenceTest, WarnsOnceAndSaysWhenTheLossIsLowAgain) {
   EXPECT_EQ(Warnings(300, 3.0), 0);
   EXPECT_EQ(Warnings(500, 50.0), 1);
-  EXPECT_EQ(Warnings(500, 3.0), 0);
+  std::string recovered;
+  for (int i = 0; i < 500; ++i) recovered += Step(3.0).value_or("");
+  EXPECT_THAT(recovered, StartsWith("recovered: the training loss 3 at step "));
   EXPECT_EQ(Warnings(500, 50.0), 1);
+}
+
+// A run of 60 steps with a learning rate of 10 ended as a plain success.
+TEST_F(DivergenceTest, AShortRunIsJudgedAtItsEnd) {
+  EXPECT_EQ(Warnings(59, 7061), 0);
+  EXPECT_THAT(divergence_.Observe(60, 7061, 6558, /*last=*/true).value_or(""),
+              StartsWith("diverged: the validation loss 6558 at step 60 is far above ln(256)"));
+  EXPECT_THAT(Divergence(256).Observe(1, 50, {}, /*last=*/true).value_or(""),
+              StartsWith("diverged: the training loss 50 at step 1"));
+  EXPECT_EQ(Divergence(256).Observe(1, 5.6, 5.6, /*last=*/true), std::nullopt);
+}
+
+TEST_F(DivergenceTest, TheSecondEvaluationIsJudgedInTheFirstSteps) {
+  EXPECT_FALSE(Step(9, 40.0)) << "weights of another vocabulary may begin like this";
+  EXPECT_TRUE(Step(9, 30.0));
+}
+
+TEST_F(DivergenceTest, LosingHalfOfWhatWasLearnedIsOne) {
+  EXPECT_EQ(Warnings(300, 1.0), 0);
+  EXPECT_EQ(Warnings(300, 3.0), 0);
+  std::string warning;
+  for (int i = 0; i < 300; ++i) warning += Step(5.0).value_or("");
+  EXPECT_THAT(warning, StartsWith("diverged: the training loss 5 at step "));
+  EXPECT_THAT(warning, HasSubstr("is far above 1, the lowest it was; lower optimizer.lr"));
 }
 
 TEST_F(DivergenceTest, TheFirstStepsMayHaveAnyLoss) {
