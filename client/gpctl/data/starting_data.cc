@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "base/file.h"
 #include "base/name_pattern.h"
+#include "base/text/counted_noun.h"
 #include "base/text/shell_word.h"
 #include "client/gpctl/demo/demo_text.h"
 #include "corpus/source.h"
@@ -53,17 +55,72 @@ Status AddPatterns(const std::string& folder, const Ends& ends,
   return OkStatus();
 }
 
+struct FolderContent {
+  int64_t folders = 0;
+  std::map<std::string, int64_t> files;  // how many, by what their names end with: ".md"
+};
+
+StatusOr<FolderContent> ContentOf(const std::string& folder) {
+  FolderContent content;
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(folder));
+  for (const std::string& name : names) {
+    std::error_code error;
+    if (name.starts_with(".")) continue;
+    if (std::filesystem::is_directory(JoinPath(folder, name), error)) {
+      ++content.folders;
+    } else {
+      ++content.files[std::filesystem::path(name).extension().string()];
+    }
+  }
+  return content;
+}
+
+// The files that `patterns` name are taken; what else is in the folder is not.
+StatusOr<std::string> LeftOut(const std::string& folder, const std::vector<std::string>& patterns) {
+  ASSIGN_OR_RETURN(const FolderContent content, ContentOf(folder));
+  int64_t others = 0;
+  for (const auto& [end, count] : content.files) others += count;
+  for (const std::string& pattern : patterns) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> taken, MatchingPaths(ReadNamePattern(pattern)));
+    others -= std::ssize(taken);
+  }
+  std::string text;
+  if (content.folders > 0) text = CountedNoun(content.folders, "folder");
+  if (others > 0) text += (text.empty() ? "" : " and ") + CountedNoun(others, "other file");
+  if (text.empty()) return text;
+  text = fmt::format("{} in {} {} left out", text, folder,
+                     content.folders + others == 1 ? "is" : "are");
+  if (content.folders == 0) return text;
+  return text + fmt::format("; --text {} takes the files in its folders, too",
+                            ShellWord(JoinPath(folder, "**/*.txt")));
+}
+
+// A pattern of files that the folder has: those of the most frequent ending.
+StatusOr<std::string> PatternIn(const std::string& folder) {
+  ASSIGN_OR_RETURN(const FolderContent content, ContentOf(folder));
+  const auto most =
+      std::max_element(content.files.begin(), content.files.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  const bool named = most != content.files.end() && !most->first.empty();
+  if (!named && content.folders > 0) return JoinPath(folder, "**/*.txt");
+  return JoinPath(folder, named ? "*" + most->first : "*.txt");
+}
+
 StatusOr<StartingData> DataInFolder(const std::string& folder) {
   StartingData data;
   RETURN_IF_ERROR(AddPatterns(folder, kTextEnds, data.files));
   const size_t texts = data.files.size();
   RETURN_IF_ERROR(AddPatterns(folder, kJsonEnds, data.files));
   if (data.files.size() > texts) data.form = Form::kJsonLines;
-  if (!data.files.empty()) return data;
+  if (!data.files.empty()) {
+    ASSIGN_OR_RETURN(data.left_out, LeftOut(folder, data.files));
+    return data;
+  }
+  ASSIGN_OR_RETURN(const std::string pattern, PatternIn(folder));
   return InvalidArgument(
       "--text: {} is a folder without .txt or .jsonl files in it; name its files, for example "
       "--text {}",
-      folder, ShellWord(JoinPath(folder, "*.md")));
+      folder, ShellWord(pattern));
 }
 
 // A text in an unknown encoding would pass for tokens without a header; but it has no byte of

@@ -24,6 +24,8 @@ struct StartingData {
   // The tokenizer that lies beside tokens, as data.tokenizer names it; empty for text, and when no
   // tokenizer lies there.
   std::string tokenizer;
+  // What lies beside `files` in the folder and is not trained on, in a sentence; empty: nothing.
+  std::string left_out;
 };
 
 // The files that `text` names: a file, a folder, a pattern; without it the demo's text, where this

@@ -281,8 +281,20 @@ TEST_F(RunCommandTest, InitTakesAFolderOrAPatternThatTrains) {
     const Outcome checked = Run({"validate", "r.yaml"});
     EXPECT_EQ(checked.code, 0) << named << checked.err;
   }
+  const std::string home = gpctl_.home();
   EXPECT_THAT(Run({"init", "--text", "notes"}).err,
-              HasSubstr("notes is a folder without .txt or .jsonl files in it; name its files"));
+              HasSubstr("notes is a folder without .txt or .jsonl files in it; name its files, for "
+                        "example --text '" +
+                        home + "/notes/*.md'"));
+  EXPECT_THAT(Run({"init", "--text", "books"}).err, Not(HasSubstr("left out")));
+  for (const char* name : {"books/more/c.txt", "books/README.md", "books/.hidden"}) {
+    ASSERT_TRUE(MakeDirectories(DirectoryOf(home + "/" + name)).ok());
+    WriteFile(name, text);
+  }
+  EXPECT_THAT(
+      Run({"init", "--text", "books"}).err,
+      HasSubstr("note: 1 folder and 1 other file in " + home + "/books are left out; --text '" +
+                home + "/books/**/*.txt' takes the files in its folders, too"));
   EXPECT_THAT(Run({"init", "--text", "none/*.txt"}).err, HasSubstr("no file matches"));
 }
 

@@ -212,6 +212,7 @@ StatusOr<ExitCode> Init(const InitOptions& options, Session& session) {
   }
   RETURN_IF_ERROR(Write(options, StartingFile(options, start), session));
   if (start.data.form == Form::kJsonLines) WarnOfLines(options, start, console);
+  if (!start.data.left_out.empty()) console.err << "note: " << start.data.left_out << "\n";
   if (start.data.files.empty()) {
     console.err << fmt::format(
         "warning: the file names {}, which you must supply: no text to train on was found here; "
