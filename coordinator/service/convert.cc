@@ -16,6 +16,7 @@ namespace {
 
 // Each label is one more condition to check on every run of the list.
 constexpr int kFilterLabelsMax = 64;
+constexpr double kPaceUnknown = -1;  // v1::Progress::pace_seconds
 
 static_assert(static_cast<int>(RunState::kCancelled) == v1::RUN_STATE_CANCELLED);
 static_assert(static_cast<int>(RunState::kBackoff) == v1::RUN_STATE_BACKOFF);
@@ -45,7 +46,7 @@ v1::Progress ToProto(const Submission& submission, const Progress& progress) {
   if (progress.newest) {
     rpc::WriteFields(Summarised(progress), to);
     to.set_skipped_steps(progress.skipped_steps);
-    if (progress.pace.known()) to.set_pace_seconds(progress.pace.SecondsPerStep());
+    to.set_pace_seconds(progress.pace.forecasts() ? progress.pace.SecondsPerStep() : kPaceUnknown);
   }
   // Only the trainer knows how many steps fit into a wall time, and whether training ends early.
   if (to.target_steps() <= 0) to.set_target_steps(submission.target_steps);

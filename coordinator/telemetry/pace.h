@@ -13,6 +13,8 @@ class Pace {
  public:
   static constexpr double kMemorySeconds = 600;  // a step this old weighs 1/e of the newest one
 
+  static constexpr double kForecastSeconds = 2;  // observed before the time left is told
+
   // Sums in which older points have lost weight; all 0 before the first point.
   struct Sums {
     double steps = 0;
@@ -44,6 +46,9 @@ class Pace {
   void Add(const contract::TrainingPoint* previous, const contract::TrainingPoint& point);
 
   bool known() const { return sums_.steps > 0; }
+  // Whether it says how long later steps take: evaluations may take much longer than the first
+  // steps.
+  bool forecasts() const { return sums_.wall_seconds >= kForecastSeconds; }
   // REQUIRES of all below: known().
   double SecondsPerStep() const { return sums_.wall_seconds / sums_.steps; }
   double StepSeconds() const { return sums_.step_seconds / sums_.steps; }

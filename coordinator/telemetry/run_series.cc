@@ -212,7 +212,7 @@ void RunSeries::Show(const contract::TrainingPoint& point) {
 
 // Points of an epoch that has ended may still arrive.
 void RunSeries::ShowCompletion(const Progress& progress) {
-  if (!progress.newest || !progress.pace.known()) return;
+  if (!progress.newest || !progress.pace.forecasts()) return;
   const contract::TrainingPoint& newest = *progress.newest;
   if (stepping_ != newest.epoch || newest.target_steps <= 0) return;
   const auto left = static_cast<double>(std::max<int64_t>(newest.target_steps - newest.step, 0));

@@ -67,7 +67,7 @@ precision: bf16
   "budget: {tokens: 10B}\n"                                                                      \
   "eval: {every: 250, batches: 20}\n"                                                            \
   "sample: {every: 250, prompt: \"Hello, I'm a language model,\", max_tokens: 32, top_k: 50}\n"  \
-  "checkpoint: {every: auto, keep_last: 3, keep_best: true}\n"                                   \
+  "checkpoint: {every: auto, keep_last: 3, keep_best: true, keep_every: 5000}\n"                 \
   "resources: {device: auto}\n"                                                                  \
   "precision: bf16\n"
 

@@ -61,7 +61,7 @@ Json ProgressFields(const v1::Progress& progress) {
     point.validation_loss.reset();  // of an evaluation that may be older
     json.update(formats::MetricsJson(point, formats::MetricsKeys::kAll));
     json.erase("epoch");
-    json["pace_seconds"] = progress.pace_seconds();
+    if (progress.pace_seconds() >= 0) json["pace_seconds"] = progress.pace_seconds();
     json["skipped_steps"] = progress.skipped_steps();
   }
   if (progress.validation_step() > 0) {

@@ -84,7 +84,13 @@ std::optional<std::string> LostWorkWarning(const runspec::RunSpec& spec,
                                            const TimeForecast& forecast) {
   constexpr double kBearableSeconds = 3600;
   const runspec::CheckpointSpec& checkpoint = spec.checkpoint;
-  if (checkpoint.every_auto) return std::nullopt;
+  if (checkpoint.every_auto) {
+    if (forecast.step_seconds <= kBearableSeconds) return std::nullopt;
+    return fmt::format(
+        "one step takes about {}, and a checkpoint is saved after a step: a failure may lose that "
+        "much work; use more or faster nodes, or a smaller batch.total_tokens",
+        DurationText(forecast.step_seconds));
+  }
   const bool only_at_end = checkpoint.every_steps == 0 || checkpoint.every_steps >= forecast.steps;
   const int64_t steps = only_at_end ? forecast.steps : checkpoint.every_steps;
   const double seconds = static_cast<double>(steps) * forecast.step_seconds;

@@ -26,6 +26,7 @@ TEST(SecondsLeft, OfAnOlderCoordinatorIsThatOfTheLastStep) {
 TEST(SecondsLeft, IsUnknownWithoutATargetOrAPace) {
   EXPECT_EQ(SecondsLeft(ProgressAt(31, 30, 0.5)), -1);
   EXPECT_EQ(SecondsLeft(ProgressAt(10, 0, 0.5)), -1);
+  EXPECT_EQ(SecondsLeft(ProgressAt(10, 30, -1)), -1) << "it was observed for too short a time";
   v1::Progress unknown = ProgressAt(10, 30, 0);
   unknown.set_step_seconds(0);
   EXPECT_EQ(SecondsLeft(unknown), -1);

@@ -146,12 +146,12 @@ TEST(Convert, ARunIsToldFieldByField) {
   progress.warning = "the newest warning";
   progress.skipped_steps = 13;
   progress.scores = {{"val_bpb", {2.25, 11}}};
-  progress.pace = Pace({.steps = 2,
-                        .wall_seconds = 1.75,
-                        .step_seconds = 1.5,
-                        .tokens = 1536.75,
-                        .flops_share = 0.75,
-                        .phases = {2.5, 4.5, 6.5, 8.5, 10.5, 12.5}});
+  progress.pace = Pace({.steps = 4,
+                        .wall_seconds = 3.5,
+                        .step_seconds = 3,
+                        .tokens = 3073.5,
+                        .flops_share = 1.5,
+                        .phases = {5, 9, 13, 17, 21, 25}});
   const v1::Run run = ToProto(ClusterWithNode(), FullRun(), progress);
   const auto expected = Parse<v1::Run>(R"(
       run_id: "run-id" name: "tiny" kind: RUN_KIND_EVAL namespace: "team" priority: -3

@@ -38,6 +38,15 @@ class PaceTest : public testing::Test {
 
 TEST_F(PaceTest, IsUnknownBeforeTheFirstStep) { EXPECT_FALSE(pace().known()); }
 
+// Three steps of a millisecond before the first evaluation said "0s left".
+TEST_F(PaceTest, ForecastsNothingAfterLessThanTwoSeconds) {
+  for (int i = 0; i < 3; ++i) Step(0.001, 0.001);
+  EXPECT_TRUE(pace().known());
+  EXPECT_FALSE(pace().forecasts());
+  Step(0.001, Pace::kForecastSeconds);
+  EXPECT_TRUE(pace().forecasts());
+}
+
 TEST_F(PaceTest, EvaluationsBetweenStepsTakeTimeAndNoThroughput) {
   for (int i = 0; i < 400; ++i) Step(0.01, i % 4 == 3 ? 0.51 : 0.01);
   EXPECT_NEAR(pace().SecondsPerStep(), 0.135, 0.01);
