@@ -236,6 +236,18 @@ StatusOr<OpenedStorage> OpenStorage(const CoordinatorSettings& settings, SqliteS
   return OpenedStorage{storage, std::move(lock)};
 }
 
+// A lost gp.db looks like a new service: its runs are on the storage, and nobody would know.
+void WarnOfUnknownRuns(const StorageRoot& storage, const Cluster& cluster) {
+  bool knows_runs = false;
+  cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>&) { knows_runs = true; });
+  const auto names = ListDirectory(JoinPath(storage.path(), "runs"));
+  if (knows_runs || !names.ok() || names->empty()) return;
+  LogWarning(
+      "the storage holds runs, and this catalogue knows none; if its gp.db was lost, restore "
+      "it from a backup",
+      {{"storage", storage.path()}, {"runs", names->size()}});
+}
+
 // Ends the process while a file system hangs and a thread waits in it. Everything acknowledged is
 // durable.
 [[noreturn]] void EndWithWorkInProgress() {
@@ -290,6 +302,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   ASSIGN_OR_RETURN(Cluster cluster, ReplayStore(*store));
   ASSIGN_OR_RETURN(const OpenedStorage opened, OpenStorage(settings, *store, cluster));
   const StorageRoot& storage = opened.root;
+  WarnOfUnknownRuns(storage, cluster);
 
   const Policy policy = MakePolicy(settings);
   CoordinatorMetrics metrics(GP_VERSION, SystemClock(), policy);

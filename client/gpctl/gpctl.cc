@@ -137,7 +137,10 @@ int RunArguments(const std::vector<std::string>& arguments, bool json, Console& 
 
 }  // namespace
 
-int RunGpctl(const std::vector<std::string>& arguments, Console& console) {
+// --version is the command `version`, because that asks the coordinator for its own, too.
+int RunGpctl(const std::vector<std::string>& given, Console& console) {
+  std::vector<std::string> arguments = given;
+  if (!arguments.empty() && arguments.front() == "--version") arguments.front() = "version";
   const bool json = std::find(arguments.begin(), arguments.end(), "json") != arguments.end();
   return CheckOutput(console, RunArguments(arguments, json, console), json);
 }

@@ -4,10 +4,13 @@
 #include <optional>
 
 #include "base/duration.h"
+#include "base/file.h"
+#include "base/text/counted_noun.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_text.h"
 #include "client/gpctl/render/run_words.h"
+#include "client/gpctl/service/service_directory.h"
 #include "client/gpctl/terminal/hint.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "rpc/timestamp.h"
@@ -127,6 +130,22 @@ std::string ListJson(const ListedRuns& listed, bool insecure) {
   return Pretty(document);
 }
 
+// A lost gp.db looks like a new service. Empty where the storage cannot be seen from here.
+std::string UnknownRunsText(const Session& session) {
+  const auto service = session.Service();
+  if (!service.ok() || service->state_dir.empty()) return "";
+  const auto record = ServiceDirectory(service->state_dir).Load();
+  if (!record.ok()) return "";
+  const auto names = ListDirectory(JoinPath(record->storage_root, "runs"));
+  if (!names.ok() || names->empty()) return "";
+  return fmt::format(
+      "Its storage {} holds {} that this coordinator does not know; if {} was lost, restore it "
+      "from "
+      "a backup.\n",
+      record->storage_root, CountedNoun(std::ssize(*names), "run"),
+      JoinPath(service->state_dir, "coordinator/gp.db"));
+}
+
 std::string NoRunsText(const ListOptions& options, const Session& session) {
   if (options.Filters()) {
     const bool ended_too = options.all || !options.states.empty();
@@ -135,6 +154,8 @@ std::string NoRunsText(const ListOptions& options, const Session& session) {
   }
   if (!options.all) return "No unfinished runs.\n" + NextText({session.Hint("list -a")});
   const std::string file = FreeRunFileName(session.console());
+  const std::string unknown = UnknownRunsText(session);
+  if (!unknown.empty()) return "There are no runs.\n" + unknown;
   return "There are no runs yet.\n" +
          NextText({session.Hint("init " + file), session.Hint("submit " + file + " --wait")});
 }

@@ -162,8 +162,18 @@ StatusOr<ServiceRecord> ServiceDirectory::Load() const {
     record.storage_root = MovedStorage(record, root_);
     return record;
   } catch (const Json::exception& error) {
-    return DataLoss("{}: {}; expected the record that 'gpctl up' writes", path, error.what());
+    return DataLoss(
+        "{} is damaged: {}; expected the record that 'gpctl up' writes. Stop what runs there by "
+        "its "
+        "process number ({}), remove the file, then 'gpctl up' goes on with the runs",
+        path, error.what(), HolderText());
   }
+}
+
+std::string ServiceDirectory::HolderText() const {
+  const auto holder = Holder();
+  return holder ? holder->Description(daemon::LockHolder::Self(SystemClock()))
+                : "nothing holds its lock";
 }
 
 Status ServiceDirectory::Save(const ServiceRecord& record) const {

@@ -93,6 +93,7 @@ class ServiceDirectory {
 
  private:
   Status CloseToOthers() const;
+  std::string HolderText() const;
   // The directory itself and those in it, where they are the storage of a coordinator.
   StatusOr<std::vector<std::string>> StorageRoots() const;
 

@@ -70,6 +70,27 @@ StatusOr<v1::Run> FindRun(const CheckpointReference& reference, Session& session
                             ShellWord("./" + reference.run)));
 }
 
+// A name means its newest run; an older one may have what is wanted.
+Status NoCheckpoint(const v1::Run& run, client::RunClient& service, Session& session) {
+  const char* const yet = client::IsTerminal(run.state()) ? "" : " yet";
+  v1::ListRequest request;
+  request.set_include_finished(true);
+  request.set_namespace_(run.namespace_());
+  request.set_search(run.name());
+  const auto found = service.List(request);
+  if (found.ok()) {
+    for (const v1::Run& other : found->runs()) {
+      if (other.name() != run.name() || other.latest_checkpoint_step() < 0) continue;
+      return NotFound(
+          "run {} ({}) has no sealed checkpoint{}; an older run of that name, {}, has step {}: "
+          "'{}'",
+          run.name(), run.run_id(), yet, other.run_id(), other.latest_checkpoint_step(),
+          session.Hint("ckpt list " + other.run_id()));
+    }
+  }
+  return NotFound("run {} has no sealed checkpoint{}", run.name(), yet);
+}
+
 bool IsQuarantined(const v1::Checkpoint& checkpoint) { return checkpoint.has_quarantined_at(); }
 
 StatusOr<v1::Checkpoint> FindCheckpoint(const CheckpointReference& reference, Session& session,
@@ -89,8 +110,7 @@ StatusOr<v1::Checkpoint> FindCheckpoint(const CheckpointReference& reference, Se
     return NotFound("step {} of run {} is in quarantine: {}; '{}' brings it back if it is whole",
                     held.step(), run.name(), held.quarantine_reason(), session.Hint(verify));
   }
-  if (response.checkpoints().empty())
-    return NotFound("run {} has no sealed checkpoint yet", run.name());
+  if (response.checkpoints().empty()) return NoCheckpoint(run, *client, session);
   return NotFound("run {} has {}; it has steps {}", run.name(), Wanted(reference),
                   StepList(response));
 }

@@ -335,6 +335,7 @@ TEST_F(CommandTest, VersionShowsBothSides) {
   EXPECT_THAT(Run({"version"}).out, HasSubstr(service_.address()));
   EXPECT_EQ(json::parse(Run({"version", "-o", "json"}).out)["server"]["coordinator_generation"], 3);
   EXPECT_THAT(Run({"version", "--client"}).out, Not(HasSubstr("coordinator")));
+  EXPECT_EQ(Run({"--version"}).out, Run({"version"}).out);
 }
 
 TEST(Gpctl, AnUnreachableCoordinatorIsSix) {

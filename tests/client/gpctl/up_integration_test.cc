@@ -322,6 +322,34 @@ TEST_F(UpTest, PurgeKeepsTheStorageOfAnotherService) {
   EXPECT_FALSE(FileExists(State("a")));
 }
 
+TEST_F(UpTest, ALostCatalogueDoesNotLookLikeANewService) {
+  ASSERT_EQ(Up("a").code, 0);
+  const std::string gpctl = JoinPath(std::getenv("GP_BIN"), "gpctl");
+  const std::string place = " --state-dir " + State("a");
+  EXPECT_THAT(Shell(gpctl + " list -a" + place).out, HasSubstr("There are no runs yet"));
+  ASSERT_EQ(Gpctl({"down", "--state-dir", State("a")}).code, 0);
+  std::filesystem::create_directories(State("a/storage/runs/0123456789"));
+  ASSERT_EQ(Up("a").code, 0);
+  EXPECT_THAT(Shell(gpctl + " list -a" + place).out,
+              HasSubstr("holds 1 run that this coordinator does not know; if " +
+                        State("a/coordinator/gp.db") + " was lost, restore it from a backup"));
+  EXPECT_THAT(ReadFile(State("a/logs/coordinator.log")).value_or(""),
+              HasSubstr("the storage holds runs, and this catalogue knows none"));
+}
+
+TEST_F(UpTest, WhatARunningServiceCannotChangeIsRefused) {
+  ASSERT_EQ(Up("a").code, 0);
+  const std::string gpctl = JoinPath(std::getenv("GP_BIN"), "gpctl");
+  const std::string up = gpctl + " up --detach --state-dir " + State("a");
+  EXPECT_THAT(Shell(up + " --port-base 2000").out, HasSubstr("start with --port-base 2000"));
+  EXPECT_THAT(Shell(up + " --no-gateway").out, HasSubstr("start without one"));
+  const std::string record = ReadFile(State("a/service.json")).value_or("");
+  std::ofstream(State("a/service.json")) << "{\"apiVersion\": \"gp/v1\", \"supervisor\": 1}";
+  EXPECT_THAT(Shell(gpctl + " down --state-dir " + State("a")).out,
+              HasSubstr("Stop what runs there by its process number (process "));
+  std::ofstream(State("a/service.json")) << record;
+}
+
 TEST_F(UpTest, PurgeThroughALinkEmptiesTheDirectory) {
   std::filesystem::create_directory(State("there"));
   std::filesystem::create_symlink(State("there"), State("a"));

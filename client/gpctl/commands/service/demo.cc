@@ -190,7 +190,7 @@ StatusOr<v1::Run> SubmitDemo(const DemoText& text, const DemoOptions& options, i
   submit.overrides = {
       "data.text=" + Json(std::vector<std::string>{text.path}).dump(),
       fmt::format("budget.wall_time={}s", std::max(1, static_cast<int>(options.minutes * 60)))};
-  if (slots < kWorkers) submit.overrides.push_back(fmt::format("resources.workers={}", slots));
+  submit.overrides.push_back(fmt::format("resources.workers={}", std::min(slots, kWorkers)));
   ASSIGN_OR_RETURN(const v1::SubmitResponse response, SubmitRunFile(file, submit, session));
   return response.run();
 }

@@ -162,6 +162,19 @@ Status CheckSameShape(const ServiceRecord& record, const UpOptions& options,
         "with --adopt",
         directory.root(), session.HintFor(directory.root(), "down"));
   }
+  if (options.no_gateway && record.gateway.pid != 0) {
+    return FailedPrecondition(
+        "a service with a gateway runs in {}; '{}' stops it, then it can start without one",
+        directory.root(), session.HintFor(directory.root(), "down"));
+  }
+  const std::string base_port = fmt::format(":{}", options.port_base);
+  if (options.port_base > 0 && !record.coordinator_metrics.ends_with(base_port)) {
+    return FailedPrecondition(
+        "a service runs in {} with its metrics on {}; '{}' stops it, then it can start with "
+        "--port-base {}",
+        directory.root(), record.coordinator_metrics, session.HintFor(directory.root(), "down"),
+        options.port_base);
+  }
   if (options.monitoring && record.monitoring.pid == 0) {
     return FailedPrecondition(
         "a service without Prometheus runs in {}; '{}' stops it, then it can start with one",
