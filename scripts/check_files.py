@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what no compiler sees: names, leftovers, clocks, header openings, links between documents, the width of
+"""Checks what no compiler sees: names of files and classes, sizes of folders, leftovers, clocks, header openings, links between documents, the width of
 prose, device code that no target compiles, folders that no build enters, kernels that do not wait for the one in front of them.
 
     scripts/check_files.py [--root DIR]
@@ -29,6 +29,18 @@ MARKDOWN_LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
 DOCUMENT = re.compile(r"\bdocs/[\w/.-]+\.md\b")
 
 PROSE_WIDTH = 120
+
+# A class that a header declares: at the left margin, with its body.
+CLASS = re.compile(r"^(?:class|struct|enum class) (\w+)(?: final)?(?: : [^;{]*)? \{", re.MULTILINE)
+# What programs are made of, and what not. The engine links nothing that serves (CMakeLists.txt, gp_forbid).
+PROGRAMS = ((("lib/", "coordinator/"), ()),
+            (("lib/", "worker/agent/"), ()),
+            (("lib/", "worker/"), ("worker/agent/", "lib/http/", "lib/rpc/", "lib/security/", "lib/daemon/")),
+            (("lib/", "client/api/", "client/gpctl/"), ()),
+            (("lib/", "client/api/", "client/gateway/"), ()))
+UNITS_MAX = 30
+LARGER_FOLDERS = {"worker/bench": 42}  # may only shrink
+
 # Pages that programs write, with long lines.
 WRITTEN_BY_PROGRAMS = ("docs/run-file.md", "docs/sanitizer-runs.md", "docs/benchmarks/")
 
@@ -96,6 +108,33 @@ def check_indexes(root, files):
             pure = pathlib.PurePosixPath(path)
             if str(pure.parent) == folder and pure.name != "README.md" and f"({pure.name})" not in text:
                 yield f"{path}:1: {folder}/README.md does not list this page"
+
+
+def check_class_names(root, files):
+    """No program has two classes of one name, whatever their namespaces: a reader takes one for the other."""
+    headers = {}
+    for path in files:
+        if path.endswith((".h", ".cuh")) and not path.startswith(("tests/",) + EXEMPT):
+            for name in CLASS.findall((root / path).read_text(encoding="utf-8")):
+                headers.setdefault(name, set()).add(path)
+    for name, paths in sorted(headers.items()):
+        for folders, others in PROGRAMS if len(paths) > 1 else ():
+            inside = sorted(path for path in paths if path.startswith(folders) and not path.startswith(others))
+            if len(inside) > 1:
+                yield f"{inside[1]}:1: class {name} has the name of one in {inside[0]}, in the same program"
+                break
+
+
+def check_folder_sizes(files):
+    """A folder has at most UNITS_MAX units, x.h and x.cc being one; a larger one is split by topic."""
+    units = {}
+    for path in map(pathlib.PurePosixPath, files):
+        if path.suffix in CPP and path.parts[0] != "tests":
+            units.setdefault(str(path.parent), set()).add(path.stem)
+    for folder, stems in sorted(units.items()):
+        most = LARGER_FOLDERS.get(folder, UNITS_MAX)
+        if len(stems) > most:
+            yield f"{folder}/:1: {len(stems)} units, at most {most}; split the folder by topic"
 
 
 def check_device_sources(root, files):
@@ -172,6 +211,8 @@ def main():
     files = tracked_files(root)
     problems = [problem for path in files for problem in check_file(root, path)]
     problems += check_indexes(root, files)
+    problems += check_class_names(root, files)
+    problems += check_folder_sizes(files)
     problems += check_device_sources(root, files)
     problems += check_build_folders(root, files)
     print("\n".join(problems) if problems else f"{len(files)} files, nothing to complain about")

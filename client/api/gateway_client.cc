@@ -97,7 +97,7 @@ Status ErrorOfAnswer(int64_t http_status, const std::string& body) {
       message.empty() ? fmt::format("the gateway answered {}", http_status) : message);
 }
 
-std::string BodyOf(const CompletionRequest& request) {
+std::string BodyOf(const CompletionOptions& request) {
   Json body = {{"model", request.model},
                {"max_tokens", request.max_tokens},
                {"temperature", request.temperature},
@@ -233,7 +233,7 @@ StatusOr<Tokens> GatewayClient::Tokenize(const std::string& model, const std::st
   }
 }
 
-Status GatewayClient::Complete(const CompletionRequest& request, const OnText& on_text) {
+Status GatewayClient::Complete(const CompletionOptions& request, const OnText& on_text) {
   EventReader events;
   Status status;
   bool done = false;

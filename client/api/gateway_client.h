@@ -29,7 +29,7 @@ struct GatewayModel {
   int64_t context = 0;  // tokens of prompt and text together; 0: unknown
 };
 
-struct CompletionRequest {
+struct CompletionOptions {
   std::string model;
   std::variant<std::string, std::vector<int32_t>> prompt;  // text, or token ids
   int64_t max_tokens = 200;
@@ -61,7 +61,7 @@ class GatewayClient {
   // Calls `on_text` with each piece of each text, by its index, as it is written. An error has the
   // gateway's own message: NotFound for an unknown model, Unavailable when it is busy or gone.
   using OnText = std::function<void(int index, const std::string& piece)>;
-  Status Complete(const CompletionRequest& request, const OnText& on_text);
+  Status Complete(const CompletionOptions& request, const OnText& on_text);
 
  private:
   struct Call {

@@ -247,7 +247,7 @@ class Gateway {
   http::EventLoop& loop_;
   GatewayMetrics& metrics_;
   bool stopping_ = false;
-  http::WorkPool work_{loop_, {}};
+  http::OffloadPool work_{loop_, {}};
   ModelService models_;
   RunsApi runs_;
   http::Router router_;

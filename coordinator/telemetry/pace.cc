@@ -21,7 +21,7 @@ double WallSeconds(const contract::TrainingPoint* previous, const contract::Trai
 
 template <contract::Listed T>
 void Scale(T& values, double factor) {
-  contract::VisitFields(values, [factor](const contract::Field&, auto& value) {
+  contract::VisitFields(values, [factor](const contract::FieldInfo&, auto& value) {
     if constexpr (contract::Listed<std::remove_cvref_t<decltype(value)>>) {
       Scale(value, factor);
     } else {
@@ -46,7 +46,7 @@ void Pace::Add(const contract::TrainingPoint* previous, const contract::Training
   sums_.tokens += point.tokens_per_second * point.step_seconds;
   sums_.flops_share += point.mfu * point.step_seconds;
   contract::StepPhases::ForEachField(
-      [&](const contract::Field&, auto phase) { sums_.phases.*phase += point.phases.*phase; });
+      [&](const contract::FieldInfo&, auto phase) { sums_.phases.*phase += point.phases.*phase; });
 }
 
 double Pace::TokensPerSecond() const {

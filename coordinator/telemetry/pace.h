@@ -28,13 +28,13 @@ class Pace {
 
     template <typename Visit>
     static constexpr void ForEachField(Visit&& visit) {
-      using contract::Field;
-      visit(Field{"steps"}, &Sums::steps);
-      visit(Field{"wall_seconds"}, &Sums::wall_seconds);
-      visit(Field{"step_seconds"}, &Sums::step_seconds);
-      visit(Field{"tokens"}, &Sums::tokens);
-      visit(Field{"flops_share"}, &Sums::flops_share);
-      visit(Field{"phases"}, &Sums::phases);
+      using contract::FieldInfo;
+      visit(FieldInfo{"steps"}, &Sums::steps);
+      visit(FieldInfo{"wall_seconds"}, &Sums::wall_seconds);
+      visit(FieldInfo{"step_seconds"}, &Sums::step_seconds);
+      visit(FieldInfo{"tokens"}, &Sums::tokens);
+      visit(FieldInfo{"flops_share"}, &Sums::flops_share);
+      visit(FieldInfo{"phases"}, &Sums::phases);
     }
   };
 

@@ -93,7 +93,7 @@ RunFamilies::RunFamilies(prometheus::Registry& registry)
                          registry)),
       skipped(MakeCounters("gp_train_skipped_steps_total",
                            "Steps whose update was not applied, by reason", registry)) {
-  contract::TrainingPoint::ForEachField([&](const contract::Field& field, auto) {
+  contract::TrainingPoint::ForEachField([&](const contract::FieldInfo& field, auto) {
     if (*field.gauge != '\0') point[field.name] = &MakeGauges(field.gauge, field.help, registry);
   });
 }
@@ -191,12 +191,12 @@ void RunSeries::Observe(const Progress& progress) {
 }
 
 void RunSeries::Show(const contract::TrainingPoint& point) {
-  contract::VisitFields(point, [&](const contract::Field& field, const auto& value) {
+  contract::VisitFields(point, [&](const contract::FieldInfo& field, const auto& value) {
     using Value = std::remove_cvref_t<decltype(value)>;
     const auto family = families_.point.find(field.name);
     if (family == families_.point.end()) return;
     if constexpr (contract::Listed<Value>) {
-      contract::VisitFields(value, [&](const contract::Field& part, double seconds) {
+      contract::VisitFields(value, [&](const contract::FieldInfo& part, double seconds) {
         Set(*family->second, seconds, {{"phase", part.name}});
       });
     } else if constexpr (std::is_arithmetic_v<Value>) {

@@ -17,7 +17,7 @@ using contract::ExitCause;
 // The fields of a value that has a list of its own.
 template <typename Archive, contract::Listed T>
 void ListedFields(Archive& archive, T& value) {
-  contract::VisitFields(value, [&archive](const contract::Field& field, auto& member) {
+  contract::VisitFields(value, [&archive](const contract::FieldInfo& field, auto& member) {
     if (field.omit_default) {
       archive.Later(field.name, member);
     } else {
@@ -118,7 +118,7 @@ void Fields(Archive& archive, StepReport& m) {
 }
 
 template <typename Archive>
-void Fields(Archive& archive, WrittenCheckpoint& m) {
+void Fields(Archive& archive, CheckpointReport& m) {
   archive("epoch", m.epoch);
   ListedFields<Archive, contract::WrittenCheckpoint>(archive, m);
   archive("held_up_seconds", m.held_up_seconds);
@@ -412,7 +412,7 @@ class Reader {
 
 constexpr std::array kNames = {
     "Hello",      "Start",      "Configure", "Go",      "Fence",      "Stop",
-    "SealResult", "Listening",  "Ready",     "Fenced",  "StepReport", "WrittenCheckpoint",
+    "SealResult", "Listening",  "Ready",     "Fenced",  "StepReport", "CheckpointReport",
     "Finished",   "Failed",     "Stopped",   "Waiting", "OpenModel",  "Generate",
     "Withdraw",   "ModelReady", "Generated"};
 static_assert(kNames.size() == std::variant_size_v<Message>);

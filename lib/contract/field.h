@@ -1,9 +1,9 @@
-// Field: what the list of a value's fields says about one of them. A value that crosses a process
-// is a plain struct with one such list; the JSON of the link, metrics.jsonl, TensorBoard, the
-// gauges, protobuf messages and records of the store are made from it (docs/adr/0012).
+// FieldInfo: what the list of a value's fields says about one of them. A value that crosses a
+// process is a plain struct with one such list; the JSON of the link, metrics.jsonl, TensorBoard,
+// the gauges, protobuf messages and records of the store are made from it (docs/adr/0012).
 //
-// The list is a static member template: ForEachField(visit) calls visit(Field, pointer to member)
-// for each field, in the order in which JSON has the keys.
+// The list is a static member template: ForEachField(visit) calls visit(FieldInfo, pointer to
+// member) for each field, in the order in which JSON has the keys.
 #pragma once
 
 #include <type_traits>
@@ -11,7 +11,7 @@
 
 namespace gp::contract {
 
-struct Field {
+struct FieldInfo {
   const char* name;        // of the C++ member, in protobuf messages, on the link and in the store
   const char* key = "";    // in metrics.jsonl and `gpctl metrics -o json`; empty: not there
   const char* tag = "";    // in TensorBoard; empty: not there
@@ -26,14 +26,14 @@ struct Field {
 
 template <typename T>
 concept Listed = requires {
-  T::ForEachField([](const Field&, auto) {});
+  T::ForEachField([](const FieldInfo&, auto) {});
 };
 
 // Calls visit(field, value) for each field of `value`, which may be const.
 template <typename T, typename Visit>
 void VisitFields(T& value, Visit&& visit) {
   std::remove_cv_t<T>::ForEachField(
-      [&](const Field& field, auto member) { visit(field, value.*member); });
+      [&](const FieldInfo& field, auto member) { visit(field, value.*member); });
 }
 
 }  // namespace gp::contract

@@ -84,7 +84,7 @@ struct Stop {
   std::optional<int64_t> save_within_ms;  // how long the supervisor waits for it
 };
 
-// The coordinator's answer to a WrittenCheckpoint.
+// The coordinator's answer to a CheckpointReport.
 struct SealResult {
   int64_t step = 0;
   bool sealed = false;
@@ -133,11 +133,11 @@ struct RankNumbers {
 
   template <typename Visit>
   static constexpr void ForEachField(Visit&& visit) {
-    visit(contract::Field{"failed_saves"}, &RankNumbers::failed_saves);
-    visit(contract::Field{"allreduce_seconds"}, &RankNumbers::allreduce_seconds);
-    visit(contract::Field{"allreduce_bytes"}, &RankNumbers::allreduce_bytes);
-    visit(contract::Field{"batches_ready"}, &RankNumbers::batches_ready);
-    visit(contract::Field{"data_read_bytes"}, &RankNumbers::data_read_bytes);
+    visit(contract::FieldInfo{"failed_saves"}, &RankNumbers::failed_saves);
+    visit(contract::FieldInfo{"allreduce_seconds"}, &RankNumbers::allreduce_seconds);
+    visit(contract::FieldInfo{"allreduce_bytes"}, &RankNumbers::allreduce_bytes);
+    visit(contract::FieldInfo{"batches_ready"}, &RankNumbers::batches_ready);
+    visit(contract::FieldInfo{"data_read_bytes"}, &RankNumbers::data_read_bytes);
   }
 };
 
@@ -148,7 +148,7 @@ struct StepReport {
   RankNumbers rank;
 };
 
-struct WrittenCheckpoint : contract::WrittenCheckpoint {
+struct CheckpointReport : contract::WrittenCheckpoint {
   uint64_t epoch = 0;
   std::optional<double> held_up_seconds;  // how long the rank took no step for its sake
 };
@@ -181,7 +181,7 @@ struct Waiting {
 };
 
 using Message = std::variant<Hello, Start, Configure, Go, Fence, Stop, SealResult, Listening, Ready,
-                             Fenced, StepReport, WrittenCheckpoint, Finished, Failed, Stopped,
+                             Fenced, StepReport, CheckpointReport, Finished, Failed, Stopped,
                              Waiting, OpenModel, Generate, Withdraw, ModelReady, Generated>;
 
 }  // namespace gp::link

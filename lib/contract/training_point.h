@@ -24,12 +24,12 @@ struct StepPhases {
 
   template <typename Visit>
   static constexpr void ForEachField(Visit&& visit) {
-    visit(Field{"data_wait"}, &StepPhases::data_wait);
-    visit(Field{"forward"}, &StepPhases::forward);
-    visit(Field{"backward"}, &StepPhases::backward);
-    visit(Field{"allreduce_exposed"}, &StepPhases::allreduce_exposed);
-    visit(Field{"optimizer"}, &StepPhases::optimizer);
-    visit(Field{"other"}, &StepPhases::other);
+    visit(FieldInfo{"data_wait"}, &StepPhases::data_wait);
+    visit(FieldInfo{"forward"}, &StepPhases::forward);
+    visit(FieldInfo{"backward"}, &StepPhases::backward);
+    visit(FieldInfo{"allreduce_exposed"}, &StepPhases::allreduce_exposed);
+    visit(FieldInfo{"optimizer"}, &StepPhases::optimizer);
+    visit(FieldInfo{"other"}, &StepPhases::other);
   }
 };
 
@@ -59,85 +59,85 @@ struct TrainingPoint {
   template <typename Visit>
   static constexpr void ForEachField(Visit&& visit) {
     using P = TrainingPoint;
-    visit(Field{.name = "step",
-                .key = "step",
-                .gauge = "gp_run_step",
-                .help = "Last committed step; may fall after a restart"},
+    visit(FieldInfo{.name = "step",
+                    .key = "step",
+                    .gauge = "gp_run_step",
+                    .help = "Last committed step; may fall after a restart"},
           &P::step);
-    visit(Field{.name = "tokens", .key = "tokens"}, &P::tokens);
-    visit(Field{.name = "loss",
-                .key = "loss",
-                .tag = "train/loss",
-                .gauge = "gp_train_loss",
-                .help = "Training loss of the last step, nats per token",
-                .charted = true},
+    visit(FieldInfo{.name = "tokens", .key = "tokens"}, &P::tokens);
+    visit(FieldInfo{.name = "loss",
+                    .key = "loss",
+                    .tag = "train/loss",
+                    .gauge = "gp_train_loss",
+                    .help = "Training loss of the last step, nats per token",
+                    .charted = true},
           &P::loss);
-    visit(Field{.name = "learning_rate",
-                .key = "lr",
-                .tag = "train/learning_rate",
-                .gauge = "gp_train_learning_rate",
-                .help = "Learning rate of the last step",
-                .charted = true},
+    visit(FieldInfo{.name = "learning_rate",
+                    .key = "lr",
+                    .tag = "train/learning_rate",
+                    .gauge = "gp_train_learning_rate",
+                    .help = "Learning rate of the last step",
+                    .charted = true},
           &P::learning_rate);
-    visit(Field{.name = "gradient_norm",
-                .key = "grad_norm",
-                .tag = "train/gradient_norm",
-                .gauge = "gp_train_gradient_norm",
-                .help = "Gradient norm of the last step, before clipping",
-                .charted = true},
+    visit(FieldInfo{.name = "gradient_norm",
+                    .key = "grad_norm",
+                    .tag = "train/gradient_norm",
+                    .gauge = "gp_train_gradient_norm",
+                    .help = "Gradient norm of the last step, before clipping",
+                    .charted = true},
           &P::gradient_norm);
-    visit(Field{.name = "tokens_per_second",
-                .key = "tokens_per_second",
-                .tag = "speed/tokens_per_second",
-                .gauge = "gp_run_tokens_per_second",
-                .help = "Tokens trained per second, all ranks",
-                .charted = true},
+    visit(FieldInfo{.name = "tokens_per_second",
+                    .key = "tokens_per_second",
+                    .tag = "speed/tokens_per_second",
+                    .gauge = "gp_run_tokens_per_second",
+                    .help = "Tokens trained per second, all ranks",
+                    .charted = true},
           &P::tokens_per_second);
-    visit(Field{.name = "mfu",
-                .key = "mfu",
-                .tag = "speed/mfu",
-                .gauge = "gp_run_mfu",
-                .help = "Model FLOPs utilisation, 0 to 1; 0 when the peak is unknown",
-                .charted = true,
-                .zero_is_unknown = true},
+    visit(FieldInfo{.name = "mfu",
+                    .key = "mfu",
+                    .tag = "speed/mfu",
+                    .gauge = "gp_run_mfu",
+                    .help = "Model FLOPs utilisation, 0 to 1; 0 when the peak is unknown",
+                    .charted = true,
+                    .zero_is_unknown = true},
           &P::mfu);
-    visit(Field{.name = "step_seconds",
-                .key = "step_seconds",
-                .tag = "speed/step_seconds",
-                .charted = true},
+    visit(FieldInfo{.name = "step_seconds",
+                    .key = "step_seconds",
+                    .tag = "speed/step_seconds",
+                    .charted = true},
           &P::step_seconds);
-    visit(Field{.name = "validation_loss",
-                .key = "val_loss",
-                .tag = "validation/loss",
-                .charted = true},
+    visit(FieldInfo{.name = "validation_loss",
+                    .key = "val_loss",
+                    .tag = "validation/loss",
+                    .charted = true},
           &P::validation_loss);
-    visit(Field{.name = "scores", .omit_default = true}, &P::scores);
-    visit(Field{.name = "epoch", .key = "epoch", .recorded = false}, &P::epoch);
-    visit(Field{.name = "skipped", .key = "skipped"}, &P::skipped);
-    visit(Field{.name = "phases",
-                .key = "phases",
-                .gauge = "gp_run_step_phase_seconds",
-                .help = "Where the wall time of the last step went on rank 0; the phases are "
-                        "disjoint"},
+    visit(FieldInfo{.name = "scores", .omit_default = true}, &P::scores);
+    visit(FieldInfo{.name = "epoch", .key = "epoch", .recorded = false}, &P::epoch);
+    visit(FieldInfo{.name = "skipped", .key = "skipped"}, &P::skipped);
+    visit(FieldInfo{.name = "phases",
+                    .key = "phases",
+                    .gauge = "gp_run_step_phase_seconds",
+                    .help = "Where the wall time of the last step went on rank 0; the phases are "
+                            "disjoint"},
           &P::phases);
-    visit(Field{.name = "peak_flops",
-                .key = "peak_flops",
-                .omit_default = true,
-                .zero_is_unknown = true},
+    visit(FieldInfo{.name = "peak_flops",
+                    .key = "peak_flops",
+                    .omit_default = true,
+                    .zero_is_unknown = true},
           &P::peak_flops);
-    visit(Field{.name = "peak_source", .key = "peak_source", .omit_default = true},
+    visit(FieldInfo{.name = "peak_source", .key = "peak_source", .omit_default = true},
           &P::peak_source);
-    visit(Field{.name = "target_steps",
-                .key = "target_steps",
-                .gauge = "gp_run_target_steps",
-                .help = "Steps the run will take; 0 when unknown",
-                .recorded = false,
-                .omit_default = true,
-                .zero_is_unknown = true},
+    visit(FieldInfo{.name = "target_steps",
+                    .key = "target_steps",
+                    .gauge = "gp_run_target_steps",
+                    .help = "Steps the run will take; 0 when unknown",
+                    .recorded = false,
+                    .omit_default = true,
+                    .zero_is_unknown = true},
           &P::target_steps);
-    visit(Field{.name = "warning", .key = "warning", .recorded = false, .omit_default = true},
+    visit(FieldInfo{.name = "warning", .key = "warning", .recorded = false, .omit_default = true},
           &P::warning);
-    visit(Field{.name = "at_us"}, &P::at_us);
+    visit(FieldInfo{.name = "at_us"}, &P::at_us);
   }
 };
 

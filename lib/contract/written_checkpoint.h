@@ -24,13 +24,13 @@ struct WrittenCheckpoint {
   template <typename Visit>
   static constexpr void ForEachField(Visit&& visit) {
     using W = WrittenCheckpoint;
-    visit(Field{.name = "step"}, &W::step);
-    visit(Field{.name = "directory"}, &W::directory);
-    visit(Field{.name = "manifest_digest"}, &W::manifest_digest);
-    visit(Field{.name = "size_bytes"}, &W::size_bytes);
-    visit(Field{.name = "validation_loss"}, &W::validation_loss);
-    visit(Field{.name = "final"}, &W::final);
-    visit(Field{.name = "end_reason", .omit_default = true}, &W::end_reason);
+    visit(FieldInfo{.name = "step"}, &W::step);
+    visit(FieldInfo{.name = "directory"}, &W::directory);
+    visit(FieldInfo{.name = "manifest_digest"}, &W::manifest_digest);
+    visit(FieldInfo{.name = "size_bytes"}, &W::size_bytes);
+    visit(FieldInfo{.name = "validation_loss"}, &W::validation_loss);
+    visit(FieldInfo{.name = "final"}, &W::final);
+    visit(FieldInfo{.name = "end_reason", .omit_default = true}, &W::end_reason);
   }
 };
 
@@ -43,9 +43,9 @@ struct ResumePoint {
 
   template <typename Visit>
   static constexpr void ForEachField(Visit&& visit) {
-    visit(Field{.name = "step"}, &ResumePoint::step);
-    visit(Field{.name = "directory"}, &ResumePoint::directory);
-    visit(Field{.name = "manifest_digest"}, &ResumePoint::manifest_digest);
+    visit(FieldInfo{.name = "step"}, &ResumePoint::step);
+    visit(FieldInfo{.name = "directory"}, &ResumePoint::directory);
+    visit(FieldInfo{.name = "manifest_digest"}, &ResumePoint::manifest_digest);
   }
 };
 

@@ -55,7 +55,7 @@ MetricsExposer::~MetricsExposer() {
 
 Status MetricsExposer::OpenFiles(const MetricsPlace& place) {
   if (!place.keys_file.empty() || place.tls) {
-    pool_.emplace(loop_, http::WorkPoolOptions{.threads = 1});
+    pool_.emplace(loop_, http::OffloadPoolOptions{.threads = 1});
   }
   if (!place.keys_file.empty()) {
     auto keys = http::KeyFile::Open(place.keys_file);

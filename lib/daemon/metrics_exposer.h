@@ -11,10 +11,10 @@
 #include "base/status.h"
 #include "http/api_keys.h"
 #include "http/event_loop.h"
+#include "http/offload_pool.h"
 #include "http/router.h"
 #include "http/server.h"
 #include "http/tls_context.h"
-#include "http/work_pool.h"
 
 namespace prometheus {
 class Collectable;
@@ -48,7 +48,7 @@ class MetricsExposer {
   const std::shared_ptr<prometheus::Collectable> metrics_;
   std::string address_;
   http::EventLoop loop_;
-  std::optional<http::WorkPool> pool_;  // reads the files again
+  std::optional<http::OffloadPool> pool_;  // reads the files again
   std::unique_ptr<http::KeyFile> keys_;
   std::shared_ptr<http::TlsContext> tls_;
   std::optional<http::CertificateWatch> certificate_watch_;

@@ -42,7 +42,7 @@ struct ReportFlag {
 };
 
 struct ActionFlag {
-  Action action;
+  PathAction action;
   std::optional<std::string> value;
 };
 
@@ -89,7 +89,7 @@ void DeclareReports(const Program& program, const Command& command, Flags& flags
 }
 
 void DeclareActions(const Program& program, const Command& command, Flags& flags) {
-  for (const Action& action : program.actions) {
+  for (const PathAction& action : program.actions) {
     ActionFlag& flag = flags.actions.emplace_back(ActionFlag{action, {}});
     command.Option(action.flag, flag.value, action.doc).TypeName(action.value_name).Path();
   }

@@ -33,7 +33,7 @@ struct Report {
 };
 
 // A flag with a path that does one thing, without serving, and ends the program.
-struct Action {
+struct PathAction {
   std::string flag;        // "--backup"
   std::string value_name;  // "DIR"
   std::string doc;
@@ -50,7 +50,7 @@ struct Program {
   std::vector<Switch> switches;          // what only this daemon can be told at a start
   std::function<std::string()> metrics;  // every metric it exports, for --print-metrics
   std::vector<Report> reports;           // what only this daemon has
-  std::vector<Action> actions;           // what only this daemon does besides serving
+  std::vector<PathAction> actions;       // what only this daemon does besides serving
   // Serves until SIGTERM or SIGINT, which are blocked (base/stop_signals.h). An error tells in one
   // line why the daemon could not start.
   std::function<Status(const Runtime&)> run;

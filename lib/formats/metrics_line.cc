@@ -8,12 +8,12 @@
 namespace gp::formats {
 namespace {
 
-using contract::Field;
+using contract::FieldInfo;
 using contract::TrainingPoint;
 using Json = nlohmann::ordered_json;
 using Scores = std::map<std::string, double>;
 
-bool HasKey(const Field& field) { return *field.key != '\0'; }
+bool HasKey(const FieldInfo& field) { return *field.key != '\0'; }
 
 // JSON has no NaN and no infinity.
 Json JsonOf(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -25,8 +25,9 @@ Json JsonOf(const std::optional<double>& value) { return value ? JsonOf(*value) 
 template <contract::Listed T>
 Json JsonOf(const T& value) {
   Json json;
-  contract::VisitFields(
-      value, [&](const Field& field, const auto& member) { json[field.name] = JsonOf(member); });
+  contract::VisitFields(value, [&](const FieldInfo& field, const auto& member) {
+    json[field.name] = JsonOf(member);
+  });
   return json;
 }
 
@@ -84,7 +85,7 @@ Status Read(const Json& json, const char* key, T& value) {
   const auto found = json.find(key);
   if (found == json.end() || !found->is_object()) return OkStatus();
   Status status;
-  contract::VisitFields(value, [&](const Field& field, auto& member) {
+  contract::VisitFields(value, [&](const FieldInfo& field, auto& member) {
     if (status.ok()) status = Read(*found, field.name, member);
   });
   return status;
@@ -102,7 +103,7 @@ Status ReadScores(const Json& json, Scores& scores) {
 
 Json MetricsJson(const TrainingPoint& point, MetricsKeys keys) {
   Json json;
-  contract::VisitFields(point, [&](const Field& field, const auto& value) {
+  contract::VisitFields(point, [&](const FieldInfo& field, const auto& value) {
     using Value = std::remove_cvref_t<decltype(value)>;
     if constexpr (std::is_same_v<Value, Scores>) {
       PutScores(value, json);
@@ -125,7 +126,7 @@ StatusOr<TrainingPoint> ParseMetricsLine(std::string_view text) {
   if (!json.is_object()) return InvalidArgument("a metrics line is a JSON object");
   TrainingPoint point;
   Status status = ReadScores(json, point.scores);
-  contract::VisitFields(point, [&](const Field& field, auto& value) {
+  contract::VisitFields(point, [&](const FieldInfo& field, auto& value) {
     using Value = std::remove_cvref_t<decltype(value)>;
     if constexpr (!std::is_same_v<Value, Scores>) {
       if (!status.ok() || !HasKey(field) || !field.recorded) return;

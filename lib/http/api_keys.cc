@@ -88,11 +88,11 @@ StatusOr<std::unique_ptr<KeyFile>> KeyFile::Open(const std::string& path) {
   return file;
 }
 
-void KeyFile::Watch(EventLoop& loop, WorkPool& pool, std::chrono::nanoseconds period) {
+void KeyFile::Watch(EventLoop& loop, OffloadPool& pool, std::chrono::nanoseconds period) {
   timer_ = loop.Every(period, [this, &pool] { Reread(pool); });
 }
 
-void KeyFile::Reread(WorkPool& pool) {
+void KeyFile::Reread(OffloadPool& pool) {
   if (reading_) return;
   auto reading = std::make_shared<Reading>();
   const auto work = [reading, path = path_, known = stamp_] {

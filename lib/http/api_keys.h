@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "http/event_loop.h"
-#include "http/work_pool.h"
+#include "http/offload_pool.h"
 
 namespace gp::http {
 
@@ -42,7 +42,7 @@ class KeyFile {
 
   // From now on the file is read again when it has changed. What cannot be read, or holds no key,
   // leaves the keys as they are and is logged once.
-  void Watch(EventLoop& loop, WorkPool& pool, std::chrono::nanoseconds period);
+  void Watch(EventLoop& loop, OffloadPool& pool, std::chrono::nanoseconds period);
 
   const ApiKeys& keys() const { return *keys_; }
 
@@ -50,7 +50,7 @@ class KeyFile {
   struct Reading;
 
   explicit KeyFile(std::string path) : path_(std::move(path)) {}
-  void Reread(WorkPool& pool);
+  void Reread(OffloadPool& pool);
 
   const std::string path_;
   std::shared_ptr<const ApiKeys> keys_;

@@ -84,7 +84,7 @@ struct CertificateWatch::Look {
 };
 
 CertificateWatch::CertificateWatch(const std::shared_ptr<TlsContext>& tls, EventLoop& loop,
-                                   WorkPool& pool, std::chrono::nanoseconds period)
+                                   OffloadPool& pool, std::chrono::nanoseconds period)
     : look_(std::make_shared<Look>(Look{.tls = tls})),
       timer_(loop.Every(period, [look = look_, &pool] {
         if (look->under_way) return;

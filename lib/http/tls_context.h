@@ -11,7 +11,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "http/event_loop.h"
-#include "http/work_pool.h"
+#include "http/offload_pool.h"
 
 namespace boost::asio::ssl {
 class context;
@@ -50,7 +50,7 @@ class CertificateWatch {
  public:
   // Looks every `period`, on a thread of `pool`. What cannot be used leaves the certificate as it
   // is and is logged once. `loop` and `pool` outlive the watch.
-  CertificateWatch(const std::shared_ptr<TlsContext>& tls, EventLoop& loop, WorkPool& pool,
+  CertificateWatch(const std::shared_ptr<TlsContext>& tls, EventLoop& loop, OffloadPool& pool,
                    std::chrono::nanoseconds period);
 
  private:

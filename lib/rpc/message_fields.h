@@ -71,7 +71,7 @@ std::vector<FieldBinding> BindFields(const google::protobuf::Descriptor& message
                                      const std::string& suffix = "") {
   std::vector<FieldBinding> bindings;
   T value;
-  contract::VisitFields(value, [&](const contract::Field& field, auto& member) {
+  contract::VisitFields(value, [&](const contract::FieldInfo& field, auto& member) {
     using Member = std::remove_cvref_t<decltype(member)>;
     FieldBinding& binding = bindings.emplace_back(FindField(message, field.name + suffix));
     if constexpr (contract::Listed<Member>) {
@@ -86,7 +86,7 @@ template <contract::Listed T>
 void WriteBound(const T& value, const std::vector<FieldBinding>& bindings,
                 google::protobuf::Message& message) {
   size_t index = 0;
-  contract::VisitFields(value, [&](const contract::Field&, const auto& member) {
+  contract::VisitFields(value, [&](const contract::FieldInfo&, const auto& member) {
     using Member = std::remove_cvref_t<decltype(member)>;
     const FieldBinding& binding = bindings[index++];
     if constexpr (contract::Listed<Member>) {
@@ -104,7 +104,7 @@ template <contract::Listed T>
 void ReadBound(const google::protobuf::Message& message, const std::vector<FieldBinding>& bindings,
                T& value) {
   size_t index = 0;
-  contract::VisitFields(value, [&](const contract::Field&, auto& member) {
+  contract::VisitFields(value, [&](const contract::FieldInfo&, auto& member) {
     using Member = std::remove_cvref_t<decltype(member)>;
     const FieldBinding& binding = bindings[index++];
     if constexpr (contract::Listed<Member>) {

@@ -21,12 +21,12 @@ using std::chrono::steady_clock;
 using SslContextPointer = std::unique_ptr<SSL_CTX, OpensslFree<SSL_CTX_free>>;
 using SslPointer = std::unique_ptr<SSL, OpensslFree<SSL_free>>;
 
-std::string PlaceText(const ServerPlace& place) {
+std::string PlaceText(const ServerEndpoint& place) {
   const bool bare_v6 = place.host.find(':') != std::string::npos;
   return fmt::format("{}:{}", bare_v6 ? "[" + place.host + "]" : place.host, place.port);
 }
 
-Status Unreachable(const ServerPlace& place, const std::string& reason) {
+Status Unreachable(const ServerEndpoint& place, const std::string& reason) {
   return Unavailable("{} cannot be reached: {}", PlaceText(place), reason);
 }
 
@@ -39,7 +39,7 @@ bool AwaitSocket(int fd, short events, steady_clock::time_point deadline) {
 }
 
 Status ConnectTo(const addrinfo& target, const FileDescriptor& socket,
-                 steady_clock::time_point deadline, const ServerPlace& place) {
+                 steady_clock::time_point deadline, const ServerEndpoint& place) {
   if (connect(socket.get(), target.ai_addr, target.ai_addrlen) == 0) return OkStatus();
   if (errno != EINPROGRESS) return Unreachable(place, strerror(errno));
   if (!AwaitSocket(socket.get(), POLLOUT, deadline)) return Unreachable(place, "no answer");
@@ -49,7 +49,7 @@ Status ConnectTo(const addrinfo& target, const FileDescriptor& socket,
   return error == 0 ? OkStatus() : Unreachable(place, strerror(error));
 }
 
-StatusOr<FileDescriptor> Connect(const ServerPlace& place, steady_clock::time_point deadline) {
+StatusOr<FileDescriptor> Connect(const ServerEndpoint& place, steady_clock::time_point deadline) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -68,7 +68,7 @@ StatusOr<FileDescriptor> Connect(const ServerPlace& place, steady_clock::time_po
   return last;
 }
 
-Status Handshake(SSL* ssl, int fd, steady_clock::time_point deadline, const ServerPlace& place) {
+Status Handshake(SSL* ssl, int fd, steady_clock::time_point deadline, const ServerEndpoint& place) {
   while (true) {
     const int done = SSL_connect(ssl);
     if (done == 1) return OkStatus();
@@ -95,7 +95,7 @@ SslContextPointer MakeClientContext() {
 
 }  // namespace
 
-StatusOr<std::vector<Certificate>> FetchChain(const ServerPlace& place,
+StatusOr<std::vector<Certificate>> FetchChain(const ServerEndpoint& place,
                                               std::chrono::nanoseconds timeout) {
   const auto deadline = steady_clock::now() + timeout;
   ASSIGN_OR_RETURN(const FileDescriptor socket, Connect(place, deadline));
@@ -113,7 +113,7 @@ StatusOr<std::vector<Certificate>> FetchChain(const ServerPlace& place,
   return chain;
 }
 
-StatusOr<Certificate> FetchAuthority(const ServerPlace& place, const std::string& digest,
+StatusOr<Certificate> FetchAuthority(const ServerEndpoint& place, const std::string& digest,
                                      std::chrono::nanoseconds timeout) {
   std::string wanted = digest;
   std::transform(wanted.begin(), wanted.end(), wanted.begin(),

@@ -13,19 +13,19 @@
 namespace gp::security {
 
 // Where a server listens: a host without brackets, and a port.
-struct ServerPlace {
+struct ServerEndpoint {
   std::string host;
   int port = 0;
 };
 
 // The chain that the server presents, its own certificate first, as sent and not verified.
 // Unavailable when it cannot be reached or does not speak TLS 1.3 within `timeout`.
-StatusOr<std::vector<Certificate>> FetchChain(const ServerPlace& place,
+StatusOr<std::vector<Certificate>> FetchChain(const ServerEndpoint& place,
                                               std::chrono::nanoseconds timeout);
 
 // The certificate with that SHA-256 (64 hexadecimal digits, any case) among those that the server
 // presents. PermissionDenied when none has it: then it is another server, or another authority.
-StatusOr<Certificate> FetchAuthority(const ServerPlace& place, const std::string& digest,
+StatusOr<Certificate> FetchAuthority(const ServerEndpoint& place, const std::string& digest,
                                      std::chrono::nanoseconds timeout);
 
 }  // namespace gp::security

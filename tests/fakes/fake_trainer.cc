@@ -137,13 +137,13 @@ class FakeTrainer {
                                  WriteFileAtomically(directory + "/manifest.json", manifest)}) {
       if (!status.ok()) Fail(contract::ExitCause::kStorage, Message(status), 3);
     }
-    Say(link::WrittenCheckpoint{{.step = step_,
-                                 .directory = directory,
-                                 .manifest_digest = Sha256Hex(manifest),
-                                 .size_bytes = 2 * tensors.size() + manifest.size(),
-                                 .validation_loss = 1.0 + 1.0 / static_cast<double>(step_ + 1),
-                                 .final = final},
-                                start_.epoch});
+    Say(link::CheckpointReport{{.step = step_,
+                                .directory = directory,
+                                .manifest_digest = Sha256Hex(manifest),
+                                .size_bytes = 2 * tensors.size() + manifest.size(),
+                                .validation_loss = 1.0 + 1.0 / static_cast<double>(step_ + 1),
+                                .final = final},
+                               start_.epoch});
   }
 
   [[noreturn]] void Finish() {

@@ -23,7 +23,7 @@ void SendAll(int link, const std::string& bytes) {
 
 void Say(int link, const link::Message& message) { SendAll(link, link::EncodeFrame(message)); }
 
-link::WrittenCheckpoint Checkpoint(int64_t step) {
+link::CheckpointReport Checkpoint(int64_t step) {
   return {{.step = step, .directory = "/", .manifest_digest = "0"}, 1};
 }
 

@@ -76,6 +76,23 @@ class CheckFiles(unittest.TestCase):
         self.expect_finding({"README.md": "one\n[a](docs/a.md)\n"}, "README.md:2: points to docs/a.md")
         self.expect_finding({"a.h": "// docs/formats/a.md\n#pragma once\n"}, "points to docs/formats/a.md")
 
+    def test_two_classes_of_one_name_in_a_program(self):
+        def header(text):
+            return "// What it is.\n#pragma once\n" + text
+        pool = header("class Pool final : public Base {\n};\n")
+        expected = "lib/http/pool.h:1: class Pool has the name of one in coordinator/pool.h, in the same program"
+        self.expect_finding({"coordinator/pool.h": pool, "lib/http/pool.h": pool}, expected)
+        apart = {"coordinator/pool.h": pool, "worker/agent/pool.h": pool, "worker/data/pool.h": pool,
+                 "client/gpctl/pool.h": pool, "client/gateway/pool.h": pool}
+        self.assertEqual(check(apart)[0], 0)
+        self.assertEqual(check({"lib/a.h": pool, "lib/b.h": header("class Pool;\n")})[0], 0)
+
+    def test_a_folder_with_too_many_units(self):
+        files = {f"lib/base/u{i}.cc": "" for i in range(30)}
+        self.assertEqual(check(files)[0], 0)
+        self.expect_finding({**files, "lib/base/u30.cc": ""}, "lib/base/:1: 31 units, at most 30")
+        self.assertEqual(check({**files, "lib/base/u1.h": "// It.\n#pragma once\n"})[0], 0)
+
     def test_prose_that_does_not_wrap(self):
         line = "word " * 30
         self.expect_finding({"a.md": f"one\n{line}\n"}, "a.md:2: 150 characters; prose wraps at 120")

@@ -219,7 +219,7 @@ void Agent::HandleMessages(Rank& rank, TrainerProcess& process, int count_max) {
       return;
     } else if (const std::string what = Misbehaviour(**message); !what.empty()) {
       KillForProtocolError(rank, process, what);
-    } else if (std::holds_alternative<link::WrittenCheckpoint>(**message) &&
+    } else if (std::holds_alternative<link::CheckpointReport>(**message) &&
                ++written > kWrittenPerTurnMax) {
       KillForProtocolError(
           rank, process,
@@ -241,7 +241,7 @@ void Agent::KillForProtocolError(Rank& rank, TrainerProcess& process, const std:
 
 void Agent::HandleMessage(Rank& rank, const link::Message& message) {
   if (Observe(rank, message, clock_.Now())) changed_ = true;
-  const auto* written = std::get_if<link::WrittenCheckpoint>(&message);
+  const auto* written = std::get_if<link::CheckpointReport>(&message);
   if (written != nullptr && written->epoch == rank.key.epoch) {
     metrics_.CheckpointWritten(
         rank.key, {.blocking_seconds = written->held_up_seconds,

@@ -63,7 +63,7 @@ struct EngineJudge {
     return TooLong("texts of a step", bytes, 2 * kEngineTextBytesMax);
   }
 
-  std::string operator()(const link::WrittenCheckpoint& m) const {
+  std::string operator()(const link::CheckpointReport& m) const {
     if (m.step < 0) return fmt::format("a checkpoint of the step {}", m.step);
     if (m.manifest_digest.size() > kEngineNameBytesMax || !IsPrintable(m.manifest_digest)) {
       return "no digest";

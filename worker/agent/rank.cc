@@ -47,7 +47,7 @@ struct Observer {
   bool operator()(const link::StepReport& report) const {
     return report.point.epoch == rank.key.epoch && ObserveStep(rank, report, now);
   }
-  bool operator()(const link::WrittenCheckpoint& written) const {
+  bool operator()(const link::CheckpointReport& written) const {
     if (written.epoch != rank.key.epoch) return false;
     // An older one that nobody answered leads nowhere: the run resumes from the newest.
     if (rank.written.size() >= kUnansweredMax) rank.written.erase(rank.written.begin());

@@ -76,7 +76,7 @@ void RankSeries::StepCommitted(const RankKey& key, const link::StepReport& repor
   Series& series = SeriesOf(key);
   series.step->Observe(report.point.step_seconds);
   size_t phase = 0;
-  contract::VisitFields(report.point.phases, [&](const contract::Field&, double seconds) {
+  contract::VisitFields(report.point.phases, [&](const contract::FieldInfo&, double seconds) {
     series.phases[phase++]->Increment(std::max(0.0, seconds));
   });
   Raise(allreduce_seconds_, key, series.allreduce_seconds, report.rank.allreduce_seconds);
@@ -122,7 +122,7 @@ RankSeries::Series& RankSeries::SeriesOf(const RankKey& key) {
     const prometheus::Labels run = {{"run", key.run_id}};
     const prometheus::Labels labels = LabelsOf(key);
     series.step = &steps_.Add(labels, kStepSeconds);
-    contract::StepPhases::ForEachField([&](const contract::Field& phase, auto) {
+    contract::StepPhases::ForEachField([&](const contract::FieldInfo& phase, auto) {
       prometheus::Labels of_phase = labels;
       of_phase.emplace("phase", phase.name);
       series.phases.push_back(&phases_.Add(of_phase));

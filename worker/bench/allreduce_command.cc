@@ -15,10 +15,10 @@
 namespace gp::engine {
 namespace {
 
-const std::map<std::string, Transport> kTransports = {{"shm", Transport::kSharedMemory},
-                                                      {"tcp", Transport::kTcp},
-                                                      {"tls", Transport::kTls},
-                                                      {"nccl", Transport::kNccl}};
+const std::map<std::string, RankTransport> kTransports = {{"shm", RankTransport::kSharedMemory},
+                                                          {"tcp", RankTransport::kTcp},
+                                                          {"tls", RankTransport::kTls},
+                                                          {"nccl", RankTransport::kNccl}};
 
 struct AllReduceFlags {
   uint64_t size_bytes = 500'000'000;

@@ -19,19 +19,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-GroupOptions OptionsOf(int rank, const std::vector<std::string>& addresses, Transport transport) {
+GroupOptions OptionsOf(int rank, const std::vector<std::string>& addresses,
+                       RankTransport transport) {
   return {.run_id = "bench",
           .epoch = 1,
           .rank = rank,
           .logical_shards = static_cast<int>(std::bit_ceil(addresses.size())),
           .addresses = addresses,
           .secret = std::to_string(getpid()),
-          .encrypted = transport == Transport::kTls,
-          .machine = transport == Transport::kSharedMemory ? "bench" : ""};
+          .encrypted = transport == RankTransport::kTls,
+          .machine = transport == RankTransport::kSharedMemory ? "bench" : ""};
 }
 
 [[noreturn]] void ServeAsRank(const GroupOptions& options, const TcpListener& listener,
-                              int64_t elements, Transport transport, pid_t parent) {
+                              int64_t elements, RankTransport transport, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
   try {
@@ -47,12 +48,12 @@ GroupOptions OptionsOf(int rank, const std::vector<std::string>& addresses, Tran
 }  // namespace
 
 AllReduceRank::AllReduceRank(const GroupOptions& options, const TcpListener& listener,
-                             int64_t elements, Transport transport)
+                             int64_t elements, RankTransport transport)
     : control_(TcpCommunicator::Connect(options, listener)),
       subtrees_(
           AlignedSubtrees(OwnedShards(options.logical_shards, control_->rank(), control_->size()))
               .size()) {
-  if (transport == Transport::kNccl) {
+  if (transport == RankTransport::kNccl) {
     ConnectGpus(options, elements);
   } else {
     AllocateBuffer(elements);
@@ -108,8 +109,8 @@ double AllReduceRank::Run() {
   return elapsed;
 }
 
-AllReduceRanks::AllReduceRanks(int ranks, int64_t elements, Transport transport) {
-  if (transport == Transport::kNccl) DeviceGroupLibrary();  // or why there is none
+AllReduceRanks::AllReduceRanks(int ranks, int64_t elements, RankTransport transport) {
+  if (transport == RankTransport::kNccl) DeviceGroupLibrary();  // or why there is none
   std::vector<TcpListener> listeners;
   std::vector<std::string> addresses;
   for (int rank = 0; rank < ranks; ++rank) {

@@ -16,13 +16,13 @@ namespace gp::engine {
 
 // kSharedMemory: memory that the ranks share, as on one node. kTcp: the loopback interface. kTls:
 // the same, encrypted. kNccl: GPUs; each rank takes the GPU with its number.
-enum class Transport { kSharedMemory, kTcp, kTls, kNccl };
+enum class RankTransport { kSharedMemory, kTcp, kTls, kNccl };
 
 // One rank: its place in the group, and the buffer that it sums.
 class AllReduceRank {
  public:
   AllReduceRank(const GroupOptions& options, const TcpListener& listener, int64_t elements,
-                Transport transport);
+                RankTransport transport);
 
   // Rank 0 sends whether the ranks go on; every rank returns it.
   bool Tell(bool go_on);
@@ -47,7 +47,7 @@ class AllReduceRank {
 class AllReduceRanks {
  public:
   // std::runtime_error when the transport does not exist here.
-  AllReduceRanks(int ranks, int64_t elements, Transport transport);
+  AllReduceRanks(int ranks, int64_t elements, RankTransport transport);
   // Tells the other ranks to leave, and reaps them.
   ~AllReduceRanks();
   AllReduceRanks(const AllReduceRanks&) = delete;

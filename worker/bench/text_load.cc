@@ -125,7 +125,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<http::response_parser<http::string_body>> parser_;
 };
 
-class TextStream : public Connection {
+class StreamingDetokenizer : public Connection {
  public:
   using Connection::Connection;
 
@@ -195,7 +195,7 @@ class Probe : public Connection {
 
 StatusOr<LoadOutcome> RunTextLoad(const TextLoad& load) {
   Round round(load);
-  for (int64_t i = 0; i < load.streams; ++i) std::make_shared<TextStream>(round)->Begin();
+  for (int64_t i = 0; i < load.streams; ++i) std::make_shared<StreamingDetokenizer>(round)->Begin();
   if (!load.probe.empty()) std::make_shared<Probe>(round)->Begin();
   round.io.run();
   RETURN_IF_ERROR(round.status);

@@ -45,9 +45,9 @@ enum class TextEnd {
 struct TextProgress {
   uint64_t id = 0;
   std::optional<int32_t> token;  // the next one
-  TokenScore score;              // the token's score, when the request asked for it
+  ScoredToken score;             // the token's score, when the request asked for it
   // For the tokens of the prompt that were read, from the second on.
-  std::vector<TokenScore> prompt_scores;
+  std::vector<ScoredToken> prompt_scores;
   TextEnd end = TextEnd::kNone;
 };
 

@@ -30,7 +30,7 @@ bool AllFinite(const link::Generate& request) {
          std::isfinite(request.frequency_penalty);
 }
 
-link::TokenScore OnTheLink(TokenScore score) {
+link::TokenScore OnTheLink(ScoredToken score) {
   return {.logprob = score.logprob,
           .top = std::move(score.top),
           .top_logprobs = {score.top_logprobs.begin(), score.top_logprobs.end()}};
@@ -75,8 +75,9 @@ void TextWriter::Add(const link::Generate& request) {
     const std::string prompt = tokenizer_.Decode(request.prompt);
     begun = prompt.substr(prompt.size() - UnfinishedBytes(prompt));
   }
-  texts_.emplace(request.request, Text{.stream = TextStream(tokenizer_, request.stop, begun),
-                                       .is_scored = request.logprobs.has_value()});
+  texts_.emplace(request.request,
+                 Text{.stream = StreamingDetokenizer(tokenizer_, request.stop, begun),
+                      .is_scored = request.logprobs.has_value()});
   std::vector<int32_t> end_tokens;
   if (!request.ignore_end_of_text) end_tokens = tokenizer_.special_tokens().model_eos;
   batch_.Add(request.request, {.prompt = request.prompt,
@@ -110,7 +111,7 @@ link::Generated TextWriter::Advance() {
 
 link::TextPiece TextWriter::Note(TextProgress progress, Text& text) {
   link::TextPiece piece{.request = progress.id};
-  for (TokenScore& score : progress.prompt_scores) {
+  for (ScoredToken& score : progress.prompt_scores) {
     text.prompt_scores.push_back(OnTheLink(std::move(score)));
   }
   if (progress.token) {
@@ -129,7 +130,7 @@ link::TextPiece TextWriter::Note(TextProgress progress, Text& text) {
   return piece;
 }
 
-void TextWriter::GiveOut(TextStream::Piece certain, Text& text, link::TextPiece& piece) {
+void TextWriter::GiveOut(StreamingDetokenizer::Piece certain, Text& text, link::TextPiece& piece) {
   piece.text += certain.text;
   std::ranges::move(TakeFirst(text.tokens, certain.tokens), std::back_inserter(piece.tokens));
   std::ranges::move(TakeFirst(text.scores, certain.tokens), std::back_inserter(piece.scores));

@@ -11,8 +11,8 @@
 
 #include "contract/messages.h"
 #include "tokenizer/tokenizer.h"
+#include "worker/sampler/streaming_detokenizer.h"
 #include "worker/sampler/text_batch.h"
-#include "worker/sampler/text_stream.h"
 
 namespace gp::engine {
 
@@ -37,7 +37,7 @@ class TextWriter {
  private:
   // A text in progress: the parts that were written but not returned yet.
   struct Text {
-    TextStream stream;
+    StreamingDetokenizer stream;
     bool is_scored = false;
     std::vector<int32_t> tokens;
     std::vector<link::TokenScore> scores;
@@ -46,7 +46,7 @@ class TextWriter {
 
   std::string WhyImpossible(const link::Generate& request) const;
   link::TextPiece Note(TextProgress progress, Text& text);
-  static void GiveOut(TextStream::Piece certain, Text& text, link::TextPiece& piece);
+  static void GiveOut(StreamingDetokenizer::Piece certain, Text& text, link::TextPiece& piece);
 
   Decoder& decoder_;
   const Tokenizer& tokenizer_;

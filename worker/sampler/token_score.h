@@ -8,7 +8,7 @@
 
 namespace gp::engine {
 
-struct TokenScore {
+struct ScoredToken {
   float logprob = 0;
   std::vector<int32_t> top;  // the likeliest ids, falling; of equal ones the lower id first
   std::vector<float> top_logprobs;
@@ -17,7 +17,7 @@ struct TokenScore {
 // The score of `token`, with `alternatives` of the first `drawable` ids beside it. All logits count
 // in the softmax. If `token` is the likeliest, its logprob is the same number here and in
 // top_logprobs. REQUIRES: 0 <= token < logits.size(), drawable <= logits.size().
-TokenScore ScoreToken(std::span<const float> logits, int64_t drawable, int32_t token,
-                      int64_t alternatives);
+ScoredToken ScoreToken(std::span<const float> logits, int64_t drawable, int32_t token,
+                       int64_t alternatives);
 
 }  // namespace gp::engine

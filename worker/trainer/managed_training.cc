@@ -98,7 +98,7 @@ class ManagedTraining final : public TrainingEvents {
   void CheckpointWritten(const SavedCheckpoint& saved) override {
     written_step_ = saved.step;
     if (waiting_) SendWaiting("");
-    link_.Send(link::WrittenCheckpoint{saved, start_.epoch, saved.held_up_seconds});
+    link_.Send(link::CheckpointReport{saved, start_.epoch, saved.held_up_seconds});
   }
 
   void AwaitRetry(const std::string& reason, std::chrono::nanoseconds pause) override {

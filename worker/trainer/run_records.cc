@@ -78,7 +78,7 @@ double Seconds(const Clock& clock) {
 // A score's name is its tag, but that of the bits per byte.
 std::vector<formats::Scalar> ScalarsOf(const contract::TrainingPoint& point) {
   std::vector<formats::Scalar> scalars;
-  contract::VisitFields(point, [&](const contract::Field& field, const auto& value) {
+  contract::VisitFields(point, [&](const contract::FieldInfo& field, const auto& value) {
     using Value = std::remove_cvref_t<decltype(value)>;
     if (*field.tag == '\0') return;
     if constexpr (std::is_same_v<Value, double>) {

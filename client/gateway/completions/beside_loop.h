@@ -8,7 +8,7 @@
 
 #include "http/content_coding.h"
 #include "http/exchange.h"
-#include "http/work_pool.h"
+#include "http/offload_pool.h"
 
 namespace gp::gateway {
 
@@ -27,7 +27,7 @@ inline bool IsLongBody(const http::Request& request) {
 
 // Runs `compute` here, or on the pool if `slow`, then calls `then` with the result in the loop.
 template <typename T>
-void Compute(http::WorkPool& work, bool slow, const std::shared_ptr<http::Exchange>& exchange,
+void Compute(http::OffloadPool& work, bool slow, const std::shared_ptr<http::Exchange>& exchange,
              std::function<T()> compute, std::function<void(T)> then) {
   if (!slow) return then(compute());
   auto result = std::make_shared<std::optional<T>>();

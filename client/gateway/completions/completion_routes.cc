@@ -20,7 +20,7 @@ bool HasLongPrompts(const CompletionRequest& request) {
 
 class CompletionRoute {
  public:
-  CompletionRoute(ModelService& models, http::WorkPool& work, size_t body_bytes_max)
+  CompletionRoute(ModelService& models, http::OffloadPool& work, size_t body_bytes_max)
       : models_(models), work_(work), body_bytes_max_(body_bytes_max) {}
 
   void Handle(const std::shared_ptr<http::Exchange>& exchange) const {
@@ -66,13 +66,13 @@ class CompletionRoute {
   }
 
   ModelService& models_;
-  http::WorkPool& work_;
+  http::OffloadPool& work_;
   size_t body_bytes_max_;
 };
 
 }  // namespace
 
-void AddCompletionRoutes(ModelService& models, http::WorkPool& work, size_t body_bytes_max,
+void AddCompletionRoutes(ModelService& models, http::OffloadPool& work, size_t body_bytes_max,
                          http::Router& router) {
   const CompletionRoute route(models, work, body_bytes_max);
   router.Add(

@@ -3,16 +3,16 @@
 #pragma once
 
 #include "client/gateway/models/model_service.h"
+#include "http/offload_pool.h"
 #include "http/router.h"
-#include "http/work_pool.h"
 
 namespace gp::gateway {
 
 // All of these outlive the router. A body that is longer than `body_bytes_max` once it is decoded
 // is refused.
-void AddCompletionRoutes(ModelService& models, http::WorkPool& work, size_t body_bytes_max,
+void AddCompletionRoutes(ModelService& models, http::OffloadPool& work, size_t body_bytes_max,
                          http::Router& router);
-void AddTokenizerRoutes(ModelService& models, http::WorkPool& work, size_t body_bytes_max,
+void AddTokenizerRoutes(ModelService& models, http::OffloadPool& work, size_t body_bytes_max,
                         http::Router& router);
 void AddModelRoutes(ModelService& models, http::Router& router);
 

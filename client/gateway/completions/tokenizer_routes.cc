@@ -191,7 +191,7 @@ std::optional<http::ApiError> CheckNamesModel(const std::string& model,
 
 class TokenizerRoute {
  public:
-  TokenizerRoute(ModelService& models, http::WorkPool& work, size_t body_bytes_max)
+  TokenizerRoute(ModelService& models, http::OffloadPool& work, size_t body_bytes_max)
       : models_(models), work_(work), body_bytes_max_(body_bytes_max) {}
 
   // Answers a request whose body `read` parses.
@@ -239,13 +239,13 @@ class TokenizerRoute {
   }
 
   ModelService& models_;
-  http::WorkPool& work_;
+  http::OffloadPool& work_;
   size_t body_bytes_max_;
 };
 
 }  // namespace
 
-void AddTokenizerRoutes(ModelService& models, http::WorkPool& work, size_t body_bytes_max,
+void AddTokenizerRoutes(ModelService& models, http::OffloadPool& work, size_t body_bytes_max,
                         http::Router& router) {
   const TokenizerRoute route(models, work, body_bytes_max);
   router.Add({"POST", "/tokenize",

@@ -13,7 +13,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "formats/checkpoint_manifest.h"
-#include "http/work_pool.h"
+#include "http/offload_pool.h"
 #include "tokenizer/tokenizer.h"
 
 namespace gp::gateway {
@@ -56,7 +56,7 @@ class CheckpointShelf {
  public:
   using Done = std::function<void(const StatusOr<SharedFacts>&)>;
 
-  explicit CheckpointShelf(http::WorkPool& pool) : pool_(pool) {}
+  explicit CheckpointShelf(http::OffloadPool& pool) : pool_(pool) {}
 
   // What is known of it already; null when it was never read.
   SharedFacts Known(const std::string& directory) const;
@@ -66,7 +66,7 @@ class CheckpointShelf {
   void Retain(const std::vector<std::string>& directories);
 
  private:
-  http::WorkPool& pool_;
+  http::OffloadPool& pool_;
   const std::shared_ptr<TokenizerCache> tokenizers_ = std::make_shared<TokenizerCache>();
   std::map<std::string, SharedFacts> known_;
   std::map<std::string, std::vector<Done>> waiting_;

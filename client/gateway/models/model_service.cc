@@ -29,7 +29,8 @@ http::ApiError NoSuchModel(const Status& why) {
   return {.status = 404, .message = Message(why), .param = "model", .code = "model_not_found"};
 }
 
-ModelService::ModelService(http::EventLoop& loop, http::WorkPool& work, ModelServiceOptions options)
+ModelService::ModelService(http::EventLoop& loop, http::OffloadPool& work,
+                           ModelServiceOptions options)
     : loop_(loop),
       work_(work),
       directories_(std::move(options.directories)),

@@ -15,7 +15,7 @@
 #include "client/gateway/models/directory_scan.h"
 #include "client/gateway/models/model_pool.h"
 #include "http/event_loop.h"
-#include "http/work_pool.h"
+#include "http/offload_pool.h"
 
 namespace gp::gateway {
 
@@ -39,7 +39,7 @@ http::ApiError NoSuchModel(const Status& why);
 
 class ModelService {
  public:
-  ModelService(http::EventLoop& loop, http::WorkPool& work, ModelServiceOptions options);
+  ModelService(http::EventLoop& loop, http::OffloadPool& work, ModelServiceOptions options);
 
   // Replaces the coordinator's runs.
   void UpdateRuns(std::vector<ServedRun> runs);
@@ -77,7 +77,7 @@ class ModelService {
   void RunWaiting(bool late);
 
   http::EventLoop& loop_;
-  http::WorkPool& work_;
+  http::OffloadPool& work_;
   const std::vector<NamedDirectory> directories_;
   const std::chrono::nanoseconds patience_;
   Catalogue catalogue_;

@@ -65,7 +65,7 @@ Point CompactPoint(const contract::TrainingPoint& point) {
   compact.step = point.step;
   compact.at = static_cast<double>(point.at_us) * 1e-6;
   size_t column = 0;
-  contract::VisitFields(point, [&](const contract::Field& field, const auto& value) {
+  contract::VisitFields(point, [&](const contract::FieldInfo& field, const auto& value) {
     using Value = std::remove_cvref_t<decltype(value)>;
     if (!field.charted) return;
     float& number = compact.columns[column++];

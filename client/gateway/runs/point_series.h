@@ -24,7 +24,7 @@ inline constexpr float kAbsent = std::numeric_limits<float>::quiet_NaN();
 constexpr size_t CountColumns() {
   size_t count = 0;
   contract::TrainingPoint::ForEachField(
-      [&count](const contract::Field& field, auto) { count += field.charted ? 1 : 0; });
+      [&count](const contract::FieldInfo& field, auto) { count += field.charted ? 1 : 0; });
   return count;
 }
 
@@ -33,7 +33,7 @@ template <typename Member>
 constexpr size_t ColumnOf(Member member) {
   size_t column = 0;
   bool found = false;
-  contract::TrainingPoint::ForEachField([&](const contract::Field& field, auto candidate) {
+  contract::TrainingPoint::ForEachField([&](const contract::FieldInfo& field, auto candidate) {
     if constexpr (std::is_same_v<decltype(candidate), Member>) found = found || candidate == member;
     column += field.charted && !found ? 1 : 0;
   });

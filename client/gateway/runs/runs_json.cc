@@ -177,7 +177,7 @@ void AppendColumns(std::span<const Point> points, std::string& out) {
   AppendColumn(
       "at", points, [](const Point& point) { return point.at; }, out += ',');
   size_t column = 0;
-  contract::TrainingPoint::ForEachField([&](const contract::Field& field, auto) {
+  contract::TrainingPoint::ForEachField([&](const contract::FieldInfo& field, auto) {
     if (!field.charted) return;
     AppendColumn(
         field.name, points, [column](const Point& p) { return p.columns[column]; }, out += ',');

@@ -48,7 +48,7 @@ class GatewayClientTest : public ::testing::Test {
  protected:
   GatewayClientTest() : client_({.address = gateway_.address()}, interruption_) {}
 
-  StatusOr<std::string> Text(const CompletionRequest& request) {
+  StatusOr<std::string> Text(const CompletionOptions& request) {
     std::string text;
     RETURN_IF_ERROR(
         client_.Complete(request, [&](int, const std::string& piece) { text += piece; }));
@@ -78,7 +78,7 @@ TEST_F(GatewayClientTest, ListsModelsAndCountsTokens) {
 TEST_F(GatewayClientTest, TextsComeInPiecesByTheirIndex) {
   gateway_.SetPieces({"\xc3\xa9", " \"x\"\n"});
   std::vector<std::string> texts(2);
-  CompletionRequest request{.model = "demo", .prompt = "p", .stop = {"end"}, .count = 2};
+  CompletionOptions request{.model = "demo", .prompt = "p", .stop = {"end"}, .count = 2};
   ASSERT_TRUE(
       client_.Complete(request, [&](int index, const std::string& piece) { texts[index] += piece; })
           .ok());

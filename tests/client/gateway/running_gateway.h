@@ -77,7 +77,7 @@ class RunningGateway {
 
  private:
   http::EventLoop loop_;
-  http::WorkPool work_{loop_, {}};
+  http::OffloadPool work_{loop_, {}};
   std::unique_ptr<ModelService> models_;
   http::Router router_;
   std::unique_ptr<http::Server> server_;

@@ -96,7 +96,7 @@ std::vector<Message> OneOfEach() {
           Ready{3, 250},
           Fenced{4, 12, 13, "00ff"},
           FullReport(),
-          WrittenCheckpoint{{250, "/c", "ab", 1u << 20, 1.5, true, "stopped early"}, 3},
+          CheckpointReport{{250, "/c", "ab", 1u << 20, 1.5, true, "stopped early"}, 3},
           Finished{3, 2000},
           Failed{contract::ExitCause::kStorage, "disk full"},
           Stopped{3, 12, "SIGTERM"},

@@ -83,7 +83,7 @@ size_t MemberCount(const contract::WrittenCheckpoint& m) {
   const auto& [step, directory, digest, size, validation, final, end_reason] = m;
   return Count(step, directory, digest, size, validation, final, end_reason);
 }
-size_t MemberCount(const WrittenCheckpoint& m) {
+size_t MemberCount(const CheckpointReport& m) {
   return MemberCount(static_cast<const contract::WrittenCheckpoint&>(m)) +
          Count(m.epoch, m.held_up_seconds);
 }
@@ -247,8 +247,7 @@ const std::vector<Case>& Cases() {
            "warning": "look here", "scores": {"quiz/completion/acc": 0.25, "val_bpb": 2.5},
            "failed_saves": 2, "allreduce_seconds": 0.5, "allreduce_bytes": 4096,
            "batches_ready": 1, "data_read_bytes": 512})"},
-      {WrittenCheckpoint{
-           {250, "directory", "digest", 1048576, 1.5, true, "stopped early"}, 3, 0.25},
+      {CheckpointReport{{250, "directory", "digest", 1048576, 1.5, true, "stopped early"}, 3, 0.25},
        R"({"epoch": 3, "step": 250, "directory": "directory", "manifest_digest": "digest",
            "size_bytes": 1048576, "validation_loss": 1.5, "final": true,
            "end_reason": "stopped early", "held_up_seconds": 0.25})"},

@@ -5,15 +5,15 @@
 #include <latch>
 #include <memory>
 
-#include "http/work_pool.h"
+#include "http/offload_pool.h"
 #include "lib/http/in_loop.h"
 
 namespace gp::http {
 
 class FullPool {
  public:
-  // REQUIRES: a pool with the threads of WorkPoolOptions{}, whose loop runs.
-  FullPool(EventLoop& loop, WorkPool& pool) {
+  // REQUIRES: a pool with the threads of OffloadPoolOptions{}, whose loop runs.
+  FullPool(EventLoop& loop, OffloadPool& pool) {
     for (int i = 0; i < kThreads; ++i) {
       InLoop(loop, [&] {
         pool.Submit(
@@ -35,7 +35,7 @@ class FullPool {
   FullPool& operator=(const FullPool&) = delete;
 
  private:
-  static constexpr int kThreads = WorkPoolOptions{}.threads;
+  static constexpr int kThreads = OffloadPoolOptions{}.threads;
 
   struct Held {
     std::latch begun{kThreads};

@@ -39,7 +39,7 @@ TEST(KeyFile, IsReadAgainWhenItChangesAndKeptWhenItIsBroken) {
   const std::string path = files.File("keys");
   ASSERT_TRUE(WriteFileAtomically(path, formats::Sha256Hex("old") + " a\n").ok());
   EventLoop loop;
-  WorkPool pool(loop, {});
+  OffloadPool pool(loop, {});
   auto file = KeyFile::Open(path);
   ASSERT_TRUE(file.ok());
   (*file)->Watch(loop, pool, std::chrono::milliseconds(5));
@@ -142,7 +142,7 @@ TEST(CertificateWatch, ServesANewCertificateToWhoeverComesNext) {
   ASSERT_TRUE(tls.ok()) << tls.status();
   const auto before = (*tls)->current();
   EventLoop loop;
-  WorkPool pool(loop, {});
+  OffloadPool pool(loop, {});
   const CertificateWatch watch(*tls, loop, pool, std::chrono::milliseconds(5));
   const Certificate second(files.path());
   const auto asks = loop.Every(std::chrono::milliseconds(5), [&] {

@@ -33,11 +33,11 @@ class Port {
   }
 
   int socket() const { return socket_.get(); }
-  const ServerPlace& place() const { return place_; }
+  const ServerEndpoint& place() const { return place_; }
 
  private:
   FileDescriptor socket_;
-  ServerPlace place_;
+  ServerEndpoint place_;
 };
 
 // Takes one connection on a free port and gives it to `serve`.
@@ -53,7 +53,7 @@ class Door {
   }
   ~Door() { shutdown(port_.socket(), SHUT_RDWR); }
 
-  const ServerPlace& place() const { return port_.place(); }
+  const ServerEndpoint& place() const { return port_.place(); }
 
  private:
   const Port port_;

@@ -20,7 +20,7 @@ TEST(EngineLimits, WhatATrainerSendsIsTaken) {
             "");
   EXPECT_EQ(Reason(link::Ready{}), "");
   EXPECT_EQ(Reason(link::StepReport{.point = {.step = INT64_MAX, .warning = text}}), "");
-  EXPECT_EQ(Reason(link::WrittenCheckpoint{
+  EXPECT_EQ(Reason(link::CheckpointReport{
                 {.directory = std::string(2048, 'd'), .manifest_digest = "00ff"}}),
             "");
   EXPECT_EQ(Reason(link::Waiting{.reason = text}), "");
@@ -36,7 +36,7 @@ TEST(EngineLimits, WhatNoTrainerSendsHasAReason) {
   }
   EXPECT_EQ(Reason(link::Listening{.address = "h:1\033[2J"}), "it sent no address");
   EXPECT_EQ(Reason(link::StepReport{.point = {.step = -1}}), "it sent the step -1");
-  EXPECT_THAT(Reason(link::WrittenCheckpoint{{.step = -5}}), HasSubstr("the step -5"));
+  EXPECT_THAT(Reason(link::CheckpointReport{{.step = -5}}), HasSubstr("the step -5"));
   EXPECT_THAT(Reason(link::StepReport{.point = {.warning = std::string(9000, 'w')}}),
               HasSubstr("9000 bytes"));
   std::map<std::string, double> scores;

@@ -19,7 +19,7 @@ TEST(Rank, FollowsItsTrainerFromListeningToFinished) {
   EXPECT_TRUE(Observe(rank, link::StepReport{.point = {.step = 41, .epoch = 3}}, kObservedAt));
   EXPECT_FALSE(Observe(rank, link::StepReport{.point = {.step = 42, .epoch = 3}}, kObservedAt));
   EXPECT_EQ(StatusOf(rank).phase(), v1::RANK_PHASE_RUNNING);
-  EXPECT_TRUE(Observe(rank, link::WrittenCheckpoint{{.step = 42}, 3}, kObservedAt));
+  EXPECT_TRUE(Observe(rank, link::CheckpointReport{{.step = 42}, 3}, kObservedAt));
   EXPECT_TRUE(Observe(rank, link::Finished{.epoch = 3, .step = 42}, kObservedAt));
   const v1::RankStatus status = StatusOf(rank);
   EXPECT_EQ(status.phase(), v1::RANK_PHASE_FINISHED);
@@ -32,7 +32,7 @@ TEST(Rank, IgnoresMessagesOfAnotherEpoch) {
   Observe(rank, link::Listening{"127.0.0.1:9"}, kObservedAt);
   EXPECT_FALSE(Observe(rank, link::Ready{.epoch = 2}, kObservedAt));
   EXPECT_FALSE(Observe(rank, link::StepReport{.point = {.step = 7, .epoch = 2}}, kObservedAt));
-  EXPECT_FALSE(Observe(rank, link::WrittenCheckpoint{{}, 4}, kObservedAt));
+  EXPECT_FALSE(Observe(rank, link::CheckpointReport{{}, 4}, kObservedAt));
   EXPECT_FALSE(Observe(rank, link::Finished{.epoch = 4}, kObservedAt));
   EXPECT_EQ(rank.phase, v1::RANK_PHASE_LISTENING);
   EXPECT_EQ(rank.step, 0);
@@ -43,7 +43,7 @@ TEST(Rank, OfManyUnansweredCheckpointsTheNewestAreKept) {
   Rank rank = Starting();
   const int64_t count = 3 * static_cast<int64_t>(kUnansweredMax);
   for (int64_t step = 1; step <= count; ++step) {
-    EXPECT_TRUE(Observe(rank, link::WrittenCheckpoint{{.step = step}, 3}, kObservedAt));
+    EXPECT_TRUE(Observe(rank, link::CheckpointReport{{.step = step}, 3}, kObservedAt));
   }
   ASSERT_EQ(rank.written.size(), kUnansweredMax);
   EXPECT_EQ(rank.written.back().step(), count);

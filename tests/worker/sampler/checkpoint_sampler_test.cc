@@ -8,7 +8,7 @@
 #include "base/random_id.h"
 #include "tokenizer/byte_tokenizer.h"
 #include "worker/engine/fakes/random_checkpoint.h"
-#include "worker/sampler/text_stream.h"
+#include "worker/sampler/streaming_detokenizer.h"
 
 namespace gp::engine {
 namespace {
@@ -53,7 +53,7 @@ std::string TextOfFullPasses(const SampleRequest& request, runspec::Precision pr
     tokens.push_back(SampleToken(logits, request.sampling, KeyedUniform(request.seed, 0, i)));
   }
   const ByteTokenizer tokenizer;
-  TextStream stream(tokenizer, {});
+  StreamingDetokenizer stream(tokenizer, {});
   std::string text;
   for (const int32_t token : tokens) text += stream.Add(token).text;
   return text + stream.Finish().text;

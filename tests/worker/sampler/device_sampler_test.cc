@@ -8,7 +8,7 @@
 #include "base/random_id.h"
 #include "worker/engine/fakes/random_checkpoint.h"
 #include "worker/sampler/checkpoint_sampler.h"
-#include "worker/sampler/text_stream.h"
+#include "worker/sampler/streaming_detokenizer.h"
 
 namespace gp::engine {
 namespace {
@@ -34,7 +34,7 @@ std::string TextOnCpu(const Tokenizer& tokenizer) {
   const auto model = MakeRandomModel();
   std::vector<int32_t> tokens = {'T', 'h', 'e'};
   std::vector<float> logits(256);
-  TextStream stream(tokenizer, {});
+  StreamingDetokenizer stream(tokenizer, {});
   std::string text = kGreedy.prompt;
   for (int64_t i = 0; i < kGreedy.max_tokens; ++i) {
     const auto seen = std::span<const int32_t>(tokens).last(std::min<size_t>(tokens.size(), 8));

@@ -26,8 +26,8 @@ TextRequest Request(std::vector<int32_t> prompt, int64_t max_tokens) {
 
 struct Written {
   std::vector<int32_t> tokens;
-  std::vector<TokenScore> scores;
-  std::vector<TokenScore> prompt_scores;
+  std::vector<ScoredToken> scores;
+  std::vector<ScoredToken> prompt_scores;
   TextEnd end = TextEnd::kNone;
   int64_t passes = 0;  // passes of the batch until this text ended
 };
@@ -42,7 +42,7 @@ std::map<uint64_t, Written> RunToEnd(TextBatch& batch, int64_t most = 1000) {
         written.tokens.push_back(*progress.token);
         written.scores.push_back(progress.score);
       }
-      for (TokenScore& score : progress.prompt_scores) written.prompt_scores.push_back(score);
+      for (ScoredToken& score : progress.prompt_scores) written.prompt_scores.push_back(score);
       written.end = progress.end;
       written.passes = pass;
     }
@@ -124,7 +124,7 @@ TEST(TextBatch, PaddedIdsAreNeverDrawn) {
   batch.Add(0, request);
   const auto all = RunToEnd(batch);
   for (const int32_t token : all.at(0).tokens) EXPECT_LT(token, 5);
-  for (const TokenScore& score : all.at(0).scores) EXPECT_EQ(score.top.size(), 5u);
+  for (const ScoredToken& score : all.at(0).scores) EXPECT_EQ(score.top.size(), 5u);
 }
 
 TEST(TextBatch, LogitsThatAreNoNumbersEndTheTextAlone) {

@@ -17,25 +17,25 @@ double Reference(int32_t token) {
   return kFive[static_cast<size_t>(token)] - std::log(sum);
 }
 
-TEST(TokenScore, IsTheLogarithmOfTheSoftmax) {
+TEST(ScoredToken, IsTheLogarithmOfTheSoftmax) {
   for (int32_t token = 0; token < 5; ++token) {
     EXPECT_NEAR(ScoreToken(kFive, 5, token, 0).logprob, Reference(token), 1e-5);
   }
   EXPECT_TRUE(ScoreToken(kFive, 5, 0, 0).top.empty());
 }
 
-TEST(TokenScore, AlternativesFallAndTheLowerOfEqualIdsComesFirst) {
-  const TokenScore score = ScoreToken(kFive, 4, 2, 3);
+TEST(ScoredToken, AlternativesFallAndTheLowerOfEqualIdsComesFirst) {
+  const ScoredToken score = ScoreToken(kFive, 4, 2, 3);
   EXPECT_EQ(score.top, (std::vector<int32_t>{1, 3, 2}));
   EXPECT_EQ(score.top_logprobs[0], ScoreToken(kFive, 4, 1, 0).logprob);
   EXPECT_EQ(score.top_logprobs[2], score.logprob);
 }
 
-TEST(TokenScore, ThereAreNoMoreAlternativesThanDrawableIds) {
+TEST(ScoredToken, ThereAreNoMoreAlternativesThanDrawableIds) {
   EXPECT_EQ(ScoreToken(kFive, 2, 0, 10).top, (std::vector<int32_t>{1, 0}));
 }
 
-TEST(TokenScore, LargeLogitsDoNotOverflow) {
+TEST(ScoredToken, LargeLogitsDoNotOverflow) {
   const std::vector<float> large = {1e30f, -1e30f};
   EXPECT_EQ(ScoreToken(large, 2, 0, 0).logprob, 0);
   EXPECT_LT(ScoreToken(large, 2, 1, 0).logprob, -1e29f);

@@ -225,9 +225,9 @@ TEST(ManagedDevice, OffersItsKernelsAndTrainsToASealedCheckpoint) {
       .kernels = std::map<std::string, std::string>{{"detached", "here|decided by rank 0"}}});
   trainer.Await<link::Ready>();
   trainer.Send(link::Go{.epoch = 4});
-  link::WrittenCheckpoint written;
+  link::CheckpointReport written;
   while (!written.final) {
-    written = trainer.Await<link::WrittenCheckpoint>();
+    written = trainer.Await<link::CheckpointReport>();
     trainer.Send(link::SealResult{.step = written.step, .sealed = true});
     if (testing::Test::HasFailure()) break;
   }

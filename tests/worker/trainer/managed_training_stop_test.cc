@@ -31,7 +31,7 @@ constexpr int64_t kLongSave = 60'000;
 
 // The messages of the ranks from the stop until they exited.
 struct LastWords {
-  std::vector<link::WrittenCheckpoint> written;
+  std::vector<link::CheckpointReport> written;
   std::vector<int64_t> last_steps;  // by rank; -1: it did not say that it stopped
   std::vector<std::string> reasons;
 };

@@ -34,7 +34,7 @@ TEST(ManagedTraining, TwoRanksTrainToASealedCheckpoint) {
   ASSERT_EQ(written.size(), 3u);
   EXPECT_EQ(written[0].step, 6);
   EXPECT_FALSE(written[0].final);
-  const link::WrittenCheckpoint& last = written.back();
+  const link::CheckpointReport& last = written.back();
   EXPECT_EQ(last.step, kTinySteps);
   EXPECT_EQ(last.epoch, kTinyEpoch);
   EXPECT_TRUE(last.final);
@@ -474,7 +474,7 @@ TEST(ManagedTraining, AFinalCheckpointThatIsRefusedIsAFailure) {
   TestEpoch epoch(directory, 1, kTinyEpoch);
   epoch.Form(TinyRunFile(text, 2, 0));
   epoch.Go();
-  const auto written = epoch.ranks[0]->Await<link::WrittenCheckpoint>();
+  const auto written = epoch.ranks[0]->Await<link::CheckpointReport>();
   epoch.ranks[0]->Await<link::Finished>();
   epoch.ranks[0]->Send(link::SealResult{written.step, false, "the epoch is stale"});
   const auto failed = epoch.ranks[0]->Await<link::Failed>();

@@ -22,9 +22,9 @@ std::string GpuRunFile(const ScopedDirectory& directory, bool zero1) {
   return text + "deterministic: true\n" + (zero1 ? "engine: {zero1: true}\n" : "");
 }
 
-std::vector<link::WrittenCheckpoint> Train(const ScopedDirectory& directory, int world_size,
-                                           bool zero1, uint64_t number = kEpoch,
-                                           std::optional<contract::ResumePoint> resume = {}) {
+std::vector<link::CheckpointReport> Train(const ScopedDirectory& directory, int world_size,
+                                          bool zero1, uint64_t number = kEpoch,
+                                          std::optional<contract::ResumePoint> resume = {}) {
   TestEpoch epoch(directory, world_size, number, std::move(resume));
   epoch.Form(GpuRunFile(directory, zero1));
   epoch.Go();

@@ -100,16 +100,16 @@ class TestEpoch {
   // Seals every checkpoint that a rank writes, and returns them when all ranks have exited with
   // status 0. Whatever else a rank says goes to `hear`, if given. Each rank has a listener of its
   // own: a trainer waits while nobody reads what it says.
-  std::vector<link::WrittenCheckpoint> Finish(
+  std::vector<link::CheckpointReport> Finish(
       const std::function<void(size_t rank, const link::Message&)>& hear = {}) {
-    std::vector<link::WrittenCheckpoint> written;
+    std::vector<link::CheckpointReport> written;
     std::mutex mutex;  // for `written` and `hear`
     std::vector<std::jthread> listeners;
     for (size_t r = 0; r < ranks.size(); ++r) {
       listeners.emplace_back([&, r] {
         while (const auto message = ranks[r]->Next()) {
           const std::lock_guard lock(mutex);
-          if (const auto* checkpoint = std::get_if<link::WrittenCheckpoint>(&*message)) {
+          if (const auto* checkpoint = std::get_if<link::CheckpointReport>(&*message)) {
             written.push_back(*checkpoint);
             ranks[r]->Send(link::SealResult{.step = checkpoint->step, .sealed = true});
           } else if (hear) {
@@ -148,8 +148,8 @@ inline constexpr int64_t kTinySteps = 16;
 inline constexpr uint64_t kTinyEpoch = 4;
 
 // A whole training of TinyRunFile with a checkpoint every six steps; what it wrote.
-inline std::vector<link::WrittenCheckpoint> TrainWhole(const ScopedDirectory& directory,
-                                                       int world_size, int64_t steps = kTinySteps) {
+inline std::vector<link::CheckpointReport> TrainWhole(const ScopedDirectory& directory,
+                                                      int world_size, int64_t steps = kTinySteps) {
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, world_size, kTinyEpoch);
   epoch.Form(TinyRunFile(text, steps, 6));
@@ -157,7 +157,7 @@ inline std::vector<link::WrittenCheckpoint> TrainWhole(const ScopedDirectory& di
   return epoch.Finish();
 }
 
-inline contract::ResumePoint PointOf(const link::WrittenCheckpoint& written) {
+inline contract::ResumePoint PointOf(const link::CheckpointReport& written) {
   return {written.step, written.directory, written.manifest_digest};
 }
 

@@ -173,8 +173,8 @@ Status ChatSession::Continue() {
 }
 
 // When the text is longer than the model's context, only its end is sent.
-StatusOr<client::CompletionRequest> ChatSession::NextRequest() {
-  client::CompletionRequest request = ToCompletion(model_, options_);
+StatusOr<client::CompletionOptions> ChatSession::NextRequest() {
+  client::CompletionOptions request = ToCompletion(model_, options_);
   request.prompt = text_.empty() ? std::string("\n") : text_;
   ASSIGN_OR_RETURN(client::Tokens tokens,
                    gateway_->Tokenize(model_, std::get<std::string>(request.prompt)));

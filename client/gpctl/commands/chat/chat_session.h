@@ -38,7 +38,7 @@ class ChatSession {
   StatusOr<Turn> Obey(const ChatCommand& command);
   void Add(const std::string& typed);
   Status Continue();
-  StatusOr<client::CompletionRequest> NextRequest();
+  StatusOr<client::CompletionOptions> NextRequest();
   StatusOr<bool> UseServiceGateway(const ServedCheckpoint& served);
   Status UsePrivateGateway(const ServedCheckpoint& served);
   void Say(const std::string& line);

@@ -43,7 +43,7 @@ std::vector<std::string> SamplerArguments(const std::string& directory,
 
 // Prints a gateway's texts in gp-sampler's form: the first one as it comes, the others after it.
 Status SampleThroughGateway(client::GatewayClient& gateway,
-                            const client::CompletionRequest& request, const std::string& prompt,
+                            const client::CompletionOptions& request, const std::string& prompt,
                             const std::function<void(const std::string&)>& on_text) {
   std::vector<std::string> others(static_cast<size_t>(request.count - 1));
   bool begun = false;
@@ -166,7 +166,7 @@ void AddTextFlags(Command command, SampleOptions& options) {
       .OneValueEach();
 }
 
-client::CompletionRequest ToCompletion(const std::string& model, const SampleOptions& options) {
+client::CompletionOptions ToCompletion(const std::string& model, const SampleOptions& options) {
   return {.model = model,
           .prompt = options.prompt,
           .max_tokens = options.max_tokens,

@@ -32,7 +32,7 @@ struct SampleOptions {
 void AddTextFlags(Command command, SampleOptions& options);
 
 // The same options as a request to a gateway.
-client::CompletionRequest ToCompletion(const std::string& model, const SampleOptions& options);
+client::CompletionOptions ToCompletion(const std::string& model, const SampleOptions& options);
 
 // Calls `on_text` as the text comes. The sampler's own error is on stderr; the status repeats its
 // kind.

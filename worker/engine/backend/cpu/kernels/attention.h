@@ -106,11 +106,11 @@ class AttentionForward {
   const Buffer qkv_;
   const float scale_;
   const DropoutSite site_;
-  const Block q_;       // (64, columns)
-  const Block kt_;      // (columns, rows)
-  const Block v_;       // (rows, columns)
-  const Block scores_;  // (64, rows)
-  const Block result_;  // (64, columns)
+  const HeadBlock q_;       // (64, columns)
+  const HeadBlock kt_;      // (columns, rows)
+  const HeadBlock v_;       // (rows, columns)
+  const HeadBlock scores_;  // (64, rows)
+  const HeadBlock result_;  // (64, columns)
   SoftmaxRows rows_;
 };
 

@@ -119,9 +119,9 @@ class AttentionBackward {
   void ComputeGradients(int64_t query, int64_t key) {
     const int64_t queries = head_.CountFrom(query);
     const int64_t columns = head_.columns();
-    const Block q = q_.At(query, 0);
-    const Block dout = dout_.At(query, 0);
-    const Block dq = dq_.At(query, 0);
+    const HeadBlock q = q_.At(query, 0);
+    const HeadBlock dout = dout_.At(query, 0);
+    const HeadBlock dq = dq_.At(query, 0);
     if (query == key) {
       MultiplyKeys(queries, columns, scores_, dout, dv_);
       MultiplyKeys(queries, columns, dprobs_, q, dk_);
@@ -138,18 +138,18 @@ class AttentionBackward {
   const float* const lse_;
   const float scale_;
   const DropoutSite site_;
-  const Block q_;     // (rows, columns) times the scale
-  const Block dout_;  // (rows, columns)
-  const Block dq_;    // (rows, columns)
-  const Block dots_;  // (rows) dout . out
+  const HeadBlock q_;     // (rows, columns) times the scale
+  const HeadBlock dout_;  // (rows, columns)
+  const HeadBlock dq_;    // (rows, columns)
+  const HeadBlock dots_;  // (rows) dout . out
   // One block of keys.
-  const Block k_;       // (64, columns)
-  const Block kt_;      // (columns, 64)
-  const Block vt_;      // (columns, 64)
-  const Block dk_;      // (64, columns)
-  const Block dv_;      // (64, columns)
-  const Block scores_;  // (64 queries, 64)
-  const Block dprobs_;  // (64 queries, 64)
+  const HeadBlock k_;       // (64, columns)
+  const HeadBlock kt_;      // (columns, 64)
+  const HeadBlock vt_;      // (columns, 64)
+  const HeadBlock dk_;      // (64, columns)
+  const HeadBlock dv_;      // (64, columns)
+  const HeadBlock scores_;  // (64 queries, 64)
+  const HeadBlock dprobs_;  // (64 queries, 64)
 };
 
 inline void AttentionBackwardHead(const AttentionShape& shape, Buffer dqkv, Buffer dout, Buffer out,

@@ -20,18 +20,18 @@ inline int64_t RoundUp(int64_t value, int64_t unit) { return (value + unit - 1) 
 inline int64_t Smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // A matrix in scratch memory.
-struct Block {
+struct HeadBlock {
   float* data = nullptr;
   int64_t ld = 0;
 
-  Block At(int64_t row, int64_t column) const { return {data + row * ld + column, ld}; }
+  HeadBlock At(int64_t row, int64_t column) const { return {data + row * ld + column, ld}; }
 };
 
 // C (rows, columns) (+)= A B, rows rounded up to kTileRows and columns to kColumnStep. A's element
 // (r, i) is a(r, i), or a(i, r) when kTransposed.
 template <bool kTransposed>
-inline void Multiply(int64_t rows, int64_t columns, int64_t k, Block a, Block b, Block c,
-                     bool accumulate) {
+inline void Multiply(int64_t rows, int64_t columns, int64_t k, HeadBlock a, HeadBlock b,
+                     HeadBlock c, bool accumulate) {
   for (int64_t j = 0; j < columns; j += kColumnStep) {
     for (int64_t r = 0; r < rows; r += kTileRows) {
       Tile<Fp32Product, kTileRows, 2, kTransposed>(k, kTransposed ? a.data + r : a.data + r * a.ld,
@@ -45,21 +45,22 @@ inline void Multiply(int64_t rows, int64_t columns, int64_t k, Block a, Block b,
 // groups of kTileRows; keys that no row of a group can see are skipped.
 //
 // scores = q k^T: columns behind the group's last key stay as they were.
-inline void MultiplyScores(int64_t rows, int64_t k, Block q, Block kt, Block scores) {
+inline void MultiplyScores(int64_t rows, int64_t k, HeadBlock q, HeadBlock kt, HeadBlock scores) {
   for (int64_t r = 0; r < rows; r += kTileRows) {
     Multiply<false>(kTileRows, r + kTileRows, k, q.At(r, 0), kt, scores.At(r, 0), false);
   }
 }
 // out (+)= scores v, for scores that are 0 behind the diagonal.
-inline void MultiplyValues(int64_t rows, int64_t columns, Block scores, Block v, Block out,
-                           bool accumulate) {
+inline void MultiplyValues(int64_t rows, int64_t columns, HeadBlock scores, HeadBlock v,
+                           HeadBlock out, bool accumulate) {
   for (int64_t r = 0; r < rows; r += kTileRows) {
     Multiply<false>(kTileRows, columns, r + kTileRows, scores.At(r, 0), v, out.At(r, 0),
                     accumulate);
   }
 }
 // out = scores^T v over `queries` queries.
-inline void MultiplyKeys(int64_t queries, int64_t columns, Block scores, Block v, Block out) {
+inline void MultiplyKeys(int64_t queries, int64_t columns, HeadBlock scores, HeadBlock v,
+                         HeadBlock out) {
   for (int64_t r = 0; r < queries; r += kTileRows) {
     Multiply<true>(kTileRows, columns, queries - r, scores.At(r, r), v.At(r, 0), out.At(r, 0),
                    false);
@@ -90,7 +91,7 @@ class Head {
   // Rows of the block that starts at `first`.
   int64_t CountFrom(int64_t first) const { return Smaller(kAttentionTile, length() - first); }
 
-  Block Reserve(int64_t rows, int64_t ld) {
+  HeadBlock Reserve(int64_t rows, int64_t ld) {
     float* taken = next_;
     next_ += rows * ld;
     return {taken, ld};
@@ -99,7 +100,7 @@ class Head {
   // Part 0, 1 or 2 (q, k, v) of `packed` rows with `parts` parts, times `factor`: the block of 64
   // rows from `first`, with zeros beyond the sequence and beyond the head.
   void Read(Buffer packed, int64_t part, int64_t parts, float factor, int64_t first,
-            Block to) const {
+            HeadBlock to) const {
     WithElement(packed, [&](auto* from) {
       for (int64_t r = 0; r < kAttentionTile; ++r) {
         const bool exists = first + r < length();
@@ -110,14 +111,14 @@ class Head {
   }
 
   // to (columns, 64) = the transpose of a block of 64 rows.
-  void Transpose(Block from, Block to) const {
+  void Transpose(HeadBlock from, HeadBlock to) const {
     for (int64_t t = 0; t < kAttentionTile; t += kWidth) {
       for (int64_t i = 0; i < columns(); i += kWidth) TransposeSquare(from.At(t, i), to.At(i, t));
     }
   }
 
   // The block of rows from `first` of a result, row r times factors[r], into a packed buffer.
-  void Write(Buffer packed, int64_t part, int64_t parts, Block from, int64_t first,
+  void Write(Buffer packed, int64_t part, int64_t parts, HeadBlock from, int64_t first,
              const float* factors) const {
     WithElement(packed, [&](auto* to) {
       for (int64_t r = 0; r < CountFrom(first); ++r) {
@@ -156,7 +157,7 @@ class Head {
     }
   }
 
-  static void TransposeSquare(Block from, Block to) {
+  static void TransposeSquare(HeadBlock from, HeadBlock to) {
     VecU square[kWidth];
 #pragma GCC unroll 16
     for (int r = 0; r < kWidth; ++r) {

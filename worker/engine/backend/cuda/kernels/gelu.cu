@@ -51,7 +51,7 @@ void WithGelu(runspec::Gelu kind, DataType type, bool aligned, Body body) {
       if (aligned) return body(form, element, std::integral_constant<int, 16 / sizeof(T)>());
       body(form, element, std::integral_constant<int, 1>());
     };
-    kind == runspec::Gelu::kErf ? with_form(GeluErf()) : with_form(GeluTanh());
+    kind == runspec::Gelu::kErf ? with_form(DeviceGeluErf()) : with_form(DeviceGeluTanh());
   });
 }
 

@@ -6,7 +6,7 @@
 namespace gp::engine {
 
 // x * Phi(x), Phi the normal distribution function; the derivative is Phi(x) + x * phi(x).
-struct GeluErf {
+struct DeviceGeluErf {
   static __device__ __forceinline__ float Phi(float x) {
     return 0.5f * (1.0f + erff(x * 0.70710678118654752f));
   }
@@ -17,7 +17,7 @@ struct GeluErf {
 };
 
 // x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))).
-struct GeluTanh {
+struct DeviceGeluTanh {
   static __device__ __forceinline__ float Tanh(float x) {
     return tanhf(0.79788456080286536f * (x + 0.044715f * x * x * x));
   }

@@ -1,4 +1,4 @@
-#include "worker/sampler/text_stream.h"
+#include "worker/sampler/streaming_detokenizer.h"
 
 #include <algorithm>
 
@@ -17,13 +17,13 @@ size_t BegunBytes(std::string_view text, std::string_view stop) {
 
 }  // namespace
 
-TextStream::TextStream(const Tokenizer& tokenizer, std::vector<std::string> stops,
-                       std::string begun)
+StreamingDetokenizer::StreamingDetokenizer(const Tokenizer& tokenizer,
+                                           std::vector<std::string> stops, std::string begun)
     : tokenizer_(tokenizer), stops_(std::move(stops)), held_(std::move(begun)) {
   std::erase(stops_, "");
 }
 
-TextStream::Piece TextStream::Add(int32_t token) {
+StreamingDetokenizer::Piece StreamingDetokenizer::Add(int32_t token) {
   held_ += tokenizer_.Decode({&token, 1});
   ends_.push_back(held_.size());
   const size_t stop = FindStop();
@@ -36,24 +36,24 @@ TextStream::Piece TextStream::Add(int32_t token) {
   return Finish();
 }
 
-TextStream::Piece TextStream::Finish() {
+StreamingDetokenizer::Piece StreamingDetokenizer::Finish() {
   for (size_t& end : ends_) end = std::min(end, held_.size());
   return Take(held_.size());
 }
 
-size_t TextStream::FindStop() const {
+size_t StreamingDetokenizer::FindStop() const {
   size_t first = std::string::npos;
   for (const std::string& stop : stops_) first = std::min(first, held_.find(stop));
   return first;
 }
 
-size_t TextStream::CertainBytes() const {
+size_t StreamingDetokenizer::CertainBytes() const {
   size_t begun = UnfinishedBytes(held_);
   for (const std::string& stop : stops_) begun = std::max(begun, BegunBytes(held_, stop));
   return held_.size() - begun;
 }
 
-TextStream::Piece TextStream::Take(size_t bytes) {
+StreamingDetokenizer::Piece StreamingDetokenizer::Take(size_t bytes) {
   Piece piece{.text = ValidUtf8(std::string_view(held_).substr(0, bytes))};
   held_.erase(0, bytes);
   while (!ends_.empty() && ends_.front() <= bytes) {

@@ -1,4 +1,4 @@
-#include "http/work_pool.h"
+#include "http/offload_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 namespace gp::http {
 namespace {
 
-TEST(WorkPool, DestroysTheWorkInTheLoopBeforeItCallsDone) {
+TEST(OffloadPool, DestroysTheWorkInTheLoopBeforeItCallsDone) {
   EventLoop loop;
-  WorkPool pool(loop, {});
+  OffloadPool pool(loop, {});
   std::thread::id destroyed_by;
   std::shared_ptr<void> captured(nullptr,
                                  [&](void*) { destroyed_by = std::this_thread::get_id(); });
@@ -25,9 +25,9 @@ TEST(WorkPool, DestroysTheWorkInTheLoopBeforeItCallsDone) {
   EXPECT_EQ(seen_by_done, std::this_thread::get_id());
 }
 
-TEST(WorkPool, RefusesWhatWaitsBeyondItsLimit) {
+TEST(OffloadPool, RefusesWhatWaitsBeyondItsLimit) {
   EventLoop loop;
-  WorkPool pool(loop, {.threads = 0, .waiting_max = 1});
+  OffloadPool pool(loop, {.threads = 0, .waiting_max = 1});
   EXPECT_TRUE(pool.Submit([] {}, [] {}));
   EXPECT_FALSE(pool.Submit([] {}, [] {}));
 }

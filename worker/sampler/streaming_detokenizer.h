@@ -1,6 +1,7 @@
-// TextStream: converts tokens, one by one, to text, and returns text as soon as it is final. It
-// holds back bytes that may become part of a character (tokens split UTF-8 sequences) or of a stop
-// string. What is not UTF-8 becomes U+FFFD, as ValidUtf8 does it. One thread uses one object.
+// StreamingDetokenizer: converts tokens, one by one, to text, and returns text as soon as it is
+// final. It holds back bytes that may become part of a character (tokens split UTF-8 sequences) or
+// of a stop string. What is not UTF-8 becomes U+FFFD, as ValidUtf8 does it. One thread uses one
+// object.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace gp::engine {
 
-class TextStream {
+class StreamingDetokenizer {
  public:
   struct Piece {
     std::string text;
@@ -23,7 +24,8 @@ class TextStream {
   // `tokenizer` outlives me. The text ends before the first of `stops` that is complete; empty ones
   // are ignored. `begun`: bytes of an unfinished character that the first token may go on with;
   // they belong to the text.
-  TextStream(const Tokenizer& tokenizer, std::vector<std::string> stops, std::string begun = "");
+  StreamingDetokenizer(const Tokenizer& tokenizer, std::vector<std::string> stops,
+                       std::string begun = "");
 
   // The text that became final with `token`. When the text stops with it, this is the rest of the
   // text; tokens that begin after its end are not counted. REQUIRES: not stopped.

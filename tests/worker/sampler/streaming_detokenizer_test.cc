@@ -1,4 +1,4 @@
-#include "worker/sampler/text_stream.h"
+#include "worker/sampler/streaming_detokenizer.h"
 
 #include <gtest/gtest.h>
 
@@ -18,9 +18,9 @@ struct Given {
 
 Given Feed(std::string_view text, const std::vector<std::string>& stops) {
   const ByteTokenizer tokenizer;
-  TextStream stream(tokenizer, stops);
+  StreamingDetokenizer stream(tokenizer, stops);
   Given given;
-  const auto take = [&](const TextStream::Piece& piece) {
+  const auto take = [&](const StreamingDetokenizer::Piece& piece) {
     given.text += piece.text;
     given.tokens += piece.tokens;
   };
@@ -33,9 +33,9 @@ Given Feed(std::string_view text, const std::vector<std::string>& stops) {
   return given;
 }
 
-TEST(TextStream, GivesCharactersWhole) {
+TEST(StreamingDetokenizer, GivesCharactersWhole) {
   const ByteTokenizer tokenizer;
-  TextStream stream(tokenizer, {});
+  StreamingDetokenizer stream(tokenizer, {});
   const std::string text = "a\u00e9\u20ac\U0001f600";
   std::vector<std::string> pieces;
   int64_t tokens = 0;
@@ -49,32 +49,32 @@ TEST(TextStream, GivesCharactersWhole) {
   EXPECT_EQ(stream.Finish().text, "");
 }
 
-TEST(TextStream, WhatIsNoCharacterBecomesTheReplacementCharacter) {
+TEST(StreamingDetokenizer, WhatIsNoCharacterBecomesTheReplacementCharacter) {
   const Given given = Feed("a\xff\x80z\xe2\x82", {});
   EXPECT_EQ(given.text, "a\ufffd\ufffdz\ufffd");
   EXPECT_EQ(given.tokens, 6);
 }
 
-TEST(TextStream, GoesOnWithACharacterThatThePromptBegan) {
+TEST(StreamingDetokenizer, GoesOnWithACharacterThatThePromptBegan) {
   const ByteTokenizer tokenizer;
-  TextStream stream(tokenizer, {}, "\xe2\x82");
+  StreamingDetokenizer stream(tokenizer, {}, "\xe2\x82");
   const auto piece = stream.Add(0xac);
   EXPECT_EQ(piece.text, "\u20ac");
   EXPECT_EQ(piece.tokens, 1);
-  TextStream broken(tokenizer, {}, "\xe2\x82");
+  StreamingDetokenizer broken(tokenizer, {}, "\xe2\x82");
   EXPECT_EQ(broken.Add('a').text, "\ufffda");
 }
 
-TEST(TextStream, EndsBeforeTheFirstStop) {
+TEST(StreamingDetokenizer, EndsBeforeTheFirstStop) {
   const Given given = Feed("one two three", {"three", " tw"});
   EXPECT_EQ(given.text, "one");
   EXPECT_EQ(given.tokens, 3);
   EXPECT_TRUE(given.stopped);
 }
 
-TEST(TextStream, HoldsBackOnlyWhatMayBeAStop) {
+TEST(StreamingDetokenizer, HoldsBackOnlyWhatMayBeAStop) {
   const ByteTokenizer tokenizer;
-  TextStream stream(tokenizer, {"\n\nUser:"});
+  StreamingDetokenizer stream(tokenizer, {"\n\nUser:"});
   EXPECT_EQ(stream.Add('a').text, "a");
   EXPECT_EQ(stream.Add('\n').text, "");
   EXPECT_EQ(stream.Add('\n').text, "");
@@ -86,21 +86,21 @@ TEST(TextStream, HoldsBackOnlyWhatMayBeAStop) {
   EXPECT_EQ(other.tokens, 4);
 }
 
-TEST(TextStream, WhatWasHeldBackIsGivenAtTheEnd) {
+TEST(StreamingDetokenizer, WhatWasHeldBackIsGivenAtTheEnd) {
   const Given given = Feed("the en", {"end"});
   EXPECT_EQ(given.text, "the en");
   EXPECT_EQ(given.tokens, 6);
   EXPECT_FALSE(given.stopped);
 }
 
-TEST(TextStream, AStopAtTheBeginningLeavesNothing) {
+TEST(StreamingDetokenizer, AStopAtTheBeginningLeavesNothing) {
   const Given given = Feed("stop it", {"stop"});
   EXPECT_EQ(given.text, "");
   EXPECT_EQ(given.tokens, 0);
   EXPECT_TRUE(given.stopped);
 }
 
-TEST(TextStream, AnEmptyStopMeansNothing) { EXPECT_EQ(Feed("text", {""}).text, "text"); }
+TEST(StreamingDetokenizer, AnEmptyStopMeansNothing) { EXPECT_EQ(Feed("text", {""}).text, "text"); }
 
 // Where the text ends: before the stop that is complete first, the longest of those.
 size_t EndOf(std::string_view text, const std::vector<std::string>& stops) {
@@ -114,7 +114,7 @@ size_t EndOf(std::string_view text, const std::vector<std::string>& stops) {
   return std::string::npos;
 }
 
-TEST(TextStream, GivesTheTextBeforeTheStopWhateverTheBytes) {
+TEST(StreamingDetokenizer, GivesTheTextBeforeTheStopWhateverTheBytes) {
   const uint32_t seed = std::random_device()();
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);

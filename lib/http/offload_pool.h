@@ -1,6 +1,6 @@
-// WorkPool: a few threads for what would hold up the loop: reading files, tokenizing, parsing long
-// bodies. What is done there comes back to the loop. Submit is called in the loop; destroyed after
-// the loop has ended: waits for the work under way, drops the rest.
+// OffloadPool: a few threads for what would hold up the loop: reading files, tokenizing, parsing
+// long bodies. What is done there comes back to the loop. Submit is called in the loop; destroyed
+// after the loop has ended: waits for the work under way, drops the rest.
 #pragma once
 
 #include <deque>
@@ -13,17 +13,17 @@
 
 namespace gp::http {
 
-struct WorkPoolOptions {
+struct OffloadPoolOptions {
   int threads = 2;
   size_t waiting_max = 1024;  // pieces of work that no thread has begun
 };
 
-class WorkPool {
+class OffloadPool {
  public:
-  WorkPool(EventLoop& loop, const WorkPoolOptions& options);
-  ~WorkPool();
-  WorkPool(const WorkPool&) = delete;
-  WorkPool& operator=(const WorkPool&) = delete;
+  OffloadPool(EventLoop& loop, const OffloadPoolOptions& options);
+  ~OffloadPool();
+  OffloadPool(const OffloadPool&) = delete;
+  OffloadPool& operator=(const OffloadPool&) = delete;
 
   // Runs `work` on a thread of the pool; then, in the loop, destroys it with what it captured and
   // calls `done`. False: too much waits; neither will be called.
@@ -38,7 +38,7 @@ class WorkPool {
   void Work();
 
   EventLoop& loop_;
-  const WorkPoolOptions options_;
+  const OffloadPoolOptions options_;
   Mutex mutex_;
   CondVar changed_;
   std::deque<Piece> waiting_ GUARDED_BY(mutex_);

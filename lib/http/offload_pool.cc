@@ -1,4 +1,4 @@
-#include "http/work_pool.h"
+#include "http/offload_pool.h"
 
 #include <sys/resource.h>
 
@@ -6,12 +6,12 @@
 
 namespace gp::http {
 
-WorkPool::WorkPool(EventLoop& loop, const WorkPoolOptions& options)
+OffloadPool::OffloadPool(EventLoop& loop, const OffloadPoolOptions& options)
     : loop_(loop), options_(options) {
   for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Work(); });
 }
 
-WorkPool::~WorkPool() {
+OffloadPool::~OffloadPool() {
   {
     MutexLock lock(mutex_);
     ending_ = true;
@@ -20,7 +20,7 @@ WorkPool::~WorkPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-bool WorkPool::Submit(std::function<void()> work, std::function<void()> done) {
+bool OffloadPool::Submit(std::function<void()> work, std::function<void()> done) {
   MutexLock lock(mutex_);
   if (waiting_.size() >= options_.waiting_max) return false;
   waiting_.push_back({std::move(work), std::move(done)});
@@ -28,7 +28,7 @@ bool WorkPool::Submit(std::function<void()> work, std::function<void()> done) {
   return true;
 }
 
-void WorkPool::Work() {
+void OffloadPool::Work() {
   // Where cores are few, the loop goes first. On Linux this is the calling thread's alone.
   constexpr int kNice = 10;
   setpriority(PRIO_PROCESS, 0, kNice);
