@@ -175,8 +175,9 @@ class Gateway {
     AddModelRoutes(models_, router_);
     AddPageRoutes(BuiltInPages(), router_);
     runs_.AddTo(router_);
-    runs_.OnSealed(
-        [this](const std::vector<SealedRun>& sealed) { models_.UpdateRuns(ServedRuns(sealed)); });
+    runs_.OnSealed([this](const std::vector<SealedRun>& sealed, bool complete) {
+      models_.UpdateRuns(ServedRuns(sealed), complete);
+    });
   }
 
   Status Start() {

@@ -1,5 +1,6 @@
 #include "client/gateway/status_routes.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -29,14 +30,16 @@ void Health(const GatewayFacts& facts, ModelService& models, const SharedExchang
 void Ready(const GatewayFacts& facts, ModelService& models, const SharedExchange& exchange) {
   if (facts.stopping()) return exchange->Respond(NotNow("the gateway is stopping"));
   const Status known = models.AllKnown();
-  if (!known.ok() && models.catalogue().Aliases().empty()) {
-    return exchange->Respond(NotNow(Message(known)));
-  }
+  const auto served = models.catalogue().Aliases();
+  const bool has_directory = std::any_of(served.begin(), served.end(), [](const NamedModel& named) {
+    return named.kind == NameKind::kDirectory;
+  });
+  if (!known.ok() && !has_directory) return exchange->Respond(NotNow(Message(known)));
   exchange->Respond({.body = kOk});
 }
 
 void Props(const GatewayFacts& facts, ModelService& models, const SharedExchange& exchange) {
-  const auto newest = models.catalogue().Find("");
+  const auto newest = models.Find("");
   std::string out =
       R"({"default_generation_settings":{"temperature":1,"top_k":50,"top_p":1,"min_p":0,)"
       R"("presence_penalty":0,"frequency_penalty":0,"max_tokens":16,"n":1},"build_info":)";

@@ -174,9 +174,10 @@ http::Response TokenizerInfo(const ResolvedModel& model) {
 
 // A text that has no model would be read with the tokenizer of whichever checkpoint is the newest.
 std::optional<http::ApiError> CheckNamesModel(const std::string& model,
-                                              const Catalogue& catalogue) {
+                                              const ModelService& models) {
   if (!model.empty()) return std::nullopt;
-  const auto served = catalogue.Aliases();
+  if (const Status all = models.AllKnown(); !all.ok()) return NoSuchModel(all);
+  const auto served = models.catalogue().Aliases();
   if (served.size() <= 1) return std::nullopt;
   return http::ApiError{
       .status = 400,
@@ -225,7 +226,7 @@ class TokenizerRoute {
   }
 
   void AnswerKnown(const SharedExchange& exchange, const Question& question) const {
-    if (const auto error = CheckNamesModel(question.model, models_.catalogue())) {
+    if (const auto error = CheckNamesModel(question.model, models_)) {
       return exchange->Respond(*error);
     }
     models_.Resolve(question.model, [*this, exchange, work = question.work](const auto& resolved) {

@@ -56,9 +56,11 @@ std::string_view Name(NameKind kind) {
   return "";
 }
 
-void Catalogue::UpdateRuns(std::vector<ServedRun> runs) {
+void Catalogue::UpdateRuns(std::vector<ServedRun> runs, bool complete) {
   for (ServedRun& run : runs) SortNewestFirst(run.checkpoints);
-  if (SameCheckpoints(runs, runs_)) return;
+  const bool gives_names = complete && !has_all_runs_;
+  if (!gives_names && SameCheckpoints(runs, runs_)) return;
+  has_all_runs_ = has_all_runs_ || complete;
   runs_ = std::move(runs);
   Rebuild();
 }
@@ -83,7 +85,7 @@ void Catalogue::Rebuild() {
                    [](const auto* a, const auto* b) { return a->submitted_at > b->submitted_at; });
   for (const ServedRun* run : newest_first) {
     if (run->checkpoints.empty()) continue;
-    const bool has_name = !run->name.empty() && taken.insert(run->name).second;
+    const bool has_name = has_all_runs_ && !run->name.empty() && taken.insert(run->name).second;
     entries_.push_back({*run, has_name ? run->name : run->id});
   }
   std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {

@@ -29,8 +29,9 @@ struct NamedModel {
 
 class Catalogue {
  public:
-  // All runs that the coordinator knows, instead of those it knew before.
-  void UpdateRuns(std::vector<ServedRun> runs);
+  // All runs that the coordinator knows, instead of those it knew before. Until they have been
+  // `complete` once, runs go by their ids alone: a run that is missing may be the newest of a name.
+  void UpdateRuns(std::vector<ServedRun> runs, bool complete);
   // What a scan found in the directories that were given names.
   void UpdateDirectories(std::vector<ServedRun> directories);
   // Called after each update that changed something.
@@ -58,6 +59,7 @@ class Catalogue {
   const Entry* EntryOf(const std::string& root) const;
 
   std::vector<ServedRun> runs_;
+  bool has_all_runs_ = false;  // all were known once, so that names are given
   std::vector<ServedRun> directories_;
   std::vector<Entry> entries_;  // with a checkpoint each, the newest checkpoint first
   std::function<void()> on_change_;

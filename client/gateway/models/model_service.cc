@@ -40,14 +40,18 @@ ModelService::ModelService(http::EventLoop& loop, http::OffloadPool& work,
       scanned_(directories_.empty()),
       has_runs_(!options.has_coordinator) {
   catalogue_.OnChange([this] { OnChange(); });
+  // No run takes one of these names while they are read.
+  std::vector<ServedRun> unread;
+  for (const NamedDirectory& named : directories_) unread.push_back({.name = named.name});
+  catalogue_.UpdateDirectories(std::move(unread));
   if (directories_.empty()) return;
   Scan();
   scan_timer_ = loop.Every(options.scan_period, [this] { Scan(); });
 }
 
-void ModelService::UpdateRuns(std::vector<ServedRun> runs) {
-  has_runs_ = true;
-  catalogue_.UpdateRuns(std::move(runs));
+void ModelService::UpdateRuns(std::vector<ServedRun> runs, bool complete) {
+  has_runs_ = has_runs_ || complete;
+  catalogue_.UpdateRuns(std::move(runs), complete);
   RunWaiting(/*late=*/false);
 }
 
@@ -65,7 +69,7 @@ Status ModelService::AllKnown() const {
 
 StatusOr<NamedModel> ModelService::Find(const std::string& id) const {
   StatusOr<NamedModel> found = catalogue_.Find(id);
-  if (!found.ok()) RETURN_IF_ERROR(AllKnown());
+  if (!found.ok() || id.empty()) RETURN_IF_ERROR(AllKnown());
   return found;
 }
 

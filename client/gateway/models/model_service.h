@@ -1,7 +1,8 @@
 // ModelService: names of models, what was read of their checkpoints, and the samplers. It keeps the
 // catalogue fresh, and loads a newer checkpoint of a name that is in use before anybody asks for
-// it. Until the directories have been read and the coordinator has listed its runs, a request for a
-// name that is not known waits. Used in the loop.
+// it. Until the directories have been read and the checkpoints of the coordinator's runs are all
+// known, a request for a name that is not known waits; names of runs are not, their ids may be.
+// Used in the loop.
 #pragma once
 
 #include <functional>
@@ -41,14 +42,15 @@ class ModelService {
  public:
   ModelService(http::EventLoop& loop, http::OffloadPool& work, ModelServiceOptions options);
 
-  // Replaces the coordinator's runs.
-  void UpdateRuns(std::vector<ServedRun> runs);
+  // Replaces the coordinator's runs. Not `complete`: some are missing, and another call follows.
+  void UpdateRuns(std::vector<ServedRun> runs, bool complete);
 
   // OK when every name is known. Unavailable, with the reason, until the directories have been read
-  // and the coordinator has listed its runs; names that are known already are served meanwhile.
+  // and the coordinator's runs were complete once; names that are known already are served
+  // meanwhile.
   Status AllKnown() const;
-  // Finds the model in the catalogue. Returns Unavailable instead of NotFound until all names are
-  // known.
+  // Finds the model in the catalogue. Until all names are known, returns Unavailable instead of
+  // NotFound, and for an empty `id`.
   StatusOr<NamedModel> Find(const std::string& id) const;
   // Runs `call`, now or later, when all names are known, or `id` is, or after options.patience. An
   // empty `id` waits for all names: only then is the newest checkpoint of all known.
@@ -85,7 +87,7 @@ class ModelService {
   ModelPool pool_;
   bool scanning_ = false;
   bool scanned_;   // the directories have been read once
-  bool has_runs_;  // true once the coordinator has listed its runs, or if there is no coordinator
+  bool has_runs_;  // true once the coordinator's runs were complete, or if there is no coordinator
   std::vector<Waiting> waiting_;
   std::unique_ptr<http::Timer> patience_timer_;  // set while waiting_ is not empty
   std::unique_ptr<http::Timer> scan_timer_;

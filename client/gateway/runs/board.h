@@ -61,6 +61,7 @@ struct Board {
   std::vector<v1::Node> nodes;
   std::map<std::string, std::shared_ptr<const RunDetails>> details;  // by run id; of some runs
   std::vector<SealedRun> sealed;                                     // newest first
+  bool sealed_complete = false;  // no run's checkpoints are still to be asked for
   // The documents of /api/v1/runs and /api/v1/workers.
   std::shared_ptr<const std::string> runs_text = std::make_shared<const std::string>();
   std::shared_ptr<const std::string> workers_text = std::make_shared<const std::string>();

@@ -110,16 +110,19 @@ std::optional<FollowedRun::Points> RunBoard::PointsAfter(const std::string& run_
 
 void RunBoard::KeepSurveying() {
   RunSurvey survey(client_);
+  bool has_more = false;
   do {
-    Publish(survey.Run());
+    auto finding = survey.Run();
+    has_more = finding.ok() && !finding->complete;
+    Publish(std::move(finding));
     RefreshOthers();
-  } while (AwaitSurvey());
+  } while (AwaitSurvey(has_more));
 }
 
-bool RunBoard::AwaitSurvey() {
+bool RunBoard::AwaitSurvey(bool has_more) {
   const auto begin = steady_clock::now();
   MutexLock lock(mutex_);
-  while (!stopping_) {
+  while (!stopping_ && !has_more) {
     const auto now = steady_clock::now();
     const auto pause = survey_now_       ? kSurveyPauseMin
                        : SomebodyLooks() ? options_.survey_pause
@@ -184,8 +187,10 @@ void RunBoard::Put(RunSurvey::Finding finding, Board& board) {
   }
   for (const v1::Run& run : board.runs) board.others.erase(run.run_id());
   board.nodes = std::move(finding.nodes);
-  if (board.sealed_version > 0 && board.sealed == finding.sealed) return;
+  const bool is_same = board.sealed == finding.sealed && board.sealed_complete == finding.complete;
+  if (board.sealed_version > 0 && is_same) return;
   board.sealed = std::move(finding.sealed);
+  board.sealed_complete = finding.complete;
   ++board.sealed_version;
 }
 

@@ -4,7 +4,8 @@
 // the last Board stays, with `connected` false. Callers never wait for the coordinator.
 //
 //   RunBoard board({.address = settings.coordinator}, [&io] { post(io, ...look at board()...); });
-//   board.board()->sealed    what the catalogue of models takes (changes: sealed_version)
+//   board.board()->sealed    what the catalogue of models takes (changes: sealed_version); names
+//                            of runs mean nothing until it is sealed_complete
 //   board.LookAt(id)         before details and points of a run are asked for, and now and then
 //
 // Owned by the daemon; thread-safe.
@@ -91,7 +92,7 @@ class RunBoard {
   void HandleNews(FollowedRun::News news);
   std::shared_ptr<FollowedRun> Followed(const std::string& run_id) const;
   // These wait for their turn. False when it is time to stop.
-  bool AwaitSurvey();
+  bool AwaitSurvey(bool has_more);  // no pause when the last survey left something
   bool AwaitFollow();
   bool SomebodyLooks() const REQUIRES(mutex_);
   bool IsLoading() const REQUIRES(mutex_);

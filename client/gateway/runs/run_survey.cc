@@ -15,12 +15,19 @@ constexpr size_t kRunsMax = 1000;
 constexpr int kLargestPage = 1000;
 // All other runs are listed in one survey of this many: they change little.
 constexpr uint64_t kOlderEvery = 30;
-// More changes than this wait for the next round.
-constexpr int kAskedMax = 20;
+// More changes than this wait for the next survey, which follows without a pause.
+constexpr size_t kAskedMax = 50;
 
 std::string CheckpointState(const v1::Run& run) {
   return fmt::format("{} {} {} {}", run.epoch(), static_cast<int>(run.state()),
                      run.latest_checkpoint_step(), run.best_checkpoint_step());
+}
+
+// Runs that have not ended are more than all others, and newer ones more than older ones.
+using Rank = std::tuple<bool, double, std::string>;
+
+Rank RankOf(const v1::Run& run) {
+  return {!client::IsTerminal(run.state()), UnixSeconds(run.submitted_at()), run.run_id()};
 }
 
 bool CoordinatorIsGone(const Status& status) {
@@ -49,7 +56,7 @@ StatusOr<RunSurvey::Finding> RunSurvey::Run() {
   if (round_ % kOlderEvery == 0) RETURN_IF_ERROR(ReadOlderRuns(next_page));
   ASSIGN_OR_RETURN(const v1::NodesResponse nodes, client_.Nodes());
   finding.nodes.assign(nodes.nodes().begin(), nodes.nodes().end());
-  RETURN_IF_ERROR(AskForCheckpoints());
+  ASSIGN_OR_RETURN(finding.complete, AskForCheckpoints());
   ++round_;
   for (const auto& [id, known] : known_) {
     if (!known.sealed.checkpoints.empty()) finding.sealed.push_back(known.sealed);
@@ -112,31 +119,32 @@ void RunSurvey::Note(const v1::Run& run) {
 
 void RunSurvey::ForgetOldest() {
   if (known_.size() <= kRunsMax) return;
-  using Rank = std::tuple<bool, double, std::string>;  // the least ones are forgotten
-  std::vector<Rank> ranks;
-  for (const auto& [id, known] : known_) {
-    ranks.emplace_back(!client::IsTerminal(known.run.state()),
-                       UnixSeconds(known.run.submitted_at()), id);
-  }
+  std::vector<Rank> ranks;  // the least ones are forgotten
+  for (const auto& [id, known] : known_) ranks.push_back(RankOf(known.run));
   const auto kept = ranks.end() - static_cast<ptrdiff_t>(kRunsMax);
   std::nth_element(ranks.begin(), kept, ranks.end());
   for (auto rank = ranks.begin(); rank != kept; ++rank) known_.erase(std::get<2>(*rank));
 }
 
-// Those whose checkpoints have changed, and the one that was not asked for longest: older
-// checkpoints are pruned without a word.
-Status RunSurvey::AskForCheckpoints() {
-  int asked = 0;
+// Those whose checkpoints have changed, the newest first, because a name means its newest run. When
+// there are none, the one that was not asked for longest: older checkpoints are pruned without a
+// word.
+StatusOr<bool> RunSurvey::AskForCheckpoints() {
+  std::vector<std::pair<Rank, Known*>> changed;
   Known* oldest = nullptr;
   for (auto& [id, known] : known_) {
     if (known.asked != CheckpointState(known.run)) {
-      if (++asked > kAskedMax) continue;
-      RETURN_IF_ERROR(AskFor(known));
+      changed.emplace_back(RankOf(known.run), &known);
     } else if (oldest == nullptr || known.round < oldest->round) {
       oldest = &known;
     }
   }
-  return oldest == nullptr || asked > 0 ? OkStatus() : AskFor(*oldest);
+  std::sort(changed.rbegin(), changed.rend());
+  const bool complete = changed.size() <= kAskedMax;
+  if (!complete) changed.resize(kAskedMax);
+  for (const auto& [rank, known] : changed) RETURN_IF_ERROR(AskFor(*known));
+  if (changed.empty() && oldest != nullptr) RETURN_IF_ERROR(AskFor(*oldest));
+  return complete;
 }
 
 Status RunSurvey::AskFor(Known& known) {

@@ -1,5 +1,7 @@
 // RunSurvey: asks the coordinator for its runs, its workers and the sealed checkpoints of every
-// run, the latter only where something has changed. Owned and used by one thread, which may wait.
+// run, the latter only where something has changed. One survey asks for the checkpoints of a
+// limited number of runs, the newest first, so that the rest of it is never old; the next survey
+// goes on. Owned and used by one thread, which may wait.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +25,7 @@ class RunSurvey {
     v1::ListResponse page;  // the first kBoardRuns runs of the coordinator's list
     std::vector<v1::Node> nodes;
     std::vector<SealedRun> sealed;  // newest first
+    bool complete = false;          // `sealed` lacks no run; the next survey asks for the others
   };
   StatusOr<Finding> Run();
 
@@ -41,7 +44,8 @@ class RunSurvey {
   StatusOr<v1::ListResponse> Read(const v1::ListRequest& request);
   void Note(const v1::Run& run);
   void ForgetOldest();
-  Status AskForCheckpoints();
+  // False when runs are left for the next survey.
+  StatusOr<bool> AskForCheckpoints();
   Status AskFor(Known& known);
 
   client::RunClient& client_;

@@ -153,7 +153,7 @@ void RunsApi::AddTo(http::Router& router) {
       {"GET", "/api/v1/events", [this](const Exchanged& exchange) { BeginStream(exchange); }});
 }
 
-void RunsApi::OnSealed(std::function<void(const std::vector<SealedRun>&)> call) {
+void RunsApi::OnSealed(Sealed call) {
   on_sealed_ = std::move(call);
   HandleChange();
 }
@@ -295,7 +295,7 @@ void RunsApi::HandleChange() {
   const auto board = board_.board();
   if (!on_sealed_ || board->sealed_version == sealed_version_) return;
   sealed_version_ = board->sealed_version;
-  on_sealed_(board->sealed);
+  on_sealed_(board->sealed, board->sealed_complete);
 }
 
 // Twice a second each page gets what has changed, in at most one message of each kind. A page that

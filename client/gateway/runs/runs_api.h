@@ -3,12 +3,12 @@
 //
 //   RunsApi runs(loop, {.address = settings.coordinator});    // empty: no coordinator
 //   runs.AddTo(router);                                       // before the server starts
-//   runs.OnSealed([&](const std::vector<SealedRun>& runs) { … });  // for the catalogue of models
+//   runs.OnSealed([&](const std::vector<SealedRun>& runs, bool complete) { … });  // for models
 //
 // OnSealed's callback is called in the loop once the coordinator has listed its runs, and whenever
-// a checkpoint was sealed, pruned or quarantined; not while the coordinator is away. Made and used
-// in the loop's thread or before it runs; destroyed after the loop has ended or in it, and before
-// the loop.
+// a checkpoint was sealed, pruned or quarantined; not while the coordinator is away. Not
+// `complete`: runs are missing, and another call follows. Made and used in the loop's thread or
+// before it runs; destroyed after the loop has ended or in it, and before the loop.
 #pragma once
 
 #include <chrono>
@@ -41,7 +41,8 @@ class RunsApi {
   ~RunsApi();
 
   void AddTo(http::Router& router);
-  void OnSealed(std::function<void(const std::vector<SealedRun>&)> call);
+  using Sealed = std::function<void(const std::vector<SealedRun>& runs, bool complete)>;
+  void OnSealed(Sealed call);
   // Pages that are kept up to date would keep a server from coming to its end.
   void EndStreams();
   const RunBoard& board() const { return board_; }
@@ -92,7 +93,7 @@ class RunsApi {
 
   http::EventLoop& loop_;
   const RunsApiOptions options_;
-  std::function<void(const std::vector<SealedRun>&)> on_sealed_;
+  Sealed on_sealed_;
   uint64_t sealed_version_ = 0;
   std::list<Page> pages_;
   std::vector<Waiting> waiting_;

@@ -303,7 +303,7 @@ TEST_F(Pool, NamesFollowTheirRun) {
   ServedRun young{.id = "r2", .name = "demo", .submitted_at = 2};
   young.checkpoints = {{.step = 1, .directory = "/r2/1", .validation_loss = 3.0, .sealed_at = 60},
                        {.step = 2, .directory = "/r2/2", .validation_loss = 4.0, .sealed_at = 70}};
-  catalogue.UpdateRuns({old, young});
+  catalogue.UpdateRuns({old, young}, /*complete=*/true);
   EXPECT_EQ(catalogue.Find("")->resolved, "demo@2");
   EXPECT_EQ(catalogue.Find("demo")->checkpoint.directory, "/r2/2");
   EXPECT_EQ(catalogue.Find("demo@latest")->checkpoint.directory, "/r2/2");

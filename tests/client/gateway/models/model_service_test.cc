@@ -49,7 +49,7 @@ TEST_F(ModelServiceTest, ARequestWaitsForTheRunsOfTheCoordinator) {
   auto list = std::async(std::launch::async,
                          [&] { return http::Ask(gateway.port(), "GET", "/v1/models"); });
   EXPECT_EQ(http::Ask(gateway.port(), "GET", "/livez").status, 200);
-  gateway.InLoop([&] { gateway.models().UpdateRuns({Run("demo")}); });
+  gateway.InLoop([&] { gateway.models().UpdateRuns({Run("demo")}, true); });
   const http::Answer answer = completion.get();
   EXPECT_EQ(answer.status, 200) << answer.body;
   EXPECT_EQ(newest.get().status, 200);
@@ -66,7 +66,7 @@ TEST_F(ModelServiceTest, ATextWithoutAModelWaitsUntilItIsKnownHowManyModelsThere
   auto ids = std::async(std::launch::async,
                         [&] { return gateway.Post("/tokenize", R"({"prompt":"ab"})"); });
   EXPECT_EQ(http::Ask(gateway.port(), "GET", "/livez").status, 200);
-  gateway.InLoop([&] { gateway.models().UpdateRuns({Run("demo")}); });
+  gateway.InLoop([&] { gateway.models().UpdateRuns({Run("demo")}, true); });
   const http::Answer answer = ids.get();
   EXPECT_EQ(answer.status, 400);
   EXPECT_THAT(answer.body, HasSubstr("model is missing, and 2 models are served here"));
@@ -85,11 +85,74 @@ TEST_F(ModelServiceTest, UntilTheRunsAreListedAnUnknownNameIsNotRefusedForGood) 
     EXPECT_THAT(answer.body, HasSubstr("the coordinator has not listed its runs yet"));
   }
 
-  gateway.InLoop([&] { gateway.models().UpdateRuns({}); });
+  gateway.InLoop([&] { gateway.models().UpdateRuns({}, true); });
   EXPECT_EQ(gateway.Post("/v1/completions", CompletionOf("demo")).status, 404);
   EXPECT_EQ(http::Ask(gateway.port(), "GET", "/v1/models/demo").status, 404);
   EXPECT_EQ(Json::parse(http::Ask(gateway.port(), "GET", "/v1/models").body)["data"],
             Json::array());
+}
+
+// Two of 50 runs are called twin. The older one answered for the newer one, whose checkpoints the
+// gateway had not asked for yet.
+TEST_F(ModelServiceTest, TheNameOfARunWaitsUntilNoNewerRunOfThatNameCanBeMissing) {
+  std::vector<ServedRun> runs;
+  for (int number = 0; number < 50; ++number) {
+    ServedRun& run = runs.emplace_back(Run(fmt::format("r{}", number)));
+    run.submitted_at = number;
+    run.checkpoints[0].step = 1 + number;
+    run.checkpoints[0].validation_loss = 1;
+  }
+  runs.front().name = runs.back().name = "twin";
+  const std::vector<ServedRun> older(runs.begin(), runs.end() - 1);
+  RunningGateway gateway({.pool = RunningGateway::FakePool(),
+                          .has_coordinator = true,
+                          .patience = std::chrono::hours(1)});
+  gateway.InLoop([&] { gateway.models().UpdateRuns(older, /*complete=*/false); });
+  const auto ask = [&](const char* target) {
+    return std::async(std::launch::async,
+                      [&gateway, target] { return http::Ask(gateway.port(), "GET", target); });
+  };
+  auto newest = ask("/v1/models/twin");
+  auto best = ask("/v1/models/twin@best");
+  auto nameless = ask("/tokenizer_info");
+  EXPECT_EQ(http::Ask(gateway.port(), "GET", "/v1/models/id-r7@8").status, 200)
+      << "an id stands for one run";
+  EXPECT_FALSE(gateway.InLoop([&] { return gateway.models().Find("").ok(); }));
+  gateway.InLoop([&] { gateway.models().UpdateRuns(runs, /*complete=*/true); });
+  EXPECT_EQ(Json::parse(newest.get().body)["step"], 50);
+  EXPECT_EQ(Json::parse(best.get().body)["step"], 50);
+  EXPECT_THAT(nameless.get().body, HasSubstr("50 models are served here"));
+  EXPECT_EQ(Json::parse(http::Ask(gateway.port(), "GET", "/v1/models/id-r0").body)["step"], 1);
+  // Known once, the names stay while more is asked for.
+  gateway.InLoop([&] { gateway.models().UpdateRuns(older, /*complete=*/false); });
+  EXPECT_EQ(Json::parse(http::Ask(gateway.port(), "GET", "/v1/models/twin").body)["step"], 1);
+}
+
+TEST_F(ModelServiceTest, ANameThatMayMeanANewerRunIsRefusedForNowAfterTheWait) {
+  RunningGateway gateway({.pool = RunningGateway::FakePool(),
+                          .has_coordinator = true,
+                          .patience = std::chrono::milliseconds(1)});
+  gateway.InLoop([&] { gateway.models().UpdateRuns({Run("twin")}, /*complete=*/false); });
+  for (const std::string& body :
+       {CompletionOf("twin"), CompletionOf("twin@best"), CompletionOf("twin@1"),
+        std::string(R"({"prompt":"a","max_tokens":1})")}) {
+    const http::Answer answer = gateway.Post("/v1/completions", body);
+    EXPECT_EQ(answer.status, 503) << body << answer.body;
+    EXPECT_EQ(answer.Header("retry-after"), "1");
+  }
+  EXPECT_EQ(gateway.Post("/v1/completions", CompletionOf("id-twin@1")).status, 200);
+}
+
+TEST_F(ModelServiceTest, ARunDoesNotAnswerForADirectoryThatIsStillBeingRead) {
+  RunningGateway gateway({.pool = RunningGateway::FakePool(), .has_coordinator = true});
+  gateway.InLoop([&] {
+    http::EventLoop loop;  // its work is never done
+    http::OffloadPool work(loop, {});
+    ModelService reading(loop, work, {.directories = Directory(), .has_coordinator = true});
+    reading.UpdateRuns({Run("m")}, /*complete=*/true);
+    EXPECT_EQ(reading.Find("m").status().code(), StatusCode::kUnavailable);
+    EXPECT_TRUE(reading.Find("id-m").ok());
+  });
 }
 
 TEST_F(ModelServiceTest, DirectoriesAreServedWhileTheCoordinatorIsAway) {

@@ -219,6 +219,40 @@ TEST_F(RunBoardTest, CheckpointsOfTheNewestAndOfLiveRunsAreKnownWhenThereAreTooM
   EXPECT_EQ(now->sealed.back().name, "r0") << "the oldest run trains";
 }
 
+// With 70 runs it took three pauses, and the older of two runs of one name was known first.
+TEST_F(RunBoardTest, AllCheckpointsAreAskedForWithoutAPauseTheNewestRunsFirst) {
+  for (int number = 0; number < 120; ++number) {
+    const bool is_twin = number == 0 || number == 119;
+    v1::Run run = MakeRun(is_twin ? "twin" : fmt::format("r{}", number),
+                          fmt::format("id{:08}", number), v1::RUN_STATE_SUCCEEDED);
+    run.mutable_submitted_at()->set_seconds(1'000'000 + number);
+    run.set_latest_checkpoint_step(100);
+    service_.AddRun(run);
+  }
+  service_.AddCheckpoint(MakeCheckpoint(100));
+  RunBoardOptions options = Fast(service_.address());
+  options.survey_pause = options.idle_pause = std::chrono::hours(1);
+  Mutex mutex;
+  std::vector<std::shared_ptr<const Board>> seen;
+  std::optional<RunBoard> board;
+  {
+    MutexLock lock(mutex);
+    board.emplace(options, [&] {
+      MutexLock inner(mutex);
+      seen.push_back(board->board());
+    });
+  }
+  ASSERT_TRUE(Sees(*board, [](const Board& now) { return now.sealed_complete; }));
+  EXPECT_THAT(board->board()->sealed, SizeIs(120));
+  board.reset();
+  ASSERT_GE(seen.size(), 2u) << "one survey asks for a part of them";
+  for (const auto& now : seen) {
+    if (now->sealed.empty()) continue;
+    EXPECT_EQ(now->sealed[0].run_id, "id00000119");
+    EXPECT_EQ(now->sealed_complete, now->sealed.size() == 120);
+  }
+}
+
 // Case gateway-and-pages/09: a run that ran was hidden behind 100 that waited.
 TEST_F(RunBoardTest, ARunBehindALongQueueIsServedAndOnTheBoardWhileItRunsAndAfter) {
   v1::Run busy = MakeRun("busy", kId, v1::RUN_STATE_RUNNING);

@@ -283,7 +283,7 @@ TEST_F(RunsApiTest, TheCatalogueIsToldOfSealedCheckpoints) {
   std::optional<std::vector<SealedRun>> told;
   const auto now = [&] { return server.server().InLoop([&] { return told; }); };
   server.server().InLoop(
-      [&] { server.api().OnSealed([&](const std::vector<SealedRun>& runs) { told = runs; }); });
+      [&] { server.api().OnSealed([&](const auto& runs, bool) { told = runs; }); });
   ASSERT_TRUE(Eventually([&] { return now().has_value(); }))
       << "OnSealed must report an empty list, too";
   EXPECT_TRUE(now()->empty());
@@ -296,7 +296,7 @@ TEST_F(RunsApiTest, TheCatalogueIsToldOfSealedCheckpoints) {
   service_.AddRun(run);
   ASSERT_TRUE(Eventually([&] { return !now()->empty(); }));
   EXPECT_EQ((*now())[0].checkpoints[0].directory, "/c/100");
-  server.server().InLoop([&] { server.api().OnSealed([](const auto&) {}); });
+  server.server().InLoop([&] { server.api().OnSealed([](const auto&, bool) {}); });
 }
 
 }  // namespace
