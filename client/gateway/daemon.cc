@@ -164,7 +164,9 @@ class Gateway {
                  .directories = Directories(settings),
                  .scan_period = settings.scan_period,
                  .has_coordinator = !settings.coordinator.empty()}),
-        runs_(loop, {.board = std::move(board)}) {
+        runs_(loop, {.board = std::move(board), .models = [this](const std::string& run_id) {
+                       return models_.catalogue().ModelsOfRun(run_id);
+                     }}) {
     AddStatusRoutes({.version = GP_VERSION,
                      .stopping = [this] { return stopping_; },
                      .observe = [this] { Observe(); }},

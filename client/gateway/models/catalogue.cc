@@ -151,6 +151,19 @@ StatusOr<NamedModel> Catalogue::FindIn(const Entry& entry, const std::string& id
                   run.checkpoints.back().step, run.checkpoints.front().step);
 }
 
+RunModels Catalogue::ModelsOfRun(const std::string& run_id) const {
+  RunModels models;
+  for (const Entry& entry : entries_) {
+    if (entry.directory || entry.run.id != run_id) continue;
+    models.root = entry.root;
+    for (const ServedCheckpoint& checkpoint : entry.run.checkpoints) {
+      models.steps.push_back(checkpoint.step);
+    }
+    break;
+  }
+  return models;
+}
+
 std::vector<NamedModel> Catalogue::Aliases() const {
   std::vector<NamedModel> names;
   for (const Entry& entry : entries_) {

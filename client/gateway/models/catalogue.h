@@ -39,6 +39,8 @@ class Catalogue {
 
   // Empty `id`: the newest checkpoint of all. NotFound suggests a name.
   StatusOr<NamedModel> Find(const std::string& id) const;
+  // By the run's id, whatever its name stands for.
+  RunModels ModelsOfRun(const std::string& run_id) const;
   // Aliases first, then the best ones, then steps, the newest first.
   std::vector<NamedModel> List() const;
   // The aliases alone.

@@ -26,4 +26,12 @@ struct ServedRun {
   std::vector<ServedCheckpoint> checkpoints;
 };
 
+// What the models of one run are called: `root`, and `root`@STEP for each of `steps`.
+struct RunModels {
+  std::string root;  // empty: none of its checkpoints is served
+  std::vector<int64_t> steps;
+
+  bool operator==(const RunModels&) const = default;
+};
+
 }  // namespace gp::gateway

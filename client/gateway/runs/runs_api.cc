@@ -252,7 +252,8 @@ void RunsApi::AnswerRun(const Exchanged& exchange, const std::string& run_id) {
   const auto board = board_.board();
   const auto details = DetailsOf(*board, run_id);
   if (details == nullptr) return exchange->Respond(UnknownRun(*board, run_id));
-  Answer(exchange, std::make_shared<const std::string>(Text(RunDocument(*board, *details))));
+  Answer(exchange, std::make_shared<const std::string>(
+                       Text(RunDocument(*board, *details, options_.models(run_id)))));
 }
 
 void RunsApi::AnswerPoints(const Exchanged& exchange, const std::string& run_id) {
@@ -320,9 +321,11 @@ void RunsApi::Tell(Page& page) {
   board_.LookAt(page.run_id);
   const auto details = DetailsOf(*board, page.run_id);
   if (details == nullptr) return;
-  if (KeepsUp(*page.stream) && details != page.details) {
+  RunModels models = options_.models(page.run_id);
+  if (KeepsUp(*page.stream) && (details != page.details || models != page.models)) {
     page.details = details;
-    page.stream->Send(MessageText("run", RunDocument(*board, *details)));
+    page.models = std::move(models);
+    page.stream->Send(MessageText("run", RunDocument(*board, *details, page.models)));
   }
   if (KeepsUp(*page.stream)) TellPoints(page);
 }

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "client/gateway/models/served_checkpoint.h"
 #include "client/gateway/runs/run_board.h"
 #include "http/event_loop.h"
 #include "http/exchange.h"
@@ -33,6 +34,10 @@ struct RunsApiOptions {
   // How long a request waits for the past of a run that nobody had looked at.
   std::chrono::milliseconds patience = std::chrono::seconds(10);
   size_t streams_max = 1000;
+  // What the models of a run are called, which only the catalogue knows. Called in the loop.
+  std::function<RunModels(const std::string& run_id)> models = [](const auto&) {
+    return RunModels();
+  };
 };
 
 class RunsApi {
@@ -58,6 +63,7 @@ class RunsApi {
     std::optional<uint64_t> runs_version;
     std::optional<uint64_t> workers_version;
     std::shared_ptr<const RunDetails> details;
+    RunModels models;
     std::optional<uint32_t> points;  // how many were appended
   };
   // A request that waits for the past of its run.

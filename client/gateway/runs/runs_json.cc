@@ -101,13 +101,15 @@ Json SlotFields(const Board& board, const v1::Slot& slot) {
           {"problem", TextOrNull(slot.problem())}};
 }
 
-// What models of the run are called: its name, unless a newer run has the same.
-const std::string& ModelName(const Board& board, const v1::Run& run) {
-  const v1::Run* named = FindRun(board, run.name());
-  return named == nullptr || named->run_id() == run.run_id() ? run.name() : run.run_id();
+// Null when the checkpoint is not served.
+Json ModelOf(const RunModels& models, const v1::Checkpoint& checkpoint) {
+  const bool is_served =
+      !checkpoint.has_quarantined_at() &&
+      std::find(models.steps.begin(), models.steps.end(), checkpoint.step()) != models.steps.end();
+  return is_served ? Json(fmt::format("{}@{}", models.root, checkpoint.step())) : Json();
 }
 
-Json CheckpointFields(const std::string& model, const v1::Checkpoint& checkpoint) {
+Json CheckpointFields(const RunModels& models, const v1::Checkpoint& checkpoint) {
   return {
       {"step", checkpoint.step()},
       {"epoch", checkpoint.epoch()},
@@ -116,7 +118,7 @@ Json CheckpointFields(const std::string& model, const v1::Checkpoint& checkpoint
       {"sealed_at", Time(checkpoint.has_sealed_at(), checkpoint.sealed_at())},
       {"latest", checkpoint.latest()},
       {"best", checkpoint.best()},
-      {"model", fmt::format("{}@{}", model, checkpoint.step())},
+      {"model", ModelOf(models, checkpoint)},
       {"quarantined", TextOrNull(checkpoint.quarantine_reason())}};
 }
 
@@ -236,15 +238,16 @@ Json WorkersDocument(const Board& board) {
   return {{"workers", std::move(workers)}};
 }
 
-Json RunDocument(const Board& board, const RunDetails& details) {
+Json RunDocument(const Board& board, const RunDetails& details, const RunModels& models) {
   // The board is asked more often.
   const v1::Run* newer = FindRun(board, details.run.run_id());
   Json run = RunFields(newer == nullptr ? details.run : *newer);
   run["namespace"] = details.run.namespace_();
   run["resolved"] = details.run.resolved();
+  run["model"] = TextOrNull(models.root);
   Json checkpoints = Json::array();
   for (const v1::Checkpoint& checkpoint : details.checkpoints) {
-    checkpoints.push_back(CheckpointFields(ModelName(board, details.run), checkpoint));
+    checkpoints.push_back(CheckpointFields(models, checkpoint));
   }
   Json events = Json::array();
   for (const v1::RunEvent& event : details.events) events.push_back(EventFields(event));

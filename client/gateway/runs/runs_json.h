@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "client/gateway/models/served_checkpoint.h"
 #include "client/gateway/runs/board.h"
 #include "client/gateway/runs/point_series.h"
 #include "gp/v1/run_service.pb.h"
@@ -18,8 +19,8 @@ Json RunsDocument(const Board& board);  // GET /api/v1/runs
 // The same with parameters: what the coordinator answered.
 Json RunsDocument(const Board& board, const v1::ListResponse& page);
 Json WorkersDocument(const Board& board);  // GET /api/v1/workers
-// GET /api/v1/runs/ID.
-Json RunDocument(const Board& board, const RunDetails& details);
+// GET /api/v1/runs/ID. `models` are those of that run.
+Json RunDocument(const Board& board, const RunDetails& details, const RunModels& models);
 
 // GET /api/v1/runs/ID/points, as text: thousands of numbers need no tree. `total`: of the points
 // that these were chosen from.

@@ -88,7 +88,8 @@ function progressText(run) {
   return `step ${grouped(run.step || 0)} of ${grouped(run.target_steps || 0)}, ${percent}%${where}${parent}`;
 }
 
-function showSummary(run, onLabel) {
+// `model`: what the newest checkpoint of the run is called; null: it is not served, or not known yet.
+function showSummary(run, onLabel, model) {
   setText($("#run-title"), run.name);
   document.title = `${run.name}${run.state === "running" ? ` ${Math.floor(progressOf(run) * 100)}%` : ""} · gp`;
   showState($("#run-state"), run);
@@ -97,8 +98,8 @@ function showSummary(run, onLabel) {
   $("#run-progress").value = progressOf(run);
   setText($("#run-progress-text"), progressText(run));
   showTiles(run);
-  $("#run-playground").hidden = !isNumber(run.latest_checkpoint);
-  const address = playgroundLink(run.name);
+  $("#run-playground").hidden = !model;
+  const address = playgroundLink(model ?? "");
   if ($("#run-playground").getAttribute("href") !== address) $("#run-playground").setAttribute("href", address);
 }
 
@@ -122,8 +123,9 @@ function checkpointRow(checkpoint) {
     node("td", {class: "number"}, decimals(checkpoint.validation_loss, 4)),
     node("td", {class: "number size"}, bytesText(checkpoint.size_bytes)),
     node("td", {class: "number saved", "data-at": checkpoint.sealed_at}, agoText(checkpoint.sealed_at)),
-    node("td", {}, checkpoint.quarantined ? node("span", {class: "muted small"}, checkpoint.quarantined)
-      : node("a", {class: "button compact", href: playgroundLink(model), "aria-label": label}, "Playground")));
+    node("td", {}, model && !checkpoint.quarantined
+      ? node("a", {class: "button compact", href: playgroundLink(model), "aria-label": label}, "Playground")
+      : node("span", {class: "muted small"}, checkpoint.quarantined || "not served")));
 }
 
 function showCheckpoints(checkpoints) {

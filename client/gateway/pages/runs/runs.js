@@ -66,7 +66,7 @@ function showPage() {
   $("#open-run").hidden = !view.open && !view.missing;
   $("#open-run").classList.toggle("is-missing", !view.open);
   showList();
-  if (view.open && runWith(view.open)) showSummary(runWith(view.open), chooseLabel);
+  if (view.open && runWith(view.open)) showSummary(runWith(view.open), chooseLabel, view.details?.run.model);
   else if (view.missing) showMissing(view.missing);
 }
 
@@ -177,7 +177,7 @@ function takeDetails(details) {
   view.details = details;
   view.known.set(details.run.id, details.run);
   if (otherRun) showLegend();
-  showSummary(runWith(details.run.id), chooseLabel);
+  showSummary(runWith(details.run.id), chooseLabel, details.run.model);
   showDetails(details, otherRun);
   drawSoon();
 }

@@ -315,6 +315,9 @@ TEST_F(Pool, NamesFollowTheirRun) {
   for (const char* bad : {"demo@", "demo@x", "@", "demo@-1", "demo@1@2", "../demo"}) {
     EXPECT_FALSE(catalogue.Find(bad).ok()) << bad;
   }
+  EXPECT_EQ(catalogue.ModelsOfRun("r2"), (RunModels{"demo", {2, 1}}));
+  EXPECT_EQ(catalogue.ModelsOfRun("r1"), (RunModels{"r1", {5}}));
+  EXPECT_EQ(catalogue.ModelsOfRun("demo"), RunModels());
   std::vector<std::string> names;
   for (const NamedModel& model : catalogue.List()) names.push_back(model.id);
   EXPECT_THAT(names, ::testing::ElementsAre("demo", "r1", "demo@best", "demo@2", "demo@1", "r1@5"));

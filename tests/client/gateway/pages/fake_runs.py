@@ -33,6 +33,7 @@ class FakeRun:
         self.initial_model = more.get("initial_model")
         self.unmeasured = more.get("unmeasured", ())  # columns without values
         self.scale = more.get("scale", 1.0)
+        self.model = name        # what its models are called: the id where the name is another's; None: not served
         self.checkpoint_every = more.get("checkpoint_every", CHECKPOINT_EVERY)
         self.evaluate_every = more.get("evaluate_every", 100)
 
@@ -98,7 +99,7 @@ class FakeRun:
         best = min(losses, key=losses.get) if steps else None
         return [{"step": step, "epoch": 1 + bisect.bisect_right(self.failures, step), "size_bytes": 1493172224 // 12,
                  "validation_loss": round(losses[step], 4), "sealed_at": self.at(step), "latest": step == steps[-1],
-                 "best": step == best, "model": f"{self.name}@{step}",
+                 "best": step == best, "model": f"{self.model}@{step}" if self.model else None,
                  "quarantined": "digest of shard 1 differs" if step == 500 and self.failures else None} for step in steps]
 
     def best_step(self):
@@ -153,7 +154,7 @@ class FakeRun:
 
     def details(self):
         resolved = f"apiVersion: gp/v1\nname: {self.name}\nmodel:\n  preset: tiny\nbudget:\n  steps: {self.target}\n"
-        return {"run": {**self.summary(), "namespace": "default", "resolved": resolved},
+        return {"run": {**self.summary(), "namespace": "default", "resolved": resolved, "model": self.model if self.checkpoint_steps() else None},
                 "checkpoints": self.checkpoints(), "events": self.events(), "samples": self.samples()}
 
 
@@ -185,6 +186,13 @@ class FakeCluster:
             if self.live.state == "running":
                 steps = int((self.clock() - self.began) / self.live.step_seconds)
                 self.live.step = min(self.live.target, self.base + steps)
+
+    def add_older_twin(self):
+        """An older run with the name of the one that trains."""
+        twin = FakeRun("demo", 9, 1000, "succeeded", None, self.clock() - 300000)
+        twin.model = twin.id
+        self.runs.append(twin)
+        return twin
 
     def run_with(self, name):
         return next((run for run in self.runs if name in (run.id, run.name)), None)
@@ -235,12 +243,12 @@ class FakeCluster:
         entries = []
         for run in self.runs:
             checkpoints = run.checkpoints()
-            if not checkpoints:
+            if not checkpoints or not run.model:
                 continue
             newest, best = checkpoints[-1], next(one for one in checkpoints if one["best"])
-            named = [("alias", run.name, newest), ("best", f"{run.name}@best", best)]
+            named = [("alias", run.model, newest), ("best", f"{run.model}@best", best)]
             named += [("step", one["model"], one) for one in reversed(checkpoints)]
-            entries += [{"id": name, "object": "model", "created": int(one["sealed_at"]), "owned_by": "gp", "root": run.name,
+            entries += [{"id": name, "object": "model", "created": int(one["sealed_at"]), "owned_by": "gp", "root": run.model,
                          "step": one["step"], "validation_loss": one["validation_loss"], "max_model_len": 1024,
                          "parameters": 124439808, "tokenizer": "gpt2", "state": "ready" if kind == "alias" else "idle",
                          "kind": kind} for kind, name, one in named]

@@ -641,6 +641,23 @@ class Runs(page_case.PageCase):
         self.browser.click(f"[aria-label='{label}']")
         self.browser.wait_text("#step-text", f"step {step:,}")
 
+    def test_the_playground_opens_with_the_model_of_this_run_though_a_newer_one_has_its_name(self):
+        twin = self.fake().cluster.add_older_twin()
+        self.open(f"#run={twin.id}")
+        self.browser.wait_shown("#run-playground")
+        self.assertTrue(self.browser.one("#run-playground").get_attribute("href").endswith(f"#model={twin.id}"))
+        self.assertTrue(self.browser.all(f"#checkpoints [aria-label='Open {twin.id}@1000 in the playground']"))
+        self.browser.click("#run-playground")
+        self.browser.wait_text("#step-text", "step 1,000")
+
+    def test_a_run_that_is_not_served_has_no_button(self):
+        self.fake().cluster.run_with("jargon-small").model = None
+        self.open(f"#run={self.run_named('jargon-small').id}")
+        self.browser.wait_text("#checkpoints", "not served")
+        self.assertFalse(self.browser.one("#run-playground").is_displayed())
+        self.assertFalse(self.browser.all("#checkpoints a"))
+        self.browser.check_accessible()
+
     def test_button_of_a_checkpoint_is_whole_at_every_width(self):
         cluster = self.fake().cluster
         cluster.run_with("jargon-small").checkpoint_every = 10000

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -209,6 +210,23 @@ TEST_F(RunsApiTest, AStreamBeginsWithEverythingAndTellsChanges) {
   v1::Run ended = MakeRun("demo", kId, v1::RUN_STATE_SUCCEEDED);
   service_.AddRun(ended);
   EXPECT_EQ(Next(client, "runs")["runs"][0]["state"], "succeeded");
+}
+
+TEST_F(RunsApiTest, APageIsToldWhenTheModelsOfItsRunHaveAnotherName) {
+  std::atomic<bool> is_taken = false;
+  RunsApiOptions options;
+  options.models = [&](const std::string& run_id) {
+    return RunModels{is_taken ? run_id : "demo", {}};
+  };
+  RunsServer server(service_.address(), {}, options);
+  AwaitBoard(server);
+  EXPECT_EQ(json::parse(server.Get("/api/v1/runs/demo").body)["run"]["model"], "demo");
+  http::HttpClient client(server.port());
+  client.Request("GET", "/api/v1/events?run=demo");
+  EXPECT_EQ(client.ReceiveHead().status, 200);
+  EXPECT_EQ(Next(client, "run")["run"]["model"], "demo");
+  is_taken = true;
+  while (Next(client, "run")["run"]["model"] != kId) ASSERT_FALSE(HasFailure());
 }
 
 TEST_F(RunsApiTest, APageThatReadsSlowlyIsToldTheNewestStateOnly) {

@@ -85,6 +85,7 @@ RunDetails MakeDetails(const v1::Run& run) {
   held.set_best(false);
   held.clear_validation_loss();
   held.set_quarantine_reason("a digest differs");
+  held.mutable_quarantined_at()->set_seconds(1763716460);
   details.checkpoints = {best, held};
   v1::RunEvent event;
   event.set_sequence(7);
@@ -134,17 +135,22 @@ TEST(RunsJson, WorkersNameTheRunsInTheirSlotsAndTheirProblems) {
 
 TEST(RunsJson, ARunHasItsCheckpointsEventsAndSamples) {
   const Board board = MakeBoard();
-  const Json json = Json::parse(Text(RunDocument(board, MakeDetails(board.runs[0]))));
+  const Json json =
+      Json::parse(Text(RunDocument(board, MakeDetails(board.runs[0]), {"demo", {250, 100}})));
   ExpectJson("run.json", json);
 }
 
-TEST(RunsJson, AModelOfARunWhoseNameIsTakenGoesByItsId) {
-  Board board = MakeBoard();
+// The catalogue decides whose a name is; the board does not know of --model NAME=DIR.
+TEST(RunsJson, ModelsOfARunGoByTheNamesOfTheCatalogueAndAreNullWhereNoneIsServed) {
+  const Board board = MakeBoard();
   const RunDetails details = MakeDetails(board.runs[0]);
-  v1::Run newer = MakeRun("demo", "aaaaaaaa04", v1::RUN_STATE_QUEUED);
-  newer.mutable_submitted_at()->set_seconds(board.runs[0].submitted_at().seconds() + 1);
-  board.runs.push_back(newer);  // what runs is first
-  EXPECT_EQ(RunDocument(board, details)["checkpoints"][0]["model"], "aaaaaaaa03@250");
+  const Json taken = RunDocument(board, details, {"aaaaaaaa03", {250, 100}});
+  EXPECT_EQ(taken["run"]["model"], "aaaaaaaa03");
+  EXPECT_EQ(taken["checkpoints"][0]["model"], "aaaaaaaa03@250");
+  EXPECT_TRUE(RunDocument(board, details, {"demo", {100}})["checkpoints"][0]["model"].is_null());
+  const Json none = RunDocument(board, details, {});
+  EXPECT_TRUE(none["run"]["model"].is_null());
+  EXPECT_TRUE(none["checkpoints"][0]["model"].is_null());
 }
 
 TEST(RunsJson, PointsAreColumnsOfShortNumbers) {

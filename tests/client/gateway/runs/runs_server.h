@@ -12,9 +12,9 @@ namespace gp::gateway {
 
 class RunsServer {
  public:
-  explicit RunsServer(const std::string& coordinator, const http::ServerLimits& limits = {})
+  explicit RunsServer(const std::string& coordinator, const http::ServerLimits& limits = {},
+                      RunsApiOptions options = {})
       : server_(http::ServerContext{.router = router_, .limits = limits}) {
-    RunsApiOptions options;
     options.board = {.address = coordinator,
                      .survey_pause = std::chrono::milliseconds(20),
                      .idle_pause = std::chrono::milliseconds(20),
