@@ -4,6 +4,7 @@
 const modelList = {
   groups: [],      // [{root, alias, best, steps: [entry, ascending], directory}], in the gateway's order
   byId: new Map(),
+  names: new Map(), // what else was asked for -> the id in byId that it stands for; null: there is no such model
 };
 
 function groupModels(entries) {
@@ -21,16 +22,33 @@ function groupModels(entries) {
 
 async function loadModels() {
   const entries = (await askJson("v1/models")).data;
+  const ids = entries.map((entry) => entry.id);
+  if (ids.join("\n") !== [...modelList.byId.keys()].join("\n")) modelList.names.clear();
   modelList.groups = groupModels(entries);
   modelList.byId = new Map(entries.map((entry) => [entry.id, entry]));
 }
 
+// RUN@latest and a run's id are models, too, but in no list: the gateway knows what they stand for.
+async function nameModel(id) {
+  if (!id || modelList.byId.has(id) || modelList.names.has(id)) return;
+  try {
+    const {root, kind, step} = await askJson(`v1/models/${id.split("/").map(encodeURIComponent).join("/")}`);
+    modelList.names.set(id, {step: `${root}@${step}`, best: `${root}@best`}[kind] ?? root);
+  } catch (error) {
+    if (error.status !== 404) throw error;
+    modelList.names.set(id, null);
+  }
+}
+
+const entryOf = (id) => modelList.byId.get(id) ?? modelList.byId.get(modelList.names.get(id));
+
 const groupNamed = (root) => modelList.groups.find((group) => group.root === root) || null;
 
-// The group that a model id belongs to, also when that checkpoint is gone since.
+// The group that a model id belongs to, also when that checkpoint is gone since. Null: there is no such model, and no
+// other one may write in its place.
 function groupOf(id) {
-  const entry = modelList.byId.get(id);
-  return groupNamed(entry ? entry.root || entry.id : (id || "").split("@")[0]) || modelList.groups[0] || null;
+  const entry = entryOf(id);
+  return groupNamed(entry ? entry.root || entry.id : (id || "").replace(/@[^@]*$/, ""));
 }
 
 const newestOf = (group) => (group.alias || group.directory || group.steps.at(-1) || group.best).id;
@@ -48,12 +66,12 @@ function showRuns(group) {
   if (names.join("\n") !== [...select.options].map((option) => option.value).join("\n")) {
     select.replaceChildren(...names.map((name) => node("option", {value: name}, name)));
   }
-  select.value = group.root;
+  select.value = group?.root ?? "";
 }
 
 // The slider stands at the step of the model that is chosen; "newest" and "best" have buttons beside it.
 function showSteps(group, id) {
-  const entry = modelList.byId.get(id);
+  const entry = entryOf(id);
   const slider = $("#step-slider");
   const at = group.steps.findIndex((one) => entry && one.step === entry.step);
   $("#step-row").hidden = group.steps.length === 0;
@@ -65,8 +83,8 @@ function showSteps(group, id) {
   slider.setAttribute("aria-valuetext", $("#step-text").textContent);
   $("#pick-newest").hidden = !group.alias;
   $("#pick-best").hidden = !group.best;
-  $("#pick-newest").setAttribute("aria-pressed", String(Boolean(group.alias && id === group.alias.id)));
-  $("#pick-best").setAttribute("aria-pressed", String(Boolean(group.best && id === group.best.id)));
+  $("#pick-newest").setAttribute("aria-pressed", String(Boolean(group.alias && entry === group.alias)));
+  $("#pick-best").setAttribute("aria-pressed", String(Boolean(group.best && entry === group.best)));
 }
 
 const STATE_WORDS = {

@@ -30,13 +30,13 @@ function showOnly(name) {
 
 function showModel() {
   const group = chosenGroup();
-  if (!group) return;
   showRuns(group);
-  $("#one-model").hidden = learnMode();
-  $("#learn-model").hidden = !learnMode();
+  $("#one-model").hidden = learnMode() || !group;
+  $("#learn-model").hidden = !learnMode() || !group;
+  if (!group) return $("#model-facts").replaceChildren(node("dt", {}, `${noModelText()} Choose another one.`));
   if (learnMode()) showLearning(group);
   else showSteps(group, settings.model);
-  const entry = modelList.byId.get(learnMode() ? newestOf(group) : settings.model);
+  const entry = entryOf(learnMode() ? newestOf(group) : settings.model);
   showFacts(entry);
   limitLength(entry);
 }
@@ -109,7 +109,8 @@ function buildCards() {
   }
   $("#output").replaceChildren(...generations.map((generation) => generation.element));
   if (generations.length === 0) {
-    $("#output").append(node("p", {class: "hint muted"}, "This model has no checkpoints by step to compare."));
+    $("#output").append(node("p", {class: "hint muted"},
+      noModelText() || "This model has no checkpoints by step to compare."));
   }
   $("#output").classList.toggle("several", !learnMode() && settings.n > 1);
 }
@@ -130,7 +131,9 @@ async function promptFits() {
 }
 
 async function generate() {
-  if (running || chosenModels().length === 0) return;
+  if (running) return;
+  if (noModelText()) return announce(noModelText());
+  if (chosenModels().length === 0) return;
   if (isPromptTooLong()) return announce($("#generate").title);
   if (settings.fresh) settings.seed = newSeed();
   showSettings();
@@ -173,9 +176,10 @@ function rememberTexts(asked) {
   showHistory(restorePast);
 }
 
-function restorePast(entry) {
+async function restorePast(entry) {
   restoreSettings(entry.link);
   settings.model = entry.model;
+  await nameSettingsModel();
   changed();
   buildCards();
   const generation = generations[0];
@@ -220,6 +224,7 @@ async function refreshModels() {
   await loadModels();
   if (modelList.groups.length === 0) return showOnly("no-model");
   if (!settings.model) settings.model = newestOf(modelList.groups[0]);
+  await nameModel(settings.model);
   const first = $("#workspace").hidden;
   showOnly("workspace");
   showAll();
@@ -228,6 +233,19 @@ async function refreshModels() {
   if (first || (empty && before !== chosenModels().join())) buildCards();
   if (!first) return;
   restoreTexts(generations);
+  countPrompt();
+}
+
+// What stays unknown because the gateway does not answer is asked for with the next list.
+async function nameSettingsModel() {
+  await nameModel(settings.model).catch((error) => toast(error.message));
+}
+
+async function followHash() {
+  restoreSettings(location.hash);
+  await nameSettingsModel();
+  showAll();
+  buildCards();
   countPrompt();
 }
 
@@ -346,13 +364,13 @@ function start() {
   startButtons();
   startFields();
   startModelPicker();
-  startCodeDialog(() => chosenModels()[0]);
+  startCodeDialog(() => chosenModels()[0] ?? settings.model);
   startTokenCard();
   startKeyboard();
   startEmptyState();
   settings.seed = newSeed();
   restoreSettings(location.hash);
-  addEventListener("hashchange", () => { restoreSettings(location.hash); showAll(); buildCards(); countPrompt(); });
+  addEventListener("hashchange", followHash);
   // On a phone the sampling settings are folded: they are longer than its screen.
   const phone = matchMedia("(max-width: 900px)");
   const fold = () => { $("#settings").open = !phone.matches; };

@@ -4,7 +4,7 @@
 const promptLength = {key: "", count: null, asked: 0, timer: 0};
 
 const promptKey = () => `${settings.model}\n${settings.prompt}`;
-const contextLength = () => modelList.byId.get(settings.model)?.max_model_len ?? groupContext();
+const contextLength = () => entryOf(settings.model)?.max_model_len ?? groupContext();
 
 // A checkpoint that is gone had the same context as the others of its run.
 function groupContext() {
@@ -35,20 +35,26 @@ function promptWords() {
   return `${tokens}; the context of ${grouped(contextLength())} leaves ${grouped(left)} to write`;
 }
 
+// Nothing when the model is one, or when nobody has asked for one yet.
+function noModelText() {
+  return settings.model && !groupOf(settings.model) ? `There is no model '${settings.model}'.` : "";
+}
+
 function showPromptLength() {
   const isTooLong = isPromptTooLong();
   const words = promptWords();
   if ($("#prompt-count").textContent !== words) $("#prompt-count").textContent = words;
   $("#prompt-count").classList.toggle("over", isTooLong);
-  $("#generate").disabled = isTooLong;
-  $("#generate").title = isTooLong ? `The prompt is too long: ${words}` : "";
+  const refusal = noModelText() || (isTooLong ? `The prompt is too long: ${words}` : "");
+  $("#generate").disabled = Boolean(refusal);
+  $("#generate").title = refusal;
 }
 
 // Asks for the count of the prompt as it is now, unless it is known.
 async function countPromptNow() {
   clearTimeout(promptLength.timer);
   const key = promptKey();
-  if (promptLength.key === key) return;
+  if (promptLength.key === key || noModelText()) return;
   const number = ++promptLength.asked;
   let count = null;
   try {

@@ -118,6 +118,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         parts = address.path.strip("/").split("/")
         if address.path == "/v1/models":
             return self.send_json({"object": "list", "data": self.server.cluster.models()})
+        if address.path.startswith("/v1/models/"):
+            return self.send_model(urllib.parse.unquote(address.path.removeprefix("/v1/models/")))
         if address.path == "/api/v1/events":
             self.server.streams.append(query.get("run"))
             try:
@@ -179,6 +181,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(f"data: {value if isinstance(value, str) else json.dumps(value)}\n\n".encode())
         self.wfile.flush()
 
+    def send_model(self, name):
+        entry = self.server.cluster.model_with(name)
+        if entry is None:
+            return self.send_json(error_body(404, f"there is no model '{name}'; GET /v1/models lists them"), 404)
+        return self.send_json({**entry, "id": name})
+
     # Runs
 
     def send_run(self, rest, query):
@@ -224,7 +232,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.server.failures:
             status, message, retry = self.server.failures.pop(0)
             return self.send_json(error_body(status, message), status, **({"Retry_After": str(retry)} if retry else {}))
-        entry = next((one for one in self.server.cluster.models() if one["id"] == body.get("model")), None)
+        entry = self.server.cluster.model_with(body.get("model"))
         if entry is None:
             return self.send_json(error_body(404, f"there is no model '{body.get('model')}'"), 404)
         if body.get("stream"):

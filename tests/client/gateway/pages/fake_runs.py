@@ -237,6 +237,13 @@ class FakeCluster:
              "gpu_driver": "", "problem": "not heard from since 1 h; its runs were placed elsewhere", "slots": []},
         ]}
 
+    def model_with(self, name):
+        """What `name` stands for: also RUN@latest, and a run's id in place of its name."""
+        root, at, rest = name.removesuffix("@latest").partition("@")
+        run = next((run for run in self.runs if run.id == root), None)
+        wanted = (run.model if run else root) + at + rest
+        return next((one for one in self.models() if one["id"] == wanted), None)
+
     def models(self):
         """The list of /v1/models: alias, best, then steps with the newest first."""
         self.advance()

@@ -281,6 +281,42 @@ class Playground(page_case.PageCase):
         self.browser.click("#pick-best")
         self.assertEqual(json.loads(self.browser.js(SETTINGS))["model"], "demo@best")
 
+    def test_a_link_to_no_model_says_so_and_writes_with_no_other(self):
+        self.fake()
+        for mode in ("one", "learn"):
+            self.open(f"#model=nothing&mode={mode}")
+            self.browser.wait_text("#model-facts", "There is no model 'nothing'.")
+            self.assertFalse(self.browser.one("#generate").is_enabled())
+            self.assertEqual(self.browser.one("#generate").get_attribute("title"), "There is no model 'nothing'.")
+            self.browser.one("#prompt").send_keys(Keys.CONTROL, Keys.ENTER)
+            self.browser.wait_text("#announcements", "There is no model 'nothing'.")
+            self.browser.check_accessible()
+        self.assertEqual(self.asked("/v1/completions"), [])
+        self.assertEqual(self.asked("/tokenize"), [])
+        self.browser.check_clean(network_errors=True)
+        self.browser.js("const runs = document.querySelector('#run-select'); runs.value = 'jargon-small';"
+                        "runs.dispatchEvent(new Event('change'))")
+        self.browser.click("#generate")
+        self.finished(4)
+        roots = {body["model"].split("@")[0] for body in self.asked("/v1/completions")}
+        self.assertEqual(roots, {"jargon-small"})
+
+    def test_the_newest_of_a_run_and_the_id_of_a_run_are_models(self):
+        gateway = self.fake()
+        newest = gateway.cluster.run_with("jargon-small")
+        for name in ("jargon-small@latest", newest.id):
+            self.fresh("#model=" + name)
+            self.browser.wait_text("#step-text", "step 20,000")
+            self.assertEqual(self.browser.one("#run-select").get_attribute("value"), "jargon-small")
+            self.write(tokens=4)
+            self.assertEqual(self.asked("/v1/completions")[-1]["model"], name)
+            self.fresh("#mode=learn&model=" + name)
+            self.assertEqual(len(self.browser.all(".columns .answer")), 4)
+            self.browser.click("#generate")
+            self.finished(4)
+            self.assertEqual(self.asked("/v1/completions")[-1]["model"].split("@")[0], "jargon-small")
+        self.browser.check_clean()
+
     # Links and code
 
     def test_a_link_restores_every_setting(self):
