@@ -4,9 +4,11 @@
 #include <cctype>
 #include <charconv>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "base/text/excerpt.h"
+#include "base/text/nearest_word.h"
 #include "client/gateway/runs/runs_json.h"
 
 namespace gp::gateway {
@@ -75,12 +77,35 @@ StatusOr<int64_t> NumberOf(const http::Request& request, const char* name, int64
   if (!text) return usual;
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error == std::errc() && end == text->data() + text->size()) return value;
-  return InvalidArgument("{}: expected a whole number, not '{}'", name, *text);
+  const bool is_number = error == std::errc() && end == text->data() + text->size();
+  if (is_number && value >= 0) return value;
+  return InvalidArgument("{}: expected a whole number from 0, not '{}'", name, Excerpt(*text));
 }
 
-// limit, page_token, state, label, user, namespace, search, since.
+// A parameter that is misspelt, empty or given twice would be left out of the answer in silence.
+// Those that `may_repeat` count each time.
+Status CheckParameters(const http::Request& request, const std::vector<std::string>& known,
+                       const std::set<std::string>& may_repeat = {}) {
+  std::set<std::string> seen;
+  for (const auto& [name, value] : request.query) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      const auto near = NearestWord(name, known);
+      return InvalidArgument("unknown parameter '{}'; {}", Excerpt(name),
+                             near ? fmt::format("did you mean '{}'?", *near)
+                                  : fmt::format("known are {}", fmt::join(known, ", ")));
+    }
+    if (value.empty()) return InvalidArgument("{}: expected a value after '='", name);
+    if (!seen.insert(name).second && !may_repeat.contains(name)) {
+      return InvalidArgument("{}: given more than once", name);
+    }
+  }
+  return OkStatus();
+}
+
 StatusOr<v1::ListRequest> ListOf(const http::Request& request) {
+  RETURN_IF_ERROR(CheckParameters(
+      request, {"limit", "page_token", "state", "label", "user", "namespace", "search", "since"},
+      {"state", "label"}));
   v1::ListRequest list;
   list.set_include_finished(true);
   ASSIGN_OR_RETURN(const int64_t limit, NumberOf(request, "limit", RunSurvey::kBoardRuns));
@@ -102,6 +127,7 @@ StatusOr<v1::ListRequest> ListOf(const http::Request& request) {
 }
 
 StatusOr<PointRange> RangeOf(const http::Request& request) {
+  RETURN_IF_ERROR(CheckParameters(request, {"points", "from", "to"}));
   PointRange range;
   ASSIGN_OR_RETURN(range.from, NumberOf(request, "from", range.from));
   ASSIGN_OR_RETURN(range.to, NumberOf(request, "to", range.to));
@@ -266,6 +292,9 @@ void RunsApi::AnswerPoints(const Exchanged& exchange, const std::string& run_id)
 }
 
 void RunsApi::BeginStream(const Exchanged& exchange) {
+  if (const Status checked = CheckParameters(exchange->request(), {"run"}); !checked.ok()) {
+    return exchange->Respond(http::ErrorOf(checked));
+  }
   const auto reference = exchange->request().Parameter("run");
   if (!reference) return OpenPage(exchange, "");
   Find(exchange, std::string(*reference),

@@ -134,6 +134,32 @@ TEST_F(RunsApiTest, MoreRunsComeInPagesAndByFilters) {
   }
 }
 
+TEST_F(RunsApiTest, AParameterThatWouldBeLeftOutIsRefused) {
+  RunsServer server(service_.address());
+  AwaitBoard(server);
+  const auto message = [&](const std::string& target) -> std::string {
+    const http::Answer answer = server.Get(target);
+    EXPECT_EQ(answer.status, 400) << target;
+    return json::parse(answer.body)["error"]["message"];
+  };
+  EXPECT_EQ(message("/api/v1/runs?status=running"),
+            "unknown parameter 'status'; did you mean 'state'?");
+  EXPECT_EQ(message("/api/v1/runs?limits=5"), "unknown parameter 'limits'; did you mean 'limit'?");
+  EXPECT_EQ(message("/api/v1/runs?q=x"),
+            "unknown parameter 'q'; known are limit, page_token, state, label, user, namespace, "
+            "search, since");
+  EXPECT_EQ(message("/api/v1/runs/demo/points?point=5"),
+            "unknown parameter 'point'; did you mean 'points'?");
+  EXPECT_EQ(message("/api/v1/events?runs=demo"), "unknown parameter 'runs'; did you mean 'run'?");
+  EXPECT_EQ(message("/api/v1/runs?since=-1"), "since: expected a whole number from 0, not '-1'");
+  EXPECT_EQ(message("/api/v1/runs?limit=5&limit=6"), "limit: given more than once");
+  for (const char* name :
+       {"limit", "page_token", "state", "label", "user", "namespace", "search"}) {
+    EXPECT_EQ(message(fmt::format("/api/v1/runs?{}=", name)),
+              fmt::format("{}: expected a value after '='", name));
+  }
+}
+
 TEST_F(RunsApiTest, ARunThatIsNotOnTheBoardIsOpenedByNameAndId) {
   service_.AddRun(MakeRun("old", "cccccccc01", v1::RUN_STATE_SUCCEEDED));
   for (int i = 0; i < 150; ++i) {
@@ -172,10 +198,10 @@ TEST_F(RunsApiTest, ProblemsHaveTheirStatus) {
   EXPECT_EQ(json::parse(unknown.body)["error"]["code"], "run_not_found");
   EXPECT_EQ(server.Get("/api/v1/runs/nothing/points").status, 404);
   EXPECT_EQ(server.Get("/api/v1/events?run=nothing").status, 404);
-  for (const char* query : {"points=many", "from=1x", "to="}) {
+  for (const char* query : {"points=many", "from=1x", "to=", "from=-5", "points=-1", "form=1"}) {
     EXPECT_EQ(server.Get("/api/v1/runs/demo/points?" + std::string(query)).status, 400) << query;
   }
-  EXPECT_EQ(server.Get("/api/v1/runs/demo/points?points=99999999&from=-5").status, 200);
+  EXPECT_EQ(server.Get("/api/v1/runs/demo/points?points=99999999&from=5").status, 200);
 }
 
 TEST_F(RunsApiTest, WithoutACoordinatorPagesSayWhy) {
