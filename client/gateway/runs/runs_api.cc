@@ -303,16 +303,27 @@ void RunsApi::BeginStream(const Exchanged& exchange) {
 
 // Opens the event stream of a page that shows the run; an empty id: a page that shows no run.
 void RunsApi::OpenPage(const Exchanged& exchange, const std::string& run_id) {
-  if (pages_.size() >= options_.streams_max) {
-    return exchange->Respond(http::ApiError{.status = 429,
-                                            .message = "too many pages are kept up to date",
-                                            .code = "too_many_streams",
-                                            .retry_after = 10});
-  }
-  Page page{.run_id = run_id};
+  const std::string asker = exchange->request().Asker();
+  if (const auto error = CheckStreams(asker)) return exchange->Respond(*error);
+  Page page{.run_id = run_id, .asker = asker};
   page.stream = exchange->BeginEventStream();
   Tell(page);
   pages_.push_back(std::move(page));
+}
+
+std::optional<http::ApiError> RunsApi::CheckStreams(const std::string& asker) {
+  pages_.remove_if([](const Page& page) { return page.stream->gone(); });
+  const auto held = std::count_if(pages_.begin(), pages_.end(),
+                                  [&](const Page& page) { return page.asker == asker; });
+  const auto left = static_cast<ptrdiff_t>(options_.streams_max) - std::ssize(pages_);
+  if (held < left) return std::nullopt;
+  return http::ApiError{
+      .status = 429,
+      .message = fmt::format("{} pages of this client are kept up to date already, and {} streams "
+                             "are left for all clients; close some of the pages",
+                             held, left),
+      .code = "too_many_streams",
+      .retry_after = 10};
 }
 
 void RunsApi::EndStreams() {

@@ -33,6 +33,7 @@ struct RunsApiOptions {
   std::chrono::milliseconds stream_period{500};
   // How long a request waits for the past of a run that nobody had looked at.
   std::chrono::milliseconds patience = std::chrono::seconds(10);
+  // Event streams. One client may have as many as are free for the others.
   size_t streams_max = 1000;
   // What the models of a run are called, which only the catalogue knows. Called in the loop.
   std::function<RunModels(const std::string& run_id)> models = [](const auto&) {
@@ -60,6 +61,7 @@ class RunsApi {
   struct Page {
     std::shared_ptr<http::EventStream> stream;
     std::string run_id;  // empty: no run
+    std::string asker;   // the client
     std::optional<uint64_t> runs_version;
     std::optional<uint64_t> workers_version;
     std::shared_ptr<const RunDetails> details;
@@ -90,6 +92,7 @@ class RunsApi {
   void AwaitDetails(const Exchanged& exchange, const std::string& run_id, const Answerer& answer);
   void BeginStream(const Exchanged& exchange);
   void OpenPage(const Exchanged& exchange, const std::string& run_id);
+  std::optional<http::ApiError> CheckStreams(const std::string& asker);
   void HandleChange();
   void AnswerWaiting();
   void Tick();

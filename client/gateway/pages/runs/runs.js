@@ -5,6 +5,8 @@ const view = {
   runs: [],           // the list that is pushed
   known: new Map(),   // runs that a link names and that may be in no list: id -> run
   open: null, overlays: [], missing: null, details: null, follower: null, started: false, connected: false,
+  coordinator: null,  // as the gateway last said
+  refusal: null,      // why the gateway gives this page no stream
 };
 const store = new PointStore();
 const colours = new RunColours();
@@ -70,13 +72,19 @@ function showPage() {
   else if (view.missing) showMissing(view.missing);
 }
 
-function showBanner(coordinator) {
-  const banner = $("#banner");
-  banner.hidden = coordinator.connected;
+// What keeps the page from being up to date: the gateway refuses its stream, or has lost the coordinator.
+function bannerText({coordinator, refusal}) {
+  if (refusal) return `The gateway does not keep this page up to date: ${refusal.message}. The page tries again by itself.`;
+  if (!coordinator || coordinator.connected) return "";
   const why = coordinator.message ? ` (${coordinator.message})` : "";
-  if (coordinator.connected) return;
-  setText($("p", banner), `The coordinator at ${coordinator.address} does not answer${why}. ` +
-    "What you see is what the gateway last knew; checkpoints can still be used.");
+  return `The coordinator at ${coordinator.address} does not answer${why}. ` +
+    "What you see is what the gateway last knew; checkpoints can still be used.";
+}
+
+function showBanner() {
+  const words = bannerText(view);
+  $("#banner").hidden = !words;
+  if (words) setText($("#banner p"), words);
 }
 
 const CONNECTION_TONES = {live: "good", paused: "", waiting: "warn", locked: "bad"};
@@ -164,7 +172,8 @@ function takeRuns(body) {
   view.connected = body.coordinator.connected;
   view.runs = body.runs;
   search.take(body);
-  showBanner(body.coordinator);
+  view.coordinator = body.coordinator;
+  showBanner();
   if (!view.started) startView();
   else if (view.missing && (isBack || view.runs.some((run) => isNamed(run, view.missing.name)))) followLink();
   showPage();
@@ -202,18 +211,21 @@ function follow(missed = false) {
   const query = view.open ? `?run=${encodeURIComponent(view.open)}` : "";
   view.follower = followEvents(`api/v1/events${query}`, takeEvent, (state, more) => {
     showConnection(state, more);
+    view.refusal = state === "waiting" && view.started ? more.error : null;
+    showBanner();
     if (state === "live" && missed) for (const id of shownIds()) loadPoints(id);
     if (state !== "live" && !view.started) showUnreachable(more.error);
     missed = true;
   });
 }
 
-// `error`: a KeyError, or nothing when there is no connection.
+// `error`: a KeyError, what else the gateway answered, or nothing when there is no connection.
 function showUnreachable(error) {
   $("#unreachable").hidden = false;
-  setText($("#unreachable-title"), error?.title ?? "The gateway does not answer");
+  setText($("#unreachable-title"), error?.title ??
+    (error ? `The gateway refuses this page (${error.status})` : "The gateway does not answer"));
   setText($("#unreachable-text"), error?.message ?? `No connection to ${location.origin}. This page tries again by itself.`);
-  setText($("#unreachable-retry"), error ? "Enter a key" : "Try again");
+  setText($("#unreachable-retry"), error?.title ? "Enter a key" : "Try again");
 }
 
 // ---- choosing ----

@@ -136,7 +136,8 @@ function takeEventSafely(onEvent, data) {
 }
 
 // Keeps an event stream open: onEvent(object) for each event; when that changes onState("live"),
-// onState("waiting", {seconds}) or onState("locked", {error}), which is a KeyError and the end.
+// onState("waiting", {seconds, error}), whose error is what the gateway answered, or nothing when it did not, or
+// onState("locked", {error}), which is a KeyError and the end.
 // EventSource cannot send an API key, so this reads the stream itself and connects again as EventSource would, a little
 // later each time, also when even the pings stay away. The returned object's stop() ends it.
 const SILENCE_SECONDS = 50;
@@ -166,15 +167,18 @@ function followEvents(path, onEvent, onState) {
   };
   const follow = async () => {
     while (!aborter.signal.aborted) {
+      let refusal;
       try {
         await connect();
       } catch (error) {
         if (aborter.signal.aborted) return;
         if (error.status === 401) return onState("locked", {error});
+        if (error.status) refusal = error;
       }
       if (aborter.signal.aborted) return;
-      onState("waiting", {seconds: pause});
-      await wait(pause * 1000);
+      const seconds = Math.max(pause, refusal?.retrySeconds ?? 0);
+      onState("waiting", {seconds, error: refusal});
+      await wait(seconds * 1000);
       pause = Math.min(pause * 2, 15);
     }
   };

@@ -71,6 +71,7 @@ class FakeGateway(http.server.ThreadingHTTPServer):
         self.stopping, self.sockets = threading.Event(), []
         self.streams_allowed = threading.Event()
         self.streams_allowed.set()
+        self.stream_refusal = (503, "the gateway is starting")  # what they are answered while they are not allowed
         self.streams = []             # the runs of the event streams that are open; None: of no run
 
     @property
@@ -207,7 +208,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """The full state, then what changes, until the browser leaves or the server stops."""
         cluster = self.server.cluster
         if not self.server.streams_allowed.is_set():
-            return self.send_json(error_body(503, "the gateway is starting"), 503, Retry_After="1")
+            status, message = self.server.stream_refusal
+            return self.send_json(error_body(status, message), status, Retry_After="1")
         self.begin_stream()
         self.send_data({"type": "workers", **cluster.workers_body()})
         run = cluster.run_with(run_id) if run_id else None

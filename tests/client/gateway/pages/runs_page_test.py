@@ -756,6 +756,23 @@ class Runs(page_case.PageCase):
         self.assertEqual(steps, sorted(set(steps)))
         self.browser.check_clean(network_errors=True)
 
+    def test_says_why_the_gateway_refuses_its_events(self):
+        gateway = self.fake()
+        gateway.stream_refusal = (429, "500 pages of this client are kept up to date already")
+        gateway.streams_allowed.clear()
+        self.browser.open("/runs")
+        self.browser.wait_text("#unreachable-title", "The gateway refuses this page (429)")
+        self.assertEqual(self.browser.text("#unreachable-text"), gateway.stream_refusal[1])
+        self.assertEqual(self.browser.text("#unreachable-retry"), "Try again")
+        self.browser.check_accessible()
+        gateway.streams_allowed.set()
+        self.browser.wait_text("#top-state", "Live")
+        gateway.streams_allowed.clear()
+        self.browser.wait_text("#banner", "not keep this page up to date: " + gateway.stream_refusal[1])
+        self.browser.check_accessible()
+        gateway.streams_allowed.set()
+        self.browser.wait(lambda: not self.browser.one("#banner").is_displayed(), "the banner to go")
+
     def test_steps_that_a_restart_takes_again_replace_the_lost_ones(self):
         self.fake()
         self.open(f"#run={self.run_named('jargon-small').id}")

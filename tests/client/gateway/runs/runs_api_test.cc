@@ -321,6 +321,31 @@ TEST_F(RunsApiTest, ManyPagesThatLeaveAreForgotten) {
   }
 }
 
+TEST_F(RunsApiTest, OneClientDoesNotTakeTheStreamsOfTheOthers) {
+  RunsApiOptions options;
+  options.streams_max = 8;
+  RunsServer server(service_.address(), {}, options, /*has_keys=*/true);
+  AwaitBoard(server);
+  std::vector<std::unique_ptr<http::HttpClient>> clients;
+  http::Answer head;
+  const auto open = [&](const std::string& who) {
+    clients.push_back(std::make_unique<http::HttpClient>(server.port()));
+    clients.back()->Request("GET", "/api/v1/events", "", "authorization: " + who + "\r\n");
+    head = clients.back()->ReceiveHead();
+    return head.status;
+  };
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(open("mallory"), 200);
+  EXPECT_EQ(open("mallory"), 429) << "one client gets half";
+  EXPECT_EQ(head.Header("retry-after"), "10");
+  EXPECT_EQ(open("alice"), 200);
+  EXPECT_EQ(open("alice"), 200);
+  EXPECT_EQ(open("mallory"), 429);
+  EXPECT_EQ(open("bob"), 200);
+  EXPECT_EQ(open("bob"), 429);
+  clients.front()->Close();
+  EXPECT_TRUE(Eventually([&] { return open("bob") == 200; })) << "a place is given back";
+}
+
 TEST_F(RunsApiTest, TheCatalogueIsToldOfSealedCheckpoints) {
   RunsServer server(service_.address());
   AwaitBoard(server);

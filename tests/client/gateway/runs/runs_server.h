@@ -13,8 +13,8 @@ namespace gp::gateway {
 class RunsServer {
  public:
   explicit RunsServer(const std::string& coordinator, const http::ServerLimits& limits = {},
-                      RunsApiOptions options = {})
-      : server_(http::ServerContext{.router = router_, .limits = limits}) {
+                      RunsApiOptions options = {}, bool has_keys = false)
+      : server_(Context(limits, has_keys)) {
     options.board = {.address = coordinator,
                      .survey_pause = std::chrono::milliseconds(20),
                      .idle_pause = std::chrono::milliseconds(20),
@@ -33,9 +33,17 @@ class RunsServer {
   RunsApi& api() { return *api_; }
   http::RunningServer& server() { return server_; }
   int port() const { return server_.port(); }
+  // With keys, whoever sends `Authorization: NAME` is the client NAME.
   http::Answer Get(const std::string& target) { return http::Ask(port(), "GET", target); }
 
  private:
+  http::ServerContext Context(const http::ServerLimits& limits, bool has_keys) {
+    http::ServerContext context{.router = router_, .limits = limits};
+    if (!has_keys) return context;
+    context.key_name = [](std::string_view name) { return std::optional(std::string(name)); };
+    return context;
+  }
+
   http::Router router_;
   std::optional<RunsApi> api_;
   http::RunningServer server_;
