@@ -69,16 +69,17 @@ function labelChips(labels, onLabel) {
 
 class RunItem {
   constructor(run, onOverlay, onLabel) {
-    this.box = node("input", {type: "checkbox", "aria-label": `Show the curves of ${run.name}`});
+    this.box = node("input", {type: "checkbox"});
     this.box.addEventListener("change", () => onOverlay(run.id, this.box.checked));
     this.name = node("span", {class: "name"}, run.name);
+    this.id = node("span", {class: "id muted small number"});
     this.badge = node("span", {class: "badge"});
     this.bar = node("i");
     this.track = node("span", {class: "track", "aria-hidden": "true"}, this.bar);
     this.facts = node("span", {class: "facts small number"});
     this.reason = node("span", {class: "why small"});
     this.link = node("a", {class: "open", href: runLink(run.id)},
-      node("span", {class: "title"}, this.name, this.badge), this.track, this.facts, this.reason);
+      node("span", {class: "title"}, this.name, this.id, this.badge), this.track, this.facts, this.reason);
     // The curves of the open run are always shown: a dot in their colour stands where the others have their box.
     this.dot = node("i", {class: "dot", "aria-hidden": "true"});
     this.chips = node("span", {class: "chips"}, ...labelChips(run.labels, onLabel));
@@ -86,8 +87,11 @@ class RunItem {
       node("div", {class: "body"}, this.link, this.chips));
   }
 
-  // `look`: {open, shown, colour, why, sortedBy}.
+  // `look`: {open, shown, colour, why, sortedBy, repeats}; `repeats`: another run has its name.
   update(run, look) {
+    setText(this.id, look.repeats ? run.id : "");
+    this.id.hidden = !look.repeats;
+    this.box.setAttribute("aria-label", `Show the curves of ${run.name}${look.repeats ? ` (${run.id})` : ""}`);
     showState(this.badge, run);
     setText(this.facts, runFacts(run, look.sortedBy));
     setText(this.reason, look.why);
@@ -123,7 +127,7 @@ function whyTexts(runs) {
   });
 }
 
-// `choice`: {open, shown: ids, colour(id), onOverlay, onLabel, filtered, sortedBy}.
+// `choice`: {open, shown: ids, colour(id), onOverlay, onLabel, filtered, sortedBy, repeated: names}.
 function showRunList(runs, counts, choice) {
   const list = $("#run-list");
   const shown = new Set(choice.shown);
@@ -132,7 +136,7 @@ function showRunList(runs, counts, choice) {
     if (!runItems.has(run.id)) runItems.set(run.id, new RunItem(run, choice.onOverlay, choice.onLabel));
     const isShown = shown.has(run.id);
     runItems.get(run.id).update(run, {open: run.id === choice.open, shown: isShown, why: why[i],
-      colour: isShown ? choice.colour(run.id) : "", sortedBy: choice.sortedBy});
+      colour: isShown ? choice.colour(run.id) : "", sortedBy: choice.sortedBy, repeats: choice.repeated.has(run.name)});
   });
   const wanted = runs.map((run) => runItems.get(run.id).element);
   if (wanted.length === 0) wanted.push(node("li", {class: "none muted"}, choice.filtered ? "None match." : "None yet."));

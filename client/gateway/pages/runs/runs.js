@@ -17,6 +17,23 @@ let group = null;  // the ChartGroup
 // The newest that is known of a run.
 const runWith = (id) => view.runs.find((run) => run.id === id) ?? search.runs.find((run) => run.id === id) ??
   view.known.get(id) ?? null;
+// Names that several of the runs have that are known here: their ids tell these apart.
+function repeatedNames() {
+  const ids = new Map();
+  for (const run of [...view.runs, ...search.runs, ...view.known.values()]) {
+    if (!ids.has(run.name)) ids.set(run.name, new Set());
+    ids.get(run.name).add(run.id);
+  }
+  return new Set([...ids].filter(([, same]) => same.size > 1).map(([name]) => name));
+}
+
+// What a run is called in a legend.
+function titleOf(id, repeated) {
+  const run = runWith(id);
+  if (!run) return id;
+  return repeated.has(run.name) ? `${run.name} (${id})` : run.name;
+}
+
 const shownIds = () => view.open ? [view.open, ...view.overlays.filter((id) => id !== view.open && runWith(id))] : [];
 
 // ---- drawing ----
@@ -32,10 +49,11 @@ function drawSoon() {
 }
 
 function drawCharts() {
+  const repeated = repeatedNames();
   const runs = shownIds().map((id) => {
     const whole = store.whole(id);
     const colour = themeColour(colours.of(id));
-    return {id, name: runWith(id)?.name || id, colour, points: store.shown(id), begin: whole?.at[0] ?? 0};
+    return {id, name: titleOf(id, repeated), colour, points: store.shown(id), begin: whole?.at[0] ?? 0};
   });
   const marks = view.details ? marksOf(view.details, store.whole(view.open)) : [];
   group.draw(runs, marks);
@@ -44,18 +62,23 @@ function drawCharts() {
   setText($("#unmeasured"), `Not measured: ${unmeasured.join(", ")}.`);
 }
 
+let shownLegend = "";
 function showLegend() {
-  $("#legend").replaceChildren(...shownIds().map((id) => {
+  const repeated = repeatedNames();
+  const entries = shownIds().map((id) => [titleOf(id, repeated), colours.of(id)]);
+  if (JSON.stringify(entries) === shownLegend) return;
+  shownLegend = JSON.stringify(entries);
+  $("#legend").replaceChildren(...entries.map(([title, colour]) => {
     const dot = node("i", {class: "dot", "aria-hidden": "true"});
-    dot.style.color = colours.of(id);
-    return node("li", {}, dot, runWith(id)?.name || id);
+    dot.style.color = colour;
+    return node("li", {}, dot, title);
   }), node("li", {class: "at number", id: "legend-at", "aria-hidden": "true"}));
 }
 
 function showList() {
   showRunList(search.runs, search.list.counts, {
     open: view.open, shown: shownIds(), colour: (id) => colours.of(id), onOverlay: overlayRun, onLabel: chooseLabel,
-    filtered: search.filters.length > 0, sortedBy: search.order,
+    filtered: search.filters.length > 0, sortedBy: search.order, repeated: repeatedNames(),
   });
   search.showFoot();
 }
@@ -177,6 +200,7 @@ function takeRuns(body) {
   if (!view.started) startView();
   else if (view.missing && (isBack || view.runs.some((run) => isNamed(run, view.missing.name)))) followLink();
   showPage();
+  showLegend();
   refreshOverlays();
 }
 

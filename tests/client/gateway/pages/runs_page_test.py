@@ -693,6 +693,22 @@ class Runs(page_case.PageCase):
             == ["jargon-wide", "overfit"], "both names")
         self.browser.wait(lambda: len(self.colours()) == 2, "both curves")
 
+    def test_runs_of_one_name_are_told_apart_by_their_ids(self):
+        cluster = self.fake().cluster
+        twin, live = cluster.add_older_twin(), cluster.live
+        self.open(f"#run={live.id}&with={twin.id},{self.run_named('jargon-small').id}")
+        legend = lambda: self.browser.js(
+            "return [...document.querySelectorAll('#legend li')].slice(0, 3).map((one) => one.textContent)")
+        expected = [f"demo ({live.id})", f"demo ({twin.id})", "jargon-small"]
+        self.browser.wait(lambda: legend() == expected, "all names")
+        for run, words in ((live, live.id), (twin, twin.id), (self.run_named("jargon-small"), "")):
+            self.assertEqual(self.browser.text(f'[data-run="{run.id}"] .id'), words)
+        for size in self.browser.sizes:
+            self.browser.resize(size)
+            self.settle()
+            self.browser.check_accessible()
+        self.browser.check_clean()
+
     def test_damaged_checkpoint_has_no_button(self):
         self.fake()
         self.open(f"#run={self.run_named('muon-test').id}")
