@@ -5,7 +5,7 @@
 
 It starts a gateway of its own on a free port, with API keys and a model of one training step. The hostile client has a key
 and sends what is largest in every field, bodies and headers that do not end, requests whose answers it does not read,
-and requests that it takes back; it has at most 2000 connections. Honest clients stream texts one after another.
+requests that it takes back, and the longest lists; it has at most 2000 connections. Honest clients stream texts one after another.
 """
 
 import argparse
@@ -181,6 +181,24 @@ def take_back(port, until):
         time.sleep(0.05)
 
 
+def ask_for_lists(port, until):
+    """The longest lists, one after another, and event streams that are never read."""
+    targets = ("/v1/models", "/api/v1/runs?limit=1000", "/api/v1/runs", "/api/v1/workers", "/api/v1/events", "/openapi.json")
+    unread = []
+    while time.monotonic() < until:
+        for target in targets:
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                client = connection(port, 20)
+                client.request("GET", target, headers={"Authorization": "Bearer bob-key"})
+                if target.endswith("events"):
+                    unread.append(client)
+                else:
+                    client.getresponse().read()
+                    client.close()
+        while len(unread) > 400:
+            unread.pop(0).close()
+
+
 def send_halves(port, until):
     """Headers and bodies that do not end, at most HALF_REQUESTS at a time."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (8192, 8192))
@@ -202,7 +220,7 @@ def hostile(port, until):
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     bodies = list(large_bodies())
     workers = [threading.Thread(target=send_large, args=(port, until, bodies, seed)) for seed in range(HOSTILE_WORKERS)]
-    workers += [threading.Thread(target=take_back, args=(port, until)), threading.Thread(target=send_halves, args=(port, until))]
+    workers += [threading.Thread(target=one, args=(port, until)) for one in (take_back, ask_for_lists, send_halves)]
     for worker in workers:
         worker.start()
     for worker in workers:

@@ -1,3 +1,6 @@
+#include <map>
+#include <memory>
+
 #include "client/gateway/completions/completion_routes.h"
 #include "http/exchange.h"
 #include "http/json_text.h"
@@ -28,19 +31,49 @@ std::string ModelJson(const NamedModel& named, const ModelService& models, const
                            Name(pool.StateOf(checkpoint.directory)), Name(named.kind));
 }
 
-// Responds 503 instead of an empty list until all names are known. The models of directories are
-// listed even while the coordinator is away.
-void RespondList(ModelService& models, http::Exchange& exchange) {
-  const std::vector<NamedModel> known = models.catalogue().List();
-  const Status all = models.AllKnown();
-  if (known.empty() && !all.ok()) return exchange.Respond(NoSuchModel(all));
-  std::string list;
-  for (const NamedModel& named : known) {
-    if (!list.empty()) list += ',';
-    list += ModelJson(named, models, models.pool());
+// The text of GET /v1/models. That of a thousand runs takes longer than the loop may wait each
+// time, so it is kept until something in it has changed.
+class ModelList {
+ public:
+  explicit ModelList(ModelService& models) : models_(models) {}
+
+  // Responds 503 instead of an empty list until all names are known. The models of directories are
+  // listed even while the coordinator is away.
+  void Respond(http::Exchange& exchange) {
+    const Status all = models_.AllKnown();
+    if (models_.catalogue().empty() && !all.ok()) return exchange.Respond(NoSuchModel(all));
+    const Made now{models_.catalogue().version(), models_.shelf().version(),
+                   models_.pool().States()};
+    if (text_.empty() || now != made_) {
+      text_ = Text();
+      made_ = now;
+    }
+    exchange.Respond({.body = text_});
   }
-  exchange.Respond({.body = R"({"object":"list","data":[)" + list + "]}"});
-}
+
+ private:
+  // What the text was made of.
+  struct Made {
+    uint64_t catalogue = 0;
+    uint64_t shelf = 0;
+    std::map<std::string, ModelState> states;
+
+    bool operator==(const Made&) const = default;
+  };
+
+  std::string Text() const {
+    std::string list;
+    for (const NamedModel& named : models_.catalogue().List()) {
+      if (!list.empty()) list += ',';
+      list += ModelJson(named, models_, models_.pool());
+    }
+    return R"({"object":"list","data":[)" + list + "]}";
+  }
+
+  ModelService& models_;
+  Made made_;
+  std::string text_;
+};
 
 void RespondModel(ModelService& models, const std::string& id, http::Exchange& exchange) {
   auto found = models.Find(id);
@@ -52,8 +85,9 @@ void RespondModel(ModelService& models, const std::string& id, http::Exchange& e
 }  // namespace
 
 void AddModelRoutes(ModelService& models, http::Router& router) {
-  router.Add({"GET", "/v1/models", [&models](const auto& exchange) {
-                models.WhenKnown("", [&models, exchange] { RespondList(models, *exchange); });
+  const auto list = std::make_shared<ModelList>(models);
+  router.Add({"GET", "/v1/models", [&models, list](const auto& exchange) {
+                models.WhenKnown("", [list, exchange] { list->Respond(*exchange); });
               }});
   router.Add({"GET", "/v1/models/{id...}", [&models](const auto& exchange) {
                 const std::string id(exchange->request().Capture("id"));

@@ -73,6 +73,7 @@ void Catalogue::UpdateDirectories(std::vector<ServedRun> directories) {
 }
 
 void Catalogue::Rebuild() {
+  ++version_;
   entries_.clear();
   std::set<std::string> taken;
   for (const ServedRun& run : directories_) {

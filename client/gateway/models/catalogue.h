@@ -3,6 +3,7 @@
 // one of them; a run's id works in place of its name. Used in the loop.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -37,10 +38,14 @@ class Catalogue {
   // Called after each update that changed something.
   void OnChange(std::function<void()> call) { on_change_ = std::move(call); }
 
+  // Grows with each change.
+  uint64_t version() const { return version_; }
+
   // Empty `id`: the newest checkpoint of all. NotFound suggests a name.
   StatusOr<NamedModel> Find(const std::string& id) const;
   // By the run's id, whatever its name stands for.
   RunModels ModelsOfRun(const std::string& run_id) const;
+  bool empty() const { return entries_.empty(); }
   // Aliases first, then the best ones, then steps, the newest first.
   std::vector<NamedModel> List() const;
   // The aliases alone.
@@ -64,6 +69,7 @@ class Catalogue {
   bool has_all_runs_ = false;  // all were known once, so that names are given
   std::vector<ServedRun> directories_;
   std::vector<Entry> entries_;  // with a checkpoint each, the newest checkpoint first
+  uint64_t version_ = 0;
   std::function<void()> on_change_;
 };
 

@@ -98,6 +98,7 @@ void CheckpointShelf::Want(const std::string& directory, Done done) {
   auto facts = std::make_shared<StatusOr<SharedFacts>>(Unavailable("not read yet"));
   const auto tell = [this, facts, directory] {
     if (facts->ok()) known_[directory] = **facts;
+    ++version_;
     const auto callers = std::move(waiting_[directory]);
     waiting_.erase(directory);
     for (const Done& caller : callers) caller(*facts);
@@ -114,6 +115,7 @@ void CheckpointShelf::Want(const std::string& directory, Done done) {
 void CheckpointShelf::Retain(const std::vector<std::string>& directories) {
   const std::set<std::string> kept(directories.begin(), directories.end());
   std::erase_if(known_, [&](const auto& entry) { return !kept.contains(entry.first); });
+  ++version_;
 }
 
 }  // namespace gp::gateway

@@ -64,11 +64,14 @@ class CheckpointShelf {
   void Want(const std::string& directory, Done done);
   // Keeps those alone.
   void Retain(const std::vector<std::string>& directories);
+  // Grows when more or less is known.
+  uint64_t version() const { return version_; }
 
  private:
   http::OffloadPool& pool_;
   const std::shared_ptr<TokenizerCache> tokenizers_ = std::make_shared<TokenizerCache>();
   std::map<std::string, SharedFacts> known_;
+  uint64_t version_ = 0;
   std::map<std::string, std::vector<Done>> waiting_;
 };
 

@@ -476,6 +476,15 @@ ModelState ModelPool::StateOf(const std::string& directory) const {
                                                                    : ModelState::kIdle;
 }
 
+std::map<std::string, ModelState> ModelPool::States() const {
+  std::map<std::string, ModelState> states;
+  for (const auto& [directory, model] : models_) {
+    const ModelState state = StateOf(directory);
+    if (state != ModelState::kIdle) states.emplace(directory, state);
+  }
+  return states;
+}
+
 std::string ModelPool::ProblemOf(const std::string& directory) const {
   const Model* model = Find(directory);
   return model == nullptr ? "" : Message(model->problem);

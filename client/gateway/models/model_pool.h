@@ -78,6 +78,8 @@ class ModelPool {
   std::optional<std::string> Answering(const std::string& alias) const;
 
   ModelState StateOf(const std::string& directory) const;
+  // By directory; those that are missing are idle.
+  std::map<std::string, ModelState> States() const;
   // Why it is failed.
   std::string ProblemOf(const std::string& directory) const;
   PoolCounts Counts() const;

@@ -184,7 +184,7 @@ void RunsApi::OnSealed(Sealed call) {
   HandleChange();
 }
 
-void RunsApi::Answer(const Exchanged& exchange, const std::shared_ptr<const std::string>& text) {
+void RunsApi::Answer(const Exchanged& exchange, const SharedText& text) {
   exchange->Respond(http::Response{.body = *text, .headers = {{"cache-control", "no-store"}}});
 }
 
@@ -195,12 +195,15 @@ void RunsApi::AnswerRuns(const Exchanged& exchange) {
   const auto list = ListOf(exchange->request());
   if (!list.ok()) return exchange->Respond(http::ErrorOf(list.status()));
   if (board->address.empty()) return exchange->Respond(UnknownRun(*board, ""));
-  board_.questions().List(
-      *list, InLoop<v1::ListResponse>([this, exchange](const StatusOr<v1::ListResponse>& page) {
-        if (!page.ok()) return exchange->Respond(http::ErrorOf(page.status()));
-        Answer(exchange,
-               std::make_shared<const std::string>(Text(RunsDocument(*board_.board(), *page))));
-      }));
+  // The text of a thousand runs takes longer than the loop may wait, so it is made where the
+  // coordinator was asked.
+  const auto respond = InLoop<SharedText>([this, exchange](const StatusOr<SharedText>& text) {
+    text.ok() ? Answer(exchange, *text) : exchange->Respond(http::ErrorOf(text.status()));
+  });
+  board_.questions().List(*list, [respond, board](const StatusOr<v1::ListResponse>& page) {
+    if (!page.ok()) return respond(page.status());
+    respond(std::make_shared<const std::string>(Text(RunsDocument(*board, *page))));
+  });
 }
 
 template <typename Message>

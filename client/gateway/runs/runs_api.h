@@ -55,6 +55,7 @@ class RunsApi {
 
  private:
   using Exchanged = std::shared_ptr<http::Exchange>;
+  using SharedText = std::shared_ptr<const std::string>;
   using Answerer = std::function<void(const Exchanged&, const std::string& run_id)>;
   using Opener = std::function<void(const std::string& run_id)>;
   // A page that is kept up to date, and what it was told last.
@@ -76,7 +77,7 @@ class RunsApi {
     Answerer answer;
   };
 
-  void Answer(const Exchanged& exchange, const std::shared_ptr<const std::string>& text);
+  void Answer(const Exchanged& exchange, const SharedText& text);
   void AnswerRuns(const Exchanged& exchange);
   // Calls `found` with the id of the run that `reference` names, which is on the board then; asks
   // the coordinator first if necessary. Responds with an error when no run has that name.

@@ -70,6 +70,11 @@ class RunningGateway {
   http::Answer Post(const std::string& target, const std::string& body) {
     return http::Ask(port(), "POST", target, body);
   }
+  // What `call` costs the loop's thread, however busy the machine is.
+  template <typename Call>
+  std::chrono::nanoseconds LoopTimeOf(Call call) {
+    return http::LoopTimeOf(loop_, std::move(call));
+  }
   http::FullPool FillWorkPool() { return {loop_, work_}; }
   PoolCounts Counts() {
     return InLoop([this] { return models_->pool().Counts(); });

@@ -1,6 +1,8 @@
 // Calls from a test's thread into a gateway's loop, which another thread runs.
 #pragma once
 
+#include <chrono>
+#include <ctime>
 #include <future>
 #include <memory>
 #include <type_traits>
@@ -23,6 +25,22 @@ auto InLoop(EventLoop& loop, Call call) {
     }
   });
   return result->get_future().get();
+}
+
+// The processor time of the loop's thread that passes while `call` runs here: it does not depend on
+// what else the machine does.
+template <typename Call>
+std::chrono::nanoseconds LoopTimeOf(EventLoop& loop, Call call) {
+  const auto now = [&loop] {
+    return InLoop(loop, [] {
+      timespec time{};
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+      return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+    });
+  };
+  const auto before = now();
+  call();
+  return now() - before;
 }
 
 }  // namespace gp::http

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "client/gateway/running_gateway.h"
+#include "lib/base/eventually.h"
 
 namespace gp::gateway {
 namespace {
@@ -153,6 +154,32 @@ TEST_F(ModelServiceTest, ARunDoesNotAnswerForADirectoryThatIsStillBeingRead) {
     EXPECT_EQ(reading.Find("m").status().code(), StatusCode::kUnavailable);
     EXPECT_TRUE(reading.Find("id-m").ok());
   });
+}
+
+// The list of a thousand runs took 18 ms of the loop for each request.
+TEST_F(ModelServiceTest, TheListOfModelsIsMadeOnceUntilSomethingInItChanges) {
+  RunningGateway gateway({.pool = RunningGateway::FakePool(), .has_coordinator = true});
+  std::vector<ServedRun> runs;
+  for (int number = 0; number < 1000; ++number) {
+    ServedRun& run = runs.emplace_back(Run(fmt::format("r{}", number)));
+    run.submitted_at = number;
+    for (int step = 2; step < 10; ++step) run.checkpoints.push_back(run.checkpoints[0]);
+    for (int step = 2; step < 10; ++step) run.checkpoints[step - 1].step = step;
+  }
+  gateway.InLoop([&] { gateway.models().UpdateRuns(runs, /*complete=*/true); });
+  const auto list = [&] { return http::Ask(gateway.port(), "GET", "/v1/models").body; };
+  ASSERT_TRUE(Eventually([&] { return list().find("\"tokenizer\":null") == std::string::npos; }));
+  const std::chrono::nanoseconds kept = gateway.LoopTimeOf(list);
+  runs[0].checkpoints.pop_back();
+  const std::chrono::nanoseconds made = gateway.LoopTimeOf([&] {
+    gateway.InLoop([&] { gateway.models().UpdateRuns(runs, /*complete=*/true); });
+    return list();
+  });
+  EXPECT_LT(kept, made / 2);
+  EXPECT_EQ(Json::parse(list())["data"].size(), 1000u + 9 * 1000u - 1);
+  EXPECT_EQ(list().find("\"state\":\"ready\""), std::string::npos);
+  EXPECT_EQ(gateway.Post("/v1/completions", CompletionOf("r0")).status, 200);
+  EXPECT_NE(list().find("\"state\":\"ready\""), std::string::npos);
 }
 
 TEST_F(ModelServiceTest, DirectoriesAreServedWhileTheCoordinatorIsAway) {
