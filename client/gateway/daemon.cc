@@ -151,6 +151,19 @@ StatusOr<RunBoardOptions> BoardOptions(const GatewaySettings& settings) {
   return options;
 }
 
+// Why a run of the coordinator is no model.
+std::string WhyNotServed(const v1::Run& run) {
+  if (run.latest_checkpoint_step() < 0) {
+    return fmt::format("run '{}' ({}) has no sealed checkpoint, so it is no model yet", run.name(),
+                       run.run_id());
+  }
+  return fmt::format(
+      "run '{}' ({}) exists, but is not served: the gateway serves the runs that have not ended "
+      "and the newest of the others, 1000 in all; to serve this one, start a gateway with "
+      "--model {}={}",
+      run.name(), run.run_id(), run.name(), run.run_directory());
+}
+
 // Everything that the loop owns. Members are destroyed from the last to the first.
 class Gateway {
  public:
@@ -163,7 +176,13 @@ class Gateway {
                 {.pool = PoolOptions(settings),
                  .directories = Directories(settings),
                  .scan_period = settings.scan_period,
-                 .has_coordinator = !settings.coordinator.empty()}),
+                 .has_coordinator = !settings.coordinator.empty(),
+                 .explain =
+                     [this](const std::string& name, const ModelServiceOptions::Explained& then) {
+                       runs_.Describe(name, [then](const StatusOr<v1::Run>& run) {
+                         then(run.ok() ? WhyNotServed(*run) : "");
+                       });
+                     }}),
         runs_(loop, {.board = std::move(board), .models = [this](const std::string& run_id) {
                        return models_.catalogue().ModelsOfRun(run_id);
                      }}) {

@@ -75,11 +75,15 @@ class ModelList {
   std::string text_;
 };
 
-void RespondModel(ModelService& models, const std::string& id, http::Exchange& exchange) {
+void RespondModel(ModelService& models, const std::string& id,
+                  const std::shared_ptr<http::Exchange>& exchange) {
   auto found = models.Find(id);
-  if (!found.ok()) return exchange.Respond(NoSuchModel(found.status()));
+  if (!found.ok()) {
+    return models.Refuse(id, found.status(),
+                         [exchange](const http::ApiError& error) { exchange->Respond(error); });
+  }
   found->id = id;
-  exchange.Respond({.body = ModelJson(*found, models, models.pool())});
+  exchange->Respond({.body = ModelJson(*found, models, models.pool())});
 }
 
 }  // namespace
@@ -92,7 +96,7 @@ void AddModelRoutes(ModelService& models, http::Router& router) {
   router.Add({"GET", "/v1/models/{id...}", [&models](const auto& exchange) {
                 const std::string id(exchange->request().Capture("id"));
                 models.WhenKnown(id,
-                                 [&models, exchange, id] { RespondModel(models, id, *exchange); });
+                                 [&models, exchange, id] { RespondModel(models, id, exchange); });
               }});
 }
 

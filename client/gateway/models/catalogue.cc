@@ -148,6 +148,10 @@ StatusOr<NamedModel> Catalogue::FindIn(const Entry& entry, const std::string& id
       if (checkpoint.step == step) return Named(entry, checkpoint, suffix, NameKind::kStep);
     }
   }
+  if (run.checkpoints.size() == 1) {
+    return NotFound("there is no model '{}'; the only checkpoint of {} is {}@{}", id, entry.root,
+                    entry.root, run.checkpoints.front().step);
+  }
   return NotFound("there is no model '{}'; {} has checkpoints from step {} to {}", id, entry.root,
                   run.checkpoints.back().step, run.checkpoints.front().step);
 }

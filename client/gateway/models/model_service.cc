@@ -35,6 +35,7 @@ ModelService::ModelService(http::EventLoop& loop, http::OffloadPool& work,
       work_(work),
       directories_(std::move(options.directories)),
       patience_(options.patience),
+      explain_(std::move(options.explain)),
       shelf_(work),
       pool_(loop, std::move(options.pool)),
       scanned_(directories_.empty()),
@@ -71,6 +72,18 @@ StatusOr<NamedModel> ModelService::Find(const std::string& id) const {
   StatusOr<NamedModel> found = catalogue_.Find(id);
   if (!found.ok() || id.empty()) RETURN_IF_ERROR(AllKnown());
   return found;
+}
+
+void ModelService::Refuse(const std::string& id, const Status& why,
+                          std::function<void(const http::ApiError&)> then) const {
+  const std::string root = id.substr(0, id.rfind('@'));
+  const bool is_explained = root.empty() || catalogue_.Find(root).ok();
+  if (why.code() != StatusCode::kNotFound || !explain_ || is_explained) {
+    return then(NoSuchModel(why));
+  }
+  explain_(root, [why, then = std::move(then)](const std::string& because) {
+    then(NoSuchModel(because.empty() ? why : NotFound("{}", because)));
+  });
 }
 
 bool ModelService::IsKnown(const std::string& id) const {
@@ -133,7 +146,7 @@ void ModelService::Resolve(const std::string& id, Done done) {
 
 void ModelService::ResolveNow(const std::string& id, Done done) {
   const auto found = Find(id);
-  if (!found.ok()) return done(NoSuchModel(found.status()));
+  if (!found.ok()) return Refuse(id, found.status(), std::move(done));
   const std::string newest = found->checkpoint.directory;
   // All names of what moves share one way to it.
   const std::string alias = found->root + (found->kind == NameKind::kBest ? "@best" : "");

@@ -31,6 +31,10 @@ struct ModelServiceOptions {
   std::vector<NamedDirectory> directories;
   std::chrono::nanoseconds scan_period = std::chrono::seconds(2);  // between two scans of them
   bool has_coordinator = false;  // its runs are models; UpdateRuns will be called
+  // Says why the run that `name` is the name or the id of is no model; empty: there is no such run.
+  // Unset: the coordinator is not asked.
+  using Explained = std::function<void(const std::string& why)>;
+  std::function<void(const std::string& name, Explained then)> explain;
   // How long a request waits for the names of models after the start.
   std::chrono::nanoseconds patience = std::chrono::seconds(5);
 };
@@ -52,6 +56,10 @@ class ModelService {
   // Finds the model in the catalogue. Until all names are known, returns Unavailable instead of
   // NotFound, and for an empty `id`.
   StatusOr<NamedModel> Find(const std::string& id) const;
+  // Calls `then`, now or later, with the error for a name that Find returned `why` for. Runs that
+  // exist and are not served are told from names that nothing has.
+  void Refuse(const std::string& id, const Status& why,
+              std::function<void(const http::ApiError&)> then) const;
   // Runs `call`, now or later, when all names are known, or `id` is, or after options.patience. An
   // empty `id` waits for all names: only then is the newest checkpoint of all known.
   void WhenKnown(const std::string& id, std::function<void()> call);
@@ -82,6 +90,7 @@ class ModelService {
   http::OffloadPool& work_;
   const std::vector<NamedDirectory> directories_;
   const std::chrono::nanoseconds patience_;
+  const std::function<void(const std::string&, ModelServiceOptions::Explained)> explain_;
   Catalogue catalogue_;
   CheckpointShelf shelf_;
   ModelPool pool_;

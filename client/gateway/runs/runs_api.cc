@@ -184,6 +184,14 @@ void RunsApi::OnSealed(Sealed call) {
   HandleChange();
 }
 
+void RunsApi::Describe(const std::string& reference,
+                       std::function<void(const StatusOr<v1::Run>&)> then) {
+  const auto board = board_.board();
+  if (const v1::Run* run = FindRun(*board, reference)) return then(*run);
+  if (!board->connected) return then(Unavailable("{}", board->message));
+  board_.questions().Get(reference, InLoop<v1::Run>(std::move(then)));
+}
+
 void RunsApi::Answer(const Exchanged& exchange, const SharedText& text) {
   exchange->Respond(http::Response{.body = *text, .headers = {{"cache-control", "no-store"}}});
 }

@@ -49,6 +49,8 @@ class RunsApi {
   void AddTo(http::Router& router);
   using Sealed = std::function<void(const std::vector<SealedRun>& runs, bool complete)>;
   void OnSealed(Sealed call);
+  // Calls `then` in the loop with any run of the coordinator, by id or name.
+  void Describe(const std::string& reference, std::function<void(const StatusOr<v1::Run>&)> then);
   // Pages that are kept up to date would keep a server from coming to its end.
   void EndStreams();
   const RunBoard& board() const { return board_; }

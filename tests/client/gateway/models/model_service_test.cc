@@ -182,6 +182,31 @@ TEST_F(ModelServiceTest, TheListOfModelsIsMadeOnceUntilSomethingInItChanges) {
   EXPECT_NE(list().find("\"state\":\"ready\""), std::string::npos);
 }
 
+TEST_F(ModelServiceTest, ARunThatIsNotServedIsToldFromANameThatNothingHas) {
+  std::vector<std::string> asked;
+  RunningGateway gateway(
+      {.pool = RunningGateway::FakePool(),
+       .has_coordinator = true,
+       .explain = [&](const std::string& name, const ModelServiceOptions::Explained& then) {
+         asked.push_back(name);
+         then(name == "old" ? "run 'old' exists, but is not served" : "");
+       }});
+  gateway.InLoop([&] { gateway.models().UpdateRuns({Run("demo")}, /*complete=*/true); });
+  const auto message = [](const http::Answer& answer) -> std::string {
+    EXPECT_EQ(answer.status, 404);
+    return Json::parse(answer.body)["error"]["message"];
+  };
+  EXPECT_EQ(message(gateway.Post("/v1/completions", CompletionOf("old@best"))),
+            "run 'old' exists, but is not served");
+  EXPECT_EQ(message(http::Ask(gateway.port(), "GET", "/v1/models/old")),
+            "run 'old' exists, but is not served");
+  EXPECT_EQ(message(gateway.Post("/v1/completions", CompletionOf("dem"))),
+            "there is no model 'dem'; did you mean 'demo'?");
+  EXPECT_EQ(message(gateway.Post("/v1/completions", CompletionOf("demo@7"))),
+            "there is no model 'demo@7'; the only checkpoint of demo is demo@1");
+  EXPECT_EQ(gateway.InLoop([&] { return asked; }), (std::vector<std::string>{"old", "old", "dem"}));
+}
+
 TEST_F(ModelServiceTest, DirectoriesAreServedWhileTheCoordinatorIsAway) {
   RunningGateway gateway({.pool = RunningGateway::FakePool(),
                           .directories = Directory(),

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -373,6 +374,25 @@ TEST_F(RunsApiTest, OneClientDoesNotTakeTheStreamsOfTheOthers) {
   EXPECT_EQ(open("bob"), 429);
   clients.front()->Close();
   EXPECT_TRUE(Eventually([&] { return open("bob") == 200; })) << "a place is given back";
+}
+
+TEST_F(RunsApiTest, AnyRunOfTheCoordinatorIsDescribed) {
+  service_.AddRun(MakeRun("old", "cccccccc01", v1::RUN_STATE_SUCCEEDED));
+  for (int i = 0; i < 150; ++i) {
+    service_.AddRun(MakeRun("sweep", fmt::format("b{:09}", i), v1::RUN_STATE_QUEUED));
+  }
+  RunsServer server(service_.address());
+  AwaitBoard(server);
+  const auto describe = [&](const std::string& reference) {
+    const auto told = std::make_shared<std::promise<StatusOr<v1::Run>>>();
+    server.server().InLoop([&] {
+      server.api().Describe(reference, [told](const auto& run) { told->set_value(run); });
+    });
+    return told->get_future().get();
+  };
+  EXPECT_EQ(describe("old")->run_id(), "cccccccc01");
+  EXPECT_EQ(describe("cccccccc01")->name(), "old");
+  EXPECT_EQ(describe("nothing").status().code(), StatusCode::kNotFound);
 }
 
 TEST_F(RunsApiTest, TheCatalogueIsToldOfSealedCheckpoints) {
