@@ -65,8 +65,9 @@ StatusOr<ApiKeys> ApiKeys::Parse(std::string_view text, const std::string& sourc
 std::optional<std::string> ApiKeys::NameOf(std::string_view authorization) const {
   constexpr std::string_view kScheme = "bearer ";
   const bool bearer = Lower(authorization.substr(0, kScheme.size())) == kScheme;
-  const std::string digest =
-      formats::Sha256Hex(bearer ? authorization.substr(kScheme.size()) : authorization);
+  std::string_view secret = bearer ? authorization.substr(kScheme.size()) : authorization;
+  secret.remove_prefix(std::min(secret.find_first_not_of(' '), secret.size()));  // RFC 9110: 1*SP
+  const std::string digest = formats::Sha256Hex(secret);
   const Key* found = nullptr;
   for (const Key& key : keys_) {
     if (CRYPTO_memcmp(digest.data(), key.digest.data(), kDigestDigits) == 0) found = &key;

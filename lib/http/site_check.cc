@@ -65,6 +65,31 @@ bool IsPort(std::string_view text) {
          text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+// "name", "name:80", "[::1]:80": nothing after the name but a port, which may be empty.
+bool IsHostAndPort(std::string_view host) {
+  const size_t end = host.starts_with('[') ? host.find(']') : host.find(':');
+  if (end == std::string_view::npos) return !host.starts_with('[');
+  std::string_view port = host.substr(host.starts_with('[') ? end + 1 : end);
+  if (port.empty()) return true;
+  return port == ":" || (port.starts_with(':') && IsPort(port.substr(1)));
+}
+
+// What is checked and what is used could be two names.
+std::optional<ApiError> UnclearHost(const Request& request) {
+  const auto is_host = [](const auto& header) { return header.first == "host"; };
+  if (std::count_if(request.headers.begin(), request.headers.end(), is_host) > 1) {
+    return ApiError{.status = 400,
+                    .message = "this request has more than one Host; send one",
+                    .code = "invalid_host"};
+  }
+  const auto host = request.Header("host");
+  if (!host || IsHostAndPort(*host)) return std::nullopt;
+  return ApiError{.status = 400,
+                  .message = fmt::format("Host is '{}', expected a name or an address and a port",
+                                         Excerpt(*host)),
+                  .code = "invalid_host"};
+}
+
 // Another site cannot have a page at such a name.
 bool IsOwnName(const std::string& name) {
   return name == "localhost" || name.ends_with(".localhost") || IsAddress(name);
@@ -152,6 +177,13 @@ std::optional<ApiError> RefusedOrigin(const SiteRules& rules, const Request& req
   }
   if (!origin || IsSameSite(request, *origin)) return std::nullopt;
   if (!AllowedOrigin(rules, request).empty()) return std::nullopt;
+  if (Lower(*origin) == "null") {  // many pages have it: allowing it allows them all
+    return ApiError{.status = 403,
+                    .message =
+                        "a page whose origin the browser hides (a file, a sandboxed frame, a "
+                        "redirect) may not use this server; serve it from an address of its own",
+                    .code = "origin_not_allowed"};
+  }
   return ApiError{.status = 403,
                   .message = fmt::format(
                       "pages of {} may not use this server; whoever runs it can allow them "
@@ -163,6 +195,7 @@ std::optional<ApiError> RefusedOrigin(const SiteRules& rules, const Request& req
 }
 
 std::optional<ApiError> RefusedHost(const SiteRules& rules, const Request& request) {
+  if (auto unclear = UnclearHost(request)) return unclear;
   const auto host = request.Header("host");
   if (!rules.checks_host || !host) return std::nullopt;
   const std::string name = NameOf(*host);

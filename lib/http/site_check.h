@@ -35,7 +35,7 @@ std::string AllowedOrigin(const SiteRules& rules, const Request& request);
 // Why a page of another site may not do this; nothing when the request is not from one, or when it
 // may.
 std::optional<ApiError> RefusedOrigin(const SiteRules& rules, const Request& request);
-// Why the server does not answer to the name in Host.
+// Why the server does not answer to the name in Host: it is another's, or no name and port at all.
 std::optional<ApiError> RefusedHost(const SiteRules& rules, const Request& request);
 // A browser sends other content types to other sites without asking first.
 std::optional<ApiError> RefusedContentType(const Request& request);

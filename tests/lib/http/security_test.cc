@@ -24,7 +24,9 @@ TEST(ApiKeys, KnowsAKeyByItsDigest) {
   ASSERT_TRUE(keys.ok()) << keys.status();
   EXPECT_EQ(keys->NameOf("Bearer one"), "alice");
   EXPECT_EQ(keys->NameOf("bearer two"), "key-2");
-  for (const char* wrong : {"", "one", "Bearer", "Bearer ", "Bearer three", "Basic one"}) {
+  EXPECT_EQ(keys->NameOf("Bearer  one"), "alice") << "any number of blanks";
+  for (const char* wrong :
+       {"", "one", "Bearer", "Bearer ", "Bearer  ", "Bearer three", "Basic one"}) {
     EXPECT_EQ(keys->NameOf(wrong), std::nullopt) << wrong;
   }
 }

@@ -109,6 +109,28 @@ TEST(SiteCheck, TellsWhoRunsAProxyWhatItMustPassOn) {
   EXPECT_THAT(nameless->message, ::testing::Not(HasSubstr("start it")));
 }
 
+TEST(SiteCheck, AHiddenOriginIsNotToldToBeAllowed) {
+  const auto refused = RefusedOrigin({}, {.headers = {{"host", "here"}, {"origin", "null"}}});
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->status, 403);
+  EXPECT_THAT(refused->message, ::testing::Not(HasSubstr("--cors-origin")));
+}
+
+TEST(SiteCheck, RefusesAHostThatCouldBeTwoNames) {
+  const auto status = [](const Headers& headers) {
+    const auto refused = RefusedHost({.checks_host = true}, {.headers = headers});
+    return refused ? refused->status : 200;
+  };
+  for (const char* unclear : {"127.0.0.1:80.evil.com", "localhost:x", "127.0.0.1:80:90",
+                              "[::1]evil.com", "[::1]:80.evil.com", "[::1", "127.0.0.1:123456"}) {
+    EXPECT_EQ(status({{"host", unclear}}), 400) << unclear;
+  }
+  EXPECT_EQ(status({{"host", "127.0.0.1"}, {"host", "evil.com"}}), 400);
+  for (const char* clear : {"127.0.0.1", "127.0.0.1:", "127.0.0.1:80", "[::1]", "[::1]:80"}) {
+    EXPECT_EQ(status({{"host", clear}}), 200) << clear;
+  }
+}
+
 TEST(SiteCheck, OtherSitesMayLinkToPagesAndEmbedNothing) {
   const auto refused = [](const SiteRules& rules, const std::string& site,
                           const std::string& mode) {
