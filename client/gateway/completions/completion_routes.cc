@@ -70,6 +70,35 @@ class CompletionRoute {
   size_t body_bytes_max_;
 };
 
+// Where clients and people look for what is elsewhere, or not here.
+void AddHints(http::Router& router) {
+  struct Hint {
+    const char* method;
+    const char* path;
+    const char* words;
+  };
+  for (const Hint& hint : {
+           Hint{"POST", "/v1/embeddings",
+                "these models have no embeddings; POST /tokenize tells the tokens of a text"},
+           Hint{"POST", "/v1/responses",
+                "the API of responses is for chat models; these continue text: POST "
+                "/v1/completions"},
+           Hint{"POST", "/v1/messages",
+                "the API of messages is for chat models; these continue text: POST "
+                "/v1/completions"},
+           Hint{"GET", "/v1",
+                "this is the base address for OpenAI's clients; GET /v1/models lists the models"},
+           Hint{"GET", "/playground", "the playground is at /"},
+           Hint{"GET", "/runs/{name}",
+                "the page of a run is at /runs#run=NAME, its data at "
+                "/api/v1/runs/NAME"},
+       }) {
+    const http::ApiError error{.status = 404, .message = hint.words, .code = "unknown_path"};
+    router.Add({hint.method, hint.path, [error](const auto& exchange) { exchange->Respond(error); },
+                /*open=*/true});
+  }
+}
+
 }  // namespace
 
 void AddCompletionRoutes(ModelService& models, http::OffloadPool& work, size_t body_bytes_max,
@@ -85,6 +114,7 @@ void AddCompletionRoutes(ModelService& models, http::OffloadPool& work, size_t b
         .code = "no_chat_template"});
   };
   router.Add({"POST", "/v1/chat/completions", refuse});
+  AddHints(router);
 }
 
 }  // namespace gp::gateway

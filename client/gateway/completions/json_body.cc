@@ -61,6 +61,47 @@ std::string ProblemOf(const Shape& shape) {
                                              : "";
 }
 
+// Reads text that is no JSON, to tell where and why.
+class ProblemFinder : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(size_t) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(size_t) override { return true; }
+  bool end_array() override { return true; }
+  // "[…] parse error at line 1, column 9: syntax error while parsing value - invalid string: …;
+  // last read: '…'", or without the line.
+  bool parse_error(size_t position, const std::string&,
+                   const nlohmann::json::exception& exception) override {
+    std::string_view reason = exception.what();
+    reason = reason.substr(0, reason.find("; last read: "));
+    for (const std::string_view before : {"] ", " at ", ": ", " - "}) {
+      const size_t at = reason.find(before);
+      if (at != std::string_view::npos) reason.remove_prefix(at + before.size());
+    }
+    constexpr size_t kReasonBytesMax = 200;  // it may quote a number of any length
+    problem_ = fmt::format("at byte {}: {}", position, reason.substr(0, kReasonBytesMax));
+    return false;
+  }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  std::string problem_;
+};
+
+std::string WhyNotJson(std::string_view text) {
+  ProblemFinder finder;
+  nlohmann::json::sax_parse(text, &finder);
+  return finder.problem();
+}
+
 std::string RangeText(const Range& range) {
   return fmt::format("from {:.15g} to {:.15g}", range.min, range.max);
 }
@@ -88,7 +129,7 @@ JsonBody::JsonBody(std::string_view text) : json_(Json::object()) {
   }
   Json parsed = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (parsed.is_discarded()) {
-    Fail("", "the body is not valid JSON");
+    Fail("", "the body is not valid JSON " + WhyNotJson(text));
   } else if (!parsed.is_object()) {
     Fail("", "the body is not a JSON object");
   } else {

@@ -133,6 +133,22 @@ TEST(CompletionRequest, RefusesWhatIsNoJsonObject) {
   }
 }
 
+TEST(CompletionRequest, TellsWhereAndWhyABodyIsNoJson) {
+  const auto problem = [](const std::string& body) {
+    const auto parsed = ParseCompletionRequest(body);
+    const auto* error = std::get_if<http::ApiError>(&parsed);
+    return error == nullptr ? "" : error->message;
+  };
+  EXPECT_EQ(problem("{\"prompt\":\"ab\xff\xfe\"}"),
+            "the body is not valid JSON at byte 14: invalid string: ill-formed UTF-8 byte");
+  EXPECT_EQ(problem(R"({"prompt":"\ud800"})"),
+            "the body is not valid JSON at byte 18: invalid string: surrogate U+D800..U+DBFF must "
+            "be followed by U+DC00..U+DFFF");
+  EXPECT_EQ(problem(R"({"prompt":NaN})"), "the body is not valid JSON at byte 11: invalid literal");
+  EXPECT_THAT(problem(R"({"prompt":"a"} trailing)"), HasSubstr("not valid JSON at byte 18: "));
+  EXPECT_THAT(problem(""), HasSubstr("not valid JSON at byte 1: "));
+}
+
 TEST(CompletionRequest, BracketsInTextAreNoNesting) {
   EXPECT_EQ(
       Parse("{\"prompt\":\"" + std::string(1000, '[') + "\\\"" + std::string(1000, '{') + "\"}")

@@ -229,6 +229,20 @@ TEST_F(Completions, SaysWhyThereIsNoChat) {
   EXPECT_THAT(answer.body, HasSubstr("/v1/completions"));
 }
 
+TEST_F(Completions, HintsAtWhatIsElsewhereOrNotHere) {
+  for (const auto& [method, path, words] : {std::tuple("POST", "/v1/embeddings", "/tokenize"),
+                                            {"POST", "/v1/responses", "/v1/completions"},
+                                            {"POST", "/v1/messages", "/v1/completions"},
+                                            {"GET", "/v1", "/v1/models"},
+                                            {"GET", "/playground", "the playground is at /"},
+                                            {"GET", "/runs/demo", "/runs#run=NAME"}}) {
+    const http::Answer answer =
+        http::Ask(gateway_->port(), method, path, method[0] == 'P' ? "{}" : "");
+    EXPECT_EQ(answer.status, 404) << path;
+    EXPECT_THAT(answer.body, HasSubstr(words)) << path;
+  }
+}
+
 TEST_F(Completions, TokenizesInBothDialects) {
   EXPECT_EQ(gateway_->Post("/tokenize", R"({"prompt":"ab","add_special_tokens":false})").body,
             R"({"tokens":[97,98],"count":2,"max_model_len":64})");
