@@ -151,17 +151,20 @@ StatusOr<RunBoardOptions> BoardOptions(const GatewaySettings& settings) {
   return options;
 }
 
-// Why a run of the coordinator is no model.
-std::string WhyNotServed(const v1::Run& run) {
+// Why a run of the coordinator is no model, when the checkpoints of `sealed` runs are known.
+Status WhyNotServed(const v1::Run& run, size_t sealed) {
+  const std::string name = fmt::format("run '{}' ({})", run.name(), run.run_id());
   if (run.latest_checkpoint_step() < 0) {
-    return fmt::format("run '{}' ({}) has no sealed checkpoint, so it is no model yet", run.name(),
-                       run.run_id());
+    return NotFound("{} has no sealed checkpoint, so it is no model yet", name);
   }
-  return fmt::format(
-      "run '{}' ({}) exists, but is not served: the gateway serves the runs that have not ended "
-      "and the newest of the others, 1000 in all; to serve this one, start a gateway with "
-      "--model {}={}",
-      run.name(), run.run_id(), run.name(), run.run_directory());
+  if (sealed < RunSurvey::kRunsMax) {
+    return Unavailable("the checkpoints of {} are not known yet; try again in a second", name);
+  }
+  return NotFound(
+      "{} exists, but is not served: the gateway serves the runs that have not ended and the "
+      "newest "
+      "of the others, {} in all; to serve this one, start a gateway with --model {}={}",
+      name, RunSurvey::kRunsMax, run.name(), run.run_directory());
 }
 
 // Everything that the loop owns. Members are destroyed from the last to the first.
@@ -179,8 +182,9 @@ class Gateway {
                  .has_coordinator = !settings.coordinator.empty(),
                  .explain =
                      [this](const std::string& name, const ModelServiceOptions::Explained& then) {
-                       runs_.Describe(name, [then](const StatusOr<v1::Run>& run) {
-                         then(run.ok() ? WhyNotServed(*run) : "");
+                       runs_.Describe(name, [this, then](const StatusOr<v1::Run>& run) {
+                         const size_t sealed = runs_.board().board()->sealed.size();
+                         then(run.ok() ? WhyNotServed(*run, sealed) : OkStatus());
                        });
                      }}),
         runs_(loop, {.board = std::move(board), .models = [this](const std::string& run_id) {

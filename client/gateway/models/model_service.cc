@@ -81,8 +81,8 @@ void ModelService::Refuse(const std::string& id, const Status& why,
   if (why.code() != StatusCode::kNotFound || !explain_ || is_explained) {
     return then(NoSuchModel(why));
   }
-  explain_(root, [why, then = std::move(then)](const std::string& because) {
-    then(NoSuchModel(because.empty() ? why : NotFound("{}", because)));
+  explain_(root, [why, then = std::move(then)](const Status& because) {
+    then(NoSuchModel(because.ok() ? why : because));
   });
 }
 

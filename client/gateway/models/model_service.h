@@ -31,9 +31,9 @@ struct ModelServiceOptions {
   std::vector<NamedDirectory> directories;
   std::chrono::nanoseconds scan_period = std::chrono::seconds(2);  // between two scans of them
   bool has_coordinator = false;  // its runs are models; UpdateRuns will be called
-  // Says why the run that `name` is the name or the id of is no model; empty: there is no such run.
-  // Unset: the coordinator is not asked.
-  using Explained = std::function<void(const std::string& why)>;
+  // Says why the run that `name` is the name or the id of is no model: NotFound, or Unavailable
+  // when it will be one in a moment. OK: there is no such run. Unset: the coordinator is not asked.
+  using Explained = std::function<void(const Status& why)>;
   std::function<void(const std::string& name, Explained then)> explain;
   // How long a request waits for the names of models after the start.
   std::chrono::nanoseconds patience = std::chrono::seconds(5);

@@ -9,9 +9,6 @@
 namespace gp::gateway {
 namespace {
 
-// Runs with checkpoints. When there are more the oldest that have ended are forgotten: they have to
-// be named by their directories.
-constexpr size_t kRunsMax = 1000;
 constexpr int kLargestPage = 1000;
 // All other runs are listed in one survey of this many: they change little.
 constexpr uint64_t kOlderEvery = 30;

@@ -18,6 +18,9 @@ namespace gp::gateway {
 class RunSurvey {
  public:
   static constexpr int kBoardRuns = 100;
+  // Runs with checkpoints. When there are more the oldest that have ended are forgotten: they have
+  // to be named by their directories.
+  static constexpr size_t kRunsMax = 1000;
 
   explicit RunSurvey(client::RunClient& client) : client_(client) {}
 

@@ -189,7 +189,8 @@ TEST_F(ModelServiceTest, ARunThatIsNotServedIsToldFromANameThatNothingHas) {
        .has_coordinator = true,
        .explain = [&](const std::string& name, const ModelServiceOptions::Explained& then) {
          asked.push_back(name);
-         then(name == "old" ? "run 'old' exists, but is not served" : "");
+         if (name == "old") return then(NotFound("run 'old' exists, but is not served"));
+         then(name == "new" ? Unavailable("not known yet") : OkStatus());
        }});
   gateway.InLoop([&] { gateway.models().UpdateRuns({Run("demo")}, /*complete=*/true); });
   const auto message = [](const http::Answer& answer) -> std::string {
@@ -205,6 +206,9 @@ TEST_F(ModelServiceTest, ARunThatIsNotServedIsToldFromANameThatNothingHas) {
   EXPECT_EQ(message(gateway.Post("/v1/completions", CompletionOf("demo@7"))),
             "there is no model 'demo@7'; the only checkpoint of demo is demo@1");
   EXPECT_EQ(gateway.InLoop([&] { return asked; }), (std::vector<std::string>{"old", "old", "dem"}));
+  const http::Answer fresh = gateway.Post("/v1/completions", CompletionOf("new"));
+  EXPECT_EQ(fresh.status, 503) << "it is one in a moment";
+  EXPECT_EQ(fresh.Header("retry-after"), "1");
 }
 
 TEST_F(ModelServiceTest, DirectoriesAreServedWhileTheCoordinatorIsAway) {
