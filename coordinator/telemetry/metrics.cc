@@ -326,7 +326,8 @@ std::string CoordinatorMetrics::List(const std::string& version) {
   example.submission = std::make_shared<const Submission>();
   example.checkpoints.push_back({{.step = 1}});
   Progress progress;
-  progress.Add({.validation_loss = 0,
+  progress.Add({.step_seconds = Pace::kForecastSeconds,
+                .validation_loss = 0,
                 .scores = {{"val_bpb", 0}},
                 .peak_flops = 1,
                 .peak_source = "measured",
