@@ -69,9 +69,10 @@ struct LockFile {
   bool locked = false;  // by this process; false: another one holds it
 };
 
-StatusOr<LockFile> OpenAndLock(const std::string& path) {
+// `access` is O_RDWR or O_RDONLY.
+StatusOr<LockFile> OpenAndLock(const std::string& path, int access) {
   while (true) {
-    FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    FileDescriptor file(open(path.c_str(), access | O_CREAT | O_CLOEXEC, 0600));
     if (!file.valid()) return ErrnoStatus(errno, "open", path);
     const bool locked = flock(file.get(), LOCK_EX | LOCK_NB) == 0;
     if (!locked && errno != EWOULDBLOCK) return ErrnoStatus(errno, "lock", path);
@@ -98,7 +99,7 @@ StatusOr<StateLock> StateLock::Acquire(const std::string& directory, const std::
                                        const std::string& user) {
   const std::string path = JoinPath(directory, name);
   const LockHolder self = LockHolder::Self(SystemClock());
-  ASSIGN_OR_RETURN(LockFile lock, OpenAndLock(path));
+  ASSIGN_OR_RETURN(LockFile lock, OpenAndLock(path, O_RDWR));
   const int fd = lock.file.get();
   if (!lock.locked) {
     return InUse("state directory", "--state-dir", directory, user, HolderIn(fd), self);
@@ -111,12 +112,18 @@ StatusOr<StateLock> StateLock::Acquire(const std::string& directory, const std::
 StatusOr<StateLock> StateLock::AcquireStorage(const std::string& root, const std::string& user) {
   const std::string path = JoinPath(root, kStorageLockName);
   const LockHolder self = LockHolder::Self(SystemClock());
-  ASSIGN_OR_RETURN(LockFile lock, OpenAndLock(path));
-  const int fd = lock.file.get();
+  // A file that is open for writing would keep the file system from being mounted read-only. NFS
+  // locks no other.
+  auto opened = OpenAndLock(path, O_RDONLY);
+  if (!opened.ok()) opened = OpenAndLock(path, O_RDWR);
+  RETURN_IF_ERROR(opened.status());
+  LockFile& lock = *opened;
   if (!lock.locked) {
-    return InUse("storage root", "--storage-root", root, user, HolderIn(fd), self);
+    return InUse("storage root", "--storage-root", root, user, HolderIn(lock.file.get()), self);
   }
-  RETURN_IF_ERROR(WriteHolder(fd, self, path));
+  const FileDescriptor writer(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!writer.valid()) return ErrnoStatus(errno, "open", path);
+  RETURN_IF_ERROR(WriteHolder(writer.get(), self, path));
   return StateLock(std::move(lock.file));
 }
 
