@@ -73,7 +73,8 @@ std::vector<FieldBinding> BindFields(const google::protobuf::Descriptor& message
   T value;
   contract::VisitFields(value, [&](const contract::FieldInfo& field, auto& member) {
     using Member = std::remove_cvref_t<decltype(member)>;
-    FieldBinding& binding = bindings.emplace_back(FindField(message, field.name + suffix));
+    FieldBinding& binding = bindings.emplace_back(
+        FieldBinding{.field = FindField(message, field.name + suffix), .nested = {}});
     if constexpr (contract::Listed<Member>) {
       binding.nested = binding.field != nullptr ? BindFields<Member>(*binding.field->message_type())
                                                 : BindFields<Member>(message, "_seconds");
