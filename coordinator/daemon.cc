@@ -240,8 +240,9 @@ StatusOr<OpenedStorage> OpenStorage(const CoordinatorSettings& settings, SqliteS
 void WarnOfUnknownRuns(const StorageRoot& storage, const Cluster& cluster) {
   bool knows_runs = false;
   cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>&) { knows_runs = true; });
+  if (knows_runs) return;
   const auto names = ListDirectory(JoinPath(storage.path(), "runs"));
-  if (knows_runs || !names.ok() || names->empty()) return;
+  if (!names.ok() || names->empty()) return;
   LogWarning(
       "the storage holds runs, and this catalogue knows none; if its gp.db was lost, restore "
       "it from a backup",

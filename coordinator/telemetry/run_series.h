@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "coordinator/state/run.h"
@@ -28,7 +29,7 @@ struct RunFamilies {
   Gauges& info;
   Gauges& epoch;
   Gauges& completion;
-  std::map<std::string, Gauges*> point;  // the gauges of contract::TrainingPoint, by field
+  std::map<std::string_view, Gauges*> point;  // the gauges of contract::TrainingPoint, by field
   Gauges& peak_flops;
   Gauges& eval_loss;
   Gauges& eval_score;

@@ -40,7 +40,7 @@ class StateLock {
 
   StateLock(StateLock&&) = default;
   StateLock& operator=(StateLock&&) = default;
-  // Empties the file: its holder has let go.
+  // Empties the file, which says that its holder has let go; that of a storage root keeps the name.
   ~StateLock();
 
  private:

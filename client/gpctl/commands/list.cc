@@ -140,8 +140,7 @@ std::string UnknownRunsText(const Session& session) {
   if (!names.ok() || names->empty()) return "";
   return fmt::format(
       "Its storage {} holds {} that this coordinator does not know; if {} was lost, restore it "
-      "from "
-      "a backup.\n",
+      "from a backup.\n",
       record->storage_root, CountedNoun(std::ssize(*names), "run"),
       JoinPath(service->state_dir, "coordinator/gp.db"));
 }

@@ -55,13 +55,12 @@ std::string PlacementText(const v1::Run& run) {
   return fmt::format("{} on {}", CountedNoun(run.placement_size(), "rank"), names);
 }
 
-// Columns from the left end to the values of a run's details, and to its events.
-constexpr int kValueIndent = 14;
+// Columns from the left end to the events of a run's details.
 constexpr int kEventsIndent = 4;
 
 std::string Field(const std::string& name, const std::string& value, const TextStyle& style = {}) {
   if (value.empty()) return "";
-  return Wrapped(fmt::format("  {:<12}{}", name, value), style.width, kValueIndent) + "\n";
+  return LabelledLine(name, value, style.width);
 }
 
 std::string ProgressText(const v1::Run& run) {

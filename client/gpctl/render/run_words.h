@@ -18,7 +18,7 @@ v1::RunState StateNamed(const std::string& name);
 // Whether a person should look at the run's newest warning. One that says "recovered: …" tells that
 // an earlier warning is over.
 bool IsWarned(const v1::Run& run);
-// The state's name; "diverged" of a run that took all its steps and learned nothing of worth.
+// The state's name; "diverged" of a run that succeeded and whose newest warning says so.
 std::string StateWord(const v1::Run& run);
 
 // Green while it runs or when it succeeded, yellow when it waits or ended with a warning, red when

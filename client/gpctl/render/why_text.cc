@@ -30,8 +30,6 @@ constexpr double kSpareFactor = 1.1;
 // Shorter steps spend much of their time between products of matrices.
 constexpr double kShortStepSeconds = 0.02;
 constexpr size_t kHoldersMax = 5;
-// Columns from the left end to the text of a finding.
-constexpr int kTextIndent = 14;
 
 bool WaitsForSlots(const v1::Run& run) {
   return run.state() == v1::RUN_STATE_QUEUED || run.state() == v1::RUN_STATE_SUBMITTED;
@@ -236,9 +234,7 @@ std::string WhyText(const v1::Run& run, const Surroundings& around, double now,
   std::string text = fmt::format("{} is {}: {}\n", run.name(), StateName(run.state()),
                                  OneSafeLine(run.reason(), style.utf8));
   for (const Finding& finding : FindingsOn(run, around, now)) {
-    const std::string line =
-        fmt::format("  {:<12}{}", finding.about, OneSafeLine(finding.text, style.utf8));
-    text += Wrapped(line, style.width, kTextIndent) + "\n";
+    text += LabelledLine(finding.about, OneSafeLine(finding.text, style.utf8), style.width);
   }
   return text;
 }

@@ -164,8 +164,7 @@ StatusOr<ServiceRecord> ServiceDirectory::Load() const {
   } catch (const Json::exception& error) {
     return DataLoss(
         "{} is damaged: {}; expected the record that 'gpctl up' writes. Stop what runs there by "
-        "its "
-        "process number ({}), remove the file, then 'gpctl up' goes on with the runs",
+        "its process number ({}), remove the file, then 'gpctl up' goes on with the runs",
         path, error.what(), HolderText());
   }
 }

@@ -1,5 +1,7 @@
 #include "client/gpctl/terminal/display_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -153,6 +155,11 @@ std::string SafeText(std::string_view text, bool utf8) {
     text.remove_prefix(character.size);
   }
   return out;
+}
+
+std::string LabelledLine(std::string_view label, std::string_view text, int columns) {
+  constexpr int kTextIndent = 14;
+  return Wrapped(fmt::format("  {:<12}{}", label, text), columns, kTextIndent) + "\n";
 }
 
 }  // namespace gp::gpctl

@@ -22,6 +22,9 @@ std::string CutMiddleToWidth(std::string_view text, int columns, bool utf8);
 // begins with `indent` spaces. Lines end in '\n', but for the last. `columns` of 0 breaks nothing.
 std::string Wrapped(std::string_view text, int columns, int indent);
 
+// "  label       text" and a line break; what does not fit goes on beneath the text.
+std::string LabelledLine(std::string_view label, std::string_view text, int columns);
+
 // `text` followed by spaces up to `columns`; longer text is left as it is.
 std::string PadRight(std::string_view text, int columns);
 std::string PadLeft(std::string_view text, int columns);
