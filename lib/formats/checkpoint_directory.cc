@@ -155,7 +155,7 @@ StatusOr<const CheckpointFile*> FindListed(const CheckpointManifest& manifest,
 
 // A checkpoint without one of these resumes nothing. One that was imported is there to begin from.
 Status VerifyFileList(const CheckpointManifest& manifest, const std::string& directory) {
-  const bool imported = manifest.record.contains(kImportedFrom);
+  const bool imported = manifest.record.imported_from.has_value();
   for (const char* name : {kModelName, kOptimizerName, kTokenizerName}) {
     if (imported && name == std::string_view(kOptimizerName)) continue;
     RETURN_IF_ERROR(FindListed(manifest, directory, name).status());

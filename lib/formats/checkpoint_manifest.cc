@@ -67,14 +67,16 @@ Status ReadFiles(const Json& json, const std::string& path, std::vector<Checkpoi
   return OkStatus();
 }
 
-Status ReadRecord(const Json& json, const std::string& path,
-                  std::map<std::string, std::string>& record) {
+StatusOr<TrainingRecord> ReadRecord(const Json& json, const std::string& path) {
   if (!json.is_object()) return DataLoss("{}: 'record' is not an object", path);
+  std::map<std::string, std::string> texts;
   for (const auto& [key, value] : json.items()) {
     if (!value.is_string()) return DataLoss("{}: record '{}' is not text", path, key);
-    record[key] = value.get<std::string>();
+    texts[key] = value.get<std::string>();
   }
-  return OkStatus();
+  auto record = ParseTrainingRecord(texts);
+  if (!record.ok()) return DataLoss("{}: {}; {}", path, Message(record.status()), kDamaged);
+  return record;
 }
 
 Status CheckVersion(JsonObject& reader, const std::string& path) {
@@ -113,7 +115,7 @@ std::string FormatManifest(const CheckpointManifest& manifest) {
                {"model", ShapeJson(manifest.shape)},
                {"data_fingerprint", manifest.data_fingerprint},
                {"tokenizer_fingerprint", manifest.tokenizer_fingerprint},
-               {"record", manifest.record}};
+               {"record", TextsOf(manifest.record)}};
   if (manifest.validation_loss && std::isfinite(*manifest.validation_loss)) {
     json["validation_loss"] = *manifest.validation_loss;
   }
@@ -145,7 +147,7 @@ StatusOr<CheckpointManifest> ParseManifest(std::string_view text, const std::str
              *files = reader.Value("files");
   RETURN_IF_ERROR(reader.status());
   RETURN_IF_ERROR(ReadShape(*shape, path, manifest.shape));
-  RETURN_IF_ERROR(ReadRecord(*record, path, manifest.record));
+  ASSIGN_OR_RETURN(manifest.record, ReadRecord(*record, path));
   RETURN_IF_ERROR(ReadFiles(*files, path, manifest.files));
   if (json.contains("validation_loss")) {
     double loss = 0;

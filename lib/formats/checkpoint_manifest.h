@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "formats/file_digest.h"
+#include "formats/training_record.h"
 #include "plan/model_shape.h"
 
 namespace gp::formats {
@@ -19,8 +20,6 @@ inline constexpr char kManifestName[] = "manifest.json";
 inline constexpr char kModelName[] = "model.safetensors";
 inline constexpr char kOptimizerName[] = "optimizer.safetensors";
 inline constexpr char kTokenizerName[] = "tokenizer.json";
-// In the record of a checkpoint that was imported: where from. It has no optimizer state.
-inline constexpr char kImportedFrom[] = "imported_from";
 
 struct CheckpointFile {
   std::string name;  // inside the checkpoint's directory
@@ -42,8 +41,7 @@ struct CheckpointManifest {
   runspec::ModelShape shape;
   std::string data_fingerprint;
   std::string tokenizer_fingerprint;
-  std::map<std::string, std::string>
-      record;  // what the trainer needs to go on exactly: step budget, kernels
+  TrainingRecord record;
   std::vector<CheckpointFile> files;
 
   bool operator==(const CheckpointManifest&) const = default;

@@ -5,8 +5,6 @@ namespace {
 
 using runspec::Precision;
 
-constexpr char kPrecisionKey[] = "precision";
-
 Precision Nearest(Precision precision) {
   const bool half = precision == Precision::kFp8 || precision == Precision::kBf16;
   return half ? Precision::kBf16 : Precision::kFp32;
@@ -32,22 +30,18 @@ std::string PrecisionText(Precision precision) {
   return "auto";
 }
 
-void AddTo(std::map<std::string, std::string>& record, Precision precision) {
-  record[kPrecisionKey] = PrecisionText(precision);
-}
-
 StatusOr<std::optional<Precision>> RecordedPrecision(const CheckpointManifest& manifest) {
-  const auto found = manifest.record.find(kPrecisionKey);
-  if (found == manifest.record.end()) return std::optional<Precision>();
+  const std::optional<std::string>& recorded = manifest.record.precision;
+  if (!recorded) return std::optional<Precision>();
   for (const Precision precision :
        {Precision::kFp32, Precision::kTf32, Precision::kBf16, Precision::kFp16, Precision::kFp8}) {
-    if (found->second == PrecisionText(precision)) return std::optional(precision);
+    if (*recorded == PrecisionText(precision)) return std::optional(precision);
   }
   return FailedPrecondition(
       "checkpoint of step {}: record.precision is '{}', this program knows fp32, tf32, bf16, fp16 "
       "and fp8; choose "
       "one with --precision",
-      manifest.step, found->second);
+      manifest.step, *recorded);
 }
 
 StatusOr<Precision> ParseInferencePrecision(const std::string& text) {

@@ -2,7 +2,6 @@
 // computes as training did. Pure functions; any thread may call.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 
@@ -14,8 +13,6 @@ namespace gp::formats {
 
 // "fp32", "bf16", "auto": as run files spell it.
 std::string PrecisionText(runspec::Precision precision);
-
-void AddTo(std::map<std::string, std::string>& record, runspec::Precision precision);
 
 // Nullopt for a checkpoint whose record is too old to have it. FailedPrecondition for a precision
 // that this program does not know.

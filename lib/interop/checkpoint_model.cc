@@ -57,7 +57,7 @@ Status WriteCheckpointModel(const ModelSource& source, const Tokenizer& tokenize
                               .shape = source.shape(),
                               .data_fingerprint = "none",
                               .tokenizer_fingerprint = tokenizer.Fingerprint(),
-                              .record = {{formats::kImportedFrom, source.path()}}};
+                              .record = {.imported_from = source.path()}};
   ASSIGN_OR_RETURN(auto weights,
                    WriteSafetensors(source, source.shape(), {}, formats::WeightsMetadata(0),
                                     options, fresh.File(formats::kModelName)));

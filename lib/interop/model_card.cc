@@ -50,9 +50,8 @@ std::string ShapeRows(const ModelShape& shape, FloatType type) {
 
 std::string TrainingRows(const CheckpointManifest& manifest) {
   std::string rows;
-  const auto imported = manifest.record.find(formats::kImportedFrom);
-  if (imported != manifest.record.end()) {
-    rows += fmt::format("| imported from | {} |\n", Excerpt(BaseNameOf(imported->second)));
+  if (const auto& imported = manifest.record.imported_from) {
+    rows += fmt::format("| imported from | {} |\n", Excerpt(BaseNameOf(*imported)));
   } else {
     rows += fmt::format("| run | {}, step {} |\n| tokens learned from | {} |\n",
                         Excerpt(manifest.run_name), manifest.step, manifest.tokens);

@@ -6,7 +6,7 @@
 // A text says the ids of its prompt again, each plus the number of the sample, round and round. The
 // logprob of token t is -t/100, and its alternatives are t+1, t+2, ….
 //
-// record["fake"]: "fail" (says so and leaves), "damaged", "hang" (never ready), "slow" (200 ms for
+// record.device: "fail" (says so and leaves), "damaged", "hang" (never ready), "slow" (200 ms for
 // each token), "mute" (ready, writes nothing). A prompt that begins with 'C' ends the process, with
 // 'H' makes it hang, with 'E' is answered with an error, with 'S' is slow, with 'N' never ends by
 // itself: it stops at each token for 5 ms.
@@ -57,7 +57,7 @@ class FakeSampler {
     auto manifest = formats::ReadManifest(model.directory);
     if (!manifest.ok()) Fail(contract::ExitCause::kDamagedCheckpoint, Message(manifest.status()));
     manifest_ = *std::move(manifest);
-    how_ = manifest_.record["fake"];
+    how_ = manifest_.record.device.value_or("");
     if (how_ == "fail") Fail(contract::ExitCause::kError, "failed as asked");
     if (how_ == "damaged")
       Fail(contract::ExitCause::kDamagedCheckpoint, "model.safetensors is damaged");

@@ -34,7 +34,7 @@ StatusOr<std::string> WriteRandomCheckpoint(const std::string& directory,
   const std::vector<float> zeros(model->parameters().size());
   CheckpointState state{
       .step = 1, .parameters = model->parameters(), .first_moment = zeros, .second_moment = zeros};
-  formats::AddTo(state.record, options.precision);
+  state.record.precision = formats::PrecisionText(options.precision);
   CheckpointWriter writer(std::make_shared<LocalStorage>(), directory,
                           {.run_id = "bench",
                            .run_name = "bench",

@@ -9,7 +9,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +17,7 @@
 
 #include "base/status.h"
 #include "contract/written_checkpoint.h"
+#include "formats/training_record.h"
 #include "plan/model_part.h"
 #include "plan/model_shape.h"
 #include "worker/checkpoint/storage.h"
@@ -45,7 +45,7 @@ struct CheckpointState {
   int64_t step = 0;
   int64_t tokens = 0;
   std::optional<double> validation_loss;
-  std::map<std::string, std::string> record;
+  formats::TrainingRecord record;
   bool final = false;
   std::span<const float> parameters;
   std::span<const float> first_moment;

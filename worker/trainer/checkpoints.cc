@@ -1,7 +1,6 @@
 #include "worker/trainer/checkpoints.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstring>
 
@@ -22,6 +21,7 @@ namespace gp::engine {
 namespace {
 
 using contract::ExitCause;
+using formats::TrainingRecord;
 
 // Limit for the last save: longer than any disk takes for data that fit into memory. No other rank
 // waits for this save.
@@ -34,19 +34,6 @@ constexpr size_t kTensorsPerParameter = 3;
 // Limit for a save that the peers wait for.
 constexpr std::chrono::minutes kSaveTimeout{5};
 static_assert(kSaveTimeout < CollectiveTimeout::kLong);
-
-constexpr char kUpdates[] = "updates";
-constexpr char kDevice[] = "device";
-constexpr char kLossScale[] = "loss_scale";
-constexpr char kFiniteSteps[] = "finite_steps";
-constexpr char kOptimizer[] = "optimizer";
-constexpr char kInitFrom[] = "init_from";
-constexpr char kStepBudget[] = "step_budget";
-constexpr char kMeasuredSteps[] = "measured_steps";
-constexpr char kBestLoss[] = "best_loss";
-constexpr char kBestStep[] = "best_step";
-constexpr char kStreamPosition[] = "stream_position";
-constexpr char kWaited[] = "evaluations_without_gain";
 
 std::string SizeText(uint64_t bytes) {
   const double mebibytes = static_cast<double>(bytes) / (1 << 20);
@@ -77,91 +64,78 @@ StreamedSnapshot::Fetch FetchFrom(Backend& backend, const HostMoments& gathered)
   };
 }
 
-template <typename Number>
-Number RecordedNumber(const formats::CheckpointManifest& manifest, const char* key, Number absent) {
-  const auto found = manifest.record.find(key);
-  if (found == manifest.record.end()) return absent;
-  Number number = 0;
-  const std::string& text = found->second;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size() && number >= 0) return number;
-  throw TrainingError(ExitCause::kStorage, fmt::format("checkpoint of step {}: record.{} is '{}', "
-                                                       "expected a number",
-                                                       manifest.step, key, text));
-}
-
 std::string OptimizerText(runspec::OptimizerKind kind) {
-  return kind == runspec::OptimizerKind::kMuon ? "muon" : "adamw";
+  switch (kind) {
+    case runspec::OptimizerKind::kAdamW:
+      return "adamw";
+    case runspec::OptimizerKind::kMuon:
+      return "muon";
+  }
+  return "unknown";
 }
 
 // Refuses moments of another optimizer. For old checkpoints, whose record does not name the
 // optimizer, the run file is trusted.
-void CheckOptimizer(const formats::CheckpointManifest& manifest, const std::string& directory,
+void CheckOptimizer(const TrainingRecord& record, const std::string& directory,
                     runspec::OptimizerKind kind) {
-  const auto found = manifest.record.find(kOptimizer);
-  if (found == manifest.record.end() || found->second == OptimizerText(kind)) return;
+  if (!record.optimizer || *record.optimizer == OptimizerText(kind)) return;
   throw TrainingError(
       ExitCause::kConfig,
       fmt::format("the checkpoint {} was made with optimizer.kind: {}, the run says {}, which "
                   "cannot go on from it; set optimizer.kind: {}, or submit a new run",
-                  directory, found->second, OptimizerText(kind), found->second));
+                  directory, *record.optimizer, OptimizerText(kind), *record.optimizer));
 }
 
-using Record = std::map<std::string, std::string>;
-
-void RecordBudget(const RunBudget& budget, Record& record) {
+void RecordBudget(const RunBudget& budget, TrainingRecord& record) {
   if (budget.timed().steps > 0) {
-    record[kStepBudget] = std::to_string(budget.timed().steps);
-    record[kMeasuredSteps] = std::to_string(budget.timed().measured_steps);
+    record.step_budget = budget.timed().steps;
+    record.measured_steps = budget.timed().measured_steps;
   }
   const EarlyStop& early_stop = budget.early_stop();
   if (!early_stop.enabled() || early_stop.state() == EarlyStopState()) return;
-  record[kBestLoss] =
-      fmt::format("{}", early_stop.state().best_loss);  // as text that reads back exactly
-  record[kBestStep] = std::to_string(early_stop.state().best_step);
-  record[kWaited] = std::to_string(early_stop.state().waited);
+  record.best_loss = early_stop.state().best_loss;
+  record.best_step = early_stop.state().best_step;
+  record.evaluations_without_gain = early_stop.state().waited;
 }
 
-void RestoreBudget(const formats::CheckpointManifest& manifest, RunBudget& budget) {
-  budget.set_timed({.steps = RecordedNumber<int64_t>(manifest, kStepBudget, 0),
-                    .measured_steps = RecordedNumber<int64_t>(manifest, kMeasuredSteps, 0)});
+void RestoreBudget(const TrainingRecord& record, RunBudget& budget) {
+  budget.set_timed({.steps = record.step_budget.value_or(0),
+                    .measured_steps = record.measured_steps.value_or(0)});
   EarlyStopState seen;
-  seen.best_loss = RecordedNumber<double>(manifest, kBestLoss, seen.best_loss);
-  seen.best_step = RecordedNumber<int64_t>(manifest, kBestStep, 0);
-  seen.waited = RecordedNumber<int64_t>(manifest, kWaited, 0);
+  seen.best_loss = record.best_loss.value_or(seen.best_loss);
+  seen.best_step = record.best_step.value_or(0);
+  seen.waited = record.evaluations_without_gain.value_or(0);
   budget.early_stop().Restore(seen);
 }
 
-void RecordLossScale(const std::optional<LossScale>& scale, Record& record) {
+void RecordLossScale(const std::optional<LossScale>& scale, TrainingRecord& record) {
   if (!scale) return;
-  record[kLossScale] = fmt::format("{}", scale->state().scale);  // as text that reads back exactly
-  record[kFiniteSteps] = std::to_string(scale->state().finite_steps);
+  record.loss_scale = scale->state().scale;
+  record.finite_steps = scale->state().finite_steps;
 }
 
 // A run that goes on in fp16 after another precision begins with the initial scale.
-void RestoreLossScale(const formats::CheckpointManifest& manifest,
-                      std::optional<LossScale>& scale) {
+void RestoreLossScale(const TrainingRecord& record, std::optional<LossScale>& scale) {
   if (!scale) return;
   LossScale::State state;
-  state.scale = RecordedNumber<double>(manifest, kLossScale, state.scale);
-  state.finite_steps = RecordedNumber<int64_t>(manifest, kFiniteSteps, 0);
+  state.scale = record.loss_scale.value_or(state.scale);
+  state.finite_steps = record.finite_steps.value_or(0);
   scale->Restore(state);
 }
 
 // Where the stream stands before the step that follows.
-void RecordStream(const PreparedRun& run, int64_t step, Record& record) {
+void RecordStream(const PreparedRun& run, int64_t step, TrainingRecord& record) {
   if (run.dataset.stream == nullptr) return;
   const int64_t tokens = runspec::TokensBefore(run.plan, step);
-  record[kStreamPosition] = FormatStreamPosition(run.dataset.stream->PositionBefore(tokens));
+  record.stream_position = FormatStreamPosition(run.dataset.stream->PositionBefore(tokens));
 }
 
-// A position behind the step is that of a run with other batches: the stream then begins at its
+// A position after the step is that of a run with other batches: the stream then begins at its
 // front, and comes to the same tokens later.
 void RestoreStream(const formats::CheckpointManifest& manifest, const PreparedRun& run) {
-  const auto found = manifest.record.find(kStreamPosition);
-  if (run.dataset.stream == nullptr || found == manifest.record.end()) return;
-  const StreamPosition position =
-      ValueOrThrow(ExitCause::kStorage, ParseStreamPosition(found->second));
+  const std::optional<std::string>& recorded = manifest.record.stream_position;
+  if (run.dataset.stream == nullptr || !recorded) return;
+  const StreamPosition position = ValueOrThrow(ExitCause::kStorage, ParseStreamPosition(*recorded));
   if (position.tokens > runspec::TokensBefore(run.plan, manifest.step)) return;
   run.dataset.stream->ResumeAt(position);
   LogInfo("stream goes on", {{"pass_source", position.place.source},
@@ -276,16 +250,16 @@ CheckpointState Checkpoints::StateOf(TrainingStep& training_step, const RunBudge
   state.step = training_step.step();
   state.tokens = runspec::TokensBefore(run_.plan, training_step.step());
   state.validation_loss = validation_loss;
-  state.record = {{kUpdates, std::to_string(training_step.optimizer().updates())},
-                  {kOptimizer, OptimizerText(run_.spec.optimizer.kind)}};
+  state.record.optimizer = OptimizerText(run_.spec.optimizer.kind);
+  state.record.updates = training_step.optimizer().updates();
   if (run_.spec.init_from != runspec::kFromScratch) {
-    state.record[kInitFrom] = run_.spec.init_from;
+    state.record.init_from = run_.spec.init_from;
   }
   AddTo(state.record, run_.engine);
-  if (run_.on_device()) state.record[kDevice] = run_.device_name;
-  formats::AddTo(state.record, run_.spec.precision);
+  if (run_.on_device()) state.record.device = run_.device_name;
+  state.record.precision = formats::PrecisionText(run_.spec.precision);
   RecordLossScale(training_step.loss_scale(), state.record);
-  state.record[kMicroBatchRecord] = std::to_string(run_.spec.batch.micro_batch);
+  state.record.micro_batch = run_.spec.batch.micro_batch;
   RecordBudget(budget, state.record);
   RecordStream(run_, training_step.step(), state.record);
   state.parameters = run_.model->parameters();
@@ -376,7 +350,7 @@ std::optional<double> RestoreState(const contract::ResumePoint& resume, Prepared
                                     FilesModifiedSince(resume.directory, run.spec)));
   }
   ThrowIfUnreadable(manifest.status(), resume.directory);
-  CheckOptimizer(*manifest, resume.directory, run.spec.optimizer.kind);
+  CheckOptimizer(manifest->record, resume.directory, run.spec.optimizer.kind);
   Optimizer& optimizer = training_step.optimizer();
   // Each rank reads all moments and takes its part.
   HostMoments all;
@@ -399,12 +373,12 @@ std::optional<double> RestoreState(const contract::ResumePoint& resume, Prepared
                                         });
   ThrowIfUnreadable(read, resume.directory);
   if (training_step.shards() != nullptr) training_step.shards()->LoadMoments(all);
-  optimizer.set_updates(RecordedNumber<int64_t>(*manifest, kUpdates, manifest->step));
+  optimizer.set_updates(manifest->record.updates.value_or(manifest->step));
   run.model->ParametersChanged();
   optimizer.RefreshWorkingCopy(*run.model);
-  RestoreLossScale(*manifest, training_step.loss_scale());
+  RestoreLossScale(manifest->record, training_step.loss_scale());
   training_step.ResumeAfter(manifest->step);
-  RestoreBudget(*manifest, budget);
+  RestoreBudget(manifest->record, budget);
   RestoreStream(*manifest, run);
   return manifest->validation_loss;
 }

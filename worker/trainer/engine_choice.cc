@@ -18,8 +18,6 @@ using contract::ExitCause;
 using runspec::Precision;
 
 constexpr char kIsaMax[] = "GP_ISA_MAX";
-constexpr char kIsaKey[] = "isa";
-constexpr char kKernelsKey[] = "kernels";
 
 Isa HighestAllowed() {
   const char* name = std::getenv(kIsaMax);
@@ -116,20 +114,18 @@ EngineChoice ReproduceOnDevice(const EngineRecord& record, bool deterministic, i
 
 }  // namespace
 
-EngineRecord EngineOf(const std::map<std::string, std::string>& record) {
+EngineRecord EngineOf(const formats::TrainingRecord& record) {
   EngineRecord engine;
-  const auto isa = record.find(kIsaKey);
-  if (isa == record.end()) return engine;
-  engine.isa = isa->second;
-  const auto kernels = record.find(kKernelsKey);
-  if (kernels != record.end()) engine.kernels[engine.isa] = kernels->second;
+  if (!record.isa) return engine;
+  engine.isa = *record.isa;
+  if (record.kernels) engine.kernels[engine.isa] = *record.kernels;
   return engine;
 }
 
-void AddTo(std::map<std::string, std::string>& record, const EngineRecord& engine) {
-  record[kIsaKey] = engine.isa;
+void AddTo(formats::TrainingRecord& record, const EngineRecord& engine) {
+  record.isa = engine.isa;
   const auto kernels = engine.kernels.find(engine.isa);
-  if (kernels != engine.kernels.end()) record[kKernelsKey] = kernels->second;
+  if (kernels != engine.kernels.end()) record.kernels = kernels->second;
 }
 
 void ResolveDevice(runspec::RunSpec& spec) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/training_record.h"
 #include "plan/run_spec.h"
 #include "worker/engine/backend/cpu/kernel_choices.h"
 #include "worker/engine/backend/cpu/kernels/isa.h"
@@ -32,9 +33,9 @@ struct EngineRecord {
   std::map<std::string, std::string> kernels;  // KernelChoices::Encode, by level
 };
 
-// From and to a checkpoint's record: the keys `isa` and, when something was tuned, `kernels`.
-EngineRecord EngineOf(const std::map<std::string, std::string>& record);
-void AddTo(std::map<std::string, std::string>& record, const EngineRecord& engine);
+// From and to a checkpoint's record: `isa` and, when something was tuned, `kernels`.
+EngineRecord EngineOf(const formats::TrainingRecord& record);
+void AddTo(formats::TrainingRecord& record, const EngineRecord& engine);
 
 // Replaces `auto` in resources.device by gpu or cpu, and in precision and deterministic by the best
 // for this device. TrainingError(kUnfit) when the requested device is absent; kConfig when the

@@ -1,6 +1,5 @@
 #include "worker/trainer/micro_batch.h"
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -18,19 +17,12 @@ using Json = nlohmann::json;
 using contract::ExitCause;
 
 constexpr char kFileName[] = "micro_batch.json";
+constexpr char kRowsKey[] = "micro_batch";
 
 int64_t RecordedRows(const contract::ResumePoint& resume) {
   const auto manifest = formats::ReadManifest(resume.directory, resume.manifest_digest);
   ThrowIfError(CauseOfUnreadable(manifest.status(), resume.directory), manifest.status());
-  const auto found = manifest->record.find(kMicroBatchRecord);
-  if (found == manifest->record.end()) return 0;
-  const std::string& text = found->second;
-  int64_t rows = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rows);
-  if (error == std::errc() && end == text.data() + text.size() && rows >= 1) return rows;
-  throw TrainingError(ExitCause::kStorage,
-                      fmt::format("checkpoint of step {}: record.{} is '{}', expected a number",
-                                  manifest->step, kMicroBatchRecord, text));
+  return manifest->record.micro_batch.value_or(0);
 }
 
 int64_t StoredRows(const std::string& run_directory) {
@@ -38,10 +30,9 @@ int64_t StoredRows(const std::string& run_directory) {
   if (!FileExists(path)) return 0;
   const std::string text = ValueOrThrow(ExitCause::kStorage, ReadFile(path, 4096));
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const bool whole = json.is_object() && json.contains(kMicroBatchRecord) &&
-                     json[kMicroBatchRecord].is_number_integer();
-  if (whole && json[kMicroBatchRecord].get<int64_t>() >= 1)
-    return json[kMicroBatchRecord].get<int64_t>();
+  const bool whole =
+      json.is_object() && json.contains(kRowsKey) && json[kRowsKey].is_number_integer();
+  if (whole && json[kRowsKey].get<int64_t>() >= 1) return json[kRowsKey].get<int64_t>();
   throw TrainingError(
       ExitCause::kStorage,
       fmt::format("{} is damaged: expected {{\"micro_batch\": N}}; remove it to choose again",
@@ -82,7 +73,7 @@ int64_t RecordedMicroBatch(const TrainingPlace& place) {
 Status StoreMicroBatch(const std::string& run_directory, int64_t rows) {
   RETURN_IF_ERROR(MakeDirectory(run_directory));
   return WriteFileAtomically(JoinPath(run_directory, kFileName),
-                             Json{{kMicroBatchRecord, rows}}.dump() + "\n");
+                             Json{{kRowsKey, rows}}.dump() + "\n");
 }
 
 int64_t AgreeOnMicroBatch(const PreparedRun& run, const TrainingPlace& place,

@@ -12,9 +12,6 @@
 
 namespace gp::engine {
 
-// The key of a checkpoint's record.
-inline constexpr char kMicroBatchRecord[] = "micro_batch";
-
 // The value that an earlier process of the run decided, from the checkpoint to resume from or from
 // the run's directory; 0 when it is not decided.
 int64_t RecordedMicroBatch(const TrainingPlace& place);

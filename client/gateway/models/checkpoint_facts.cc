@@ -46,7 +46,7 @@ int64_t CheckpointFacts::vocabulary() const {
 
 int32_t CheckpointFacts::first_token() const {
   const SpecialTokens& special = tokenizer->special_tokens();
-  const bool untrained = manifest.step == 0 && manifest.record.contains(formats::kImportedFrom);
+  const bool untrained = manifest.step == 0 && manifest.record.imported_from;
   if (untrained && special.model_bos) return *special.model_bos;
   if (special.eos) return *special.eos;
   const auto line_break = tokenizer->Encode("\n");

@@ -29,7 +29,7 @@ inline void WriteCheckpoint(const std::string& directory, const CheckpointFiles&
   manifest.validation_loss = files.validation_loss;
   manifest.shape = {.layers = 1, .heads = 1, .channels = 16, .context = files.context};
   manifest.shape.vocabulary = manifest.shape.vocabulary_padded = files.vocabulary;
-  manifest.record["fake"] = files.fake;
+  manifest.record.device = files.fake;
   manifest.tokenizer_fingerprint = formats::Sha256Hex(files.tokenizer);
   ASSERT_TRUE(MakeDirectories(directory).ok());
   const auto add = [&](const char* name, const std::string& content) {

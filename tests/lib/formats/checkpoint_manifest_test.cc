@@ -31,7 +31,7 @@ CheckpointManifest Example() {
                     .tied_head = false};
   manifest.data_fingerprint = "d";
   manifest.tokenizer_fingerprint = "t";
-  manifest.record = {{"step_budget", "2000"}};
+  manifest.record = {.step_budget = 2000};
   manifest.files = {{"model.safetensors", 100, std::string(64, 'a')},
                     {"optimizer.safetensors", 200, std::string(32, 'c'), DigestKind::kXxh3},
                     {"tokenizer.json", 7, std::string(64, 'b')}};

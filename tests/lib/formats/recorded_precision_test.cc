@@ -10,7 +10,7 @@ using runspec::Precision;
 CheckpointManifest Recorded(const std::string& precision) {
   CheckpointManifest manifest;
   manifest.step = 7;
-  manifest.record["precision"] = precision;
+  manifest.record.precision = precision;
   return manifest;
 }
 
@@ -18,7 +18,7 @@ TEST(RecordedPrecision, ComesBackAsItWasWritten) {
   for (const Precision precision :
        {Precision::kFp32, Precision::kTf32, Precision::kBf16, Precision::kFp16, Precision::kFp8}) {
     CheckpointManifest manifest;
-    AddTo(manifest.record, precision);
+    manifest.record.precision = PrecisionText(precision);
     EXPECT_EQ(RecordedPrecision(manifest).value(), precision);
   }
   EXPECT_EQ(RecordedPrecision({}).value(), std::nullopt) << "a record of an older version";

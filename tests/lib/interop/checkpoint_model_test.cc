@@ -32,7 +32,7 @@ TEST_F(CheckpointModelTest, AnImportIsAWholeCheckpoint) {
   ASSERT_TRUE(verified.ok()) << verified.status();
   EXPECT_EQ(verified->run_name, "mine");
   EXPECT_EQ(verified->step, 0);
-  EXPECT_EQ(verified->record.at(formats::kImportedFrom), "small");
+  EXPECT_EQ(verified->record.imported_from, "small");
   EXPECT_EQ(verified->shape, SmallShape());
 }
 

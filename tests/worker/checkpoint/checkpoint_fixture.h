@@ -49,7 +49,7 @@ class CheckpointFixture : public ::testing::Test {
     return {.step = step,
             .tokens = step * 768,
             .validation_loss = 1.5,
-            .record = {{"step_budget", "99"}},
+            .record = {.step_budget = 99},
             .final = true,
             .parameters = parameters_,
             .first_moment = first_,

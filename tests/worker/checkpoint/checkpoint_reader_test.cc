@@ -53,7 +53,7 @@ TEST_F(CheckpointReaderTest, ComesBackBitForBit) {
   EXPECT_EQ(manifest->step, 250);
   EXPECT_EQ(manifest->tokens, 250 * 768);
   EXPECT_EQ(manifest->validation_loss, 1.5);
-  EXPECT_EQ(manifest->record.at("step_budget"), "99");
+  EXPECT_EQ(manifest->record.step_budget, 99);
   EXPECT_EQ(saved.size_bytes,
             manifest->SizeBytes() + *FileSize(JoinPath(saved.directory, "manifest.json")));
   EXPECT_EQ(*ReadTokenizer(storage_, saved.directory, *manifest), identity_.tokenizer);

@@ -14,14 +14,13 @@ namespace gp::engine {
 namespace {
 
 // A run's directory with one checkpoint of a fresh model over bytes.
-using Record = std::map<std::string, std::string>;
 
 class CheckpointSamplerTest : public testing::Test {
  protected:
   CheckpointSamplerTest() : checkpoint_(WriteCheckpoint(5, {})) {}
   ~CheckpointSamplerTest() override { EXPECT_TRUE(RemoveTree(run_).ok()); }
 
-  std::string WriteCheckpoint(int64_t step, const Record& record) {
+  std::string WriteCheckpoint(int64_t step, const formats::TrainingRecord& record) {
     return WriteRandomCheckpoint(JoinPath(run_, "checkpoints"), step, record);
   }
 
@@ -97,7 +96,7 @@ TEST_F(CheckpointSamplerTest, ItComputesAsTheRunDidUnlessToldOtherwise) {
   ASSERT_NE(fp32, bf16);
   for (const bool of_bf16 : {false, true}) {
     const std::string directory =
-        WriteCheckpoint(of_bf16 ? 7 : 6, {{"precision", of_bf16 ? "bf16" : "fp32"}});
+        WriteCheckpoint(of_bf16 ? 7 : 6, {.precision = of_bf16 ? "bf16" : "fp32"});
     EXPECT_EQ(CheckpointSampler::Open(directory)->model().precision(),
               of_bf16 ? Precision::kBf16 : Precision::kFp32);
     EXPECT_EQ(Sample(directory, request), of_bf16 ? bf16 : fp32);
@@ -108,7 +107,7 @@ TEST_F(CheckpointSamplerTest, ItComputesAsTheRunDidUnlessToldOtherwise) {
 
 TEST_F(CheckpointSamplerTest, ARunWhosePrecisionIsNotKnownIsSampledInFp32) {
   EXPECT_EQ(CheckpointSampler::Open(checkpoint_)->model().precision(), runspec::Precision::kFp32);
-  const std::string directory = WriteCheckpoint(6, {{"precision", "fp4"}});
+  const std::string directory = WriteCheckpoint(6, {.precision = "fp4"});
   const Status status = CheckpointSampler::Open(directory).status();
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition) << status;
   EXPECT_NE(Message(status).find("'fp4'"), std::string::npos) << status;

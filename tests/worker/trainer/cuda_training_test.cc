@@ -93,8 +93,8 @@ TEST_F(CudaTraining, GoesOnFromACheckpointToTheSameBitsInFp16) {
   const std::string last = Newest("out");
   const auto manifest = formats::ReadManifest(last);
   ASSERT_TRUE(manifest.ok());
-  EXPECT_EQ(manifest->record.at("precision"), "fp16");
-  EXPECT_TRUE(manifest->record.contains("loss_scale"));
+  EXPECT_EQ(manifest->record.precision, "fp16");
+  EXPECT_TRUE(manifest->record.loss_scale.has_value());
   ASSERT_TRUE(std::filesystem::exists(last));
   const std::string kept = Out("kept");
   std::filesystem::rename(last, kept);

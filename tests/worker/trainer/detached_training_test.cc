@@ -131,10 +131,10 @@ TEST_F(StandaloneDevice, RecordsWhatItComputedWith) {
   ASSERT_EQ(Train("auto", {"resources.device=auto", "precision=auto"}),
             ProcessStatus(ExitCode::kOk));
   auto record = formats::ReadManifest(Newest("auto"))->record;
-  EXPECT_EQ(record["device"], "Detached");
-  EXPECT_EQ(record["isa"], "detached");
-  EXPECT_EQ(record["kernels"], "here|tuned before");
-  EXPECT_EQ(record["precision"], "bf16");
+  EXPECT_EQ(record.device, "Detached");
+  EXPECT_EQ(record.isa, "detached");
+  EXPECT_EQ(record.kernels, "here|tuned before");
+  EXPECT_EQ(record.precision, "bf16");
 }
 
 TEST_F(StandaloneDevice, RefusesWhatTheDeviceLacks) {
@@ -233,7 +233,7 @@ TEST(ManagedDevice, OffersItsKernelsAndTrainsToASealedCheckpoint) {
   }
   EXPECT_EQ(trainer.Wait(), ProcessStatus(ExitCode::kOk));
   EXPECT_EQ(written.step, 16);
-  EXPECT_EQ(formats::ReadManifest(written.directory)->record["kernels"], "here|decided by rank 0");
+  EXPECT_EQ(formats::ReadManifest(written.directory)->record.kernels, "here|decided by rank 0");
 }
 
 TEST(ManagedDevice, IsUnfitForARunThatBeganOnOtherKernels) {

@@ -393,7 +393,7 @@ TEST(ManagedTraining, RanksThatWereTunedDifferentlyComputeWithRank0sChoices) {
   EXPECT_TRUE(ModelBytes(written.back().directory) == expected);
   const auto manifest = formats::ReadManifest(written.back().directory);
   ASSERT_TRUE(manifest.ok()) << manifest.status();
-  EXPECT_EQ(manifest->record.at("kernels"), epoch.offers[0].kernels->at(IsaName(BestIsa())));
+  EXPECT_EQ(manifest->record.kernels, epoch.offers[0].kernels->at(IsaName(BestIsa())));
   const std::string choices = ChoicesInForce(epoch.Log(0));
   EXPECT_NE(choices, "default");
   EXPECT_EQ(ChoicesInForce(epoch.Log(1)), choices);
@@ -418,7 +418,7 @@ TEST(ManagedTraining, AGroupWithASlowerRankComputesWithItsLevelEverywhere) {
   const auto together = train(two, {"", "GP_ISA_MAX=generic"});
   ASSERT_FALSE(together.empty());
   EXPECT_TRUE(ModelBytes(together.back().directory) == ModelBytes(alone.back().directory));
-  EXPECT_EQ(formats::ReadManifest(together.back().directory)->record.at("isa"), "generic");
+  EXPECT_EQ(formats::ReadManifest(together.back().directory)->record.isa, "generic");
 }
 
 TEST(ManagedTraining, ChoicesThatWerePassedOverAreNotRecorded) {
@@ -435,8 +435,8 @@ TEST(ManagedTraining, ChoicesThatWerePassedOverAreNotRecorded) {
   ASSERT_FALSE(written.empty());
   const auto manifest = formats::ReadManifest(written.back().directory);
   ASSERT_TRUE(manifest.ok()) << manifest.status();
-  EXPECT_EQ(manifest->record.at("isa"), "generic");
-  EXPECT_FALSE(manifest->record.contains("kernels"));
+  EXPECT_EQ(manifest->record.isa, "generic");
+  EXPECT_EQ(manifest->record.kernels, std::nullopt);
 }
 
 TEST(ManagedTraining, ARankThatLacksTheRunsLevelIsUnfit) {

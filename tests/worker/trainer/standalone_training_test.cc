@@ -103,8 +103,8 @@ TEST(StandaloneTraining, GoingOnCountsTheUpdatesThatWereMadeAndNotTheSteps) {
   auto manifest = formats::ReadManifest(Newest(directory));
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   ASSERT_EQ(manifest->step, 6);
-  EXPECT_EQ(manifest->record.at("updates"), "6");
-  manifest->record["updates"] = "2";
+  EXPECT_EQ(manifest->record.updates, 6);
+  manifest->record.updates = 2;
   ASSERT_TRUE(WriteFileAtomically(JoinPath(Newest(directory), "manifest.json"),
                                   formats::FormatManifest(*manifest))
                   .ok());
@@ -112,7 +112,7 @@ TEST(StandaloneTraining, GoingOnCountsTheUpdatesThatWereMadeAndNotTheSteps) {
   const auto last = formats::ReadManifest(Newest(directory));
   ASSERT_TRUE(last.ok()) << last.status();
   EXPECT_EQ(last->step, 16);
-  EXPECT_EQ(last->record.at("updates"), "12");
+  EXPECT_EQ(last->record.updates, 12);
 }
 
 TEST(StandaloneTraining, AnotherOptimizerCannotGoOn) {
@@ -160,7 +160,7 @@ TEST(StandaloneTraining, CheckpointsTellInWhatTheRunComputes) {
     const ScopedDirectory directory;
     WriteRun(directory);
     ASSERT_EQ(Train(directory, {"--set", "precision=" + precision}), 0);
-    EXPECT_EQ(formats::ReadManifest(Newest(directory))->record["precision"], precision);
+    EXPECT_EQ(formats::ReadManifest(Newest(directory))->record.precision, precision);
   }
 }
 
@@ -280,8 +280,8 @@ TEST(StandaloneTraining, AnEarlyStopKeepsTheBestCheckpointAndIsFinal) {
   const auto last = formats::ReadManifest(Newest(directory));
   ASSERT_TRUE(last.ok()) << last.status();
   EXPECT_EQ(last->step, 6);
-  EXPECT_EQ(last->record.at("best_step"), "2");
-  EXPECT_EQ(last->record.at("evaluations_without_gain"), "2");
+  EXPECT_EQ(last->record.best_step, 2);
+  EXPECT_EQ(last->record.evaluations_without_gain, 2);
   const std::string expected = Content(JoinPath(Newest(directory), "model.safetensors"));
   // A run that was stopped is over; one that resumes from before the stop stops again, alike.
   ASSERT_EQ(Train(directory, stopping), 0);
@@ -425,7 +425,7 @@ TEST(StandaloneTraining, AnAutomaticMicroBatchIsChosenOnceAndKept) {
   directory.Write("out/micro_batch.json", "{\"micro_batch\":2}\n");
   ASSERT_TRUE(RemoveTree(directory.Path("out/checkpoints")).ok());
   ASSERT_EQ(Train(directory, automatic), 0);
-  EXPECT_EQ(formats::ReadManifest(Newest(directory))->record.at("micro_batch"), "2");
+  EXPECT_EQ(formats::ReadManifest(Newest(directory))->record.micro_batch, 2);
   const std::string expected = Content(JoinPath(Newest(directory), "model.safetensors"));
   ASSERT_TRUE(RemoveTree(Newest(directory)).ok());
   ASSERT_TRUE(RemoveTree(directory.Path("out/micro_batch.json")).ok());
@@ -447,7 +447,7 @@ TEST(StandaloneTraining, AWallTimeBecomesStepsOnceAndForAll) {
   const auto first = formats::ReadManifest(Newest(directory));
   ASSERT_TRUE(first.ok());
   EXPECT_NE(budget.find(fmt::format("\"steps\":{}}}", first->step)), std::string::npos) << budget;
-  EXPECT_EQ(first->record.at("step_budget"), std::to_string(first->step));
+  EXPECT_EQ(first->record.step_budget, first->step);
   ASSERT_TRUE(RemoveTree(directory.Path("out/checkpoints")).ok());
   ASSERT_EQ(Train(directory, timed), 0);
   const auto second = formats::ReadManifest(Newest(directory));

@@ -26,7 +26,7 @@ std::unique_ptr<LanguageModel> MakeRandomModel(runspec::Precision precision) {
 }
 
 std::string WriteRandomCheckpoint(const std::string& directory, int64_t step,
-                                  const std::map<std::string, std::string>& record) {
+                                  const formats::TrainingRecord& record) {
   const ByteTokenizer tokenizer;
   const auto model = MakeRandomModel();
   const std::vector<float> zeros(model->parameters().size());

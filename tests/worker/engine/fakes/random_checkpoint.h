@@ -1,10 +1,10 @@
 // A small model over bytes with random weights, and a checkpoint of it: what a sampler can open.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 
+#include "formats/training_record.h"
 #include "worker/engine/model/make_language_model.h"
 
 namespace gp::engine {
@@ -19,6 +19,6 @@ std::unique_ptr<LanguageModel> MakeRandomModel(
 // Writes a checkpoint of that model, with `record` in its manifest, below `directory`; answers
 // where.
 std::string WriteRandomCheckpoint(const std::string& directory, int64_t step,
-                                  const std::map<std::string, std::string>& record = {});
+                                  const formats::TrainingRecord& record = {});
 
 }  // namespace gp::engine

@@ -1,0 +1,74 @@
+// TrainingRecord: what a checkpoint keeps besides weights and moments, so that its run goes on
+// exactly: the key `record` of its manifest (docs/formats/checkpoint.md). Every value is text in
+// the file; one that is absent there has no value here. Values and pure functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "contract/field.h"
+
+namespace gp::formats {
+
+struct TrainingRecord {
+  // The optimizer: its kind as in run files, and how many updates it has made.
+  std::optional<std::string> optimizer;
+  std::optional<int64_t> updates;
+  // What the run computes with: an instruction-set level or a GPU's kernels, the choices tuned for
+  // them, the GPU's name, and the precision as in run files.
+  std::optional<std::string> isa;
+  std::optional<std::string> kernels;
+  std::optional<std::string> device;
+  std::optional<std::string> precision;
+  std::optional<int64_t> micro_batch;  // sequences
+  // The loss scale of fp16, and the steps without an overflow since it last changed.
+  std::optional<double> loss_scale;
+  std::optional<int64_t> finite_steps;
+  // Of a run with a limit in time: its steps, once measured, and how many were measured.
+  std::optional<int64_t> step_budget;
+  std::optional<int64_t> measured_steps;
+  // What early stopping has seen.
+  std::optional<double> best_loss;
+  std::optional<int64_t> best_step;
+  std::optional<int64_t> evaluations_without_gain;
+  std::optional<std::string> stream_position;  // where data.stream goes on: JSON
+  std::optional<std::string> init_from;        // the model whose weights the run began with
+  // Of an imported checkpoint, which has no optimizer state: where from.
+  std::optional<std::string> imported_from;
+
+  template <typename Visit>
+  static constexpr void ForEachField(Visit&& visit) {
+    using contract::FieldInfo;
+    visit(FieldInfo{"optimizer"}, &TrainingRecord::optimizer);
+    visit(FieldInfo{"updates"}, &TrainingRecord::updates);
+    visit(FieldInfo{"isa"}, &TrainingRecord::isa);
+    visit(FieldInfo{"kernels"}, &TrainingRecord::kernels);
+    visit(FieldInfo{"device"}, &TrainingRecord::device);
+    visit(FieldInfo{"precision"}, &TrainingRecord::precision);
+    visit(FieldInfo{"micro_batch"}, &TrainingRecord::micro_batch);
+    visit(FieldInfo{"loss_scale"}, &TrainingRecord::loss_scale);
+    visit(FieldInfo{"finite_steps"}, &TrainingRecord::finite_steps);
+    visit(FieldInfo{"step_budget"}, &TrainingRecord::step_budget);
+    visit(FieldInfo{"measured_steps"}, &TrainingRecord::measured_steps);
+    visit(FieldInfo{"best_loss"}, &TrainingRecord::best_loss);
+    visit(FieldInfo{"best_step"}, &TrainingRecord::best_step);
+    visit(FieldInfo{"evaluations_without_gain"}, &TrainingRecord::evaluations_without_gain);
+    visit(FieldInfo{"stream_position"}, &TrainingRecord::stream_position);
+    visit(FieldInfo{"init_from"}, &TrainingRecord::init_from);
+    visit(FieldInfo{"imported_from"}, &TrainingRecord::imported_from);
+  }
+
+  bool operator==(const TrainingRecord&) const = default;
+};
+
+// The values that are there, as texts by key. Numbers read back exactly.
+std::map<std::string, std::string> TextsOf(const TrainingRecord& record);
+
+// Keys that this version does not have are ignored. InvalidArgument names the key whose text is not
+// a number of 0 or more.
+StatusOr<TrainingRecord> ParseTrainingRecord(const std::map<std::string, std::string>& texts);
+
+}  // namespace gp::formats
