@@ -327,18 +327,17 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   WorkLanes lanes;
   const SpecResolver resolver;
   const bool insecure = settings.insecure && !settings.listen.empty();
+  const ServiceContext services{*access.gate, lanes, hub};
   RunService run_service(
-      *access.gate, {reconciler, recorder, *store}, hub, lanes, verifier, resolver, storage,
-      SystemClock(),
+      services, {reconciler, recorder, *store}, verifier, resolver, storage, SystemClock(),
       {.version = GP_VERSION,
        .policy = policy,
        .insecure = insecure,
        .quota = {.runs = settings.runs_per_user, .waiting = settings.waiting_runs_per_user}});
-  AccessService access_service(*access.gate, *access.tokens, *access.audit, hub, lanes,
-                               SystemClock());
-  EnrollmentService enrollment_service(*access.gate, access.enrollment.get(), *access.nodes,
-                                       reconciler, hub, lanes);
-  NodeService node_service(*access.gate, reconciler, lanes);
+  AccessService access_service(services, *access.tokens, *access.audit, SystemClock());
+  EnrollmentService enrollment_service(services, access.enrollment.get(), *access.nodes,
+                                       reconciler);
+  NodeService node_service(services, reconciler);
   AgentServiceContext agents{*access.gate, reconciler, recorder, hub,
                              MakeAgentOptions(settings, storage, *store, group_key)};
   AgentService agent_service(agents);

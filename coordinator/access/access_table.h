@@ -1,8 +1,10 @@
-// AccessTable: what each method of each service asks of its caller. A method without a row is
-// refused (docs/security/access.md shows the table; tests compare it with the protos and with that
-// page). Immutable; thread-safe.
+// AccessTable: one row for each method of each service: what it asks of its caller, whether it is
+// audited, who answers it and how long a request may be. A method without a row is refused
+// (docs/security/access.md shows the table; tests compare it with the protos and with that page).
+// Immutable; thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -30,11 +32,29 @@ enum class Where {
 
 const char* Name(Where where);
 
+// The threads that parse a request and answer it: a pool for each resource that can block.
+enum class Lane {
+  kQueries,  // memory
+  kSubmits,  // run files
+  kTokens,   // the local disk
+  kStreams,  // the runs' records
+  kNone,     // gRPC's own threads
+};
+
+// A longer request is refused before it is parsed. Room for ids, tokens and numbers; for the
+// longest run file with its overrides; for a certificate request with its token, which takes two
+// kilobytes.
+inline constexpr size_t kRequestBytesMax = 16 << 10;
+inline constexpr size_t kSubmitBytesMax = (1 << 20) + (256 << 10);
+inline constexpr size_t kEnrollmentBytesMax = 64 << 10;
+
 struct AccessRule {
   std::string_view method;  // "gp.v1.RunService/Submit"
   Least least;
   Where where;
   bool mutates;  // its outcome goes into the audit log before it is answered
+  Lane lane;
+  size_t request_bytes_max = kRequestBytesMax;
 };
 
 std::span<const AccessRule> AccessTable();

@@ -2,7 +2,6 @@
 
 #include "base/text/excerpt.h"
 #include "coordinator/service/audit_source.h"
-#include "coordinator/service/refused_stream.h"
 #include "rpc/timestamp.h"
 
 namespace gp::coordinator {
@@ -83,13 +82,30 @@ std::string TargetOf(const TokenRecord& record) {
 
 }  // namespace
 
-grpc::ServerUnaryReactor* AccessService::WhoAmI(grpc::CallbackServerContext* context,
-                                                const grpc::ByteBuffer* request,
-                                                grpc::ByteBuffer* response) {
-  using Call = PooledCall<v1::WhoAmIRequest, v1::WhoAmIResponse>;
-  return Call::Start(
-      HandlingOf("gp.v1.AccessService/WhoAmI"), context, request, response,
-      [this](Call& call) { call.Answer(FillWhoAmI(call.access(), call.response())); });
+AccessService::AccessService(const ServiceContext& context, TokenStore& tokens,
+                             const AuditLog& audit, const Clock& clock)
+    : MethodService(context), tokens_(tokens), audit_(audit), clock_(clock) {
+  OnQuery<v1::WhoAmIRequest, v1::WhoAmIResponse>(
+      "WhoAmI", [this](const AdmittedCall& access, const auto&, auto& response) {
+        return FillWhoAmI(access, response);
+      });
+  OnQuery<v1::CreateTokenRequest, v1::CreateTokenResponse>(
+      "CreateToken", [this](AdmittedCall& access, const auto& request, auto& response) {
+        return FillCreated(access, request, response);
+      });
+  OnQuery<v1::ListTokensRequest, v1::ListTokensResponse>(
+      "ListTokens", [this](const AdmittedCall& access, const auto&, auto& response) {
+        return FillTokens(access, response);
+      });
+  OnQuery<v1::RevokeTokenRequest, v1::TokenInfo>(
+      "RevokeToken", [this](AdmittedCall& access, const auto& request, auto& response) {
+        return FillRevoked(access, request, response);
+      });
+  OnStream<v1::AuditRequest, v1::AuditLine>(
+      "Audit", audits_, [this](AdmittedCall&, const v1::AuditRequest& of) {
+        return OpenedSource<v1::AuditLine>{
+            std::make_unique<AuditSource>(audit_.directory(), of.after_sequence()), RunId()};
+      });
 }
 
 Status AccessService::FillWhoAmI(const AdmittedCall& access, v1::WhoAmIResponse& response) const {
@@ -101,16 +117,6 @@ Status AccessService::FillWhoAmI(const AdmittedCall& access, v1::WhoAmIResponse&
   ASSIGN_OR_RETURN(const TokenRecord record, tokens_.Find(principal.token_id));
   if (record.expires_at) *response.mutable_expires_at() = ToProtoTime(*record.expires_at);
   return OkStatus();
-}
-
-grpc::ServerUnaryReactor* AccessService::CreateToken(grpc::CallbackServerContext* context,
-                                                     const grpc::ByteBuffer* request,
-                                                     grpc::ByteBuffer* response) {
-  using Call = PooledCall<v1::CreateTokenRequest, v1::CreateTokenResponse>;
-  return Call::Start(HandlingOf("gp.v1.AccessService/CreateToken"), context, request, response,
-                     [this](Call& call) {
-                       call.Answer(FillCreated(call.access(), call.request(), call.response()));
-                     });
 }
 
 Status AccessService::FillCreated(AdmittedCall& access, const v1::CreateTokenRequest& request,
@@ -134,28 +140,12 @@ Status AccessService::FillCreated(AdmittedCall& access, const v1::CreateTokenReq
   return OkStatus();
 }
 
-grpc::ServerUnaryReactor* AccessService::ListTokens(grpc::CallbackServerContext* context,
-                                                    const grpc::ByteBuffer* request,
-                                                    grpc::ByteBuffer* response) {
-  using Call = PooledCall<v1::ListTokensRequest, v1::ListTokensResponse>;
-  return Call::Start(HandlingOf("gp.v1.AccessService/ListTokens"), context, request, response,
-                     [this](Call& call) {
-                       for (const TokenRecord& record : tokens_.List()) {
-                         if (!Administers(call.access().principal(), record)) continue;
-                         *call.response().add_tokens() = InfoOf(record);
-                       }
-                       call.Answer(OkStatus());
-                     });
-}
-
-grpc::ServerUnaryReactor* AccessService::RevokeToken(grpc::CallbackServerContext* context,
-                                                     const grpc::ByteBuffer* request,
-                                                     grpc::ByteBuffer* response) {
-  using Call = PooledCall<v1::RevokeTokenRequest, v1::TokenInfo>;
-  return Call::Start(HandlingOf("gp.v1.AccessService/RevokeToken"), context, request, response,
-                     [this](Call& call) {
-                       call.Answer(FillRevoked(call.access(), call.request(), call.response()));
-                     });
+Status AccessService::FillTokens(const AdmittedCall& access,
+                                 v1::ListTokensResponse& response) const {
+  for (const TokenRecord& record : tokens_.List()) {
+    if (Administers(access.principal(), record)) *response.add_tokens() = InfoOf(record);
+  }
+  return OkStatus();
 }
 
 Status AccessService::FillRevoked(AdmittedCall& access, const v1::RevokeTokenRequest& request,
@@ -170,26 +160,6 @@ Status AccessService::FillRevoked(AdmittedCall& access, const v1::RevokeTokenReq
   ASSIGN_OR_RETURN(const TokenRecord revoked, tokens_.Revoke(request.id()));
   response = InfoOf(revoked);
   return OkStatus();
-}
-
-grpc::ServerWriteReactor<grpc::ByteBuffer>* AccessService::Audit(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
-  auto admitted = gate_.Admit(rpc::ReadCaller(*context), "gp.v1.AccessService/Audit");
-  if (!admitted.ok()) return RefusedStream(admitted.status());
-  const Status length = CheckLength(*request, kRequestBytesMax);
-  if (!length.ok()) return RefusedStream(length);
-  StreamPlace place = audits_.Reserve();
-  if (place == nullptr) {
-    return RefusedStream(
-        Unavailable("{} callers read the audit log already; try again", audits_.max()));
-  }
-  auto open = [this, bytes = *request]() -> StatusOr<OpenedSource<v1::AuditLine>> {
-    ASSIGN_OR_RETURN(const v1::AuditRequest of, Parse<v1::AuditRequest>(bytes));
-    return OpenedSource<v1::AuditLine>{
-        std::make_unique<AuditSource>(audit_.directory(), of.after_sequence()), RunId()};
-  };
-  return PullStream<v1::AuditLine>::Start(CallerOf(*context), *std::move(admitted), std::move(open),
-                                          std::move(place), {lanes_.streams, hub_});
 }
 
 }  // namespace gp::coordinator

@@ -6,9 +6,6 @@
 namespace gp::coordinator {
 namespace {
 
-// A token and a certificate request take two kilobytes.
-constexpr size_t kEnrollmentBytesMax = 64 << 10;
-
 // The join in the audit log; of the token its id alone.
 std::string JoinTarget(const v1::JoinRequest& request) {
   const auto token = rpc::ParseToken(request.token());
@@ -18,8 +15,24 @@ std::string JoinTarget(const v1::JoinRequest& request) {
 
 }  // namespace
 
-Handling EnrollmentService::HandlingOf(std::string_view method) {
-  return {gate_, method, lanes_.access, kEnrollmentBytesMax};
+EnrollmentService::EnrollmentService(const ServiceContext& context, Enrollment* enrollment,
+                                     const NodeRegistry& nodes, const Reconciler& reconciler)
+    : MethodService(context),
+      enrollment_(enrollment),
+      nodes_(nodes),
+      reconciler_(reconciler),
+      hub_(context.hub) {
+  OnQuery<v1::JoinRequest, v1::NodeCertificate>(
+      "Join", [this](AdmittedCall& access, const auto& request, auto& response) {
+        return FillJoined(access, request, response);
+      });
+  OnQuery<v1::RenewRequest, v1::NodeCertificate>(
+      "Renew", [this](AdmittedCall& access, const auto& request, auto& response) {
+        return FillRenewed(access, request, response);
+      });
+  OnQuery<v1::RevokeNodeRequest, v1::RevokeNodeResponse>(
+      "RevokeNode",
+      [this](AdmittedCall& access, const auto& request, auto&) { return Revoke(access, request); });
 }
 
 StatusOr<Enrollment*> EnrollmentService::Enrolling() const {
@@ -29,16 +42,6 @@ StatusOr<Enrollment*> EnrollmentService::Enrolling() const {
       "without --insecure");
 }
 
-grpc::ServerUnaryReactor* EnrollmentService::Join(grpc::CallbackServerContext* context,
-                                                  const grpc::ByteBuffer* request,
-                                                  grpc::ByteBuffer* response) {
-  using Call = PooledCall<v1::JoinRequest, v1::NodeCertificate>;
-  return Call::Start(HandlingOf("gp.v1.EnrollmentService/Join"), context, request, response,
-                     [this](Call& call) {
-                       call.Answer(FillJoined(call.access(), call.request(), call.response()));
-                     });
-}
-
 Status EnrollmentService::FillJoined(AdmittedCall& access, const v1::JoinRequest& request,
                                      v1::NodeCertificate& response) {
   access.Describe(JoinTarget(request));
@@ -46,16 +49,6 @@ Status EnrollmentService::FillJoined(AdmittedCall& access, const v1::JoinRequest
   ASSIGN_OR_RETURN(*response.mutable_certificate(),
                    enrollment->Join(request.token(), request.node_id(), request.request()));
   return OkStatus();
-}
-
-grpc::ServerUnaryReactor* EnrollmentService::Renew(grpc::CallbackServerContext* context,
-                                                   const grpc::ByteBuffer* request,
-                                                   grpc::ByteBuffer* response) {
-  using Call = PooledCall<v1::RenewRequest, v1::NodeCertificate>;
-  return Call::Start(HandlingOf("gp.v1.EnrollmentService/Renew"), context, request, response,
-                     [this](Call& call) {
-                       call.Answer(FillRenewed(call.access(), call.request(), call.response()));
-                     });
 }
 
 Status EnrollmentService::FillRenewed(AdmittedCall& access, const v1::RenewRequest& request,
@@ -69,14 +62,6 @@ Status EnrollmentService::FillRenewed(AdmittedCall& access, const v1::RenewReque
   ASSIGN_OR_RETURN(*response.mutable_certificate(),
                    enrollment->Renew(principal.name, principal.node_lifetime, request.request()));
   return OkStatus();
-}
-
-grpc::ServerUnaryReactor* EnrollmentService::RevokeNode(grpc::CallbackServerContext* context,
-                                                        const grpc::ByteBuffer* request,
-                                                        grpc::ByteBuffer* response) {
-  using Call = PooledCall<v1::RevokeNodeRequest, v1::RevokeNodeResponse>;
-  return Call::Start(HandlingOf("gp.v1.EnrollmentService/RevokeNode"), context, request, response,
-                     [this](Call& call) { call.Answer(Revoke(call.access(), call.request())); });
 }
 
 Status EnrollmentService::Revoke(AdmittedCall& access, const v1::RevokeNodeRequest& request) {

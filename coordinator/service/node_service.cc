@@ -31,58 +31,38 @@ StatusOr<EventBody> CordonOf(const Request& request, const Node& node, bool drai
 
 }  // namespace
 
+NodeService::NodeService(const ServiceContext& context, Reconciler& reconciler)
+    : MethodService(context), reconciler_(reconciler) {
+  OnChange<v1::CordonRequest>("Cordon", [](const auto& of, const Node& node) {
+    return CordonOf(of, node, /*drain=*/false);
+  });
+  OnChange<v1::DrainRequest>(
+      "Drain", [](const auto& of, const Node& node) { return CordonOf(of, node, /*drain=*/true); });
+  OnChange<v1::UncordonRequest>(
+      "Uncordon",
+      [](const auto&, const Node& node) -> StatusOr<EventBody> { return NodeUncordoned{node.id}; });
+}
+
 template <typename Request, typename MakeBody>
-grpc::ServerUnaryReactor* NodeService::Change(std::string_view method,
-                                              grpc::CallbackServerContext* context,
-                                              const grpc::ByteBuffer* request,
-                                              grpc::ByteBuffer* response, MakeBody make_body) {
+void NodeService::OnChange(const char* method, MakeBody make_body) {
   using Call = PooledCall<Request, v1::Node>;
-  return Call::Start(
-      {gate_, method, lanes_.queries, kRequestBytesMax}, context, request, response,
-      [this, make_body](Call& call) {
-        call.access().Describe("node " + Excerpt(call.request().node()),
-                               call.request().request_id());
-        const auto node = ResolveNode(*reconciler_.snapshot(), call.request().node());
-        if (!node.ok()) return call.Answer(node.status());
-        StatusOr<EventBody> body = make_body(call.request(), **node);
-        if (!body.ok()) return call.Answer(body.status());
-        reconciler_.Request(
-            {.actor = call.access().principal().Text(),
-             .request_id = call.request().request_id(),
-             .body = *std::move(body)},
-            [this, keep = call.shared_from_this(), id = (*node)->id](const auto& admission) {
-              const auto cluster = reconciler_.snapshot();
-              const auto now = cluster->FindNode(id);
-              if (admission.ok() && now != nullptr) keep->response() = ToProto(*cluster, *now);
-              keep->Answer(admission.status());
-            });
-      });
-}
-
-grpc::ServerUnaryReactor* NodeService::Cordon(grpc::CallbackServerContext* context,
-                                              const grpc::ByteBuffer* request,
-                                              grpc::ByteBuffer* response) {
-  return Change<v1::CordonRequest>(
-      "gp.v1.NodeService/Cordon", context, request, response,
-      [](const auto& of, const Node& node) { return CordonOf(of, node, /*drain=*/false); });
-}
-
-grpc::ServerUnaryReactor* NodeService::Drain(grpc::CallbackServerContext* context,
-                                             const grpc::ByteBuffer* request,
-                                             grpc::ByteBuffer* response) {
-  return Change<v1::DrainRequest>(
-      "gp.v1.NodeService/Drain", context, request, response,
-      [](const auto& of, const Node& node) { return CordonOf(of, node, /*drain=*/true); });
-}
-
-grpc::ServerUnaryReactor* NodeService::Uncordon(grpc::CallbackServerContext* context,
-                                                const grpc::ByteBuffer* request,
-                                                grpc::ByteBuffer* response) {
-  return Change<v1::UncordonRequest>(
-      "gp.v1.NodeService/Uncordon", context, request, response,
-      [](const v1::UncordonRequest&, const Node& node) -> StatusOr<EventBody> {
-        return NodeUncordoned{node.id};
-      });
+  OnCall<Request, v1::Node>(method, [this, make_body](Call& call) {
+    call.access().Describe("node " + Excerpt(call.request().node()), call.request().request_id());
+    const auto node = ResolveNode(*reconciler_.snapshot(), call.request().node());
+    if (!node.ok()) return call.Answer(node.status());
+    StatusOr<EventBody> body = make_body(call.request(), **node);
+    if (!body.ok()) return call.Answer(body.status());
+    reconciler_.Request(
+        {.actor = call.access().principal().Text(),
+         .request_id = call.request().request_id(),
+         .body = *std::move(body)},
+        [this, keep = call.shared_from_this(), id = (*node)->id](const auto& admission) {
+          const auto cluster = reconciler_.snapshot();
+          const auto now = cluster->FindNode(id);
+          if (admission.ok() && now != nullptr) keep->response() = ToProto(*cluster, *now);
+          keep->Answer(admission.status());
+        });
+  });
 }
 
 }  // namespace gp::coordinator

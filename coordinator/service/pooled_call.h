@@ -1,7 +1,7 @@
 // PooledCall: a unary call whose work runs on the threads of a WorkPool, once the AccessGate has
-// admitted it. When the client has gone,
-// work that has not begun is dropped; work in progress goes on, and its answer is not sent. Owns
-// itself until gRPC is done with it and the work has ended. Answer may be called from any thread.
+// admitted it. When the client has gone, work that has not begun is dropped; work in progress goes
+// on, and its answer is not sent. Owns itself until gRPC is done with it and the work has ended.
+// Answer may be called from any thread.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -22,9 +22,8 @@ namespace gp::coordinator {
 // How a method is handled.
 struct Handling {
   AccessGate& gate;
-  std::string_view method;  // as the AccessTable names it
-  WorkPool& pool;           // parses the request and takes the first step
-  size_t bytes_max;         // of a request
+  const AccessRule& rule;
+  WorkPool& pool;  // parses the request and takes the first step
 };
 
 template <typename Request, typename Response>
@@ -42,8 +41,8 @@ class PooledCall final : public grpc::ServerUnaryReactor,
                                          grpc::ByteBuffer* response, Step first) {
     auto call = std::shared_ptr<PooledCall>(new PooledCall(CallerOf(*context), *request, response));
     call->self_ = call;
-    auto admitted = handling.gate.Admit(rpc::ReadCaller(*context), handling.method);
-    const Status length = CheckLength(*request, handling.bytes_max);
+    auto admitted = handling.gate.Admit(rpc::ReadCaller(*context), handling.rule.method);
+    const Status length = CheckLength(*request, handling.rule.request_bytes_max);
     if (!admitted.ok() || !length.ok()) {
       call->Finished(admitted.ok() ? length : admitted.status());
       return call.get();

@@ -22,9 +22,6 @@ inline std::string CallerOf(const grpc::CallbackServerContext& context) {
   return context.peer() + " " + std::string(agent->second.data(), agent->second.size());
 }
 
-// Room for every request but a submit: ids, tokens, numbers.
-inline constexpr size_t kRequestBytesMax = 16 << 10;
-
 inline Status CheckLength(const grpc::ByteBuffer& bytes, size_t bytes_max) {
   if (bytes.Length() <= bytes_max) return OkStatus();
   return InvalidArgument("the request has {} bytes; at most {} are read", bytes.Length(),

@@ -13,7 +13,6 @@
 #include "coordinator/scheduler/queue.h"
 #include "coordinator/service/convert.h"
 #include "coordinator/service/named_files.h"
-#include "coordinator/service/refused_stream.h"
 #include "coordinator/service/run_list.h"
 #include "coordinator/service/submission.h"
 #include "coordinator/state/run_reference.h"
@@ -27,13 +26,6 @@ using google::protobuf::util::TimeUtil;
 constexpr int kListDefault = 100;
 constexpr int kListMax = 1000;
 constexpr int kProtocol = 1;
-
-// Answers the call at once, on gRPC's thread.
-grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const Status& status) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(rpc::ToGrpc(status));
-  return reactor;
-}
 
 // The namespaces that the caller may look into, or of them the wanted one; absent: all.
 std::optional<std::set<std::string>> VisibleNamespaces(const AdmittedCall& access,
@@ -87,6 +79,76 @@ void AddDataProblems(const AdmittedCall& access, const Cluster& cluster, const N
 
 }  // namespace
 
+RunService::RunService(const ServiceContext& service, StreamContext context,
+                       CheckpointVerifier& verifier, const RunFileResolver& resolver,
+                       const StorageRoot& storage, Clock& clock, RunServiceOptions options)
+    : MethodService(service),
+      context_(context),
+      lanes_(service.lanes),
+      verifier_(verifier),
+      resolver_(resolver),
+      storage_(storage),
+      clock_(clock),
+      options_(std::move(options)),
+      quota_(options_.quota) {
+  OnQueries();
+  OnChanges();
+  OnStreams();
+}
+
+void RunService::OnQueries() {
+  OnQuery<v1::GetRequest, v1::Run>(
+      "Get", [this](AdmittedCall& access, const auto& request, auto& response) {
+        return FillRun(access, request, response);
+      });
+  OnQuery<v1::ListRequest, v1::ListResponse>(
+      "List", [this](const AdmittedCall& access, const auto& request, auto& response) {
+        return FillList(access, request, response);
+      });
+  OnQuery<v1::CheckpointsRequest, v1::CheckpointsResponse>(
+      "Checkpoints", [this](AdmittedCall& access, const auto& request, auto& response) {
+        return FillCheckpoints(access, request, response);
+      });
+  OnQuery<v1::NodesRequest, v1::NodesResponse>(
+      "Nodes", [this](const AdmittedCall& access, const auto&, auto& response) {
+        return FillNodes(access, response);
+      });
+  OnInstant<v1::VersionResponse>("Version", [this] { return Version(); });
+}
+
+void RunService::OnChanges() {
+  OnCall<v1::SubmitRequest, v1::SubmitResponse>("Submit",
+                                                [this](SubmitCall& call) { Prepare(call); });
+  OnCall<v1::CancelRequest, v1::Run>("Cancel", [this](CancelCall& call) { Cancel(call); });
+  OnCall<v1::RestoreCheckpointRequest, v1::Checkpoint>(
+      "RestoreCheckpoint", [this](RestoreCall& call) { RestoreCheckpoint(call); });
+}
+
+template <typename Request, typename Response, typename MakeSource>
+void RunService::OnRunStream(const char* method, MakeSource make_source) {
+  OnStream<Request, Response>(
+      method, streams_,
+      [this, make_source](AdmittedCall& access,
+                          const Request& of) -> StatusOr<OpenedSource<Response>> {
+        ASSIGN_OR_RETURN(const auto run, Find(access, of.run()));
+        return OpenedSource<Response>{make_source(run->id, of), run->id};
+      });
+}
+
+void RunService::OnStreams() {
+  OnRunStream<v1::WatchRequest, v1::WatchResponse>(
+      "Watch", [this](const RunId& run, const auto&) { return MakeWatchSource(context_, run); });
+  OnRunStream<v1::LogsRequest, v1::LogLine>("Logs", [this](const RunId& run, const auto& of) {
+    return MakeLogsSource(context_, run, of);
+  });
+  OnRunStream<v1::EventsRequest, v1::RunEvent>("Events", [this](const RunId& run, const auto& of) {
+    return MakeEventsSource(context_, run, of);
+  });
+  OnRunStream<v1::MetricsRequest, v1::MetricPoint>(
+      "Metrics",
+      [this](const RunId& run, const auto& of) { return MakeMetricsSource(context_, run, of); });
+}
+
 StatusOr<std::shared_ptr<const Run>> RunService::Find(AdmittedCall& access,
                                                       const std::string& reference) const {
   access.Describe(reference);
@@ -102,25 +164,6 @@ StatusOr<std::shared_ptr<const Run>> RunService::Find(AdmittedCall& access,
 v1::Run RunService::Show(const RunId& id) const {
   const auto cluster = context_.reconciler.snapshot();
   return ToProto(*cluster, *cluster->FindRun(id), context_.recorder.ProgressOf(id));
-}
-
-template <typename Request, typename Response, typename Fill>
-grpc::ServerUnaryReactor* RunService::Query(std::string_view method,
-                                            grpc::CallbackServerContext* context,
-                                            const grpc::ByteBuffer* request,
-                                            grpc::ByteBuffer* response, Fill fill) {
-  using Call = PooledCall<Request, Response>;
-  return Call::Start(QueryHandling(method), context, request, response,
-                     [fill = std::move(fill)](Call& call) {
-                       call.Answer(fill(call.access(), call.request(), call.response()));
-                     });
-}
-
-grpc::ServerUnaryReactor* RunService::Submit(grpc::CallbackServerContext* context,
-                                             const grpc::ByteBuffer* request,
-                                             grpc::ByteBuffer* response) {
-  return SubmitCall::Start({gate_, "gp.v1.RunService/Submit", lanes_.submits, kSubmitBytesMax},
-                           context, request, response, [this](SubmitCall& call) { Prepare(call); });
 }
 
 void RunService::Prepare(SubmitCall& call) {
@@ -220,29 +263,14 @@ Status RunService::PlanOnly(const Event& event, v1::SubmitResponse& response) co
   return OkStatus();
 }
 
-grpc::ServerUnaryReactor* RunService::Get(grpc::CallbackServerContext* context,
-                                          const grpc::ByteBuffer* request,
-                                          grpc::ByteBuffer* response) {
-  return Query<v1::GetRequest, v1::Run>(
-      "gp.v1.RunService/Get", context, request, response,
-      [this](AdmittedCall& access, const v1::GetRequest& get, v1::Run& shown) {
-        ASSIGN_OR_RETURN(const auto run, Find(access, get.run()));
-        shown = Show(run->id);
-        SetQueuePositions(*context_.reconciler.snapshot(), {&shown});
-        shown.set_source(run->submission->source);
-        shown.set_resolved(run->submission->resolved);
-        return OkStatus();
-      });
-}
-
-grpc::ServerUnaryReactor* RunService::List(grpc::CallbackServerContext* context,
-                                           const grpc::ByteBuffer* request,
-                                           grpc::ByteBuffer* response) {
-  return Query<v1::ListRequest, v1::ListResponse>(
-      "gp.v1.RunService/List", context, request, response,
-      [this](const AdmittedCall& access, const auto& list, auto& listed) {
-        return FillList(access, list, listed);
-      });
+Status RunService::FillRun(AdmittedCall& access, const v1::GetRequest& request,
+                           v1::Run& response) const {
+  ASSIGN_OR_RETURN(const auto run, Find(access, request.run()));
+  response = Show(run->id);
+  SetQueuePositions(*context_.reconciler.snapshot(), {&response});
+  response.set_source(run->submission->source);
+  response.set_resolved(run->submission->resolved);
+  return OkStatus();
 }
 
 Status RunService::FillList(const AdmittedCall& access, const v1::ListRequest& request,
@@ -265,34 +293,18 @@ Status RunService::FillList(const AdmittedCall& access, const v1::ListRequest& r
   return OkStatus();
 }
 
-grpc::ServerUnaryReactor* RunService::Cancel(grpc::CallbackServerContext* context,
-                                             const grpc::ByteBuffer* request,
-                                             grpc::ByteBuffer* response) {
-  using Call = PooledCall<v1::CancelRequest, v1::Run>;
-  return Call::Start(
-      QueryHandling("gp.v1.RunService/Cancel"), context, request, response, [this](Call& call) {
-        call.access().Describe("", call.request().request_id());
-        const auto run = Find(call.access(), call.request().run());
-        if (!run.ok()) return call.Answer(run.status());
-        context_.reconciler.Request(
-            {.run = (*run)->id,
-             .actor = call.access().principal().Text(),
-             .request_id = call.request().request_id(),
-             .body = CancelRequested{call.request().now()}},
-            [this, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
-              if (admission.ok()) keep->response() = Show(admission->run);
-              keep->Answer(admission.status());
-            });
-      });
-}
-
-grpc::ServerUnaryReactor* RunService::Checkpoints(grpc::CallbackServerContext* context,
-                                                  const grpc::ByteBuffer* request,
-                                                  grpc::ByteBuffer* response) {
-  return Query<v1::CheckpointsRequest, v1::CheckpointsResponse>(
-      "gp.v1.RunService/Checkpoints", context, request, response,
-      [this](AdmittedCall& access, const auto& of, auto& checkpoints) {
-        return FillCheckpoints(access, of, checkpoints);
+void RunService::Cancel(CancelCall& call) {
+  call.access().Describe("", call.request().request_id());
+  const auto run = Find(call.access(), call.request().run());
+  if (!run.ok()) return call.Answer(run.status());
+  context_.reconciler.Request(
+      {.run = (*run)->id,
+       .actor = call.access().principal().Text(),
+       .request_id = call.request().request_id(),
+       .body = CancelRequested{call.request().now()}},
+      [this, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
+        if (admission.ok()) keep->response() = Show(admission->run);
+        keep->Answer(admission.status());
       });
 }
 
@@ -308,35 +320,17 @@ Status RunService::FillCheckpoints(AdmittedCall& access, const v1::CheckpointsRe
   return OkStatus();
 }
 
-// Takes no thread of a lane while it waits: the verifier reads on its own thread.
-grpc::ServerUnaryReactor* RunService::RestoreCheckpoint(grpc::CallbackServerContext* context,
-                                                        const grpc::ByteBuffer* request,
-                                                        grpc::ByteBuffer* response) {
-  using Call = PooledCall<v1::RestoreCheckpointRequest, v1::Checkpoint>;
-  return Call::Start(
-      QueryHandling("gp.v1.RunService/RestoreCheckpoint"), context, request, response,
-      [this](Call& call) {
-        const auto found = Find(call.access(), call.request().run());
-        if (!found.ok()) return call.Answer(found.status());
-        const RunId id = (*found)->id;
-        const int64_t step = call.request().step();
-        verifier_.Restore(
-            id, step, [this, keep = call.shared_from_this(), id, step](const Status& status) {
-              const auto run = context_.reconciler.snapshot()->FindRun(id);
-              const SealedCheckpoint* restored = status.ok() ? run->FindCheckpoint(step) : nullptr;
-              if (restored != nullptr) keep->response() = ToProto(*run, *restored);
-              keep->Answer(status);
-            });
-      });
-}
-
-grpc::ServerUnaryReactor* RunService::Nodes(grpc::CallbackServerContext* context,
-                                            const grpc::ByteBuffer* request,
-                                            grpc::ByteBuffer* response) {
-  return Query<v1::NodesRequest, v1::NodesResponse>(
-      "gp.v1.RunService/Nodes", context, request, response,
-      [this](const AdmittedCall& access, const auto&, auto& nodes) {
-        return FillNodes(access, nodes);
+void RunService::RestoreCheckpoint(RestoreCall& call) {
+  const auto found = Find(call.access(), call.request().run());
+  if (!found.ok()) return call.Answer(found.status());
+  const RunId id = (*found)->id;
+  const int64_t step = call.request().step();
+  verifier_.Restore(
+      id, step, [this, keep = call.shared_from_this(), id, step](const Status& status) {
+        const auto run = context_.reconciler.snapshot()->FindRun(id);
+        const SealedCheckpoint* restored = status.ok() ? run->FindCheckpoint(step) : nullptr;
+        if (restored != nullptr) keep->response() = ToProto(*run, *restored);
+        keep->Answer(status);
       });
 }
 
@@ -354,14 +348,7 @@ Status RunService::FillNodes(const AdmittedCall& access, v1::NodesResponse& resp
   return OkStatus();
 }
 
-grpc::ServerUnaryReactor* RunService::Version(grpc::CallbackServerContext* context,
-                                              const grpc::ByteBuffer* request,
-                                              grpc::ByteBuffer* response) {
-  const Status admitted =
-      gate_.Admit(rpc::ReadCaller(*context), "gp.v1.RunService/Version").status();
-  if (!admitted.ok()) return Finish(context, admitted);
-  const Status length = CheckLength(*request, kRequestBytesMax);
-  if (!length.ok()) return Finish(context, length);
+v1::VersionResponse RunService::Version() const {
   v1::VersionResponse version;
   version.set_version(options_.version);
   version.set_revision(options_.revision);
@@ -370,62 +357,7 @@ grpc::ServerUnaryReactor* RunService::Version(grpc::CallbackServerContext* conte
   version.set_storage_root(storage_.path());
   version.set_insecure(options_.insecure);
   version.set_gradients_encrypted(options_.policy.encrypt_gradients);
-  *response = Serialize(version);
-  return Finish(context, OkStatus());
-}
-
-template <typename Request, typename Response, typename MakeSource>
-grpc::ServerWriteReactor<grpc::ByteBuffer>* RunService::Stream(std::string_view method,
-                                                               grpc::CallbackServerContext* context,
-                                                               const grpc::ByteBuffer* request,
-                                                               MakeSource make_source) {
-  auto admitted = gate_.Admit(rpc::ReadCaller(*context), method);
-  if (!admitted.ok()) return RefusedStream(admitted.status());
-  const Status counted = (*admitted)->BecomeStream();
-  if (!counted.ok()) return RefusedStream(counted);
-  const Status length = CheckLength(*request, kRequestBytesMax);
-  if (!length.ok()) return RefusedStream(length);
-  StreamPlace place = streams_.Reserve();
-  if (place == nullptr) {
-    return RefusedStream(
-        Unavailable("{} streams are open already; end some, then try again", streams_.max()));
-  }
-  auto open = [this, access = *admitted, bytes = *request,
-               make_source]() -> StatusOr<OpenedSource<Response>> {
-    ASSIGN_OR_RETURN(const Request of, Parse<Request>(bytes));
-    ASSIGN_OR_RETURN(const auto run, Find(*access, of.run()));
-    return OpenedSource<Response>{make_source(run->id, of), run->id};
-  };
-  return PullStream<Response>::Start(CallerOf(*context), *std::move(admitted), std::move(open),
-                                     std::move(place), {lanes_.streams, hub_});
-}
-
-grpc::ServerWriteReactor<grpc::ByteBuffer>* RunService::Watch(grpc::CallbackServerContext* context,
-                                                              const grpc::ByteBuffer* request) {
-  return Stream<v1::WatchRequest, v1::WatchResponse>(
-      "gp.v1.RunService/Watch", context, request,
-      [this](const RunId& run, const auto&) { return MakeWatchSource(context_, run); });
-}
-
-grpc::ServerWriteReactor<grpc::ByteBuffer>* RunService::Logs(grpc::CallbackServerContext* context,
-                                                             const grpc::ByteBuffer* request) {
-  return Stream<v1::LogsRequest, v1::LogLine>(
-      "gp.v1.RunService/Logs", context, request,
-      [this](const RunId& run, const auto& of) { return MakeLogsSource(context_, run, of); });
-}
-
-grpc::ServerWriteReactor<grpc::ByteBuffer>* RunService::Events(grpc::CallbackServerContext* context,
-                                                               const grpc::ByteBuffer* request) {
-  return Stream<v1::EventsRequest, v1::RunEvent>(
-      "gp.v1.RunService/Events", context, request,
-      [this](const RunId& run, const auto& of) { return MakeEventsSource(context_, run, of); });
-}
-
-grpc::ServerWriteReactor<grpc::ByteBuffer>* RunService::Metrics(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request) {
-  return Stream<v1::MetricsRequest, v1::MetricPoint>(
-      "gp.v1.RunService/Metrics", context, request,
-      [this](const RunId& run, const auto& of) { return MakeMetricsSource(context_, run, of); });
+  return version;
 }
 
 }  // namespace gp::coordinator

@@ -12,10 +12,6 @@
 
 namespace gp::coordinator {
 
-// Room for the longest run file with its overrides. A longer request is refused before it is
-// parsed.
-inline constexpr size_t kSubmitBytesMax = (1 << 20) + (256 << 10);
-
 struct PreparedSubmit {
   Event event;  // RunSubmitted of a fresh run id; its actor is the caller's to fill in
   std::vector<std::string> warnings;

@@ -1,10 +1,11 @@
-// WorkLanes: the work pools of the user service. There is one for each resource that can block: a
-// file system that hangs, or many long run files, stop one lane and no other. Owned by the daemon;
+// WorkLanes: the work pools of the services. There is one for each resource that can block: a file
+// system that hangs, or many long run files, stop one lane and no other. Owned by the daemon;
 // thread-safe.
 #pragma once
 
 #include <chrono>
 
+#include "coordinator/access/access_table.h"
 #include "coordinator/service/work_pool.h"
 
 namespace gp::coordinator {
@@ -12,10 +13,13 @@ namespace gp::coordinator {
 struct WorkLanes {
   WorkPool queries{{.name = "answers"}};       // what memory answers
   WorkPool submits{{.name = "submits"}};       // parses, checks and plans run files
-  WorkPool access{{.name = "tokens"}};         // makes and revokes tokens, on the local disk
+  WorkPool tokens{{.name = "tokens"}};         // makes and revokes tokens, on the local disk
   WorkPool storage{{.name = "storage.root"}};  // touches the shared file system
   // Reads runs' records. A stream has at most one piece of work waiting, so there is always room.
   WorkPool streams{{.name = "streams", .waiting_max = 2048, .waiting_per_caller_max = 2048}};
+
+  // REQUIRES: a lane with threads of its own.
+  WorkPool& Of(Lane lane);
 
   // False when a pool still has work in progress after `grace`.
   bool Stop(std::chrono::nanoseconds grace);

@@ -185,20 +185,19 @@ class AccessServiceTest : public ::testing::Test {
       AuditLog::Open(JoinPath(directory_.path(), "audit"), SystemClock()).value();
   WorkLanes lanes_;
   AccessGate gate_{*tokens_, *audit_, SystemClock(), {}};
-  RunService run_service_{gate_,
+  const ServiceContext services_{gate_, lanes_, hub_};
+  RunService run_service_{services_,
                           {reconciler_, recorder_, store_},
-                          hub_,
-                          lanes_,
                           verifier_,
                           resolver_,
                           storage_,
                           SystemClock(),
                           {.version = "test", .quota = {.runs = 8, .waiting = kWaitingMax}}};
-  AccessService access_service_{gate_, *tokens_, *audit_, hub_, lanes_, SystemClock()};
+  AccessService access_service_{services_, *tokens_, *audit_, SystemClock()};
   const std::unique_ptr<NodeRegistry> nodes_ =
       NodeRegistry::Open(JoinPath(directory_.path(), "security"), SystemClock()).value();
-  EnrollmentService enrollment_{gate_, nullptr, *nodes_, reconciler_, hub_, lanes_};
-  NodeService node_service_{gate_, reconciler_, lanes_};
+  EnrollmentService enrollment_{services_, nullptr, *nodes_, reconciler_};
+  NodeService node_service_{services_, reconciler_};
   AgentServiceContext agent_context_{
       gate_, reconciler_, recorder_, hub_, {.group_key = GroupKey(GroupKey::Bytes{1})}};
   AgentService agents_{agent_context_};

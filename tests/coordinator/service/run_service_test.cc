@@ -168,10 +168,8 @@ class RunServiceTest : public ::testing::Test {
   const std::unique_ptr<AuditLog> audit_ =
       AuditLog::Open(JoinPath(directory_.path(), "audit"), SystemClock()).value();
   AccessGate access_{*tokens_, *audit_, SystemClock(), {.plain_network_is_admin = true}};
-  RunService service_{access_,
+  RunService service_{{access_, lanes_, hub_},
                       {reconciler_, recorder_, store_},
-                      hub_,
-                      lanes_,
                       verifier_,
                       resolver_,
                       storage_,
