@@ -19,7 +19,7 @@ enum class ExitCode {
   kDamaged = 9,      // a checkpoint or another file is not what was written
   kStorage = 10,     // a file cannot be read or written; may pass
   kCollective = 11,  // the other ranks of the run went away
-  kFenced = 86,      // the supervisor is gone, or replaced this rank
+  // 86 is reserved: an unreleased trainer used it.
   kInterrupted = 130,
 };
 

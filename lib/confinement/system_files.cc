@@ -1,4 +1,3 @@
-#include <glob.h>
 #include <link.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/name_pattern.h"
 #include "confinement/file_rules.h"
 
 namespace gp::confinement {
@@ -115,11 +115,8 @@ void AddOwnFiles(std::vector<std::string>& readable) {
 }
 
 void AddMatches(const char* pattern, std::vector<std::string>& paths) {
-  glob_t found{};
-  if (glob(pattern, 0, nullptr, &found) == 0) {
-    paths.insert(paths.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  }
-  globfree(&found);
+  const auto found = MatchingPaths({.pattern = pattern});
+  if (found.ok()) paths.insert(paths.end(), found->begin(), found->end());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "contract/codec.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -72,11 +73,6 @@ void Fields(Archive& archive, Go& m) {
 }
 
 template <typename Archive>
-void Fields(Archive& archive, Fence& m) {
-  archive("epoch", m.epoch);
-}
-
-template <typename Archive>
 void Fields(Archive& archive, Stop& m) {
   archive("reason", m.reason);
   archive("save_within_ms", m.save_within_ms);
@@ -101,14 +97,6 @@ template <typename Archive>
 void Fields(Archive& archive, Ready& m) {
   archive("epoch", m.epoch);
   archive("step", m.step);
-}
-
-template <typename Archive>
-void Fields(Archive& archive, Fenced& m) {
-  archive("epoch", m.epoch);
-  archive("committed_step", m.committed_step);
-  archive("prepared_step", m.prepared_step);
-  archive("digest", m.digest);
 }
 
 template <typename Archive>
@@ -410,17 +398,37 @@ class Reader {
   Status status_;
 };
 
-constexpr std::array kNames = {
-    "Hello",      "Start",      "Configure", "Go",      "Fence",      "Stop",
-    "SealResult", "Listening",  "Ready",     "Fenced",  "StepReport", "CheckpointReport",
-    "Finished",   "Failed",     "Stopped",   "Waiting", "OpenModel",  "Generate",
-    "Withdraw",   "ModelReady", "Generated"};
-static_assert(kNames.size() == std::variant_size_v<Message>);
+struct MessageType {
+  uint16_t number = 0;
+  const char* name = nullptr;
+};
+
+// In the order of Message. 5 (Fence) and 10 (Fenced) are reserved.
+constexpr auto kTypes = std::to_array<MessageType>({{1, "Hello"},
+                                                    {2, "Start"},
+                                                    {3, "Configure"},
+                                                    {4, "Go"},
+                                                    {6, "Stop"},
+                                                    {7, "SealResult"},
+                                                    {8, "Listening"},
+                                                    {9, "Ready"},
+                                                    {11, "StepReport"},
+                                                    {12, "CheckpointReport"},
+                                                    {13, "Finished"},
+                                                    {14, "Failed"},
+                                                    {15, "Stopped"},
+                                                    {16, "Waiting"},
+                                                    {17, "OpenModel"},
+                                                    {18, "Generate"},
+                                                    {19, "Withdraw"},
+                                                    {20, "ModelReady"},
+                                                    {21, "Generated"}});
+static_assert(kTypes.size() == std::variant_size_v<Message>);
 
 template <size_t kIndex>
 StatusOr<Message> DecodeAs(const Json& json) {
   std::variant_alternative_t<kIndex, Message> message;
-  Reader reader(json, kNames[kIndex]);
+  Reader reader(json, kTypes[kIndex].name);
   Fields(reader, message);
   if (!reader.status().ok()) return reader.status();
   return Message(std::move(message));
@@ -445,7 +453,7 @@ uint32_t LittleEndian(std::string_view bytes) {
 
 }  // namespace
 
-uint16_t TypeOf(const Message& message) { return static_cast<uint16_t>(message.index() + 1); }
+uint16_t TypeOf(const Message& message) { return kTypes[message.index()].number; }
 
 std::string EncodeFrame(const Message& message) {
   Message copy = message;
@@ -474,12 +482,16 @@ StatusOr<FrameHeader> DecodeHeader(std::string_view bytes) {
 }
 
 StatusOr<Message> DecodePayload(uint16_t type, std::string_view payload) {
-  if (type == 0 || type > std::variant_size_v<Message>) {
+  const auto* const known =
+      std::find_if(kTypes.begin(), kTypes.end(),
+                   [type](const MessageType& each) { return each.number == type; });
+  if (known == kTypes.end()) {
     return Unimplemented("message type {} is not known to this version", type);
   }
   const Json json = Json::parse(payload, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return DataLoss("{} is not valid JSON", kNames[type - 1u]);
-  return DecodeIndex(type - 1u, json, std::make_index_sequence<std::variant_size_v<Message>>());
+  if (json.is_discarded()) return DataLoss("{} is not valid JSON", known->name);
+  return DecodeIndex(static_cast<size_t>(known - kTypes.begin()), json,
+                     std::make_index_sequence<std::variant_size_v<Message>>());
 }
 
 }  // namespace gp::link

@@ -20,8 +20,7 @@ struct FrameHeader {
   uint16_t type = 0;
 };
 
-// The number of a message's type on the wire: its index in Message plus one. Types are only
-// appended.
+// The number of a message's type on the wire. A number is never used again.
 uint16_t TypeOf(const Message& message);
 
 // Header and payload of one frame. The payload may exceed kPayloadBytesMax; Channel::Send refuses

@@ -71,11 +71,6 @@ struct Go {
   uint64_t epoch = 0;
 };
 
-// Stop issuing collectives and answer Fenced. After it, messages of a lower epoch are ignored.
-struct Fence {
-  uint64_t epoch = 0;
-};
-
 // Answer Stopped and exit 0. Without `save_within_ms` the rank exits at once. With it, the group
 // finishes the step in flight, all ranks exit after the same step, and rank 0 saves that step and
 // waits for its seal first. A second Stop means: exit at once.
@@ -107,13 +102,6 @@ struct Listening {
 struct Ready {
   uint64_t epoch = 0;
   int64_t step = 0;
-};
-
-struct Fenced {
-  uint64_t epoch = 0;
-  int64_t committed_step = 0;
-  int64_t prepared_step = 0;
-  std::string digest;
 };
 
 // What a rank measured of a step besides the run's point; for the metrics of its node. Absent where
@@ -180,8 +168,8 @@ struct Waiting {
   std::string reason;
 };
 
-using Message = std::variant<Hello, Start, Configure, Go, Fence, Stop, SealResult, Listening, Ready,
-                             Fenced, StepReport, CheckpointReport, Finished, Failed, Stopped,
-                             Waiting, OpenModel, Generate, Withdraw, ModelReady, Generated>;
+using Message = std::variant<Hello, Start, Configure, Go, Stop, SealResult, Listening, Ready,
+                             StepReport, CheckpointReport, Finished, Failed, Stopped, Waiting,
+                             OpenModel, Generate, Withdraw, ModelReady, Generated>;
 
 }  // namespace gp::link

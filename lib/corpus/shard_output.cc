@@ -6,6 +6,7 @@
 
 #include "base/failpoint.h"
 #include "base/file.h"
+#include "base/mix_bits.h"
 #include "formats/file_digest.h"
 
 namespace gp::corpus {
@@ -13,12 +14,11 @@ namespace {
 
 constexpr char kTrain[] = "train", kVal[] = "val";
 
-// Uniform in [0, 1): SplitMix64's finaliser of the document's number, with nanoGPT's seed.
+// Uniform in [0, 1): the document's number is the seed of splitmix64, whose 2357th number counts;
+// 2357 is nanoGPT's seed.
 double DrawOf(int64_t document) {
-  uint64_t bits = static_cast<uint64_t>(document) + 2357 * 0x9e3779b97f4a7c15u;
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
-  return static_cast<double>((bits ^ (bits >> 31)) >> 11) * 0x1p-53;
+  const uint64_t bits = MixBits(static_cast<uint64_t>(document) + 2356 * kMixBitsStep);
+  return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 
 }  // namespace

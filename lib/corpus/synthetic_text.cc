@@ -3,24 +3,25 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/mix_bits.h"
+
 namespace gp::corpus {
 namespace {
 
 constexpr size_t kWords = 20'000;
 constexpr size_t kFollowers = 12;
 
-// SplitMix64's finaliser.
-uint64_t Mix(uint64_t value) {
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
-  return value ^ (value >> 31);
-}
-
 constexpr std::string_view kOnsets[] = {"b",  "br", "c",  "ch", "d",  "f", "fl", "g",
                                         "gr", "h",  "l",  "m",  "n",  "p", "pr", "r",
                                         "s",  "sh", "st", "t",  "th", "w"};
 constexpr std::string_view kVowels[] = {"a", "e", "i", "o", "u", "ea", "ou", "ai"};
 constexpr std::string_view kCodas[] = {"", "", "", "n", "r", "s", "t", "l", "nd", "rk", "st"};
+
+// The draw that gives the word number `follower` of those that like to follow `word`. MixBits adds
+// kMixBitsStep, this must not: the text of a seed is the same in every version.
+uint64_t FollowerBits(size_t word, size_t follower) {
+  return MixBits(word * kFollowers + follower + 1 - kMixBitsStep);
+}
 
 }  // namespace
 
@@ -29,7 +30,11 @@ SyntheticText::SyntheticText(uint64_t seed) : state_(seed) {
   while (words_.size() < kWords) words_.push_back(MakeWord());
 }
 
-uint64_t SyntheticText::Draw() { return Mix(state_ += 0x9e3779b97f4a7c15u); }
+uint64_t SyntheticText::Draw() {
+  const uint64_t bits = MixBits(state_);
+  state_ += kMixBitsStep;
+  return bits;
+}
 
 size_t SyntheticText::DrawBelow(size_t range) { return static_cast<size_t>(Draw() % range); }
 
@@ -48,7 +53,7 @@ std::string SyntheticText::MakeWord() {
 // Two times of three one of the words that like to follow.
 size_t SyntheticText::NextWord(size_t word) {
   uint64_t draw = Draw();
-  if (DrawBelow(3) != 0) draw = Mix(word * kFollowers + DrawBelow(kFollowers) + 1);
+  if (DrawBelow(3) != 0) draw = FollowerBits(word, DrawBelow(kFollowers));
   // A power of a uniform number: the n-th word comes about as often as 1/n.
   const double uniform = static_cast<double>(draw >> 11) * 0x1p-53;
   return static_cast<size_t>(std::pow(static_cast<double>(kWords), uniform)) - 1;

@@ -1,13 +1,13 @@
 #include "tokenizer/gpt2_vocabulary.h"
 
 #include <fmt/ranges.h>
-#include <glob.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
 
 #include "base/file.h"
+#include "base/name_pattern.h"
 #include "formats/sha256.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/merges_text.h"
@@ -56,11 +56,8 @@ bool IsNumberedAsGpt2(const BytePairVocabulary& vocabulary) {
 
 std::string FirstMatch(const std::vector<std::string>& patterns) {
   for (const std::string& pattern : patterns) {
-    glob_t found{};
-    const bool matched = glob(pattern.c_str(), 0, nullptr, &found) == 0;
-    const std::string path = matched ? found.gl_pathv[0] : "";
-    globfree(&found);
-    if (!path.empty()) return path;
+    const auto found = MatchingPaths({.pattern = pattern});
+    if (found.ok() && !found->empty()) return found->front();
   }
   return "";
 }

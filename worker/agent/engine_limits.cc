@@ -28,7 +28,6 @@ bool IsPrintable(std::string_view text) {
 struct EngineJudge {
   std::string operator()(const link::Hello&) const { return ""; }
   std::string operator()(const link::Ready&) const { return ""; }
-  std::string operator()(const link::Fenced&) const { return ""; }
   std::string operator()(const link::Finished&) const { return ""; }
   std::string operator()(const link::Failed&) const { return ""; }  // is cut
   std::string operator()(const link::Stopped& m) const {

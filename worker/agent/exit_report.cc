@@ -29,10 +29,7 @@ std::string Ending(int wait_status) {
     const int signal = WTERMSIG(wait_status);
     return fmt::format("killed by SIG{} ({})", sigabbrev_np(signal), sigdescr_np(signal));
   }
-  const int code = WEXITSTATUS(wait_status);
-  if (code == ProcessStatus(ExitCode::kFenced))
-    return fmt::format("exited with code {} (fenced)", code);
-  return fmt::format("exited with code {}", code);
+  return fmt::format("exited with code {}", WEXITSTATUS(wait_status));
 }
 
 // What a line of output says of an end. Our own log's lines lose their head (time, level, program);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/mix_bits.h"
 #include "plan/batch_ramp.h"
 #include "runspec/batch_plan.h"
 #include "worker/data/shuffled_index.h"

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/mix_bits.h"
 #include "runspec/cross_check.h"
 #include "worker/data/shuffled_index.h"
 

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "base/mix_bits.h"
 
 namespace gp::engine {
 namespace {
@@ -11,13 +12,6 @@ namespace {
 constexpr uint64_t kRounds = 6;
 
 }  // namespace
-
-uint64_t MixBits(uint64_t value) {
-  value += 0x9e3779b97f4a7c15u;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
-  return value ^ (value >> 31);
-}
 
 int64_t ShuffledIndex(uint64_t key, int64_t index, int64_t count) {
   GP_CHECK(index >= 0 && index < count, "{} of {}", index, count);

@@ -4,18 +4,11 @@
 #include <cmath>
 #include <vector>
 
+#include "base/mix_bits.h"
 #include "worker/sampler/vocabulary_scan.h"
 
 namespace gp::engine {
 namespace {
-
-// SplitMix64's finaliser (Steele, Lea, Flood 2014, doi:10.1145/2660193.2660195).
-uint64_t Mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
 
 // At a lower temperature the likeliest token has all of the probability.
 constexpr double kTemperatureLeast = 1e-6;
@@ -92,7 +85,7 @@ int32_t Draw(std::span<const Candidate> candidates, double uniform) {
 }  // namespace
 
 double KeyedUniform(uint64_t seed, uint64_t sample, uint64_t position) {
-  const uint64_t bits = Mix(Mix(Mix(seed) ^ sample) ^ position);
+  const uint64_t bits = MixBits(MixBits(MixBits(seed) ^ sample) ^ position);
   return static_cast<double>(bits >> 11) * 0x1.0p-53;
 }
 

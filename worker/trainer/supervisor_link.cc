@@ -163,20 +163,11 @@ void SupervisorLink::Handle(link::Message message) {
     LogInfo("stop requested",
             {{"reason", stop->reason}, {"save_within_ms", stop->save_within_ms.value_or(0)}});
     RequestStop(StopAsker::kSupervisor, stop->reason, Milliseconds(stop->save_within_ms));
-  } else if (const auto* fence = std::get_if<link::Fence>(&message)) {
-    ExitFenced(fence->epoch);
   } else if (const auto* seal = std::get_if<link::SealResult>(&message)) {
     NoteSeal(*seal);
   } else if (!inbox_.TryPost(message)) {
     LogWarning("link message dropped: more are waiting than any supervisor sends");
   }
-}
-
-void SupervisorLink::ExitFenced(uint64_t epoch) {
-  const int64_t step = committed_step_;
-  LogInfo("fenced, exiting", {{"epoch", epoch}, {"step", step}});
-  Send(link::Fenced{.epoch = epoch, .committed_step = step, .prepared_step = step});
-  _exit(ProcessStatus(ExitCode::kFenced));
 }
 
 }  // namespace gp::engine

@@ -3,9 +3,8 @@
 // at once. Stop makes this process exit. With time to save, the main thread finishes its step and
 // saves it; after half of the time the step is interrupted. Without time to save, when the time is
 // over, or at the second Stop, the step is interrupted and the process ends soon, even if its main
-// thread hangs. To interrupt a step, the link requests the stop token and aborts the group. Fence
-// answers Fenced and exits. Everything else waits for the main thread, in order. Methods may be
-// called from any thread.
+// thread hangs. To interrupt a step, the link requests the stop token and aborts the group.
+// Everything else waits for the main thread, in order. Methods may be called from any thread.
 #pragma once
 
 #include <atomic>
@@ -70,14 +69,13 @@ class SupervisorLink {
   void AttachGroup(Communicator& communicator) EXCLUDES(mutex_);
   void ReleaseGroup() EXCLUDES(mutex_);
 
-  // Sets the step for the answer to Fence.
+  // Sets the step for Stopped when this process exits without its main thread.
   void SetCommittedStep(int64_t step) { committed_step_ = step; }
 
  private:
   void Read();
   void Handle(link::Message message);
   void NoteSeal(const link::SealResult& result) EXCLUDES(mutex_);
-  [[noreturn]] void ExitFenced(uint64_t epoch);
   void BreakOff() REQUIRES(mutex_);
   void LeaveAtOnce() REQUIRES(mutex_);
   void WatchTime() EXCLUDES(mutex_);

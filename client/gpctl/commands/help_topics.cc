@@ -22,8 +22,8 @@ const std::map<std::string, std::string>& Topics() {
     9  a checkpoint or another file is damaged
   130  interrupted with Ctrl-C; the run keeps going
 
-The other programs of gp use the same table; gp-trainer adds 10 (a file cannot be read or written), 11 (the other
-ranks went away) and 86 (fenced: its agent is gone).
+The other programs of gp use the same table; gp-trainer adds 10 (a file cannot be read or written) and
+11 (the other ranks went away).
 
 With -o json an error is a document on stderr: {"kind": "Error", "error": {"code": 3, "message": "..."}}.
 )"},

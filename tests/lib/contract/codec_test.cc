@@ -89,12 +89,10 @@ std::vector<Message> OneOfEach() {
                     "00ff",
                     true},
           Go{3},
-          Fence{4},
           Stop{"cancelled", 30000},
           SealResult{250, true, ""},
           Listening{"127.0.0.1:4711", {{"avx512", "avx2"}}, {{{"avx2", "choices"}}}, "00ff"},
           Ready{3, 250},
-          Fenced{4, 12, 13, "00ff"},
           FullReport(),
           CheckpointReport{{250, "/c", "ab", 1u << 20, 1.5, true, "stopped early"}, 3},
           Finished{3, 2000},
@@ -140,11 +138,15 @@ TEST(LinkCodec, KeepsTheFieldsOfAStepReport) {
 
 TEST(LinkCodec, TypeNumbersAreTheOnesInTheFormatPage) {
   EXPECT_EQ(TypeOf(Hello{}), 1);
+  EXPECT_EQ(TypeOf(Go{}), 4);
+  EXPECT_EQ(TypeOf(Stop{}), 6);
   EXPECT_EQ(TypeOf(SealResult{}), 7);
   EXPECT_EQ(TypeOf(Failed{}), 14);
   EXPECT_EQ(TypeOf(Stopped{}), 15);
   EXPECT_EQ(TypeOf(Waiting{}), 16);
   EXPECT_EQ(TypeOf(OpenModel{}), 17);
+  EXPECT_EQ(TypeOf(Ready{}), 9);
+  EXPECT_EQ(TypeOf(StepReport{}), 11);
   EXPECT_EQ(TypeOf(Generated{}), 21);
 }
 
@@ -241,7 +243,7 @@ TEST(LinkCodec, AnUnknownExitCauseIsAnError) {
 }
 
 TEST(LinkCodec, SaysWhenATypeIsUnknown) {
-  for (const uint16_t type : {0, 22, 65535}) {
+  for (const uint16_t type : {0, 5, 10, 22, 65535}) {
     EXPECT_EQ(DecodePayload(type, "{}").status().code(), StatusCode::kUnimplemented);
   }
 }

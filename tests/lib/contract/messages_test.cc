@@ -40,10 +40,6 @@ size_t MemberCount(const Go& m) {
   const auto& [epoch] = m;
   return Count(epoch);
 }
-size_t MemberCount(const Fence& m) {
-  const auto& [epoch] = m;
-  return Count(epoch);
-}
 size_t MemberCount(const Stop& m) {
   const auto& [reason, save_within_ms] = m;
   return Count(reason, save_within_ms);
@@ -59,10 +55,6 @@ size_t MemberCount(const Listening& m) {
 size_t MemberCount(const Ready& m) {
   const auto& [epoch, step] = m;
   return Count(epoch, step);
-}
-size_t MemberCount(const Fenced& m) {
-  const auto& [epoch, committed, prepared, digest] = m;
-  return Count(epoch, committed, prepared, digest);
 }
 size_t MemberCount(const contract::StepPhases& m) {
   const auto& [wait, forward, backward, exposed, optimizer, other] = m;
@@ -228,15 +220,12 @@ const std::vector<Case>& Cases() {
        R"({"epoch": 3, "rank": 1, "addresses": ["h:1", "h:2"], "secret": "secret", "isa": "avx2",
            "kernels": {"avx2": "choices"}, "nccl_id": "00ff", "encrypted": true})"},
       {Go{3}, R"({"epoch": 3})"},
-      {Fence{4}, R"({"epoch": 4})"},
       {Stop{"cancelled", 30000}, R"({"reason": "cancelled", "save_within_ms": 30000})"},
       {SealResult{250, true, "why"}, R"({"step": 250, "sealed": true, "reason": "why"})"},
       {Listening{"h:1", {{"avx512", "avx2"}}, {{{"avx2", "choices"}}}, "00ff"},
        R"({"address": "h:1", "isa_levels": ["avx512", "avx2"], "kernels": {"avx2": "choices"},
            "nccl_id": "00ff"})"},
       {Ready{3, 250}, R"({"epoch": 3, "step": 250})"},
-      {Fenced{4, 12, 13, "00ff"},
-       R"({"epoch": 4, "committed_step": 12, "prepared_step": 13, "digest": "00ff"})"},
       {FullReport(),
        R"({"epoch": 3, "step": 12, "tokens": 4096, "loss": 4.5, "learning_rate": 0.25,
            "gradient_norm": 1.5, "step_seconds": 0.75, "tokens_per_second": 1024.5, "mfu": 0.5,

@@ -30,8 +30,8 @@ TEST(EngineLimits, WhatATrainerSendsIsTaken) {
 
 TEST(EngineLimits, WhatNoTrainerSendsHasAReason) {
   for (const link::Message& message :
-       std::vector<link::Message>{link::Start{}, link::Configure{}, link::Go{}, link::Fence{},
-                                  link::Stop{}, link::SealResult{}, link::Generated{}}) {
+       std::vector<link::Message>{link::Start{}, link::Configure{}, link::Go{}, link::Stop{},
+                                  link::SealResult{}, link::Generated{}}) {
     EXPECT_EQ(Reason(message), "it sent a message that no trainer sends");
   }
   EXPECT_EQ(Reason(link::Listening{.address = "h:1\033[2J"}), "it sent no address");

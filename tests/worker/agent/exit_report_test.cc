@@ -35,7 +35,6 @@ TEST(ExitReport, ExitCodesHaveCauses) {
   EXPECT_EQ(Explain({.wait_status = Exited(10)}).cause, v1::EXIT_CAUSE_STORAGE);
   EXPECT_EQ(Explain({.wait_status = Exited(9)}).cause, v1::EXIT_CAUSE_DAMAGED_CHECKPOINT);
   EXPECT_EQ(Explain({.wait_status = Exited(11)}).cause, v1::EXIT_CAUSE_COLLECTIVE);
-  EXPECT_EQ(Explain({.wait_status = Exited(86)}).message, "exited with code 86 (fenced)");
 }
 
 TEST(ExitReport, LastWordsOutrankTheExitCode) {

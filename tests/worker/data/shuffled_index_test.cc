@@ -6,6 +6,8 @@
 #include <set>
 #include <vector>
 
+#include "base/mix_bits.h"
+
 namespace gp::engine {
 namespace {
 

@@ -251,20 +251,6 @@ TEST(ManagedTraining, TheEndOfTheLinkEndsTheProcess) {
   EXPECT_EQ(epoch.ranks[0]->Wait(), 1);
 }
 
-TEST(ManagedTraining, AFencedRankSaysHowFarItCameAndExits) {
-  const ScopedDirectory directory;
-  const std::string text = directory.Write("text.txt", TinyText());
-  TestEpoch epoch(directory, 1, kTinyEpoch);
-  epoch.Form(TinyRunFile(text, 1000000, 0));
-  epoch.Go();
-  const int64_t step = epoch.ranks[0]->Await<link::StepReport>().point.step;
-  epoch.ranks[0]->Send(link::Fence{.epoch = kTinyEpoch + 1});
-  const auto fenced = epoch.ranks[0]->Await<link::Fenced>();
-  EXPECT_EQ(fenced.epoch, kTinyEpoch + 1);
-  EXPECT_GE(fenced.committed_step, step);
-  EXPECT_EQ(epoch.ranks[0]->Wait(), 86);
-}
-
 TEST(ManagedTraining, MissingDataIsAFailureOfItsOwnThatNamesThePath) {
   const ScopedDirectory directory;
   TestEpoch epoch(directory, 1, kTinyEpoch);

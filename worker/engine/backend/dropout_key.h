@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "base/mix_bits.h"
 #include "worker/engine/backend/backend.h"
 
 // Always inlined: the kernels of each instruction set include this, and the linker must not share
@@ -16,14 +17,6 @@
 #endif
 
 namespace gp::engine {
-
-// Sebastiano Vigna's splitmix64 finaliser.
-GP_ALWAYS_INLINE uint64_t MixBits(uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 // The part of the key that all masks of a micro-batch share.
 GP_ALWAYS_INLINE uint64_t DropoutBatchKey(const Dropout& dropout) {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/mix_bits.h"
 #include "worker/engine/backend/cpu/thread_pool.h"
-#include "worker/engine/backend/dropout_key.h"
 #include "worker/engine/model/make_language_model.h"
 
 namespace gp::engine {

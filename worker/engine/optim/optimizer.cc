@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "worker/engine/backend/dropout_key.h"
+#include "base/mix_bits.h"
 #include "worker/engine/optim/adamw.h"
 #include "worker/engine/optim/muon.h"
 

@@ -38,10 +38,6 @@ template <typename T>
 __device__ T WarpSum(T value) {
   return WarpReduce<AddOperation>(value);
 }
-template <typename T>
-__device__ T WarpMax(T value) {
-  return WarpReduce<MaxOperation>(value);
-}
 
 // The reduction over a one-dimensional block of kThreads (whole warps, at most 32), in every
 // thread. All threads call. `scratch` is shared memory for one value per warp, which no thread may

@@ -8,8 +8,6 @@
 
 namespace gp::engine {
 
-inline constexpr int kMmaRows = 16;
-
 // Elements from row to row of a tile: 16 bytes more than the row, so that eight rows of an 8 x 8
 // tile lie in different banks.
 template <int kD>
