@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "formats/likeness.h"
 #include "formats/old_pickle.h"
@@ -17,6 +18,11 @@ using namespace std::string_view_literals;
 constexpr std::string_view kUnpackPyTorch =
     "docs/formats/nanogpt-model.md has the lines that write it as safetensors";
 
+constexpr std::string_view kSaveTokens =
+    "read its tokens with the library that wrote it, and save them: np.save";
+constexpr std::string_view kSaveIndexed =
+    "its tokens are in the .bin file beside it; save them as an array of NumPy: np.save";
+
 struct Magic {
   std::string_view bytes;
   FileKind kind;
@@ -28,6 +34,10 @@ struct Magic {
 constexpr Magic kMagics[] = {
     {"version https://git-lfs.github.com/spec/"sv,
      {"a Git LFS pointer and not the file itself", "fetch the file: git lfs pull"}},
+    {"version https://hawser.github.com/spec/"sv,
+     {"a Git LFS pointer and not the file itself", "fetch the file: git lfs pull"}},
+    {"/annex/objects/"sv,
+     {"a git-annex pointer and not the file itself", "fetch the file: git annex get {}"}},
     {"\xff\xfe\0\0"sv, {"text in UTF-32", "convert it: iconv -f UTF-32 -t UTF-8 {}"}},
     {"\0\0\xfe\xff"sv, {"text in UTF-32", "convert it: iconv -f UTF-32 -t UTF-8 {}"}},
     {"\xff\xfe"sv, {"text in UTF-16", "convert it: iconv -f UTF-16 -t UTF-8 {}"}},
@@ -42,6 +52,8 @@ constexpr Magic kMagics[] = {
     {"PK\x03\x04"sv, {"a zip archive", "unpack it: unzip {}"}},
     {"PK\x05\x06"sv, {"an empty zip archive", "copy the file again"}},
     {"ustar"sv, {"a tar archive", "unpack it: tar -xf {}"}, 257},
+    {"!<arch>\n"sv, {"an ar archive", "unpack it: ar x {}"}},
+    {"07070"sv, {"a cpio archive", "unpack it: cpio -idm < {}"}},
     {"PAR1"sv, {"a Parquet file", "convert it: scripts/parquet_to_jsonl {}"}},
     {"PARE"sv, {"an encrypted Parquet file", "write it again without encryption"}},
     {"ARROW1\0"sv, {"an Arrow file", "write it as lines of JSON: datasets' to_json()"}},
@@ -55,6 +67,9 @@ constexpr Magic kMagics[] = {
     {"\x93NUMPY"sv, {"a NumPy array", "tokens belong in data.train", true}},
     {"\x88\xd8\x34\x01"sv, {"a token shard of llm.c", "tokens belong in data.train", true}},
     {"\xa1\xd9\x34\x01"sv, {"a token shard of llm.c", "tokens belong in data.train", true}},
+    {"LITPKDS"sv, {"a shard of lit-gpt", kSaveTokens}},
+    {"MMIDIDX\0\0"sv, {"an index of Megatron-LM", kSaveIndexed}},
+    {"TNTIDX\0\0"sv, {"an index of fairseq", kSaveIndexed}},
     {"\xc6\xd7\x34\x01"sv, {"a model of llm.c", "models belong in init_from"}},
     {"%PDF-"sv, {"a PDF", "extract its text: pdftotext {}"}},
     {"\x89PNG\r\n\x1a\n"sv, {"a PNG image"}},
@@ -79,6 +94,7 @@ constexpr FileKind kPickle = {
 constexpr FileKind kSafetensors = {"a safetensors file",
                                    "a model is named by its directory, in init_from"};
 constexpr FileKind kBzip2 = {"compressed by bzip2", "unpack it: bzip2 -dk {}"};
+constexpr FileKind kOffsetShard = {"a shard of litdata or of MosaicML's streaming", kSaveTokens};
 constexpr FileKind kNumPyArchive = {"an archive of NumPy arrays (.npz)", "save one array: np.save"};
 
 bool IsControl(char c) {
@@ -95,7 +111,7 @@ bool Matches(const Magic& magic, std::string_view begin) {
   if (begin.size() < magic.offset || !begin.substr(magic.offset).starts_with(magic.bytes)) {
     return false;
   }
-  const bool sure = magic.bytes.size() > 8 || !IsLetters(magic.bytes) || magic.bytes == "%PDF-";
+  const bool sure = magic.bytes.size() >= 8 || !IsLetters(magic.bytes) || magic.bytes == "%PDF-";
   return sure || std::any_of(begin.begin(), begin.end(), IsControl);
 }
 
@@ -106,6 +122,25 @@ bool IsSafetensors(std::string_view begin) {
   const bool short_header = begin.substr(4, 4) == "\0\0\0\0"sv;
   return short_header &&
          (begin.substr(kLengthBytes, 2) == "{\"" || begin.substr(kLengthBytes, 2) == "{}");
+}
+
+uint32_t Uint32At(std::string_view bytes, size_t index) {
+  uint32_t value = 0;
+  std::memcpy(&value, bytes.data() + index * sizeof value, sizeof value);
+  return value;
+}
+
+// A count of items, then the offset of each and of the end. The first item follows the offsets.
+bool IsOffsetShard(std::string_view begin) {
+  constexpr size_t kWidth = sizeof(uint32_t);
+  if (begin.size() < 3 * kWidth) return false;
+  const uint64_t count = Uint32At(begin, 0);
+  if (count == 0 || Uint32At(begin, 1) != (count + 2) * kWidth) return false;
+  const size_t known = static_cast<size_t>(std::min<uint64_t>(count + 2, begin.size() / kWidth));
+  for (size_t i = 2; i < known; ++i) {
+    if (Uint32At(begin, i) < Uint32At(begin, i - 1)) return false;
+  }
+  return true;
 }
 
 // Protocols 2 to 5, then the opcode of a frame, a number or the beginning of a container.
@@ -124,15 +159,19 @@ const FileKind* KindOfZip(std::string_view begin, const FileKind& zip) {
 }  // namespace
 
 const FileKind* RecogniseKind(std::string_view begin) {
+  const bool whole = begin.size() < kKindBytes;
   begin = begin.substr(0, kKindBytes);
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (begin.starts_with(kByteOrderMark)) begin.remove_prefix(kByteOrderMark.size());
   for (const Magic& magic : kMagics) {
     if (!Matches(magic, begin)) continue;
     return magic.bytes == "PK\x03\x04" ? KindOfZip(begin, magic.kind) : &magic.kind;
   }
   if (IsSafetensors(begin)) return &kSafetensors;
+  if (IsOffsetShard(begin)) return &kOffsetShard;
   if (IsPickle(begin)) return &kPickle;
   if (begin.starts_with("BZh") && begin.substr(4, 6) == "1AY&SY") return &kBzip2;
-  return IsOldPickle(begin, begin.size() < kKindBytes) ? &kPickle : nullptr;
+  return IsOldPickle(begin, whole) ? &kPickle : nullptr;
 }
 
 Status RefuseOtherKinds(const std::string& path, std::string_view begin,

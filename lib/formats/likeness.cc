@@ -36,18 +36,32 @@ double Share(size_t part, size_t all) {
   return static_cast<double>(part) / static_cast<double>(std::max<size_t>(all, 1));
 }
 
+struct Characters {
+  size_t all = 0;      // bytes
+  size_t foreign = 0;  // bytes that belong to no character
+  size_t wide = 0;     // characters of several bytes
+  double ForeignShare() const { return Share(foreign, all); }
+};
+
 // Ignores a character that the end of `text` cuts.
-double ForeignShare(std::string_view text) {
+Characters CountCharacters(std::string_view text) {
   constexpr size_t kCutMax = 3;
-  const size_t all = text.size();
-  size_t foreign = 0;
+  Characters count{.all = text.size()};
   while (!text.empty()) {
-    if (TakeCodePoint(text)) continue;
-    if (all >= kLikenessBytes && text.size() <= kCutMax) break;
-    ++foreign;
+    if (const auto point = TakeCodePoint(text)) {
+      count.wide += *point > 0x7f ? 1 : 0;
+      continue;
+    }
+    if (count.all >= kLikenessBytes && text.size() <= kCutMax) break;
+    ++count.foreign;
     text.remove_prefix(1);
   }
-  return Share(foreign, all);
+  return count;
+}
+
+// A damaged text in UTF-8 has whole characters of several bytes, too, unless all of it is ASCII.
+bool IsOfOneByteCharacters(const Characters& count) {
+  return count.wide == 0 && count.foreign >= kForeignMin;
 }
 
 // Whether `open`, space and one of `next` begin the text.
@@ -122,18 +136,47 @@ std::optional<Likeness> LikeList(std::string_view text) {
                   read.lists > 1 ? kLines : kWhole)};
 }
 
+constexpr char kRecordSeparator = '\x1e';  // before each value of a JSON text sequence (RFC 7464)
+
+std::string_view TrimmedLine(std::string_view line) {
+  while (!line.empty() && (IsSpace(line[0]) || line[0] == kRecordSeparator)) line.remove_prefix(1);
+  while (!line.empty() && IsSpace(line.back())) line.remove_suffix(1);
+  return line;
+}
+
+bool IsObject(std::string_view line, std::string_view quote) {
+  return line.ends_with('}') && Opens(line, '{', quote);
+}
+
+// At least two lines are objects whose names are in `quote`, and few others are among them, such as
+// a comment.
+bool AreObjects(std::string_view begin, std::string_view quote) {
+  constexpr double kMost = 0.8;
+  size_t objects = 0, all = 0;
+  while (!begin.empty()) {
+    const size_t end = begin.find('\n');
+    const std::string_view line = TrimmedLine(begin.substr(0, end));
+    all += line.empty() ? 0 : 1;
+    objects += IsObject(line, quote) ? 1 : 0;
+    begin.remove_prefix(end == std::string_view::npos ? begin.size() : end + 1);
+  }
+  return objects >= 2 && Share(objects, all) >= kMost;
+}
+
 // A '{' and a name, or a '[' and values.
 std::optional<Likeness> LikeJson(std::string_view begin) {
   const std::string_view text = WithoutSpace(begin);
   if (auto list = LikeList(text)) return list;
-  if (!Opens(text, '{', "\"")) return std::nullopt;
-  std::string_view line = text.substr(0, text.find('\n'));
-  while (!line.empty() && IsSpace(line.back())) line.remove_suffix(1);
-  const bool cut = line.size() == text.size() && begin.size() >= kLikenessBytes;
-  if (line.ends_with('}') || cut) {
-    return Likeness{"lines of JSON", "name it in data.stream, which reads a field of each line",
-                    true};
+  if (AreObjects(begin, "'")) {
+    return Likeness{"lines of Python's dicts", "write lines of JSON with json.dumps"};
   }
+  const Likeness lines = {"lines of JSON",
+                          "name it in data.stream, which reads a field of each line", true};
+  if (AreObjects(begin, "\"")) return lines;
+  if (!Opens(text, '{', "\"")) return std::nullopt;
+  const std::string_view line = text.substr(0, text.find('\n'));
+  const bool cut = line.size() == text.size() && begin.size() >= kLikenessBytes;
+  if (TrimmedLine(line).ends_with('}') || cut) return lines;
   return Likeness{"a JSON document", "take the text out of it: jq -r .FIELD {}"};
 }
 
@@ -153,12 +196,19 @@ std::optional<Likeness> UnlikeText(std::string_view begin) {
   if (begin.find('\0') != std::string_view::npos) {
     return Likeness{"binary data (bytes of value 0 stand in it)", "tokens belong in data.train"};
   }
-  if (const double share = ForeignShare(begin);
-      share > kForeignShareMax && share * static_cast<double>(begin.size()) >= kForeignMin) {
+  const Characters count = CountCharacters(begin);
+  if (count.ForeignShare() > kForeignShareMax && count.foreign >= kForeignMin) {
     return Likeness{
         fmt::format("bytes that are not UTF-8 ({:.0f}% of the first are in no character)",
-                    100 * share),
+                    100 * count.ForeignShare()),
         "convert text with iconv -f ENCODING -t UTF-8; tokens belong in data.train"};
+  }
+  if (IsOfOneByteCharacters(count)) {
+    return Likeness{
+        fmt::format("text that is not UTF-8, as Windows and Latin-1 write it ({} of the first {} "
+                    "bytes are in no character)",
+                    count.foreign, count.all),
+        "convert it: iconv -f WINDOWS-1252 -t UTF-8 {}"};
   }
   return LikeJson(begin);
 }
@@ -168,7 +218,8 @@ bool LooksLikeText(std::string_view begin) {
   // Ids whose bytes are all letters or signs are rare; that many of them do not come together.
   constexpr size_t kLettersMin = 32;
   const auto letters = static_cast<size_t>(std::count_if(begin.begin(), begin.end(), IsCharacter));
-  if (Share(letters, begin.size()) < kMost || ForeignShare(begin) > 0) return false;
+  if (Share(letters, begin.size()) < kMost) return false;
+  if (CountCharacters(begin).ForeignShare() > kForeignShareMax) return false;
   return std::any_of(begin.begin(), begin.end(), IsSpace) ||
          (begin.size() >= kLettersMin && std::set<char>(begin.begin(), begin.end()).size() > 2);
 }

@@ -25,7 +25,7 @@ inline constexpr size_t kLikenessBytes = 64 << 10;
 // or all of it; it may end within a character.
 std::optional<Likeness> UnlikeText(std::string_view begin);
 
-// True of words in UTF-8. `begin` as above.
+// True of words in UTF-8, or in an encoding that has ASCII's letters. `begin` as above.
 bool LooksLikeText(std::string_view begin);
 
 }  // namespace gp::formats

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -124,13 +125,20 @@ std::optional<TokenForm> WiderForm(std::string_view bytes, bool big_endian) {
 
 int64_t Swapped(uint16_t word) { return (word & 0xff) << 8 | word >> 8; }
 
-// The entropy of the bytes at offset, offset + 2, …
-double BitsOfByte(std::string_view bytes, size_t offset) {
-  std::array<size_t, 256> counts{};
-  size_t all = 0;
-  for (size_t at = offset; at < bytes.size(); at += 2, ++all) {
+using ByteCounts = std::array<size_t, 256>;
+
+// Of the bytes at offset, offset + 2, …
+ByteCounts CountBytes(std::string_view bytes, size_t offset) {
+  ByteCounts counts{};
+  for (size_t at = offset; at < bytes.size(); at += 2) {
     ++counts[static_cast<unsigned char>(bytes[at])];
   }
+  return counts;
+}
+
+// The entropy of the bytes.
+double BitsOfByte(const ByteCounts& counts) {
+  const size_t all = std::accumulate(counts.begin(), counts.end(), size_t{0});
   double bits = 0;
   for (const size_t count : counts) {
     if (count > 0) bits -= Part(count, all) * std::log2(Part(count, all));
@@ -147,6 +155,22 @@ std::optional<TokenForm> WiderTokens(std::string_view begin) {
   return WiderForm(std::string(whole.rbegin(), whole.rend()), true);
 }
 
+bool LooksLikeOneByteTokens(std::string_view begin) {
+  // Tokens of 2 bytes use every lower byte, unless there are so few ids that all upper ones are 0.
+  constexpr size_t kIdsMax = 128, kBytesMin = 2048, kDistinctMin = 3;
+  // Of counts of the same ids, so many bytes apart by chance.
+  constexpr double kDifferenceMax = 0.5;
+  if (begin.size() < kBytesMin) return false;
+  const ByteCounts lower = CountBytes(begin, 0), upper = CountBytes(begin, 1);
+  size_t difference = 0, distinct = 0;
+  for (size_t byte = 0; byte < lower.size(); ++byte) {
+    if (byte >= kIdsMax && lower[byte] + upper[byte] > 0) return false;
+    difference += std::max(lower[byte], upper[byte]) - std::min(lower[byte], upper[byte]);
+    distinct += upper[byte] > 0 ? 1 : 0;
+  }
+  return distinct >= kDistinctMin && Part(difference, begin.size() / 2) <= kDifferenceMax;
+}
+
 bool LooksByteSwapped(std::string_view begin, int64_t vocabulary) {
   // A quarter of GPT-2's tokens exceed its vocabulary when their bytes are swapped.
   constexpr double kBeyondMin = 0.1, kSwappedPart = 0.05;
@@ -159,7 +183,7 @@ bool LooksByteSwapped(std::string_view begin, int64_t vocabulary) {
   const size_t swapped = CountIf(words, [&](uint16_t word) { return Swapped(word) >= vocabulary; });
   if (static_cast<double>(swapped) > kSwappedPart * static_cast<double>(beyond)) return false;
   return Part(beyond, words.size()) >= kBeyondMin ||
-         BitsOfByte(begin, 1) > BitsOfByte(begin, 0) + kBitsMin;
+         BitsOfByte(CountBytes(begin, 1)) > BitsOfByte(CountBytes(begin, 0)) + kBitsMin;
 }
 
 }  // namespace gp::formats

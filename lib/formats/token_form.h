@@ -19,6 +19,10 @@ struct TokenForm {
 // `begin` holds the first kLikenessBytes of the file (formats/likeness.h), or all of it.
 std::optional<TokenForm> WiderTokens(std::string_view begin);
 
+// True of tokens of 1 byte whose ids are below 128: as tokens of 2 bytes they vary alike in both. A
+// text looks so, too. `begin` as above.
+bool LooksLikeOneByteTokens(std::string_view begin);
+
 // True of tokens of 2 bytes that make sense only with their bytes swapped: `vocabulary` has their
 // ids then, or they vary as ids do, more in the lower byte than in the upper one. `begin` as above.
 bool LooksByteSwapped(std::string_view begin, int64_t vocabulary);

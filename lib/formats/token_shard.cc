@@ -203,6 +203,19 @@ Status RefuseWiderTokens(const std::string& path, const TokenForm& form) {
       form.bytes == 4 ? "half" : "three quarters", kTakesUint16, way);
 }
 
+Status RefuseNarrowTokens(const std::string& path) {
+  return InvalidArgument(
+      "{} has no header and looks like tokens of 1 byte (as uint16, each would be two of them), "
+      "expected uint16; {}; convert it: {}",
+      path, kTakesUint16, RawConversion(path, "u1", "<u2"));
+}
+
+// Space on the disk that a program has reserved and not written.
+bool IsUnwritten(std::string_view begin) {
+  constexpr size_t kBytesMin = 4096;
+  return begin.size() >= kBytesMin && begin.find_first_not_of('\0') == std::string_view::npos;
+}
+
 Status RefuseUnlikeTokens(const std::string& path, std::string_view bytes) {
   const std::string_view begin = bytes.substr(0, kLikenessBytes);
   constexpr std::string_view kTextKeys = "text belongs in data.text or data.stream";
@@ -212,7 +225,15 @@ Status RefuseUnlikeTokens(const std::string& path, std::string_view bytes) {
         path, *encoding, kTextKeys, *encoding, ShellWord(path), kTakesUint16);
   }
   if (const auto form = WiderTokens(begin)) return RefuseWiderTokens(path, *form);
-  if (!LooksLikeText(begin)) return OkStatus();
+  if (IsUnwritten(begin)) {
+    return InvalidArgument(
+        "{} begins with {} bytes of value 0, as a file does that was made and never written; "
+        "prepare it again; {}",
+        path, begin.size(), kTakesUint16);
+  }
+  if (!LooksLikeText(begin)) {
+    return LooksLikeOneByteTokens(begin) ? RefuseNarrowTokens(path) : OkStatus();
+  }
   if (const auto likeness = UnlikeText(begin)) {
     return InvalidArgument("{} looks like {}, expected tokens without a header; {}; {}", path,
                            likeness->what, WayFor(likeness->way, path), kTakesUint16);

@@ -72,6 +72,34 @@ TEST(UnlikeText, RecognisesTokensAndOtherAlphabets) {
   EXPECT_THAT(WhatIfText("\xcf\xf0\xe8\xe2\xe5\xf2 \xec\xe8\xf0"), HasSubstr("that are not UTF-8"));
 }
 
+TEST(UnlikeText, RecognisesEncodingsOfOneByte) {
+  std::string latin, damaged, ascii_damaged = "A text of many words.\n";
+  for (int i = 0; i < 50; ++i) {
+    latin += "Le gar\xe7on \xe0 la fen\xeatre regarde passer les nuages du soir.\n";
+    damaged += "Straße und Wald \xff in the middle of the day\n";
+  }
+  EXPECT_THAT(WhatIfText(latin), HasSubstr("not UTF-8, as Windows and Latin-1 write it (150 of"));
+  EXPECT_EQ(UnlikeText(latin)->way, "convert it: iconv -f WINDOWS-1252 -t UTF-8 {}");
+  EXPECT_EQ(WhatIfText(damaged), "text");
+  for (int i = 0; i < 7; ++i) ascii_damaged += "word \x92";
+  EXPECT_EQ(WhatIfText(ascii_damaged), "text");
+  EXPECT_THAT(WhatIfText(ascii_damaged + "\x92"), HasSubstr("not UTF-8"));
+}
+
+TEST(UnlikeText, RecognisesLinesOfJsonAmongOtherLines) {
+  const std::string lines =
+      "{\"text\": \"a\"}\n{ \"text\": \"b\" }\r\n{\"text\": \"c\"}\n{\"n\": 1}\n";
+  for (const std::string& begin :
+       {"// exported\n"s, "# exported\n"s, "{}\n"s, "\xef\xbb\xbf\n"s, "\n\n"s}) {
+    EXPECT_EQ(WhatIfText(begin + lines), "lines of JSON") << begin;
+  }
+  EXPECT_EQ(WhatIfText("\x1e{\"text\": \"a\"}\n\x1e{\"text\": \"b\"}\n"), "lines of JSON");
+  EXPECT_EQ(WhatIfText("{'text': 'a'}\n{'text': \"it's\"}\n"), "lines of Python's dicts");
+  EXPECT_EQ(WhatIfText("He wrote:\n{\"text\": \"a\"}\n{\"text\": \"b\"}\nand she read it.\n"),
+            "text");
+  EXPECT_EQ(WhatIfText("{'a', 'b'} is a set\n{'c'} is one, too\n"), "text");
+}
+
 TEST(UnlikeText, RecognisesJson) {
   EXPECT_EQ(WhatIfText("{\"text\": \"a\"}\n{\"text\": \"b\"}\n"), "lines of JSON");
   EXPECT_EQ(WhatIfText("\n  { \"text\": \"a\"}"), "lines of JSON");
@@ -115,6 +143,14 @@ TEST(LooksLikeText, OfWords) {
   EXPECT_TRUE(LooksLikeText("A text that is named as tokens.\n"));
   EXPECT_TRUE(LooksLikeText("Straße und Übermut\n"));
   EXPECT_FALSE(LooksLikeText(""));
+}
+
+TEST(LooksLikeText, OfWordsWithForeignBytes) {
+  std::string windows, damaged;
+  for (int i = 0; i < 20; ++i) windows += "He said: \x93It\x92s fine\x94 \x96 and left the house. ";
+  for (int i = 0; i < 20; ++i) damaged += "She did not answer him at all. ";
+  EXPECT_TRUE(LooksLikeText(windows));
+  EXPECT_TRUE(LooksLikeText(damaged + '\x92' + damaged));
 }
 
 TEST(LooksLikeText, OfLettersWithoutSpaces) {

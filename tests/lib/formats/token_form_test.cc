@@ -21,6 +21,17 @@ TEST(Tokens, OfTwoBytesAreNeitherWiderNorText) {
   }
 }
 
+TEST(Tokens, OfOneByteAreRecognised) {
+  for (const int64_t vocabulary : {4, 28, 65, 128}) {
+    EXPECT_TRUE(LooksLikeOneByteTokens(BytesOf<uint8_t>(Tokens(vocabulary)) +
+                                       BytesOf<uint8_t>(Tokens(vocabulary))))
+        << vocabulary;
+  }
+  for (const int64_t vocabulary : {4, 65, 128, 256, 1000, 50257, 65536}) {
+    EXPECT_FALSE(LooksLikeOneByteTokens(BytesOf<uint16_t>(Tokens(vocabulary)))) << vocabulary;
+  }
+}
+
 TEST(Tokens, OfMoreBytesAreRecognised) {
   for (const int64_t vocabulary : {65, 256, 50257, 100277, 200019}) {
     const std::vector<int64_t> tokens = Tokens(vocabulary);

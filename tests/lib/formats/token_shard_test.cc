@@ -157,6 +157,30 @@ TEST_F(TokenShardTest, WhatIsNoTokensIsNamed) {
   EXPECT_THAT(ErrorOf(std::string("\x1f\x8b\x08\0", 4)), HasSubstr("compressed by gzip"));
 }
 
+TEST_F(TokenShardTest, TextOfAnotherEncodingOrWithDamageIsNoTokens) {
+  std::string windows, plain;
+  for (int i = 0; i < 20; ++i) windows += "He said: \x93It\x92s fine\x94 \x96 and left the house..";
+  for (int i = 0; i < 20; ++i) plain += "She did not answer him at all. ";
+  EXPECT_THAT(ErrorOf(windows),
+              AllOf(HasSubstr("looks like text that is not UTF-8, as Windows and Latin-1 write it"),
+                    HasSubstr("data.format: uint16")));
+  EXPECT_THAT(ErrorOf(plain + "\x92" + plain + "."), HasSubstr("looks like text, expected tokens"));
+}
+
+TEST_F(TokenShardTest, TokensOfOneByteAreRefusedWithTheCommand) {
+  std::string bytes;
+  for (int i = 0; i < 6; ++i) bytes += LittleEndian(ManyTokens(65), 1);
+  EXPECT_THAT(ErrorOf(bytes),
+              AllOf(HasSubstr("looks like tokens of 1 byte"), HasSubstr("data.format: uint16"),
+                    HasSubstr("'u1').astype('<u2')")));
+}
+
+TEST_F(TokenShardTest, AFileThatWasNeverWrittenIsRefused) {
+  EXPECT_THAT(ErrorOf(std::string(20'000, '\0')),
+              AllOf(HasSubstr("begins with 20000 bytes of value 0"), HasSubstr("never written"),
+                    HasSubstr("data.format: uint16")));
+}
+
 TEST_F(TokenShardTest, TextInTwoBytesIsRefusedWithTheCommandAndTheKey) {
   std::vector<int32_t> characters;
   for (const char c : std::string("Words of some text, one after the other.\n")) {
