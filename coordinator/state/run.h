@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "contract/field.h"
 #include "contract/written_checkpoint.h"
 #include "coordinator/state/device.h"
 #include "coordinator/state/ids.h"
@@ -22,7 +23,9 @@ namespace gp::coordinator {
 // The reason of a run whose ranks wait for nothing.
 inline constexpr char kEveryRankReady[] = "every rank is ready";
 
-// What the user asked for; never changes.
+// What the user asked for; never changes. Of the resolved run file it holds the values that
+// scheduling and metrics read, so that a run of an older version does not depend on how this
+// version reads run files.
 struct Submission {
   std::string name;
   std::string source;    // the run file as submitted
@@ -54,6 +57,34 @@ struct Submission {
   std::string model;
   std::string dataset;
   std::string precision;
+
+  // All but those whose form in the store is another: request_id, labels, the times and device.
+  template <typename Visit>
+  static constexpr void ForEachField(Visit&& visit) {
+    using contract::FieldInfo;
+    visit(FieldInfo{"name"}, &Submission::name);
+    visit(FieldInfo{"source"}, &Submission::source);
+    visit(FieldInfo{"resolved"}, &Submission::resolved);
+    visit(FieldInfo{"body_digest"}, &Submission::body_digest);
+    visit(FieldInfo{"workers"}, &Submission::workers);
+    visit(FieldInfo{"priority"}, &Submission::priority);
+    visit(FieldInfo{"run_namespace"}, &Submission::run_namespace);
+    visit(FieldInfo{"target_steps"}, &Submission::target_steps);
+    visit(FieldInfo{"target_tokens"}, &Submission::target_tokens);
+    visit(FieldInfo{"retries_max"}, &Submission::retries_max);
+    visit(FieldInfo{"kind"}, &Submission::kind);
+    visit(FieldInfo{"run_directory"}, &Submission::run_directory);
+    visit(FieldInfo{"keep_last"}, &Submission::keep_last);
+    visit(FieldInfo{"keep_best"}, &Submission::keep_best);
+    visit(FieldInfo{"keep_every"}, &Submission::keep_every);
+    visit(FieldInfo{"threads_per_rank"}, &Submission::threads_per_rank);
+    visit(FieldInfo{"logical_shards"}, &Submission::logical_shards);
+    visit(FieldInfo{"of_owner"}, &Submission::of_owner);
+    visit(FieldInfo{"data_seen"}, &Submission::data_seen);
+    visit(FieldInfo{"model"}, &Submission::model);
+    visit(FieldInfo{"dataset"}, &Submission::dataset);
+    visit(FieldInfo{"precision"}, &Submission::precision);
+  }
 
   bool operator==(const Submission&) const = default;
 };

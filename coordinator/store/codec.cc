@@ -20,33 +20,12 @@ class Encoder {
   void operator()(const RunSubmitted& event) {
     const Submission& from = event.submission;
     pb::RunSubmitted& to = *record_.mutable_run_submitted();
-    to.set_name(from.name);
-    to.set_source(from.source);
-    to.set_resolved(from.resolved);
-    to.set_body_digest(from.body_digest);
-    to.set_workers(from.workers);
-    to.set_priority(from.priority);
-    to.set_run_namespace(from.run_namespace);
+    rpc::WriteFields(from, to);
     to.mutable_labels()->insert(from.labels.begin(), from.labels.end());
-    to.set_target_steps(from.target_steps);
-    to.set_target_tokens(from.target_tokens);
-    to.set_retries_max(from.retries_max);
     to.set_retry_backoff_us(from.retry_backoff.count());
     to.set_retry_backoff_max_us(from.retry_backoff_max.count());
-    to.set_kind(from.kind);
-    to.set_run_directory(from.run_directory);
-    to.set_keep_last(from.keep_last);
-    to.set_keep_best(from.keep_best);
-    to.set_keep_every(from.keep_every);
-    to.set_threads_per_rank(from.threads_per_rank);
-    to.set_logical_shards(from.logical_shards);
     to.set_gpu(from.device == Device::kGpu);
     to.set_device(std::string(Name(from.device)));
-    to.set_of_owner(from.of_owner);
-    to.set_data_seen(from.data_seen);
-    to.set_model(from.model);
-    to.set_dataset(from.dataset);
-    to.set_precision(from.precision);
   }
   void operator()(const RunQueued& event) {
     record_.mutable_run_queued()->set_reason(event.reason);
@@ -159,33 +138,11 @@ class Encoder {
 };
 
 RunSubmitted Decode(const pb::RunSubmitted& from) {
-  Submission to;
-  to.name = from.name();
-  to.source = from.source();
-  to.resolved = from.resolved();
-  to.body_digest = from.body_digest();
-  to.workers = from.workers();
-  to.priority = from.priority();
-  to.run_namespace = from.run_namespace();
+  auto to = rpc::ReadFields<Submission>(from);
   to.labels = {from.labels().begin(), from.labels().end()};
-  to.target_steps = from.target_steps();
-  to.target_tokens = from.target_tokens();
-  to.retries_max = from.retries_max();
   to.retry_backoff = microseconds(from.retry_backoff_us());
   to.retry_backoff_max = microseconds(from.retry_backoff_max_us());
-  to.kind = from.kind();
-  to.run_directory = from.run_directory();
-  to.keep_last = from.keep_last();
-  to.keep_best = from.keep_best();
-  to.keep_every = from.keep_every();
-  to.threads_per_rank = from.threads_per_rank();
-  to.logical_shards = from.logical_shards();
   to.device = DeviceNamed(from.device()).value_or(from.gpu() ? Device::kGpu : Device::kCpu);
-  to.of_owner = from.of_owner();
-  to.data_seen = from.data_seen();
-  to.model = from.model();
-  to.dataset = from.dataset();
-  to.precision = from.precision();
   return {std::move(to)};
 }
 

@@ -30,6 +30,10 @@ const FieldDescriptor* FindField(const Descriptor& message, const std::string& n
   return field != nullptr && HoldsTimestamp(*field) ? field : nullptr;
 }
 
+void SetField(Message& message, const FieldDescriptor& field, int32_t value) {
+  Of(message).SetInt32(&message, &field, value);
+}
+
 void SetField(Message& message, const FieldDescriptor& field, int64_t value) {
   if (HoldsTimestamp(field)) {
     Of(message).MutableMessage(&message, &field)->CopyFrom(ToTimestamp(value));
@@ -61,6 +65,10 @@ void SetField(Message& message, const FieldDescriptor& field, const Numbers& val
     SetField(added, *entry.FindFieldByName("name"), name);
     SetField(added, *entry.FindFieldByName("value"), number);
   }
+}
+
+void GetField(const Message& message, const FieldDescriptor& field, int32_t& value) {
+  value = Of(message).GetInt32(message, &field);
 }
 
 void GetField(const Message& message, const FieldDescriptor& field, int64_t& value) {

@@ -35,6 +35,8 @@ const google::protobuf::FieldDescriptor* FindField(const google::protobuf::Descr
 // One value; the field's type must be that of the value, which a debug build of protobuf checks.
 using Numbers = std::map<std::string, double>;
 void SetField(google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field,
+              int32_t value);
+void SetField(google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field,
               int64_t value);
 void SetField(google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field,
               uint64_t value);
@@ -46,6 +48,8 @@ void SetField(google::protobuf::Message& message, const google::protobuf::FieldD
               const std::string& value);
 void SetField(google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field,
               const Numbers& value);
+void GetField(const google::protobuf::Message& message,
+              const google::protobuf::FieldDescriptor& field, int32_t& value);
 void GetField(const google::protobuf::Message& message,
               const google::protobuf::FieldDescriptor& field, int64_t& value);
 void GetField(const google::protobuf::Message& message,
