@@ -40,7 +40,6 @@ class Encoder {
     to.set_keep_every(from.keep_every);
     to.set_threads_per_rank(from.threads_per_rank);
     to.set_logical_shards(from.logical_shards);
-    to.set_gpu(from.device == Device::kGpu);
     to.set_device(std::string(Name(from.device)));
     to.set_of_owner(from.of_owner);
     to.set_data_seen(from.data_seen);
@@ -180,7 +179,7 @@ RunSubmitted Decode(const pb::RunSubmitted& from) {
   to.keep_every = from.keep_every();
   to.threads_per_rank = from.threads_per_rank();
   to.logical_shards = from.logical_shards();
-  to.device = DeviceNamed(from.device()).value_or(from.gpu() ? Device::kGpu : Device::kCpu);
+  to.device = DeviceNamed(from.device()).value_or(Device::kCpu);
   to.of_owner = from.of_owner();
   to.data_seen = from.data_seen();
   to.model = from.model();
