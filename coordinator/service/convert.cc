@@ -214,7 +214,7 @@ StatusOr<RunQuery> FromProto(const v1::ListRequest& request) {
   if (query.states.empty() && !request.include_finished()) {
     for (int state = v1::RunState_MIN + 1; state <= v1::RunState_MAX; ++state) {
       const auto live = static_cast<RunState>(state);
-      if (!IsTerminal(live)) query.states.insert(live);
+      if (v1::RunState_IsValid(state) && !IsTerminal(live)) query.states.insert(live);
     }
   }
   query.labels.insert(request.labels().begin(), request.labels().end());

@@ -169,7 +169,7 @@ class Applier {
     ASSIGN_OR_RETURN(Run run, Suspected(damaged.step));
     if (run.state != RunState::kBackoff) return Impossible("it does not wait");
     for (const NodeId& node : run.suspicion->told_by) run.doubtful_nodes.erase(node);
-    Quarantine(damaged.step, damaged.step, damaged.reason, run);
+    Quarantine(damaged.step, damaged.reason, run);
     run.suspicion.reset();
     run.reason = run.backoff_reason = damaged.reason;
     run.retry_at = event_.at;
@@ -390,11 +390,6 @@ class Applier {
   }
 
   void ApplyDamageReport(const RankFailed& failed, Run& run) const {
-    if (failed.next_reader == NextReader::kNotRecorded) {
-      // Newer checkpoints too: the run will repeat their steps, and must be able to save these
-      // again.
-      return Quarantine(run.resume_step, INT64_MAX, failed.message, run);
-    }
     const SealedCheckpoint* newest = run.LatestCheckpoint();
     if (newest == nullptr || newest->step != run.resume_step) {
       ++run.failures_since_seal;
@@ -418,16 +413,15 @@ class Applier {
     if (run.FindCheckpoint(lost.step) == nullptr) {
       return Impossible("no checkpoint of that step is sealed");
     }
-    Quarantine(lost.step, lost.step, lost.reason, run);
+    Quarantine(lost.step, lost.reason, run);
     if (run.suspicion && run.suspicion->step == lost.step) run.suspicion.reset();
     Save(std::move(run));
     return OkStatus();
   }
 
-  void Quarantine(int64_t first_step, int64_t last_step, const std::string& reason,
-                  Run& run) const {
+  void Quarantine(int64_t step, const std::string& reason, Run& run) const {
     for (auto it = run.checkpoints.begin(); it != run.checkpoints.end();) {
-      if (it->step < first_step || it->step > last_step) {
+      if (it->step != step) {
         ++it;
         continue;
       }

@@ -56,7 +56,7 @@ struct RunStarted {
 
 // Who reads a checkpoint a second time after a rank reported that it is damaged.
 enum class NextReader {
-  kNotRecorded = 0,  // in older records, when the report of one rank was enough
+  kNone = 0,         // of a failure without a damaged checkpoint
   kNobody = 1,       // this was the second reader, or the coordinator has read it already
   kAnotherNode = 2,
   kCoordinator = 3,
@@ -69,7 +69,7 @@ struct RankFailed {
   std::string message;
   bool retry = true;
   Timestamp retry_at{};
-  NextReader next_reader = NextReader::kNotRecorded;  // for a damaged checkpoint
+  NextReader next_reader = NextReader::kNone;  // for a damaged checkpoint
   // Other nodes take over from one that lacks the data: no failure that retries_max limits.
   bool passes_over = false;
 };

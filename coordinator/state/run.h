@@ -53,7 +53,7 @@ struct Submission {
   // The coordinator could read every file that the run names when it was submitted, and some node
   // lets the run read it. False when it could not, or did not look: it looks for its owner alone.
   bool data_seen = false;
-  // For people, in metrics: "124M", "fineweb_train_*.bin", "bf16". Empty in older records.
+  // For people, in metrics: "124M", "fineweb_train_*.bin", "bf16".
   std::string model;
   std::string dataset;
   std::string precision;

@@ -5,10 +5,10 @@
 namespace gp::coordinator {
 namespace {
 
+// By number; those of reserved numbers are empty.
 constexpr std::array<std::string_view, 16> kNames = {
-    "unspecified",   "submitted", "queued",     "admitted",  "starting", "running",
-    "reconfiguring", "holding",   "paused",     "preempted", "backoff",  "finishing",
-    "succeeded",     "failed",    "cancelling", "cancelled"};
+    "unspecified", "submitted", "queued",    "",       "starting",   "running", "", "", "", "",
+    "backoff",     "finishing", "succeeded", "failed", "cancelling", "cancelled"};
 
 }  // namespace
 

@@ -21,19 +21,13 @@ namespace gp::coordinator {
 // any state that is not terminal (RunEnded::set_aside), outside these rules.
 //
 // FINISHING: the final checkpoint is sealed, and the ranks exit. A rank that fails then does no
-// harm, so FINISHING leads to SUCCEEDED only. ADMITTED, RECONFIGURING, HOLDING, PAUSED and
-// PREEMPTED have their numbers on the wire and no transition yet.
+// harm, so FINISHING leads to SUCCEEDED only. 3 and 6 to 9 are reserved.
 enum class RunState {
   kUnspecified = 0,
   kSubmitted = 1,
   kQueued = 2,
-  kAdmitted = 3,
   kStarting = 4,
   kRunning = 5,
-  kReconfiguring = 6,
-  kHolding = 7,
-  kPaused = 8,
-  kPreempted = 9,
   kBackoff = 10,
   kFinishing = 11,
   kSucceeded = 12,

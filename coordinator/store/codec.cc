@@ -24,7 +24,6 @@ class Encoder {
     to.mutable_labels()->insert(from.labels.begin(), from.labels.end());
     to.set_retry_backoff_us(from.retry_backoff.count());
     to.set_retry_backoff_max_us(from.retry_backoff_max.count());
-    to.set_gpu(from.device == Device::kGpu);
     to.set_device(std::string(Name(from.device)));
   }
   void operator()(const RunQueued& event) {
@@ -142,7 +141,7 @@ RunSubmitted Decode(const pb::RunSubmitted& from) {
   to.labels = {from.labels().begin(), from.labels().end()};
   to.retry_backoff = microseconds(from.retry_backoff_us());
   to.retry_backoff_max = microseconds(from.retry_backoff_max_us());
-  to.device = DeviceNamed(from.device()).value_or(from.gpu() ? Device::kGpu : Device::kCpu);
+  to.device = DeviceNamed(from.device()).value_or(Device::kCpu);
   return {std::move(to)};
 }
 

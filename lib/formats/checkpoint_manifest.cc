@@ -11,9 +11,7 @@ namespace {
 
 using Json = JsonObject::Json;
 
-// Version 1 had the SHA-256 of every file.
 constexpr int kVersion = 2;
-constexpr int kVersionMin = 1;
 constexpr std::string_view kFormat = "gp-checkpoint";
 
 Json ShapeJson(const runspec::ModelShape& shape) {
@@ -86,9 +84,9 @@ Status CheckVersion(JsonObject& reader, const std::string& path) {
   reader.Read("version", version);
   RETURN_IF_ERROR(reader.status());
   if (format != kFormat) return DataLoss("{} is not the manifest of a gp checkpoint", path);
-  if (version >= kVersionMin && version <= kVersion) return OkStatus();
-  return FailedPrecondition("{}: version {} of the format, this program reads {} to {}", path,
-                            version, kVersionMin, kVersion);
+  if (version == kVersion) return OkStatus();
+  return FailedPrecondition("{}: version {} of the format, this program reads version {}", path,
+                            version, kVersion);
 }
 
 }  // namespace

@@ -55,8 +55,8 @@ XDG_STATE_HOME (home of the default state directory), TEXT (the text that gpctl 
 )"},
       {"states", R"(States of a run
 
-  submitted > queued > admitted > starting > running > finishing > succeeded | failed
-  on the way: reconfiguring, holding, paused, preempted, backoff (waiting before the next try),
+  submitted > queued > starting > running > finishing > succeeded | failed
+  on the way: backoff (waiting before the next try),
               queued again (its node was stopped; it goes on from where it was)
   anywhere:   cancelling > cancelled
 

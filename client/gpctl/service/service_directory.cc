@@ -59,25 +59,23 @@ ServiceRecord RecordOf(const Json& json) {
   return {.supervisor = ProcessOf(json.at("supervisor")),
           .coordinator = ProcessOf(json.at("coordinator")),
           .worker = ProcessOf(json.at("worker")),
-          // A record of an older version has no gateway.
-          .gateway = json.contains("gateway") ? ProcessOf(json["gateway"]) : ProcessIdentity(),
-          .monitoring =  // absent in older records
-          json.contains("monitoring") ? ProcessOf(json["monitoring"]) : ProcessIdentity(),
+          .gateway = ProcessOf(json.at("gateway")),
+          .monitoring = ProcessOf(json.at("monitoring")),
           .address = json.at("address").get<std::string>(),
-          .listen = json.value("listen", ""),  // this and the next: absent in older records
-          .storage_root = json.value("storage_root", ""),
-          .storage_identity = json.value("storage_identity", ""),
+          .listen = json.at("listen").get<std::string>(),
+          .storage_root = json.at("storage_root").get<std::string>(),
+          .storage_identity = json.value("storage_identity", ""),  // absent in older records
           .coordinator_metrics = json.at("coordinator_metrics").get<std::string>(),
           .worker_metrics = json.at("worker_metrics").get<std::string>(),
-          .gateway_address = json.value("gateway_address", ""),
-          .gateway_metrics = json.value("gateway_metrics", ""),
-          .monitoring_address = json.value("monitoring_address", ""),
-          .gateway_problem = json.value("gateway_problem", ""),
+          .gateway_address = json.at("gateway_address").get<std::string>(),
+          .gateway_metrics = json.at("gateway_metrics").get<std::string>(),
+          .monitoring_address = json.at("monitoring_address").get<std::string>(),
+          .gateway_problem = json.at("gateway_problem").get<std::string>(),
           .workers = json.at("workers").get<int>(),
-          .cores = json.value("cores", 0),  // this and the next three: absent in older records
-          .gpus = json.value("gpus", std::vector<std::string>()),
-          .gpu_problem = json.value("gpu_problem", ""),
-          .data_roots = json.value("data_roots", std::vector<std::string>()),
+          .cores = json.at("cores").get<int>(),
+          .gpus = json.at("gpus").get<std::vector<std::string>>(),
+          .gpu_problem = json.at("gpu_problem").get<std::string>(),
+          .data_roots = json.value("data_roots", std::vector<std::string>()),  // as storage_identity
           .ready = json.at("ready").get<bool>()};
 }
 

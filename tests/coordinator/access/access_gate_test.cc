@@ -5,9 +5,9 @@
 
 #include <future>
 
-#include "coordinator/temporary_directory.h"
 #include "fakes/fake_clock.h"
 #include "lib/base/eventually.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

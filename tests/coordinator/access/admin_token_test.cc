@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "coordinator/temporary_directory.h"
+#include "coordinator/private_files.h"
 #include "fakes/fake_clock.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

@@ -8,7 +8,7 @@
 #include <future>
 
 #include "coordinator/access/audit_log.h"
-#include "coordinator/temporary_directory.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

@@ -6,8 +6,9 @@
 #include <fstream>
 #include <mutex>
 
-#include "coordinator/temporary_directory.h"
+#include "coordinator/private_files.h"
 #include "fakes/fake_clock.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

@@ -47,7 +47,7 @@ class EnrollmentTest : public ::testing::Test {
     return Certificate::FromPem(pem)->lifetime();
   }
 
-  gp::TemporaryDirectory directory_;
+  TemporaryDirectory directory_;
   FakeClock clock_;
   std::unique_ptr<ServerCertificates> certificates_;
   std::unique_ptr<TokenStore> tokens_;

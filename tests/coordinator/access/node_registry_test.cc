@@ -30,7 +30,7 @@ class NodeRegistryTest : public ::testing::Test {
     return registry_->Check("n1", lifetime).code();
   }
 
-  gp::TemporaryDirectory directory_;
+  TemporaryDirectory directory_;
   FakeClock clock_;
   std::unique_ptr<NodeRegistry> registry_;
 };

@@ -37,7 +37,7 @@ class ServerCertificatesTest : public ::testing::Test {
     return *Certificate::FromPem(Text(name));
   }
 
-  gp::TemporaryDirectory directory_;
+  TemporaryDirectory directory_;
   FakeClock clock_;
 };
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "coordinator/access/token_store.h"
-#include "coordinator/temporary_directory.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

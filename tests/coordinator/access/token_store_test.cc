@@ -6,9 +6,10 @@
 #include <atomic>
 #include <thread>
 
-#include "coordinator/temporary_directory.h"
+#include "coordinator/private_files.h"
 #include "fakes/fake_clock.h"
 #include "formats/sha256.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

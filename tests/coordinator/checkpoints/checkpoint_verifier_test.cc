@@ -8,8 +8,8 @@
 #include "coordinator/checkpoints/run_directories.h"
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
-#include "coordinator/temporary_directory.h"
 #include "lib/base/eventually.h"
+#include "lib/base/temporary_directory.h"
 #include "lib/formats/sample_checkpoint.h"
 
 namespace gp::coordinator {

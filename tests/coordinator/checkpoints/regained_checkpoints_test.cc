@@ -5,7 +5,7 @@
 
 #include "coordinator/state/cluster.h"
 #include "coordinator/store/sample_events.h"
-#include "coordinator/temporary_directory.h"
+#include "lib/base/temporary_directory.h"
 #include "lib/formats/sample_checkpoint.h"
 
 namespace gp::coordinator {

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "coordinator/store/sample_events.h"
-#include "coordinator/temporary_directory.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

@@ -10,12 +10,13 @@
 #include "coordinator/access/audit_log.h"
 #include "coordinator/access/token_store.h"
 #include "coordinator/control/replay.h"
+#include "coordinator/private_files.h"
 #include "coordinator/store/sample_events.h"
 #include "coordinator/store/sqlite_store.h"
 #include "coordinator/telemetry/run_log.h"
-#include "coordinator/temporary_directory.h"
 #include "daemon/state_lock.h"
 #include "fakes/fake_clock.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

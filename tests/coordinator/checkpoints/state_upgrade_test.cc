@@ -7,10 +7,11 @@
 #include "coordinator/access/token_store.h"
 #include "coordinator/checkpoints/state_backup.h"
 #include "coordinator/control/replay.h"
+#include "coordinator/private_files.h"
 #include "coordinator/store/sample_events.h"
 #include "coordinator/store/sqlite_store.h"
-#include "coordinator/temporary_directory.h"
 #include "fakes/fake_clock.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

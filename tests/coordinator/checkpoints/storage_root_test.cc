@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
-#include "coordinator/temporary_directory.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

@@ -407,7 +407,7 @@ TEST(Convert, AListWithoutStatesIsOfTheRunsThatHaveNotEnded) {
   EXPECT_FALSE(live->WantsEnded());
   request.set_include_finished(true);
   EXPECT_TRUE(FromProto(request)->states.empty()) << "every state";
-  for (const int none : {0, 16, -1, 1000}) {
+  for (const int none : {0, 3, 6, 9, 16, -1, 1000}) {
     v1::ListRequest wrong;
     wrong.add_states(static_cast<v1::RunState>(none));
     EXPECT_EQ(FromProto(wrong).status().code(), StatusCode::kInvalidArgument) << none;

@@ -16,8 +16,8 @@
 #include "coordinator/service/submission.h"
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
-#include "coordinator/temporary_directory.h"
 #include "lib/base/eventually.h"
+#include "lib/base/temporary_directory.h"
 #include "lib/rpc/connected_channel.h"
 #include "rpc/server.h"
 

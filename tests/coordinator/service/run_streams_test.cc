@@ -4,8 +4,8 @@
 
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
-#include "coordinator/temporary_directory.h"
 #include "fakes/fake_clock.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

@@ -95,10 +95,17 @@ Event DamageReported(NextReader next) {
           RankFailed{3, 0, ExitCause::kDamagedCheckpoint, "damaged", true, At(9), next}};
 }
 
-TEST(Apply, ADamageReportOfAnOlderRecordTakesTheCheckpointOutAtOnce) {
+// Two readers agree: step 20 is in quarantine.
+Cluster QuarantinedAtStep20() {
   Cluster cluster = ResumedAtStep20();
-  ASSERT_TRUE(Apply(DamageReported(NextReader::kNotRecorded), cluster).ok());
-  const auto run = cluster.FindRun(RunId("r"));
+  EXPECT_TRUE(Apply(DamageReported(NextReader::kNobody), cluster).ok());
+  const Event damaged{RunId("r"), At(9), "", "", CheckpointDamaged{20, "damaged"}};
+  EXPECT_TRUE(Apply(damaged, cluster).ok());
+  return cluster;
+}
+
+TEST(Apply, ADamagedCheckpointLeavesTheCatalogue) {
+  const auto run = QuarantinedAtStep20().FindRun(RunId("r"));
   EXPECT_EQ(run->LatestCheckpoint()->step, 10);
   EXPECT_NE(run->FindQuarantined(20), nullptr);
   EXPECT_FALSE(run->suspicion);
@@ -125,8 +132,7 @@ TEST(Apply, WhatTheCoordinatorReadTooLateChangesNothing) {
 }
 
 TEST(Apply, ARestoredCheckpointEndsTheSuspicionOfAnOlderOne) {
-  Cluster cluster = ResumedAtStep20();
-  ASSERT_TRUE(Apply(DamageReported(NextReader::kNotRecorded), cluster).ok());
+  Cluster cluster = QuarantinedAtStep20();
   auto run = *cluster.FindRun(RunId("r"));
   run.suspicion = Suspicion{.step = 10, .told_by = {NodeId("n")}};
   cluster.runs.Set(run.id, std::make_shared<const RunValue>(run));
@@ -136,8 +142,7 @@ TEST(Apply, ARestoredCheckpointEndsTheSuspicionOfAnOlderOne) {
 }
 
 TEST(RestoreRefusal, ARunThatTrainsTowardsTheStepAgainIsNotDisturbed) {
-  Cluster cluster = ResumedAtStep20();
-  ASSERT_TRUE(Apply(DamageReported(NextReader::kNotRecorded), cluster).ok());
+  Cluster cluster = QuarantinedAtStep20();
   auto run = *cluster.FindRun(RunId("r"));
   EXPECT_EQ(RestoreRefusal(run, 20), "");
   EXPECT_NE(RestoreRefusal(run, 10), "") << "it is in the catalogue";

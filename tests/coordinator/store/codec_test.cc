@@ -32,7 +32,7 @@ pb::Record FullRecord(const FieldDescriptor* event) {
   testing::SetEveryField(record);
   record.clear_event();
   testing::SetEveryField(*record.GetReflection()->MutableMessage(&record, event));
-  // A device is stored by its name, and `gpu` follows from it.
+  // A device is stored by its name.
   if (record.has_run_submitted()) record.mutable_run_submitted()->set_device("gpu");
   if (record.has_run_placed()) record.mutable_run_placed()->set_device("gpu");
   return record;
@@ -90,12 +90,10 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
                tokens, retries, backoff, backoff_max, kind, directory, keep_last, keep_best,
                keep_every, threads, shards, device, of_owner, seen, model, dataset, precision] =
       SampleSubmission();
-  // The request id is the record's; `gpu` repeats the device for older readers.
-  EXPECT_EQ(
-      Count(name, source, resolved, digest, request_id, workers, priority, space, labels, steps,
-            tokens, retries, backoff, backoff_max, kind, directory, keep_last, keep_best,
-            keep_every, threads, shards, device, of_owner, seen, model, dataset, precision),
-      pb::RunSubmitted::descriptor()->field_count());
+  EXPECT_EQ(Count(name, source, resolved, digest, workers, priority, space, labels, steps, tokens,
+                  retries, backoff, backoff_max, kind, directory, keep_last, keep_best, keep_every,
+                  threads, shards, device, of_owner, seen, model, dataset, precision),
+            pb::RunSubmitted::descriptor()->field_count());
   const auto& [placed_epoch, placement, why, resume, placed_threads, isa, placed_on] = RunPlaced{};
   EXPECT_EQ(Count(placed_epoch, placement, why, resume, placed_threads, isa, placed_on),
             pb::RunPlaced::descriptor()->field_count());
@@ -178,7 +176,7 @@ TEST(StoreCodec, ARecordOfAnOlderVersionIsReadByItsNames) {
   submitted.set_retry_backoff_max_us(400);
   submitted.set_keep_last(5);
   submitted.set_retries_max(6);
-  submitted.set_gpu(true);
+  submitted.set_device("gpu");
   const auto decoded = DecodeRecord(record.SerializeAsString());
   ASSERT_TRUE(decoded.ok()) << decoded.status();
   const Submission& submission = std::get<RunSubmitted>(decoded->event.body).submission;
@@ -188,7 +186,7 @@ TEST(StoreCodec, ARecordOfAnOlderVersionIsReadByItsNames) {
   EXPECT_EQ(submission.retry_backoff_max.count(), 400);
   EXPECT_EQ(submission.keep_last, 5);
   EXPECT_EQ(submission.retries_max, 6);
-  EXPECT_EQ(submission.device, Device::kGpu) << "before there was a device there was `gpu`";
+  EXPECT_EQ(submission.device, Device::kGpu);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ DatabaseFile Things(size_t version = 2) {
 }
 
 TEST(DatabaseFile, IsMadeForItsOwnerAloneAndAnOpenOneIsClosed) {
-  const gp::TemporaryDirectory directory;
+  const TemporaryDirectory directory;
   const std::string path = directory.File("things.db");
   ASSERT_TRUE(OpenDatabase(path, Things()).ok());
   EXPECT_EQ(ModeOf(path), 0600u);
@@ -32,7 +32,7 @@ TEST(DatabaseFile, IsMadeForItsOwnerAloneAndAnOpenOneIsClosed) {
 }
 
 TEST(DatabaseFile, EachMigrationIsDoneOnce) {
-  const gp::TemporaryDirectory directory;
+  const TemporaryDirectory directory;
   const std::string path = directory.File("things.db");
   ASSERT_TRUE(OpenDatabase(path, Things(1))->Execute("INSERT INTO first VALUES (7)").ok());
   auto newer = OpenDatabase(path, Things());
@@ -44,7 +44,7 @@ TEST(DatabaseFile, EachMigrationIsDoneOnce) {
 }
 
 TEST(DatabaseFile, AMigrationThatFailsLeavesTheVersionAndWhatWasThere) {
-  const gp::TemporaryDirectory directory;
+  const TemporaryDirectory directory;
   const std::string path = directory.File("things.db");
   ASSERT_TRUE(OpenDatabase(path, Things(1))->Execute("INSERT INTO first VALUES (7)").ok());
   DatabaseFile broken = Things();
@@ -55,7 +55,7 @@ TEST(DatabaseFile, AMigrationThatFailsLeavesTheVersionAndWhatWasThere) {
 }
 
 TEST(DatabaseFile, OneOfANewerVersionIsRefused) {
-  const gp::TemporaryDirectory directory;
+  const TemporaryDirectory directory;
   const std::string path = directory.File("things.db");
   ASSERT_TRUE(OpenDatabase(path, Things()).ok());
   const Status older = OpenDatabase(path, Things(1)).status();
@@ -64,7 +64,7 @@ TEST(DatabaseFile, OneOfANewerVersionIsRefused) {
 }
 
 TEST(DatabaseFile, ADamagedOneSaysWhatCanBeDone) {
-  const gp::TemporaryDirectory directory;
+  const TemporaryDirectory directory;
   const std::string path = directory.File("things.db");
   ASSERT_TRUE(WriteFileAtomically(path, std::string(8192, 'x')).ok());
   const Status damaged = OpenDatabase(path, Things()).status();

@@ -7,9 +7,9 @@
 #include "coordinator/store/sqlite_store.h"
 #include "coordinator/telemetry/recorder.h"
 #include "coordinator/telemetry/run_log.h"
-#include "coordinator/temporary_directory.h"
 #include "fakes/synced_disk.h"
 #include "lib/base/eventually.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

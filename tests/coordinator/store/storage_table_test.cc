@@ -4,7 +4,7 @@
 
 #include "coordinator/store/sample_events.h"
 #include "coordinator/store/sqlite_store.h"
-#include "coordinator/temporary_directory.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

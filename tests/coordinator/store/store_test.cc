@@ -1,10 +1,11 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "coordinator/private_files.h"
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sqlite_store.h"
 #include "coordinator/store/store_contract.h"
-#include "coordinator/temporary_directory.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

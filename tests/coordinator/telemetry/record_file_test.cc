@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "coordinator/temporary_directory.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/mutex.h"
-#include "coordinator/temporary_directory.h"
 #include "lib/base/eventually.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

@@ -5,9 +5,10 @@
 
 #include <fstream>
 
+#include "coordinator/private_files.h"
 #include "coordinator/store/sample_events.h"
 #include "coordinator/telemetry/run_log_codec.h"
-#include "coordinator/temporary_directory.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::coordinator {
 namespace {

@@ -25,6 +25,12 @@ class TemporaryDirectory {
 
   const std::string& path() const { return path_; }
   std::string File(const std::string& name) const { return JoinPath(path_, name); }
+  // Returns the path of the file.
+  std::string Write(const std::string& name, const std::string& content) const {
+    const Status written = WriteFileAtomically(File(name), content);
+    EXPECT_TRUE(written.ok()) << written;
+    return File(name);
+  }
 
  private:
   std::string path_;

@@ -47,7 +47,7 @@ int MigrateInChild(const std::string& directory, const std::string& failpoint) {
 class DirectoryFormatKill : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(DirectoryFormatKill, IsFinishedByTheNextMigration) {
-  const gp::TemporaryDirectory directory;
+  const TemporaryDirectory directory;
   std::ofstream(directory.File("old")) << "text";
   const int killed = MigrateInChild(directory.path(), std::string(GetParam()) + ":kill");
   EXPECT_TRUE(WIFSIGNALED(killed) && WTERMSIG(killed) == SIGKILL) << killed;

@@ -44,7 +44,7 @@ class DirectoryFormatTest : public ::testing::Test {
   }
   Status Migrate(int newest) const { return MigrateDirectory(directory_.path(), Things(newest)); }
 
-  const gp::TemporaryDirectory directory_;
+  const TemporaryDirectory directory_;
 };
 
 TEST_F(DirectoryFormatTest, ADirectoryWithoutAVersionHasTheFirstAndGetsIt) {

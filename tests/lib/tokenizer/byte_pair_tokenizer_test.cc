@@ -3,32 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tokenizer/gpt2_splitter.h"
-
 namespace gp {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr char kTinyMerges[] = "#version: 0.2\nh e\nl l\nhe ll\nĠ w\nhell o\n";
-
-std::vector<std::string> Pieces(std::string_view text) {
-  std::vector<std::string> pieces;
-  while (!text.empty()) pieces.emplace_back(TakePiece(text));
-  return pieces;
-}
-
-TEST(Gpt2Splitter, FollowsTheRule) {
-  EXPECT_THAT(Pieces("Hello world42 ok!?"), ElementsAre("Hello", " world", "42", " ok", "!?"));
-  EXPECT_THAT(Pieces("it's we'll THEY'VE"),
-              ElementsAre("it", "'s", " we", "'ll", " THEY", "'", "VE"));
-  EXPECT_THAT(Pieces("a  b"), ElementsAre("a", " ", " b"));
-  EXPECT_THAT(Pieces("a\n\n\tb"), ElementsAre("a", "\n\n", "\t", "b"));
-  EXPECT_THAT(Pieces("end  "), ElementsAre("end", "  "));
-  EXPECT_THAT(Pieces(" \xff\xfe x"), ElementsAre(" \xff\xfe", " x"));
-  EXPECT_THAT(Pieces("naïve 中文 ½٣"), ElementsAre("naïve", " 中文", " ½٣"));
-}
 
 TEST(BytePairTokenizer, JoinsByTheOrderOfItsMerges) {
   const auto tokenizer = BytePairTokenizer::FromMerges(kTinyMerges);
@@ -57,20 +37,6 @@ TEST(BytePairTokenizer, SerializedFormComesBackEqual) {
   EXPECT_EQ((*back)->end_of_text(), (*tokenizer)->end_of_text());
   EXPECT_EQ((*back)->Fingerprint(), (*tokenizer)->Fingerprint());
   EXPECT_EQ(*(*back)->Encode("hello well"), *(*tokenizer)->Encode("hello well"));
-}
-
-TEST(BytePairTokenizer, NamesTheMergeThatIsDamaged) {
-  const auto error = [](const char* merges) {
-    return Message(BytePairTokenizer::FromMerges(merges).status());
-  };
-  EXPECT_THAT(error("h e\nhello\n"), HasSubstr("line 2: the merge 'hello' is not two tokens"));
-  EXPECT_THAT(error("h e\nhe l l\n"), HasSubstr("line 2: the merge 'he l l' is not two tokens"));
-  EXPECT_THAT(error("he l\n"), HasSubstr("joins 'he', a token that is not there"));
-  EXPECT_THAT(error("h e\nh e\n"),
-              HasSubstr("line 2: the merge 'h e' the token 'he' is there twice"));
-  EXPECT_THAT(error("h \xe2\x82\xac\n"), HasSubstr("stands for no byte"));
-  EXPECT_THAT(error("h \xff\n"), HasSubstr("stands for no byte"));
-  EXPECT_THAT(error("\xef\xbb\xbfh e\n"), HasSubstr("line 1: begins with a byte order mark"));
 }
 
 TEST(BytePairTokenizer, LineBreaksOfWindowsMeanTheSame) {

@@ -1,19 +1,13 @@
 // Goal: GPT-2's encoding equals tiktoken's, and what must not change it does not: the cut into
 // parts, threads, what was encoded before.
 #include <gtest/gtest.h>
-#include <pthread.h>
 
-#include <atomic>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <system_error>
-#include <thread>
 
 #include "base/file.h"
 #include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/byte_tokenizer.h"
-#include "tokenizer/char_tokenizer.h"
 #include "tokenizer/gpt2_splitter.h"
 #include "tokenizer/parallel_encode.h"
 
@@ -123,68 +117,6 @@ TEST_F(Gpt2EncodingTest, PartsOnThreadsGiveTheTokensOfTheWhole) {
     }
   }
   EXPECT_EQ(*EncodeInParallel(ByteTokenizer(), text, 3, 100), *ByteTokenizer().Encode(text));
-}
-
-TEST(ParallelEncode, CharactersAreNotCutAndErrorsNameTheirPlaceInTheText) {
-  const std::string text = "zebra €é中😀 " + std::string(50, 'z') + "€€€€";
-  const auto tokenizer = CharTokenizer::FromText(text);
-  ASSERT_TRUE(tokenizer.ok());
-  for (const size_t part_bytes : {1, 2, 3, 7}) {
-    EXPECT_EQ(*EncodeInParallel(**tokenizer, text, 2, part_bytes), *(*tokenizer)->Encode(text));
-  }
-  const std::string unknown = text + "?";
-  EXPECT_EQ(EncodeInParallel(**tokenizer, unknown, 2, 10).status(),
-            (*tokenizer)->Encode(unknown).status());
-}
-
-// Runs out of memory on every thread but the one that made it.
-class HungryTokenizer final : public ByteTokenizer {
- public:
-  StatusOr<std::vector<int32_t>> Encode(std::string_view text) const override {
-    if (std::this_thread::get_id() != maker_) {
-      failed_ = true;
-      throw std::bad_alloc();
-    }
-    while (!failed_) std::this_thread::yield();
-    return ByteTokenizer::Encode(text);
-  }
-
- private:
-  const std::thread::id maker_ = std::this_thread::get_id();
-  mutable std::atomic<bool> failed_ = false;
-};
-
-TEST(ParallelEncode, AnotherThreadsExceptionReachesTheCaller) {
-  EXPECT_THROW((void)EncodeInParallel(HungryTokenizer(), "0123456789", 3, 2), std::bad_alloc);
-}
-
-// While one exists, no thread can be started: its stack would be larger than the address space.
-class NoMoreThreads {
- public:
-  NoMoreThreads() {
-    pthread_getattr_default_np(&before_);
-    pthread_attr_t endless;
-    pthread_getattr_default_np(&endless);
-    pthread_attr_setstacksize(&endless, size_t{1} << 47);
-    pthread_setattr_default_np(&endless);
-    pthread_attr_destroy(&endless);
-  }
-  ~NoMoreThreads() {
-    pthread_setattr_default_np(&before_);
-    pthread_attr_destroy(&before_);
-  }
-  NoMoreThreads(const NoMoreThreads&) = delete;
-  NoMoreThreads& operator=(const NoMoreThreads&) = delete;
-
- private:
-  pthread_attr_t before_;
-};
-
-TEST(ParallelEncode, ThreadsThatCannotBeStartedAreDoneWithout) {
-  const NoMoreThreads none;
-  ASSERT_THROW(std::jthread([] {}), std::system_error);
-  const auto tokens = EncodeInParallel(ByteTokenizer(), "0123456789", 4, 2);
-  EXPECT_EQ(*tokens, *ByteTokenizer().Encode("0123456789"));
 }
 
 TEST(Gpt2Golden, EqualsTiktoken) {

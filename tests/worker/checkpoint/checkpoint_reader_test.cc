@@ -82,23 +82,6 @@ TEST_F(CheckpointReaderTest, VerifyNamesWhatIsWrongThoughEveryDigestMatches) {
               HasSubstr("does not list model.safetensors"));
 }
 
-// What version 1 of the manifest had: the SHA-256 of every file.
-TEST_F(CheckpointReaderTest, ReadsACheckpointOfTheFirstVersion) {
-  const SavedCheckpoint saved = Save(9);
-  auto manifest = *formats::ReadManifest(saved.directory);
-  for (formats::CheckpointFile& file : manifest.files) {
-    file.digest_kind = formats::DigestKind::kSha256;
-    file.digest = *formats::DigestOfFile(JoinPath(saved.directory, file.name), file.digest_kind);
-  }
-  std::string text = formats::FormatManifest(manifest);
-  const size_t version = text.find("\"version\": 2");
-  ASSERT_NE(version, std::string::npos);
-  text.replace(version, 12, "\"version\": 1");
-  ASSERT_TRUE(WriteFileAtomically(JoinPath(saved.directory, "manifest.json"), text).ok());
-  EXPECT_TRUE(Load(saved.directory).ok()) << Load(saved.directory);
-  EXPECT_TRUE(formats::VerifyCheckpoint(saved.directory).ok());
-}
-
 TEST_F(CheckpointReaderTest, NamesTheFileThatIsCutShortChangedOrMissing) {
   const SavedCheckpoint saved = Save(9);
   for (const std::string name : {"model.safetensors", "optimizer.safetensors", "tokenizer.json"}) {

@@ -37,7 +37,7 @@ class CudaTraining : public testing::Test {
               ProcessStatus(ExitCode::kOk));
   }
 
-  std::string Out(const std::string& out) const { return directory_.Path(out); }
+  std::string Out(const std::string& out) const { return directory_.File(out); }
 
   std::string Newest(const std::string& out) const {
     const auto newest = formats::FindNewestCheckpoint(Out(out) + "/checkpoints");
@@ -64,7 +64,7 @@ class CudaTraining : public testing::Test {
     }
   }
 
-  ScopedDirectory directory_;
+  TemporaryDirectory directory_;
 };
 
 TEST_F(CudaTraining, LearnsWhatTheCpuLearns) {

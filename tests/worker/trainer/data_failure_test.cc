@@ -32,18 +32,18 @@ TEST(DataFailure, WhatWasGoodAndIsNotAnyMoreHasChanged) {
 }
 
 TEST(DataFailure, NamesTheFilesThatWereModifiedAfterTheCheckpoint) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   directory.Write("manifest.json", "{}");
   runspec::RunSpec spec;
   spec.data.text = {directory.Write("a.txt", "a"), directory.Write("b.txt", "b"),
-                    directory.Path("absent.txt")};
-  const auto saved = std::filesystem::last_write_time(directory.Path("manifest.json"));
-  std::filesystem::last_write_time(directory.Path("a.txt"), saved);
-  std::filesystem::last_write_time(directory.Path("b.txt"), saved + std::chrono::seconds(1));
-  EXPECT_EQ(FilesModifiedSince(directory.Path(""), spec),
-            "; modified since: " + directory.Path("b.txt"));
-  std::filesystem::last_write_time(directory.Path("b.txt"), saved);
-  EXPECT_EQ(FilesModifiedSince(directory.Path(""), spec), "");
+                    directory.File("absent.txt")};
+  const auto saved = std::filesystem::last_write_time(directory.File("manifest.json"));
+  std::filesystem::last_write_time(directory.File("a.txt"), saved);
+  std::filesystem::last_write_time(directory.File("b.txt"), saved + std::chrono::seconds(1));
+  EXPECT_EQ(FilesModifiedSince(directory.File(""), spec),
+            "; modified since: " + directory.File("b.txt"));
+  std::filesystem::last_write_time(directory.File("b.txt"), saved);
+  EXPECT_EQ(FilesModifiedSince(directory.File(""), spec), "");
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ class StandaloneDevice : public testing::Test {
     return directory_.Write("run.yaml",
                             TinyRunFile(directory_.Write("text.txt", TinyText()), 16, 6));
   }
-  std::string Out(const std::string& out) const { return directory_.Path(out); }
+  std::string Out(const std::string& out) const { return directory_.File(out); }
 
   std::string Newest(const std::string& out) const {
     const auto newest = formats::FindNewestCheckpoint(Out(out) + "/checkpoints");
@@ -110,7 +110,7 @@ class StandaloneDevice : public testing::Test {
     }
   }
 
-  ScopedDirectory directory_;
+  TemporaryDirectory directory_;
 };
 
 TEST_F(StandaloneDevice, LeavesTheFilesOfACpuAlsoWhenItGoesOnFromACheckpoint) {
@@ -153,7 +153,7 @@ TEST_F(StandaloneDevice, LearnsABatchByHeart) {
 // A trainer under a supervisor, which is the test; its process is a thread here.
 class ManagedDevice {
  public:
-  explicit ManagedDevice(const ScopedDirectory& directory) : directory_(directory) {
+  explicit ManagedDevice(const TemporaryDirectory& directory) : directory_(directory) {
     auto ends = link::Channel::MakePair();
     EXPECT_TRUE(ends.ok());
     channel_ = std::make_unique<link::Channel>(std::move(ends->first), "trainer");
@@ -184,7 +184,7 @@ class ManagedDevice {
                      .run_name = "tiny",
                      .epoch = 4,
                      .resolved = run_file,
-                     .run_directory = directory_.Path("run"),
+                     .run_directory = directory_.File("run"),
                      .data_address = "127.0.0.1",
                      .logical_shards = 4,
                      .isa = isa});
@@ -196,13 +196,13 @@ class ManagedDevice {
   }
 
  private:
-  const ScopedDirectory& directory_;
+  const TemporaryDirectory& directory_;
   std::unique_ptr<link::Channel> channel_;
   int exit_code_ = -1;
   std::jthread trainer_;  // last: it uses the others
 };
 
-std::string ResolvedForDevice(const ScopedDirectory& directory) {
+std::string ResolvedForDevice(const TemporaryDirectory& directory) {
   const auto loaded =
       runspec::LoadRunFile(TinyRunFile(directory.Write("text.txt", TinyText()), 16, 6), "run.yaml",
                            {"resources.device=gpu", "precision=fp32", "deterministic=true"});
@@ -211,7 +211,7 @@ std::string ResolvedForDevice(const ScopedDirectory& directory) {
 }
 
 TEST(ManagedDevice, OffersItsKernelsAndTrainsToASealedCheckpoint) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   ManagedDevice trainer(directory);
   trainer.Start(ResolvedForDevice(directory), "detached");
   const auto offer = trainer.Await<link::Listening>();
@@ -237,7 +237,7 @@ TEST(ManagedDevice, OffersItsKernelsAndTrainsToASealedCheckpoint) {
 }
 
 TEST(ManagedDevice, IsUnfitForARunThatBeganOnOtherKernels) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   ManagedDevice trainer(directory);
   trainer.Start(ResolvedForDevice(directory), "cuda sm_90");
   const auto failed = trainer.Await<link::Failed>();

@@ -11,7 +11,7 @@ namespace gp::engine {
 namespace {
 
 TEST(LinkedTrainingStop, StopEndsRanksThatTrainAndRanksThatWait) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 2, kTinyEpoch);
   epoch.Form(TinyRunFile(text, 1000000, 0));
@@ -52,10 +52,10 @@ LastWords ListenToTheEnd(TestEpoch& epoch) {
 
 TEST(LinkedTrainingStop, AStopSavesTheLastStepOfAllRanksAndTheRunGoesOnAsIfItHadNotStopped) {
   constexpr int64_t kManySteps = 1000;
-  const ScopedDirectory whole;
+  const TemporaryDirectory whole;
   const std::string expected = ModelBytes(TrainWhole(whole, 1, kManySteps).back().directory);
   for (const int ranks : {1, 3}) {
-    const ScopedDirectory directory;
+    const TemporaryDirectory directory;
     const std::string text = directory.Write("text.txt", TinyText());
     TestEpoch epoch(directory, ranks, kTinyEpoch);
     epoch.Form(TinyRunFile(text, kManySteps, 0));
@@ -77,7 +77,7 @@ TEST(LinkedTrainingStop, AStopSavesTheLastStepOfAllRanksAndTheRunGoesOnAsIfItHad
 }
 
 TEST(LinkedTrainingStop, ASignalToOneRankEndsAllOfThemAfterTheSameStep) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 3, kTinyEpoch);
   epoch.Form(TinyRunFile(text, 1000000, 0));
@@ -92,7 +92,7 @@ TEST(LinkedTrainingStop, ASignalToOneRankEndsAllOfThemAfterTheSameStep) {
 }
 
 TEST(LinkedTrainingStop, AStopWithoutTimeToSaveSavesNothing) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 2, kTinyEpoch);
   epoch.Form(TinyRunFile(text, 1000000, 0));
@@ -103,7 +103,7 @@ TEST(LinkedTrainingStop, AStopWithoutTimeToSaveSavesNothing) {
 }
 
 // A run whose first evaluation goes over 62,500 batches, which takes minutes.
-std::string LongEvaluationRunFile(const ScopedDirectory& directory, const std::string& eval) {
+std::string LongEvaluationRunFile(const TemporaryDirectory& directory, const std::string& eval) {
   std::string text;
   while (text.size() < 20'000'000) text += TinyText();
   const std::string file = TinyRunFile(directory.Write("text.txt", text), 1000, 0);
@@ -123,7 +123,7 @@ LastWords StopInTheFirstEvaluation(TestEpoch& epoch) {
 }
 
 TEST(LinkedTrainingStop, AnEvaluationThatTakesTooLongIsBrokenOffAndItsStepIsSavedAndReported) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   TestEpoch epoch(directory, 1, kTinyEpoch, {}, {}, LogTo::kFile);
   epoch.Form(LongEvaluationRunFile(directory, "eval: {every: 1, batches: 1000000}"));
   epoch.Go();
@@ -131,7 +131,7 @@ TEST(LinkedTrainingStop, AnEvaluationThatTakesTooLongIsBrokenOffAndItsStepIsSave
   ASSERT_EQ(words.written.size(), 1u);
   EXPECT_EQ(words.written[0].step, 1);
   EXPECT_EQ(words.last_steps, std::vector<int64_t>{1});
-  const auto metrics = ReadFile(directory.Path("run/metrics.jsonl"));
+  const auto metrics = ReadFile(directory.File("run/metrics.jsonl"));
   ASSERT_TRUE(metrics.ok()) << metrics.status();
   EXPECT_EQ(std::count(metrics->begin(), metrics->end(), '\n'), 1);
 }
@@ -139,7 +139,7 @@ TEST(LinkedTrainingStop, AnEvaluationThatTakesTooLongIsBrokenOffAndItsStepIsSave
 // The resumed run evaluates step 1 first. The evaluation of step 2 then shows no gain, so the run
 // ends there. Without the first evaluation it would end after step 3.
 TEST(LinkedTrainingStop, AnEvaluationThatWasBrokenOffIsMadeUpForBeforeAnEarlyStopIsDecided) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   TestEpoch epoch(directory, 1, kTinyEpoch, {}, {}, LogTo::kFile);
   const std::string eval = "eval: {every: 1, batches: 1000000, patience: 1, min_delta: 100}";
   const std::string file = LongEvaluationRunFile(directory, eval);
@@ -160,7 +160,7 @@ TEST(LinkedTrainingStop, AnEvaluationThatWasBrokenOffIsMadeUpForBeforeAnEarlySto
 
 // A step of minutes, of which a stop leaves seconds.
 TEST(LinkedTrainingStop, AStepThatTakesTooLongIsBrokenOffAndTheOneBeforeItIsSaved) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 1, kTinyEpoch);
   epoch.Form(Replaced(TinyRunFile(text, 1000, 0), "total_tokens: 256",
@@ -176,11 +176,11 @@ TEST(LinkedTrainingStop, AStepThatTakesTooLongIsBrokenOffAndTheOneBeforeItIsSave
 
 // A file where the directory should be: no checkpoint can be written, by nobody.
 TEST(LinkedTrainingStop, AFinalSaveThatFailsIsTriedAgainUntilItSucceeds) {
-  const ScopedDirectory whole;
+  const TemporaryDirectory whole;
   const std::string expected = ModelBytes(TrainWhole(whole, 1).back().directory);
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
-  ASSERT_TRUE(MakeDirectories(directory.Path("run")).ok());
+  ASSERT_TRUE(MakeDirectories(directory.File("run")).ok());
   const std::string obstacle = directory.Write("run/checkpoints", "in the way");
   TestEpoch epoch(directory, 1, kTinyEpoch);
   epoch.Form(TinyRunFile(text, kTinySteps, 0));
@@ -199,9 +199,9 @@ TEST(LinkedTrainingStop, AFinalSaveThatFailsIsTriedAgainUntilItSucceeds) {
 }
 
 TEST(LinkedTrainingStop, WhoWaitsToSaveLeavesWhenThereIsNoTimeLeft) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
-  ASSERT_TRUE(MakeDirectories(directory.Path("run")).ok());
+  ASSERT_TRUE(MakeDirectories(directory.File("run")).ok());
   directory.Write("run/checkpoints", "in the way");
   TestEpoch epoch(directory, 1, kTinyEpoch);
   epoch.Form(TinyRunFile(text, kTinySteps, 0));

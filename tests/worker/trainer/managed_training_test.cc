@@ -29,7 +29,7 @@ runspec::ModelShape TinyShape() {
 }
 
 TEST(ManagedTraining, TwoRanksTrainToASealedCheckpoint) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const auto written = TrainWhole(directory, 2);
   ASSERT_EQ(written.size(), 3u);
   EXPECT_EQ(written[0].step, 6);
@@ -41,28 +41,28 @@ TEST(ManagedTraining, TwoRanksTrainToASealedCheckpoint) {
   EXPECT_TRUE(last.validation_loss.has_value());
   EXPECT_EQ(BaseNameOf(last.directory), "step-00000016-e4-i0");
   EXPECT_TRUE(formats::VerifyCheckpoint(last.directory, last.manifest_digest).ok());
-  const auto metrics = ReadFile(directory.Path("run/metrics.jsonl"));
+  const auto metrics = ReadFile(directory.File("run/metrics.jsonl"));
   ASSERT_TRUE(metrics.ok()) << metrics.status();
   EXPECT_EQ(std::count(metrics->begin(), metrics->end(), '\n'), kTinySteps);
 }
 
 TEST(ManagedTraining, TheFilesAreEqualForEveryNumberOfRanksAndAfterAResume) {
-  const ScopedDirectory one;
+  const TemporaryDirectory one;
   const auto alone = TrainWhole(one, 1);
   ASSERT_FALSE(alone.empty());
   const std::string expected = ModelBytes(alone.back().directory);
-  const ScopedDirectory three;
+  const TemporaryDirectory three;
   EXPECT_TRUE(ModelBytes(TrainWhole(three, 3).back().directory) == expected);
 
   // Two other ranks go on from the checkpoint of step 6, in the directory of the finished run.
   TestEpoch resumed(one, 2, kTinyEpoch + 1,
                     contract::ResumePoint{6, alone[0].directory, alone[0].manifest_digest});
-  resumed.Form(TinyRunFile(one.Path("text.txt"), kTinySteps, 6));
+  resumed.Form(TinyRunFile(one.File("text.txt"), kTinySteps, 6));
   resumed.Go();
   const auto written = resumed.Finish();
   ASSERT_EQ(written.size(), 2u);
   EXPECT_TRUE(ModelBytes(written.back().directory) == expected);
-  const auto metrics = ReadFile(one.Path("run/metrics.jsonl"));
+  const auto metrics = ReadFile(one.File("run/metrics.jsonl"));
   ASSERT_TRUE(metrics.ok());
   EXPECT_EQ(std::count(metrics->begin(), metrics->end(), '\n'), kTinySteps)
       << "records of steps that are taken again must be dropped";
@@ -70,14 +70,14 @@ TEST(ManagedTraining, TheFilesAreEqualForEveryNumberOfRanksAndAfterAResume) {
 
 // Trains on one rank, on three, and on two that go on from the first one's checkpoint of step 6.
 void ExpectEqualFilesForEveryNumberOfRanks(const std::string& run_file) {
-  const auto train = [&](const ScopedDirectory& out, int ranks, uint64_t epoch,
+  const auto train = [&](const TemporaryDirectory& out, int ranks, uint64_t epoch,
                          const std::optional<contract::ResumePoint>& resume = {}) {
     TestEpoch group(out, ranks, epoch, resume);
     group.Form(run_file);
     group.Go();
     return group.Finish();
   };
-  const ScopedDirectory one, three;
+  const TemporaryDirectory one, three;
   const auto alone = train(one, 1, kTinyEpoch);
   ASSERT_FALSE(alone.empty());
   const std::string expected = ModelBytes(alone.back().directory);
@@ -88,7 +88,7 @@ void ExpectEqualFilesForEveryNumberOfRanks(const std::string& run_file) {
 }
 
 TEST(ManagedTraining, AStreamGivesEqualFilesForEveryNumberOfRanksAndAfterAResume) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   std::string text;
   for (int i = 0; i < 300; ++i) text += TinyText();  // more than one block
   ExpectEqualFilesForEveryNumberOfRanks(Replaced(
@@ -97,7 +97,7 @@ TEST(ManagedTraining, AStreamGivesEqualFilesForEveryNumberOfRanksAndAfterAResume
 }
 
 TEST(ManagedTraining, AMixtureGivesEqualFilesForEveryNumberOfRanksAndAfterAResume) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   ExpectEqualFilesForEveryNumberOfRanks(Replaced(
       TinyRunFile("", kTinySteps, 6), "text: [\"\"], tokenizer: chars",
       fmt::format("train: [\"{}\", \"{}\"], format: uint16, weights: [1, 4], val: [\"{}\"], "
@@ -111,7 +111,7 @@ TEST(ManagedTraining, AMixtureGivesEqualFilesForEveryNumberOfRanksAndAfterAResum
 using ScoresByStep = std::map<int64_t, std::map<std::string, double>>;
 
 ScoresByStep ScoresOn(int ranks, int questions) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   const std::string quiz = directory.Write("quiz.jsonl", TinyQuestions(questions));
   TestEpoch epoch(directory, ranks, kTinyEpoch);
@@ -145,7 +145,7 @@ TEST(ManagedTraining, AsksFewerQuestionsThanThereAreRanks) {
 }
 
 TEST(ManagedTraining, ReportsEveryStepWithPhasesThatAddUp) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 1, kTinyEpoch);
   epoch.Form(TinyRunFile(text, kTinySteps, 0));
@@ -168,7 +168,7 @@ TEST(ManagedTraining, ReportsEveryStepWithPhasesThatAddUp) {
 }
 
 TEST(ManagedTraining, RanksTellWhatTheyReadWhatTheySummedAndHowLongASaveHeldThemUp) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 2, kTinyEpoch);
   epoch.Form(TinyRunFile(text, kTinySteps, 0));
@@ -187,17 +187,17 @@ TEST(ManagedTraining, RanksTellWhatTheyReadWhatTheySummedAndHowLongASaveHeldThem
 }
 
 TEST(ManagedTraining, RanksAgreeOnAnAutomaticMicroBatchAndKeepItInLaterEpochs) {
-  const auto file = [](const ScopedDirectory& directory, const std::string& rows) {
+  const auto file = [](const TemporaryDirectory& directory, const std::string& rows) {
     const std::string text = directory.Write("text.txt", TinyText());
     return Replaced(TinyRunFile(text, kTinySteps, 6), "micro_batch: 2", "micro_batch: " + rows);
   };
-  const auto train = [&](const ScopedDirectory& directory, const std::string& rows, int ranks) {
+  const auto train = [&](const TemporaryDirectory& directory, const std::string& rows, int ranks) {
     TestEpoch epoch(directory, ranks, kTinyEpoch);
     epoch.Form(file(directory, rows));
     epoch.Go();
     return epoch.Finish();
   };
-  const ScopedDirectory fixed, automatic;
+  const TemporaryDirectory fixed, automatic;
   const std::string expected = ModelBytes(train(fixed, "4", 1).back().directory);
   const auto written = train(automatic, "auto", 2);
   ASSERT_FALSE(written.empty());
@@ -211,7 +211,7 @@ TEST(ManagedTraining, RanksAgreeOnAnAutomaticMicroBatchAndKeepItInLaterEpochs) {
 }
 
 TEST(ManagedTraining, EveryRankStopsEarlyAtTheSameStepAndSaysWhy) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 2, kTinyEpoch);
   epoch.Form(Replaced(TinyRunFile(text, 1000, 0), "eval: {every: 8, batches: 4}",
@@ -227,7 +227,7 @@ TEST(ManagedTraining, EveryRankStopsEarlyAtTheSameStepAndSaysWhy) {
 }
 
 TEST(ManagedTraining, ARankThatLosesItsPeerNamesItAndEndsWithACollectiveFailure) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 2, kTinyEpoch);
   epoch.Form(TinyRunFile(text, 1000000, 0));
@@ -241,7 +241,7 @@ TEST(ManagedTraining, ARankThatLosesItsPeerNamesItAndEndsWithACollectiveFailure)
 }
 
 TEST(ManagedTraining, TheEndOfTheLinkEndsTheProcess) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 1, kTinyEpoch);
   epoch.Form(TinyRunFile(text, 1000000, 0));
@@ -252,9 +252,9 @@ TEST(ManagedTraining, TheEndOfTheLinkEndsTheProcess) {
 }
 
 TEST(ManagedTraining, MissingDataIsAFailureOfItsOwnThatNamesThePath) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   TestEpoch epoch(directory, 1, kTinyEpoch);
-  epoch.Start(TinyRunFile(directory.Path("absent.txt"), kTinySteps, 0));
+  epoch.Start(TinyRunFile(directory.File("absent.txt"), kTinySteps, 0));
   const auto failed = epoch.ranks[0]->Await<link::Failed>();
   EXPECT_EQ(failed.cause, contract::ExitCause::kData);
   EXPECT_NE(failed.message.find("absent.txt"), std::string::npos) << failed.message;
@@ -263,7 +263,7 @@ TEST(ManagedTraining, MissingDataIsAFailureOfItsOwnThatNamesThePath) {
 
 // How a rank fails that goes on with `text` in the place of the text that it began with.
 link::Failed FailureWith(const std::string& text) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const auto written = TrainWhole(directory, 1);
   const std::string path = directory.Write("text.txt", text);
   std::filesystem::last_write_time(path, std::filesystem::last_write_time(JoinPath(
@@ -288,7 +288,7 @@ TEST(ManagedTraining, ChangedDataIsToldApartFromMissingDataAndNamesTheFile) {
 }
 
 TEST(ManagedTraining, DataThatIsNoGoodIsAConfigurationFailureUnlessTheRunHasTrainedWithIt) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   for (const std::string text : {"", "x"}) {
     for (const bool begun : {false, true}) {
       TestEpoch epoch(directory, 1, kTinyEpoch);
@@ -302,7 +302,7 @@ TEST(ManagedTraining, DataThatIsNoGoodIsAConfigurationFailureUnlessTheRunHasTrai
 }
 
 TEST(ManagedTraining, ADamagedCheckpointIsAFailureOfItsOwnThatNamesTheFile) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const auto written = TrainWhole(directory, 1);
   ASSERT_FALSE(written.empty());
   const std::string model = JoinPath(written[0].directory, "model.safetensors");
@@ -311,7 +311,7 @@ TEST(ManagedTraining, ADamagedCheckpointIsAFailureOfItsOwnThatNamesTheFile) {
   ASSERT_TRUE(WriteFileAtomically(model, bytes).ok());
   TestEpoch epoch(directory, 1, kTinyEpoch + 1,
                   contract::ResumePoint{6, written[0].directory, written[0].manifest_digest});
-  epoch.Start(TinyRunFile(directory.Path("text.txt"), kTinySteps, 6));
+  epoch.Start(TinyRunFile(directory.File("text.txt"), kTinySteps, 6));
   const std::string address = epoch.ranks[0]->Await<link::Listening>().address;
   epoch.ranks[0]->Send(
       link::Configure{.epoch = kTinyEpoch + 1, .addresses = {address}, .secret = "secret"});
@@ -322,13 +322,13 @@ TEST(ManagedTraining, ADamagedCheckpointIsAFailureOfItsOwnThatNamesTheFile) {
 }
 
 TEST(ManagedTraining, ACheckpointThatOnlyOneRankMissesIsNotDamaged) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const auto written = TrainWhole(directory, 1);
   ASSERT_FALSE(written.empty());
   const contract::ResumePoint resume{6, written[0].directory, written[0].manifest_digest};
   TestEpoch epoch(directory, 2, kTinyEpoch + 1, resume);
   epoch.resumes[1] = {6, written[0].directory + "-not-there-yet", written[0].manifest_digest};
-  epoch.Start(TinyRunFile(directory.Path("text.txt"), kTinySteps, 6));
+  epoch.Start(TinyRunFile(directory.File("text.txt"), kTinySteps, 6));
   epoch.Configure();
   const auto failed = epoch.ranks[1]->Await<link::Failed>();
   EXPECT_EQ(failed.cause, contract::ExitCause::kStorage);
@@ -337,8 +337,8 @@ TEST(ManagedTraining, ACheckpointThatOnlyOneRankMissesIsNotDamaged) {
 
 // A cache directory in which something was tuned for the fastest level of this machine, for one
 // thread.
-std::string TunedCache(const ScopedDirectory& directory, const std::string& name, int columns) {
-  const std::string cache = directory.Path(name);
+std::string TunedCache(const TemporaryDirectory& directory, const std::string& name, int columns) {
+  const std::string cache = directory.File(name);
   KernelChoices choices;
   for (const GemmProblem& problem :
        ProblemsOf({.rows = 32, .in = 24, .out = 72}, DataType::kFloat32)) {
@@ -361,9 +361,9 @@ std::string ChoicesInForce(const std::string& log) {
 }
 
 TEST(ManagedTraining, RanksThatWereTunedDifferentlyComputeWithRank0sChoices) {
-  const ScopedDirectory one;
+  const TemporaryDirectory one;
   const std::string expected = ModelBytes(TrainWhole(one, 1).back().directory);
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 2, kTinyEpoch, {},
                   {TunedCache(directory, "a", 48), TunedCache(directory, "b", 96)}, LogTo::kFile);
@@ -386,7 +386,7 @@ TEST(ManagedTraining, RanksThatWereTunedDifferentlyComputeWithRank0sChoices) {
 }
 
 TEST(ManagedTraining, AGroupWithASlowerRankComputesWithItsLevelEverywhere) {
-  const auto train = [](const ScopedDirectory& directory,
+  const auto train = [](const TemporaryDirectory& directory,
                         const std::vector<std::string>& variables) {
     const std::string text = directory.Write("text.txt", TinyText());
     TestEpoch epoch(directory, static_cast<int>(variables.size()), kTinyEpoch, {}, variables);
@@ -398,8 +398,8 @@ TEST(ManagedTraining, AGroupWithASlowerRankComputesWithItsLevelEverywhere) {
     epoch.Go();
     return epoch.Finish();
   };
-  const ScopedDirectory one;
-  const ScopedDirectory two;
+  const TemporaryDirectory one;
+  const TemporaryDirectory two;
   const auto alone = train(one, {"GP_ISA_MAX=generic"});
   const auto together = train(two, {"", "GP_ISA_MAX=generic"});
   ASSERT_FALSE(together.empty());
@@ -408,7 +408,7 @@ TEST(ManagedTraining, AGroupWithASlowerRankComputesWithItsLevelEverywhere) {
 }
 
 TEST(ManagedTraining, ChoicesThatWerePassedOverAreNotRecorded) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 1, kTinyEpoch);
   epoch.decide = [](const std::vector<link::Listening>&, link::Configure& configure) {
@@ -427,7 +427,7 @@ TEST(ManagedTraining, ChoicesThatWerePassedOverAreNotRecorded) {
 
 TEST(ManagedTraining, ARankThatLacksTheRunsLevelIsUnfit) {
   if (!IsaSupported(Isa::kAvx2)) GTEST_SKIP() << "this processor has no AVX2";
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 1, kTinyEpoch, {}, {"GP_ISA_MAX=generic"});
   epoch.isa = "avx2";
@@ -441,7 +441,7 @@ TEST(ManagedTraining, ARankThatLacksTheRunsLevelIsUnfit) {
 
 TEST(ManagedTraining, WithoutDeterminismOnlyARankWithoutPeersTakesAnotherLevel) {
   if (!IsaSupported(Isa::kAvx2)) GTEST_SKIP() << "this processor has no AVX2";
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string file = TinyRunFile(directory.Write("text.txt", TinyText()), kTinySteps, 0) +
                            "deterministic: false\n";
   TestEpoch alone(directory, 1, kTinyEpoch, {}, {"GP_ISA_MAX=generic"});
@@ -455,7 +455,7 @@ TEST(ManagedTraining, WithoutDeterminismOnlyARankWithoutPeersTakesAnotherLevel) 
 }
 
 TEST(ManagedTraining, AFinalCheckpointThatIsRefusedIsAFailure) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, 1, kTinyEpoch);
   epoch.Form(TinyRunFile(text, 2, 0));

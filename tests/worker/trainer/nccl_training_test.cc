@@ -15,14 +15,14 @@ using testing::HasSubstr;
 constexpr int64_t kSteps = 16;
 constexpr uint64_t kEpoch = 4;
 
-std::string GpuRunFile(const ScopedDirectory& directory, bool zero1) {
+std::string GpuRunFile(const TemporaryDirectory& directory, bool zero1) {
   std::string text = TinyRunFile(directory.Write("text.txt", TinyText()), kSteps, 6);
   const std::string resources = "resources: {";
   text.replace(text.find(resources), resources.size(), "resources: {device: gpu, ");
   return text + "deterministic: true\n" + (zero1 ? "engine: {zero1: true}\n" : "");
 }
 
-std::vector<link::CheckpointReport> Train(const ScopedDirectory& directory, int world_size,
+std::vector<link::CheckpointReport> Train(const TemporaryDirectory& directory, int world_size,
                                           bool zero1, uint64_t number = kEpoch,
                                           std::optional<contract::ResumePoint> resume = {}) {
   TestEpoch epoch(directory, world_size, number, std::move(resume));
@@ -32,12 +32,12 @@ std::vector<link::CheckpointReport> Train(const ScopedDirectory& directory, int 
 }
 
 TEST(NcclTraining, TheFilesAreThoseOfOneGpuForEveryNumberAndEveryCut) {
-  const ScopedDirectory one;
+  const TemporaryDirectory one;
   const auto alone = Train(one, 1, /*zero1=*/false);
   ASSERT_EQ(alone.size(), 3u);
   for (const bool zero1 : {false, true}) {
     for (const int world_size : {2, 3}) {
-      const ScopedDirectory several;
+      const TemporaryDirectory several;
       const auto written = Train(several, world_size, zero1);
       ASSERT_EQ(written.size(), 3u);
       for (const char* file : {"model.safetensors", "optimizer.safetensors"}) {
@@ -51,7 +51,7 @@ TEST(NcclTraining, TheFilesAreThoseOfOneGpuForEveryNumberAndEveryCut) {
 }
 
 TEST(NcclTraining, AnotherNumberOfRanksGoesOnFromACheckpointOfCutState) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const auto written = Train(directory, 3, /*zero1=*/true);
   ASSERT_EQ(written.size(), 3u);
   const std::string expected = ModelBytes(written.back().directory);
@@ -65,7 +65,7 @@ TEST(NcclTraining, AnotherNumberOfRanksGoesOnFromACheckpointOfCutState) {
 }
 
 TEST(NcclTraining, Rank0OffersAnIdThatEveryEpochMakesAnew) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   std::vector<std::string> ids;
   for (const uint64_t number : {kEpoch, kEpoch + 1}) {
     TestEpoch epoch(directory, 2, number);
@@ -78,7 +78,7 @@ TEST(NcclTraining, Rank0OffersAnIdThatEveryEpochMakesAnew) {
 }
 
 TEST(NcclTraining, ARankThatIsKilledInACollectiveEndsItsPeersAndTheNextEpochTrains) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   {
     TestEpoch epoch(directory, 2, kEpoch);
     epoch.Form(GpuRunFile(directory, /*zero1=*/false));
@@ -95,7 +95,7 @@ TEST(NcclTraining, ARankThatIsKilledInACollectiveEndsItsPeersAndTheNextEpochTrai
 // NCCL does not encrypt. Inside one node nothing leaves the machine.
 TEST(NcclTraining, AnEncryptedGroupOfSeveralNodesIsRefusedInWordsAndOneNodeTrains) {
   for (const bool several_nodes : {true, false}) {
-    const ScopedDirectory directory;
+    const TemporaryDirectory directory;
     TestEpoch epoch(directory, 2, kEpoch);
     epoch.decide = [&](const auto&, link::Configure& configure) {
       configure.encrypted = true;
@@ -118,7 +118,7 @@ TEST(NcclTraining, AnEncryptedGroupOfSeveralNodesIsRefusedInWordsAndOneNodeTrain
 }
 
 TEST(NcclTraining, ARankWithoutTheLibraryIsUnfitBeforeAnyoneWaitsForIt) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   TestEpoch epoch(directory, 2, kEpoch, {}, {"", "GP_NCCL_LIBRARY=/nowhere/libnccl.so.2"});
   epoch.Start(GpuRunFile(directory, /*zero1=*/false));
   const auto failed = epoch.ranks[1]->Await<link::Failed>();

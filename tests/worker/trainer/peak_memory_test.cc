@@ -38,13 +38,13 @@ runspec::MemoryForecast Forecast(const std::vector<std::string>& train = {}) {
 // The most memory that a trainer took: one that trained two steps, and one that went on from
 // their checkpoint.
 int64_t PeakOfTraining(const std::string& settings = "") {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   std::string text;
   for (int i = 0; i < 20; ++i) text += TinyText();
   directory.Write("run.yaml", fmt::format(kRunFile, directory.Write("text.txt", text)) + settings);
   for (const char* steps : {"budget.steps=2", "budget.steps=4"}) {
     const std::vector<std::string> arguments = {
-        "--spec", directory.Path("run.yaml"), "--out", directory.Path("out"), "--set", steps};
+        "--spec", directory.File("run.yaml"), "--out", directory.File("out"), "--set", steps};
     EXPECT_EQ(TrainerProcess(arguments, /*managed=*/false).Wait(), 0);
   }
   rusage usage{};

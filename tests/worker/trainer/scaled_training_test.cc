@@ -75,8 +75,8 @@ TEST(ScaledTraining, RanksKeepOneScale) {
 // A process that trains in the run's directory, with a scale that is about to double.
 class ScaledProcess {
  public:
-  explicit ScaledProcess(const ScopedDirectory& directory)
-      : place_{.run_id = "scaled", .run_directory = directory.Path("out"), .incarnation = "one"} {
+  explicit ScaledProcess(const TemporaryDirectory& directory)
+      : place_{.run_id = "scaled", .run_directory = directory.File("out"), .incarnation = "one"} {
     const std::string text = directory.Write("text.txt", TinyText());
     run_ = PrepareRun(
         LoadSpecFile({.spec_path = directory.Write("run.yaml", TinyRunFile(text, 16, 0))}), place_);
@@ -129,7 +129,7 @@ class ScaledProcess {
 };
 
 TEST(ScaledTraining, GoesOnExactlyFromACheckpoint) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   ScaledProcess whole(directory);
   whole.RunSteps(3);
   EXPECT_EQ(whole.scale().state(), (LossScale::State{.scale = 2048, .finite_steps = 1}));

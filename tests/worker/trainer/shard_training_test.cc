@@ -1,6 +1,7 @@
 // A text, and the same text prepared into shards of each published layout, train the same weights.
 #include <gtest/gtest.h>
 
+#include "base/random_id.h"
 #include "corpus/preparation.h"
 #include "formats/checkpoint_directory.h"
 #include "tokenizer/byte_tokenizer.h"
@@ -10,11 +11,11 @@ namespace gp::engine {
 namespace {
 
 // The newest checkpoint's file after six steps on `data`, a section of the run file.
-std::string Trained(const ScopedDirectory& directory, const std::string& data,
+std::string Trained(const TemporaryDirectory& directory, const std::string& data,
                     const std::string& name) {
   const std::string whole = TinyRunFile("TEXT", 6, 6);
   const std::string run = Replaced(whole, "{text: [\"TEXT\"], tokenizer: chars}", data);
-  const std::string out = directory.Path("out-" + RandomId(8));
+  const std::string out = directory.File("out-" + RandomId(8));
   const int code = TrainerProcess({"--spec", directory.Write("run.yaml", run), "--out", out},
                                   /*managed=*/false)
                        .Wait();
@@ -25,10 +26,10 @@ std::string Trained(const ScopedDirectory& directory, const std::string& data,
 }
 
 // The only shard of `text` in this layout.
-std::string Prepare(const ScopedDirectory& directory, const std::string& text,
+std::string Prepare(const TemporaryDirectory& directory, const std::string& text,
                     formats::ShardFormat format) {
   corpus::PreparationOptions options{.format = format};
-  options.directory = directory.Path("prepared-" + RandomId(8));
+  options.directory = directory.File("prepared-" + RandomId(8));
   options.sources = *corpus::ExpandSources({directory.Write(RandomId(8) + ".txt", text)});
   if (format == formats::ShardFormat::kRaw) {
     options.val_fraction = 0;
@@ -42,7 +43,7 @@ std::string Prepare(const ScopedDirectory& directory, const std::string& text,
 }
 
 TEST(ShardTraining, EveryLayoutTrainsAsTheTextItWasMadeFrom) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string text = TinyText();
   const size_t cut = text.size() * 9 / 10;  // as data.val_fraction 0.1
   for (const std::string order : {"random", "sequential", "shuffled"}) {

@@ -9,19 +9,19 @@
 namespace gp::engine {
 namespace {
 
-int Train(const ScopedDirectory& directory, const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments = {"--spec", directory.Path("run.yaml"), "--out",
-                                        directory.Path("out")};
+int Train(const TemporaryDirectory& directory, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"--spec", directory.File("run.yaml"), "--out",
+                                        directory.File("out")};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return TrainerProcess(arguments, /*managed=*/false).Wait();
 }
 
-void WriteRun(const ScopedDirectory& directory) {
+void WriteRun(const TemporaryDirectory& directory) {
   directory.Write("run.yaml", TinyRunFile(directory.Write("text.txt", TinyText()), 16, 6));
 }
 
-std::string Newest(const ScopedDirectory& directory) {
-  const auto newest = formats::FindNewestCheckpoint(directory.Path("out/checkpoints"));
+std::string Newest(const TemporaryDirectory& directory) {
+  const auto newest = formats::FindNewestCheckpoint(directory.File("out/checkpoints"));
   EXPECT_TRUE(newest.ok() && newest->has_value());
   return newest.ok() && *newest ? **newest : "";
 }
@@ -33,7 +33,7 @@ std::string Content(const std::string& path) {
 }
 
 TEST(StandaloneTraining, GoingOnFromACheckpointGivesTheFilesOfAnUninterruptedRun) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
   ASSERT_EQ(Train(directory), 0);
   const std::string last = Newest(directory);
@@ -43,18 +43,18 @@ TEST(StandaloneTraining, GoingOnFromACheckpointGivesTheFilesOfAnUninterruptedRun
   ASSERT_EQ(Train(directory), 0);
   EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected);
   EXPECT_TRUE(Content(JoinPath(Newest(directory), "optimizer.safetensors")) == optimizer);
-  const std::string metrics = Content(directory.Path("out/metrics.jsonl"));
+  const std::string metrics = Content(directory.File("out/metrics.jsonl"));
   EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 16);
 }
 
 TEST(StandaloneTraining, MakesTheDirectoriesThatItWritesTo) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
-  EXPECT_EQ(TrainerProcess({"--spec", directory.Path("run.yaml"), "--out", directory.Path("a/b/c")},
+  EXPECT_EQ(TrainerProcess({"--spec", directory.File("run.yaml"), "--out", directory.File("a/b/c")},
                            /*managed=*/false)
                 .Wait(),
             0);
-  EXPECT_TRUE(FileExists(directory.Path("a/b/c/checkpoints")));
+  EXPECT_TRUE(FileExists(directory.File("a/b/c/checkpoints")));
 }
 
 void Damage(const std::string& path) {
@@ -65,7 +65,7 @@ void Damage(const std::string& path) {
 
 TEST(StandaloneTraining, ADamagedCheckpointIsSetAsideForTheOneBeforeIt) {
   for (const std::string name : {"optimizer.safetensors", "manifest.json"}) {
-    const ScopedDirectory directory;
+    const TemporaryDirectory directory;
     WriteRun(directory);
     ASSERT_EQ(Train(directory), 0);
     const std::string last = Newest(directory);
@@ -80,10 +80,10 @@ TEST(StandaloneTraining, ADamagedCheckpointIsSetAsideForTheOneBeforeIt) {
 }
 
 TEST(StandaloneTraining, WithoutAnIntactCheckpointItDoesNotBeginAnewByItself) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
   ASSERT_EQ(Train(directory), 0);
-  const auto found = formats::FindCheckpoints(directory.Path("out/checkpoints"));
+  const auto found = formats::FindCheckpoints(directory.File("out/checkpoints"));
   ASSERT_TRUE(found.ok());
   for (const auto& checkpoint : *found) {
     Damage(JoinPath(checkpoint.directory, "model.safetensors"));
@@ -95,7 +95,7 @@ TEST(StandaloneTraining, WithoutAnIntactCheckpointItDoesNotBeginAnewByItself) {
 // A run that skipped updates has made fewer than steps: its optimizer's bias correction counts
 // them.
 TEST(StandaloneTraining, GoingOnCountsTheUpdatesThatWereMadeAndNotTheSteps) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
   ASSERT_EQ(Train(directory), 0);
   ASSERT_TRUE(RemoveTree(Newest(directory)).ok());
@@ -116,26 +116,26 @@ TEST(StandaloneTraining, GoingOnCountsTheUpdatesThatWereMadeAndNotTheSteps) {
 }
 
 TEST(StandaloneTraining, AnotherOptimizerCannotGoOn) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
   ASSERT_EQ(Train(directory), 0);
   EXPECT_EQ(Train(directory, {"--set", "optimizer.kind=muon"}), ProcessStatus(ExitCode::kUsage));
 }
 
 TEST(StandaloneTraining, AModelThatCannotFitIsRefusedAtOnceAsAMistakeOfTheRunFile) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
   EXPECT_EQ(Train(directory, {"--set", "model.n_layer=96", "--set", "model.n_embd=32768"}), 2);
 }
 
 TEST(StandaloneTraining, ADeviceThatThisProgramLacksIsAMistakeOfTheRunFile) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
   EXPECT_EQ(Train(directory, {"--set", "resources.device=gpu"}), 2);
 }
 
 TEST(StandaloneTraining, ProblemsOfARunFileBeginInTheFirstLine) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string spec = directory.Write("run.yaml", "apiVersion: gp/v1\noptimiser: {lr: 1}\n");
   FILE* words = popen((TrainerPath() + " --spec '" + spec + "' 2>&1").c_str(), "r");
   ASSERT_NE(words, nullptr);
@@ -147,7 +147,7 @@ TEST(StandaloneTraining, ProblemsOfARunFileBeginInTheFirstLine) {
 }
 
 TEST(StandaloneTraining, AFinishedRunIsLeftAsItIs) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
   ASSERT_EQ(Train(directory), 0);
   const std::string last = Newest(directory);
@@ -157,7 +157,7 @@ TEST(StandaloneTraining, AFinishedRunIsLeftAsItIs) {
 
 TEST(StandaloneTraining, CheckpointsTellInWhatTheRunComputes) {
   for (const std::string precision : {"fp32", "bf16"}) {
-    const ScopedDirectory directory;
+    const TemporaryDirectory directory;
     WriteRun(directory);
     ASSERT_EQ(Train(directory, {"--set", "precision=" + precision}), 0);
     EXPECT_EQ(formats::ReadManifest(Newest(directory))->record.precision, precision);
@@ -165,11 +165,11 @@ TEST(StandaloneTraining, CheckpointsTellInWhatTheRunComputes) {
 }
 
 TEST(StandaloneTraining, KeepsTheNewestCheckpointsAndTheBest) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
   ASSERT_EQ(Train(directory, {"--set", "checkpoint.every=2", "--set", "checkpoint.keep_last=1"}),
             0);
-  const auto left = ListDirectory(directory.Path("out/checkpoints"));
+  const auto left = ListDirectory(directory.File("out/checkpoints"));
   ASSERT_TRUE(left.ok());
   // Step 16 is the newest and, at the end of so short a run, the best of the evaluated steps 8
   // and 16.
@@ -177,38 +177,38 @@ TEST(StandaloneTraining, KeepsTheNewestCheckpointsAndTheBest) {
 }
 
 // A run without end and without a checkpoint before it is told to stop, which it is once it trains.
-std::unique_ptr<TrainerProcess> StopOnceItTrains(const ScopedDirectory& directory,
+std::unique_ptr<TrainerProcess> StopOnceItTrains(const TemporaryDirectory& directory,
                                                  const std::string& log = "") {
   auto process = std::make_unique<TrainerProcess>(
-      std::vector<std::string>{"--spec", directory.Path("run.yaml"), "--out", directory.Path("out"),
+      std::vector<std::string>{"--spec", directory.File("run.yaml"), "--out", directory.File("out"),
                                "--set", "budget.steps=1000000", "--set", "checkpoint.every=0"},
       /*managed=*/false, std::vector<std::string>(), log);
   // The first lines of the records tell that it trains.
   EXPECT_TRUE(
-      Eventually([&] { return FileSize(directory.Path("out/metrics.jsonl")).value_or(0) > 0; }));
+      Eventually([&] { return FileSize(directory.File("out/metrics.jsonl")).value_or(0) > 0; }));
   process->Signal(SIGTERM);
   return process;
 }
 
 // No step follows that could tell of it.
 TEST(StandaloneTraining, ASaveThatFailsAtTheEndIsTold) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
-  ASSERT_TRUE(MakeDirectories(directory.Path("out")).ok());
+  ASSERT_TRUE(MakeDirectories(directory.File("out")).ok());
   directory.Write("out/checkpoints", "a file where the directory should be");
-  StopOnceItTrains(directory, directory.Path("log"))->Wait();
-  const std::string log = Content(directory.Path("log"));
+  StopOnceItTrains(directory, directory.File("log"))->Wait();
+  const std::string log = Content(directory.File("log"));
   EXPECT_NE(log.find("checkpoint failed"), std::string::npos) << log;
   EXPECT_NE(log.find("is not a directory"), std::string::npos) << log;
 }
 
 TEST(StandaloneTraining, AFinalSaveThatFailsIsTriedAgainUntilItSucceeds) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
-  ASSERT_TRUE(MakeDirectories(directory.Path("out")).ok());
+  ASSERT_TRUE(MakeDirectories(directory.File("out")).ok());
   const std::string obstacle = directory.Write("out/checkpoints", "in the way");
   const std::string log = directory.Write("log", "");
-  TrainerProcess process({"--spec", directory.Path("run.yaml"), "--out", directory.Path("out"),
+  TrainerProcess process({"--spec", directory.File("run.yaml"), "--out", directory.File("out"),
                           "--set", "checkpoint.every=0"},
                          /*managed=*/false, {}, log);
   ASSERT_TRUE(Eventually(
@@ -219,33 +219,33 @@ TEST(StandaloneTraining, AFinalSaveThatFailsIsTriedAgainUntilItSucceeds) {
 }
 
 TEST(StandaloneTraining, ASignalSavesTheStepAndTheNextRunGoesOn) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
-  EXPECT_EQ(StopOnceItTrains(directory, directory.Path("log"))->Wait(), 0);
-  EXPECT_NE(Content(directory.Path("log")).find("first step after_s="), std::string::npos);
+  EXPECT_EQ(StopOnceItTrains(directory, directory.File("log"))->Wait(), 0);
+  EXPECT_NE(Content(directory.File("log")).find("first step after_s="), std::string::npos);
   const auto manifest = formats::ReadManifest(Newest(directory));
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   EXPECT_GE(manifest->step, 1);
 }
 
 TEST(StandaloneTraining, ProblemsOfTheRunFileExitWithTwo) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
   EXPECT_EQ(Train(directory, {"--set", "optimizer.lrr=1"}), 2);
   EXPECT_EQ(Train(directory, {"--set", "batch.total_tokens=100"}), 2);
   EXPECT_EQ(Train(directory, {"--no-such-flag"}), 2);
-  EXPECT_EQ(TrainerProcess({"--spec", directory.Path("absent.yaml")}, false).Wait(), 2);
+  EXPECT_EQ(TrainerProcess({"--spec", directory.File("absent.yaml")}, false).Wait(), 2);
   EXPECT_EQ(TrainerProcess({}, false).Wait(), 2);
 }
 
 TEST(StandaloneTraining, RecordsBitsPerByteAndTheAnswersToItsTasks) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
   const std::string quiz = directory.Write("quiz.jsonl", TinyQuestions(10));
   ASSERT_EQ(Train(directory, {"--set", "eval.tasks=[" + quiz + "]", "--set",
                               "eval.task_style=harness", "--set", "eval.task_every=8"}),
             0);
-  const std::string metrics = Content(directory.Path("out/metrics.jsonl"));
+  const std::string metrics = Content(directory.File("out/metrics.jsonl"));
   for (const char* key : {"\"val_bpb\":", "\"quiz/harness/acc\":", "\"quiz/harness/acc_norm\":"}) {
     size_t count = 0;
     for (size_t at = 0; (at = metrics.find(key, at)) != std::string::npos; ++at) ++count;
@@ -254,7 +254,7 @@ TEST(StandaloneTraining, RecordsBitsPerByteAndTheAnswersToItsTasks) {
 }
 
 TEST(StandaloneTraining, QuestionsThatCannotBeAskedAreAMistakeOfTheRunFile) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
   const auto train = [&](const std::string& questions) {
     return Train(directory,
@@ -269,7 +269,7 @@ TEST(StandaloneTraining, QuestionsThatCannotBeAskedAreAMistakeOfTheRunFile) {
 }
 
 TEST(StandaloneTraining, AnEarlyStopKeepsTheBestCheckpointAndIsFinal) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
   // No gain is large enough after the first evaluation.
   const std::vector<std::string> stopping = {
@@ -286,7 +286,7 @@ TEST(StandaloneTraining, AnEarlyStopKeepsTheBestCheckpointAndIsFinal) {
   // A run that was stopped is over; one that resumes from before the stop stops again, alike.
   ASSERT_EQ(Train(directory, stopping), 0);
   EXPECT_EQ(formats::ReadManifest(Newest(directory))->step, 6);
-  ASSERT_TRUE(RemoveTree(directory.Path("out")).ok());
+  ASSERT_TRUE(RemoveTree(directory.File("out")).ok());
   std::vector<std::string> first = stopping;
   first.back() = "budget.steps=4";
   ASSERT_EQ(Train(directory, first), 0);
@@ -297,7 +297,7 @@ TEST(StandaloneTraining, AnEarlyStopKeepsTheBestCheckpointAndIsFinal) {
 }
 
 TEST(StandaloneTraining, ARampGoesOnInItsMiddleAsIfItHadNotStopped) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
   const std::vector<std::string> ramp = {"--set", "batch.ramp_from_tokens=128",
                                          "--set", "batch.ramp_steps=10",
@@ -317,16 +317,16 @@ TEST(StandaloneTraining, ARampGoesOnInItsMiddleAsIfItHadNotStopped) {
 }
 
 // Kills the training whenever it has written a checkpoint more, then lets it end.
-void TrainWithKills(const ScopedDirectory& directory, int kills) {
+void TrainWithKills(const TemporaryDirectory& directory, int kills) {
   const auto checkpoints = [&] {
-    const auto found = formats::FindCheckpoints(directory.Path("out/checkpoints"));
+    const auto found = formats::FindCheckpoints(directory.File("out/checkpoints"));
     return found.ok() && !found->empty() && found->front().manifest.ok()
                ? found->front().manifest->step
                : 0;
   };
   for (int kill = 0; kill < kills; ++kill) {
     const int64_t before = checkpoints();
-    TrainerProcess process({"--spec", directory.Path("run.yaml"), "--out", directory.Path("out")},
+    TrainerProcess process({"--spec", directory.File("run.yaml"), "--out", directory.File("out")},
                            /*managed=*/false);
     EXPECT_TRUE(Eventually([&] { return checkpoints() != before; }));
     process.Signal(SIGKILL);
@@ -336,8 +336,8 @@ void TrainWithKills(const ScopedDirectory& directory, int kills) {
 }
 
 // Each step's line without what depends on time.
-std::vector<std::string> Losses(const ScopedDirectory& directory) {
-  const std::string metrics = Content(directory.Path("out/metrics.jsonl"));
+std::vector<std::string> Losses(const TemporaryDirectory& directory) {
+  const std::string metrics = Content(directory.File("out/metrics.jsonl"));
   std::vector<std::string> losses;
   for (size_t begin = 0; begin < metrics.size();) {
     const size_t end = metrics.find('\n', begin);
@@ -354,7 +354,7 @@ std::vector<std::string> Losses(const ScopedDirectory& directory) {
 
 // Trains twice, once with kills between, and compares all that both have learned.
 void ExpectKillsChangeNothing(const std::string& run_file) {
-  const ScopedDirectory undisturbed, killed;
+  const TemporaryDirectory undisturbed, killed;
   undisturbed.Write("run.yaml", run_file);
   killed.Write("run.yaml", run_file);
   ASSERT_EQ(Train(undisturbed), 0);
@@ -368,24 +368,24 @@ void ExpectKillsChangeNothing(const std::string& run_file) {
 }
 
 TEST(StandaloneTraining, AStreamThatIsKilledGoesOnWithTheBatchesOfAnUndisturbedRun) {
-  const ScopedDirectory texts;
+  const TemporaryDirectory texts;
   for (int file = 0; file < 4; ++file) {
     std::string text;
     for (int i = 0; i < 4; ++i) text += std::to_string(file) + TinyText();
     texts.Write("text" + std::to_string(file) + ".txt", text);
   }
   texts.Write("lines.jsonl", "{\"text\": \"a line\"}\n{\"text\": \"and another\"}\n");
-  const ScopedDirectory validation;
+  const TemporaryDirectory validation;
   std::string run_file = TinyRunFile("", 600, 50);
   run_file = Replaced(run_file, "text: [\"\"], tokenizer: chars",
                       fmt::format("stream: [\"{}\"], val: [\"{}\"], tokenizer: bytes",
-                                  texts.Path(""), validation.Write("val.txt", TinyText())));
+                                  texts.File(""), validation.Write("val.txt", TinyText())));
   run_file = Replaced(run_file, "sample: {every: 10", "sample: {every: 0");
   ExpectKillsChangeNothing(Replaced(run_file, "eval: {every: 8", "eval: {every: 50"));
 }
 
 TEST(StandaloneTraining, AMixtureThatIsKilledGoesOnWithTheBatchesOfAnUndisturbedRun) {
-  const ScopedDirectory data;
+  const TemporaryDirectory data;
   const std::string run_file = Replaced(
       TinyRunFile("", 600, 50), "text: [\"\"], tokenizer: chars",
       fmt::format("train: [\"{}\", \"{}\"], format: uint16, weights: [1, 4], val: [\"{}\"], "
@@ -398,57 +398,57 @@ TEST(StandaloneTraining, AMixtureThatIsKilledGoesOnWithTheBatchesOfAnUndisturbed
 }
 
 TEST(StandaloneTraining, OverfitLearnsOneBatchAndLeavesNothingBehind) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
   const auto overfit = [&](const std::string& lr) {
-    return TrainerProcess({"--spec", directory.Path("run.yaml"), "--out", directory.Path("out"),
+    return TrainerProcess({"--spec", directory.File("run.yaml"), "--out", directory.File("out"),
                            "--overfit", "--set", "optimizer.lr=" + lr},
                           /*managed=*/false)
         .Wait();
   };
   EXPECT_EQ(overfit("1e-2"), 0);
   EXPECT_EQ(overfit("1e-9"), 1) << "a model that does not learn";
-  EXPECT_FALSE(FileExists(directory.Path("out")));
+  EXPECT_FALSE(FileExists(directory.File("out")));
   EXPECT_EQ(Train(directory, {"--overfit", "--set", "model.n_head=7"}), 2);
 }
 
 TEST(StandaloneTraining, AnAutomaticMicroBatchIsChosenOnceAndKept) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
   const std::vector<std::string> automatic = {"--set", "batch.micro_batch=auto"};
   ASSERT_EQ(Train(directory, automatic), 0);
   // Four sequences a shard, and memory is not what bounds so small a model.
-  EXPECT_NE(Content(directory.Path("out/resolved.yaml")).find("micro_batch: 4\n"),
+  EXPECT_NE(Content(directory.File("out/resolved.yaml")).find("micro_batch: 4\n"),
             std::string::npos);
-  EXPECT_EQ(Content(directory.Path("out/micro_batch.json")), "{\"micro_batch\":4}\n");
+  EXPECT_EQ(Content(directory.File("out/micro_batch.json")), "{\"micro_batch\":4}\n");
   // Another choice would be made now; the run keeps its own.
   directory.Write("out/micro_batch.json", "{\"micro_batch\":2}\n");
-  ASSERT_TRUE(RemoveTree(directory.Path("out/checkpoints")).ok());
+  ASSERT_TRUE(RemoveTree(directory.File("out/checkpoints")).ok());
   ASSERT_EQ(Train(directory, automatic), 0);
   EXPECT_EQ(formats::ReadManifest(Newest(directory))->record.micro_batch, 2);
   const std::string expected = Content(JoinPath(Newest(directory), "model.safetensors"));
   ASSERT_TRUE(RemoveTree(Newest(directory)).ok());
-  ASSERT_TRUE(RemoveTree(directory.Path("out/micro_batch.json")).ok());
+  ASSERT_TRUE(RemoveTree(directory.File("out/micro_batch.json")).ok());
   ASSERT_EQ(Train(directory, automatic), 0);
   EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected)
       << "the checkpoint to go on from says what it was";
   directory.Write("out/micro_batch.json", "{");
-  ASSERT_TRUE(RemoveTree(directory.Path("out/checkpoints")).ok());
+  ASSERT_TRUE(RemoveTree(directory.File("out/checkpoints")).ok());
   EXPECT_EQ(Train(directory, automatic), ProcessStatus(ExitCode::kStorage));
 }
 
 TEST(StandaloneTraining, AWallTimeBecomesStepsOnceAndForAll) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   WriteRun(directory);
   const std::vector<std::string> timed = {"--set", "budget.steps=0", "--set",
                                           "budget.wall_time=1s"};
   ASSERT_EQ(Train(directory, timed), 0);
-  const std::string budget = Content(directory.Path("out/budget.json"));
+  const std::string budget = Content(directory.File("out/budget.json"));
   const auto first = formats::ReadManifest(Newest(directory));
   ASSERT_TRUE(first.ok());
   EXPECT_NE(budget.find(fmt::format("\"steps\":{}}}", first->step)), std::string::npos) << budget;
   EXPECT_EQ(first->record.step_budget, first->step);
-  ASSERT_TRUE(RemoveTree(directory.Path("out/checkpoints")).ok());
+  ASSERT_TRUE(RemoveTree(directory.File("out/checkpoints")).ok());
   ASSERT_EQ(Train(directory, timed), 0);
   const auto second = formats::ReadManifest(Newest(directory));
   ASSERT_TRUE(second.ok());

@@ -26,7 +26,7 @@ enum class LogTo { kStandardError, kFile };
 class TestEpoch {
  public:
   // `variables` go into the environment of the ranks.
-  TestEpoch(const ScopedDirectory& directory, int world_size, uint64_t epoch,
+  TestEpoch(const TemporaryDirectory& directory, int world_size, uint64_t epoch,
             std::optional<contract::ResumePoint> resume = {},
             const std::vector<std::string>& variables = {}, LogTo log_to = LogTo::kStandardError)
       : directory_(directory), epoch_(epoch), resume_(std::move(resume)) {
@@ -40,7 +40,7 @@ class TestEpoch {
   }
 
   // The file with a rank's log, for LogTo::kFile.
-  std::string Log(size_t rank) const { return directory_.Path(fmt::format("rank-{}.log", rank)); }
+  std::string Log(size_t rank) const { return directory_.File(fmt::format("rank-{}.log", rank)); }
 
   // From Hello to Ready.
   void Form(const std::string& run_file) {
@@ -76,7 +76,7 @@ class TestEpoch {
                                  .rank = static_cast<int>(r),
                                  .world_size = static_cast<int>(ranks.size()),
                                  .resolved = runspec::ResolvedYaml(*loaded.spec),
-                                 .run_directory = directory_.Path("run"),
+                                 .run_directory = directory_.File("run"),
                                  .data_address = "127.0.0.1",
                                  .resume = resumes.contains(r) ? resumes.at(r) : resume_,
                                  .logical_shards = 4,
@@ -131,7 +131,7 @@ class TestEpoch {
   std::function<void(const std::vector<link::Listening>&, link::Configure&)> decide;
 
  private:
-  const ScopedDirectory& directory_;
+  const TemporaryDirectory& directory_;
   const uint64_t epoch_;
   const std::optional<contract::ResumePoint> resume_;
 };
@@ -148,7 +148,7 @@ inline constexpr int64_t kTinySteps = 16;
 inline constexpr uint64_t kTinyEpoch = 4;
 
 // A whole training of TinyRunFile with a checkpoint every six steps; what it wrote.
-inline std::vector<link::CheckpointReport> TrainWhole(const ScopedDirectory& directory,
+inline std::vector<link::CheckpointReport> TrainWhole(const TemporaryDirectory& directory,
                                                       int world_size, int64_t steps = kTinySteps) {
   const std::string text = directory.Write("text.txt", TinyText());
   TestEpoch epoch(directory, world_size, kTinyEpoch);

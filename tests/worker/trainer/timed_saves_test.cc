@@ -45,12 +45,12 @@ class HastyClock final : public Clock {
 
 // Case runs-and-service/52: by default nothing was saved before the end.
 TEST(TimedSaves, ARunFileThatSaysNothingSavesByTime) {
-  const ScopedDirectory directory;
+  const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
   const std::string run = directory.Write("run.yaml", TinyRunFile(text, 16, 0));
   const std::vector<std::pair<std::string, bool>> settings = {{"auto", true}, {"0", false}};
   for (const auto& [every, by_time] : settings) {
-    const std::string out = directory.Path("out-" + every);
+    const std::string out = directory.File("out-" + every);
     const StandaloneOptions options{
         .spec_path = run, .overrides = {"checkpoint.every=" + every}, .out_directory = out};
     ASSERT_EQ(RunStandalone(options, HastyClock()), 0);

@@ -1,5 +1,5 @@
-// TrainerProcess: a real gp-trainer with the test at the other end of its link, and a directory
-// with a run file for it.
+// TrainerProcess: a real gp-trainer with the test at the other end of its link, and run files for
+// it.
 #pragma once
 
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/random_id.h"
 #include "contract/channel.h"
+#include "lib/base/temporary_directory.h"
 
 namespace gp::engine {
 
@@ -27,26 +27,6 @@ inline std::string TrainerPath() {
   const char* bin = std::getenv("GP_BIN");
   return std::string(bin == nullptr ? "build/release/bin" : bin) + "/gp-trainer";
 }
-
-// A directory that goes with the test.
-class ScopedDirectory {
- public:
-  ScopedDirectory() : path_(testing::TempDir() + "gp-trainer-" + RandomId(8)) {
-    EXPECT_TRUE(MakeDirectories(path_).ok());
-  }
-  ~ScopedDirectory() { EXPECT_TRUE(RemoveTree(path_).ok()); }
-  ScopedDirectory(const ScopedDirectory&) = delete;
-  ScopedDirectory& operator=(const ScopedDirectory&) = delete;
-
-  std::string Path(const std::string& name) const { return JoinPath(path_, name); }
-  std::string Write(const std::string& name, const std::string& content) const {
-    EXPECT_TRUE(WriteFileAtomically(Path(name), content).ok());
-    return Path(name);
-  }
-
- private:
-  const std::string path_;
-};
 
 // A run of a tiny model: four logical shards, two micro-batches each, dropout.
 inline std::string TinyRunFile(const std::string& text_path, int64_t steps,

@@ -2,8 +2,8 @@
 // The list of runs. Items are changed in place, so that focus and pointer stay where they are while numbers move.
 
 const STATE_TONES = {
-  submitted: "accent", queued: "accent", admitted: "accent", starting: "accent", running: "good", finishing: "good",
-  reconfiguring: "warn", holding: "warn", paused: "warn", preempted: "warn", backoff: "warn", cancelling: "warn",
+  submitted: "accent", queued: "accent", starting: "accent", running: "good", finishing: "good",
+  backoff: "warn", cancelling: "warn",
   succeeded: "good", failed: "bad", cancelled: "",
 };
 

@@ -18,19 +18,16 @@ TEST_F(ServiceDirectoryTest, UpClosesItsDirectoryToOtherUsers) {
   EXPECT_FALSE(OthersMay(directory_.root()));
 }
 
-TEST_F(ServiceDirectoryTest, ARecordOfAnOlderVersionHasNoGateway) {
+TEST_F(ServiceDirectoryTest, ARecordOfAnOlderVersionHasNoIdentityOfItsStorage) {
   ASSERT_TRUE(directory_.Create().ok());
-  ASSERT_TRUE(directory_.Save({.address = "127.0.0.1:1", .gateway_address = "127.0.0.1:2"}).ok());
+  ASSERT_TRUE(directory_.Save({.address = "127.0.0.1:1", .storage_identity = "x"}).ok());
   const std::string path = directory_.Path("service.json");
   auto json = nlohmann::json::parse(*ReadFile(path));
-  for (const char* key : {"gateway", "gateway_address", "gateway_metrics", "gateway_problem"}) {
-    ASSERT_EQ(json.erase(key), 1u) << key;
-  }
+  for (const char* key : {"storage_identity", "data_roots"}) ASSERT_EQ(json.erase(key), 1u) << key;
   std::ofstream(path) << json.dump();
   const auto record = directory_.Load();
   ASSERT_TRUE(record.ok()) << record.status();
-  EXPECT_EQ(record->gateway.pid, 0);
-  EXPECT_EQ(record->gateway_address, "");
+  EXPECT_EQ(record->storage_identity, "");
 }
 
 TEST_F(ServiceDirectoryTest, AStorageInItMovesWithIt) {

@@ -28,7 +28,7 @@ class VersionedFile : public ::testing::Test {
   }
   void Write(const std::string& text) const { ASSERT_TRUE(WriteFileAtomically(path_, text).ok()); }
 
-  const gp::TemporaryDirectory directory_;
+  const TemporaryDirectory directory_;
   const std::string path_ = directory_.File("things.yaml");
 };
 

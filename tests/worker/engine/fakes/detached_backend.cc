@@ -33,9 +33,9 @@ class DetachedBackend::Access {
 };
 
 DetachedBackend::DetachedBackend(const CpuBackendOptions& options, bool graph)
-    : inner_(MakeCpuBackend(options)), graph_(graph) {
+    : DecoratedBackend(MakeCpuBackend(options)), graph_(graph) {
   scalar_ = static_cast<double*>(Allocate(sizeof(double)));
-  allocated_bytes_ = inner_->allocated_bytes();  // the scalar is part of the workspace
+  allocated_bytes_ = inner().allocated_bytes();  // the scalar is part of the workspace
 }
 
 DetachedBackend::~DetachedBackend() {
@@ -57,7 +57,7 @@ void* DetachedBackend::Allocate(int64_t bytes) {
 
 void* DetachedBackend::AllocateHost(int64_t bytes) {
   RefuseInsideReplay("AllocateHost");
-  return inner_->AllocateHost(bytes);
+  return inner().AllocateHost(bytes);
 }
 
 void DetachedBackend::Upload(void* to, const void* from, int64_t bytes) {
@@ -88,17 +88,13 @@ void DetachedBackend::Fetch(void* to, const void* from, int64_t bytes) {
   std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
-void DetachedBackend::Copy(void* to, const void* from, int64_t bytes) {
-  Do([=, this] { inner_->Copy(to, from, bytes); });
-}
-
 void DetachedBackend::Replay(const ReplayKey& key, const std::function<void()>& work) {
   RefuseInsideReplay("Replay");
   if (!graph_) return work();
   const auto record = records_.find(key);
   if (record != records_.end()) {
     ++replays_;
-    for (const Operation& operation : record->second) Do(operation);
+    for (const Operation& operation : record->second) Do("replayed", operation);
     return;
   }
   recording_ = &records_[key];
@@ -110,114 +106,15 @@ void DetachedBackend::Replay(const ReplayKey& key, const std::function<void()>& 
 
 void DetachedBackend::Mark(int slot) {
   RefuseInsideReplay("Mark");
-  inner_->Mark(slot);
+  inner().Mark(slot);
 }
 
-double DetachedBackend::MillisecondsBetween(int first, int second) {
-  return inner_->MillisecondsBetween(first, second);
-}
-
-void DetachedBackend::Forward(const LinearForward& args) {
-  Do([=, this] { inner_->Forward(args); });
-}
-void DetachedBackend::Pack(const WeightRows& args) {
-  Do([=, this] { inner_->Pack(args); });
-}
-void DetachedBackend::BackwardInput(const LinearBackwardInput& args) {
-  Do([=, this] { inner_->BackwardInput(args); });
-}
-void DetachedBackend::BackwardWeight(const LinearBackwardWeight& args) {
-  Do([=, this] { inner_->BackwardWeight(args); });
-}
-void DetachedBackend::AttentionForward(const AttentionShape& shape, Buffer out, float* lse,
-                                       Buffer qkv, const Dropout& dropout) {
-  Do([=, this] { inner_->AttentionForward(shape, out, lse, qkv, dropout); });
-}
 void DetachedBackend::AttentionForward(const CachedAttention& args) {
   RefuseInsideReplay("AttentionForward(CachedAttention)");
-  Do([&] { inner_->AttentionForward(args); });
-}
-void DetachedBackend::AttentionBackward(const AttentionShape& shape, Buffer dqkv, Buffer dout,
-                                        Buffer out, const float* lse, Buffer qkv,
-                                        const Dropout& dropout) {
-  Do([=, this] { inner_->AttentionBackward(shape, dqkv, dout, out, lse, qkv, dropout); });
-}
-void DetachedBackend::Forward(const StoredAttention& args, Buffer out) {
-  Do([=, this] { inner_->Forward(args, out); });
-}
-void DetachedBackend::Backward(const StoredAttention& args, Buffer dqkv, Buffer dout) {
-  Do([=, this] { inner_->Backward(args, dqkv, dout); });
-}
-void DetachedBackend::Forward(const LayerNorm& args) {
-  Do([=, this] { inner_->Forward(args); });
-}
-void DetachedBackend::Backward(const LayerNormBackward& args) {
-  Do([=, this] { inner_->Backward(args); });
-}
-void DetachedBackend::ResidualLayerNorm(Buffer residual, Buffer in, Buffer branch,
-                                        const Dropout& dropout, const LayerNorm& args) {
-  Do([=, this] { inner_->ResidualLayerNorm(residual, in, branch, dropout, args); });
-}
-void DetachedBackend::ResidualLayerNormBackward(const LayerNormBackward& args,
-                                                const BranchGradient& branch) {
-  Do([=, this] { inner_->ResidualLayerNormBackward(args, branch); });
-}
-void DetachedBackend::Residual(int64_t rows, int64_t channels, Buffer out, Buffer in, Buffer branch,
-                               const Dropout& dropout) {
-  Do([=, this] { inner_->Residual(rows, channels, out, in, branch, dropout); });
-}
-void DetachedBackend::ResidualBackward(int64_t rows, int64_t channels, Buffer dbranch, Buffer dout,
-                                       const Dropout& dropout) {
-  Do([=, this] { inner_->ResidualBackward(rows, channels, dbranch, dout, dropout); });
-}
-void DetachedBackend::GeluForward(int64_t count, runspec::Gelu kind, Buffer out, Buffer in) {
-  Do([=, this] { inner_->GeluForward(count, kind, out, in); });
-}
-void DetachedBackend::GeluBackward(int64_t count, runspec::Gelu kind, Buffer dy, Buffer in) {
-  Do([=, this] { inner_->GeluBackward(count, kind, dy, in); });
-}
-void DetachedBackend::EmbeddingForward(int64_t sequences, int64_t length, int64_t channels,
-                                       Buffer out, const int32_t* tokens, const float* wte,
-                                       const float* wpe, const Dropout& dropout) {
-  Do([=, this] {
-    inner_->EmbeddingForward(sequences, length, channels, out, tokens, wte, wpe, dropout);
-  });
-}
-void DetachedBackend::EmbeddingBackward(int64_t sequences, int64_t length, int64_t channels,
-                                        float* dwte, float* dwpe, Buffer dout,
-                                        const int32_t* tokens, const Dropout& dropout) {
-  Do([=, this] {
-    inner_->EmbeddingBackward(sequences, length, channels, dwte, dwpe, dout, tokens, dropout);
-  });
-}
-void DetachedBackend::Forward(const CrossEntropyLoss& args) {
-  Do([=, this] { inner_->Forward(args); });
-}
-void DetachedBackend::Backward(const CrossEntropyGradient& args) {
-  Do([=, this] { inner_->Backward(args); });
-}
-void DetachedBackend::ComputeGradientFactor(const GradientFactor& args) {
-  Do([=, this] { inner_->ComputeGradientFactor(args); });
-}
-void DetachedBackend::Update(const AdamWUpdate& args) {
-  Do([=, this] { inner_->Update(args); });
-}
-void DetachedBackend::SumOfSquares(double* sum, const float* values, int64_t count) {
-  Do([=, this] { inner_->SumOfSquares(sum, values, count); });
-}
-void DetachedBackend::Zero(void* data, int64_t bytes) {
-  Do([=, this] { inner_->Zero(data, bytes); });
-}
-void DetachedBackend::Round(int64_t count, Buffer out, const float* in,
-                            const StochasticRounding& rounding) {
-  Do([=, this] { inner_->Round(count, out, in, rounding); });
-}
-void DetachedBackend::Axpby(int64_t count, float* out, float a, const float* x, float b,
-                            const float* y) {
-  Do([=, this] { inner_->Axpby(count, out, a, x, b, y); });
+  DecoratedBackend::AttentionForward(args);
 }
 
-void DetachedBackend::Do(Operation operation) {
+void DetachedBackend::Do(std::string, Operation operation) {
   {
     const Access access(*this);
     operation();

@@ -9,14 +9,13 @@
 #include "base/file.h"
 #include "client/gpctl/gpctl_runner.h"
 #include "coordinator/coordinator_process.h"
-#include "coordinator/temporary_directory.h"
+#include "lib/base/temporary_directory.h"
 #include "rpc/token.h"
 
 namespace gp::gpctl {
 namespace {
 
 using coordinator::CoordinatorProcess;
-using coordinator::TemporaryDirectory;
 using testing::GpctlRunner;
 using ::testing::HasSubstr;
 using ::testing::Not;
