@@ -197,6 +197,8 @@ class Outputs(WithStandIn):
         self.assertIn("would both be a__b__c.jsonl.gz; convert them in two calls", said)
         said = self.refused(self.file("x.parquet", "x"), self.file("x.pq", "y"), "--out", self.out)
         self.assertIn("would both be x.jsonl.gz", said)
+        said = self.refused(self.file("y.parquet", "x"), self.file("Y.parquet", "y"), "--out", self.out)
+        self.assertIn("would on some file systems both be Y.jsonl.gz", said)
         self.assertEqual(self.outputs(), [])
 
     def test_an_output_is_not_hidden_by_a_folder_that_is(self):
