@@ -166,6 +166,8 @@ class Footers(WithStandIn):
         (self.folder / "link.parquet").symlink_to(path)
         self.assertIn("is named twice", self.refused(path, path))
         self.assertIn("is named twice", self.refused(path, self.folder / "link.parquet"))
+        os.link(path, self.folder / "hard.parquet")
+        self.assertIn("is named twice", self.refused(path, self.folder / "hard.parquet"))
 
     def test_a_file_without_rows_is_told_and_nothing_but_such_files_refused(self):
         empty = self.file("empty.parquet", text=[])
