@@ -67,7 +67,7 @@ Status AddTo(AddedToken& token, const AddedToken& more) {
                            *more.id, *token.id, token.where);
   }
   if (!token.id) token.id = more.id;
-  if (!token.flags) token.flags = more.flags;
+  if (!token.flags || more.overrides_flags) token.flags = more.flags;
   token.special |= more.special;
   return OkStatus();
 }

@@ -20,6 +20,7 @@ struct AddedToken {
   std::optional<int64_t> id;  // nothing: the vocabulary's, or the next one
   bool special = false;
   std::optional<SpecialTokenFlags> flags;  // nothing: the list does not say
+  bool overrides_flags = false;            // `flags` count, whatever an earlier list says
   std::string where;                       // "added_tokens[2]", for messages
 };
 using AddedTokens = std::vector<AddedToken>;
@@ -31,7 +32,8 @@ StatusOr<AddedToken> ReadAddedToken(const nlohmann::json& token);
 // `added_tokens` of a tokenizer.json, in the order of the file. Errors name the place in the list.
 StatusOr<AddedTokens> ReadAddedTokenList(const nlohmann::json& list);
 
-// One list of several: `more` may repeat tokens of `tokens`, and adds what it says of them.
+// One list of several: `more` may repeat tokens of `tokens`, and adds what it says of them. What
+// `tokens` says counts, but for flags that override.
 // InvalidArgument when two ids are given to one token.
 Status AddTokens(const AddedTokens& more, AddedTokens& tokens);
 

@@ -166,6 +166,8 @@ class Footers(WithStandIn):
         (self.folder / "link.parquet").symlink_to(path)
         self.assertIn("is named twice", self.refused(path, path))
         self.assertIn("is named twice", self.refused(path, self.folder / "link.parquet"))
+        os.link(path, self.folder / "hard.parquet")
+        self.assertIn("is named twice", self.refused(path, self.folder / "hard.parquet"))
 
     def test_a_file_without_rows_is_told_and_nothing_but_such_files_refused(self):
         empty = self.file("empty.parquet", text=[])
@@ -197,6 +199,8 @@ class Outputs(WithStandIn):
         self.assertIn("would both be a__b__c.jsonl.gz; convert them in two calls", said)
         said = self.refused(self.file("x.parquet", "x"), self.file("x.pq", "y"), "--out", self.out)
         self.assertIn("would both be x.jsonl.gz", said)
+        said = self.refused(self.file("y.parquet", "x"), self.file("Y.parquet", "y"), "--out", self.out)
+        self.assertIn("would on some file systems both be Y.jsonl.gz", said)
         self.assertEqual(self.outputs(), [])
 
     def test_an_output_is_not_hidden_by_a_folder_that_is(self):

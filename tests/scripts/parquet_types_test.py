@@ -38,6 +38,11 @@ class ParquetTypes(Converting):
         self.assertIn("is timestamp[us]", self.refused(self.file("a.parquet", pyarrow.timestamp("us"), 1)))
         self.assertIn("row 0: 'text' is null", self.refused(self.file("a.parquet", pyarrow.null(), None)))
 
+    def test_two_columns_of_one_name_are_refused(self):
+        path = self.folder / "a.parquet"
+        pyarrow.parquet.write_table(pyarrow.Table.from_arrays([pyarrow.array(["x"])] * 2, ["text", "text"]), path)
+        self.assertIn("has several columns 'text'", self.refused(path))
+
     def test_a_field_of_a_nested_column_is_read(self):
         inner = pyarrow.struct([("text", pyarrow.string()), ("id", pyarrow.int64())])
         path = self.file("a.parquet", inner, {"text": "x", "id": 1}, None)

@@ -26,6 +26,10 @@ constexpr const char* kNameLists[] = {"additional_special_tokens", "extra_specia
 // Classes that cut text as GPT-2 does and add nothing.
 constexpr std::string_view kKnownClasses[] = {"GPT2Tokenizer", "GPT2TokenizerFast",
                                               "PreTrainedTokenizerFast", "TokenizersBackend"};
+// These leave a tokenizer.json as it is, too. Others build their own normalizer, pattern and
+// template around its vocabulary, whatever the file says.
+constexpr std::string_view kClassesThatKeepTokenizerJson[] = {"CodeGenTokenizer",
+                                                              "CodeGenTokenizerFast"};
 
 StatusOr<CompanionFile> ReadCompanion(const std::string& path) {
   if (!FileExists(path)) return CompanionFile{.path = path};
@@ -79,6 +83,7 @@ Status AddDecoder(const Json& decoder, const std::string& where, AddedTokens& to
     const std::string place = fmt::format("{}['{}']", where, Excerpt(key));
     ASSIGN_OR_RETURN(AddedToken token, ReadTokenAt(value, place));
     ASSIGN_OR_RETURN(token.id, IdOfKey(key, place));
+    token.overrides_flags = true;
     listed.push_back(std::move(token));
   }
   return AddTokens(listed, tokens);
@@ -128,29 +133,43 @@ Status RefuseFlag(const Json& config, const char* key, std::string_view way) {
   return InvalidArgument("{} is true: gp adds nothing to a text; {}", key, way);
 }
 
-Status CheckClass(const Json& config) {
-  const Json& name = ValueOrNull(config, "tokenizer_class");
-  const bool known = name.is_null() || std::find(std::begin(kKnownClasses), std::end(kKnownClasses),
-                                                 name) != std::end(kKnownClasses);
-  if (known) return OkStatus();
-  return InvalidArgument(
-      "tokenizer_class is {}, expected GPT2Tokenizer: another class may cut text otherwise, or add "
-      "tokens; have transformers save the tokenizer as tokenizer.json, which says what it does",
-      Excerpt(name.dump(-1, ' ', false, Json::error_handler_t::replace)));
+template <size_t kCount>
+bool Names(const std::string_view (&classes)[kCount], const Json& name) {
+  return std::find(std::begin(classes), std::end(classes), name) != std::end(classes);
 }
 
-// A tokenizer.json says itself which tokens a text is given and how it is cut.
+Status CheckClass(const Json& config, CompanionOf kind) {
+  const Json& name = ValueOrNull(config, "tokenizer_class");
+  if (name.is_null() || Names(kKnownClasses, name)) return OkStatus();
+  const std::string shown = Excerpt(name.dump(-1, ' ', false, Json::error_handler_t::replace));
+  if (kind == CompanionOf::kVocabulary) {
+    return InvalidArgument(
+        "tokenizer_class is {}, expected GPT2Tokenizer: another class may cut text otherwise, or "
+        "add tokens; have transformers save the tokenizer as tokenizer.json, which says what it "
+        "does",
+        shown);
+  }
+  if (Names(kClassesThatKeepTokenizerJson, name)) return OkStatus();
+  return InvalidArgument(
+      "tokenizer_class is {}, expected GPT2Tokenizer or PreTrainedTokenizerFast: transformers may "
+      "cut text as that class does, and not as tokenizer.json says; if tokenizer.json is right, "
+      "set it to PreTrainedTokenizerFast",
+      shown);
+}
+
+// A tokenizer.json says itself which tokens a text is given.
 Status CheckConfig(const Json& config, CompanionOf kind) {
   RETURN_IF_ERROR(RefuseFlag(config, "add_prefix_space",
                              "set it to false, and begin texts with a space where the model "
                              "expects one"));
+  RETURN_IF_ERROR(CheckClass(config, kind));
   if (kind == CompanionOf::kTokenizerJson) return OkStatus();
   for (const char* key : {"add_bos_token", "add_eos_token"}) {
     RETURN_IF_ERROR(RefuseFlag(config, key,
                                "set it to false: gp puts the end of text between documents "
                                "itself"));
   }
-  return CheckClass(config);
+  return OkStatus();
 }
 
 }  // namespace

@@ -244,6 +244,35 @@ TEST_F(CompanionFilesTest, AConfigurationThatChangesIdsIsRefused) {
             nullptr);
 }
 
+// transformers 5 builds these classes around the vocabulary of a tokenizer.json.
+TEST_F(CompanionFilesTest, AClassThatCutsTextOtherwiseThanTokenizerJsonIsRefused) {
+  for (const char* name : {"RobertaTokenizer", "RobertaTokenizerFast", "GPTNeoXTokenizerFast",
+                           "Qwen2Tokenizer", "BertTokenizer", "LlamaTokenizerFast"}) {
+    EXPECT_THAT(Error(Whole({{"tokenizer_config.json", {{"tokenizer_class", name}}}})),
+                AllOf(HasSubstr(std::string("tokenizer_class is \"") + name),
+                      HasSubstr("set it to PreTrainedTokenizerFast")));
+  }
+  for (const char* name : {"GPT2Tokenizer", "GPT2TokenizerFast", "PreTrainedTokenizerFast",
+                           "TokenizersBackend", "CodeGenTokenizerFast"}) {
+    EXPECT_NE(Read(Whole({{"tokenizer_config.json", {{"tokenizer_class", name}}}})), nullptr);
+  }
+}
+
+// transformers applies added_tokens_decoder after tokenizer.json, and names do not change a token
+// that is there.
+TEST_F(CompanionFilesTest, FlagsOfAddedTokensDecoderCountBeforeThoseOfTokenizerJson) {
+  const auto flags_of = [&](const Files& files) {
+    const auto tokenizer = Read(Whole(files));
+    return tokenizer == nullptr ? SpecialTokenFlags() : tokenizer->vocabulary().FlagsOf(261);
+  };
+  Json token = Added(0, "<|endoftext|>");
+  token.update({{"lstrip", true}, {"rstrip", true}});
+  const SpecialTokenFlags strip{.lstrip = true, .rstrip = true};
+  const Json decoder = {{"added_tokens_decoder", {{"261", token}}}};
+  EXPECT_EQ(flags_of({{"tokenizer_config.json", decoder}}), strip);
+  EXPECT_EQ(flags_of({{"special_tokens_map.json", {{"eos_token", token}}}}), SpecialTokenFlags());
+}
+
 TEST_F(CompanionFilesTest, HowATokenIsFoundInTextIsHandedOn) {
   const SpecialTokenFlags strip{.lstrip = true, .rstrip = true};
   const SpecialTokenFlags word{.single_word = true};
