@@ -1,8 +1,6 @@
 # `cmake --install` gives a tree that can be moved anywhere: programs in bin/, LibTorch's libraries in lib/gp/ found
 # through $ORIGIN, settings and run files in share/gp/.
 # Each part is a component, which is what cmake/Packages.cmake makes packages of.
-set(GP_ENGINE_PROGRAMS gp-trainer gp-sampler gp-evaluator gp-bench)
-
 foreach(program IN LISTS GP_PROGRAMS)
   if(TARGET ${program})
     set(component ${program})
@@ -10,12 +8,6 @@ foreach(program IN LISTS GP_PROGRAMS)
       set(component gp-engine)
     endif()
     install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT ${component})
-  endif()
-endforeach()
-
-foreach(program IN LISTS GP_ENGINE_PROGRAMS)
-  if(TARGET ${program})
-    set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/gp")
   endif()
 endforeach()
 

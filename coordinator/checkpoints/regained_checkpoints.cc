@@ -204,11 +204,13 @@ std::vector<std::shared_ptr<const Run>> LiveRuns(const Cluster& cluster) {
 }
 
 Status LoseGone(Cluster& cluster, Store& store, Timestamp at) {
-  for (const std::shared_ptr<const Run>& run : LiveRuns(cluster)) {
+  std::vector<Event> lost;
+  cluster.runs.ForEach([&](const RunId& id, const std::shared_ptr<const Run>& run) {
+    if (cluster.faulty.contains(id)) return;
     const auto events = Regain(*run, {}, CheckListed(*run).gone, at);
-    RETURN_IF_ERROR(AppendAndApply(events, store, cluster));
-  }
-  return OkStatus();
+    lost.insert(lost.end(), events.begin(), events.end());
+  });
+  return AppendAndApply(lost, store, cluster);
 }
 
 }  // namespace gp::coordinator

@@ -62,8 +62,8 @@ Status AppendAndApply(const std::vector<Event>& events, Store& store, Cluster& c
 // The runs that have not ended and can go on.
 std::vector<std::shared_ptr<const Run>> LiveRuns(const Cluster& cluster);
 
-// Takes the checkpoints whose directories are gone out of the catalogue of the live runs, which
-// then go on from what is left.
+// Takes the checkpoints whose directories are gone out of the catalogue, those of ended runs too.
+// Live runs then go on from what is left.
 Status LoseGone(Cluster& cluster, Store& store, Timestamp at);
 
 }  // namespace gp::coordinator

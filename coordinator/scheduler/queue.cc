@@ -141,7 +141,8 @@ class QueuePlanner {
       where += place.slot.value();
       last = name;
     }
-    const bool again = run.epoch > 0 && run.LatestCheckpoint() == nullptr;
+    const bool again =
+        run.epoch > 0 && run.LatestCheckpoint() == nullptr && run.quarantined.empty();
     return fmt::format("starting on {} {}{}", where, DescribeStart(run, cluster_),
                        again ? " again (no checkpoint was sealed)" : "");
   }

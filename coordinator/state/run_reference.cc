@@ -1,5 +1,7 @@
 #include "coordinator/state/run_reference.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -21,7 +23,7 @@ struct Named {
 struct Matches {
   std::map<std::string, Named> named;  // by namespace, the runs of that name
   RunPointer last;                     // the newest of all
-  std::vector<std::string> prefixed;
+  std::vector<RunPointer> prefixed;    // the reference begins their ids
 };
 
 void Add(const RunPointer& run, Named& named) {
@@ -39,10 +41,9 @@ Matches Search(const Cluster& cluster, const std::string& reference, const RunFi
     if (!wanted(*run)) return;
     if (IsNewer(run, matches.last)) matches.last = run;
     if (run->submission->name == reference) Add(run, matches.named[NamespaceOf(*run)]);
-    if (!reference.empty() && id.value().starts_with(reference))
-      matches.prefixed.push_back(id.value());
+    if (!reference.empty() && id.value().starts_with(reference)) matches.prefixed.push_back(run);
   });
-  std::sort(matches.prefixed.begin(), matches.prefixed.end());
+  std::ranges::sort(matches.prefixed, {}, [](const RunPointer& run) { return run->id; });
   return matches;
 }
 
@@ -59,11 +60,31 @@ StatusOr<RunPointer> TheOneOf(const std::string& name, Named named) {
                             named.live.size(), name, FirstFew(named.live));
 }
 
+// "research/tiny is 7f3k, other/tiny is 9a0c or 9b1d".
 Status NamedInSeveral(const std::string& name, const Matches& matches) {
-  std::vector<std::string> whole_names;
-  for (const auto& [of_run, named] : matches.named) whole_names.push_back(of_run + "/" + name);
-  return FailedPrecondition("several namespaces have a run '{}'; name one of {}", name,
-                            FirstFew(whole_names));
+  std::vector<std::string> candidates;
+  for (const auto& [of_run, named] : matches.named) {
+    std::vector<std::string> ids = named.live;
+    if (ids.empty()) ids.push_back(named.newest->id.value());
+    std::sort(ids.begin(), ids.end());
+    candidates.push_back(fmt::format("{}/{} is {}", of_run, name, fmt::join(ids, " or ")));
+  }
+  return FailedPrecondition(
+      "several namespaces have a run '{}'; name one with its namespace or by "
+      "its id: {}",
+      name, FirstFew(candidates));
+}
+
+// The ids, each with its namespace when they are of several.
+Status BeginsSeveral(const std::string& prefix, const std::vector<RunPointer>& runs) {
+  const bool several = std::ranges::any_of(
+      runs, [&](const RunPointer& run) { return NamespaceOf(*run) != NamespaceOf(*runs.front()); });
+  std::vector<std::string> ids;
+  for (const RunPointer& run : runs) {
+    ids.push_back(several ? NamespaceOf(*run) + "/" + run->id.value() : run->id.value());
+  }
+  return FailedPrecondition("'{}' fits {} runs: {}; give more characters", prefix, ids.size(),
+                            FirstFew(ids));
 }
 
 StatusOr<RunPointer> ResolveAmong(const Cluster& cluster, const std::string& reference,
@@ -78,12 +99,9 @@ StatusOr<RunPointer> ResolveAmong(const Cluster& cluster, const std::string& ref
   }
   if (matches.named.size() > 1) return NamedInSeveral(reference, matches);
   if (!matches.named.empty()) return TheOneOf(reference, matches.named.begin()->second);
-  if (matches.prefixed.size() == 1) return cluster.FindRun(RunId(matches.prefixed.front()));
-  if (matches.prefixed.empty()) {
-    return NotFound("run '{}' does not exist; see 'gpctl list --all'", reference);
-  }
-  return FailedPrecondition("'{}' fits {} runs: {}; give more characters", reference,
-                            matches.prefixed.size(), FirstFew(matches.prefixed));
+  if (matches.prefixed.size() == 1) return matches.prefixed.front();
+  if (matches.prefixed.size() > 1) return BeginsSeveral(reference, matches.prefixed);
+  return NotFound("run '{}' does not exist; see 'gpctl list --all'", reference);
 }
 
 }  // namespace

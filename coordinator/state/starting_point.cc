@@ -36,7 +36,9 @@ std::string DescribeStart(const Run& run, const Cluster& cluster) {
     return fmt::format("from step {}", own->step);
   }
   const std::string model = InitialModelName(run, cluster);
-  return model.empty() ? "from scratch" : "from the model " + model;
+  const std::string start = model.empty() ? "from scratch" : "from the model " + model;
+  const bool lost_all = !run.quarantined.empty();
+  return lost_all ? start + " again (its checkpoints are gone from the storage)" : start;
 }
 
 }  // namespace gp::coordinator

@@ -12,7 +12,8 @@ namespace gp::coordinator {
 std::string InitialModelName(const Run& run, const Cluster& cluster);
 
 // "from step 250" of the run's own newest checkpoint. Before there is one: "from the model
-// base@250" of the parent's run and step, "from the model /models/gpt2", or "from scratch".
+// base@250" of the parent's run and step, "from the model /models/gpt2", or "from scratch". When
+// all its checkpoints were lost, this says so.
 std::string DescribeStart(const Run& run, const Cluster& cluster);
 
 }  // namespace gp::coordinator

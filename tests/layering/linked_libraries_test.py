@@ -1,5 +1,5 @@
-"""ldd on the programs: no LibTorch on the control side, no gRPC or protobuf on the engine's. Another LibTorch on LD_LIBRARY_PATH, as
-a conda environment has it, is not loaded.
+"""ldd on the programs: no LibTorch on the control side, no gRPC or protobuf on the engine's. Other libraries on LD_LIBRARY_PATH,
+as a conda environment has them, are not loaded.
 
     linked_libraries_test.py PROGRAM...      names of programs in $GP_BIN
 """
@@ -23,22 +23,29 @@ def loaded_libraries(program):
     return [line.strip() for line in done.stdout.splitlines()]
 
 
-# Case runs-and-service/16: a LibTorch on LD_LIBRARY_PATH was loaded instead of the own one.
-def problem_beside_another_torch(name):
+# Programs for GPUs take what LD_LIBRARY_PATH names, because the driver may be there: all but LibTorch.
+def pinned_libraries(name, libraries):
+    if name.endswith("-cuda"):
+        return ["libtorch.so", "libtorch_cpu.so", "libc10.so", "libgomp.so.1"]
+    return ["libtorch.so"] + [line.split()[0] for line in libraries if " => " in line]
+
+
+# Case runs-and-service/16: libraries on LD_LIBRARY_PATH were loaded instead of those that the program was built with.
+def problem_beside_other_libraries(name, libraries):
     """Why the program does not start where LD_LIBRARY_PATH names libraries that nobody can load; none when it does."""
     with tempfile.TemporaryDirectory() as folder:
-        for library in ("libtorch.so", "libtorch_cpu.so", "libc10.so", "libgomp.so.1"):
+        for library in pinned_libraries(name, libraries):
             pathlib.Path(folder, library).touch()
         done = subprocess.run([pathlib.Path(os.environ["GP_BIN"], name), "version" if name == "gpctl" else "--version"],
                               env={**os.environ, "LD_LIBRARY_PATH": folder, "XDG_CONFIG_HOME": folder}, capture_output=True, text=True, check=False)
-    return [] if done.returncode == 0 else [f"{name} with another LibTorch on LD_LIBRARY_PATH: {done.stderr.strip()}"]
+    return [] if done.returncode == 0 else [f"{name} with other libraries on LD_LIBRARY_PATH: {done.stderr.strip()}"]
 
 
 def problems_of(name):
     libraries = loaded_libraries(pathlib.Path(os.environ["GP_BIN"], name))
     missing = [f"{name}: {line}" for line in libraries if "not found" in line]
     crossing = [f"{name} must not load {line}" for line in libraries if FORBIDDEN[name].search(line)]
-    return missing + crossing + problem_beside_another_torch(name)
+    return missing + crossing + problem_beside_other_libraries(name, libraries)
 
 
 def main():

@@ -159,13 +159,19 @@ std::string NoRunsText(const ListOptions& options, const Session& session) {
          NextText({session.Hint("init " + file), session.Hint("submit " + file + " --wait")});
 }
 
+// Each line is a reference that other commands take.
+std::string NamesText(const std::vector<v1::Run>& runs) {
+  const bool several = AreOfSeveralNamespaces(runs);
+  std::string names;
+  for (const v1::Run& run : runs) {
+    names += (several ? run.namespace_() + "/" : "") + run.name() + "\n";
+  }
+  return names;
+}
+
 std::string ListText(const std::vector<v1::Run>& runs, const ListOptions& options,
                      Session& session) {
-  if (options.names_only) {
-    std::string names;
-    for (const v1::Run& run : runs) names += run.name() + "\n";
-    return names;
-  }
+  if (options.names_only) return NamesText(runs);
   if (!runs.empty()) return RunTable(runs, session.Now(), session.style());
   session.console().err << NoRunsText(options, session);
   return "";

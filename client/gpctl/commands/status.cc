@@ -1,9 +1,9 @@
 // gpctl status, why.
-#include <deque>
 #include <memory>
 
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/render/connection_text.h"
+#include "client/gpctl/render/newest_events.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_text.h"
 #include "client/gpctl/render/run_words.h"
@@ -13,20 +13,18 @@
 namespace gp::gpctl {
 namespace {
 
-constexpr size_t kNewestEvents = 5;
 constexpr int kLiveRunsMax = 1000;
 constexpr char kRunHelp[] = "name, id, unique prefix of an id, or @last";
 
-StatusOr<std::vector<v1::RunEvent>> NewestEvents(client::RunClient& client, const v1::Run& run) {
+StatusOr<NewestEvents> ReadNewestEvents(client::RunClient& client, const v1::Run& run) {
   v1::EventsRequest request;
   request.set_run(run.run_id());
-  std::deque<v1::RunEvent> newest;
+  NewestEvents newest;
   RETURN_IF_ERROR(client.Events(request, [&](const v1::RunEvent& event) {
-    newest.push_back(event);
-    if (newest.size() > kNewestEvents) newest.pop_front();
+    newest.Add(event);
     return true;
   }));
-  return std::vector<v1::RunEvent>(newest.begin(), newest.end());
+  return newest;
 }
 
 struct StatusOptions {
@@ -55,7 +53,8 @@ StatusOr<ExitCode> ShowStatus(const StatusOptions& options, Session& session) {
     return ExitCode::kOk;
   }
   DetailsContext context{.connection = ConnectionText(*client)};
-  ASSIGN_OR_RETURN(context.newest_events, NewestEvents(*client, run));
+  ASSIGN_OR_RETURN(const NewestEvents newest, ReadNewestEvents(*client, run));
+  context.newest_events = {newest.events().begin(), newest.events().end()};
   const std::string next = NextCommand(run);
   if (!next.empty()) context.next = session.Hint(next);
   session.console().out << RunDetails(run, context, session.Now(), session.style());

@@ -5,7 +5,6 @@ namespace {
 
 // A sparkline needs no more points, and a run of a million steps must not fill gpctl's memory.
 constexpr size_t kPointsMax = 20000;
-constexpr size_t kEventsMax = 5;
 constexpr size_t kSamplesMax = 1000;
 
 template <typename T>
@@ -36,7 +35,7 @@ void RunModel::Apply(const v1::MetricPoint& point) {
   }
 }
 
-void RunModel::Apply(const v1::RunEvent& event) { PushBounded(events_, event, kEventsMax); }
+void RunModel::Apply(const v1::RunEvent& event) { events_.Add(event); }
 
 void RunModel::Apply(const Sample& sample) {
   while (!samples_.empty() && samples_.back().step >= sample.step) samples_.pop_back();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "client/api/sample_line.h"
+#include "client/gpctl/render/newest_events.h"
 #include "gp/v1/run.pb.h"
 
 namespace gp::gpctl {
@@ -35,8 +36,8 @@ class RunModel {
 
   const v1::Run& run() const { return run_; }
   const std::deque<v1::MetricPoint>& points() const { return points_; }  // oldest first
-  const std::deque<v1::RunEvent>& events() const { return events_; }     // the newest few
-  const std::deque<Sample>& samples() const { return samples_; }         // oldest first
+  const std::deque<v1::RunEvent>& events() const { return events_.events(); }
+  const std::deque<Sample>& samples() const { return samples_; }  // oldest first
   // The newest evaluated step; null before the first.
   const v1::MetricPoint* validation() const { return validation_ ? &*validation_ : nullptr; }
   // The newest score of each name.
@@ -47,7 +48,7 @@ class RunModel {
   double time_budget_seconds_ = 0;
   std::string notice_;
   std::deque<v1::MetricPoint> points_;
-  std::deque<v1::RunEvent> events_;
+  NewestEvents events_;
   std::deque<Sample> samples_;
   std::optional<v1::MetricPoint> validation_;
   std::map<std::string, v1::NewestScore> scores_;

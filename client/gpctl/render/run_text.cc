@@ -134,12 +134,19 @@ bool IsOfAnotherUser(const v1::Run& run) {
   return !run.submitted_by().empty() && run.submitted_by() != "owner";
 }
 
-std::vector<Table::Cell> RunRow(const v1::Run& run, bool with_user, double now,
+// Columns that most services need not have.
+struct RunColumns {
+  bool namespaces = false;
+  bool users = false;
+};
+
+std::vector<Table::Cell> RunRow(const v1::Run& run, const RunColumns& shown, double now,
                                 const TextStyle& style) {
   const v1::Progress& progress = run.progress();
   const bool stepped = progress.step() > 0;
   std::vector<Table::Cell> row = {run.name()};
-  if (with_user) row.emplace_back(OneSafeLine(UserName(run), style.utf8));
+  if (shown.namespaces) row.emplace_back(OneSafeLine(run.namespace_(), style.utf8));
+  if (shown.users) row.emplace_back(OneSafeLine(UserName(run), style.utf8));
   row.insert(row.end(), {{StateWord(run), style.color ? StateColor(run) : Color::kNone},
                          stepped ? StepOfTarget(progress) : "-",
                          stepped ? Loss(progress.loss()) : "-",
@@ -152,6 +159,25 @@ std::vector<Table::Cell> RunRow(const v1::Run& run, bool with_user, double now,
   return row;
 }
 
+// "latest, best": what is special about the checkpoint.
+std::string MarksOf(const v1::Checkpoint& checkpoint) {
+  if (checkpoint.has_quarantined_at()) return "quarantined";
+  std::string marks = checkpoint.latest() ? "latest" : "";
+  if (checkpoint.best()) marks += marks.empty() ? "best" : ", best";
+  return marks;
+}
+
+// The directory that all of them are in, with a slash at its end; "" when they are in several.
+std::string SharedParent(const std::vector<v1::Checkpoint>& checkpoints) {
+  const std::string& first = checkpoints.front().directory();
+  const std::string parent = first.substr(0, first.rfind('/') + 1);
+  const bool shared =
+      std::all_of(checkpoints.begin(), checkpoints.end(), [&](const v1::Checkpoint& checkpoint) {
+        return checkpoint.directory().substr(0, checkpoint.directory().rfind('/') + 1) == parent;
+      });
+  return shared ? parent : "";
+}
+
 std::string RestartText(const v1::Run& run) {
   if (run.failures() == 0) return "";
   return fmt::format("{} after a failure, epoch {}", run.failures(), run.epoch());
@@ -159,10 +185,18 @@ std::string RestartText(const v1::Run& run) {
 
 }  // namespace
 
+bool AreOfSeveralNamespaces(const std::vector<v1::Run>& runs) {
+  return std::any_of(runs.begin(), runs.end(), [&](const v1::Run& run) {
+    return run.namespace_() != runs.front().namespace_();
+  });
+}
+
 std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextStyle& style) {
-  const bool with_users = std::any_of(runs.begin(), runs.end(), IsOfAnotherUser);
+  const RunColumns shown = {.namespaces = AreOfSeveralNamespaces(runs),
+                            .users = std::any_of(runs.begin(), runs.end(), IsOfAnotherUser)};
   std::vector<Table::Column> columns = {{.title = "NAME", .shorten = true}};
-  if (with_users) columns.push_back({.title = "USER", .rank = 1});
+  if (shown.namespaces) columns.push_back({.title = "NAMESPACE", .shorten = true});
+  if (shown.users) columns.push_back({.title = "USER", .rank = 1});
   columns.insert(columns.end(), {{.title = "STATE"},
                                  {.title = "STEP", .align = Align::kRight},
                                  {.title = "LOSS", .align = Align::kRight},
@@ -173,7 +207,7 @@ std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextSty
                                  {.title = "ID", .rank = 5},
                                  {.title = "REASON"}});
   Table table(std::move(columns));
-  for (const v1::Run& run : runs) table.AddRow(RunRow(run, with_users, now, style));
+  for (const v1::Run& run : runs) table.AddRow(RunRow(run, shown, now, style));
   return table.Render(style.width, style.utf8);
 }
 
@@ -242,26 +276,27 @@ std::string LogLineText(const v1::LogLine& line, bool with_rank, const TextStyle
 
 std::string CheckpointTable(const std::vector<v1::Checkpoint>& checkpoints, double now,
                             const TextStyle& style) {
-  Table table({{"STEP", Align::kRight},
-               {"VAL", Align::kRight},
-               {"SIZE", Align::kRight},
-               {"SEALED"},
-               {""},
-               {"DIRECTORY"}});
+  // A terminal has no room for paths: the part that they share stands beneath the table.
+  const std::string parent = style.width > 0 ? SharedParent(checkpoints) : "";
+  Table table({{.title = "STEP", .align = Align::kRight},
+               {.title = "VAL", .align = Align::kRight},
+               {.title = "SIZE", .align = Align::kRight, .rank = 1},
+               {.title = "SEALED", .rank = 2},
+               {.title = ""},
+               {.title = "DIRECTORY", .shorten = true}});
   for (const v1::Checkpoint& checkpoint : checkpoints) {
-    std::string marks = checkpoint.latest() ? "latest" : "";
-    if (checkpoint.best()) marks += marks.empty() ? "best" : ", best";
-    if (checkpoint.has_quarantined_at()) marks = "quarantined";
     table.AddRow({WithThousands(checkpoint.step()),
                   checkpoint.has_validation_loss() ? Loss(checkpoint.validation_loss()) : "-",
                   Bytes(checkpoint.size_bytes()), AgoText(now - Seconds(checkpoint.sealed_at())),
-                  marks, checkpoint.directory()});
+                  MarksOf(checkpoint), checkpoint.directory().substr(parent.size())});
   }
-  std::string out = table.Render(0, style.utf8);  // no width limit: a cut path is useless
+  std::string out = table.Render(style.width, style.utf8);
+  if (!parent.empty()) out += "The directories are in " + parent + "\n";
   for (const v1::Checkpoint& checkpoint : checkpoints) {
     if (!checkpoint.has_quarantined_at()) continue;
-    out += fmt::format("step {}: {}\n", WithThousands(checkpoint.step()),
-                       OneSafeLine(checkpoint.quarantine_reason(), style.utf8));
+    const std::string reason = fmt::format("step {}: {}", WithThousands(checkpoint.step()),
+                                           OneSafeLine(checkpoint.quarantine_reason(), style.utf8));
+    out += Wrapped(reason, style.width, kEventsIndent) + "\n";
   }
   return out;
 }

@@ -16,6 +16,9 @@ struct TextStyle {
   int height = 0;  // rows of the terminal; 0: no limit
 };
 
+bool AreOfSeveralNamespaces(const std::vector<v1::Run>& runs);
+
+// With a column for what differs: the namespace, and the user.
 std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextStyle& style);
 
 // What stands in a run's details beside the run.
@@ -36,6 +39,8 @@ std::string NextCommand(const v1::Run& run);
 std::string EventText(const v1::RunEvent& event, const TextStyle& style);
 std::string LogLineText(const v1::LogLine& line, bool with_rank, const TextStyle& style);
 
+// With whole paths where there is no terminal whose width they would exceed.
+// REQUIRES: at least one checkpoint.
 std::string CheckpointTable(const std::vector<v1::Checkpoint>& checkpoints, double now,
                             const TextStyle& style);
 std::string CheckpointDetails(const v1::Checkpoint& checkpoint, double now);

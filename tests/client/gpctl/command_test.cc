@@ -42,6 +42,15 @@ TEST_F(CommandTest, ListShowsUnfinishedRunsAndWithAllTheOthersToo) {
   EXPECT_EQ(Run({"list", "--state", "sleeping"}).code, 2);
 }
 
+TEST_F(CommandTest, NamesOfSeveralNamespacesAreWhole) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
+  EXPECT_EQ(Run({"list", "-q"}).out, "a\n");
+  v1::Run other = MakeRun("a", "aaaaaaaa02", v1::RUN_STATE_RUNNING);
+  other.set_namespace_("research");
+  service_.AddRun(other);
+  EXPECT_THAT(Run({"list", "-q"}).out, AllOf(HasSubstr("default/a\n"), HasSubstr("research/a\n")));
+}
+
 TEST_F(CommandTest, ListAsJsonIsOneDocument) {
   service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
   const json document = json::parse(Run({"-o", "json", "list"}).out);

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include "coordinator/state/cluster.h"
+#include "coordinator/state/starting_point.h"
+#include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
 #include "lib/base/temporary_directory.h"
 #include "lib/formats/sample_checkpoint.h"
@@ -127,6 +129,38 @@ TEST_F(RegainedCheckpoints, ThoseThatWereRemovedSinceLeaveTheCatalogue) {
   EXPECT_EQ(run.FindCheckpoint(10), nullptr);
   EXPECT_EQ(run.LatestCheckpoint()->step, 20);
   EXPECT_TRUE(CheckListed(run).gone.empty());
+}
+
+// What is listed of an ended run can be sampled, exported and begun from.
+TEST_F(RegainedCheckpoints, AnEndedRunDoesNotListThoseThatAreGone) {
+  Start(1);
+  for (const int64_t step : {10, 20}) Seal(1, step);
+  WriteToDisk(20);
+  Do(RunFinishing{1});
+  Do(RunEnded{RunState::kSucceeded, "all steps are done"});
+  MemoryStore::Disk disk;
+  MemoryStore store(disk);
+  ASSERT_TRUE(LoseGone(cluster_, store, At(9)).ok());
+  EXPECT_EQ(run_().FindCheckpoint(10), nullptr);
+  EXPECT_EQ(run_().LatestCheckpoint()->step, 20);
+  EXPECT_EQ(run_().state, RunState::kSucceeded);
+  int lost = 0;
+  const Status loaded = store.Load([&](const StoredEvent& stored) {
+    lost += std::holds_alternative<CheckpointDamaged>(stored.event.body) ? 1 : 0;
+  });
+  ASSERT_TRUE(loaded.ok()) << loaded;
+  EXPECT_EQ(lost, 1);
+}
+
+TEST_F(RegainedCheckpoints, ARunThatLostAllSaysSoWhenItIsPlacedAgain) {
+  Start(1);
+  Seal(1, 10);
+  Do(RunRequeued{1, "the node was drained"});
+  MemoryStore::Disk disk;
+  MemoryStore store(disk);
+  ASSERT_TRUE(LoseGone(cluster_, store, At(9)).ok());
+  EXPECT_EQ(DescribeStart(run_(), cluster_),
+            "from scratch again (its checkpoints are gone from the storage)");
 }
 
 // A link that leads to itself cannot be looked at, like a directory of another user, or a disk that

@@ -218,8 +218,11 @@ TEST(ResolveRun, WithinTheNamespacesThatOneSees) {
   }
   const auto ambiguous = ResolveRun(cluster, "tiny", SeesAll);
   EXPECT_EQ(ambiguous.status().code(), StatusCode::kFailedPrecondition);
-  EXPECT_NE(Message(ambiguous.status()).find("default/tiny, other/tiny, research/tiny"),
-            std::string::npos);
+  EXPECT_EQ(Message(ambiguous.status()),
+            "several namespaces have a run 'tiny'; name one with its namespace or by its id: "
+            "default/tiny is abc4, other/tiny is abb3, research/tiny is aab2");
+  EXPECT_EQ(Message(ResolveRun(cluster, "ab", SeesAll).status()),
+            "'ab' fits 2 runs: other/abb3, default/abc4; give more characters");
   EXPECT_EQ((*ResolveRun(cluster, "default/tiny", SeesAll))->id, RunId("abc4"));
   EXPECT_EQ((*ResolveRun(cluster, "other/ab", SeesAll))->id, RunId("abb3"));
 }

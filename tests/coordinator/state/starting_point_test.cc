@@ -54,5 +54,12 @@ TEST(DescribeStart, ItsOwnCheckpointComesBeforeTheModel) {
   EXPECT_EQ(InitialModelName(run, Cluster()), "/models/gpt2");
 }
 
+TEST(DescribeStart, SaysThatAllCheckpointsAreGone) {
+  coordinator::Run run = RunOf("child00001", "child", "init_from: /models/gpt2\n");
+  run.quarantined.push_back({{{.step = 30, .directory = "/d"}, 1}, "its directory is gone", {}});
+  EXPECT_EQ(DescribeStart(run, Cluster()),
+            "from the model /models/gpt2 again (its checkpoints are gone from the storage)");
+}
+
 }  // namespace
 }  // namespace gp::coordinator

@@ -61,9 +61,9 @@ struct NvmlFunctions {
 
 class NvmlLibrary {
  public:
-  // Loads and initialises `path` ("libnvidia-ml.so.1": searched as every library is). NotFound:
-  // this machine has no NVIDIA driver. FailedPrecondition: it has one that cannot be used; the
-  // message tells what to do.
+  // Loads and initialises `path` ("libnvidia-ml.so.1": from LD_LIBRARY_PATH, else from the system's
+  // libraries). NotFound: this machine has no NVIDIA driver. FailedPrecondition: it has one that
+  // cannot be used; the message tells what to do.
   static StatusOr<std::unique_ptr<NvmlLibrary>> Open(const std::string& path);
   ~NvmlLibrary();
   NvmlLibrary(const NvmlLibrary&) = delete;

@@ -289,6 +289,76 @@ TEST(EventText, IsBrokenBetweenWords) {
   EXPECT_THAT(EventText(event, {0, true}), Not(HasSubstr("\n")));
 }
 
+v1::Checkpoint Sealed(int64_t step) {
+  v1::Checkpoint checkpoint;
+  checkpoint.set_step(step);
+  checkpoint.set_size_bytes(1'490'000'000);
+  checkpoint.set_validation_loss(3.2958);
+  checkpoint.mutable_sealed_at()->set_seconds(static_cast<int64_t>(kNow) - 7200);
+  checkpoint.set_directory(fmt::format(
+      "/home/someone/.local/share/gp/storage/runs/7f3k2q9a0c/checkpoints/step-{:08}-e12-0a1b2c3d",
+      step));
+  return checkpoint;
+}
+
+TEST(CheckpointTable, FitsATerminalAndIsWholeWhereThereIsNone) {
+  v1::Checkpoint newest = Sealed(1'000'000);
+  newest.set_latest(true);
+  newest.set_best(true);
+  v1::Checkpoint held = Sealed(500);
+  held.mutable_quarantined_at()->set_seconds(static_cast<int64_t>(kNow));
+  held.set_quarantine_reason("two readers say that it is damaged: " + std::string(30, 'x') +
+                             "/model.safetensors has another digest than the manifest says");
+  for (const int width : {60, 80}) {
+    const std::string text = CheckpointTable({held, newest}, kNow, {width, true});
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      const bool copied = line.starts_with("The directories are in ");
+      EXPECT_TRUE(copied || DisplayWidth(line) <= width) << width << ": " << line;
+    }
+    EXPECT_THAT(text, HasSubstr("latest, best"));
+    EXPECT_THAT(text, HasSubstr("\nThe directories are in /home/someone/.local/share/gp/storage/"
+                                "runs/7f3k2q9a0c/checkpoints/\n"));
+  }
+  EXPECT_THAT(CheckpointTable({newest}, kNow, {0, true}),
+              HasSubstr("  latest, best  " + newest.directory() + "\n"));
+}
+
+v1::RunEvent EventOf(const std::string& kind, const std::string& reason) {
+  v1::RunEvent event;
+  event.set_kind(kind);
+  event.set_reason(reason);
+  return event;
+}
+
+TEST(NewestEvents, CheckpointsDoNotPushOutTheOthers) {
+  RunModel model = RunningModel();
+  for (int save = 1; save <= 12; ++save) {
+    model.Apply(EventOf("checkpoint_sealed", fmt::format("checkpoint of step {} sealed", save)));
+    model.Apply(EventOf("checkpoint_retired", "checkpoint of an older step retired"));
+  }
+  const std::string screen = RunScreen(model, kNow, {100, true});
+  EXPECT_THAT(screen, HasSubstr("rank 1 lost its peer"));
+  EXPECT_THAT(screen, HasSubstr("12 checkpoints sealed, the newest: checkpoint of step 12 sealed"));
+  EXPECT_THAT(screen, Not(HasSubstr("retired")));
+  model.Apply(EventOf("rank_failed", "killed"));
+  model.Apply(EventOf("checkpoint_sealed", "checkpoint of step 13 sealed"));
+  ASSERT_EQ(model.events().size(), 4u);
+  EXPECT_EQ(model.events().back().reason(), "checkpoint of step 13 sealed");
+}
+
+TEST(RunTable, NamesTheNamespacesWhereSeveralAreShown) {
+  v1::Run other = MakeRun("tiny", "7f3k2q9a0d", v1::RUN_STATE_QUEUED);
+  EXPECT_THAT(RunTable({other}, kNow, {80, true}), Not(HasSubstr("NAMESPACE")));
+  other.set_namespace_("research");
+  const std::string text =
+      RunTable({MakeRun("tiny", "7f3k2q9a0c", v1::RUN_STATE_RUNNING), other}, kNow, {80, true});
+  ExpectNoLineWiderThan(80, text);
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("NAME  NAMESPACE  STATE"), HasSubstr("tiny  default    running"),
+                    HasSubstr("tiny  research   queued")));
+}
+
 TEST(RunText, ShowsTablesAndDetails) {
   v1::Run failed = MakeRun("lr-sweep", "7f3k2q9a0e", v1::RUN_STATE_FAILED);
   failed.set_reason("rank 1 on node-c: data.text: /data/x.txt does not exist");

@@ -1,6 +1,9 @@
 // Against the fake NVML; what a real driver answers was not run here.
 #include "worker/agent/gpu/gpu_inventory.h"
 
+#include <cstdlib>
+#include <filesystem>
+
 #include "worker/agent/fake_gpus.h"
 
 namespace gp::agent {
@@ -110,6 +113,17 @@ TEST(GpuInventory, AGpuThatIsLostAtTheStartIsLeftOutAndNamed) {
   EXPECT_EQ(inventory->gpus()[0].index, 1);
   EXPECT_EQ(inventory->problem(),
             "GPU 0 does not answer: GPU is lost; reset it with nvidia-smi -r, or reboot");
+}
+
+// As with CUDA's forward compatibility; programs look among the system's libraries first otherwise.
+TEST(GpuInventory, TakesTheLibraryThatLibraryPathNames) {
+  const FakeGpus fake(kTwoGpus);
+  const std::filesystem::path library = FakeGpus::Library();
+  setenv("LD_LIBRARY_PATH", ("/nowhere::" + library.parent_path().string()).c_str(), 1);
+  const auto inventory = GpuInventory::Open(library.filename(), {"all", nullptr});
+  unsetenv("LD_LIBRARY_PATH");
+  ASSERT_TRUE(inventory.ok()) << inventory.status();
+  EXPECT_EQ(inventory->gpus().size(), 2u);
 }
 
 TEST(GpuInventory, WithoutADriverThereIsNone) {
