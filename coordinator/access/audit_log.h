@@ -31,7 +31,7 @@ struct AuditLogOptions {
 
 class AuditLog {
  public:
-  // Goes on behind the last whole record; cuts off what a killed process left behind it. When the
+  // Goes on after the last whole record; cuts off what a killed process left after it. When the
   // newest file is damaged, begins a new one, so that VerifyAuditDirectory finds the damage but the
   // coordinator can serve. `clock` outlives the log.
   static StatusOr<std::unique_ptr<AuditLog>> Open(const std::string& directory, const Clock& clock,

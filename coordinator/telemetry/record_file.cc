@@ -217,7 +217,7 @@ Status CheckMagic(int fd, const std::string& path) {
   char magic[8] = {};
   ASSIGN_OR_RETURN(const size_t got, ReadAt(fd, 0, magic, path));
   const std::string_view found(magic, got);
-  // A crash may have cut the magic short; then nothing was ever written behind it.
+  // A crash may have cut the magic short; then nothing was ever written after it.
   if (found.size() < sizeof magic && kRecordFileMagic.starts_with(found)) return OkStatus();
   if (found == kRecordFileMagic) return OkStatus();
   return DataLoss("{} is not a record file of gp: it does not begin with 'gplog01'", path);

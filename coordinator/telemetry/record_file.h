@@ -55,7 +55,7 @@ class RecordFile {
 Status WriteRecord(const std::string& path, std::string_view payload);
 
 // Calls `visit` for the whole records from `offset` (0: the first) on until it returns false, and
-// returns the offset behind the last one visited. Skips damage. A file that does not exist has no
+// returns the offset after the last one visited. Skips damage. A file that does not exist has no
 // records.
 StatusOr<uint64_t> ReadRecords(const std::string& path, uint64_t offset,
                                const std::function<bool(std::string_view)>& visit);

@@ -138,7 +138,7 @@ bool HasSummary(const std::string& directory);
 // From the summary and what came after it; empty when there is no log.
 StatusOr<Progress> ReadProgress(const std::string& directory);
 
-// The records from `offset` on, at most `count_max`; `offset` moves behind them. Records that no
+// The records from `offset` on, at most `count_max`; `offset` moves after them. Records that no
 // longer parse are skipped.
 StatusOr<std::vector<contract::TrainingPoint>> ReadPoints(const std::string& directory,
                                                           size_t count_max, uint64_t& offset);

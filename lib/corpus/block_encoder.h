@@ -46,7 +46,7 @@ class BlockEncoder {
   StatusOr<EncodedBlock> Encode(const Block& block, const Source& source) const;
 
   // Where a document may be cut into blocks: as the tokenizer tells, and not within a string that
-  // is counted. text.size() also where `text` has too little behind the place to tell.
+  // is counted. text.size() also where `text` has too little after the place to tell.
   size_t CutAfter(std::string_view text, size_t begin) const;
 
   const EncodingRules& rules() const { return rules_; }

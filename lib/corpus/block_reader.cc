@@ -10,7 +10,7 @@
 namespace gp::corpus {
 namespace {
 
-// Behind the last blank line that `text` holds whole; 0 when there is none. `at_line_start`: the
+// After the last blank line that `text` holds whole; 0 when there is none. `at_line_start`: the
 // text begins with a line.
 size_t LastBlankLineEnd(std::string_view text, bool at_line_start) {
   for (size_t end = text.rfind('\n'); end != std::string_view::npos && end > 0;) {
@@ -23,7 +23,7 @@ size_t LastBlankLineEnd(std::string_view text, bool at_line_start) {
   return 0;
 }
 
-// Behind the last of the strings, counted from the front, that `text` holds whole; 0 when there is
+// After the last of the strings, counted from the front, that `text` holds whole; 0 when there is
 // none.
 size_t LastEndOf(std::string_view string, std::string_view text) {
   size_t end = 0;

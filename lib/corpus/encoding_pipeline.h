@@ -50,7 +50,7 @@ class EncodingPipeline {
   EncodingPipeline(const EncodingPipeline&) = delete;
   EncodingPipeline& operator=(const EncodingPipeline&) = delete;
 
-  // The next block's, in order; nothing behind the last one. Waits. After an error, which is that
+  // The next block's, in order; nothing after the last one. Waits. After an error, which is that
   // of the first bad place in the order of the text, nothing follows. InvalidArgument where an
   // endless pipeline finds no text in all of its sources.
   StatusOr<std::optional<Result>> Next() EXCLUDES(mutex_);
@@ -94,7 +94,7 @@ class EncodingPipeline {
   size_t next_source_ GUARDED_BY(mutex_) = 0;  // that nobody reads yet
   size_t front_ GUARDED_BY(mutex_) = 0;        // that is handed out
   uint64_t bytes_ GUARDED_BY(mutex_) = 0;      // of all queues
-  // Since the first source, unless the beginning lay behind it.
+  // Since the first source, unless the beginning lay after it.
   bool text_in_this_pass_ GUARDED_BY(mutex_) = false;
   std::map<size_t, SourceQueue> queues_ GUARDED_BY(mutex_);  // by source
   std::vector<std::jthread> threads_;

@@ -31,7 +31,7 @@ struct OpenShard {
 
 struct PreparationState {
   std::vector<PreparationChoice> choices;
-  CorpusPosition position;  // everything before it is in the shards, and nothing behind it
+  CorpusPosition position;  // everything before it is in the shards, and nothing after it
   std::vector<formats::DatasetShard> finished;
   std::vector<OpenShard> open;
   int64_t documents = 0;  // that were begun

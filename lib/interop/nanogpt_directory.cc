@@ -59,7 +59,7 @@ StatusOr<std::shared_ptr<const Tokenizer>> MetaTokenizer(const std::string& dire
   return std::shared_ptr<const Tokenizer>(std::move(tokenizer));
 }
 
-// Ids that the tokenizer has; rows behind them are padding.
+// Ids that the tokenizer has; rows after them are padding.
 int64_t VocabularyOf(const ModelShape& shape, const Tokenizer* tokenizer) {
   if (tokenizer != nullptr) return std::min(tokenizer->vocabulary_size(), shape.vocabulary);
   return shape.vocabulary == kRoundedVocabulary ? kGpt2Vocabulary : shape.vocabulary;

@@ -40,7 +40,7 @@ MemoryForecast AddUp(const ArenaPlan& plan) {
 }
 
 // A CPU's memory is taken when it is first written. The gradients and moments before the first
-// trained tensor and behind the last one never are.
+// trained tensor and after the last one never are.
 void LeaveOutFrozen(const ParameterLayout& layout, MemoryForecast& forecast) {
   const ParameterRange trained = TrainedRange(layout);
   constexpr auto kFloat = static_cast<int64_t>(sizeof(float));

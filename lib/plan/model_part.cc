@@ -111,9 +111,9 @@ ParameterLayout MakeParameterLayout(const ModelShape& shape, const TrainedParts&
 ParameterRange TrainedRange(const ParameterLayout& layout) {
   const auto trained = [](const ParameterInfo& tensor) { return tensor.trained; };
   const auto first = std::find_if(layout.tensors.begin(), layout.tensors.end(), trained);
-  const auto behind = std::find_if(layout.tensors.rbegin(), layout.tensors.rend(), trained).base();
+  const auto after = std::find_if(layout.tensors.rbegin(), layout.tensors.rend(), trained).base();
   if (first == layout.tensors.end()) return {};
-  return {first->offset, behind == layout.tensors.end() ? layout.total_count : behind->offset};
+  return {first->offset, after == layout.tensors.end() ? layout.total_count : after->offset};
 }
 
 int64_t TrainedParameterCount(const ParameterLayout& layout) {

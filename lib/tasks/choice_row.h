@@ -1,4 +1,4 @@
-// ChoiceRow: one ending of a question behind its context, as tokens: a row of a batch. Pure
+// ChoiceRow: one ending of a question after its context, as tokens: a row of a batch. Pure
 // functions; any thread may call.
 #pragma once
 

@@ -16,7 +16,7 @@ bool IsPiece(std::string_view text);
 
 // The first place after 0, at or after `begin`, where a piece starts whatever surrounds it: at
 // white space that follows something else, for white space is only ever at the front of a piece
-// with anything else in it. The pieces of what lies before and behind it are those of the whole
+// with anything else in it. The pieces of what lies before and after it are those of the whole
 // text. text.size() when there is none.
 size_t FindPieceStart(std::string_view text, size_t begin);
 

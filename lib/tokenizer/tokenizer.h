@@ -45,7 +45,7 @@ class Tokenizer {
   }
 
   // The first place after 0, at or after `begin`, where `text` may be cut: the tokens of what lies
-  // before and behind it are those of the whole. text.size() when there is none.
+  // before and after it are those of the whole. text.size() when there is none.
   virtual size_t CutAfter(std::string_view text, size_t begin) const = 0;
 
   // The text of the ids; an id outside the vocabulary becomes U+FFFD. Bytes that are no complete

@@ -74,7 +74,7 @@ def watch(process, metrics, first, last):
 
 
 def share_after_checkpoints(metrics, every, first, last):
-    """What the STEPS_AFTER steps behind each checkpoint take beyond the median of the others, of the time of all."""
+    """What the STEPS_AFTER steps after each checkpoint take beyond the median of the others, of the time of all."""
     steps = {row["step"]: row["step_seconds"] for row in map(json.loads, metrics.read_text().splitlines())
              if first < row["step"] <= last}
     after = {step: seconds for step, seconds in steps.items() if 1 <= step % every <= STEPS_AFTER}

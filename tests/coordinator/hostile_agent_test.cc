@@ -54,7 +54,7 @@ class HostileAgent : public CoordinatorFixture {
         .assignments(0);
   }
 
-  // The liar's own run, which it is asked to train; an answer to it is behind all that it said.
+  // The liar's own run, which it is asked to train; an answer to it comes after all that it said.
   std::string GiveTheLiarARun() {
     const std::string own = SubmitHonest("r2");
     own_ = AwaitOne(*liar_);

@@ -1,6 +1,6 @@
 // A tokenizer.json, or a vocab.json with its merges.txt, that somebody brings. The first byte
 // chooses where the rest stands: as the whole file; in place of the special tokens, of the tokens
-// behind the 256 bytes, or of the merges in a file that is otherwise good; as the merges.txt of a
+// after the 256 bytes, or of the merges in a file that is otherwise good; as the merges.txt of a
 // good vocab.json; as all files beside a good tokenizer.json.
 #include <cstdint>
 #include <nlohmann/json.hpp>

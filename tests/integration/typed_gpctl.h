@@ -14,7 +14,7 @@ struct TypedOutcome {
   std::string output;  // both streams
 };
 
-// `command` is what stands behind "gpctl", for a shell; `environment` is "NAME=value".
+// `command` is what follows "gpctl", for a shell; `environment` is "NAME=value".
 TypedOutcome TypeGpctl(const Cluster& cluster, const std::string& command,
                        const std::vector<std::string>& environment = {});
 

@@ -42,7 +42,7 @@ RankSeries::RankSeries(prometheus::Registry& registry)
       allreduce_seconds_(
           BuildCounter()
               .Name("gp_worker_allreduce_seconds_total")
-              .Help("Whole time of the rank's all-reduces, with what was hidden behind backward. "
+              .Help("Whole time of the rank's all-reduces, with what backward hid. "
                     "For ranks on CPU cores that have peers; GPUs measure the exposed part alone.")
               .Register(registry)),
       allreduce_bytes_(BuildCounter()

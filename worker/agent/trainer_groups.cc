@@ -35,7 +35,7 @@ std::vector<std::string> WordsOf(const std::string& path) {
   return found;
 }
 
-// The number behind `key` in a file of keys and numbers; 0 without one.
+// The number after `key` in a file of keys and numbers; 0 without one.
 uint64_t CountIn(const std::string& path, const std::string& key) {
   const auto words = WordsOf(path);
   const auto found = std::find(words.begin(), words.end(), key);

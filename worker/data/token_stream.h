@@ -59,7 +59,7 @@ class TokenStream final : public TokenSource {
   void ResumeAt(const StreamPosition& position) EXCLUDES(mutex_);
 
   // The last known position at or before token `offset`. REQUIRES: `offset` was read or passed, and
-  // nothing behind it was passed.
+  // nothing after it was passed.
   StreamPosition PositionBefore(int64_t offset) const EXCLUDES(mutex_);
 
   int64_t size() const override { return kEndless; }
@@ -90,7 +90,7 @@ class TokenStream final : public TokenSource {
   mutable Mutex mutex_;
   mutable std::optional<corpus::EncodingPipeline> pipeline_ GUARDED_BY(mutex_);  // once it is read
   mutable std::deque<Chunk> chunks_ GUARDED_BY(mutex_);
-  mutable StreamPosition next_ GUARDED_BY(mutex_);  // behind the chunks
+  mutable StreamPosition next_ GUARDED_BY(mutex_);  // after the chunks
   mutable Status broken_ GUARDED_BY(mutex_);
   mutable bool warned_ GUARDED_BY(mutex_) = false;
 };

@@ -37,7 +37,7 @@ class EvaluatedCheckpoint {
 
   // The loss on files: token shards (*.bin, *.npy) or text, in windows of the sequence length that
   // the run trained with, or the model's context. Without a file: on the run's own validation
-  // split, all of it, which the run's directory tells (resolved.yaml). Errors name file and way
+  // split, all of it, as the run's directory has it (resolved.yaml). Errors name file and way
   // out.
   StatusOr<Evaluation> Validate(const HeldOutFiles& files);
 

@@ -34,7 +34,7 @@ inline Floats Exp(Floats x) {
       reinterpret_cast<Integers>(sum * reinterpret_cast<Floats>(power)) & counts);
 }
 
-// exp((logit - shift) * factor) of up to kLanes logits; 1 behind the last.
+// exp((logit - shift) * factor) of up to kLanes logits; 1 after the last.
 inline Floats ExpOf(const float* logits, size_t count, float shift, float factor) {
   Floats x = Floats{} + shift;
   std::memcpy(&x, logits, count * sizeof(float));

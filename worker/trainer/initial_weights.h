@@ -10,7 +10,7 @@
 
 namespace gp::engine {
 
-// `model` is initialised already: positions behind its context are left out, and rows of ids that
+// `model` is initialised already: positions after its context are left out, and rows of ids that
 // the model at `path` lacks stay as they are. TrainingError(kConfig) when it is not there or does
 // not fit; kStorage when ranks read different weights. A collective operation.
 void LoadInitialWeights(const std::string& path, Communicator& communicator, LanguageModel& model);

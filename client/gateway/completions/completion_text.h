@@ -23,7 +23,7 @@ class LogprobsText {
   size_t bytes() const {
     return tokens_.size() + logprobs_.size() + tops_.size() + offsets_.size();
   }
-  // Writes JSON; the next call continues behind it.
+  // Writes JSON; the next call continues after it.
   std::string Take();
 
  private:
@@ -66,7 +66,7 @@ class CompletionText {
 
  private:
   std::string begin_;  // up to the choices
-  std::string end_;    // behind them
+  std::string end_;    // after them
   bool nulls_;
 };
 

@@ -71,7 +71,7 @@ Status AddLabel(std::string_view label, v1::ListRequest& list) {
   return OkStatus();
 }
 
-// The number behind `name`, `usual` when it is absent.
+// The number after `name`, `usual` when it is absent.
 StatusOr<int64_t> NumberOf(const http::Request& request, const char* name, int64_t usual) {
   const auto text = request.Parameter(name);
   if (!text) return usual;

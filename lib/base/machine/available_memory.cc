@@ -29,7 +29,7 @@ std::string TextOf(const std::string& path) {
   return text.ok() ? *text : "";
 }
 
-// The number behind `name` in lines of "name number ...".
+// The number after `name` in lines of "name number ...".
 std::optional<int64_t> FieldOf(const std::string& text, const std::string& name) {
   std::istringstream lines(text);
   std::string line;

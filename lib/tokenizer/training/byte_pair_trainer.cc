@@ -17,7 +17,7 @@ constexpr int64_t kTokensBetweenTellings = 64;
 
 // The pieces as rows of tokens, in place of which they are joined. A cell holds the token that
 // starts there; the last cell of a longer token holds its length, negated, so that what is before a
-// place is found; cells between are out of use. Each piece has a cell without a token behind it.
+// place is found; cells between are out of use. Each piece has a cell without a token after it.
 class PieceRows {
  public:
   explicit PieceRows(const std::vector<CountedPiece>& pieces) {

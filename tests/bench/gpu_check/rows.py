@@ -373,7 +373,7 @@ def seconds(rows):
 
 def within(rows, results, limit_s):
     """The rows that a plan of so many seconds holds, the most important first; those that are done count with what they
-    took. A row that does not fit is passed over for a shorter one behind it."""
+    took. A row that does not fit is passed over for a shorter one after it."""
     free = limit_s - results.seconds()
     chosen = []
     for row in rows:

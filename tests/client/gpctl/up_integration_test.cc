@@ -82,7 +82,7 @@ class UpTest : public ::testing::Test {
   std::string home_;
 };
 
-// The commands that stand behind `label` in what gpctl printed, one a line.
+// The commands after `label` in what gpctl printed, one a line.
 std::vector<std::string> Hints(const std::string& output, const std::string& label) {
   constexpr size_t kIndent = 13;
   std::vector<std::string> hints;

@@ -47,7 +47,7 @@ class RecordFileTest : public ::testing::Test {
     return std::move(*file);
   }
 
-  // At most `count_max` records from `offset` on, which moves behind them.
+  // At most `count_max` records from `offset` on, which moves after them.
   Records Read(uint64_t& offset, size_t count_max) const {
     Records records;
     const auto end = ReadRecords(path_, offset, [&](std::string_view payload) {

@@ -47,7 +47,7 @@ TEST_P(PreparationKill, AtAnyStepEndsWithTheSameShards) {
   ASSERT_EQ(Prepare("", **tokenizer, options), End::kDone);
   const Files expected = FilesOf(options.directory);
   ASSERT_TRUE(RemoveTree(options.directory).ok());
-  // Some die before they come forward, others behind a block or two; the last ones at the end.
+  // Some die before they come forward, others after a block or two; the last ones at the end.
   for (const char* place :
        {"prepare.after_sync:kill", "prepare.after_save:kill", "prepare.after_sync:kill@2",
         "prepare.after_save:kill@3", "prepare.after_sync:kill@3", "prepare.after_save:kill@2",

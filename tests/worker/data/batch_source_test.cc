@@ -293,7 +293,7 @@ TEST(BatchSource, EveryEntryOfAShuffledMixtureHasEpochsOfItsOwn) {
   for (int64_t step = 0; step < 1024; ++step) {
     for (int64_t row = 0; row < 4; ++row) ++seen[source.RowOffset(step, 0, 0, row)];
   }
-  // Windows of 8 tokens with a target behind them: 49 a file. 1024 and 3072 rows over 49 and 98.
+  // Windows of 8 tokens with a target after them: 49 a file. 1024 and 3072 rows over 49 and 98.
   ASSERT_EQ(seen.size(), 3 * 49u);
   for (const auto& [offset, times] : seen) {
     const double expected = offset < 400 ? 1024 / 49.0 : 3072 / 98.0;

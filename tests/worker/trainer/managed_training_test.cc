@@ -177,7 +177,7 @@ TEST(ManagedTraining, RanksTellWhatTheyReadWhatTheySummedAndHowLongASaveHeldThem
   for (int64_t step = 1; step <= kTinySteps; ++step) {
     const auto report = epoch.ranks[1]->Await<link::StepReport>();
     bytes += report.rank.data_read_bytes.value_or(0);
-    // Half of 16 rows of 16 tokens and the one behind them, two bytes each.
+    // Half of 16 rows of 16 tokens and the one after them, two bytes each.
     EXPECT_GE(bytes, step * 8 * 17 * 2);
     EXPECT_LE(report.rank.batches_ready.value_or(2), 1);
     EXPECT_GE(report.rank.allreduce_seconds.value_or(-1), report.point.phases.allreduce_exposed);

@@ -28,7 +28,7 @@ class TreeExchange {
   // places.
   TreeExchange(const TreePlan& plan, std::vector<float>& ring, std::vector<Lane>& lanes);
 
-  // Adds an all-reduce behind the earlier ones. Wire::Announce has added its header.
+  // Adds an all-reduce after the earlier ones. Wire::Announce has added its header.
   void Add(std::span<float> values, std::vector<std::span<float>> partials);
 
   // Sums the blocks that have arrived from all peers, and opens the pieces that may now move.

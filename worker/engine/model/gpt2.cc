@@ -91,7 +91,7 @@ double Gpt2::Loss(const TokenBatch& batch) {
   return DownloadLoss();
 }
 
-// The head computes no row before the first target of a sequence: texts that are scored behind a
+// The head computes no row before the first target of a sequence: texts that are scored after a
 // context have most of their rows there.
 void Gpt2::SequenceLosses(const TokenBatch& batch, std::span<double> losses) {
   LoadTargets(batch);

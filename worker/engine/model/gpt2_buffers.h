@@ -57,7 +57,7 @@ struct BlockBuffers {
   Buffer attention;      // (N, C)
   float* lse = nullptr;  // (B, H, T); of flash attention
   Buffer probabilities;  // (B, H, T, T); of math attention
-  Buffer residual_mid;   // (N, C) behind attention
+  Buffer residual_mid;   // (N, C) after attention
   NormBuffers ln_2;
   Buffer fc;    // (N, 4C) before GELU
   Buffer gelu;  // (N, 4C)

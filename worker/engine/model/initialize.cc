@@ -42,7 +42,7 @@ double ExactLog(double x) {
   }
   const double s = (m - 1) / (m + 1);
   const double s2 = s * s;
-  double series = 0;  // s^2 is below 0.03: the term behind the last is below 1e-20
+  double series = 0;  // s^2 is below 0.03: the term after the last is below 1e-20
   for (int k = 25; k >= 3; k -= 2) series = (series + 1.0 / k) * s2;
   return 2 * s + 2 * s * series + exponent * std::numbers::ln2;
 }

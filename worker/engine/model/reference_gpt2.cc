@@ -88,7 +88,7 @@ class Network {
     }
   }
 
-  // (B, T, C) behind the last LayerNorm.
+  // (B, T, C) after the last LayerNorm.
   Tensor Trunk(const TokenBatch& batch, const Dropout& dropout) const {
     const Tensor positions = at::arange(batch.length);
     Tensor x = at::embedding(Leaf("wte.weight"), Ids(batch.tokens, batch)) +
@@ -180,7 +180,7 @@ class Network {
     return probabilities.matmul(qkv[2]).transpose(1, 2).reshape({b, t, shape_.channels});
   }
 
-  // (t, t), true where a key lies behind its query.
+  // (t, t), true where a key lies after its query.
   Tensor Future(int64_t layer, int64_t t) const {
     if (style_.mask_on_the_fly) return FutureMask(t);
     return masks_[static_cast<size_t>(layer)].narrow(0, 0, t).narrow(1, 0, t);

@@ -82,7 +82,7 @@ class Optimizer {
     float factor_value = 0;  // if it is taken by value, and a number then
   };
 
-  // Elements that are updated alike: tensors that lie side by side, with the gaps behind them.
+  // Elements that are updated alike: tensors that lie side by side, with the gaps after them.
   struct Range {
     int64_t first = 0;
     int64_t last = 0;

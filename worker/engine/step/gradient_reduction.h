@@ -45,7 +45,7 @@ class GradientReduction : private TreeParts {
   // DeviceCollectives::Await may notice this.
   std::span<float> Finish();
 
-  // How long the thread reduced before Finish was called, that is, behind the last backward pass; 0
+  // How long the thread reduced before Finish was called, that is, after the last backward pass; 0
   // without a thread. Known after Finish.
   double hidden_seconds() const { return hidden_seconds_; }
 

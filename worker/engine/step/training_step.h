@@ -29,7 +29,7 @@ namespace gp::engine {
 
 // A step's all-reduce of the gradients and the losses.
 struct AllReduceCost {
-  double seconds = 0;  // with what was hidden behind backward
+  double seconds = 0;  // with what backward hid
   int64_t bytes = 0;   // of the gradients that were summed
 };
 

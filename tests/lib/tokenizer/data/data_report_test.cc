@@ -67,7 +67,7 @@ TEST_F(DataReportTest, EndsThatTheTextSpellsAreSaidAndMayDivideIt) {
               ElementsAre(AllOf(HasSubstr("data.text spells <|endoftext|> 2 times"),
                                 HasSubstr("data.split_on: '<|endoftext|>'"))));
   spec_.data.split_on = "<|endoftext|>";
-  // End, a, b, end, line break, c, d; what is behind the last one is blank.
+  // End, a, b, end, line break, c, d; what is after the last one is blank.
   EXPECT_EQ(Inspect().train_tokens, 7);
   EXPECT_THAT(Inspect().warnings, ElementsAre());
 }

@@ -23,7 +23,7 @@ std::vector<T> Downloaded(Backend& backend, std::span<const T> values) {
   return copy;
 }
 
-// With the gaps behind the tensors.
+// With the gaps after the tensors.
 int64_t TrainedElements(const runspec::ParameterLayout& layout) {
   int64_t elements = 0;
   for (size_t i = 0; i < layout.tensors.size(); ++i) {

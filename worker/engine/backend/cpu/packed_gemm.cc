@@ -122,7 +122,7 @@ class PackedPiece {
                         std::min(panel_, args_.n - column));
   }
 
-  // Every tile of rows prefetches its share of the block that comes next, in the panel or behind
+  // Every tile of rows prefetches its share of the block that comes next, in the panel or after
   // it.
   void ComputeBlock(const std::byte* b, int64_t unit, int64_t units, int64_t tiles) {
     PanelBlock block{.a_stride = a_stride_,

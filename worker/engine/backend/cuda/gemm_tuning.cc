@@ -31,7 +31,7 @@ DataType ComputeTypeOf(const runspec::ArenaOptions& arena) {
 struct StepOperands {
   Buffer x;      // an activation: only read
   Buffer y;      // what a layer computes, and then its gradient
-  Buffer z;      // behind the GELU, and the gradient of an activation: only written
+  Buffer z;      // after the GELU, and the gradient of an activation: only written
   Buffer w;      // a weight: only read
   Buffer dw;     // the gradient of a weight, in fp32
   Buffer bias;   // only read
@@ -103,7 +103,7 @@ class StepMemory {
   }
 
  private:
-  // Standard deviations as at the start of a training: behind a LayerNorm, and of the weights.
+  // Standard deviations as at the start of a training: after a LayerNorm, and of the weights.
   static constexpr float kActivation = 1;
   static constexpr float kWeight = 0.02f;
 

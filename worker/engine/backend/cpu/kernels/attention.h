@@ -18,7 +18,7 @@ struct SoftmaxRows {
 };
 
 // Turns the scores of one query over `keys` keys into exp(score - maximum); the last vector is 0
-// behind them.
+// after them.
 inline void ExpRow(float* scores, int64_t keys, float* maximum, float* sum) {
   Vec largest = Splat(-3.4e38f);
   ForVectors(0, keys, [&](int64_t j, int64_t lanes) {

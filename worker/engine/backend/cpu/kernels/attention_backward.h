@@ -8,7 +8,7 @@
 namespace gp::engine::GP_ISA_NAMESPACE {
 
 // Turns scores of `keys` keys into dropped-out probabilities and dprobs (the gradient of those)
-// into the gradient of the scores; the last vector of each is 0 behind the keys.
+// into the gradient of the scores; the last vector of each is 0 after the keys.
 inline void ScoreGradientRow(float* scores, float* dprobs, int64_t keys, float lse, float dot) {
   ForVectors(0, keys, [&](int64_t j, int64_t lanes) {
     const Vec p = KeepLanes(Exp(Load(scores + j) - lse), lanes, 0);

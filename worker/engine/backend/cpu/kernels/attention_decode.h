@@ -51,7 +51,7 @@ inline void ScoreBlocks(const T* keys, int64_t head_size, const float* q, float*
   }
 }
 
-// Scores of keys [0, count) and of what lies behind them in their last block.
+// Scores of keys [0, count) and of what lies after them in their last block.
 template <typename T>
 inline void ScoreRow(const CachedHead<T>& head, int64_t count, const float* q, float* scores) {
   const int64_t blocks = (count + kKeyBlock - 1) / kKeyBlock;

@@ -44,13 +44,13 @@ inline void Multiply(int64_t rows, int64_t columns, int64_t k, HeadBlock a, Head
 // The three products of a block on the diagonal, where query r sees keys 0..r. Rows are computed in
 // groups of kTileRows; keys that no row of a group can see are skipped.
 //
-// scores = q k^T: columns behind the group's last key stay as they were.
+// scores = q k^T: columns after the group's last key stay as they were.
 inline void MultiplyScores(int64_t rows, int64_t k, HeadBlock q, HeadBlock kt, HeadBlock scores) {
   for (int64_t r = 0; r < rows; r += kTileRows) {
     Multiply<false>(kTileRows, r + kTileRows, k, q.At(r, 0), kt, scores.At(r, 0), false);
   }
 }
-// out (+)= scores v, for scores that are 0 behind the diagonal.
+// out (+)= scores v, for scores that are 0 after the diagonal.
 inline void MultiplyValues(int64_t rows, int64_t columns, HeadBlock scores, HeadBlock v,
                            HeadBlock out, bool accumulate) {
   for (int64_t r = 0; r < rows; r += kTileRows) {

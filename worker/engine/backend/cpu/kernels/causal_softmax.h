@@ -14,7 +14,7 @@ inline void StoreZeros(T* row, int64_t first, int64_t last) {
   ForVectors(first, last, [&](int64_t i, int64_t lanes) { Store(row + i, Vec{}, lanes); });
 }
 
-// scores := softmax(scale * scores) over the first `keys` of `length` columns, 0 behind them.
+// scores := softmax(scale * scores) over the first `keys` of `length` columns, 0 after them.
 template <typename T>
 inline void CausalSoftmaxRow(T* scores, int64_t keys, int64_t length, float scale) {
   Vec largest = Splat(-3.4e38f);

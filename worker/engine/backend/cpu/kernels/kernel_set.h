@@ -37,7 +37,7 @@ struct GemmOperand {
 // to[(panel number * units + unit) * panel + i - first of the panel], zero beyond i_count. There
 // are k_count units of fp32, or ceil(k_count / 2) pairs of bf16 (an odd last element is paired with
 // 0), or twice as many fp32 units, odd elements before even ones, when pairs are widened. Up to one
-// vector behind the last panel may be written.
+// vector after the last panel may be written.
 struct PackBlock {
   GemmOperand from;
   int64_t i_first = 0;

@@ -1,4 +1,4 @@
-// LayerNorm (Ba et al. 2016, arXiv:1607.06450) on rows of the residual stream, alone and behind the
+// LayerNorm (Ba et al. 2016, arXiv:1607.06450) on rows of the residual stream, alone and after the
 // residual addition.
 #pragma once
 

@@ -1,4 +1,4 @@
-// LayerNorm (Ba et al. 2016, arXiv:1607.06450) on the device, alone and behind the residual
+// LayerNorm (Ba et al. 2016, arXiv:1607.06450) on the device, alone and after the residual
 // addition. Arguments are the Backend's; all pointers are device memory. Rows are contiguous.
 //
 // Everything here is "=" and reads each input once. Sums run in an order that depends on the number

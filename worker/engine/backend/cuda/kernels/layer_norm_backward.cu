@@ -37,7 +37,7 @@ constexpr int64_t kMostParts = 132 * kBlocksPerMultiprocessor;
 template <bool kSumsBranch>
 inline constexpr int kSums = kSumsBranch ? 3 : 2;
 
-// Shared memory of a block: xhat of a row per warp and the sums of the block in fp32; behind them
+// Shared memory of a block: xhat of a row per warp and the sums of the block in fp32; after them
 // dout, and with kSumsBranch dbranch, of a row per warp in their own type.
 template <bool kSumsBranch>
 constexpr int64_t SharedBytes(int64_t warps, int64_t channels, int64_t element_bytes) {
@@ -174,7 +174,7 @@ __device__ void ClearRow(int channels, int first, const RowCache<T>& cache) {
 }
 
 // sums (kSums, channels) += those of the rows that the warps of the block have in their caches,
-// which lie one behind the other from `cache` on.
+// which lie one after the other from `cache` on.
 template <bool kSumsBranch, typename T>
 __device__ __forceinline__ void AddColumns(int warps, int channels, const RowCache<T>& cache,
                                            float* sums) {

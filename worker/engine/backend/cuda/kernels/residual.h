@@ -1,4 +1,4 @@
-// The residual addition without a norm behind it, and its gradient. Arguments are the Backend's;
+// The residual addition without a norm after it, and its gradient. Arguments are the Backend's;
 // all pointers are device memory, rows are contiguous. Everything here is "=" and moves each
 // element once. Any thread may call; work is put on the stream.
 #pragma once

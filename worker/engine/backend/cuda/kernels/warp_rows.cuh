@@ -39,7 +39,7 @@ struct RowBatch {
 
   Packed<T, kLanes> vectors[kVectors];
 
-  // The vectors at `column` and behind it, as far as the row has them.
+  // The vectors at `column` and after it, as far as the row has them.
   __device__ __forceinline__ void Load(const T* row, int column, int columns) {
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {

@@ -301,7 +301,7 @@ bool AlignmentsHold(const cublasLtMatmulAlgo_t& algorithm, const Call& call) {
          Aligned(call.d, bytes(3));
 }
 
-// Bytes from the first element to behind the last one.
+// Bytes from the first element to after the last one.
 struct Extent {
   const std::byte* begin;
   const std::byte* end;

@@ -17,7 +17,7 @@ namespace gp::cuda_emulation {
 namespace {
 
 constexpr int kPoison = 0xff;
-// Behind a block's dynamic shared memory: writing there is found after the block, reading by
+// After a block's dynamic shared memory: writing there is found after the block, reading by
 // AddressSanitizer.
 constexpr size_t kCanaryBytes = 256;
 constexpr unsigned char kCanary = 0xa5;
@@ -69,7 +69,7 @@ class DynamicRange {
                                     [](std::byte value) { return value == std::byte{kCanary}; });
     if (!intact) {
       throw KernelError("block (" + std::to_string(block.x) + ", " + std::to_string(block.y) +
-                        ", " + std::to_string(block.z) + ") wrote behind its " +
+                        ", " + std::to_string(block.z) + ") wrote after its " +
                         std::to_string(bytes_) + " bytes of dynamic shared memory");
     }
     HideCanary(canary_);

@@ -43,7 +43,7 @@ cudaError_t Allocate(void** pointer, size_t bytes, cudaMemoryType type) {
   if (is_device && bytes > Devices().totalGlobalMem - table.device_bytes) {
     return SetLastError(cudaErrorMemoryAllocation);
   }
-  // Exactly as large as asked for, so that AddressSanitizer sees the first byte behind it.
+  // Exactly as large as asked for, so that AddressSanitizer sees the first byte after it.
   void* memory = nullptr;
   if (posix_memalign(&memory, kAlignment, bytes) != 0) {
     return SetLastError(cudaErrorMemoryAllocation);

@@ -34,7 +34,7 @@ class WorkQueue : public std::enable_shared_from_this<WorkQueue> {
   // Runs everything, and what it waits for in other queues.
   void Run();
   void RunUntil(const Mark& mark);
-  // Runs one piece, behind what another thread runs; false when there is none.
+  // Runs one piece, after what another thread runs; false when there is none.
   bool RunOne() { return RunOneBefore(nullptr); }
   bool IsEmpty();
 

@@ -10,7 +10,7 @@ namespace {
 
 class AdamWKernel : public DeviceTest {};
 
-// One flat range that begins `offset` values behind an aligned address.
+// One flat range that begins `offset` values after an aligned address.
 struct Range {
   int64_t count;
   int64_t offset;

@@ -155,7 +155,7 @@ TEST_F(CrossEntropyKernels, AddUpTheLossesOfManyRows) {
   head.ExpectAll();
 }
 
-// In the first vector and in later ones of a thread, in the last of a full vector and behind it.
+// In the first vector and in later ones of a thread, in the last of a full vector and after it.
 TEST_F(CrossEntropyKernels, FindTheTargetWhereverItIs) {
   const std::vector<int32_t> targets = {0, 4095, 4096, 12345, 16384, 20479, 20480, 20484};
   const CrossEntropyShape shape{static_cast<int64_t>(targets.size()), 20485, 20488};

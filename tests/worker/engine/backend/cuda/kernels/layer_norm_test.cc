@@ -1,4 +1,4 @@
-// Goal: LayerNorm, alone and behind the residual addition, equals its plain loop over odd shapes
+// Goal: LayerNorm, alone and after the residual addition, equals its plain loop over odd shapes
 // and all types, with the masks of dropout_key.h.
 #include "worker/engine/backend/cuda/kernels/layer_norm.h"
 

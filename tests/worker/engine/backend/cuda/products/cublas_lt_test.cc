@@ -143,7 +143,7 @@ TEST_F(CublasLtProducts, ScaleWithAlphaAndRoundToTf32WhenAsked) {
   product.alpha = 0.25f;
   product.tf32 = true;
   RunAndWait(product);
-  // TF32 keeps 10 bits behind the binary point, a little less than fp16's.
+  // TF32 keeps 10 bits after the binary point, a little less than fp16's.
   ExpectNear(d, DataType::kFloat16, c, [&](int64_t i, int64_t j) { return 0.25 * c.Sum(i, j); });
 }
 

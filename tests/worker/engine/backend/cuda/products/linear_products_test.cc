@@ -353,7 +353,7 @@ TEST_F(LinearProductsTest, Tf32IsOfThreeDigits) {
   ExpectBackwardInput({17, 40, 48}, DataType::kFloat32, Gelu::kTanh, {.tf32 = true}, 2e-3);
 }
 
-// e4m3 keeps 3 bits behind the binary point, e5m2 two; sizes that FP8 does not take stay in bf16.
+// e4m3 keeps 3 bits after the binary point, e5m2 two; sizes that FP8 does not take stay in bf16.
 TEST_F(LinearProductsTest, Fp8IsOfOneDigitAndOnlyWhereItFits) {
   const LinearOptions fp8{.fp8 = true};
   ExpectForward({32, 48, 64}, DataType::kBfloat16, true, Gelu::kTanh, fp8, 6e-2);

@@ -12,7 +12,7 @@
 
 namespace gp::engine {
 
-// scores := softmax(scale * scores) over the keys up to the query, 0 behind them. `dropped`, where
+// scores := softmax(scale * scores) over the keys up to the query, 0 after them. `dropped`, where
 // present, receives the same after dropout; it may not be `scores`. Moves 2 elements per score, 3
 // with `dropped`.
 struct CausalSoftmax {
@@ -30,7 +30,7 @@ void LaunchDropProbabilities(int64_t rows, int64_t length, Buffer out, Buffer in
                              const Dropout& dropout, cudaStream_t stream);
 
 // d, the gradient of the dropped-out probabilities, becomes that of the unscaled scores: with g =
-// dropout(d), d := scale * p * (g - sum(p * g)), 0 behind the query. Moves 3 elements per score.
+// dropout(d), d := scale * p * (g - sum(p * g)), 0 after the query. Moves 3 elements per score.
 struct CausalSoftmaxBackward {
   int64_t rows = 0;
   int64_t length = 0;

@@ -57,7 +57,7 @@ struct Held {
   }
 };
 
-// Scores of keys behind their query become -inf, which gives them the probability 0. The fragment's
+// Scores of keys after their query become -inf, which gives them the probability 0. The fragment's
 // first row and first column are a key and a query, or the other way around. Few tiles need it:
 // those on the diagonal.
 template <bool kRowsAreKeys, int kTiles>

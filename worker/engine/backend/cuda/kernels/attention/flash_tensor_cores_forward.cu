@@ -43,7 +43,7 @@ struct Rows {
   }
 };
 
-// Scores of keys behind their query become -inf.
+// Scores of keys after their query become -inf.
 template <int kTiles>
 __device__ __forceinline__ void MaskScores(FragmentC (&scores)[kTiles], int query, int key) {
 #pragma unroll
