@@ -1,5 +1,6 @@
 #include "corpus/document_splitter.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -129,6 +130,16 @@ Status SplitBlock(const Block& block, const Source& source, const DocumentRules&
       return SplitParagraphs(block, take);
   }
   return OkStatus();
+}
+
+std::string DescribeUnusedSplit(const std::vector<Source>& sources, const DocumentRules& rules,
+                                int64_t documents, std::string_view key) {
+  const bool told = std::all_of(sources.begin(), sources.end(), [](const Source& source) {
+    return source.form == TextForm::kText;
+  });
+  if (rules.split_on.empty() || !told || documents > std::ssize(sources)) return "";
+  return fmt::format("'{}' ({}) is nowhere in the text, so each file is one document",
+                     rules.split_on, key);
 }
 
 }  // namespace gp::corpus

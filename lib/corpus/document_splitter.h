@@ -1,9 +1,11 @@
 // DocumentSplitter: the documents of a block, one after the other. Belongs to one thread at a time.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "corpus/block.h"
@@ -29,5 +31,11 @@ using DocumentSink = std::function<Status(const DocumentPart&)>;
 // is an empty one. InvalidArgument names source and line.
 Status SplitBlock(const Block& block, const Source& source, const DocumentRules& rules,
                   const DocumentSink& take);
+
+// "'---' (data.split_on) is nowhere in the text, …": when so few documents came of `sources` that
+// rules.split_on, set by `key`, divided none. Empty otherwise, and where their number does not
+// tell: lines of JSON.
+std::string DescribeUnusedSplit(const std::vector<Source>& sources, const DocumentRules& rules,
+                                int64_t documents, std::string_view key);
 
 }  // namespace gp::corpus

@@ -34,35 +34,51 @@ std::optional<TextForm> FormOfName(std::string_view path) {
   return std::nullopt;
 }
 
-// The regular files below `directory` whose names say that they hold text, by name.
-StatusOr<std::vector<std::string>> FilesBelow(const std::string& directory) {
+struct Folder {
+  std::vector<std::string> texts;  // whose names say that they hold text
+  std::vector<std::string> others;
+};
+
+// The regular files below `directory`, sorted.
+StatusOr<Folder> FilesBelow(const std::string& directory) {
   namespace fs = std::filesystem;
-  std::vector<std::string> paths;
+  Folder folder;
   std::error_code error;
   fs::recursive_directory_iterator at(directory, error), end;
   for (; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
     if (name.starts_with('.')) {
       at.disable_recursion_pending();
-    } else if (FormOfName(name) && at->is_regular_file(error)) {
-      paths.push_back(at->path().string());
+      continue;
+    }
+    const bool is_text = FormOfName(name).has_value();
+    std::error_code link_error;  // of a link that leads nowhere
+    if (at->is_regular_file(link_error)) {
+      (is_text ? folder.texts : folder.others).push_back(at->path().string());
+    }
+    if (is_text && link_error) {
+      return ErrnoStatus(link_error.value(), "read", at->path().string());
     }
   }
   if (error) return ErrnoStatus(error.value(), "read directory", directory);
-  if (paths.empty()) {
-    return NotFound(
-        "{} holds no file named .txt, .jsonl, .ndjson or .json (or packed, .gz or .zst); name the "
-        "files themselves",
-        directory);
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
+  std::sort(folder.texts.begin(), folder.texts.end());
+  std::sort(folder.others.begin(), folder.others.end());
+  return folder;
+}
+
+StatusOr<std::vector<std::string>> TextsBelow(const std::string& directory) {
+  ASSIGN_OR_RETURN(Folder folder, FilesBelow(directory));
+  if (!folder.texts.empty()) return std::move(folder.texts);
+  return NotFound(
+      "{} holds no file named .txt, .jsonl, .ndjson or .json (or packed, .gz or .zst); name the "
+      "files themselves",
+      directory);
 }
 
 StatusOr<std::vector<std::string>> PathsOf(const std::string& argument) {
   if (argument == kStandardInput) return std::vector<std::string>{argument};
   std::error_code error;
-  if (std::filesystem::is_directory(argument, error)) return FilesBelow(argument);
+  if (std::filesystem::is_directory(argument, error)) return TextsBelow(argument);
   const NamePattern name = ReadNamePattern(argument);
   if (name.pattern.empty()) return std::vector<std::string>{argument};
   ASSIGN_OR_RETURN(std::vector<std::string> paths, MatchingPaths(name));
@@ -129,6 +145,22 @@ StatusOr<std::vector<Source>> ExpandSources(const std::vector<std::string>& argu
   }
   if (sources.empty()) return InvalidArgument("no text is named");
   return sources;
+}
+
+StatusOr<std::vector<std::string>> DescribeLeftOut(const std::vector<std::string>& arguments) {
+  std::vector<std::string> sentences;
+  for (const std::string& argument : arguments) {
+    std::error_code error;
+    if (argument == kStandardInput || !std::filesystem::is_directory(argument, error)) continue;
+    ASSIGN_OR_RETURN(const Folder folder, FilesBelow(argument));
+    if (folder.others.empty()) continue;
+    sentences.push_back(fmt::format(
+        "{} of the {} files in {} are left out, such as {}: only files named .txt, .jsonl, .ndjson "
+        "or .json (or packed, .gz or .zst) are read",
+        folder.others.size(), folder.others.size() + folder.texts.size(), argument,
+        folder.others.front()));
+  }
+  return sentences;
 }
 
 }  // namespace gp::corpus

@@ -38,4 +38,8 @@ Status CheckUnchanged(const Source& source);
 StatusOr<std::vector<Source>> ExpandSources(const std::vector<std::string>& arguments,
                                             std::optional<TextForm> form = std::nullopt);
 
+// What ExpandSources() leaves out of the directories among `arguments`: a sentence for each that
+// holds other files, too, with their number and one of them.
+StatusOr<std::vector<std::string>> DescribeLeftOut(const std::vector<std::string>& arguments);
+
 }  // namespace gp::corpus

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "corpus/block_reader.h"
+#include "corpus/document_splitter.h"
 #include "corpus/encoding_pipeline.h"
 #include "corpus/source_content.h"
 #include "runspec/batch_plan.h"
@@ -21,6 +22,7 @@ struct TokenCount {
   int64_t tokens = 0;
   bool estimated = false;
   formats::SpelledEnds spelled_ends;  // in what was read
+  std::string unused_split;           // a sentence; empty where the string is used
 };
 
 // The size of all sources, packed as they are, for each byte that was read up to `last`.
@@ -38,22 +40,31 @@ double ShareOf(const std::vector<Source>& sources, const EncodingPipeline::Resul
   return total / read;
 }
 
+// Those that begin in it.
+int64_t CountDocuments(const EncodedBlock& block) {
+  return block.empty_documents +
+         std::count_if(block.documents.begin(), block.documents.end(),
+                       [](const EncodedDocument& document) { return document.begins; });
+}
+
 // The documents' tokens; of more text than `bytes_max` the beginning tells.
 StatusOr<TokenCount> CountTokens(const std::vector<std::string>& paths, const Tokenizer& tokenizer,
                                  const runspec::DataSpec& data, uint64_t bytes_max) {
   ASSIGN_OR_RETURN(const std::vector<Source> sources, ExpandSources(paths, FormOf(data.format)));
   RETURN_IF_ERROR(CheckContents(sources));
-  const BlockEncoder encoder(tokenizer, {.documents = {.split = static_cast<Split>(data.split),
-                                                       .split_on = data.split_on,
-                                                       .field = data.text_field,
-                                                       .field_key = "data.text_field"},
-                                         .token_bytes = sizeof(int32_t)});
+  const DocumentRules rules = {.split = static_cast<Split>(data.split),
+                               .split_on = data.split_on,
+                               .field = data.text_field,
+                               .field_key = "data.text_field"};
+  const BlockEncoder encoder(tokenizer, {.documents = rules, .token_bytes = sizeof(int32_t)});
   EncodingPipeline pipeline(sources, encoder, {.bytes_max = kBlockBytes});
   TokenCount count{.files = std::ssize(sources)};
+  int64_t documents = 0;
   for (uint64_t bytes = 0; true;) {
     ASSIGN_OR_RETURN(const auto result, pipeline.Next());
     if (!result.has_value()) break;
     count.tokens += std::ssize(result->encoded.tokens) / static_cast<int64_t>(sizeof(int32_t));
+    documents += CountDocuments(result->encoded);
     formats::AddSpelledEnds(result->encoded.spelled_ends, count.spelled_ends);
     bytes += static_cast<uint64_t>(result->text_bytes);
     if (bytes < bytes_max || result->end.source == sources.size()) continue;
@@ -62,6 +73,7 @@ StatusOr<TokenCount> CountTokens(const std::vector<std::string>& paths, const To
     count.estimated = true;
     return count;
   }
+  count.unused_split = DescribeUnusedSplit(sources, rules, documents, "data.split_on");
   if (count.tokens > 0) return count;
   return InvalidArgument("{} holds no text", SourceName(sources.front()));
 }
@@ -80,6 +92,10 @@ StatusOr<DataReport> InspectStream(const runspec::RunSpec& spec, const Inspectio
   report.train_tokens = train->tokens;
   report.estimated = train->estimated;
   report.warnings = SpelledEndWarnings(train->spelled_ends, "data.stream");
+  if (!train->unused_split.empty()) report.warnings.push_back(train->unused_split);
+  ASSIGN_OR_RETURN(const auto left_out, DescribeLeftOut(spec.data.stream));
+  for (const std::string& sentence : left_out)
+    report.warnings.push_back("data.stream: " + sentence);
   if (spec.data.val.empty()) return report;
   const auto validation = CountTokens(spec.data.val, *tokenizer, spec.data, limits.encoded_bytes);
   if (!validation.ok()) return WithContext(validation.status(), "data.val");

@@ -29,13 +29,25 @@ constexpr char kSetAside[] = ".damaged";
 // Files that other programs keep a model in, and those of forms that gp does not read.
 constexpr const char* kModelsOfOthers[] = {"config.json", "model_args.json", "model.safetensors",
                                            "model.bin"};
-constexpr const char* kUnreadModels[] = {"pytorch_model.bin", "ckpt.pt"};
+constexpr const char* kUnreadModels[] = {
+    "pytorch_model.bin", "pytorch_model.bin.index.json", "ckpt.pt",    "adapter_config.json",
+    "tf_model.h5",       "flax_model.msgpack",           "model.gguf", "training_args.bin"};
 
 std::string FirstIn(const std::string& directory, std::span<const char* const> names) {
   const auto found = std::find_if(names.begin(), names.end(), [&](const char* name) {
     return FileExists(JoinPath(directory, name));
   });
   return found == names.end() ? "" : *found;
+}
+
+// What a Trainer of transformers writes: folders such as checkpoint-500.
+std::string CheckpointOfTrainer(const std::string& directory) {
+  const auto names = ListDirectory(directory);
+  if (!names.ok()) return "";
+  const auto found = std::find_if(names->begin(), names->end(), [](const std::string& name) {
+    return name.starts_with("checkpoint-");
+  });
+  return found == names->end() ? "" : *found;
 }
 
 std::string ImportText(const std::string& path) {
@@ -51,7 +63,8 @@ std::string ImportHint(const std::string& directory, std::string_view it) {
     return fmt::format("; {} holds a model of another program ({}), {}", it, name,
                        ImportText(directory));
   }
-  const std::string unread = FirstIn(directory, kUnreadModels);
+  std::string unread = FirstIn(directory, kUnreadModels);
+  if (unread.empty()) unread = CheckpointOfTrainer(directory);
   if (unread.empty()) return "";
   return fmt::format(
       "; {} holds a model of another program in a form that gp does not read ({}); this says how "

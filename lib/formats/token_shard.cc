@@ -212,7 +212,7 @@ Status RefuseNarrowTokens(const std::string& path) {
 
 // Space on the disk that a program has reserved and not written.
 bool IsUnwritten(std::string_view begin) {
-  constexpr size_t kBytesMin = 4096;
+  constexpr size_t kBytesMin = 8192;
   return begin.size() >= kBytesMin && begin.find_first_not_of('\0') == std::string_view::npos;
 }
 

@@ -58,6 +58,9 @@ bool IsControlUnit(uint32_t unit) {
   return !IsWritten(unit) && (unit < 0x20 || (0x7f <= unit && unit < 0xa0));
 }
 
+bool IsHighSurrogate(uint32_t unit) { return 0xd800 <= unit && unit < 0xdc00; }
+bool IsLowSurrogate(uint32_t unit) { return 0xdc00 <= unit && unit < 0xe000; }
+
 uint32_t UnitAt(std::string_view bytes, size_t at, const WideForm& form) {
   uint32_t unit = 0;
   for (size_t i = 0; i < form.unit_bytes; ++i) {
@@ -69,10 +72,14 @@ uint32_t UnitAt(std::string_view bytes, size_t at, const WideForm& form) {
 
 bool IsTextIn(const WideForm& form, std::string_view bytes) {
   size_t all = 0, written = 0, blank = 0, control = 0, letters = 0, rare_letters = 0;
+  uint32_t last = 0;
   std::set<uint32_t> distinct;
   for (size_t at = 0; at + form.unit_bytes <= bytes.size(); at += form.unit_bytes, ++all) {
     const uint32_t unit = UnitAt(bytes, at, form);
     written += IsWritten(unit) ? 1 : 0;
+    // An emoji is two units of UTF-16.
+    written += IsLowSurrogate(unit) && IsHighSurrogate(last) ? 2 : 0;
+    last = unit;
     blank += IsBlank(unit) ? 1 : 0;
     control += IsControlUnit(unit) ? 1 : 0;
     letters += IsAsciiLetter(unit) ? 1 : 0;

@@ -28,7 +28,8 @@ void AddTextSourceFlags(Command command, TextSources& sources) {
 }
 
 StatusOr<std::vector<corpus::Source>> ExpandTextSources(const TextSources& sources,
-                                                        const std::string& working_directory) {
+                                                        const std::string& working_directory,
+                                                        std::vector<std::string>& notes) {
   std::vector<std::string> paths;
   for (const std::string& argument : sources.arguments) {
     const bool input = argument == corpus::kStandardInput;
@@ -39,6 +40,8 @@ StatusOr<std::vector<corpus::Source>> ExpandTextSources(const TextSources& sourc
   if (sources.form == "jsonl") form = corpus::TextForm::kJsonLines;
   ASSIGN_OR_RETURN(auto expanded, corpus::ExpandSources(paths, form));
   RETURN_IF_ERROR(corpus::CheckContents(expanded));
+  ASSIGN_OR_RETURN(const auto left_out, corpus::DescribeLeftOut(paths));
+  notes.insert(notes.end(), left_out.begin(), left_out.end());
   return expanded;
 }
 

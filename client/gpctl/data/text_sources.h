@@ -22,8 +22,9 @@ struct TextSources {
 void AddTextSourceFlags(Command command, TextSources& sources);
 
 // The files, in order; paths may be relative to `working_directory`. Errors as
-// corpus::ExpandSources.
+// corpus::ExpandSources. Adds to `notes` what is left out of directories.
 StatusOr<std::vector<corpus::Source>> ExpandTextSources(const TextSources& sources,
-                                                        const std::string& working_directory);
+                                                        const std::string& working_directory,
+                                                        std::vector<std::string>& notes);
 
 }  // namespace gp::gpctl

@@ -133,6 +133,12 @@ StatusOr<TrainingFiles> InspectText(const RunSpec& spec, const InspectionLimits&
                                                      limits.encoded_bytes, report.estimated));
   report.warnings = SpelledEndWarnings(
       SpelledEndsOf(**tokenizer, beginning.text, spec.data.split_on), "data.text");
+  const std::string& split_on = spec.data.split_on;
+  if (beginning.complete && !split_on.empty() &&
+      beginning.text.find(split_on) == std::string::npos) {
+    report.warnings.push_back(fmt::format(
+        "'{}' (data.split_on) is nowhere in the text, so all of it is one document", split_on));
+  }
   ASSIGN_OR_RETURN(const TextSplit split, SplitText(tokens, spec.data.val_fraction));
   report.train_tokens = split.train_tokens;
   report.validation_tokens = split.validation_tokens;

@@ -72,6 +72,25 @@ TEST_F(SourceTest, NamesWhatCannotBeRead) {
   EXPECT_THAT(Message(ExpandSources({pipe}).status()), HasSubstr("not a regular file"));
 }
 
+TEST_F(SourceTest, ATextThatALinkDoesNotReachIsNotLeftOut) {
+  File("d/a.txt");
+  ASSERT_EQ(symlink("gone", directory_.File("d/b.txt").c_str()), 0);
+  EXPECT_THAT(Message(ExpandSources({directory_.File("d")}).status()), HasSubstr("d/b.txt"));
+}
+
+TEST_F(SourceTest, SaysWhatOfADirectoryIsLeftOut) {
+  File("d/a.txt");
+  const std::string parquet = File("d/data/0.parquet");
+  File("d/e.md");
+  File("d/.git/x");
+  File("texts/a.txt");
+  ASSERT_EQ(symlink("loop", directory_.File("texts/loop").c_str()), 0);
+  const auto sentences = DescribeLeftOut({directory_.File("d"), directory_.File("texts"), "-"});
+  ASSERT_TRUE(sentences.ok()) << sentences.status();
+  EXPECT_THAT(*sentences, ElementsAre(HasSubstr("2 of the 3 files in " + directory_.File("d") +
+                                                " are left out, such as " + parquet)));
+}
+
 TEST_F(SourceTest, TheSameFileTwiceIsRefused) {
   const std::string a = File("a.txt");
   const auto sources = ExpandSources({a, directory_.File("*.txt")});

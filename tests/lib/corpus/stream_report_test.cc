@@ -9,6 +9,8 @@
 namespace gp::corpus {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class StreamReportTest : public ::testing::Test {
@@ -51,6 +53,24 @@ TEST_F(StreamReportTest, EndsThatTheTextSpellsAreSaid) {
   spec.data.split_on = "<|endoftext|>";
   EXPECT_EQ(InspectStream(spec)->train_tokens, 4);
   EXPECT_TRUE(InspectStream(spec)->warnings.empty());
+}
+
+TEST_F(StreamReportTest, AStringThatDividesNothingIsSaid) {
+  runspec::RunSpec spec = SpecOf({Write(directory_.File("a.txt"), "12<|endoftext|>34"),
+                                  Write(directory_.File("b.txt"), "56")});
+  spec.data.split_on = "<|endoftext>";
+  EXPECT_THAT(InspectStream(spec)->warnings,
+              Contains(HasSubstr("'<|endoftext>' (data.split_on) is nowhere in the text")));
+  spec.data.stream.push_back(Write(directory_.File("c.jsonl"), "{\"text\": \"1\"}\n"));
+  EXPECT_EQ(InspectStream(spec)->warnings.size(), 1u);
+}
+
+TEST_F(StreamReportTest, WhatAFolderHoldsBesidesIsSaid) {
+  ASSERT_TRUE(MakeDirectories(directory_.File("d")).ok());
+  Write(directory_.File("d/a.txt"), "1234");
+  Write(directory_.File("d/b.parquet"), "PAR1");
+  EXPECT_THAT(InspectStream(SpecOf({directory_.File("d")}))->warnings,
+              ElementsAre(HasSubstr("data.stream: 1 of the 2 files in")));
 }
 
 TEST_F(StreamReportTest, ValidationNeedsATokenToReadAndOneToPredict) {

@@ -114,6 +114,11 @@ TEST_F(CheckpointDirectoryTest, AFileLeadsToTheModelThatItBelongsTo) {
                                   JoinPath(parent_, "optimizer.safetensors folder'")));
   EXPECT_THAT(error_of("ckpt.pt", "PK\3\4", ""),
               ::testing::HasSubstr("in a form that gp does not read (ckpt.pt)"));
+  for (const char* name : {"adapter_config.json", "tf_model.h5", "flax_model.msgpack", "model.gguf",
+                           "checkpoint-500"}) {
+    EXPECT_THAT(error_of(name, "x", ""),
+                ::testing::HasSubstr(std::string("does not read (") + name + ")"));
+  }
   EXPECT_THAT(error_of("notes.txt", "text", ""), ::testing::Not(::testing::HasSubstr("import")));
 }
 

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "base/text/utf8.h"
 #include "lib/formats/token_bytes.h"
 
@@ -35,6 +37,19 @@ TEST(WideEncoding, IsRecognisedInManyLanguages) {
     EXPECT_EQ(WideEncoding(BigEndianBytesOf<uint32_t>(characters)), "UTF-32BE") << text;
     EXPECT_EQ(WideEncoding(text), std::nullopt) << text;
   }
+}
+
+TEST(WideEncoding, PairsOfSurrogatesAreCharacters) {
+  std::vector<int64_t> units;
+  for (int i = 0; i < 20; ++i) {
+    for (const int64_t unit : {0xd83d, 0xde00, 0xd83d, 0xde80 + i, 0x20, 0xd83c, 0xdf89, 0x0a}) {
+      units.push_back(unit);
+    }
+  }
+  EXPECT_EQ(WideEncoding(BytesOf<uint16_t>(units)), "UTF-16LE");
+  EXPECT_EQ(WideEncoding(BigEndianBytesOf<uint16_t>(units)), "UTF-16BE");
+  std::reverse(units.begin(), units.end());
+  EXPECT_EQ(WideEncoding(BytesOf<uint16_t>(units)), std::nullopt);
 }
 
 TEST(WideEncoding, OfTokensIsNone) {

@@ -12,6 +12,7 @@
 #include "client/gpctl/render/dataset_text.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "client/gpctl/terminal/progress_line.h"
+#include "corpus/document_splitter.h"
 #include "corpus/preparation.h"
 
 namespace gp::gpctl {
@@ -63,8 +64,9 @@ StatusOr<ExitCode> Prepare(const PrepareOptions& options, Session& session) {
   preparation.documents.split = SplitOf(options.split);
   preparation.threads = options.threads;
   preparation.created_by = "gp " GP_VERSION;
-  ASSIGN_OR_RETURN(preparation.sources, ExpandTextSources(options.text, console.working_directory));
   std::vector<std::string> notes;
+  ASSIGN_OR_RETURN(preparation.sources,
+                   ExpandTextSources(options.text, console.working_directory, notes));
   ASSIGN_OR_RETURN(const auto tokenizer,
                    ChooseTokenizer(options.tokenizer, console.working_directory, &notes));
   console.Warn(notes);
@@ -80,6 +82,10 @@ StatusOr<ExitCode> Prepare(const PrepareOptions& options, Session& session) {
   line.Clear();
   RETURN_IF_ERROR(dataset.status());
   console.Warn(DatasetWarnings(*dataset));
+  const std::string unused_split =
+      corpus::DescribeUnusedSplit(preparation.sources, preparation.documents,
+                                  dataset->documents + dataset->empty_documents, "--split-on");
+  if (!unused_split.empty()) console.Warn({unused_split});
   if (session.json()) {
     console.PrintChange(DatasetJson(*dataset, preparation.directory));
     return ExitCode::kOk;

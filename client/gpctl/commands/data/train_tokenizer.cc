@@ -13,6 +13,7 @@
 #include "client/gpctl/terminal/progress_line.h"
 #include "corpus/block_reader.h"
 #include "corpus/document_splitter.h"
+#include "formats/spelled_ends.h"
 #include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/files/hugging_face_tokenizer.h"
 #include "tokenizer/training/byte_pair_trainer.h"
@@ -38,6 +39,7 @@ struct TrainedTokenizer {
   int64_t text_bytes = 0;
   int64_t null_lines = 0;  // of JSON, skipped
   int64_t pieces = 0;
+  formats::SpelledEnds spelled_ends;
 };
 
 // False when the user does not want to wait any longer.
@@ -51,6 +53,9 @@ Status ReadSource(const corpus::Source& source, const corpus::DocumentRules& rul
   const auto take = [&](const corpus::DocumentPart& part) {
     result.null_lines += part.null ? 1 : 0;
     counter.Add(part.text);
+    if (rules.split_on != kEndOfText) {
+      formats::CountSpelledEnds(part.text, kEndOfText, result.spelled_ends);
+    }
     result.text_bytes += std::ssize(part.text);
     if (part.ends) counter.EndDocument();
     return OkStatus();
@@ -124,6 +129,17 @@ std::string ReportText(const TrainedTokenizer& trained, const std::string& direc
   return text + fmt::format("written: {}\n", JoinPath(directory, kTokenizerFile));
 }
 
+std::vector<std::string> SpelledEndWarnings(const TrainedTokenizer& trained) {
+  std::vector<std::string> warnings;
+  for (const formats::SpelledEnd& end : trained.spelled_ends) {
+    warnings.push_back(fmt::format(
+        "the text spells {0} {1}, and its letters were learned as those of other words; "
+        "--split-on '{0}' ends documents there",
+        end.text, end.count == 1 ? "once" : fmt::format("{} times", end.count)));
+  }
+  return warnings;
+}
+
 StatusOr<ExitCode> TrainTokenizer(const TrainTokenizerOptions& options, Session& session) {
   Console& console = session.console();
   const std::string directory = AbsolutePath(options.out, console.working_directory);
@@ -131,7 +147,10 @@ StatusOr<ExitCode> TrainTokenizer(const TrainTokenizerOptions& options, Session&
     return AlreadyExists("{} exists already; --force replaces it",
                          JoinPath(options.out, kTokenizerFile));
   }
-  ASSIGN_OR_RETURN(const auto sources, ExpandTextSources(options.text, console.working_directory));
+  std::vector<std::string> notes;
+  ASSIGN_OR_RETURN(const auto sources,
+                   ExpandTextSources(options.text, console.working_directory, notes));
+  console.Warn(notes);
   ProgressLine progress(console);
   const auto tell = [&](const std::string& line) {
     progress.Tell(line);
@@ -140,6 +159,7 @@ StatusOr<ExitCode> TrainTokenizer(const TrainTokenizerOptions& options, Session&
   const auto trained = Train(options, tell, sources);
   progress.Clear();
   RETURN_IF_ERROR(trained.status());
+  console.Warn(SpelledEndWarnings(*trained));
   const double seconds = progress.Seconds();
   RETURN_IF_ERROR(WriteFiles(*trained->tokenizer, directory));
   const int64_t ids = trained->tokenizer->vocabulary_size();

@@ -10,6 +10,7 @@ namespace gp {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -70,6 +71,9 @@ TEST_F(DataReportTest, EndsThatTheTextSpellsAreSaidAndMayDivideIt) {
   // End, a, b, end, line break, c, d; what is after the last one is blank.
   EXPECT_EQ(Inspect().train_tokens, 7);
   EXPECT_THAT(Inspect().warnings, ElementsAre());
+  spec_.data.split_on = "<|endoftext>";
+  EXPECT_THAT(Inspect().warnings,
+              Contains(HasSubstr("'<|endoftext>' (data.split_on) is nowhere in the text")));
 }
 
 TEST_F(DataReportTest, WhatIsNoTextIsRefusedInEveryFile) {

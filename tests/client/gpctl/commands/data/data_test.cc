@@ -13,8 +13,10 @@ namespace gp::testing {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class DataCommandTest : public ::testing::Test {
  protected:
@@ -132,11 +134,38 @@ TEST_F(DataCommandTest, PrepareTellsOfEndsThatTheTextSpells) {
   EXPECT_THAT(whole.out, HasSubstr("documents   1\n"));
   EXPECT_THAT(gpctl_.Run({"data", "inspect", JoinPath(gpctl_.home(), "whole")}).err,
               HasSubstr("<|endoftext|> 2 times"));
+  EXPECT_THAT(prepare("misspelled", {"--split-on", "<|endoftext>"}).err,
+              HasSubstr("warning: '<|endoftext>' (--split-on) is nowhere in the text"));
   const Outcome divided = prepare("divided", {"--split-on", "<|endoftext|>"});
   EXPECT_EQ(divided.code, 0) << divided.err;
   EXPECT_EQ(divided.err, "");
   EXPECT_THAT(divided.out, HasSubstr("documents   2 (1 empty ones left out)"));
   EXPECT_THAT(divided.out, HasSubstr("end of text (258) before each document"));
+}
+
+TEST_F(DataCommandTest, TrainTokenizerTellsOfEndsThatTheTextSpells) {
+  const std::string stories = Text("stories.txt", "one<|endoftext|>\ntwo<|endoftext|>\n");
+  const auto train = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {stories, "--vocab-size", "300", "--out", out_, "--force"});
+    return Train(more).err;
+  };
+  EXPECT_THAT(train({}), AllOf(HasSubstr("warning: the text spells <|endoftext|> 2 times"),
+                               HasSubstr("--split-on '<|endoftext|>'")));
+  EXPECT_THAT(train({"--split-on", "<|endoftext|>"}), Not(HasSubstr("warning")));
+}
+
+TEST_F(DataCommandTest, ReadersOfAFolderSayWhatTheyLeaveOut) {
+  const std::string folder = JoinPath(gpctl_.home(), "folder");
+  ASSERT_TRUE(MakeDirectories(folder).ok());
+  Text("folder/a.txt", "one two three");
+  Text("folder/0.parquet", "PAR1");
+  const auto left_out = HasSubstr("warning: 1 of the 2 files in " + folder + " are left out");
+  EXPECT_THAT(Train({folder, "--vocab-size", "300", "--out", out_}).err, left_out);
+  EXPECT_THAT(gpctl_
+                  .Run({"data", "prepare", folder, "--tokenizer", "bytes", "--val-tokens", "0",
+                        "--out", JoinPath(gpctl_.home(), "prepared")})
+                  .err,
+              left_out);
 }
 
 TEST_F(DataCommandTest, PrepareTellsThatNothingSeparatesDocuments) {
