@@ -141,8 +141,7 @@ class QueuePlanner {
       where += place.slot.value();
       last = name;
     }
-    const bool again =
-        run.epoch > 0 && run.LatestCheckpoint() == nullptr && run.quarantined.empty();
+    const bool again = run.epoch > 0 && run.checkpoints.empty() && run.quarantined.empty();
     return fmt::format("starting on {} {}{}", where, DescribeStart(run, cluster_),
                        again ? " again (no checkpoint was sealed)" : "");
   }

@@ -107,7 +107,10 @@ struct Describer {
     return fmt::format("checkpoint of step {} retired", event.step);
   }
   std::string operator()(const CheckpointVerified& event) const { return event.text; }
-  std::string operator()(const CheckpointDamaged& event) const { return event.reason; }
+  std::string operator()(const CheckpointDamaged& event) const {
+    if (!event.lost) return event.reason;
+    return fmt::format("checkpoint of step {} is lost: {}", event.step, event.reason);
+  }
   std::string operator()(const CheckpointRestored& event) const {
     return fmt::format("checkpoint of step {} is whole and back in the catalogue", event.step);
   }
@@ -175,7 +178,7 @@ v1::Checkpoint ToProto(const Run& run, const SealedCheckpoint& checkpoint) {
 
 v1::Checkpoint ToProto(const Run& run, const QuarantinedCheckpoint& held) {
   v1::Checkpoint to = ToProto(run, held.checkpoint);
-  to.set_directory(formats::DamagedName(held.checkpoint.directory));
+  if (!held.lost) to.set_directory(formats::DamagedName(held.checkpoint.directory));
   to.set_quarantine_reason(held.reason);
   *to.mutable_quarantined_at() = ToProto(held.at);
   return to;

@@ -414,6 +414,7 @@ class Applier {
       return Impossible("no checkpoint of that step is sealed");
     }
     Quarantine(lost.step, lost.reason, run);
+    run.quarantined.back().lost = true;
     if (run.suspicion && run.suspicion->step == lost.step) run.suspicion.reset();
     Save(std::move(run));
     return OkStatus();

@@ -111,12 +111,13 @@ struct SealedCheckpoint : contract::WrittenCheckpoint {
   bool restored = false;  // a person brought it back from quarantine: a person's to remove
 };
 
-// A checkpoint that two readers found damaged. Nobody resumes from it, and its directory is renamed
-// (formats/checkpoint_directory.h), never deleted.
+// A checkpoint that two readers found damaged, or whose directory is gone. Nobody resumes from it,
+// and its directory is renamed (formats/checkpoint_directory.h), never deleted.
 struct QuarantinedCheckpoint {
   SealedCheckpoint checkpoint;
   std::string reason;
   Timestamp at{};
+  bool lost = false;  // its directory was gone
 };
 
 // What the coordinator found when it read a checkpoint itself. Unreadable: the storage failed,

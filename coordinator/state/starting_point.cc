@@ -37,7 +37,8 @@ std::string DescribeStart(const Run& run, const Cluster& cluster) {
   }
   const std::string model = InitialModelName(run, cluster);
   const std::string start = model.empty() ? "from scratch" : "from the model " + model;
-  const bool lost_all = !run.quarantined.empty();
+  const bool lost_all = std::any_of(run.quarantined.begin(), run.quarantined.end(),
+                                    [](const auto& held) { return held.lost; });
   return lost_all ? start + " again (its checkpoints are gone from the storage)" : start;
 }
 

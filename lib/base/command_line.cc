@@ -87,7 +87,13 @@ Flag Flag::ExistingDirectory() const {
   return *this;
 }
 
+Flag Flag::NotEmpty() const {
+  option_->check([](const std::string& text) { return text.empty() ? "the value is empty" : ""; });
+  return *this;
+}
+
 Flag Flag::Path() const {
+  NotEmpty();
   option_->check([](const std::string& text) { return Message(CheckLocalPath(text)); });
   return *this;
 }

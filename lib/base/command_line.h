@@ -51,7 +51,8 @@ class Flag {
   Flag OneOf(const std::vector<std::string>& words) const;
   Flag ExistingFile() const;
   Flag ExistingDirectory() const;
-  Flag Path() const;         // refuses addresses such as s3://bucket/x
+  Flag NotEmpty() const;     // refuses what a shell makes of "$UNSET"
+  Flag Path() const;         // refuses addresses such as s3://bucket/x, and no path at all
   Flag SizeInBytes() const;  // reads 500MB (1000) and 64MiB (1024)
 
   std::string Names() const;                   // "-o,--output"; an argument's is bare

@@ -38,8 +38,19 @@ std::string ExcerptBlock(const ConfigProblem& problem) {
                      problem.hint.empty() ? "" : " ", problem.hint);
 }
 
+// The message without the key at its beginning where a flag names it: "--set optimizer.lr: must
+// be".
+std::string_view MessageAfterPlace(const ConfigProblem& problem) {
+  std::string_view message = problem.message;
+  if (!problem.source.starts_with("--") || problem.line > 0) return message;
+  if (message.starts_with(problem.key + ": ")) message.remove_prefix(problem.key.size() + 2);
+  if (message.starts_with(problem.key + " must ")) message.remove_prefix(problem.key.size() + 1);
+  return message;
+}
+
 std::string RenderProblem(const ConfigProblem& problem, std::string_view severity) {
-  std::string text = fmt::format("{}: {}: {}\n", severity, Place(problem), problem.message);
+  std::string text =
+      fmt::format("{}: {}: {}\n", severity, Place(problem), MessageAfterPlace(problem));
   if (problem.line > 0) return text + ExcerptBlock(problem);
   if (!problem.hint.empty()) text += fmt::format("       | {}\n", problem.hint);
   return text;

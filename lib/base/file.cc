@@ -27,8 +27,10 @@ std::array<uint32_t, 256> MakeCrcTable() {
   return table;
 }
 
-Status WriteAndSync(const std::string& path, std::string_view data, int mode) {
-  FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+// Errors name `path`, whose data is written to `temporary` first.
+Status WriteAndSync(const std::string& temporary, std::string_view data, int mode,
+                    const std::string& path) {
+  FileDescriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!file.valid()) return ErrnoStatus(errno, "create", path);
   RETURN_IF_ERROR(WriteAll(file.get(), data, path));
   if (fsync(file.get()) != 0) return ErrnoStatus(errno, "sync", path);
@@ -87,7 +89,7 @@ StatusOr<std::string> ReadFile(const std::string& path, uint64_t size_bytes_max)
 
 Status WriteFileAtomically(const std::string& path, std::string_view data, int mode) {
   const std::string temporary = path + ".tmp-" + RandomId(8);
-  Status status = WriteAndSync(temporary, data, mode);
+  Status status = WriteAndSync(temporary, data, mode, path);
   if (status.ok()) status = RenameDurably(temporary, path);
   if (!status.ok()) unlink(temporary.c_str());
   return status;

@@ -17,9 +17,9 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/open_files.h"
 #include "base/standard_output.h"
 #include "base/stop_signals.h"
-#include "daemon/open_files.h"
 #include "daemon/settings_page.h"
 #include "daemon/settings_reader.h"
 

@@ -1,10 +1,13 @@
 #include "formats/path_pattern.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
+#include "base/file.h"
 #include "base/name_pattern.h"
 
 namespace gp::formats {
@@ -41,13 +44,21 @@ Status CheckKind(mode_t mode, const std::string& path, const std::string& key) {
                          kind);
 }
 
+bool HasContent(const std::string& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char first = 0;
+  return file.valid() && read(file.get(), &first, 1) == 1;
+}
+
 Status CheckFile(const std::string& path, const std::string& key) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) {
+      const bool flag = key.starts_with("--");
       return NotFound(
-          "{}: {} does not exist; name an existing file, for example with --set {}=FILE", key, path,
-          key);
+          "{}: {} does not exist; put it there or mount its file system, or name another file, for "
+          "example with {}{}FILE",
+          key, path, flag ? key : "--set " + key, flag ? " " : "=");
     }
     return WithContext(ErrnoStatus(errno, "read", path), key);
   }
@@ -56,6 +67,10 @@ Status CheckFile(const std::string& path, const std::string& key) {
                            path);
   }
   RETURN_IF_ERROR(CheckKind(info.st_mode, path, key));
+  if (info.st_size == 0 && HasContent(path)) {
+    return InvalidArgument(
+        "{}: {} has no size, as files of /proc and /sys do; copy it to a regular file", key, path);
+  }
   if (info.st_size == 0) {
     return InvalidArgument("{}: {} is empty; there is nothing to learn from it", key, path);
   }

@@ -10,6 +10,7 @@
 #include "base/command_line.h"
 #include "base/log.h"
 #include "base/machine/parent_process.h"
+#include "base/open_files.h"
 #include "base/standard_output.h"
 #include "base/stop_signals.h"
 #include "confinement/confinement.h"
@@ -121,6 +122,11 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond the limit is an error of its write
   gp::BlockStopSignals();
+  const gp::Status files = gp::AllowManyOpenFiles();
+  if (!files.ok()) {
+    std::fprintf(stderr, GP_PROGRAM ": %s\n", gp::Message(files).c_str());
+    return gp::ProcessStatus(gp::ExitCode::kFailure);
+  }
   gp::StandardOutput output;
   return output.Finish(GP_PROGRAM, gp::engine::Main(argc, argv));
 }

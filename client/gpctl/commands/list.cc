@@ -130,8 +130,10 @@ std::string ListJson(const ListedRuns& listed, bool insecure) {
   return Pretty(document);
 }
 
-// A lost gp.db looks like a new service. Empty where the storage cannot be seen from here.
+// A lost gp.db looks like a new service. Empty where the storage cannot be seen from here, or where
+// runs of other namespaces were not asked for.
 std::string UnknownRunsText(const Session& session) {
+  if (!session.NamespaceOfRuns().empty()) return "";
   const auto service = session.Service();
   if (!service.ok() || service->state_dir.empty()) return "";
   const auto record = ServiceDirectory(service->state_dir).Load();
@@ -155,7 +157,9 @@ std::string NoRunsText(const ListOptions& options, const Session& session) {
   const std::string file = FreeRunFileName(session.console());
   const std::string unknown = UnknownRunsText(session);
   if (!unknown.empty()) return "There are no runs.\n" + unknown;
-  return "There are no runs yet.\n" +
+  const std::string name = session.NamespaceOfRuns();
+  return (name.empty() ? "There are no runs yet.\n"
+                       : fmt::format("There are no runs in namespace {} yet.\n", name)) +
          NextText({session.Hint("init " + file), session.Hint("submit " + file + " --wait")});
 }
 
@@ -209,7 +213,7 @@ void AddListCommand(CommandSet& commands) {
                  "only runs in this state, such as running or failed; may be repeated");
   command.Option("--label", options->labels,
                  "only runs with this label, KEY=VALUE; of several, with all of them");
-  command.Option("--user", options->user, "only runs that this user submitted");
+  command.Option("--user", options->user, "only runs that this user submitted").NotEmpty();
   command.Switch("--mine", options->mine, "only runs that you submitted");
   command.Option("--since", options->since,
                  "only runs submitted at most this long ago, such as 90m, 12h or 7d");

@@ -1,11 +1,14 @@
 // gpctl logs, events, metrics: streams of one run, as text or NDJSON.
+#include <algorithm>
 #include <memory>
 #include <optional>
 
+#include "base/text/counted_noun.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/detach.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_text.h"
+#include "client/gpctl/render/run_words.h"
 
 namespace gp::gpctl {
 namespace {
@@ -52,9 +55,17 @@ StatusOr<int> RankNumber(const std::string& text) {
   return InvalidArgument("--rank {}: expected a rank such as 0, or all", text);
 }
 
+std::string OfRank(int rank, const v1::Run& run) {
+  return rank < 0 ? run.name() : fmt::format("rank {} of {}", rank, run.name());
+}
+
 StatusOr<ExitCode> Logs(const StreamOptions& options, Session& session) {
   ASSIGN_OR_RETURN(const int rank, RankNumber(options.rank));
   ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options.run));
+  if (rank >= std::max(run.workers(), 1)) {
+    return InvalidArgument("--rank {}: {} has {}, counted from 0", rank, run.name(),
+                           CountedNoun(run.workers(), "rank"));
+  }
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   v1::LogsRequest request;
   request.set_run(run.run_id());
@@ -62,12 +73,18 @@ StatusOr<ExitCode> Logs(const StreamOptions& options, Session& session) {
   request.set_tail(options.tail);
   request.set_rank(rank);
   const bool with_rank = rank < 0 && run.workers() > 1;
-  const Status status = client->Logs(
-      request,
-      Printer<v1::LogLine>(session, options.follow, [&session, with_rank](const v1::LogLine& line) {
-        return session.json() ? OneLine(LogLineFields(line))
-                              : LogLineText(line, with_rank, session.style()) + "\n";
-      }));
+  bool empty = true;
+  const auto render = [&session, &empty, with_rank](const v1::LogLine& line) {
+    empty = false;
+    return session.json() ? OneLine(LogLineFields(line))
+                          : LogLineText(line, with_rank, session.style()) + "\n";
+  };
+  const Status status =
+      client->Logs(request, Printer<v1::LogLine>(session, options.follow, render));
+  if (status.ok() && empty) {
+    session.console().err << fmt::format("No line of {} is recorded; it is {}.\n",
+                                         OfRank(rank, run), StateName(run.state()));
+  }
   return Finish(status, run, options, "logs", session);
 }
 
@@ -86,6 +103,15 @@ StatusOr<ExitCode> Events(const StreamOptions& options, Session& session) {
   return Finish(status, run, options, "events", session);
 }
 
+std::string NoStepsText(const v1::Run& run, const StreamOptions& options) {
+  if (options.after_step < 0) {
+    return fmt::format("No step of {} is recorded; it is {}.\n", run.name(),
+                       StateName(run.state()));
+  }
+  return fmt::format("No step of {} after step {} is recorded; its newest is step {}.\n",
+                     run.name(), options.after_step, run.progress().step());
+}
+
 StatusOr<ExitCode> Metrics(const StreamOptions& options, Session& session) {
   ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options.run));
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
@@ -94,12 +120,15 @@ StatusOr<ExitCode> Metrics(const StreamOptions& options, Session& session) {
   request.set_after_step(options.after_step);
   request.set_follow(options.follow);
   const int64_t target = run.progress().target_steps();
-  const Status status = client->Metrics(
-      request, Printer<v1::MetricPoint>(
-                   session, options.follow, [&session, target](const v1::MetricPoint& point) {
-                     return session.json() ? OneLine(MetricFields(point))
-                                           : StepLine(point, target, session.style()) + "\n";
-                   }));
+  bool empty = true;
+  const auto render = [&session, &empty, target](const v1::MetricPoint& point) {
+    empty = false;
+    return session.json() ? OneLine(MetricFields(point))
+                          : StepLine(point, target, session.style()) + "\n";
+  };
+  const Status status =
+      client->Metrics(request, Printer<v1::MetricPoint>(session, options.follow, render));
+  if (status.ok() && empty) session.console().err << NoStepsText(run, options);
   return Finish(status, run, options, "metrics", session);
 }
 

@@ -207,7 +207,7 @@ void AddSubmitCommand(CommandSet& commands) {
   command.Option("FILE", options->file, "run file, or - for standard input").Path().Required();
   command.Option("--set", options->overrides, "path=value, overrides the file; may be repeated")
       .OneValueEach();
-  command.Option("--name", options->name, "name of the run (default: the file's)");
+  command.Option("--name", options->name, "name of the run (default: the file's)").NotEmpty();
   command.Option("--request-id", options->request_id,
                  "a repeated submit with the same id gives the same run");
   command.Switch("-d,--detach", options->detach, "return at once (default)");

@@ -162,6 +162,11 @@ StatusOr<Form> FormOf(const corpus::Source& source) {
   return formats::WideEncoding(begin) ? as_text : as_tokens;
 }
 
+std::string_view WordFor(Form form) {
+  if (form == Form::kTokens) return "tokens";
+  return form == Form::kJsonLines ? "lines of JSON" : "text";
+}
+
 // The one that made the tokens, if it lies beside them.
 std::string TokenizerBeside(const std::string& shard) {
   const std::string folder = DirectoryOf(shard);
@@ -184,7 +189,7 @@ Status SetForm(const std::string& path, StartingData& data) {
   data.form = *forms.rbegin();
   if (forms.size() > 1 && (data.form == Form::kTokens || !named_json)) {
     return InvalidArgument("--text: {} names text and {}; name files of one sort", path,
-                           data.form == Form::kTokens ? "tokens" : "lines of JSON");
+                           WordFor(data.form));
   }
   if (data.form == Form::kTokens) data.tokenizer = TokenizerBeside(sources.front().path);
   data.by_content = data.form == Form::kJsonLines && !named_json;
@@ -205,14 +210,52 @@ StatusOr<StartingData> DataNamed(const std::string& text, const Session& session
   return data;
 }
 
-}  // namespace
-
-StatusOr<StartingData> FindStartingData(const std::string& text, const Session& session) {
-  if (!text.empty()) return DataNamed(text, session);
+StatusOr<StartingData> DemoData(const Session& session) {
   const auto found = FindDemoText(DemoTextPlaces(session.console().program_directory));
   if (!found.ok()) return StartingData();
   ASSIGN_OR_RETURN(std::string plain, Unpacked(*found, session));
   return StartingData{.files = {std::move(plain)}};
+}
+
+// Adds what `text` names. One run file has one key for all of it.
+Status Join(const StartingData& more, const std::string& text, StartingData& data) {
+  const bool tokens = more.form == Form::kTokens || data.form == Form::kTokens;
+  const bool by_content = more.by_content || data.by_content;
+  if (more.form != data.form && (tokens || by_content)) {
+    return InvalidArgument(
+        "--text: {} holds {}, what is named before it holds {}; name files of one sort", text,
+        WordFor(more.form), WordFor(data.form));
+  }
+  if (more.tokenizer != data.tokenizer) {
+    return InvalidArgument(
+        "--text: the tokenizer of {} is not that of what is named before it; name tokens of one "
+        "tokenizer",
+        text);
+  }
+  data.files.insert(data.files.end(), more.files.begin(), more.files.end());
+  data.form = std::max(data.form, more.form);
+  data.by_content = by_content;
+  const bool both = !data.left_out.empty() && !more.left_out.empty();
+  data.left_out += (both ? "\nnote: " : "") + more.left_out;
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<StartingData> FindStartingData(const std::vector<std::string>& texts,
+                                        const Session& session) {
+  if (texts.empty()) return DemoData(session);
+  StartingData data;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    ASSIGN_OR_RETURN(StartingData named, DataNamed(texts[i], session));
+    if (i == 0) {
+      data = std::move(named);
+    } else {
+      RETURN_IF_ERROR(Join(named, texts[i], data));
+    }
+  }
+  RETURN_IF_ERROR(WithContext(corpus::ExpandSources(data.files).status(), "--text"));
+  return data;
 }
 
 }  // namespace gp::gpctl

@@ -28,9 +28,10 @@ struct StartingData {
   std::string left_out;
 };
 
-// The files that `text` names: a file, a folder, a pattern; without it the demo's text, where this
+// The files that `texts` name: files, folders, patterns; without them the demo's text, where this
 // machine has it. NotFound and InvalidArgument name what is not there, or holds nothing to train
 // on.
-StatusOr<StartingData> FindStartingData(const std::string& text, const Session& session);
+StatusOr<StartingData> FindStartingData(const std::vector<std::string>& texts,
+                                        const Session& session);
 
 }  // namespace gp::gpctl

@@ -1,11 +1,16 @@
 #include "client/gpctl/doctor/machine_checks.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 
 #include "base/file.h"
 #include "base/machine/proc_field.h"
 #include "base/machine/processor.h"
+#include "base/open_files.h"
 #include "client/gpctl/service/service_directory.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "rpc/listen_address.h"
@@ -70,6 +75,23 @@ Check CheckDisk(const std::string& directory) {
     check.fix = "enough for small models; a checkpoint of GPT-2 124M takes 1.5 GB";
   }
   return check;
+}
+
+Check CheckStateDirectory(const std::string& directory) {
+  constexpr char kWayOut[] = "choose a place of your own with --state-dir";
+  const Status owner = ServiceDirectory(directory).CheckOwner();
+  if (!owner.ok()) return {Grade::kFail, "state", Message(owner), kWayOut};
+  const std::string parent = ExistingParent(directory);
+  if (faccessat(AT_FDCWD, (parent + "/").c_str(), W_OK | X_OK, AT_EACCESS) == 0) {
+    return {.subject = "state", .finding = directory};
+  }
+  return {Grade::kFail, "state", Message(ErrnoStatus(errno, "write in", parent)), kWayOut};
+}
+
+Check CheckOpenFiles() {
+  const Status allowed = AllowManyOpenFiles();
+  if (!allowed.ok()) return {Grade::kFail, "open files", Message(allowed)};
+  return {.subject = "open files", .finding = "as many as the programs need"};
 }
 
 Check CheckStorage(const std::string& root, const std::string& identity, const std::string& adopt) {

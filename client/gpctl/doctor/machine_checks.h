@@ -14,6 +14,10 @@ Check CheckProcessor(const std::string& cpuinfo, int cores);
 // From the text of /proc/meminfo.
 Check CheckMemory(const std::string& meminfo);
 Check CheckDisk(const std::string& directory);
+// Whether this user may write in the state directory, or make it.
+Check CheckStateDirectory(const std::string& directory);
+// Whether this process, and so those that it starts, may have enough files open.
+Check CheckOpenFiles();
 // Whether `root` is the storage of the service: its probe file says `identity`. `adopt` is the
 // command that takes another one.
 Check CheckStorage(const std::string& root, const std::string& identity, const std::string& adopt);

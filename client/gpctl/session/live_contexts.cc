@@ -5,7 +5,6 @@
 
 #include "base/text/shell_word.h"
 #include "client/gpctl/service/local_service.h"
-#include "client/gpctl/session/context_file.h"
 #include "client/gpctl/terminal/hint.h"
 
 namespace gp::gpctl {
@@ -13,12 +12,13 @@ namespace {
 
 constexpr size_t kNamedMax = 5;
 
-bool IsLive(const Context& context) {
-  if (context.state_dir.empty()) return true;
-  return ServiceRuns(ServiceDirectory(context.state_dir)).value_or(false);
-}
-
 }  // namespace
+
+std::string ServiceWord(const Context& context) {
+  if (context.state_dir.empty()) return "remote";
+  const bool runs = ServiceRuns(ServiceDirectory(context.state_dir)).value_or(false);
+  return runs ? "running" : "stopped";
+}
 
 std::vector<std::string> LiveContexts(const Console& console, const std::string& state_dir) {
   std::vector<std::string> live;
@@ -26,7 +26,7 @@ std::vector<std::string> LiveContexts(const Console& console, const std::string&
   if (!file.ok()) return live;
   for (const auto& [name, context] : file->contexts) {
     const bool is_other = state_dir.empty() || context.state_dir != state_dir;
-    if (is_other && IsLive(context)) live.push_back(name);
+    if (is_other && ServiceWord(context) != "stopped") live.push_back(name);
   }
   return live;
 }

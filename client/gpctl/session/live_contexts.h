@@ -5,9 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "client/gpctl/session/context_file.h"
 #include "client/gpctl/terminal/console.h"
 
 namespace gp::gpctl {
+
+// "running" or "stopped" for a service of this machine, "remote" for one that nobody has asked.
+std::string ServiceWord(const Context& context);
 
 // By name, without the one of `state_dir`. Files that cannot be read count for nothing.
 std::vector<std::string> LiveContexts(const Console& console, const std::string& state_dir);

@@ -63,7 +63,10 @@ StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console) {
                            Message(text.status()));
   }
   RETURN_IF_ERROR(formats::RefuseOtherText(path, *text, "a run file"));
-  return RunFileText{*std::move(text), path, DirectoryOf(absolute)};
+  // /dev/stdin and <(…) of a shell: no file lies beside them.
+  const bool is_open_file = absolute.starts_with("/dev/") || absolute.starts_with("/proc/");
+  return RunFileText{*std::move(text), path,
+                     is_open_file ? console.working_directory : DirectoryOf(absolute)};
 }
 
 runspec::RunFileResult CheckRunFile(const RunFileText& file,

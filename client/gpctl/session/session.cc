@@ -10,6 +10,7 @@
 #include "client/gpctl/service/local_service.h"
 #include "client/gpctl/session/live_contexts.h"
 #include "client/gpctl/terminal/hint.h"
+#include "rpc/listen_address.h"
 #include "rpc/tls.h"
 #include "rpc/token.h"
 
@@ -59,6 +60,14 @@ StatusOr<std::string> TokenFor(const Console& console, const Context& service) {
 }
 
 }  // namespace
+
+Status CheckServerAddress(const std::string& address) {
+  if (address.starts_with("unix:") || rpc::ParseListenAddress(address).ok()) return OkStatus();
+  return InvalidArgument(
+      "'{}' is not the address of a coordinator; expected HOST:PORT, such as 127.0.0.1:7070, or "
+      "unix:PATH",
+      address);
+}
 
 std::string DidYouMean(const std::string& word, const std::vector<std::string>& candidates) {
   const auto nearest = NearestWord(word, candidates);
@@ -142,6 +151,7 @@ StatusOr<client::RunClientOptions> Session::ClientOptions() const {
   ASSIGN_OR_RETURN(const Context service, Service());
   client::RunClientOptions options;
   ASSIGN_OR_RETURN(options.address, ServerAddress());
+  RETURN_IF_ERROR(CheckServerAddress(options.address));
   ASSIGN_OR_RETURN(const auto timeout, ParseDuration(options_.timeout));
   options.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
   options.on_header = [told = told_.get(), &clock = console_.clock](const auto& header) {
@@ -238,6 +248,11 @@ Status Session::ExplainMissingRun(const std::string& reference) {
   }
   if (known.empty()) {
     return NotFound("run '{}' does not exist: there are no runs yet{}", reference, others);
+  }
+  const size_t at = reference.find('@');
+  if (at != std::string::npos && at > 0) {
+    return NotFound("'{}' is the name of a checkpoint, expected that of a run: '{}'", reference,
+                    reference.substr(0, at));
   }
   const std::string proposal = DidYouMean(reference, known);
   return NotFound(

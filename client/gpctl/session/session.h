@@ -105,6 +105,10 @@ class Session {
   std::unique_ptr<client::RunClient> client_;
 };
 
+// InvalidArgument when it is neither HOST:PORT nor unix:PATH. gRPC would take it for the name of a
+// host, and ask for it until the time is over.
+Status CheckServerAddress(const std::string& address);
+
 // "; did you mean 'watch'?", or "" when nothing is near.
 std::string DidYouMean(const std::string& word, const std::vector<std::string>& candidates);
 

@@ -232,6 +232,63 @@ TEST_F(CommandTest, MetricsAsJsonAreOneObjectAStep) {
   }
 }
 
+TEST_F(CommandTest, MetricsOfARunWithoutStepsSaySoBesideTheOutput) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_QUEUED));
+  for (const auto& more : std::vector<std::vector<std::string>>{{}, {"-o", "json"}}) {
+    std::vector<std::string> arguments = {"metrics", "a"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = Run(arguments);
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(outcome.err, "No step of a is recorded; it is queued.\n");
+  }
+  v1::MetricPoint point;
+  point.set_step(1);
+  service_.AddPoint(point);
+  EXPECT_EQ(Run({"metrics", "a"}).err, "");
+  EXPECT_THAT(Run({"metrics", "a", "--after-step", "1"}).err,
+              HasSubstr("No step of a after step 1 is recorded"));
+}
+
+TEST_F(CommandTest, LogsWithoutLinesSaySoAndARankMustExist) {
+  v1::Run run = MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_QUEUED);  // of two ranks
+  service_.AddRun(run);
+  const Outcome outcome = Run({"logs", "a", "--rank", "1"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err, "No line of rank 1 of a is recorded; it is queued.\n");
+  const Outcome none = Run({"logs", "a", "--rank", "2"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("--rank 2: a has 2 ranks, counted from 0"));
+}
+
+// "$UNSET" of a shell would mean the default service, all namespaces, the run file's name.
+TEST_F(CommandTest, AnEmptyValueIsNotTakenForTheDefault) {
+  const std::vector<std::vector<std::string>> cases = {
+      {"list", "--server", ""},    {"list", "--context", ""}, {"list", "--state-dir", ""},
+      {"list", "--namespace", ""}, {"list", "--user", ""},    {"submit", "r.yaml", "--name", ""},
+      {"down", "--state-dir", ""}, {"init", "--text", ""},    {"validate", ""}};
+  for (const std::vector<std::string>& arguments : cases) {
+    const Outcome outcome = Run(arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments[0];
+    EXPECT_THAT(outcome.err, HasSubstr("the value is empty")) << arguments[0];
+  }
+}
+
+TEST_F(CommandTest, ACheckpointIsNotAskedForAsARun) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED));
+  EXPECT_THAT(Run({"status", "a@60"}).err,
+              HasSubstr("'a@60' is the name of a checkpoint, expected that of a run: 'a'"));
+}
+
+TEST_F(CommandTest, WhatIsNoAddressIsRefusedAtOnce) {
+  for (const char* address : {"localhost", "127.0.0.1:99999", "https://localhost:7070"}) {
+    const Outcome outcome = Run({"list", "--server", address});
+    EXPECT_EQ(outcome.code, 2) << address;
+    EXPECT_THAT(outcome.err, HasSubstr("is not the address of a coordinator; expected HOST:PORT"));
+  }
+}
+
 TEST_F(CommandTest, EventsShowTheReasons) {
   service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
   service_.AddEvent(v1::RUN_STATE_QUEUED, "submitted", "submitted by user");

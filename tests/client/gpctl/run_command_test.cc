@@ -1,8 +1,10 @@
 // Commands around run files, watching, sampling, the demo's text and the doctor.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -166,7 +168,8 @@ TEST_F(RunCommandTest, ValidateOpensTheData) {
   const std::vector<std::string> arguments = {"validate",         "run.yaml", "--set",
                                               "data.text=in.txt", "--set",    "budget.steps=20"};
   // Workers of a service that listens on TCP may have what is not here.
-  EXPECT_THAT(Run(arguments).err, HasSubstr("in.txt does not exist; name an existing file"));
+  EXPECT_THAT(Run(arguments).err,
+              HasSubstr("in.txt does not exist; put it there or mount its file"));
   WriteFile("in.txt", std::string(50'000, 'x'));
   const Outcome outcome = Run(arguments);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
@@ -202,7 +205,7 @@ TEST_F(RunCommandTest, DataThatIsMissingIsRefusedWhereNobodyElseCouldHaveIt) {
     const Outcome outcome =
         Run({"validate", "run.yaml", "--set", "data.text=in.txt", "--set", "budget.steps=20"});
     EXPECT_EQ(outcome.code, 2) << server;
-    EXPECT_THAT(outcome.err, HasSubstr("in.txt does not exist; name an existing file"));
+    EXPECT_THAT(outcome.err, HasSubstr("in.txt does not exist; put it there or mount its file"));
   }
 }
 
@@ -296,6 +299,67 @@ TEST_F(RunCommandTest, InitTakesAFolderOrAPatternThatTrains) {
       HasSubstr("note: 1 folder and 1 other file in " + home + "/books are left out; --text '" +
                 home + "/books/**/*.txt' takes the files in its folders, too"));
   EXPECT_THAT(Run({"init", "--text", "none/*.txt"}).err, HasSubstr("no file matches"));
+}
+
+TEST_F(RunCommandTest, InitTakesSeveralTexts) {
+  std::string text, lines;
+  while (text.size() < 300'000) text += fmt::format("line {}\n", text.size());
+  for (int i = 0; i < 3000; ++i) lines += fmt::format("{{\"text\": \"document {}\"}}\n", i);
+  ASSERT_TRUE(MakeDirectories(gpctl_.home() + "/books").ok());
+  for (const char* name : {"a.txt", "books/b.txt"}) WriteFile(name, text);
+  WriteFile("c.jsonl", lines);
+  WriteFile("lines.txt", lines);
+  WriteFile("t.bin", std::string(20'000, '\0'));
+  const auto init = [&](const std::string& first, const std::string& second) {
+    return Run({"init", "r.yaml", "--force", "--text", first, "--text", second});
+  };
+  const auto named = [&](const std::string& first, const std::string& second) {
+    return json({gpctl_.home() + first, gpctl_.home() + second}).dump();
+  };
+  const std::vector<std::array<std::string, 3>> cases = {{"a.txt", "books", "/books/*.txt"},
+                                                         {"a.txt", "c.jsonl", "/c.jsonl"}};
+  for (const auto& [first, second, written] : cases) {
+    const Outcome made = init(first, second);
+    ASSERT_EQ(made.code, 0) << made.err;
+    EXPECT_THAT(*ReadFile(gpctl_.home() + "/r.yaml"), HasSubstr(named("/a.txt", written)));
+    const Outcome checked = Run({"validate", "r.yaml"});
+    EXPECT_EQ(checked.code, 0) << checked.err;
+  }
+  EXPECT_THAT(init("a.txt", "t.bin").err, HasSubstr("t.bin holds tokens, what is named before it "
+                                                    "holds text; name files of one sort"));
+  EXPECT_THAT(init("a.txt", "lines.txt").err, HasSubstr("lines.txt holds lines of JSON, what is"));
+  EXPECT_THAT(init("books", "books/b.txt").err, HasSubstr("b.txt is named twice"));
+  EXPECT_THAT(init("a.txt", "none.txt").err, HasSubstr("none.txt does not exist"));
+}
+
+// --text *.txt of a shell: the second text was replaced by the run file with --force.
+TEST_F(RunCommandTest, InitReplacesNothingButRunFiles) {
+  WriteText();
+  WriteFile("b.txt", "a text\n");
+  for (const char* force : {"--force", "--no-color"}) {
+    const Outcome refused = Run({"init", "b.txt", "--text", "in.txt", force});
+    EXPECT_EQ(refused.code, 5);
+    EXPECT_THAT(refused.err, HasSubstr("b.txt exists already, and its name is not that of a run "
+                                       "file (.yaml); --text takes one path: repeat it"));
+  }
+  EXPECT_EQ(*ReadFile(gpctl_.home() + "/b.txt"), "a text\n");
+  EXPECT_THAT(Run({"init", gpctl_.home(), "--text", "in.txt", "--force"}).err,
+              HasSubstr(gpctl_.home() + " is a directory; name a file in it"));
+  EXPECT_THAT(Run({"init", "none/r.yaml", "--text", "in.txt"}).err,
+              HasSubstr("create " + gpctl_.home() + "/none/r.yaml: No such file"));
+}
+
+// A relative path of a run file that comes through a descriptor was looked for in /dev.
+TEST_F(RunCommandTest, PathsOfARunFileFromADescriptorAreThoseOfTheWorkingDirectory) {
+  WriteText();
+  WriteFile("run.yaml", "name: a\npreset: tiny\ndata:\n  text: in.txt\n");
+  const FileDescriptor file(open((gpctl_.home() + "/run.yaml").c_str(), O_RDONLY));
+  ASSERT_TRUE(file.valid());
+  for (const char* folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    const Outcome outcome = Run({"validate", folder + std::to_string(file.get())});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr(gpctl_.home() + "/in.txt"));
+  }
 }
 
 TEST_F(RunCommandTest, InitNamesLinesOfJsonWhereTheyAreRead) {

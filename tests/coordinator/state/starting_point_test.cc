@@ -56,7 +56,8 @@ TEST(DescribeStart, ItsOwnCheckpointComesBeforeTheModel) {
 
 TEST(DescribeStart, SaysThatAllCheckpointsAreGone) {
   coordinator::Run run = RunOf("child00001", "child", "init_from: /models/gpt2\n");
-  run.quarantined.push_back({{{.step = 30, .directory = "/d"}, 1}, "its directory is gone", {}});
+  run.quarantined.push_back(
+      {{{.step = 30, .directory = "/d"}, 1}, "its directory is gone", {}, true});
   EXPECT_EQ(DescribeStart(run, Cluster()),
             "from the model /models/gpt2 again (its checkpoints are gone from the storage)");
 }

@@ -50,6 +50,20 @@ TEST(ConfigProblem, APlaceBehindTheTextHasNoExcerpt) {
   EXPECT_EQ(At("a: 1\n", {.line = 1, .column = 99, .width = 3}).column, 5);
 }
 
+TEST(ConfigProblem, NamesTheKeyOfAFlagOnce) {
+  const auto rendered = [](const std::string& source, const std::string& message) {
+    return RenderProblems({{.source = source, .key = "data.text", .message = message}});
+  };
+  EXPECT_EQ(rendered("--set data.text", "data.text: 's3://x' is an address"),
+            "error: --set data.text: 's3://x' is an address\n");
+  EXPECT_EQ(rendered("--set data.text", "data.text must be a path"),
+            "error: --set data.text: must be a path\n");
+  EXPECT_EQ(rendered("--set data.text", "data.text and data.stream exclude each other"),
+            "error: --set data.text: data.text and data.stream exclude each other\n");
+  EXPECT_EQ(rendered("a.yaml", "data.text: /x does not exist"),
+            "error: a.yaml: data.text: /x does not exist\n");
+}
+
 TEST(ConfigProblems, ListsTheFirstHundredAndCountsTheOthers) {
   ConfigProblems problems;
   for (int i = 0; i < 1000; ++i) {

@@ -80,6 +80,11 @@ TEST(File, WritesWithTheModeAskedFor) {
   EXPECT_EQ(info.st_mode & 0777, 0600u);
 }
 
+TEST(File, WritingNamesThePathAndNotATemporaryFile) {
+  EXPECT_EQ(Message(WriteFileAtomically("/nonexistent/a", "x")),
+            "create /nonexistent/a: No such file or directory");
+}
+
 TEST(File, ReadingNamesThePathAndTheReason) {
   TemporaryDirectory directory;
   const Status missing = ReadFile(directory.File("none")).status();

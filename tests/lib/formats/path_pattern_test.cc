@@ -11,6 +11,7 @@
 namespace gp::formats {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -35,7 +36,10 @@ TEST_F(PathPatternTest, NamesTheKeyAndTheWayOut) {
   const auto error = [&](const std::string& pattern) {
     return Message(ExpandPatterns({pattern}, "data.train").status());
   };
-  EXPECT_THAT(error("/nonexistent/a"), HasSubstr("data.train: /nonexistent/a does not exist"));
+  EXPECT_THAT(error("/nonexistent/a"), AllOf(HasSubstr("data.train: /nonexistent/a does not exist"),
+                                             HasSubstr("example with --set data.train=FILE")));
+  EXPECT_THAT(Message(ExpandPatterns({"/nonexistent/a"}, "--file").status()),
+              HasSubstr("example with --file FILE"));
   EXPECT_THAT(error(directory_.path() + "/none*"), HasSubstr("/none*'; check the pattern"));
   EXPECT_THAT(error(directory_.path()), HasSubstr("is a directory; name its files"));
   EXPECT_THAT(error(Write("empty", "")), HasSubstr("is empty"));
@@ -56,6 +60,11 @@ TEST_F(PathPatternTest, OnlyWhatTheUserWroteIsAPattern) {
 }
 
 // Case runs-and-service/36: a FIFO was "empty", and a regular file was not asked for.
+TEST_F(PathPatternTest, AFileOfTheKernelIsNotCalledEmpty) {
+  EXPECT_THAT(Message(ExpandPatterns({"/proc/cpuinfo"}, "data.text").status()),
+              HasSubstr("/proc/cpuinfo has no size, as files of /proc and /sys do; copy it"));
+}
+
 TEST_F(PathPatternTest, WhatIsNoFileIsNotCalledEmpty) {
   const auto error = [&](const std::string& path) {
     return Message(ExpandPatterns({path}, "data.text").status());

@@ -131,7 +131,8 @@ TEST_F(DatasetTest, ReadsAcrossShards) {
 TEST_F(DatasetTest, NamesTheFileAndTheWayOut) {
   const std::string missing = JoinPath(directory_.path(), "missing.txt");
   EXPECT_THAT(ErrorOf(TextSpec({missing}, "chars")),
-              HasSubstr(missing + " does not exist; name an existing file"));
+              HasSubstr(missing +
+                        " does not exist; put it there or mount its file system, or name another"));
   EXPECT_THAT(ErrorOf(TextSpec({missing + "*"}, "chars")), HasSubstr("no file matches"));
   EXPECT_THAT(ErrorOf(TextSpec({directory_.path()}, "chars")), HasSubstr("is a directory"));
   EXPECT_THAT(ErrorOf(TextSpec({Write("empty.txt", "")}, "chars")),

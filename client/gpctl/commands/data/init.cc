@@ -1,4 +1,5 @@
 // gpctl init: a run file that trains as it is.
+#include <filesystem>
 #include <memory>
 #include <sstream>
 
@@ -25,7 +26,7 @@ constexpr char kTextToName[] = "input.txt";
 struct InitOptions {
   std::string preset = "tiny";
   std::string path;
-  std::string text;
+  std::vector<std::string> texts;
   bool list = false;
   bool force = false;
 };
@@ -145,6 +146,24 @@ std::vector<std::string> NextSteps(const std::string& file, Session& session) {
   return steps;
 }
 
+// A shell makes of --text *.txt one text and a FILE, which is a text, too.
+Status CheckMayBeWritten(const std::string& path, const InitOptions& options) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return InvalidArgument("{} is a directory; name a file in it", options.path);
+  }
+  if (!FileExists(path)) return OkStatus();
+  const bool run_file = path.ends_with(".yaml") || path.ends_with(".yml");
+  if (!options.texts.empty() && !run_file) {
+    return AlreadyExists(
+        "{} exists already, and its name is not that of a run file (.yaml); --text takes one path: "
+        "repeat it, or quote a pattern",
+        options.path);
+  }
+  if (options.force) return OkStatus();
+  return AlreadyExists("{} exists already; --force replaces it", options.path);
+}
+
 Status Write(const InitOptions& options, const std::string& text, Session& session) {
   Console& console = session.console();
   if (IsPrinted(options)) {
@@ -152,9 +171,7 @@ Status Write(const InitOptions& options, const std::string& text, Session& sessi
     return OkStatus();
   }
   const std::string path = AbsolutePath(options.path, console.working_directory);
-  if (FileExists(path) && !options.force) {
-    return AlreadyExists("{} exists already; --force replaces it", options.path);
-  }
+  RETURN_IF_ERROR(CheckMayBeWritten(path, options));
   RETURN_IF_ERROR(WriteFileAtomically(path, text));
   console.err << fmt::format("Wrote {}.\n", options.path)
               << NextText(NextSteps(options.path, session));
@@ -205,7 +222,7 @@ StatusOr<ExitCode> Init(const InitOptions& options, Session& session) {
                            DidYouMean(options.preset, runspec::PresetNames()));
   }
   StartingPoint start;
-  ASSIGN_OR_RETURN(start.data, FindStartingData(options.text, session));
+  ASSIGN_OR_RETURN(start.data, FindStartingData(options.texts, session));
   start.ranks = ChooseRanks(options, session);
   if (start.data.form == Form::kTokens) {
     RETURN_IF_ERROR(ChooseTokenizerOfTokens(options, start, console));
@@ -234,10 +251,12 @@ void AddInitCommand(CommandSet& commands) {
                  "tiny, shakespeare-char, gpt2-124m, ... (default: tiny)");
   command
       .Option(
-          "--text", options->text,
+          "--text", options->texts,
           "text, lines of JSON or tokens to train on: a file, plain or packed, a folder of .txt or "
-          ".jsonl files, or a pattern in quotes (default: the demo's, the Jargon File)")
-      .Path();
+          ".jsonl files, or a pattern in quotes; may be repeated (default: the demo's, the Jargon "
+          "File)")
+      .Path()
+      .OneValueEach();
   command.Switch("--list", options->list, "show the presets");
   command.Switch("--force", options->force, "replace an existing file");
   commands.Bind(command, [options](Session& session) { return Init(*options, session); });

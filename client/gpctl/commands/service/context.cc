@@ -4,6 +4,7 @@
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/session/context_name.h"
+#include "client/gpctl/session/live_contexts.h"
 #include "client/gpctl/terminal/display_text.h"
 #include "client/gpctl/terminal/table.h"
 
@@ -13,7 +14,10 @@ namespace {
 constexpr char kWayToContext[] = "'gpctl login HOST:PORT --token-file FILE' makes one";
 
 Json ContextFields(const std::string& name, const Context& context, bool current) {
-  Json json = {{"name", name}, {"server", context.server}, {"current", current}};
+  Json json = {{"name", name},
+               {"server", context.server},
+               {"service", ServiceWord(context)},
+               {"current", current}};
   if (!context.state_dir.empty()) json["state_dir"] = context.state_dir;
   if (!context.run_namespace.empty()) json["namespace"] = context.run_namespace;
   if (!context.token_file.empty()) json["token_file"] = context.token_file;
@@ -54,10 +58,15 @@ StatusOr<ExitCode> ListContexts(const std::string&, Session& session) {
     session.console().err << fmt::format("There is no context yet; {}.\n", kWayToContext);
     return ExitCode::kOk;
   }
-  Table table({{""}, {"NAME"}, {"NAMESPACE"}, {"TOKEN"}, {"SERVER"}});
+  Table table({{.title = ""},
+               {.title = "NAME", .shorten = true},
+               {.title = "SERVICE"},
+               {.title = "NAMESPACE", .rank = 1},
+               {.title = "TOKEN", .rank = 2},
+               {.title = "SERVER", .shorten = true}});
   for (const auto& [name, context] : file.contexts) {
     table.AddRow({name == file.current ? "*" : "", OneSafeLine(name, session.utf8()),
-                  OneSafeLine(context.run_namespace, session.utf8()),
+                  ServiceWord(context), OneSafeLine(context.run_namespace, session.utf8()),
                   context.token_file.empty() ? "no" : "yes",
                   OneSafeLine(context.server, session.utf8())});
   }

@@ -62,7 +62,8 @@ Check CheckProgram(const std::string& name, Session& session) {
                                [&output](const std::string& piece) { output += piece; });
   while (!output.empty() && output.back() == '\n') output.pop_back();
   if (!code.ok()) {
-    return {Grade::kFail, name, Message(code.status()), "build it: make programs"};
+    const bool missing = code.status().code() == StatusCode::kNotFound;
+    return {Grade::kFail, name, Message(code.status()), missing ? "build it: make programs" : ""};
   }
   if (*code == 127) {
     return {Grade::kFail, name, program + " does not start: a library is missing",
@@ -194,7 +195,9 @@ std::vector<Check> RunChecks(Session& session) {
       CheckProcessor(ReadFile("/proc/cpuinfo").value_or(""),
                      static_cast<int>(std::thread::hardware_concurrency())),
       CheckMemory(ReadFile("/proc/meminfo").value_or("")),
+      CheckOpenFiles(),
       CheckDisk(session.StateDirectory()),
+      CheckStateDirectory(session.StateDirectory()),
       CheckClock(SecondsSince1970(session.console().clock)),
       CheckPorts(),
       CheckConfinement(confinement::WhatConfines())};

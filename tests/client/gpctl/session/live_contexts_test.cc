@@ -52,6 +52,14 @@ TEST_F(LiveContextsTest, WithoutAChosenOneThoseThatRunAreNamed) {
   EXPECT_EQ(gpctl_.Run({"list"}).code, 0);
 }
 
+TEST_F(LiveContextsTest, TheListSaysWhichServicesRun) {
+  contexts_.contexts["elsewhere"] = {.server = "coordinator.example:7700"};
+  Choose("stopped");
+  const std::string list = gpctl_.Run({"context", "list"}).out;
+  EXPECT_THAT(list, AllOf(HasSubstr("elsewhere  remote"), HasSubstr("first      running"),
+                          HasSubstr("gone       stopped"), HasSubstr("*  stopped    stopped")));
+}
+
 TEST_F(LiveContextsTest, AStoppedOneNamesThoseThatRun) {
   Choose("stopped");
   EXPECT_THAT(gpctl_.Run({"list"}).err,

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <fstream>
+
 #include "client/gpctl/service/service_fixture.h"
 #include "client/gpctl/session/context_file.h"
 
@@ -113,6 +115,15 @@ TEST_F(ServiceCommandTest, DownLeavesACoordinatorElsewhereAlone) {
   EXPECT_THAT(outcome.err, HasSubstr("--state-dir"));
 }
 
+TEST_F(ServiceCommandTest, TheDoctorNamesAStateDirectoryThatCannotBeMade) {
+  const std::string file = gpctl_.home() + "/file";
+  std::ofstream(file) << "no directory";
+  const testing::Outcome outcome = gpctl_.Run({"doctor", "--state-dir", file + "/a/b"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("FAIL  state           write in " + file +
+                                     ": Not a directory   -> choose a place of your own"));
+}
+
 // Acts as another user while it lives.
 class OtherUser {
  public:
@@ -127,6 +138,14 @@ TEST_F(ServiceCommandTest, AServiceOfAnotherUserIsSaidToBeTheirs) {
   constexpr uid_t kOwner = 54321, kOther = 54322;
   ASSERT_EQ(chown(directory_.root().c_str(), kOwner, kOwner), 0);
   std::filesystem::permissions(gpctl_.home(), static_cast<std::filesystem::perms>(0755));
+  {
+    const OtherUser other(kOther);
+    EXPECT_THAT(gpctl_.Run({"doctor", "--state-dir", directory_.root()}).out,
+                HasSubstr("is not yours: it belongs to user '54321'"));
+    EXPECT_THAT(
+        gpctl_.Run({"doctor", "--state-dir", gpctl_.home() + "/new"}).out,
+        HasSubstr("FAIL  state           write in " + gpctl_.home() + ": Permission denied"));
+  }
   for (const char* command : {"down", "list", "up"}) {
     const OtherUser other(kOther);
     const testing::Outcome outcome = gpctl_.Run({command, "--state-dir", directory_.root()});

@@ -3,10 +3,11 @@
 
 #include "base/status.h"
 
-namespace gp::daemon {
+namespace gp {
 
 // Raises the limit as far as the system lets this user: each connection takes a descriptor.
-// ResourceExhausted when that is too few for a daemon to start, which libraries answer by aborting.
+// ResourceExhausted when that is too few for a program to start, which libraries answer by
+// aborting.
 Status AllowManyOpenFiles();
 
-}  // namespace gp::daemon
+}  // namespace gp

@@ -1,8 +1,8 @@
-#include "daemon/open_files.h"
+#include "base/open_files.h"
 
 #include <sys/resource.h>
 
-namespace gp::daemon {
+namespace gp {
 
 Status AllowManyOpenFiles() {
   // Databases, logs, sockets and the queues of gRPC, before the first connection.
@@ -18,4 +18,4 @@ Status AllowManyOpenFiles() {
       limit.rlim_max, kNeeded);
 }
 
-}  // namespace gp::daemon
+}  // namespace gp

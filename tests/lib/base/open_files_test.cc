@@ -1,9 +1,9 @@
-#include "daemon/open_files.h"
+#include "base/open_files.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-namespace gp::daemon {
+namespace gp {
 namespace {
 
 TEST(AllowManyOpenFiles, RaisesTheLimitToWhatTheUserMayHave) {
@@ -31,4 +31,4 @@ TEST(AllowManyOpenFiles, TooFewAreRefusedInWords) {
 }
 
 }  // namespace
-}  // namespace gp::daemon
+}  // namespace gp
