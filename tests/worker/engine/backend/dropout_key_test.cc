@@ -1,12 +1,13 @@
 // Goal: masks drop the right share, evenly over rows and columns, and every part of the key changes
 // them.
+#include "worker/engine/backend/dropout_key.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
 #include "worker/engine/backend/backend_fixture.h"
-#include "worker/engine/backend/dropout_key.h"
 
 namespace gp::engine {
 namespace {
