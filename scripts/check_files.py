@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what no compiler sees: names of files and classes, sizes of folders, leftovers, clocks, header openings, links between documents, the width of
+"""Checks what no compiler sees: names of files and classes, sizes of folders, units without a test, leftovers, clocks, header openings, links between documents, the width of
 prose, device code that no target compiles, folders that no build enters, kernels that do not wait for the one in front of them.
 
     scripts/check_files.py [--root DIR]
@@ -39,7 +39,7 @@ PROGRAMS = ((("lib/", "coordinator/"), ()),
             (("lib/", "client/api/", "client/gpctl/"), ()),
             (("lib/", "client/api/", "client/gateway/"), ()))
 UNITS_MAX = 30
-LARGER_FOLDERS = {"worker/bench": 42}  # may only shrink
+UNITS_WITHOUT_TEST = "scripts/units_without_test"  # one unit a line; may only shrink
 
 # Pages that programs write, with long lines.
 WRITTEN_BY_PROGRAMS = ("docs/run-file.md", "docs/sanitizer-runs.md", "docs/benchmarks/")
@@ -132,9 +132,26 @@ def check_folder_sizes(files):
         if path.suffix in CPP and path.parts[0] != "tests":
             units.setdefault(str(path.parent), set()).add(path.stem)
     for folder, stems in sorted(units.items()):
-        most = LARGER_FOLDERS.get(folder, UNITS_MAX)
-        if len(stems) > most:
-            yield f"{folder}/:1: {len(stems)} units, at most {most}; split the folder by topic"
+        if len(stems) > UNITS_MAX:
+            yield f"{folder}/:1: {len(stems)} units, at most {UNITS_MAX}; split the folder by topic"
+
+
+def check_mirrored_tests(root, files):
+    """The unit lib/a/b.cc has its test in tests/lib/a/b_test.cc, but for those of the list."""
+    if UNITS_WITHOUT_TEST not in files:
+        return
+    exceptions = set((root / UNITS_WITHOUT_TEST).read_text(encoding="utf-8").split())
+    units = {path.removesuffix(".cc") for path in files
+             if path.endswith(".cc") and path.startswith(("lib/", "coordinator/", "worker/", "client/"))
+             and not path.endswith("/main.cc")}
+    for unit in sorted(units):
+        test = f"tests/{unit}_test.cc"
+        if test in files and unit in exceptions:
+            yield f"{UNITS_WITHOUT_TEST}:1: {unit} has its test now; take it off the list"
+        elif test not in files and unit not in exceptions:
+            yield f"{unit}.cc:1: {test} is missing; the list of exceptions only shrinks"
+    for unit in sorted(exceptions - units):
+        yield f"{UNITS_WITHOUT_TEST}:1: there is no {unit}.cc; take it off the list"
 
 
 def check_device_sources(root, files):
@@ -213,6 +230,7 @@ def main():
     problems += check_indexes(root, files)
     problems += check_class_names(root, files)
     problems += check_folder_sizes(files)
+    problems += check_mirrored_tests(root, files)
     problems += check_device_sources(root, files)
     problems += check_build_folders(root, files)
     print("\n".join(problems) if problems else f"{len(files)} files, nothing to complain about")

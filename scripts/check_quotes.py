@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 TESTS = "tests/"
+TEST_PROGRAMS = "tests/bench/peer_bench/"  # a program; only its *_test.cc are tests
 PROGRAMS = (".cc", ".h", ".cu", ".cuh", ".py", ".js", ".html", ".sh", "")  # "": scripts without a suffix
 DEFAULT_DISTANCE = 50
 CONTEXT = 5  # lines around a change: a string may go over several lines
@@ -28,6 +29,10 @@ ESCAPES = {r"\"": '"', r"\\": "\\", r"\n": "\n", r"\t": "\t"}
 
 def git(root, *arguments):
     return subprocess.run(["git", "-C", str(root), *arguments], check=True, capture_output=True).stdout
+
+
+def is_test(path):
+    return path.startswith(TESTS) and (not path.startswith(TEST_PROGRAMS) or path.endswith("_test.cc"))
 
 
 def is_program(path):
@@ -81,11 +86,11 @@ def stale_quotes(root, commit):
     """[(file, line, quote)]"""
     files = tracked(root)
     now = joined("\n".join((root / name).read_text(encoding="utf-8", errors="replace")
-                           for name in files if not name.startswith(TESTS)))
+                           for name in files if not is_test(name)))
     before = replaced_sources(root, commit)
     stale = []
     for name in files:
-        if not name.startswith(TESTS):
+        if not is_test(name):
             continue
         for line, quote in quotes_of((root / name).read_text(encoding="utf-8", errors="replace")):
             if quote in before and not is_printed(quote, now):

@@ -56,8 +56,8 @@ struct RunStarted {
 
 // Who reads a checkpoint a second time after a rank reported that it is damaged.
 enum class NextReader {
-  kNone = 0,         // of a failure without a damaged checkpoint
-  kNobody = 1,       // this was the second reader, or the coordinator has read it already
+  kNone = 0,    // of a failure without a damaged checkpoint
+  kNobody = 1,  // this was the second reader, or the coordinator has read it already
   kAnotherNode = 2,
   kCoordinator = 3,
 };

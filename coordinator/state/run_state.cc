@@ -7,7 +7,7 @@ namespace {
 
 // By number; those of reserved numbers are empty.
 constexpr std::array<std::string_view, 16> kNames = {
-    "unspecified", "submitted", "queued",    "",       "starting",   "running", "", "", "", "",
+    "unspecified", "submitted", "queued",    "",       "starting",   "running",  "", "", "", "",
     "backoff",     "finishing", "succeeded", "failed", "cancelling", "cancelled"};
 
 }  // namespace

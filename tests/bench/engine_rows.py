@@ -1,4 +1,4 @@
-"""Rows of the table that gp-bench measures by itself: it alternates our work with a peer's in one process tree."""
+"""Rows of the table that gp-peer-bench measures by itself: it alternates our work with a peer's in one process tree."""
 import json
 import subprocess
 
@@ -10,12 +10,12 @@ class Missing(Exception):
 
 
 def run_gp_bench(arguments, timeout):
-    """The report of `gp-bench ARGUMENTS -o json`. RuntimeError with its own words when it fails."""
-    command = [str(layout.program("gp-bench")), *map(str, arguments), "-o", "json"]
+    """The report of `gp-peer-bench ARGUMENTS -o json`. RuntimeError with its own words when it fails."""
+    command = [str(layout.program("gp-peer-bench")), *map(str, arguments), "-o", "json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
     if done.returncode != 0:
         words = [line for line in done.stderr.strip().splitlines() if line]
-        raise RuntimeError(words[-1] if words else f"gp-bench ended with {done.returncode}")
+        raise RuntimeError(words[-1] if words else f"gp-peer-bench ended with {done.returncode}")
     return json.loads(done.stdout)
 
 

@@ -15,7 +15,7 @@ def program(name):
     """The built program; $GP_BIN or the release build."""
     path = PROGRAMS / name
     if not path.exists():
-        raise RuntimeError(f"{path} is missing; build it with 'make programs'")
+        raise RuntimeError(f"{path} is missing; build it with 'make build'")
     return path
 
 

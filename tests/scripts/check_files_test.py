@@ -93,6 +93,14 @@ class CheckFiles(unittest.TestCase):
         self.expect_finding({**files, "lib/base/u30.cc": ""}, "lib/base/:1: 31 units, at most 30")
         self.assertEqual(check({**files, "lib/base/u1.h": "// It.\n#pragma once\n"})[0], 0)
 
+    def test_a_unit_without_a_test_at_the_mirrored_path(self):
+        tree = {"lib/a/one.cc": "", "lib/a/two.cc": "", "lib/a/main.cc": "", "tests/lib/a/one_test.cc": ""}
+        listed = {**tree, "scripts/units_without_test": "lib/a/two\n"}
+        self.assertEqual(check(listed)[0], 0)
+        self.expect_finding({**tree, "scripts/units_without_test": ""}, "lib/a/two.cc:1: tests/lib/a/two_test.cc is missing")
+        self.expect_finding({**listed, "tests/lib/a/two_test.cc": ""}, "lib/a/two has its test now")
+        self.expect_finding({**listed, "scripts/units_without_test": "lib/a/two\nlib/a/gone\n"}, "there is no lib/a/gone.cc")
+
     def test_prose_that_does_not_wrap(self):
         line = "word " * 30
         self.expect_finding({"a.md": f"one\n{line}\n"}, "a.md:2: 150 characters; prose wraps at 120")

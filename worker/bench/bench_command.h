@@ -21,13 +21,8 @@ struct BenchCommand {
 
 BenchRun AddStepCommand(const Command& app);
 BenchRun AddKernelsCommand(const Command& app);
-BenchRun AddGradientsCommand(const Command& app);
 BenchRun AddTuneCommand(const Command& app);
-BenchRun AddTokenizerCommand(const Command& app);
-BenchRun AddAllReduceCommand(const Command& app);
 BenchRun AddLoaderCommand(const Command& app);
-BenchRun AddSampleCommand(const Command& app);
-BenchRun AddServeCommand(const Command& app);
 BenchRun AddLadderCommand(const Command& app);
 BenchRun AddPlanCommand(const Command& app);
 

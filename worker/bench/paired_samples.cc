@@ -15,7 +15,7 @@ void AddPairedFlags(const Command& app, PairedOptions& options) {
 }
 
 StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
-                                      const std::function<double()>& ours, PeerProcess* peer) {
+                                      const std::function<double()>& ours, Peer* peer) {
   const auto block = [&](int count) {
     std::vector<double> ms;
     for (int i = 0; i < count; ++i) ms.push_back(ours());
@@ -26,7 +26,7 @@ StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
 
 StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
                                       const std::function<std::vector<double>(int)>& ours,
-                                      PeerProcess* peer) {
+                                      Peer* peer) {
   if (options.warmup > 0) ours(options.warmup);
   if (peer != nullptr && options.warmup > 0) {
     RETURN_IF_ERROR(peer->RunSteps(options.warmup).status());
@@ -44,7 +44,7 @@ StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
   return result;
 }
 
-Json PeerJson(const std::string& name, const PeerProcess& peer, const PairedSamples& samples) {
+Json PeerJson(const std::string& name, const Peer& peer, const PairedSamples& samples) {
   const SampleSummary theirs = Summarize(samples.peer_ms);
   return {{"name", name},
           {"description", peer.description()},

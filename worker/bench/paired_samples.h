@@ -1,16 +1,26 @@
-// PairedSamples: durations of our work and of a peer's, measured in alternating blocks so that both
-// sides have the same conditions on the machine, and the ratio of each pair of blocks. One thread
-// calls.
+// PairedSamples: durations of our work and of a peer's, another program's, measured in alternating
+// blocks so that both sides have the same conditions on the machine, and the ratio of each pair of
+// blocks. One thread calls.
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "base/command_line.h"
-#include "worker/bench/peer_process.h"
+#include "base/status.h"
 #include "worker/bench/report.h"
 
 namespace gp::engine {
+
+class Peer {
+ public:
+  virtual ~Peer() = default;
+  // "torch 2.11.0 eager, fused AdamW, 2 threads".
+  virtual const std::string& description() const = 0;
+  // Milliseconds of each of `steps` further steps.
+  virtual StatusOr<std::vector<double>> RunSteps(int steps) = 0;
+};
 
 struct PairedOptions {
   int repeats = 20;  // measured, of each side, after warm-up
@@ -31,13 +41,13 @@ struct PairedSamples {
 // a null `peer`, only `ours` is measured.
 StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
                                       const std::function<std::vector<double>(int)>& ours,
-                                      PeerProcess* peer);
+                                      Peer* peer);
 // The same with work that is done once a call.
 StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
-                                      const std::function<double()>& ours, PeerProcess* peer);
+                                      const std::function<double()>& ours, Peer* peer);
 
 // {"name", "description", "ms", "ratio_of_medians", "ratio_by_block"}
-Json PeerJson(const std::string& name, const PeerProcess& peer, const PairedSamples& samples);
+Json PeerJson(const std::string& name, const Peer& peer, const PairedSamples& samples);
 // Two lines on stdout about such an object.
 void PrintPeer(const Json& peer);
 

@@ -1,9 +1,11 @@
-// `gp-bench step`: our step, alone or in alternating blocks with a peer's, and the report of both.
+// `gp-bench step`: our step, and its report; the caller may add a peer, whose steps alternate with
+// ours.
+#include "worker/bench/step_command.h"
+
 #include <fmt/format.h>
 
-#include <map>
 #include <memory>
-#include <optional>
+#include <utility>
 
 #include "plan/flops.h"
 #include "worker/bench/bench_command.h"
@@ -11,7 +13,6 @@
 #include "worker/bench/machine_limits.h"
 #include "worker/bench/model_flags.h"
 #include "worker/bench/paired_samples.h"
-#include "worker/bench/peer_program.h"
 #include "worker/bench/process_memory.h"
 #include "worker/bench/step_bench.h"
 #include "worker/bench/step_profile.h"
@@ -22,33 +23,8 @@ namespace {
 struct StepFlags {
   ModelFlags model;
   PairedOptions paired;
-  std::string peer;
-  std::string python;
-  std::string llmc;
   bool profile = false;
 };
-
-struct PeerScript {
-  const char* script;
-  std::vector<std::string> arguments;
-};
-
-const std::map<std::string, PeerScript>& PeerScripts() {
-  static const std::map<std::string, PeerScript> scripts = {
-      {"torch", {"torch_step.py", {}}},
-      {"torch-compile", {"torch_step.py", {"--compile"}}},
-      {"hf", {"hf_step.py", {}}},
-      {"llmc", {"llmc_step.py", {}}}};
-  return scripts;
-}
-
-PeerProgram MakePeerProgram(const StepFlags& flags, const ModelOptions& options) {
-  const PeerScript& peer = PeerScripts().at(flags.peer);
-  PeerProgram program{peer.script, flags.python, peer.arguments};
-  for (const std::string& argument : PeerArguments(options)) program.arguments.push_back(argument);
-  if (!flags.llmc.empty()) program.arguments.push_back("--llmc=" + flags.llmc);
-  return program;
-}
 
 template <typename Field>
 double MedianOf(const std::vector<StepTimes>& steps, Field field) {
@@ -115,16 +91,12 @@ void PrintStep(const Json& r) {
   if (r.contains("operations")) PrintProfile(r["operations"]);
 }
 
-Status RunStep(const StepFlags& flags) {
+Status RunStep(const StepFlags& flags, const StepPeer& added) {
   const ModelOptions options = MakeModelOptions(flags.model);
-  if (options.device.on && flags.peer == "hf") {
-    return FailedPrecondition("--peer hf runs on a CPU; use --device cpu, or --peer torch");
-  }
   UseCores(options.threads);
-  std::optional<PeerProcess> peer;
-  if (!flags.peer.empty()) {
-    ASSIGN_OR_RETURN(PeerProcess started, StartPeer(MakePeerProgram(flags, options)));
-    peer.emplace(std::move(started));
+  std::unique_ptr<Peer> peer;
+  if (!added.name.empty()) {
+    ASSIGN_OR_RETURN(peer, added.start(options));
   }
   const double peak_flops = MeasureFlops(options, flags.model.peak_side);
   const Json operations = flags.profile ? ProfileStep(options) : Json();
@@ -139,12 +111,11 @@ Status RunStep(const StepFlags& flags) {
     }
     return ms;
   };
-  ASSIGN_OR_RETURN(const PairedSamples samples,
-                   MeasurePaired(flags.paired, run, peer ? &*peer : nullptr));
+  ASSIGN_OR_RETURN(const PairedSamples samples, MeasurePaired(flags.paired, run, peer.get()));
   steps.erase(steps.begin(), steps.begin() + flags.paired.warmup);
   Json report = MakeReport(flags, options, bench, steps, samples, peak_flops);
   if (options.device.on) AddChoices(choices, report);
-  if (peer) report["peer"] = PeerJson(flags.peer, *peer, samples);
+  if (peer) report["peer"] = PeerJson(added.name, *peer, samples);
   if (flags.profile) report["operations"] = operations;
   flags.model.json() ? PrintJson(report) : PrintStep(report);
   return OkStatus();
@@ -153,18 +124,16 @@ Status RunStep(const StepFlags& flags) {
 }  // namespace
 
 BenchRun AddStepCommand(const Command& app) {
+  return AddStepCommandWithPeer(app, std::make_shared<StepPeer>());
+}
+
+BenchRun AddStepCommandWithPeer(const Command& app, std::shared_ptr<const StepPeer> peer) {
   auto flags = std::make_shared<StepFlags>();
   AddModelFlags(app, flags->model);
   AddEngineFlags(app, flags->model);
   AddPairedFlags(app, flags->paired);
-  app.Option("--peer", flags->peer, "also run this peer, in alternating blocks")
-      .OneOf({"torch", "torch-compile", "hf", "llmc"});
-  app.Option("--python", flags->python, "Python with the peer's packages");
-  app.Option("--llmc", flags->llmc, "directory of llm.c's source, for --peer llmc")
-      .Path()
-      .ExistingDirectory();
   app.Switch("--profile", flags->profile, "also time each operation of a step by itself");
-  return [flags] { return RunStep(*flags); };
+  return [flags, peer = std::move(peer)] { return RunStep(*flags, *peer); };
 }
 
 }  // namespace gp::engine

@@ -56,27 +56,28 @@ Json ToJson(const ServiceRecord& record) {
 }
 
 ServiceRecord RecordOf(const Json& json) {
-  return {.supervisor = ProcessOf(json.at("supervisor")),
-          .coordinator = ProcessOf(json.at("coordinator")),
-          .worker = ProcessOf(json.at("worker")),
-          .gateway = ProcessOf(json.at("gateway")),
-          .monitoring = ProcessOf(json.at("monitoring")),
-          .address = json.at("address").get<std::string>(),
-          .listen = json.at("listen").get<std::string>(),
-          .storage_root = json.at("storage_root").get<std::string>(),
-          .storage_identity = json.value("storage_identity", ""),  // absent in older records
-          .coordinator_metrics = json.at("coordinator_metrics").get<std::string>(),
-          .worker_metrics = json.at("worker_metrics").get<std::string>(),
-          .gateway_address = json.at("gateway_address").get<std::string>(),
-          .gateway_metrics = json.at("gateway_metrics").get<std::string>(),
-          .monitoring_address = json.at("monitoring_address").get<std::string>(),
-          .gateway_problem = json.at("gateway_problem").get<std::string>(),
-          .workers = json.at("workers").get<int>(),
-          .cores = json.at("cores").get<int>(),
-          .gpus = json.at("gpus").get<std::vector<std::string>>(),
-          .gpu_problem = json.at("gpu_problem").get<std::string>(),
-          .data_roots = json.value("data_roots", std::vector<std::string>()),  // as storage_identity
-          .ready = json.at("ready").get<bool>()};
+  return {
+      .supervisor = ProcessOf(json.at("supervisor")),
+      .coordinator = ProcessOf(json.at("coordinator")),
+      .worker = ProcessOf(json.at("worker")),
+      .gateway = ProcessOf(json.at("gateway")),
+      .monitoring = ProcessOf(json.at("monitoring")),
+      .address = json.at("address").get<std::string>(),
+      .listen = json.at("listen").get<std::string>(),
+      .storage_root = json.at("storage_root").get<std::string>(),
+      .storage_identity = json.value("storage_identity", ""),  // absent in older records
+      .coordinator_metrics = json.at("coordinator_metrics").get<std::string>(),
+      .worker_metrics = json.at("worker_metrics").get<std::string>(),
+      .gateway_address = json.at("gateway_address").get<std::string>(),
+      .gateway_metrics = json.at("gateway_metrics").get<std::string>(),
+      .monitoring_address = json.at("monitoring_address").get<std::string>(),
+      .gateway_problem = json.at("gateway_problem").get<std::string>(),
+      .workers = json.at("workers").get<int>(),
+      .cores = json.at("cores").get<int>(),
+      .gpus = json.at("gpus").get<std::vector<std::string>>(),
+      .gpu_problem = json.at("gpu_problem").get<std::string>(),
+      .data_roots = json.value("data_roots", std::vector<std::string>()),  // as storage_identity
+      .ready = json.at("ready").get<bool>()};
 }
 
 // The owner of `path`. When this user cannot enter a directory on the way to it, the owner of the

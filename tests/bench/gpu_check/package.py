@@ -13,7 +13,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 MANIFEST = "package.json"
 LIMIT_BYTES = 64 << 20
-PROGRAMS = ("gp-bench-cuda", "gp-trainer-cuda")
+PROGRAMS = ("gp-peer-bench-cuda", "gp-trainer-cuda")
 SEARCH = b"$ORIGIN/../lib"  # bin/ and lib/ are neighbours
 FOLDERS = ("tests/bench/gpu_check", "tests/bench/peers")
 
@@ -94,7 +94,7 @@ def search_here(program):
 
 RUN = """#!/usr/bin/env bash
 # Starts a program of this package by hand, with the libraries of the Python that has torch:
-#   run gp-bench-cuda step --model 124M --batch 64      (PYTHON=path: another Python than python3)
+#   run gp-peer-bench-cuda step --model 124M --batch 64      (PYTHON=path: another Python than python3)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 LD_LIBRARY_PATH=$("${PYTHON:-python3}" "$here/tests/bench/gpu_check/libraries.py")

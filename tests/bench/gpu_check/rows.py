@@ -55,8 +55,8 @@ class Row:
 
 
 def bench(context, *arguments):
-    """The report of gp-bench-cuda."""
-    command = [context.program("gp-bench-cuda"), *arguments, "-o", "json"]
+    """The report of gp-peer-bench-cuda."""
+    command = [context.program("gp-peer-bench-cuda"), *arguments, "-o", "json"]
     return json.loads(runner.run(command, context.timeout, context.environment))
 
 
@@ -228,7 +228,7 @@ def profile_row(model, batch, precision="bf16"):
 def judge_memory(planned, taken):
     """RuntimeError when the engine took more than its plan says."""
     if taken > planned:
-        raise RuntimeError(f"the engine took {taken} bytes, {taken - planned} more than gp-bench-cuda plan says")
+        raise RuntimeError(f"the engine took {taken} bytes, {taken - planned} more than gp-peer-bench-cuda plan says")
     return {"planned_bytes": planned, "engine_bytes": taken}
 
 

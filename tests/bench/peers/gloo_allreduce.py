@@ -1,4 +1,4 @@
-"""The peer of `gp-bench allreduce`: torch.distributed's Gloo back end between processes of this machine.
+"""The peer of `gp-peer-bench allreduce`: torch.distributed's Gloo back end between processes of this machine.
 
 This process is rank 0 and starts the others; a duration is that of the slowest rank, from a barrier on.
 """
@@ -45,7 +45,7 @@ def serve_as_rank(arguments):
         while tell(False):
             timed_all_reduce(values)
     except RuntimeError:
-        pass  # rank 0 was ended, which is how gp-bench parts from a peer
+        pass  # rank 0 was ended, which is how gp-peer-bench parts from a peer
 
 
 def lead(arguments):

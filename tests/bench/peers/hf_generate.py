@@ -1,4 +1,4 @@
-"""The peer of `gp-bench sample`: Hugging Face's generate with its key-value cache, on random weights of the same size.
+"""The peer of `gp-peer-bench sample`: Hugging Face's generate with its key-value cache, on random weights of the same size.
 One repetition continues --batch prompts of --prompt tokens by --tokens tokens."""
 import argparse
 

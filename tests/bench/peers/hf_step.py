@@ -1,4 +1,4 @@
-"""The peer of `gp-bench step --peer hf`: a training step of Hugging Face's GPT2LMHeadModel with PyTorch's AdamW."""
+"""The peer of `gp-peer-bench step --peer hf`: a training step of Hugging Face's GPT2LMHeadModel with PyTorch's AdamW."""
 import argparse
 import contextlib
 

@@ -1,4 +1,4 @@
-"""The peer of `gp-bench step --peer llmc --llmc DIR` on a GPU: llm.c's own train_gpt2cu, trained for as many steps as are
+"""The peer of `gp-peer-bench step --peer llmc --llmc DIR` on a GPU: llm.c's own train_gpt2cu, trained for as many steps as are
 asked for on random tokens.
 
     llmc_gpu_step.py --build DIR [--precision bf16] [--into FOLDER] [--capability 90]     builds it once, for later rows

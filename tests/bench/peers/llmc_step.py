@@ -1,4 +1,4 @@
-"""The peer of `gp-bench step --peer llmc --llmc DIR`: llm.c's CPU step, built from the user's copy of its source with the
+"""The peer of `gp-peer-bench step --peer llmc --llmc DIR`: llm.c's CPU step, built from the user's copy of its source with the
 flags of its Makefile (clang when there is one, else gcc) in a temporary directory; with --device cuda llmc_gpu_step.py."""
 import argparse
 import os

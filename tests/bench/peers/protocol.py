@@ -1,4 +1,4 @@
-"""How a peer talks to gp-bench over pipes: it prints {"ready": description}; then each line N on its input asks for N
+"""How a peer talks to gp-peer-bench over pipes: it prints {"ready": description}; then each line N on its input asks for N
 repetitions and is answered by {"ms": [...]}. What libraries print meanwhile goes to stderr."""
 import json
 import os
@@ -7,7 +7,7 @@ import time
 
 
 def add_step_arguments(parser):
-    """The flags that gp-bench step hands to every peer."""
+    """The flags that gp-peer-bench step hands to every peer."""
     for name in ("layers", "heads", "channels", "context", "vocabulary", "batch", "sequence", "threads"):
         parser.add_argument("--" + name, type=int, required=True)
     parser.add_argument("--bias", type=lambda text: bool(int(text)), default=True)

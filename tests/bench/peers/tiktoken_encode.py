@@ -1,4 +1,4 @@
-"""The peer of `gp-bench tokenizer`: tiktoken's GPT-2 encoding. One repetition encodes the pieces of a text, each cut at a
+"""The peer of `gp-peer-bench tokenizer`: tiktoken's GPT-2 encoding. One repetition encodes the pieces of a text, each cut at a
 line's end and about --piece bytes long, on --threads threads."""
 import argparse
 import pathlib

@@ -1,4 +1,4 @@
-"""The peer of `gp-bench tokenizer --learn`: Hugging Face's trainer of byte-level BPE. One repetition learns --vocabulary tokens
+"""The peer of `gp-peer-bench tokenizer --learn`: Hugging Face's trainer of byte-level BPE. One repetition learns --vocabulary tokens
 from a text, on --threads threads."""
 import argparse
 import os

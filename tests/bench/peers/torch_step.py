@@ -1,4 +1,4 @@
-"""The peer of `gp-bench step`: a GPT-2 training step in plain PyTorch, as nanoGPT sets it up, eager or compiled.
+"""The peer of `gp-peer-bench step`: a GPT-2 training step in plain PyTorch, as nanoGPT sets it up, eager or compiled.
 
 Written from nanoGPT's published settings (pre-LayerNorm blocks, fused attention, tied head, AdamW with decay on matrices,
 clipping at 1.0). --compile passes the model through torch.compile before it is ready, which takes a minute or more.

@@ -26,7 +26,7 @@ import rows  # noqa: E402
 
 BUILT = pathlib.Path(os.environ["GP_BIN"]).resolve().parent / "tests"
 # In the place of each program of a package.
-PROGRAMS = {"bin/gp-bench-cuda": "gp-bench-rehearsed", "bin/gp-trainer-cuda": "gp-trainer-rehearsed",
+PROGRAMS = {"bin/gp-peer-bench-cuda": "gp-bench-rehearsed", "bin/gp-trainer-cuda": "gp-trainer-rehearsed",
             "tests/nccl_device_gpu_test": "nccl_device_test", "tests/cuda_kernels_gpu_test": "cuda_kernels_test",
             "tests/cuda_backend_gpu_test": "cuda_backend_test", "tests/cuda_model_gpu_test": "cuda_model_test",
             "tests/cuda_training_gpu_test": "cuda_training_test"}
@@ -138,7 +138,7 @@ class Rehearsal(unittest.TestCase):
         """LibTorch as it is here, a library of the tests for NCCL, and empty files for what the emulation does without. No
         program can open an empty libcudnn.so.9."""
         folder.mkdir()
-        for name, path in package.loaded_libraries(BUILT / PROGRAMS["bin/gp-bench-cuda"]).items():
+        for name, path in package.loaded_libraries(BUILT / PROGRAMS["bin/gp-peer-bench-cuda"]).items():
             if path and package.EXPECTED_THERE.match(name) and not path.startswith(("/lib", "/usr/lib")):
                 (folder / name).symlink_to(path)
         (folder / "libnccl.so.2").symlink_to(BUILT / "libgp_fake_nccl.so")
@@ -200,15 +200,15 @@ class Rehearsal(unittest.TestCase):
         self.expect_report(second)
 
     def starts_by_hand(self, machine):
-        done = subprocess.run([machine.folder / "package/run", "gp-bench-cuda", "--version"], capture_output=True, text=True,
+        done = subprocess.run([machine.folder / "package/run", "gp-peer-bench-cuda", "--version"], capture_output=True, text=True,
                               check=False, env={**machine.environment, "PYTHON": str(self.python)})
-        self.assertRegex(done.stdout, r"^gp-bench-cuda \d", done.stderr)
+        self.assertRegex(done.stdout, r"^gp-peer-bench-cuda \d", done.stderr)
 
     def hangs(self, machine):
         """A peer hangs until the call ends it."""
         status, output = machine.check("--stage", "bench-tiny", "--limit", 28)
         self.assertEqual(status, 3)
-        self.assertRegex(output, rf"left +\d+\.\d s  {HANGS}: gp-bench-cuda took longer than \d+ s\n")
+        self.assertRegex(output, rf"left +\d+\.\d s  {HANGS}: gp-peer-bench-cuda took longer than \d+ s\n")
         self.expect_end(self.await_hanging())
         self.assertEqual(machine.results()[HANGS]["status"], "started")
 

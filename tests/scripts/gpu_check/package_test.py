@@ -31,7 +31,7 @@ class Packaging(gpu_check_case.InFolder):
         status, output, _ = self.check("--dry-run", script=self.folder / "package/scripts/gpu_check")
         self.assertEqual(status, 0)
         self.assertIn("test-kernels_test", output)
-        self.assertRegex(output, r"MiB +gp-bench-cuda")
+        self.assertRegex(output, r"MiB +gp-peer-bench-cuda")
         self.assertIn("cuDNN (libcudnn.so.9)", output)
 
     def test_a_program_finds_its_libraries_in_the_package(self):
@@ -51,7 +51,7 @@ class Packaging(gpu_check_case.InFolder):
 
     def test_run_starts_a_program_by_hand(self):
         self.check("--package", self.folder / "package", "--build", self.make_build(shutil.which("env")))
-        done = subprocess.run([self.folder / "package/run", "gp-bench-cuda", "echo", "hello"], capture_output=True, text=True,
+        done = subprocess.run([self.folder / "package/run", "gp-peer-bench-cuda", "echo", "hello"], capture_output=True, text=True,
                               check=True, cwd="/", env=dict(os.environ, PYTHON=sys.executable))
         self.assertEqual(done.stdout, "hello\n")
 

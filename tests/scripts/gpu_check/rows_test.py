@@ -109,7 +109,7 @@ class Comparison(unittest.TestCase):
         """A comparison on a GPU whose memory holds batches of at most `fits`."""
         def step(_model, batch, *_):
             if batch > fits:
-                raise runner.OutOfMemory(f"gp-bench-cuda: no room for {batch}")
+                raise runner.OutOfMemory(f"gp-peer-bench-cuda: no room for {batch}")
             return {"batch": batch}
 
         row = rows.step_row("124M", batch, "bf16", "torch-compile")
@@ -124,7 +124,7 @@ class Comparison(unittest.TestCase):
     def test_is_made_at_half_of_it_and_judged_alike(self):
         data = self.compare(64, fits=32)
         self.assertEqual((data["batch"], data["report"], data["target"]), (32, {"batch": 32}, 1.15))
-        self.assertEqual(data["note"], "out of memory at B=64: gp-bench-cuda: no room for 64")
+        self.assertEqual(data["note"], "out of memory at B=64: gp-peer-bench-cuda: no room for 64")
 
     def test_says_when_nothing_fits(self):
         with self.assertRaisesRegex(runner.Missing, "^out of memory at B=64: .* 64; at B=32: .* 32$"):

@@ -100,7 +100,7 @@ class Stages(gpu_check_case.InFolder):
 
     def test_a_row_that_the_call_ended_has_another_turn(self):
         def last(_):
-            raise runner.OutOfTime("gp-bench-cuda took longer than 1 s")
+            raise runner.OutOfTime("gp-peer-bench-cuda took longer than 1 s")
 
         def row(limit_s):
             return rows.Row("long", "title", last, 0, limit_s, stage="stage")
@@ -144,7 +144,7 @@ class Stages(gpu_check_case.InFolder):
 
     def test_a_lack_of_memory_is_told_from_other_failures(self):
         torch = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 12 GiB."
-        words = f"Traceback\n{torch}\ngp-bench-cuda: the peer ended early"
+        words = f"Traceback\n{torch}\ngp-peer-bench-cuda: the peer ended early"
         with self.assertRaisesRegex(runner.OutOfMemory, f"^sh: {re.escape(torch)}$"):
             runner.run(["sh", "-c", f"echo '{words}' >&2; exit 1"], 100, os.environ)
         self.assertEqual(runner.run(["sh", "-c", "echo out of memory >&2; echo 5"], 100, os.environ), "5\n")

@@ -2,9 +2,7 @@
 // ladder, and exit code 2 with the reason for bad usage.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,25 +12,12 @@
 
 #include "lib/base/temporary_directory.h"
 #include "plan/training_plan.h"
+#include "worker/bench/program_outcome.h"
 
 namespace gp::engine {
 namespace {
 
-struct Outcome {
-  int exit_code = -1;
-  std::string output;  // stdout and stderr
-};
-
-Outcome RunBench(const std::string& arguments) {
-  const std::string command = std::string(std::getenv("GP_BIN")) + "/gp-bench 2>&1 " + arguments;
-  FILE* pipe = popen(command.c_str(), "r");
-  Outcome outcome;
-  char chunk[4096];
-  while (const size_t count = fread(chunk, 1, sizeof(chunk), pipe))
-    outcome.output.append(chunk, count);
-  outcome.exit_code = WEXITSTATUS(pclose(pipe));
-  return outcome;
-}
+Outcome RunBench(const std::string& arguments) { return RunProgram("gp-bench", arguments); }
 
 TEST(GpBench, TimesAStep) {
   const Outcome text =
@@ -76,19 +61,6 @@ TEST(GpBench, TimesEachOperationOfAStep) {
   EXPECT_EQ(calls["embedding"], 1);
 }
 
-TEST(GpBench, ComparesItsGradientsWithTheReferenceEngines) {
-  const std::string command = "gradients --model tiny --batch 2 --threads 1 -o json ";
-  const Outcome close = RunBench(command + "--tolerance 1e-5");
-  ASSERT_EQ(close.exit_code, 0) << close.output;
-  const auto report = nlohmann::json::parse(close.output);
-  EXPECT_EQ(report["kind"], "GradientCheck");
-  EXPECT_LT(report["gradient_error"].get<double>(), 1e-5);
-  EXPECT_NEAR(report["loss"].get<double>(), report["reference_loss"].get<double>(), 1e-5);
-  const Outcome far = RunBench(command + "--precision bf16 --tolerance 1e-6");
-  EXPECT_EQ(far.exit_code, 1);
-  EXPECT_THAT(far.output, testing::HasSubstr("more than 1.0e-06; most in "));
-}
-
 TEST(GpBench, HasNoGpuToMeasure) {
   for (const std::string command : {"step", "ladder"}) {
     const Outcome answer = RunBench(command + " --model tiny --device gpu");
@@ -112,28 +84,6 @@ TEST(GpBench, PrintsThePlanThatTheEngineUses) {
   EXPECT_EQ(plan.at("tensors").front().at("name"), "parameters");
 }
 
-TEST(GpBench, TimesTheAllReduceOfProcesses) {
-  for (const char* transport : {"shm", "tcp"}) {
-    const Outcome outcome =
-        RunBench("allreduce --size 100KB --ranks 2,3 --steps 2 --warmup 1 -o json --transport " +
-                 std::string(transport));
-    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
-    const auto report = nlohmann::json::parse(outcome.output);
-    EXPECT_EQ(report.at("size_bytes"), 100000);
-    ASSERT_EQ(report.at("results").size(), 2u);
-    for (const auto& result : report.at("results")) {
-      const double ms = result.at("ms").at("median");
-      const double n = result.at("ranks");
-      EXPECT_NEAR(result.at("bus_gb_per_second").at("median"), 2 * (n - 1) / n * 1e5 / (ms * 1e6),
-                  1e-9);
-    }
-  }
-  EXPECT_EQ(RunBench("allreduce --ranks 0").exit_code, 2);
-  const Outcome no_gpus = RunBench("allreduce --transport nccl");
-  EXPECT_EQ(no_gpus.exit_code, 1);
-  EXPECT_NE(no_gpus.output.find("gp-bench-cuda"), std::string::npos) << no_gpus.output;
-}
-
 TEST(GpBench, TimesEachKernel) {
   const Outcome outcome = RunBench(
       "kernels --model tiny --batch 1 --sequence 8 --threads 1 --seconds 0.001 --precision bf16 "
@@ -150,14 +100,7 @@ TEST(GpBench, TimesEachKernel) {
   EXPECT_EQ(nlohmann::json::parse(RunBench(filter).output).at("operations").size(), 1);
 }
 
-TEST(GpBench, WritesTextAndReadsBatches) {
-  const Outcome sample =
-      RunBench("sample --model tiny --prompt 4 --tokens 8 --batch 2 --steps 2 --threads 1 -o json");
-  ASSERT_EQ(sample.exit_code, 0) << sample.output;
-  EXPECT_GT(nlohmann::json::parse(sample.output).at("tokens_per_second").get<double>(), 0);
-  const Outcome long_text = RunBench("sample --model tiny --prompt 60 --tokens 8");
-  EXPECT_EQ(long_text.exit_code, 2);
-  EXPECT_THAT(long_text.output, testing::HasSubstr("do not fit"));
+TEST(GpBench, ReadsBatches) {
   const Outcome loader =
       RunBench("loader --tokens 100000 --batch 4 --sequence 64 --batches 8 -o json");
   ASSERT_EQ(loader.exit_code, 0) << loader.output;
@@ -178,31 +121,6 @@ TEST(GpBench, ReadsBatchesFromAMixtureAndFromText) {
   const Outcome stream = RunBench("loader --tokenizer bytes --stream " + text + sizes);
   ASSERT_EQ(stream.exit_code, 0) << stream.output;
   EXPECT_GT(nlohmann::json::parse(stream.output).at("first_batch_ms").get<double>(), 0);
-}
-
-TEST(GpBench, EncodesAText) {
-  const TemporaryDirectory directory;
-  const std::string text = directory.File("text.txt");
-  std::ofstream(text) << "It was a bright cold day in April,\nand the clocks were striking.\n";
-  const Outcome outcome =
-      RunBench("tokenizer --threads 2 --piece 8 --steps 2 -o json --text " + text);
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
-  EXPECT_EQ(nlohmann::json::parse(outcome.output).at("tokens"), 17);
-  // Tokens of the text, also where they reach over a line's end: "a", two line ends, one, "b".
-  std::ofstream(text) << "a\n\n\nb";
-  const Outcome cut = RunBench("tokenizer --threads 2 --piece 1 --steps 2 -o json --text " + text);
-  EXPECT_EQ(nlohmann::json::parse(cut.output).at("tokens"), 4) << cut.output;
-}
-
-TEST(GpBench, LearnsAVocabulary) {
-  const TemporaryDirectory directory;
-  const std::string text = directory.File("text.txt");
-  std::ofstream(text) << "the cat, the dog and the end of the matter\n";
-  const std::string learn = "tokenizer --learn 259 --threads 2 --steps 2 -o json --text " + text;
-  const Outcome outcome = RunBench(learn);
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
-  EXPECT_EQ(nlohmann::json::parse(outcome.output).at("tokens"), 259);
-  EXPECT_NE(RunBench(learn + " --peer tiktoken").exit_code, 0);
 }
 
 TEST(GpBench, RemembersWhatItTuned) {
@@ -247,13 +165,6 @@ TEST(GpBench, RefusesBadUsageWithTheReason) {
   EXPECT_EQ(sequence.exit_code, 2);
   EXPECT_THAT(sequence.output, testing::HasSubstr("context of 64"));
   EXPECT_EQ(RunBench("").exit_code, 2);
-}
-
-TEST(GpBench, SaysWhatToDoWithoutThePeersPython) {
-  const Outcome outcome =
-      RunBench("step --model tiny --peer torch --steps 1 --python /does/not/exist/python");
-  EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_THAT(outcome.output, testing::HasSubstr("/does/not/exist/python"));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 [[noreturn]] void Refuse() {
   throw std::runtime_error(
       "this program was built without CUDA and cannot sum the gradients of GPUs; gp-trainer-cuda "
-      "and gp-bench-cuda can");
+      "and gp-peer-bench-cuda can");
 }
 
 }  // namespace

@@ -26,9 +26,9 @@ StatusOr<ExitCode> Bench(std::vector<std::string> arguments, Session& session) {
 }  // namespace
 
 void AddBenchCommand(CommandSet& commands) {
-  const Command command = commands.Add(
-      "bench", kOtherGroup,
-      "Measure this machine: bench ladder, step, kernels, allreduce, sample, tokenizer, loader, …");
+  const Command command =
+      commands.Add("bench", kOtherGroup,
+                   "Measure this machine: bench ladder, step, kernels, loader, tune, plan");
   command.AllowTrailingArguments();  // what follows is gp-bench's
   command.Footer(
       "'gpctl bench' alone lists what can be measured, 'gpctl bench step --help' its flags.");

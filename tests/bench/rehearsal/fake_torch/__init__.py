@@ -1,7 +1,7 @@
 """Stands in for PyTorch where gpu_check is rehearsed: has what torch_step.py names, and computes nothing.
 
 torch.compile leaves the path of the program that it first compiled for in Inductor's cache. A step of 'tiny' at B=64 hangs
-without it, with a process that it started; their ids, and that of gp-bench, go into the FIFO $HANGING_PEER.
+without it, with a process that it started; their ids, and that of gp-peer-bench, go into the FIFO $HANGING_PEER.
 """
 import os
 import pathlib

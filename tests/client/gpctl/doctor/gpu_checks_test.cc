@@ -1,4 +1,6 @@
 // What gpctl shows and checks of GPUs; what a real driver says was not run here.
+#include "client/gpctl/doctor/gpu_checks.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "client/fake_run_service.h"
-#include "client/gpctl/doctor/gpu_checks.h"
 #include "client/gpctl/golden.h"
 #include "client/gpctl/gpctl_runner.h"
 #include "client/gpctl/render/node_text.h"

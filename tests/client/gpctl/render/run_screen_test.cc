@@ -1,4 +1,6 @@
 // Screens and tables against recorded text.
+#include "client/gpctl/render/run_screen.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +10,6 @@
 
 #include "client/fake_run_service.h"
 #include "client/gpctl/golden.h"
-#include "client/gpctl/render/run_screen.h"
 #include "client/gpctl/render/run_text.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/terminal/display_text.h"

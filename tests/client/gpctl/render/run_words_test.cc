@@ -1,7 +1,8 @@
 // Goal: the words for a step and for what is left of a run.
+#include "client/gpctl/render/run_words.h"
+
 #include <gtest/gtest.h>
 
-#include "client/gpctl/render/run_words.h"
 #include "client/gpctl/render/step_words.h"
 
 namespace gp::gpctl {

@@ -1,5 +1,7 @@
 // gpctl's commands for tokens, contexts and the audit log against a real coordinator: its owner
 // through the socket, others over TCP with TLS.
+#include "rpc/token.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -10,7 +12,6 @@
 #include "client/gpctl/gpctl_runner.h"
 #include "coordinator/coordinator_process.h"
 #include "lib/base/temporary_directory.h"
-#include "rpc/token.h"
 
 namespace gp::gpctl {
 namespace {
