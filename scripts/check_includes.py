@@ -68,7 +68,7 @@ LAYERS = {
     "daemon/": (["base/", "rpc/listen_address.h", "http/", "runspec/", "security/", "daemon/"],
                 ["absl", "fmt", "prometheus", "json"]),
     "coordinator/state/": (["base/status.h", "base/check.h", "base/typed_id.h", "contract/exit_cause.h",
-                            "contract/written_checkpoint.h", "coordinator/state/"], ["fmt"]),
+                            "contract/field.h", "contract/written_checkpoint.h", "coordinator/state/"], ["fmt"]),
     "coordinator/scheduler/": (["base/text/counted_noun.h", "base/status.h", "base/check.h", "base/typed_id.h",
                                 "coordinator/state/", "coordinator/scheduler/"], ["fmt"]),
     "coordinator/store/": (["base/", "contract/", "daemon/state_lock.h", "rpc/message_fields.h", "coordinator/state/", "coordinator/store/"],

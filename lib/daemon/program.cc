@@ -17,7 +17,7 @@
 #include "base/exit_code.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/open_files.h"
+#include "base/machine/open_files.h"
 #include "base/standard_output.h"
 #include "base/stop_signals.h"
 #include "daemon/settings_page.h"

@@ -10,7 +10,7 @@
 #include "base/command_line.h"
 #include "base/log.h"
 #include "base/machine/parent_process.h"
-#include "base/open_files.h"
+#include "base/machine/open_files.h"
 #include "base/standard_output.h"
 #include "base/stop_signals.h"
 #include "confinement/confinement.h"
