@@ -8,9 +8,9 @@
 #include <cstdlib>
 
 #include "base/file.h"
+#include "base/machine/open_files.h"
 #include "base/machine/proc_field.h"
 #include "base/machine/processor.h"
-#include "base/machine/open_files.h"
 #include "client/gpctl/service/service_directory.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "rpc/listen_address.h"
