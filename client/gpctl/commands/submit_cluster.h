@@ -3,6 +3,7 @@
 #pragma once
 
 #include "client/gpctl/commands/submit.h"
+#include "client/gpctl/session/exit_code.h"
 
 namespace gp::gpctl {
 
