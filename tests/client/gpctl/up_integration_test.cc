@@ -24,6 +24,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 struct Result {
   int code = -1;
@@ -333,6 +334,9 @@ TEST_F(UpTest, ALostCatalogueDoesNotLookLikeANewService) {
   EXPECT_THAT(Shell(gpctl + " list -a" + place).out,
               HasSubstr("holds 1 run that this coordinator does not know; if " +
                         State("a/coordinator/gp.db") + " was lost, restore it from a backup"));
+  EXPECT_THAT(Shell(gpctl + " list -a --namespace nope" + place).out,
+              StartsWith("There are no runs in namespace nope yet.\n"))
+      << "the runs may be in other namespaces";
   EXPECT_THAT(ReadFile(State("a/logs/coordinator.log")).value_or(""),
               HasSubstr("the storage holds runs, and this catalogue knows none"));
 }
