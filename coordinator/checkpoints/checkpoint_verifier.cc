@@ -120,20 +120,10 @@ Status CheckpointVerifier::BringBack(const Task& task, Reconciler& reconciler) {
   const Event event{.run = task.run, .actor = "user", .body = CheckpointRestored{task.step}};
   const auto cluster = reconciler.snapshot();
   RETURN_IF_ERROR(Admit(*cluster, event).status());
-  const SealedCheckpoint& checkpoint =
-      cluster->FindRun(task.run)->FindQuarantined(task.step)->checkpoint;
-  const std::string aside = formats::DamagedName(checkpoint.directory);
-  if (!FileExists(aside)) {
-    return NotFound(
-        "{} does not exist: it was removed, or the coordinator failed to rename {} "
-        "(see its log)",
-        aside, checkpoint.directory);
-  }
-  const Status read =
-      formats::VerifyDigests(aside, checkpoint.manifest_digest, stop_.get_token()).status();
-  // The directory is there, so a file that is missing is damage.
-  if (read.code() == StatusCode::kNotFound) return DataLoss("{}", gp::Message(read));
-  RETURN_IF_ERROR(read);
+  const QuarantinedCheckpoint& held = *cluster->FindRun(task.run)->FindQuarantined(task.step);
+  const SealedCheckpoint& checkpoint = held.checkpoint;
+  RETURN_IF_ERROR(CheckWhole(held));
+  if (held.lost) return Append(event, reconciler);
   RETURN_IF_ERROR(formats::BringBack(checkpoint.directory));
   const Status appended = Append(event, reconciler);
   if (appended.ok()) return appended;
@@ -143,6 +133,26 @@ Status CheckpointVerifier::BringBack(const Task& task, Reconciler& reconciler) {
                {{"run", task.run}, {"error", gp::Message(set_aside)}});
   }
   return appended;
+}
+
+// A lost checkpoint is put back under its own name; a damaged one has another.
+Status CheckpointVerifier::CheckWhole(const QuarantinedCheckpoint& held) const {
+  const SealedCheckpoint& checkpoint = held.checkpoint;
+  const std::string directory =
+      held.lost ? checkpoint.directory : formats::DamagedName(checkpoint.directory);
+  if (!FileExists(directory)) {
+    if (held.lost) {
+      return NotFound("{} does not exist; put it back, for example from a backup", directory);
+    }
+    return NotFound(
+        "{} does not exist: it was removed, or the coordinator failed to rename {} (see its log)",
+        directory, checkpoint.directory);
+  }
+  const Status read =
+      formats::VerifyDigests(directory, checkpoint.manifest_digest, stop_.get_token()).status();
+  // The directory is there, so a file that is missing is damage.
+  if (read.code() == StatusCode::kNotFound) return DataLoss("{}", gp::Message(read));
+  return read;
 }
 
 Status CheckpointVerifier::Append(const Event& event, Reconciler& reconciler) {

@@ -55,6 +55,8 @@ class CheckpointVerifier {
   void AskFor(const Run& run);
   void Check(const Task& task, Reconciler& reconciler);
   Status BringBack(const Task& task, Reconciler& reconciler);
+  // NotFound or DataLoss when the checkpoint that is held cannot come back.
+  Status CheckWhole(const QuarantinedCheckpoint& held) const;
   // OK when the event is durable, else the reason why it is not.
   Status Append(const Event& event, Reconciler& reconciler);
 

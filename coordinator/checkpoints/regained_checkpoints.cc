@@ -164,6 +164,17 @@ StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Run& run) {
   return unlisted;
 }
 
+// Reads no manifest: there may be many runs, and the storage may be slow.
+std::vector<int64_t> GoneOf(const Run& run) {
+  std::vector<int64_t> gone;
+  for (const SealedCheckpoint& checkpoint : run.checkpoints) {
+    if (checkpoint.retired) continue;
+    const StatusOr<bool> there = IsThere(checkpoint.directory);
+    if (there.ok() && !*there) gone.push_back(checkpoint.step);
+  }
+  return gone;
+}
+
 ListedCheckpoints CheckListed(const Run& run) {
   ListedCheckpoints listed;
   for (const SealedCheckpoint& checkpoint : run.checkpoints) {
@@ -207,7 +218,7 @@ Status LoseGone(Cluster& cluster, Store& store, Timestamp at) {
   std::vector<Event> lost;
   cluster.runs.ForEach([&](const RunId& id, const std::shared_ptr<const Run>& run) {
     if (cluster.faulty.contains(id)) return;
-    const auto events = Regain(*run, {}, CheckListed(*run).gone, at);
+    const auto events = Regain(*run, {}, GoneOf(*run), at);
     lost.insert(lost.end(), events.begin(), events.end());
   });
   return AppendAndApply(lost, store, cluster);

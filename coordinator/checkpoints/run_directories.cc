@@ -56,7 +56,7 @@ std::unordered_set<std::string> SealedNames(const Run& run, bool retired) {
 
 void Quarantine(const Run& run, const QuarantinedCheckpoint& held) {
   const std::string& directory = held.checkpoint.directory;
-  if (!FileExists(directory)) return;
+  if (held.lost || !FileExists(directory)) return;
   const Status aside = formats::SetAside(directory);
   if (aside.ok()) {
     LogWarning("checkpoint is in quarantine",

@@ -37,9 +37,11 @@ std::string DescribeStart(const Run& run, const Cluster& cluster) {
   }
   const std::string model = InitialModelName(run, cluster);
   const std::string start = model.empty() ? "from scratch" : "from the model " + model;
-  const bool lost_all = std::any_of(run.quarantined.begin(), run.quarantined.end(),
+  if (run.quarantined.empty()) return start;
+  const bool lost_all = std::all_of(run.quarantined.begin(), run.quarantined.end(),
                                     [](const auto& held) { return held.lost; });
-  return lost_all ? start + " again (its checkpoints are gone from the storage)" : start;
+  return start + (lost_all ? " again (its checkpoints are gone from the storage)"
+                           : " again (its checkpoints are damaged or gone)");
 }
 
 }  // namespace gp::coordinator

@@ -13,7 +13,7 @@ std::string InitialModelName(const Run& run, const Cluster& cluster);
 
 // "from step 250" of the run's own newest checkpoint. Before there is one: "from the model
 // base@250" of the parent's run and step, "from the model /models/gpt2", or "from scratch". When
-// all its checkpoints were lost, this says so.
+// its checkpoints are damaged or gone, this says so.
 std::string DescribeStart(const Run& run, const Cluster& cluster);
 
 }  // namespace gp::coordinator

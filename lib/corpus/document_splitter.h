@@ -32,7 +32,7 @@ using DocumentSink = std::function<Status(const DocumentPart&)>;
 Status SplitBlock(const Block& block, const Source& source, const DocumentRules& rules,
                   const DocumentSink& take);
 
-// "'---' (data.split_on) is nowhere in the text, …": when so few documents came of `sources` that
+// "'---' (data.split_on) divides no file: …": when so few documents came of `sources` that
 // rules.split_on, set by `key`, divided none. Empty otherwise, and where their number does not
 // tell: lines of JSON.
 std::string DescribeUnusedSplit(const std::vector<Source>& sources, const DocumentRules& rules,

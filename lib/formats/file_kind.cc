@@ -133,9 +133,11 @@ uint32_t Uint32At(std::string_view bytes, size_t index) {
 // A count of items, then the offset of each and of the end. The first item follows the offsets.
 bool IsOffsetShard(std::string_view begin) {
   constexpr size_t kWidth = sizeof(uint32_t);
-  if (begin.size() < 3 * kWidth) return false;
+  // Fewer offsets could be tokens that happen to rise.
+  constexpr uint64_t kCountMin = 8;
+  if (begin.size() < (kCountMin + 2) * kWidth) return false;
   const uint64_t count = Uint32At(begin, 0);
-  if (count == 0 || Uint32At(begin, 1) != (count + 2) * kWidth) return false;
+  if (count < kCountMin || Uint32At(begin, 1) != (count + 2) * kWidth) return false;
   const size_t known = static_cast<size_t>(std::min<uint64_t>(count + 2, begin.size() / kWidth));
   for (size_t i = 2; i < known; ++i) {
     if (Uint32At(begin, i) < Uint32At(begin, i - 1)) return false;

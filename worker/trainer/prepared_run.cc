@@ -12,6 +12,7 @@
 #include "runspec/run_file.h"
 #include "runspec/schema.h"
 #include "tasks/run_tasks.h"
+#include "tokenizer/files/tokenizer_file.h"
 #include "worker/engine/backend/cpu/kernels/isa.h"
 #include "worker/engine/backend/cpu/measured_peak.h"
 #include "worker/engine/backend/device_backend.h"
@@ -99,13 +100,22 @@ void CutData(bool begun, PreparedRun& run) {
                     begun));
 }
 
-// A file of a tokenizer may be gone, with the checkpoint that the run began with: the run's own
-// checkpoints have it too.
+// A file of a tokenizer may be gone, with the checkpoint that the run began with, or a newer
+// version of gp may refuse it: the run's own checkpoints have it too.
 void UseTokenizerOf(const std::string& checkpoint, runspec::RunSpec& spec) {
   const bool is_file =
       runspec::NamesFile(*runspec::FindField("data.tokenizer"), spec.data.tokenizer);
-  if (!is_file || FileExists(spec.data.tokenizer)) return;
+  if (!is_file || ReadTokenizer(spec.data.tokenizer).ok()) return;
   spec.data.tokenizer = JoinPath(checkpoint, formats::kTokenizerName);
+}
+
+// The data of a run that has trained before is what it was taken for then, also where this version
+// of gp would ask what it is; another content is found by its fingerprint.
+runspec::RunSpec WithContentAsBefore(runspec::RunSpec spec) {
+  if (spec.data.format != runspec::DataFormat::kAuto) return spec;
+  if (!spec.data.text.empty()) spec.data.format = runspec::DataFormat::kText;
+  if (!spec.data.train.empty()) spec.data.format = runspec::DataFormat::kUint16;
+  return spec;
 }
 
 // Questions are encoded as the data is.
@@ -129,7 +139,8 @@ PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place) {
   if (place.resume) UseTokenizerOf(place.resume->directory, run.spec);
   ResolveDevice(run.spec);
   if (run.on_device()) run.device_name = FindDevice().name;
-  run.dataset = UsableOrThrow(OpenDataset(run.spec, place.threads), place.begun);
+  const runspec::RunSpec opened = place.begun ? WithContentAsBefore(run.spec) : run.spec;
+  run.dataset = UsableOrThrow(OpenDataset(opened, place.threads), place.begun);
   ThrowIfUnusable(runspec::ApplyVocabulary(run.dataset.tokenizer->vocabulary_size(), run.spec),
                   place.begun);
   run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));

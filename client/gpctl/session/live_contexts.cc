@@ -15,7 +15,7 @@ constexpr size_t kNamedMax = 5;
 }  // namespace
 
 std::string ServiceWord(const Context& context) {
-  if (context.state_dir.empty()) return "remote";
+  if (context.state_dir.empty()) return context.server.starts_with("unix:") ? "socket" : "remote";
   const bool runs = ServiceRuns(ServiceDirectory(context.state_dir)).value_or(false);
   return runs ? "running" : "stopped";
 }

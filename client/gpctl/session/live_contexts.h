@@ -10,7 +10,8 @@
 
 namespace gp::gpctl {
 
-// "running" or "stopped" for a service of this machine, "remote" for one that nobody has asked.
+// "running" or "stopped" for a service of this machine, "remote" or "socket" for one that nobody
+// has asked.
 std::string ServiceWord(const Context& context);
 
 // By name, without the one of `state_dir`. Files that cannot be read count for nothing.

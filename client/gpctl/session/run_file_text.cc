@@ -42,6 +42,12 @@ void AddInitialModel(runspec::RunSpec& spec, std::vector<std::string>& overrides
   }
 }
 
+// /dev/stdin, and <(…) of a shell: no file lies beside them.
+bool IsOpenFile(const std::string& path) {
+  const bool of_process = path.starts_with("/proc/") && path.find("/fd/") != std::string::npos;
+  return path == "/dev/stdin" || path.starts_with("/dev/fd/") || of_process;
+}
+
 }  // namespace
 
 StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console) {
@@ -63,10 +69,8 @@ StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console) {
                            Message(text.status()));
   }
   RETURN_IF_ERROR(formats::RefuseOtherText(path, *text, "a run file"));
-  // /dev/stdin and <(…) of a shell: no file lies beside them.
-  const bool is_open_file = absolute.starts_with("/dev/") || absolute.starts_with("/proc/");
   return RunFileText{*std::move(text), path,
-                     is_open_file ? console.working_directory : DirectoryOf(absolute)};
+                     IsOpenFile(absolute) ? console.working_directory : DirectoryOf(absolute)};
 }
 
 runspec::RunFileResult CheckRunFile(const RunFileText& file,

@@ -62,7 +62,9 @@ StatusOr<std::string> TokenFor(const Console& console, const Context& service) {
 }  // namespace
 
 Status CheckServerAddress(const std::string& address) {
-  if (address.starts_with("unix:") || rpc::ParseListenAddress(address).ok()) return OkStatus();
+  constexpr std::string_view kSocket = "unix:";
+  const bool is_socket = address.starts_with(kSocket) && address.size() > kSocket.size();
+  if (is_socket || rpc::ParseListenAddress(address).ok()) return OkStatus();
   return InvalidArgument(
       "'{}' is not the address of a coordinator; expected HOST:PORT, such as 127.0.0.1:7070, or "
       "unix:PATH",

@@ -282,7 +282,7 @@ TEST_F(CommandTest, ACheckpointIsNotAskedForAsARun) {
 }
 
 TEST_F(CommandTest, WhatIsNoAddressIsRefusedAtOnce) {
-  for (const char* address : {"localhost", "127.0.0.1:99999", "https://localhost:7070"}) {
+  for (const char* address : {"localhost", "127.0.0.1:99999", "https://localhost:7070", "unix:"}) {
     const Outcome outcome = Run({"list", "--server", address});
     EXPECT_EQ(outcome.code, 2) << address;
     EXPECT_THAT(outcome.err, HasSubstr("is not the address of a coordinator; expected HOST:PORT"));

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <array>
@@ -14,6 +15,7 @@
 #include "client/gpctl/demo/demo_text.h"
 #include "client/gpctl/doctor/machine_checks.h"
 #include "client/gpctl/gpctl_runner.h"
+#include "lib/base/temporary_directory.h"
 #include "lib/formats/sample_checkpoint.h"
 
 namespace gp::testing {
@@ -339,9 +341,11 @@ TEST_F(RunCommandTest, InitReplacesNothingButRunFiles) {
   for (const char* force : {"--force", "--no-color"}) {
     const Outcome refused = Run({"init", "b.txt", "--text", "in.txt", force});
     EXPECT_EQ(refused.code, 5);
-    EXPECT_THAT(refused.err, HasSubstr("b.txt exists already, and its name is not that of a run "
-                                       "file (.yaml); --text takes one path: repeat it"));
+    EXPECT_THAT(refused.err, HasSubstr("b.txt exists already and is not a run file; --text takes "
+                                       "one path: repeat it"));
   }
+  ASSERT_EQ(Run({"init", "run.conf", "--text", "in.txt"}).code, 0);
+  EXPECT_EQ(Run({"init", "run.conf", "--text", "in.txt", "--force"}).code, 0);
   EXPECT_EQ(*ReadFile(gpctl_.home() + "/b.txt"), "a text\n");
   EXPECT_THAT(Run({"init", gpctl_.home(), "--text", "in.txt", "--force"}).err,
               HasSubstr(gpctl_.home() + " is a directory; name a file in it"));
@@ -360,6 +364,18 @@ TEST_F(RunCommandTest, PathsOfARunFileFromADescriptorAreThoseOfTheWorkingDirecto
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr(gpctl_.home() + "/in.txt"));
   }
+}
+
+TEST_F(RunCommandTest, PathsOfARunFileInAFolderOfDevAreBesideIt) {
+  if (access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "/dev/shm cannot be written";
+  const TemporaryDirectory shared("/dev/shm");
+  ASSERT_TRUE(WriteFileAtomically(shared.File("in.txt"), std::string(300'000, 'a') + "\n").ok());
+  ASSERT_TRUE(
+      WriteFileAtomically(shared.File("run.yaml"), "name: a\npreset: tiny\ndata:\n  text: in.txt\n")
+          .ok());
+  const Outcome outcome = Run({"validate", shared.File("run.yaml")});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr(shared.File("in.txt")));
 }
 
 TEST_F(RunCommandTest, InitNamesLinesOfJsonWhereTheyAreRead) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <future>
 
 #include "coordinator/checkpoints/run_directories.h"
@@ -62,9 +63,10 @@ class CheckpointVerifierTest : public ::testing::Test {
     directories_.Stop();
   }
 
-  // A run that sealed two checkpoints, resumed from the later one, and was told by its rank that it
-  // is damaged.
-  void Begin() {
+  // A run that sealed two checkpoints and resumed from the later one, which its rank then calls
+  // damaged, or what else happened `last`.
+  void Begin(const EventBody& last = RankFailed{2, 0, ExitCause::kDamagedCheckpoint, "damaged",
+                                                true, At(7), NextReader::kCoordinator}) {
     Cluster cluster;
     std::vector<Event> life = {SampleSubmit("r", "request-1")};
     Submission& submission = std::get<RunSubmitted>(life[0].body).submission;
@@ -80,8 +82,7 @@ class CheckpointVerifierTest : public ::testing::Test {
     add(CheckpointSealed{1, {kStep, directory_, digest_, 1, {}, false}});
     add(RankFailed{1, 0, ExitCause::kSignal, "killed", true, At(7)});
     add(RunPlaced{2, placement, "it fits", kStep, 1, "", Device::kCpu});
-    add(RankFailed{2, 0, ExitCause::kDamagedCheckpoint, "damaged", true, At(7),
-                   NextReader::kCoordinator});
+    add(last);
     ASSERT_TRUE(store_.Append(life).ok());
     for (const Event& event : life) ASSERT_TRUE(Apply(event, cluster).ok()) << Kind(event);
     reconciler_ = std::make_unique<Reconciler>(store_, SystemClock(), witness_, std::move(cluster),
@@ -181,6 +182,22 @@ TEST_F(CheckpointVerifierTest, WhatIsWholeAfterAllComesBackFromQuarantineAndOnly
   EXPECT_EQ(run->LatestCheckpoint()->step, kStep);
   EXPECT_TRUE(formats::VerifyDigests(directory_, digest_).ok());
   EXPECT_EQ(Restore().code(), StatusCode::kFailedPrecondition) << "it is there";
+}
+
+TEST_F(CheckpointVerifierTest, ALostOneComesBackOnceItsDirectoryIsThereAgain) {
+  const std::string elsewhere = JoinPath(root_.path(), "elsewhere");
+  std::filesystem::rename(directory_, elsewhere);
+  Begin(CheckpointDamaged{kStep, "its directory is gone", true});
+  ASSERT_TRUE(WaitUntilQuarantined());
+  EXPECT_EQ(Restore().code(), StatusCode::kNotFound);
+  std::filesystem::rename(elsewhere, directory_);
+  formats::DamageFile(File(formats::kModelName));
+  EXPECT_EQ(Restore().code(), StatusCode::kDataLoss);
+  formats::DamageFile(File(formats::kModelName));
+  const Status restored = Restore();
+  EXPECT_TRUE(restored.ok()) << restored;
+  EXPECT_EQ(reconciler_->snapshot()->FindRun(RunId("r"))->LatestCheckpoint()->step, kStep);
+  EXPECT_TRUE(formats::VerifyDigests(directory_, digest_).ok());
 }
 
 TEST_F(CheckpointVerifierTest, AFullStoreRefusesTheReturnAndTheDirectoryGoesBackIntoQuarantine) {

@@ -101,6 +101,16 @@ TEST_F(QuarantinedRun, IsSetAsideAfterAStartWhenAnEarlierCoordinatorDidNotComeTo
   EXPECT_TRUE(FileExists(held_ + ".damaged"));
 }
 
+// As when a storage is mounted again that was away.
+TEST_F(QuarantinedRun, KeepsItsNameWhenItWasLostAndIsThereAgain) {
+  auto run = *cluster_.FindRun(id_);
+  run.quarantined[0].lost = true;
+  cluster_.runs.Set(id_, std::make_shared<const gp::coordinator::Run>(run));
+  directories_.SweepAll(cluster_);
+  directories_.Stop();
+  EXPECT_TRUE(FileExists(held_));
+}
+
 // A task may wait for long behind others that remove files.
 TEST_F(QuarantinedRun, IsNotRenamedByALateTaskForSomethingElse) {
   const StoredEvent ended{.event = {id_, At(9), "", "", RunEnded{RunState::kFailed, "x"}}};

@@ -60,6 +60,9 @@ TEST(DescribeStart, SaysThatAllCheckpointsAreGone) {
       {{{.step = 30, .directory = "/d"}, 1}, "its directory is gone", {}, true});
   EXPECT_EQ(DescribeStart(run, Cluster()),
             "from the model /models/gpt2 again (its checkpoints are gone from the storage)");
+  run.quarantined.push_back({{{.step = 40, .directory = "/e"}, 1}, "damaged", {}, false});
+  EXPECT_EQ(DescribeStart(run, Cluster()),
+            "from the model /models/gpt2 again (its checkpoints are damaged or gone)");
 }
 
 }  // namespace

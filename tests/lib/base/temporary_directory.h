@@ -13,7 +13,8 @@ namespace gp {
 
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() : path_(::testing::TempDir() + "gp-XXXXXX") {
+  explicit TemporaryDirectory(const std::string& parent = ::testing::TempDir())
+      : path_(JoinPath(parent, "gp-XXXXXX")) {
     if (mkdtemp(path_.data()) == nullptr) ADD_FAILURE() << "mkdtemp " << path_;
   }
   ~TemporaryDirectory() {

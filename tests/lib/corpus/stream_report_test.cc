@@ -60,7 +60,10 @@ TEST_F(StreamReportTest, AStringThatDividesNothingIsSaid) {
                                   Write(directory_.File("b.txt"), "56")});
   spec.data.split_on = "<|endoftext>";
   EXPECT_THAT(InspectStream(spec)->warnings,
-              Contains(HasSubstr("'<|endoftext>' (data.split_on) is nowhere in the text")));
+              Contains(HasSubstr("'<|endoftext>' (data.split_on) divides no file")));
+  spec.data.split_on = "<|endoftext|>";
+  EXPECT_TRUE(InspectStream(spec)->warnings.empty());
+  spec.data.split_on = "<|endoftext>";
   spec.data.stream.push_back(Write(directory_.File("c.jsonl"), "{\"text\": \"1\"}\n"));
   EXPECT_EQ(InspectStream(spec)->warnings.size(), 1u);
 }

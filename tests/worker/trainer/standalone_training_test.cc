@@ -115,6 +115,21 @@ TEST(StandaloneTraining, GoingOnCountsTheUpdatesThatWereMadeAndNotTheSteps) {
   EXPECT_EQ(last->record.updates, 12);
 }
 
+// An older version took the text for UTF-8; this one asks what it is.
+TEST(StandaloneTraining, GoesOnWithTheDataThatItBeganWith) {
+  const TemporaryDirectory directory;
+  std::string text = TinyText();
+  for (size_t at = 10; at < 400; at += 30) text[at] = '\x92';
+  directory.Write("run.yaml", TinyRunFile(directory.Write("text.txt", text), 16, 6));
+  const std::vector<std::string> bytes = {"--set", "data.tokenizer=bytes"};
+  EXPECT_EQ(Train(directory, bytes), ProcessStatus(ExitCode::kUsage));
+  std::vector<std::string> as_text = bytes;
+  as_text.insert(as_text.end(), {"--set", "data.format=text"});
+  ASSERT_EQ(Train(directory, as_text), 0);
+  ASSERT_TRUE(RemoveTree(Newest(directory)).ok());
+  EXPECT_EQ(Train(directory, bytes), 0);
+}
+
 TEST(StandaloneTraining, AnotherOptimizerCannotGoOn) {
   const TemporaryDirectory directory;
   WriteRun(directory);

@@ -1,7 +1,6 @@
 #include "worker/agent/gpu/nvml_library.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <sstream>
@@ -20,16 +19,19 @@ Status WhyNotLoaded(const std::string& path) {
   return FailedPrecondition("{} cannot be loaded: {}; reinstall the NVIDIA driver", path, text);
 }
 
-// Where LD_LIBRARY_PATH has the library, otherwise its name. The loader itself would look among the
-// system's libraries first (cmake/LibraryPath.cmake), where an older driver's may lie.
-std::string OnLibraryPath(const std::string& name) {
+void* Load(const std::string& path) { return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); }
+
+// The first of LD_LIBRARY_PATH's that can be loaded, otherwise the system's. The loader itself
+// would look among the system's libraries first (cmake/LibraryPath.cmake), where an older driver's
+// may lie. Null as of dlopen.
+void* LoadByName(const std::string& name) {
   const char* value = std::getenv("LD_LIBRARY_PATH");
   std::istringstream folders(value == nullptr ? "" : value);
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string file = folder + "/" + name;
-    if (!folder.empty() && access(file.c_str(), R_OK) == 0) return file;
+    if (folder.empty()) continue;
+    if (void* handle = Load(folder + "/" + name)) return handle;
   }
-  return name;
+  return Load(name);
 }
 
 template <typename Function>
@@ -41,9 +43,8 @@ bool Find(void* handle, const char* name, Function& function) {
 }  // namespace
 
 StatusOr<std::unique_ptr<NvmlLibrary>> NvmlLibrary::Open(const std::string& path) {
-  const std::string file = path.find('/') == std::string::npos ? OnLibraryPath(path) : path;
-  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return WhyNotLoaded(file);
+  void* handle = path.find('/') == std::string::npos ? LoadByName(path) : Load(path);
+  if (handle == nullptr) return WhyNotLoaded(path);
   std::unique_ptr<NvmlLibrary> library(new NvmlLibrary(handle));
   RETURN_IF_ERROR(library->Resolve(path));
   const NvmlReturn code = library->functions_.init();

@@ -146,18 +146,26 @@ std::vector<std::string> NextSteps(const std::string& file, Session& session) {
   return steps;
 }
 
-// A shell makes of --text *.txt one text and a FILE, which is a text, too.
+bool IsRunFile(const std::string& path) {
+  constexpr std::string_view kFirstKey = "apiVersion:";
+  constexpr uint64_t kBytesMax = 1 << 20;
+  if (path.ends_with(".yaml") || path.ends_with(".yml")) return true;
+  const auto text = ReadFile(path, kBytesMax);
+  return text.ok() && (text->starts_with(kFirstKey) ||
+                       text->find("\n" + std::string(kFirstKey)) != std::string::npos);
+}
+
+// `--text *.txt` expands to `--text a.txt b.txt`, which makes b.txt the FILE.
 Status CheckMayBeWritten(const std::string& path, const InitOptions& options) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
     return InvalidArgument("{} is a directory; name a file in it", options.path);
   }
   if (!FileExists(path)) return OkStatus();
-  const bool run_file = path.ends_with(".yaml") || path.ends_with(".yml");
-  if (!options.texts.empty() && !run_file) {
+  if (!options.texts.empty() && !IsRunFile(path)) {
     return AlreadyExists(
-        "{} exists already, and its name is not that of a run file (.yaml); --text takes one path: "
-        "repeat it, or quote a pattern",
+        "{} exists already and is not a run file; --text takes one path: repeat it, or quote a "
+        "pattern",
         options.path);
   }
   if (options.force) return OkStatus();

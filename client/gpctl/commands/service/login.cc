@@ -89,6 +89,8 @@ StatusOr<v1::WhoAmIResponse> Try(const Context& context, const rpc::Token& token
 
 StatusOr<ExitCode> Login(const LoginOptions& options, Session& session) {
   RETURN_IF_ERROR(CheckServerAddress(options.server));
+  // A context counts in every directory, so that a socket needs its absolute path.
+  RETURN_IF_ERROR(rpc::ParseListenAddress(options.server).status());
   const std::string name =
       options.context.empty() ? ContextNameOf(options.server) : options.context;
   RETURN_IF_ERROR(CheckContextName(name));
