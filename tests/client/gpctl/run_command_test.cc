@@ -325,9 +325,9 @@ TEST_F(RunCommandTest, InitTakesSeveralTexts) {
     const Outcome checked = Run({"validate", "r.yaml"});
     EXPECT_EQ(checked.code, 0) << checked.err;
   }
-  EXPECT_THAT(init("a.txt", "t.bin").err, HasSubstr("t.bin holds tokens, what is named before it "
-                                                    "holds text; name files of one sort"));
-  EXPECT_THAT(init("a.txt", "lines.txt").err, HasSubstr("lines.txt holds lines of JSON, what is"));
+  EXPECT_THAT(init("a.txt", "t.bin").err, HasSubstr("t.bin holds tokens, but the earlier --text "
+                                                    "holds text; use files of one kind"));
+  EXPECT_THAT(init("a.txt", "lines.txt").err, HasSubstr("lines.txt holds lines of JSON, but the"));
   EXPECT_THAT(init("books", "books/b.txt").err, HasSubstr("b.txt is named twice"));
   EXPECT_THAT(init("a.txt", "none.txt").err, HasSubstr("none.txt does not exist"));
 }
@@ -339,8 +339,8 @@ TEST_F(RunCommandTest, InitReplacesNothingButRunFiles) {
   for (const char* force : {"--force", "--no-color"}) {
     const Outcome refused = Run({"init", "b.txt", "--text", "in.txt", force});
     EXPECT_EQ(refused.code, 5);
-    EXPECT_THAT(refused.err, HasSubstr("b.txt exists already, and its name is not that of a run "
-                                       "file (.yaml); --text takes one path: repeat it"));
+    EXPECT_THAT(refused.err, HasSubstr("b.txt exists already and does not look like a run file "
+                                       "(.yaml); --text takes one path: repeat it"));
   }
   EXPECT_EQ(*ReadFile(gpctl_.home() + "/b.txt"), "a text\n");
   EXPECT_THAT(Run({"init", gpctl_.home(), "--text", "in.txt", "--force"}).err,

@@ -146,7 +146,7 @@ std::vector<std::string> NextSteps(const std::string& file, Session& session) {
   return steps;
 }
 
-// A shell makes of --text *.txt one text and a FILE, which is a text, too.
+// A shell expands `--text *.txt` to `--text a.txt b.txt`, which makes b.txt the FILE.
 Status CheckMayBeWritten(const std::string& path, const InitOptions& options) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
@@ -156,7 +156,7 @@ Status CheckMayBeWritten(const std::string& path, const InitOptions& options) {
   const bool run_file = path.ends_with(".yaml") || path.ends_with(".yml");
   if (!options.texts.empty() && !run_file) {
     return AlreadyExists(
-        "{} exists already, and its name is not that of a run file (.yaml); --text takes one path: "
+        "{} exists already and does not look like a run file (.yaml); --text takes one path: "
         "repeat it, or quote a pattern",
         options.path);
   }
