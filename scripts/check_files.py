@@ -40,6 +40,7 @@ PROGRAMS = ((("lib/", "coordinator/"), ()),
             (("lib/", "client/api/", "client/gateway/"), ()))
 UNITS_MAX = 30
 UNITS_WITHOUT_TEST = "scripts/units_without_test"  # one unit a line; may only shrink
+UNITS_WITHOUT_TEST_MAX = 258  # the units listed there now; lower it when the list shrinks, never raise it
 
 # Pages that programs write, with long lines.
 WRITTEN_BY_PROGRAMS = ("docs/run-file.md", "docs/sanitizer-runs.md", "docs/benchmarks/")
@@ -150,6 +151,9 @@ def check_mirrored_tests(root, files):
             yield f"{UNITS_WITHOUT_TEST}:1: {unit} has its test now; take it off the list"
         elif test not in files and unit not in exceptions:
             yield f"{unit}.cc:1: {test} is missing; the list of exceptions only shrinks"
+    if len(exceptions) > UNITS_WITHOUT_TEST_MAX:
+        yield (f"{UNITS_WITHOUT_TEST}:1: {len(exceptions)} units, at most {UNITS_WITHOUT_TEST_MAX}; "
+               "write the missing test instead of adding a unit")
     for unit in sorted(exceptions - units):
         yield f"{UNITS_WITHOUT_TEST}:1: there is no {unit}.cc; take it off the list"
 

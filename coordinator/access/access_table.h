@@ -41,12 +41,10 @@ enum class Lane {
   kNone,     // gRPC's own threads
 };
 
-// A longer request is refused before it is parsed. Room for ids, tokens and numbers; for the
-// longest run file with its overrides; for a certificate request with its token, which takes two
-// kilobytes.
-inline constexpr size_t kRequestBytesMax = 16 << 10;
-inline constexpr size_t kSubmitBytesMax = (1 << 20) + (256 << 10);
-inline constexpr size_t kEnrollmentBytesMax = 64 << 10;
+// A longer request is refused before it is parsed.
+inline constexpr size_t kRequestBytesMax = 16 << 10;                // ids, tokens and numbers
+inline constexpr size_t kSubmitBytesMax = (1 << 20) + (256 << 10);  // a run file and its overrides
+inline constexpr size_t kEnrollmentBytesMax = 64 << 10;  // certificate request with token, ~2 KB
 
 struct AccessRule {
   std::string_view method;  // "gp.v1.RunService/Submit"

@@ -129,7 +129,7 @@ Status CheckpointVerifier::BringBack(const Task& task, Reconciler& reconciler) {
   if (appended.ok()) return appended;
   const Status set_aside = formats::SetAside(checkpoint.directory);
   if (!set_aside.ok()) {
-    LogWarning("checkpoint is not in quarantine before the next start",
+    LogWarning("could not move the damaged checkpoint aside; will retry at the next start",
                {{"run", task.run}, {"error", gp::Message(set_aside)}});
   }
   return appended;

@@ -62,7 +62,7 @@ void Quarantine(const Run& run, const QuarantinedCheckpoint& held) {
     LogWarning("checkpoint is in quarantine",
                {{"run", run.id}, {"directory", formats::DamagedName(directory)}});
   } else {
-    LogWarning("checkpoint is not in quarantine before the next start",
+    LogWarning("could not move the damaged checkpoint aside; will retry at the next start",
                {{"run", run.id}, {"error", gp::Message(aside)}});
   }
 }

@@ -27,7 +27,7 @@ class AccessService final : public MethodService<v1::AccessService> {
   TokenStore& tokens_;
   const AuditLog& audit_;
   const Clock& clock_;
-  StreamCount audits_{4, "callers read the audit log"};  // each reads a log that may be large
+  StreamCount audits_{4, "audit streams"};  // each reads a log that may be large
 };
 
 }  // namespace gp::coordinator

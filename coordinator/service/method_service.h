@@ -26,7 +26,7 @@
 
 namespace gp::coordinator {
 
-// What every service needs; outlives them all.
+// What every service needs. The objects it refers to outlive every service.
 struct ServiceContext {
   AccessGate& gate;
   WorkLanes& lanes;
@@ -112,8 +112,10 @@ class MethodService : public Api::Service {
   static int IndexOf(const char* method) {
     const auto* service = google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
         Api::service_full_name());
-    GP_CHECK(service != nullptr && service->FindMethodByName(method) != nullptr);
-    return service->FindMethodByName(method)->index();
+    GP_CHECK(service != nullptr);
+    const auto* found = service->FindMethodByName(method);
+    GP_CHECK(found != nullptr);
+    return found->index();
   }
 
   // As the classes WithRawCallbackMethod_… of the generated code do, one for each method.

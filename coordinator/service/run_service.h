@@ -78,7 +78,7 @@ class RunService final : public MethodService<v1::RunService> {
   Clock& clock_;
   const RunServiceOptions options_;
   RunQuota quota_;
-  StreamCount streams_{kStreamsMax, "streams are open"};
+  StreamCount streams_{kStreamsMax, "streams"};
 };
 
 }  // namespace gp::coordinator

@@ -15,21 +15,21 @@ using StreamPlace = std::shared_ptr<void>;
 
 class StreamCount {
  public:
-  // `taken` says in errors that all places are: "streams are open".
-  StreamCount(int max, std::string taken) : max_(max), taken_text_(std::move(taken)) {}
+  // `kind` names the streams in errors: "audit streams".
+  StreamCount(int max, std::string kind) : max_(max), kind_(std::move(kind)) {}
 
   // Unavailable when all places are taken. The count outlives the places.
   StatusOr<StreamPlace> Reserve() {
     if (++taken_ > max_) {
       --taken_;
-      return Unavailable("{} {} already; end some, then try again", max_, taken_text_);
+      return Unavailable("{} {} are open already; close one, then try again", max_, kind_);
     }
     return StreamPlace(this, [this](void*) { --taken_; });
   }
 
  private:
   const int max_;
-  const std::string taken_text_;
+  const std::string kind_;
   std::atomic<int> taken_{0};
 };
 

@@ -58,7 +58,7 @@ struct Submission {
   std::string dataset;
   std::string precision;
 
-  // All but those whose form in the store is another: request_id, labels, the times and device.
+  // Fields stored as they are; codec.cc converts request_id, labels, the backoffs and device.
   template <typename Visit>
   static constexpr void ForEachField(Visit&& visit) {
     using contract::FieldInfo;
@@ -111,8 +111,9 @@ struct SealedCheckpoint : contract::WrittenCheckpoint {
   bool restored = false;  // a person brought it back from quarantine: a person's to remove
 };
 
-// A checkpoint that two readers found damaged, or whose directory is gone. Nobody resumes from it,
-// and its directory is renamed (formats/checkpoint_directory.h), never deleted.
+// A checkpoint that two readers found damaged, or whose directory is gone. Nobody resumes from it.
+// A damaged one's directory is renamed (formats/checkpoint_directory.h), never deleted; a lost one
+// has none.
 struct QuarantinedCheckpoint {
   SealedCheckpoint checkpoint;
   std::string reason;

@@ -25,7 +25,7 @@ class JsonLineReader {
   JsonLineReader(const JsonLineReader&) = delete;
   JsonLineReader& operator=(const JsonLineReader&) = delete;
 
-  // So many bytes after a line must be readable.
+  // This many bytes past the end of a line must be readable.
   static constexpr size_t kPaddingBytes = 64;
 
   // The text of the field; valid until the next call. Nullopt: the field, or an object on the way

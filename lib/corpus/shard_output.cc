@@ -14,8 +14,8 @@ namespace {
 
 constexpr char kTrain[] = "train", kVal[] = "val";
 
-// Uniform in [0, 1): the document's number is the seed of splitmix64, whose 2357th number counts;
-// 2357 is nanoGPT's seed.
+// Uniform in [0, 1). Draw 2357 (nanoGPT's seed), counted from 1, of splitmix64 seeded with the
+// document's number.
 double DrawOf(int64_t document) {
   const uint64_t bits = MixBits(static_cast<uint64_t>(document) + 2356 * kMixBitsStep);
   return static_cast<double>(bits >> 11) * 0x1p-53;

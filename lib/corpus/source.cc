@@ -154,11 +154,11 @@ StatusOr<std::vector<std::string>> DescribeLeftOut(const std::vector<std::string
     if (argument == kStandardInput || !std::filesystem::is_directory(argument, error)) continue;
     ASSIGN_OR_RETURN(const Folder folder, FilesBelow(argument));
     if (folder.others.empty()) continue;
-    sentences.push_back(fmt::format(
-        "{} of the {} files in {} are left out, such as {}: only files named .txt, .jsonl, .ndjson "
-        "or .json (or packed, .gz or .zst) are read",
-        folder.others.size(), folder.others.size() + folder.texts.size(), argument,
-        folder.others.front()));
+    sentences.push_back(
+        fmt::format("{}: skipped {} of {} files, for example {}; only .txt, .jsonl, .ndjson and "
+                    ".json (optionally with .gz or .zst) are read",
+                    argument, folder.others.size(), folder.others.size() + folder.texts.size(),
+                    folder.others.front()));
   }
   return sentences;
 }

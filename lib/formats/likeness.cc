@@ -15,8 +15,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// The share of bytes that belong to no character. A damaged text has fewer; tokens and text in
-// another encoding have more.
+// The share of bytes that belong to no character. Above this it is not text in UTF-8; below it,
+// ASCII with kForeignMin stray bytes still counts as Latin-1, see IsOfOneByteCharacters.
 constexpr double kForeignShareMax = 0.1;
 // A single damaged byte is a large share of a short text.
 constexpr size_t kForeignMin = 8;

@@ -25,7 +25,7 @@ inline constexpr size_t kLikenessBytes = 64 << 10;
 // or all of it; it may end within a character.
 std::optional<Likeness> UnlikeText(std::string_view begin);
 
-// True of words in UTF-8, or in an encoding that has ASCII's letters. `begin` as above.
+// Whether this is text in UTF-8 or another superset of ASCII. `begin` as above.
 bool LooksLikeText(std::string_view begin);
 
 }  // namespace gp::formats

@@ -69,7 +69,8 @@ Status CheckFile(const std::string& path, const std::string& key) {
   RETURN_IF_ERROR(CheckKind(info.st_mode, path, key));
   if (info.st_size == 0 && HasContent(path)) {
     return InvalidArgument(
-        "{}: {} has no size, as files of /proc and /sys do; copy it to a regular file", key, path);
+        "{}: {} reports size 0, as files under /proc and /sys do; copy it to a regular file", key,
+        path);
   }
   if (info.st_size == 0) {
     return InvalidArgument("{}: {} is empty; there is nothing to learn from it", key, path);

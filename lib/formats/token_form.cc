@@ -158,7 +158,7 @@ std::optional<TokenForm> WiderTokens(std::string_view begin) {
 bool LooksLikeOneByteTokens(std::string_view begin) {
   // Tokens of 2 bytes use every lower byte, unless there are so few ids that all upper ones are 0.
   constexpr size_t kIdsMax = 128, kBytesMin = 2048, kDistinctMin = 3;
-  // Of counts of the same ids, so many bytes apart by chance.
+  // Largest difference between the two byte counts that chance explains, as a share of one count.
   constexpr double kDifferenceMax = 0.5;
   if (begin.size() < kBytesMin) return false;
   const ByteCounts lower = CountBytes(begin, 0), upper = CountBytes(begin, 1);

@@ -19,8 +19,8 @@ struct TokenForm {
 // `begin` holds the first kLikenessBytes of the file (formats/likeness.h), or all of it.
 std::optional<TokenForm> WiderTokens(std::string_view begin);
 
-// True of tokens of 1 byte whose ids are below 128: as tokens of 2 bytes they vary alike in both. A
-// text looks so, too. `begin` as above.
+// True of tokens of 1 byte whose ids are below 128: both bytes of each uint16 then have the same
+// distribution. ASCII text does too: call LooksLikeText first. `begin` as above.
 bool LooksLikeOneByteTokens(std::string_view begin);
 
 // True of tokens of 2 bytes that make sense only with their bytes swapped: `vocabulary` has their

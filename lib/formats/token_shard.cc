@@ -227,8 +227,8 @@ Status RefuseUnlikeTokens(const std::string& path, std::string_view bytes) {
   if (const auto form = WiderTokens(begin)) return RefuseWiderTokens(path, *form);
   if (IsUnwritten(begin)) {
     return InvalidArgument(
-        "{} begins with {} bytes of value 0, as a file does that was made and never written; "
-        "prepare it again; {}",
+        "{} starts with {} zero bytes, like a preallocated file that was never written; prepare it "
+        "again; {}",
         path, begin.size(), kTakesUint16);
   }
   if (!LooksLikeText(begin)) {

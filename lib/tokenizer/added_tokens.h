@@ -32,8 +32,8 @@ StatusOr<AddedToken> ReadAddedToken(const nlohmann::json& token);
 // `added_tokens` of a tokenizer.json, in the order of the file. Errors name the place in the list.
 StatusOr<AddedTokens> ReadAddedTokenList(const nlohmann::json& list);
 
-// One list of several: `more` may repeat tokens of `tokens`, and adds what it says of them. What
-// `tokens` says counts, but for flags that override.
+// Merges `more` into `tokens`; both may list the same token. Entries of `tokens` win, except that
+// flags with overrides_flags replace theirs; what an entry lacks is added.
 // InvalidArgument when two ids are given to one token.
 Status AddTokens(const AddedTokens& more, AddedTokens& tokens);
 

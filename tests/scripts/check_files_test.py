@@ -1,6 +1,7 @@
 """scripts/check_files.py finds empty names, leftovers, stray clocks, bare headers and dead links."""
 
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -100,6 +101,15 @@ class CheckFiles(unittest.TestCase):
         self.expect_finding({**tree, "scripts/units_without_test": ""}, "lib/a/two.cc:1: tests/lib/a/two_test.cc is missing")
         self.expect_finding({**listed, "tests/lib/a/two_test.cc": ""}, "lib/a/two has its test now")
         self.expect_finding({**listed, "scripts/units_without_test": "lib/a/two\nlib/a/gone\n"}, "there is no lib/a/gone.cc")
+
+    def test_the_list_of_units_without_a_test_does_not_grow(self):
+        most = int(re.search(r"^UNITS_WITHOUT_TEST_MAX = (\d+)", SCRIPT.read_text(encoding="utf-8"), re.MULTILINE)[1])
+        units = [f"lib/f{i // 30}/u{i}" for i in range(most + 1)]
+        files = {f"{unit}.cc": "" for unit in units}
+        first = {path: "" for path in list(files)[:most]}
+        self.assertEqual(check({**first, "scripts/units_without_test": "\n".join(units[:most])})[0], 0)
+        self.expect_finding({**files, "scripts/units_without_test": "\n".join(units)},
+                            f"scripts/units_without_test:1: {most + 1} units, at most {most}")
 
     def test_prose_that_does_not_wrap(self):
         line = "word " * 30

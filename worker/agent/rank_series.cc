@@ -42,8 +42,9 @@ RankSeries::RankSeries(prometheus::Registry& registry)
       allreduce_seconds_(
           BuildCounter()
               .Name("gp_worker_allreduce_seconds_total")
-              .Help("Whole time of the rank's all-reduces, with what backward hid. "
-                    "For ranks on CPU cores that have peers; GPUs measure the exposed part alone.")
+              .Help("Whole time of the rank's all-reduces, including the part overlapped with "
+                    "backward. For ranks on CPU cores that have peers; GPUs measure the exposed "
+                    "part alone.")
               .Register(registry)),
       allreduce_bytes_(BuildCounter()
                            .Name("gp_worker_allreduce_bytes_total")

@@ -55,8 +55,9 @@ StatusOr<int> RankNumber(const std::string& text) {
   return InvalidArgument("--rank {}: expected a rank such as 0, or all", text);
 }
 
-std::string OfRank(int rank, const v1::Run& run) {
-  return rank < 0 ? run.name() : fmt::format("rank {} of {}", rank, run.name());
+std::string NoLinesText(int rank, const v1::Run& run) {
+  return fmt::format("{} has no log lines{}; the run is {}.\n", run.name(),
+                     rank < 0 ? "" : fmt::format(" of rank {}", rank), StateName(run.state()));
 }
 
 StatusOr<ExitCode> Logs(const StreamOptions& options, Session& session) {
@@ -81,10 +82,7 @@ StatusOr<ExitCode> Logs(const StreamOptions& options, Session& session) {
   };
   const Status status =
       client->Logs(request, Printer<v1::LogLine>(session, options.follow, render));
-  if (status.ok() && empty) {
-    session.console().err << fmt::format("No line of {} is recorded; it is {}.\n",
-                                         OfRank(rank, run), StateName(run.state()));
-  }
+  if (status.ok() && empty) session.console().err << NoLinesText(rank, run);
   return Finish(status, run, options, "logs", session);
 }
 
@@ -105,11 +103,10 @@ StatusOr<ExitCode> Events(const StreamOptions& options, Session& session) {
 
 std::string NoStepsText(const v1::Run& run, const StreamOptions& options) {
   if (options.after_step < 0) {
-    return fmt::format("No step of {} is recorded; it is {}.\n", run.name(),
-                       StateName(run.state()));
+    return fmt::format("{} has no steps yet; the run is {}.\n", run.name(), StateName(run.state()));
   }
-  return fmt::format("No step of {} after step {} is recorded; its newest is step {}.\n",
-                     run.name(), options.after_step, run.progress().step());
+  return fmt::format("{} has no steps after step {}; its newest is step {}.\n", run.name(),
+                     options.after_step, run.progress().step());
 }
 
 StatusOr<ExitCode> Metrics(const StreamOptions& options, Session& session) {

@@ -188,7 +188,7 @@ Status SetForm(const std::string& path, StartingData& data) {
   }
   data.form = *forms.rbegin();
   if (forms.size() > 1 && (data.form == Form::kTokens || !named_json)) {
-    return InvalidArgument("--text: {} names text and {}; name files of one sort", path,
+    return InvalidArgument("--text: {} names text and {}; use files of one kind", path,
                            WordFor(data.form));
   }
   if (data.form == Form::kTokens) data.tokenizer = TokenizerBeside(sources.front().path);
@@ -223,12 +223,12 @@ Status Join(const StartingData& more, const std::string& text, StartingData& dat
   const bool by_content = more.by_content || data.by_content;
   if (more.form != data.form && (tokens || by_content)) {
     return InvalidArgument(
-        "--text: {} holds {}, what is named before it holds {}; name files of one sort", text,
+        "--text: {} holds {}, but the earlier --text holds {}; use files of one kind", text,
         WordFor(more.form), WordFor(data.form));
   }
   if (more.tokenizer != data.tokenizer) {
     return InvalidArgument(
-        "--text: the tokenizer of {} is not that of what is named before it; name tokens of one "
+        "--text: {} was made with another tokenizer than the earlier --text; use tokens of one "
         "tokenizer",
         text);
   }

@@ -134,7 +134,7 @@ bool IsOfAnotherUser(const v1::Run& run) {
   return !run.submitted_by().empty() && run.submitted_by() != "owner";
 }
 
-// Columns that most services need not have.
+// Columns shown only if namespaces differ, or if some run is not the owner's.
 struct RunColumns {
   bool namespaces = false;
   bool users = false;

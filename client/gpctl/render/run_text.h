@@ -39,7 +39,7 @@ std::string NextCommand(const v1::Run& run);
 std::string EventText(const v1::RunEvent& event, const TextStyle& style);
 std::string LogLineText(const v1::LogLine& line, bool with_rank, const TextStyle& style);
 
-// With whole paths where there is no terminal whose width they would exceed.
+// Prints whole paths if the output is not a terminal.
 // REQUIRES: at least one checkpoint.
 std::string CheckpointTable(const std::vector<v1::Checkpoint>& checkpoints, double now,
                             const TextStyle& style);

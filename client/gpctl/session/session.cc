@@ -253,7 +253,7 @@ Status Session::ExplainMissingRun(const std::string& reference) {
   }
   const size_t at = reference.find('@');
   if (at != std::string::npos && at > 0) {
-    return NotFound("'{}' is the name of a checkpoint, expected that of a run: '{}'", reference,
+    return NotFound("'{}' names a checkpoint; expected a run, such as '{}'", reference,
                     reference.substr(0, at));
   }
   const std::string proposal = DidYouMean(reference, known);

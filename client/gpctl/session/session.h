@@ -105,8 +105,8 @@ class Session {
   std::unique_ptr<client::RunClient> client_;
 };
 
-// InvalidArgument when it is neither HOST:PORT nor unix:PATH. gRPC would take it for the name of a
-// host, and ask for it until the time is over.
+// InvalidArgument when it is neither HOST:PORT nor unix:PATH. gRPC would try to resolve it as a
+// host name until the deadline.
 Status CheckServerAddress(const std::string& address);
 
 // "; did you mean 'watch'?", or "" when nothing is near.

@@ -144,16 +144,16 @@ Status CheckClass(const Json& config, CompanionOf kind) {
   const std::string shown = Excerpt(name.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (kind == CompanionOf::kVocabulary) {
     return InvalidArgument(
-        "tokenizer_class is {}, expected GPT2Tokenizer: another class may cut text otherwise, or "
-        "add tokens; have transformers save the tokenizer as tokenizer.json, which says what it "
+        "tokenizer_class is {}, expected GPT2Tokenizer: another class may split text differently, "
+        "or add tokens; have transformers save the tokenizer as tokenizer.json, which says what it "
         "does",
         shown);
   }
   if (Names(kClassesThatKeepTokenizerJson, name)) return OkStatus();
   return InvalidArgument(
       "tokenizer_class is {}, expected GPT2Tokenizer or PreTrainedTokenizerFast: transformers may "
-      "cut text as that class does, and not as tokenizer.json says; if tokenizer.json is right, "
-      "set it to PreTrainedTokenizerFast",
+      "ignore tokenizer.json and split text as that class does; if tokenizer.json is right, set "
+      "tokenizer_class to PreTrainedTokenizerFast",
       shown);
 }
 

@@ -240,14 +240,14 @@ TEST_F(CommandTest, MetricsOfARunWithoutStepsSaySoBesideTheOutput) {
     const Outcome outcome = Run(arguments);
     EXPECT_EQ(outcome.code, 0);
     EXPECT_EQ(outcome.out, "");
-    EXPECT_EQ(outcome.err, "No step of a is recorded; it is queued.\n");
+    EXPECT_EQ(outcome.err, "a has no steps yet; the run is queued.\n");
   }
   v1::MetricPoint point;
   point.set_step(1);
   service_.AddPoint(point);
   EXPECT_EQ(Run({"metrics", "a"}).err, "");
   EXPECT_THAT(Run({"metrics", "a", "--after-step", "1"}).err,
-              HasSubstr("No step of a after step 1 is recorded"));
+              HasSubstr("a has no steps after step 1; its newest is step"));
 }
 
 TEST_F(CommandTest, LogsWithoutLinesSaySoAndARankMustExist) {
@@ -256,7 +256,7 @@ TEST_F(CommandTest, LogsWithoutLinesSaySoAndARankMustExist) {
   const Outcome outcome = Run({"logs", "a", "--rank", "1"});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(outcome.err, "No line of rank 1 of a is recorded; it is queued.\n");
+  EXPECT_EQ(outcome.err, "a has no log lines of rank 1; the run is queued.\n");
   const Outcome none = Run({"logs", "a", "--rank", "2"});
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.err, HasSubstr("--rank 2: a has 2 ranks, counted from 0"));
@@ -278,7 +278,7 @@ TEST_F(CommandTest, AnEmptyValueIsNotTakenForTheDefault) {
 TEST_F(CommandTest, ACheckpointIsNotAskedForAsARun) {
   service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED));
   EXPECT_THAT(Run({"status", "a@60"}).err,
-              HasSubstr("'a@60' is the name of a checkpoint, expected that of a run: 'a'"));
+              HasSubstr("'a@60' names a checkpoint; expected a run, such as 'a'"));
 }
 
 TEST_F(CommandTest, WhatIsNoAddressIsRefusedAtOnce) {

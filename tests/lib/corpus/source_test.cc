@@ -87,8 +87,8 @@ TEST_F(SourceTest, SaysWhatOfADirectoryIsLeftOut) {
   ASSERT_EQ(symlink("loop", directory_.File("texts/loop").c_str()), 0);
   const auto sentences = DescribeLeftOut({directory_.File("d"), directory_.File("texts"), "-"});
   ASSERT_TRUE(sentences.ok()) << sentences.status();
-  EXPECT_THAT(*sentences, ElementsAre(HasSubstr("2 of the 3 files in " + directory_.File("d") +
-                                                " are left out, such as " + parquet)));
+  EXPECT_THAT(*sentences, ElementsAre(HasSubstr(directory_.File("d") + ": skipped 2 of 3 files, " +
+                                                "for example " + parquet)));
 }
 
 TEST_F(SourceTest, TheSameFileTwiceIsRefused) {

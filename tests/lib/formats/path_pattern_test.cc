@@ -59,12 +59,12 @@ TEST_F(PathPatternTest, OnlyWhatTheUserWroteIsAPattern) {
               HasSubstr("does not exist"));
 }
 
-// Case runs-and-service/36: a FIFO was "empty", and a regular file was not asked for.
 TEST_F(PathPatternTest, AFileOfTheKernelIsNotCalledEmpty) {
   EXPECT_THAT(Message(ExpandPatterns({"/proc/cpuinfo"}, "data.text").status()),
-              HasSubstr("/proc/cpuinfo has no size, as files of /proc and /sys do; copy it"));
+              HasSubstr("/proc/cpuinfo reports size 0, as files under /proc and /sys do; copy it"));
 }
 
+// Case runs-and-service/36: a FIFO was "empty", and a regular file was not asked for.
 TEST_F(PathPatternTest, WhatIsNoFileIsNotCalledEmpty) {
   const auto error = [&](const std::string& path) {
     return Message(ExpandPatterns({path}, "data.text").status());

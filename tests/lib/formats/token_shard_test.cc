@@ -177,7 +177,7 @@ TEST_F(TokenShardTest, TokensOfOneByteAreRefusedWithTheCommand) {
 
 TEST_F(TokenShardTest, AFileThatWasNeverWrittenIsRefused) {
   EXPECT_THAT(ErrorOf(std::string(20'000, '\0')),
-              AllOf(HasSubstr("begins with 20000 bytes of value 0"), HasSubstr("never written"),
+              AllOf(HasSubstr("starts with 20000 zero bytes"), HasSubstr("never written"),
                     HasSubstr("data.format: uint16")));
 }
 

@@ -14,7 +14,6 @@ namespace gp::engine {
 namespace {
 
 // A run's directory with one checkpoint of a fresh model over bytes.
-
 class CheckpointSamplerTest : public testing::Test {
  protected:
   CheckpointSamplerTest() : checkpoint_(WriteCheckpoint(5, {})) {}

@@ -29,7 +29,7 @@ namespace gp::engine {
 
 // A step's all-reduce of the gradients and the losses.
 struct AllReduceCost {
-  double seconds = 0;  // with what backward hid
+  double seconds = 0;  // including the part overlapped with backward
   int64_t bytes = 0;   // of the gradients that were summed
 };
 

@@ -132,10 +132,10 @@ std::string ReportText(const TrainedTokenizer& trained, const std::string& direc
 std::vector<std::string> SpelledEndWarnings(const TrainedTokenizer& trained) {
   std::vector<std::string> warnings;
   for (const formats::SpelledEnd& end : trained.spelled_ends) {
-    warnings.push_back(fmt::format(
-        "the text spells {0} {1}, and its letters were learned as those of other words; "
-        "--split-on '{0}' ends documents there",
-        end.text, end.count == 1 ? "once" : fmt::format("{} times", end.count)));
+    warnings.push_back(
+        fmt::format("the text contains {0} {1}, which was learned as ordinary text; "
+                    "--split-on '{0}' ends documents there",
+                    end.text, end.count == 1 ? "once" : fmt::format("{} times", end.count)));
   }
   return warnings;
 }

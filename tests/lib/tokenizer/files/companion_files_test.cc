@@ -250,7 +250,7 @@ TEST_F(CompanionFilesTest, AClassThatCutsTextOtherwiseThanTokenizerJsonIsRefused
                            "Qwen2Tokenizer", "BertTokenizer", "LlamaTokenizerFast"}) {
     EXPECT_THAT(Error(Whole({{"tokenizer_config.json", {{"tokenizer_class", name}}}})),
                 AllOf(HasSubstr(std::string("tokenizer_class is \"") + name),
-                      HasSubstr("set it to PreTrainedTokenizerFast")));
+                      HasSubstr("set tokenizer_class to PreTrainedTokenizerFast")));
   }
   for (const char* name : {"GPT2Tokenizer", "GPT2TokenizerFast", "PreTrainedTokenizerFast",
                            "TokenizersBackend", "CodeGenTokenizerFast"}) {

@@ -149,7 +149,7 @@ TEST_F(DataCommandTest, TrainTokenizerTellsOfEndsThatTheTextSpells) {
     more.insert(more.begin(), {stories, "--vocab-size", "300", "--out", out_, "--force"});
     return Train(more).err;
   };
-  EXPECT_THAT(train({}), AllOf(HasSubstr("warning: the text spells <|endoftext|> 2 times"),
+  EXPECT_THAT(train({}), AllOf(HasSubstr("warning: the text contains <|endoftext|> 2 times"),
                                HasSubstr("--split-on '<|endoftext|>'")));
   EXPECT_THAT(train({"--split-on", "<|endoftext|>"}), Not(HasSubstr("warning")));
 }
@@ -159,7 +159,7 @@ TEST_F(DataCommandTest, ReadersOfAFolderSayWhatTheyLeaveOut) {
   ASSERT_TRUE(MakeDirectories(folder).ok());
   Text("folder/a.txt", "one two three");
   Text("folder/0.parquet", "PAR1");
-  const auto left_out = HasSubstr("warning: 1 of the 2 files in " + folder + " are left out");
+  const auto left_out = HasSubstr("warning: " + folder + ": skipped 1 of 2 files");
   EXPECT_THAT(Train({folder, "--vocab-size", "300", "--out", out_}).err, left_out);
   EXPECT_THAT(gpctl_
                   .Run({"data", "prepare", folder, "--tokenizer", "bytes", "--val-tokens", "0",

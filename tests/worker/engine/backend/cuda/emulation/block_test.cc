@@ -157,7 +157,7 @@ __global__ void WriteDynamicKernel(int count) {
 TEST(EmulatedBlock, FindsWritesBehindDynamicSharedMemory) {
   Launch(&WriteDynamicKernel, 1, 1, 32, nullptr, 8);
   EXPECT_THAT(ErrorOf([] { Launch(&WriteDynamicKernel, 1, 1, 32, nullptr, 9); }),
-              HasSubstr("wrote after its 32 bytes of dynamic shared memory"));
+              HasSubstr("wrote past the end of its 32 bytes of dynamic shared memory"));
 }
 #else
 __global__ void WriteSharedKernel(int index) {

@@ -301,7 +301,7 @@ bool AlignmentsHold(const cublasLtMatmulAlgo_t& algorithm, const Call& call) {
          Aligned(call.d, bytes(3));
 }
 
-// Bytes from the first element to after the last one.
+// From the first element to one past the last.
 struct Extent {
   const std::byte* begin;
   const std::byte* end;

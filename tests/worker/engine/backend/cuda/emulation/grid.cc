@@ -69,7 +69,7 @@ class DynamicRange {
                                     [](std::byte value) { return value == std::byte{kCanary}; });
     if (!intact) {
       throw KernelError("block (" + std::to_string(block.x) + ", " + std::to_string(block.y) +
-                        ", " + std::to_string(block.z) + ") wrote after its " +
+                        ", " + std::to_string(block.z) + ") wrote past the end of its " +
                         std::to_string(bytes_) + " bytes of dynamic shared memory");
     }
     HideCanary(canary_);
