@@ -311,7 +311,9 @@ TEST_F(RunCommandTest, InitTakesSeveralTexts) {
   for (const char* name : {"a.txt", "books/b.txt"}) WriteFile(name, text);
   WriteFile("c.jsonl", lines);
   WriteFile("lines.txt", lines);
-  WriteFile("t.bin", std::string(20'000, '\0'));
+  std::string tokens;
+  for (int i = 0; i < 10'000; ++i) tokens += {static_cast<char>(i % 251), static_cast<char>(i % 7)};
+  WriteFile("t.bin", tokens);
   const auto init = [&](const std::string& first, const std::string& second) {
     return Run({"init", "r.yaml", "--force", "--text", first, "--text", second});
   };

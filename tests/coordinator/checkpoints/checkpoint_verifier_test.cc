@@ -65,8 +65,9 @@ class CheckpointVerifierTest : public ::testing::Test {
 
   // A run that sealed two checkpoints and resumed from the later one, which its rank then calls
   // damaged, or what else happened `last`.
-  void Begin(const EventBody& last = RankFailed{2, 0, ExitCause::kDamagedCheckpoint, "damaged",
-                                                true, At(7), NextReader::kCoordinator}) {
+  void Begin(const std::vector<EventBody>& last = {RankFailed{2, 0, ExitCause::kDamagedCheckpoint,
+                                                              "damaged", true, At(7),
+                                                              NextReader::kCoordinator}}) {
     Cluster cluster;
     std::vector<Event> life = {SampleSubmit("r", "request-1")};
     Submission& submission = std::get<RunSubmitted>(life[0].body).submission;
@@ -82,7 +83,7 @@ class CheckpointVerifierTest : public ::testing::Test {
     add(CheckpointSealed{1, {kStep, directory_, digest_, 1, {}, false}});
     add(RankFailed{1, 0, ExitCause::kSignal, "killed", true, At(7)});
     add(RunPlaced{2, placement, "it fits", kStep, 1, "", Device::kCpu});
-    add(last);
+    for (const EventBody& body : last) add(body);
     ASSERT_TRUE(store_.Append(life).ok());
     for (const Event& event : life) ASSERT_TRUE(Apply(event, cluster).ok()) << Kind(event);
     reconciler_ = std::make_unique<Reconciler>(store_, SystemClock(), witness_, std::move(cluster),
@@ -187,7 +188,8 @@ TEST_F(CheckpointVerifierTest, WhatIsWholeAfterAllComesBackFromQuarantineAndOnly
 TEST_F(CheckpointVerifierTest, ALostOneComesBackOnceItsDirectoryIsThereAgain) {
   const std::string elsewhere = JoinPath(root_.path(), "elsewhere");
   std::filesystem::rename(directory_, elsewhere);
-  Begin(CheckpointDamaged{kStep, "its directory is gone", true});
+  Begin({CheckpointDamaged{kStep, "its directory is gone", true},
+         RankFailed{2, 0, ExitCause::kSignal, "killed", true, At(7)}});
   ASSERT_TRUE(WaitUntilQuarantined());
   EXPECT_EQ(Restore().code(), StatusCode::kNotFound);
   std::filesystem::rename(elsewhere, directory_);

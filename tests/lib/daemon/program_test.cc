@@ -46,7 +46,7 @@ class AnyDaemon : public ::testing::Test {
                 .actions = {{"--greet", "WHOM", "Greet and leave",
                              [this](const std::string& whom) -> StatusOr<std::string> {
                                ++actions_;
-                               if (whom.empty()) return InvalidArgument("nobody to greet");
+                               if (whom == "nobody") return InvalidArgument("nobody to greet");
                                return name_ + " greets " + whom + "\n";
                              }},
                             {"--dismiss", "WHOM", "Dismiss and leave",
@@ -125,7 +125,8 @@ TEST_F(AnyDaemon, ProblemsOfAllSourcesAreToldAtOnceAndExitTwo) {
   EXPECT_NE(err_.find("config.yaml:2:3: unknown key 'node.slot'"), std::string::npos) << err_;
   EXPECT_NE(err_.find("error: GP_EXAMPLE_NODE_SLOTS: node.slots must be"), std::string::npos)
       << err_;
-  EXPECT_NE(err_.find("error: --slots: node.slots must be"), std::string::npos) << err_;
+  EXPECT_NE(err_.find("error: --slots: must be a whole number, not '12'"), std::string::npos)
+      << err_;
   EXPECT_EQ(runs_, 0);
 }
 
@@ -178,8 +179,10 @@ TEST_F(AnyDaemon, ReportsNeedOnlyTheSettingsTheyShow) {
 TEST_F(AnyDaemon, ActionsGetTheirValueAndNeedOnlyTheSettingsTheyUse) {
   EXPECT_EQ(Run({"--greet", "bob", "--name", "ada"}), 0);
   EXPECT_EQ(out_, "ada greets bob\n");
-  EXPECT_EQ(Run({"--greet", ""}), 1);
+  EXPECT_EQ(Run({"--greet", "nobody"}), 1);
   EXPECT_EQ(err_, "gp-example: nobody to greet\n");
+  EXPECT_EQ(Run({"--greet", ""}), 2);
+  EXPECT_EQ(err_, "--greet: the value is empty\nRun with --help for more information.\n");
   EXPECT_EQ(runs_, 0);
 }
 

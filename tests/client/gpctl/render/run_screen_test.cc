@@ -396,14 +396,5 @@ TEST(RunText, StepLineReadsLikeLlmC) {
             "ms | 15.2k tok/s");
 }
 
-TEST(RunWords, NamesEveryStateBothWays) {
-  for (int number = v1::RunState_MIN + 1; number <= v1::RunState_MAX; ++number) {
-    if (!v1::RunState_IsValid(number)) continue;
-    const auto state = static_cast<v1::RunState>(number);
-    EXPECT_EQ(StateNamed(StateName(state)), state);
-  }
-  EXPECT_EQ(StateNamed("sleeping"), v1::RUN_STATE_UNSPECIFIED);
-}
-
 }  // namespace
 }  // namespace gp::gpctl

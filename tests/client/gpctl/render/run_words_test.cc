@@ -39,12 +39,13 @@ TEST(RunWords, ARunHasLastedFromItsStartToItsEnd) {
   EXPECT_EQ(ElapsedSeconds(run, 100), 15);
 }
 
-TEST(RunWords, EveryStateHasItsName) {
-  for (int number = 1; number < v1::RunState_ARRAYSIZE; ++number) {
+TEST(RunWords, NamesEveryStateBothWays) {
+  for (int number = v1::RunState_MIN + 1; number <= v1::RunState_MAX; ++number) {
+    if (!v1::RunState_IsValid(number)) continue;
     const auto state = static_cast<v1::RunState>(number);
     EXPECT_EQ(StateNamed(StateName(state)), state);
   }
-  EXPECT_EQ(StateNamed("asleep"), v1::RUN_STATE_UNSPECIFIED);
+  EXPECT_EQ(StateNamed("sleeping"), v1::RUN_STATE_UNSPECIFIED);
 }
 
 }  // namespace
