@@ -13,12 +13,14 @@
 #include "runspec/run_file.h"
 #include "tokenizer/data/data_tokenizer.h"
 #include "tokenizer/data/document_ends.h"
+#include "tokenizer/data/shared_files.h"
 
 namespace gp::corpus {
 namespace {
 
 struct TokenCount {
   int64_t files = 0;
+  std::vector<std::string> paths;  // of the files
   int64_t tokens = 0;
   bool estimated = false;
   formats::SpelledEnds spelled_ends;  // in what was read
@@ -59,6 +61,7 @@ StatusOr<TokenCount> CountTokens(const std::vector<std::string>& paths, const To
   const BlockEncoder encoder(tokenizer, {.documents = rules, .token_bytes = sizeof(int32_t)});
   EncodingPipeline pipeline(sources, encoder, {.bytes_max = kBlockBytes});
   TokenCount count{.files = std::ssize(sources)};
+  for (const Source& source : sources) count.paths.push_back(source.path);
   int64_t documents = 0;
   for (uint64_t bytes = 0; true;) {
     ASSIGN_OR_RETURN(const auto result, pipeline.Next());
@@ -100,6 +103,8 @@ StatusOr<DataReport> InspectStream(const runspec::RunSpec& spec, const Inspectio
   const auto validation = CountTokens(spec.data.val, *tokenizer, spec.data, limits.encoded_bytes);
   if (!validation.ok()) return WithContext(validation.status(), "data.val");
   RETURN_IF_ERROR(runspec::CheckHoldsATarget("data.val", validation->tokens));
+  const std::string shared = DescribeSharedFiles(train->paths, validation->paths, "data.stream");
+  if (!shared.empty()) report.warnings.push_back(shared);
   report.validation_tokens = validation->tokens;
   report.estimated = report.estimated || validation->estimated;
   return report;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <set>
 
@@ -180,6 +181,21 @@ std::optional<Likeness> LikeJson(std::string_view begin) {
   return Likeness{"a JSON document", "take the text out of it: jq -r .FIELD {}"};
 }
 
+// A small file that is one page of HTML, or an error of an object store: what curl saves when the
+// address is wrong. Larger ones may be text that somebody collected.
+std::optional<Likeness> LikeErrorPage(std::string_view begin) {
+  if (begin.size() >= kLikenessBytes) return std::nullopt;
+  std::string text(WithoutSpace(begin).substr(0, 512));
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const bool html = text.starts_with("<!doctype html") || text.starts_with("<html");
+  const bool error = text.starts_with("<?xml") && text.find("<error>") != std::string::npos;
+  if (!html && !error) return std::nullopt;
+  return Likeness{
+      html ? "a page of HTML, as a server sends it for a wrong address" : "an error of a server",
+      "read it (head {}), then download the text again"};
+}
+
 }  // namespace
 
 std::string WayFor(std::string_view way, const std::string& path) {
@@ -210,6 +226,7 @@ std::optional<Likeness> UnlikeText(std::string_view begin) {
                     count.foreign, count.all),
         "convert it: iconv -f WINDOWS-1252 -t UTF-8 {}"};
   }
+  if (auto page = LikeErrorPage(begin)) return page;
   return LikeJson(begin);
 }
 

@@ -358,9 +358,11 @@ Status TokenShard::Read(int64_t offset, int64_t vocabulary, std::span<int32_t> t
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] >= 0 && tokens[i] < vocabulary) continue;
     return InvalidArgument(
-        "{}: token {} at position {} is not below the vocabulary of {}; the shard was made with "
+        "{}: token {} at position {} is not below the vocabulary of {}; {}the shard was made with "
         "another tokenizer: set data.tokenizer or model.vocab to fit ({} format assumed)",
-        path(), tokens[i], offset + static_cast<int64_t>(i), vocabulary, ShardFormatName(format_));
+        path(), tokens[i], offset + static_cast<int64_t>(i), vocabulary,
+        format_ == ShardFormat::kRaw ? "the file holds something else than tokens, or " : "",
+        ShardFormatName(format_));
   }
   return OkStatus();
 }

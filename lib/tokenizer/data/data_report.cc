@@ -15,6 +15,7 @@
 #include "tokenizer/data/data_tokenizer.h"
 #include "tokenizer/data/dataset_agreement.h"
 #include "tokenizer/data/document_ends.h"
+#include "tokenizer/data/shared_files.h"
 #include "tokenizer/text_split.h"
 
 namespace gp {
@@ -214,6 +215,8 @@ StatusOr<TrainingFiles> InspectShards(const RunSpec& spec, const InspectionLimit
   if (!validation.empty()) {
     RETURN_IF_ERROR(runspec::CheckHoldsATarget("data.val", report.validation_tokens));
   }
+  const std::string shared = DescribeSharedFiles(train, validation, "data.train");
+  if (!shared.empty()) report.warnings.push_back(shared);
   if (!spec.data.weights.empty()) report.entry_tokens = EntryTokens(sizes, expanded.counts);
   return TrainingFiles{sizes, expanded.counts};
 }

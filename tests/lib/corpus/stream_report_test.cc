@@ -69,6 +69,14 @@ TEST_F(StreamReportTest, AStringThatDividesNothingIsSaid) {
   EXPECT_EQ(InspectStream(spec)->warnings.size(), 1u);
 }
 
+TEST_F(StreamReportTest, AFileThatIsLearnedAndValidatedIsSaid) {
+  const std::string text = Write(directory_.File("a.txt"), "1234");
+  runspec::RunSpec spec = SpecOf({text, Write(directory_.File("b.txt"), "56")});
+  spec.data.val = {text};
+  EXPECT_THAT(InspectStream(spec)->warnings,
+              ElementsAre(HasSubstr("data.val names " + text + ", which data.stream names, too")));
+}
+
 TEST_F(StreamReportTest, WhatAFolderHoldsBesidesIsSaid) {
   ASSERT_TRUE(MakeDirectories(directory_.File("d")).ok());
   Write(directory_.File("d/a.txt"), "1234");

@@ -100,6 +100,17 @@ TEST(UnlikeText, RecognisesLinesOfJsonAmongOtherLines) {
   EXPECT_EQ(WhatIfText("{'a', 'b'} is a set\n{'c'} is one, too\n"), "text");
 }
 
+// What curl saves for a wrong address.
+TEST(UnlikeText, RecognisesThePageOfAServer) {
+  const std::string page = "<!DOCTYPE html>\n<html><body>404 Not Found</body></html>\n";
+  EXPECT_THAT(WhatIfText(page), HasSubstr("a page of HTML"));
+  EXPECT_THAT(WhatIfText("\n<html lang=\"en\">"), HasSubstr("a page of HTML"));
+  EXPECT_THAT(WhatIfText("<?xml version=\"1.0\"?>\n<Error><Code>NoSuchKey</Code></Error>"),
+              HasSubstr("an error of a server"));
+  EXPECT_EQ(WhatIfText("<?xml version=\"1.0\"?>\n<poem>A line</poem>"), "text");
+  EXPECT_EQ(WhatIfText(page + std::string(kLikenessBytes, 'a')), "text") << "somebody's collection";
+}
+
 TEST(UnlikeText, RecognisesJson) {
   EXPECT_EQ(WhatIfText("{\"text\": \"a\"}\n{\"text\": \"b\"}\n"), "lines of JSON");
   EXPECT_EQ(WhatIfText("\n  { \"text\": \"a\"}"), "lines of JSON");

@@ -79,6 +79,12 @@ StatusOr<TrainedTokenizer> Train(const TrainTokenizerOptions& options, const Tel
     RETURN_IF_ERROR(ReadSource(source, options.text.documents, tell, counter, result));
   }
   ASSIGN_OR_RETURN(const std::vector<CountedPiece> pieces, counter.Take());
+  if (pieces.empty()) {
+    return InvalidArgument("{} no text; name files that hold some",
+                           sources.size() == 1
+                               ? corpus::SourceName(sources.front()) + " holds"
+                               : CountedNoun(std::ssize(sources), "file") + " hold");
+  }
   result.pieces = std::ssize(pieces);
   const auto tell_tokens = [&](int64_t tokens) {
     return tell(fmt::format("Learning: {} of {} tokens", WithThousands(tokens),

@@ -13,6 +13,7 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class DataReportTest : public ::testing::Test {
  protected:
@@ -143,6 +144,10 @@ TEST_F(DataReportTest, FindsTheLargestIdOfShards) {
   EXPECT_EQ(report.largest_id, 99);
   EXPECT_EQ(report.vocabulary, 256);
   EXPECT_FALSE(report.sampled);
+  EXPECT_THAT(report.warnings, IsEmpty());
+  spec_.data.val = {spec_.data.train[1]};
+  EXPECT_THAT(Inspect().warnings,
+              ElementsAre(HasSubstr("b.bin, which data.train names, too: the validation loss")));
 }
 
 TEST_F(DataReportTest, AMixtureNeedsAWindowInEveryEntry) {

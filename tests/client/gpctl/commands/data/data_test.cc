@@ -81,6 +81,14 @@ TEST_F(DataCommandTest, TrainTokenizerSaysThatATextIsTooShort) {
   EXPECT_EQ(json::parse(outcome.out)["kind"], "TrainedTokenizer");
 }
 
+TEST_F(DataCommandTest, TrainTokenizerSaysThatThereIsNoText) {
+  const std::string empty = Text("empty.txt", "");
+  const Outcome outcome = Train({empty, "--vocab-size", "257", "--out", out_});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("empty.txt holds no text; name files that hold some"));
+  EXPECT_FALSE(FileExists(out_));
+}
+
 TEST_F(DataCommandTest, TrainTokenizerReplacesNothingUnasked) {
   ASSERT_EQ(Train({text_, "--vocab-size", "258", "--out", out_}).code, 0);
   const std::string before = TokenizerText(out_);

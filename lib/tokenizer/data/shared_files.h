@@ -1,0 +1,15 @@
+// Finds files that are trained on and validated on, which makes the validation loss meaningless.
+// Reads the file system; any thread may call.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace gp {
+
+// A sentence that names the first file of data.val that is a file of `key`, too, by another name or
+// through a link as well; empty when there is none. Paths that do not exist are passed over.
+std::string DescribeSharedFiles(const std::vector<std::string>& train,
+                                const std::vector<std::string>& validation, const char* key);
+
+}  // namespace gp
