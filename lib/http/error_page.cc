@@ -1,5 +1,7 @@
 #include "http/error_page.h"
 
+#include "base/text/utf8.h"
+
 namespace gp::http {
 namespace {
 
@@ -33,7 +35,7 @@ Response ErrorResponseTo(const Request& request, const ApiError& error) {
   response.body = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{}</title></head>\n"
       "<body><h1>{}</h1><p>{}</p></body></html>\n",
-      title, title, Escaped(error.message));
+      title, title, Escaped(ValidUtf8(error.message)));
   response.content_type = "text/html; charset=utf-8";
   response.headers.emplace_back("Content-Security-Policy", "default-src 'none'");
   return response;

@@ -114,12 +114,13 @@ bool IsSameSite(const Request& request, std::string_view origin) {
          IsHomeOf(origin, request.Header("x-forwarded-host").value_or(""));
 }
 
-// Whether a page of another site asks without an Origin, as for an image or a script. It cannot
-// read the answer, but it could hold a place. A link that a person follows is not refused.
+// Whether a page of another site asks without an Origin, as for an image, a script or a frame. It
+// cannot read the answer, but it could hold a place. A link that a person follows is not refused.
 bool IsEmbeddedElsewhere(const Request& request) {
   const auto site = request.Header("sec-fetch-site");
-  return (site == "cross-site" || site == "same-site") &&
-         request.Header("sec-fetch-mode") != "navigate";
+  const bool is_link = request.Header("sec-fetch-mode") == "navigate" &&
+                       request.Header("sec-fetch-dest").value_or("document") == "document";
+  return (site == "cross-site" || site == "same-site") && !is_link;
 }
 
 }  // namespace

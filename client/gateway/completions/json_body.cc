@@ -123,6 +123,11 @@ std::optional<int64_t> WholeNumber(const nlohmann::json& json) {
 }
 
 JsonBody::JsonBody(std::string_view text) : json_(Json::object()) {
+  // The parser takes it for the end.
+  if (const size_t at = text.find('\0'); at != std::string_view::npos) {
+    Fail("", fmt::format("the body is not valid JSON: byte {} is 0", at + 1));
+    return;
+  }
   if (const std::string problem = ProblemOf(ShapeOf(text)); !problem.empty()) {
     Fail("", problem);
     return;

@@ -67,8 +67,12 @@ Status AddLabel(std::string_view label, v1::ListRequest& list) {
   if (at == std::string_view::npos || at == 0) {
     return InvalidArgument("label: expected KEY=VALUE, not '{}'", Excerpt(label));
   }
-  (*list.mutable_labels())[std::string(label.substr(0, at))] = label.substr(at + 1);
-  return OkStatus();
+  const std::string value(label.substr(at + 1));
+  const auto [other, added] =
+      list.mutable_labels()->insert({std::string(label.substr(0, at)), value});
+  if (added || other->second == value) return OkStatus();
+  return InvalidArgument("label: a run has one value of '{}', and two are asked for: '{}' and '{}'",
+                         Excerpt(other->first), Excerpt(other->second), Excerpt(value));
 }
 
 // The number after `name`, `usual` when it is absent.
@@ -91,8 +95,9 @@ Status CheckParameters(const http::Request& request, const std::vector<std::stri
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       const auto near = NearestWord(name, known);
       return InvalidArgument("unknown parameter '{}'; {}", Excerpt(name),
-                             near ? fmt::format("did you mean '{}'?", *near)
-                                  : fmt::format("known are {}", fmt::join(known, ", ")));
+                             known.empty() ? "none is known here"
+                             : near        ? fmt::format("did you mean '{}'?", *near)
+                                           : fmt::format("known are {}", fmt::join(known, ", ")));
     }
     if (value.empty()) return InvalidArgument("{}: expected a value after '='", name);
     if (!seen.insert(name).second && !may_repeat.contains(name)) {
@@ -286,6 +291,9 @@ void RunsApi::AnswerWaiting() {
 }
 
 void RunsApi::AnswerRun(const Exchanged& exchange, const std::string& run_id) {
+  if (const Status checked = CheckParameters(exchange->request(), {}); !checked.ok()) {
+    return exchange->Respond(http::ErrorOf(checked));
+  }
   const auto board = board_.board();
   const auto details = DetailsOf(*board, run_id);
   if (details == nullptr) return exchange->Respond(UnknownRun(*board, run_id));

@@ -63,7 +63,13 @@ Status AddLabels(const ListOptions& options, v1::ListRequest& request) {
       return InvalidArgument("--label {}: expected KEY=VALUE, such as --label team=research",
                              label);
     }
-    (*request.mutable_labels())[label.substr(0, at)] = label.substr(at + 1);
+    const auto [other, added] =
+        request.mutable_labels()->insert({label.substr(0, at), label.substr(at + 1)});
+    if (!added && other->second != label.substr(at + 1)) {
+      return InvalidArgument(
+          "--label: a run has one value of '{}', and two are asked for: '{}' and '{}'",
+          other->first, other->second, label.substr(at + 1));
+    }
   }
   return OkStatus();
 }

@@ -24,6 +24,12 @@ TEST(ErrorPage, APersonGetsAPage) {
   EXPECT_THAT(page.body, Not(HasSubstr("<a>")));
 }
 
+TEST(ErrorPage, HoldsNoByteThatIsNotUtf8) {
+  const ApiError error{.status = 404, .message = "nothing at /\xff"};
+  EXPECT_THAT(ErrorResponseTo(RequestOf("GET", "text/html"), error).body,
+              HasSubstr("nothing at /\xef\xbf\xbd</p>"));
+}
+
 TEST(ErrorPage, AProgramGetsJson) {
   for (const Request& request :
        {RequestOf("GET", "*/*"), RequestOf("POST", "text/html"), Request{.method = "GET"}}) {

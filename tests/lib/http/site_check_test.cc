@@ -146,6 +146,12 @@ TEST(SiteCheck, OtherSitesMayLinkToPagesAndEmbedNothing) {
   for (const std::string site : {"same-origin", "none"}) {
     EXPECT_FALSE(refused({}, site, "no-cors")) << site;
   }
+  for (const char* frame : {"iframe", "embed", "object"}) {
+    EXPECT_TRUE(RefusedOrigin({}, {.headers = {{"sec-fetch-site", "cross-site"},
+                                               {"sec-fetch-mode", "navigate"},
+                                               {"sec-fetch-dest", frame}}}))
+        << frame;
+  }
   EXPECT_FALSE(RefusedOrigin({}, {})) << "not a browser";
 }
 

@@ -144,6 +144,7 @@ TEST(CompletionRequest, TellsWhereAndWhyABodyIsNoJson) {
   EXPECT_EQ(problem(R"({"prompt":"\ud800"})"),
             "the body is not valid JSON at byte 18: invalid string: surrogate U+D800..U+DBFF must "
             "be followed by U+DC00..U+DFFF");
+  EXPECT_EQ(problem(std::string("{}\0{}", 5)), "the body is not valid JSON: byte 3 is 0");
   EXPECT_EQ(problem(R"({"prompt":NaN})"), "the body is not valid JSON at byte 11: invalid literal");
   EXPECT_THAT(problem(R"({"prompt":"a"} trailing)"), HasSubstr("not valid JSON at byte 18: "));
   EXPECT_THAT(problem(""), HasSubstr("not valid JSON at byte 1: "));

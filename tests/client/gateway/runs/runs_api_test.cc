@@ -129,8 +129,9 @@ TEST_F(RunsApiTest, MoreRunsComeInPagesAndByFilters) {
   EXPECT_EQ(get("?limit=1000&label=third%3D1")["runs"].size(), 400u);
   EXPECT_EQ(get("?user=nobody")["runs"].size(), 0u);
   EXPECT_EQ(get("?since=99999999999")["runs"].size(), 0u);
-  for (const char* wrong : {"?limit=0", "?limit=1001", "?limit=x", "?state=asleep", "?state=a,,b",
-                            "?label=team", "?label=%3Dx", "?since=now"}) {
+  for (const char* wrong :
+       {"?limit=0", "?limit=1001", "?limit=x", "?state=asleep", "?state=a,,b", "?label=team",
+        "?label=%3Dx", "?since=now", "?label=team%3Da&label=team%3Db"}) {
     const http::Answer answer = server.Get("/api/v1/runs" + std::string(wrong));
     EXPECT_EQ(answer.status, 400) << wrong;
     EXPECT_NE(json::parse(answer.body)["error"]["message"], "");
@@ -180,6 +181,7 @@ TEST_F(RunsApiTest, AParameterThatWouldBeLeftOutIsRefused) {
             "search, since");
   EXPECT_EQ(message("/api/v1/runs/demo/points?point=5"),
             "unknown parameter 'point'; did you mean 'points'?");
+  EXPECT_EQ(message("/api/v1/runs/demo?limit=5"), "unknown parameter 'limit'; none is known here");
   EXPECT_EQ(message("/api/v1/events?runs=demo"), "unknown parameter 'runs'; did you mean 'run'?");
   EXPECT_EQ(message("/api/v1/runs?since=-1"), "since: expected a whole number from 0, not '-1'");
   EXPECT_EQ(message("/api/v1/runs?limit=5&limit=6"), "limit: given more than once");
