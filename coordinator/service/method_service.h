@@ -5,7 +5,7 @@
 #pragma once
 
 #include <google/protobuf/descriptor.h>
-#include <grpcpp/support/method_handler.h>
+#include <grpcpp/impl/codegen/server_callback_handlers.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <functional>

@@ -113,15 +113,15 @@ void RunService::OnQueries() {
       "Nodes", [this](const AdmittedCall& access, const auto&, auto& response) {
         return FillNodes(access, response);
       });
-  OnInstant<v1::VersionResponse>("Version", [this] { return Version(); });
+  OnInstant<v1::VersionResponse>("Version", [this] { return FillVersion(); });
 }
 
 void RunService::OnChanges() {
   OnCall<v1::SubmitRequest, v1::SubmitResponse>("Submit",
                                                 [this](SubmitCall& call) { Prepare(call); });
-  OnCall<v1::CancelRequest, v1::Run>("Cancel", [this](CancelCall& call) { Cancel(call); });
+  OnCall<v1::CancelRequest, v1::Run>("Cancel", [this](CancelCall& call) { RequestCancel(call); });
   OnCall<v1::RestoreCheckpointRequest, v1::Checkpoint>(
-      "RestoreCheckpoint", [this](RestoreCall& call) { RestoreCheckpoint(call); });
+      "RestoreCheckpoint", [this](RestoreCall& call) { Restore(call); });
 }
 
 template <typename Request, typename Response, typename MakeSource>
@@ -293,7 +293,7 @@ Status RunService::FillList(const AdmittedCall& access, const v1::ListRequest& r
   return OkStatus();
 }
 
-void RunService::Cancel(CancelCall& call) {
+void RunService::RequestCancel(CancelCall& call) {
   call.access().Describe("", call.request().request_id());
   const auto run = Find(call.access(), call.request().run());
   if (!run.ok()) return call.Answer(run.status());
@@ -320,7 +320,7 @@ Status RunService::FillCheckpoints(AdmittedCall& access, const v1::CheckpointsRe
   return OkStatus();
 }
 
-void RunService::RestoreCheckpoint(RestoreCall& call) {
+void RunService::Restore(RestoreCall& call) {
   const auto found = Find(call.access(), call.request().run());
   if (!found.ok()) return call.Answer(found.status());
   const RunId id = (*found)->id;
@@ -348,7 +348,7 @@ Status RunService::FillNodes(const AdmittedCall& access, v1::NodesResponse& resp
   return OkStatus();
 }
 
-v1::VersionResponse RunService::Version() const {
+v1::VersionResponse RunService::FillVersion() const {
   v1::VersionResponse version;
   version.set_version(options_.version);
   version.set_revision(options_.revision);

@@ -44,9 +44,9 @@ class RunService final : public MethodService<v1::RunService> {
                                             const std::string& reference) const;
   v1::Run Show(const RunId& run) const;
 
-  void Cancel(CancelCall& call);
+  void RequestCancel(CancelCall& call);
   // Takes no thread of a lane while it waits: the verifier reads on its own thread.
-  void RestoreCheckpoint(RestoreCall& call);
+  void Restore(RestoreCall& call);
   // The steps of a submit; each runs in its lane.
   void Prepare(SubmitCall& call);
   // `place` is the user's in the quota, or null.
@@ -63,7 +63,7 @@ class RunService final : public MethodService<v1::RunService> {
   Status FillCheckpoints(AdmittedCall& access, const v1::CheckpointsRequest& request,
                          v1::CheckpointsResponse& response) const;
   Status FillNodes(const AdmittedCall& access, v1::NodesResponse& response) const;
-  v1::VersionResponse Version() const;
+  v1::VersionResponse FillVersion() const;
   void OnQueries();
   void OnChanges();
   void OnStreams();
