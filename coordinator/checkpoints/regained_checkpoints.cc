@@ -87,7 +87,7 @@ class Regainer {
 
   void Seal(const UnlistedCheckpoint& unlisted) {
     while (!holds_slots_ || epoch_ < unlisted.epoch) PlaceAgain();
-    Add(CheckpointSealed{epoch_, unlisted.checkpoint});
+    Add(CheckpointSealed{epoch_, unlisted.checkpoint, run_.leg.number});
   }
 
   std::vector<Event> Finish() {
@@ -100,8 +100,9 @@ class Regainer {
   void PlaceAgain() {
     if (holds_slots_) Add(RunRequeued{epoch_, kRestored});
     const SealedCheckpoint* latest = run_.LatestCheckpoint();
+    const Engine& engine = run_.leg.engine;
     Add(RunPlaced{++epoch_, run_.placement, kRestored, latest == nullptr ? -1 : latest->step,
-                  run_.threads_per_rank, run_.isa, run_.device});
+                  engine.threads_per_rank, engine.isa, engine.device, run_.leg.number});
     holds_slots_ = true;
     placed_ = true;
   }

@@ -239,7 +239,7 @@ bool FitsWithout(const NodeId& node, const Run& run, FreeSlots free) {
 }
 
 bool TakesGpus(const Run& run, const FreeSlots& all) {
-  if (run.device != Device::kAuto) return run.device == Device::kGpu;
+  if (run.leg.engine.device != Device::kAuto) return run.leg.engine.device == Device::kGpu;
   // GPUs of closed nodes count: a drain ends, but the run keeps its device for life.
   return all.gpu_total + all.gpu_cordoned >= run.submission->workers;
 }

@@ -88,7 +88,8 @@ class ProgressPlanner {
   }
 
   void FormGroup() {
-    RunGroupReady ready{.epoch = run_.epoch, .isa = run_.isa, .kernels = run_.kernels};
+    RunGroupReady ready{
+        .epoch = run_.epoch, .isa = run_.leg.engine.isa, .kernels = run_.leg.engine.kernels};
     ready.encrypted = policy_.encrypt_gradients;
     for (const Placement& place : run_.placement) ready.addresses.push_back(Report(place)->address);
     if (ready.isa.empty()) DecideEngine(ready);

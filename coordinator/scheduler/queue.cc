@@ -105,10 +105,11 @@ class QueuePlanner {
       Add(run, RunQueued{"it fits at once"}, "it fits at once");
     RunPlaced placed;
     placed.epoch = run.epoch + 1;
+    placed.leg = run.leg.number;
     const SealedCheckpoint* resume = run.LatestCheckpoint();
     placed.resume_step = resume == nullptr ? -1 : resume->step;
     placed.threads_per_rank = Threads(run, placement);
-    placed.isa = run.isa;
+    placed.isa = run.leg.engine.isa;
     placed.device = gpu ? Device::kGpu : Device::kCpu;
     placed.placement = std::move(placement);
     placed.reason = reason;
@@ -127,7 +128,7 @@ class QueuePlanner {
   // The first placement fixes the number: another number of threads later would change the results'
   // bits.
   int Threads(const Run& run, const std::vector<Placement>& placement) const {
-    if (run.threads_per_rank > 0) return run.threads_per_rank;
+    if (run.leg.engine.threads_per_rank > 0) return run.leg.engine.threads_per_rank;
     if (run.submission->threads_per_rank > 0) return run.submission->threads_per_rank;
     return CoresPerRank(cluster_, placement);
   }

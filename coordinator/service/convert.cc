@@ -72,11 +72,12 @@ void AddPlacement(const Cluster& cluster, const Run& run, v1::Run& to) {
 }
 
 v1::EngineChoices ChoicesOf(const Run& run) {
+  const Engine& engine = run.leg.engine;
   v1::EngineChoices to;
-  to.set_threads_per_rank(run.threads_per_rank);
-  to.set_logical_shards(run.submission->logical_shards);
-  to.set_isa(run.isa);
-  to.mutable_kernels()->insert(run.kernels.begin(), run.kernels.end());
+  to.set_threads_per_rank(engine.threads_per_rank);
+  to.set_logical_shards(engine.logical_shards);
+  to.set_isa(engine.isa);
+  to.mutable_kernels()->insert(engine.kernels.begin(), engine.kernels.end());
   return to;
 }
 
@@ -159,7 +160,8 @@ v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress
   to.set_workers(submission.workers);
   *to.mutable_choices() = ChoicesOf(run);
   if (run.group) to.set_gradients_encrypted(run.group->encrypted);
-  if (run.device != Device::kAuto) to.set_device(std::string(Name(run.device)));
+  const Device device = run.leg.engine.device;
+  if (device != Device::kAuto) to.set_device(std::string(Name(device)));
   to.set_submitted_by(run.submitted_by);
   to.set_initial_model(InitialModelName(run, cluster));
   return to;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 
 #include "base/check.h"
 #include "coordinator/service/convert.h"
+#include "coordinator/telemetry/shown_points.h"
 
 namespace gp::coordinator {
 namespace {
@@ -209,35 +209,14 @@ class LogsSource final : public BufferedSource<v1::LogLine> {
   uint64_t offset_ = 0;
 };
 
-// Finds the points of steps that a later epoch repeated.
-class TakenAgain {
- public:
-  explicit TakenAgain(const std::vector<EpochStart>& epochs) {
-    int64_t first_step = INT64_MAX;
-    for (auto it = epochs.rbegin(); it != epochs.rend(); ++it) {
-      from_[it->epoch] = first_step;
-      first_step = std::min(first_step, it->first_step);
-    }
-  }
-
-  bool Contains(const contract::TrainingPoint& point) const {
-    const auto found = from_.find(point.epoch);
-    return found != from_.end() && point.step >= found->second;
-  }
-
- private:
-  std::map<Epoch, int64_t> from_;  // by epoch, its first step that a later epoch repeated
-};
-
-// For the past, sends each step once, as the newest epoch committed it: points of steps that a
-// restart repeated are left out. After the stream first reaches the end of the log, it sends every
-// new point.
+// Of the past, sends the points that are shown. After the stream first reaches the end of the log,
+// it sends every new point.
 class MetricsSource final : public BufferedSource<v1::MetricPoint> {
  public:
   MetricsSource(StreamContext context, RunId run, const v1::MetricsRequest& request)
       : BufferedSource(context, run, request.follow()),
         after_(request.after_step()),
-        lost_(context.recorder.ProgressOf(run).epochs) {}
+        shown_(context.recorder.ProgressOf(run).epochs) {}
 
  private:
   StatusOr<bool> ReadPage() override {
@@ -249,12 +228,12 @@ class MetricsSource final : public BufferedSource<v1::MetricPoint> {
   }
 
   void Add(const contract::TrainingPoint& point) {
-    if (!caught_up_ && (point.step <= after_ || lost_.Contains(point))) return;
+    if (!caught_up_ && (point.step <= after_ || !shown_.Shows(point))) return;
     buffer_.push_back(ToProto(point));
   }
 
   const int64_t after_;
-  const TakenAgain lost_;
+  const ShownPoints shown_;
   bool caught_up_ = false;
   uint64_t offset_ = 0;
 };

@@ -9,6 +9,11 @@ namespace {
 
 using RunPointer = std::shared_ptr<const Run>;
 
+Leg FirstLeg(const Submission& submission) {
+  return {.engine = {.device = submission.device, .logical_shards = submission.logical_shards},
+          .why_begun = "submitted"};
+}
+
 class Applier {
  public:
   Applier(const Event& event, Cluster& cluster)
@@ -23,7 +28,7 @@ class Applier {
     run.id = event_.run;
     run.submission = std::make_shared<const Submission>(submitted.submission);
     run.submitted_by = event_.actor;
-    run.device = submitted.submission.device;
+    run.leg = FirstLeg(submitted.submission);
     run.submitted_sequence = sequence_;
     run.submitted_at = event_.at;
     run.state = RunState::kSubmitted;
@@ -41,6 +46,7 @@ class Applier {
 
   Status operator()(const RunPlaced& placed) {
     ASSIGN_OR_RETURN(Run run, Moved(RunState::kStarting, placed.reason));
+    if (placed.leg != run.leg.number) return Impossible("its leg is not the newest one");
     if (placed.epoch != run.epoch + 1) return Impossible("its epoch is not the next one");
     run.epoch = placed.epoch;
     run.placement = placed.placement;
@@ -49,10 +55,11 @@ class Applier {
     run.group.reset();
     run.go = false;
     run.resume_step = placed.resume_step;
-    run.threads_per_rank = placed.threads_per_rank;
-    run.isa = placed.isa;
+    Engine& engine = run.leg.engine;
+    engine.threads_per_rank = placed.threads_per_rank;
+    engine.isa = placed.isa;
+    if (placed.device != Device::kAuto) engine.device = placed.device;
     if (run.suspicion) run.suspicion->asks_coordinator = false;
-    if (placed.device != Device::kAuto) run.device = placed.device;
     Touch(run);
     Save(std::move(run));
     return OkStatus();
@@ -62,8 +69,8 @@ class Applier {
     ASSIGN_OR_RETURN(Run run, Current(ready.epoch));
     if (run.state != RunState::kStarting) return Impossible("it is not starting");
     run.group = Group{ready.addresses, ready.nonce, ready.encrypted};
-    run.isa = ready.isa;
-    run.kernels = ready.kernels;
+    run.leg.engine.isa = ready.isa;
+    run.leg.engine.kernels = ready.kernels;
     run.reason = "every rank listens; connecting";
     Touch(run);
     Save(std::move(run));
@@ -127,11 +134,12 @@ class Applier {
 
   Status operator()(const CheckpointSealed& sealed) {
     ASSIGN_OR_RETURN(Run run, Current(sealed.epoch));
+    if (sealed.leg != run.leg.number) return Impossible("its leg is not the newest one");
     const contract::WrittenCheckpoint& written = sealed.checkpoint;
     if (!run.checkpoints.empty() && run.checkpoints.back().step >= written.step) {
       return Impossible("a checkpoint of that step or a later one is sealed");
     }
-    run.checkpoints.push_back({written, sealed.epoch, event_.at});
+    run.checkpoints.push_back({written, sealed.epoch, event_.at, sealed.leg});
     run.failures_since_seal = 0;
     run.suspicion.reset();
     Touch(run);
@@ -209,6 +217,7 @@ class Applier {
     ASSIGN_OR_RETURN(Run run, Existing());
     if (!IsTerminal(ended.state)) return Impossible("that state is not an end");
     RETURN_IF_ERROR(ended.set_aside ? SetAside(ended, run) : Move(ended.state, ended.reason, run));
+    run.leg.why_ended = ended.reason;
     run.finished_at = event_.at;
     run.suspicion.reset();
     if (run.holds_slots) Withdraw(run);

@@ -38,6 +38,7 @@ struct RunPlaced {
   int threads_per_rank = 1;
   std::string isa;
   Device device = Device::kAuto;  // what it computes on from now on; kAuto: as it was submitted
+  int leg = 1;
 };
 
 struct RunGroupReady {
@@ -83,6 +84,7 @@ struct CancelRequested {
 struct CheckpointSealed {
   Epoch epoch = 0;
   contract::WrittenCheckpoint checkpoint;
+  int leg = 1;
 };
 
 struct CheckpointRetired {

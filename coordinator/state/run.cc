@@ -69,6 +69,8 @@ bool IsPlacedOn(const Run& run, const NodeId& node) {
                      [&](const Placement& placement) { return placement.node == node; });
 }
 
-bool SumsOnGpus(const Run& run) { return run.device == Device::kGpu && run.placement.size() > 1; }
+bool SumsOnGpus(const Run& run) {
+  return run.leg.engine.device == Device::kGpu && run.placement.size() > 1;
+}
 
 }  // namespace gp::coordinator

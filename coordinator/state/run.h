@@ -15,6 +15,7 @@
 #include "contract/written_checkpoint.h"
 #include "coordinator/state/device.h"
 #include "coordinator/state/ids.h"
+#include "coordinator/state/leg.h"
 #include "coordinator/state/run_state.h"
 #include "coordinator/state/time.h"
 
@@ -107,6 +108,7 @@ struct Group {
 struct SealedCheckpoint : contract::WrittenCheckpoint {
   Epoch epoch = 0;
   Timestamp sealed_at{};
+  int leg = 1;
   bool retired = false;
   bool restored = false;  // a person brought it back from quarantine: a person's to remove
 };
@@ -164,7 +166,8 @@ struct Run {
   std::optional<Timestamp> finished_at;
   Instant state_since{};  // volatile: when this process saw the state begin
 
-  Epoch epoch = 0;
+  Leg leg;                           // the newest
+  Epoch epoch = 0;                   // grows from leg to leg
   std::vector<Placement> placement;  // the newest epoch's; it counts while holds_slots
   bool holds_slots = false;
   // Number of the newest event that changed an assignment of the run.
@@ -172,11 +175,7 @@ struct Run {
   std::optional<Group> group;
   bool go = false;
   int64_t resume_step = -1;
-  int threads_per_rank = 0;      // fixed by the first placement
-  Device device = Device::kCpu;  // kAuto until the first placement decides
-  std::string isa;               // decided when the first group was ready
-  std::map<std::string, std::string> kernels;
-  // Nodes that cannot compute with these kernels, and why.
+  // Nodes that cannot compute with the leg's kernels, and why.
   std::map<NodeId, std::string> unfit_nodes;
   std::map<NodeId, LackingNode> lacking_nodes;
   std::set<NodeId> hosts;           // every node that it was ever placed on

@@ -1,5 +1,7 @@
 #include "coordinator/store/codec.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "gp/store/v1/record.pb.h"
 #include "rpc/message_fields.h"
@@ -31,6 +33,7 @@ class Encoder {
   }
   void operator()(const RunPlaced& event) {
     pb::RunPlaced& to = *record_.mutable_run_placed();
+    to.set_leg(event.leg);
     to.set_epoch(event.epoch);
     to.set_reason(event.reason);
     to.set_resume_step(event.resume_step);
@@ -72,6 +75,7 @@ class Encoder {
   }
   void operator()(const CheckpointSealed& event) {
     pb::CheckpointSealed& to = *record_.mutable_checkpoint_sealed();
+    to.set_leg(event.leg);
     to.set_epoch(event.epoch);
     rpc::WriteFields(event.checkpoint, to);
   }
@@ -145,13 +149,20 @@ RunSubmitted Decode(const pb::RunSubmitted& from) {
   return {std::move(to)};
 }
 
+// Records of versions without legs have 0 here.
+template <typename Message>
+int LegOf(const Message& from) {
+  return std::max(from.leg(), 1);
+}
+
 RunPlaced Decode(const pb::RunPlaced& from) {
   RunPlaced to{.epoch = from.epoch(),
                .reason = from.reason(),
                .resume_step = from.resume_step(),
                .threads_per_rank = from.threads_per_rank(),
                .isa = from.isa(),
-               .device = DeviceNamed(from.device()).value_or(Device::kAuto)};
+               .device = DeviceNamed(from.device()).value_or(Device::kAuto),
+               .leg = LegOf(from)};
   for (const pb::Placement& place : from.placement()) {
     to.placement.push_back({place.rank(), NodeId(place.node_id()), SlotId(place.slot_id())});
   }
@@ -175,7 +186,7 @@ RankFailed Decode(const pb::RankFailed& from) {
 }
 
 CheckpointSealed Decode(const pb::CheckpointSealed& from) {
-  return {from.epoch(), rpc::ReadFields<contract::WrittenCheckpoint>(from)};
+  return {from.epoch(), rpc::ReadFields<contract::WrittenCheckpoint>(from), LegOf(from)};
 }
 
 NodeCordoned Decode(const pb::NodeCordoned& from) {

@@ -103,10 +103,11 @@ RunValue FullRun() {
   run.placement = {{0, NodeId("n"), SlotId("s0")}, {1, NodeId("n"), SlotId("s1")}};
   run.group = Group{{"h:1", "h:2"}, "nonce", true};
   run.go = true;
-  run.threads_per_rank = 5;
-  run.device = Device::kGpu;
-  run.isa = "avx2";
-  run.kernels = {{"avx2", "choices"}};
+  run.leg.engine.logical_shards = 16;
+  run.leg.engine.threads_per_rank = 5;
+  run.leg.engine.device = Device::kGpu;
+  run.leg.engine.isa = "avx2";
+  run.leg.engine.kernels = {{"avx2", "choices"}};
   run.failures = 6;
   run.checkpoints = {FullCheckpoint(10, 1.5), FullCheckpoint(20, 2.5)};
   return run;

@@ -34,7 +34,7 @@ TEST(ApplyRuns, ARunThatMayTakeAnyDeviceKeepsTheOneItWasPlacedOn) {
     const Status status = Apply(event, cluster);
     ASSERT_TRUE(status.ok()) << Kind(event) << ": " << status;
   }
-  EXPECT_EQ(cluster.FindRun(RunId("r"))->device, Device::kGpu);
+  EXPECT_EQ(cluster.FindRun(RunId("r"))->leg.engine.device, Device::kGpu);
 }
 
 }  // namespace

@@ -65,6 +65,33 @@ TEST(Apply, AStaleEpochChangesNothing) {
   EXPECT_TRUE(cluster.FindRun(RunId("r"))->checkpoints.empty());
 }
 
+TEST(Apply, ARunBeginsWithItsFirstLegWhichEndsWithIt) {
+  std::vector<Event> life = OneOfEachKind();
+  life.resize(1);
+  Cluster cluster = ClusterOf(life);
+  const Leg begun = cluster.FindRun(kSampleRun)->leg;
+  EXPECT_EQ(begun.number, 1);
+  EXPECT_EQ(begun.why_begun, "submitted");
+  EXPECT_EQ(begun.why_ended, "");
+  EXPECT_EQ(begun.engine.device, SampleSubmission().device);
+  EXPECT_EQ(begun.engine.logical_shards, SampleSubmission().logical_shards);
+  const Event ended{kSampleRun, At(9), "", "",
+                    RunEnded{RunState::kFailed, "the disk is full", true}};
+  EXPECT_TRUE(Apply(ended, cluster).ok());
+  EXPECT_EQ(cluster.FindRun(kSampleRun)->leg.why_ended, "the disk is full");
+}
+
+TEST(Apply, ACheckpointBelongsToTheNewestLeg) {
+  std::vector<Event> life = OneOfEachKind();
+  life.resize(7);  // running in epoch 2
+  Cluster cluster = ClusterOf(life);
+  const Event other{kSampleRun, At(9), "", "", CheckpointSealed{2, {.step = 30}, 2}};
+  EXPECT_EQ(Apply(other, cluster).code(), StatusCode::kFailedPrecondition);
+  const Event sealed{kSampleRun, At(9), "", "", CheckpointSealed{2, {.step = 30}, 1}};
+  EXPECT_TRUE(Apply(sealed, cluster).ok());
+  EXPECT_EQ(cluster.FindRun(kSampleRun)->checkpoints.back().leg, 1);
+}
+
 TEST(Apply, AnOlderStreamOfANodeNeverReplacesANewerOne) {
   const auto hello = [](uint64_t session) {
     NodeConnected connected;

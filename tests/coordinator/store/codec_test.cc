@@ -51,6 +51,17 @@ TEST(StoreCodec, EveryFieldOfEveryKindOfRecordIsReadAndWrittenBack) {
   }
 }
 
+TEST(StoreCodec, ARecordOfAVersionWithoutLegsBelongsToTheFirst) {
+  pb::Record placed, sealed;
+  placed.mutable_run_placed()->set_epoch(1);
+  sealed.mutable_checkpoint_sealed()->set_epoch(1);
+  const auto first = DecodeRecord(placed.SerializeAsString());
+  const auto second = DecodeRecord(sealed.SerializeAsString());
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(std::get<RunPlaced>(first->event.body).leg, 1);
+  EXPECT_EQ(std::get<CheckpointSealed>(second->event.body).leg, 1);
+}
+
 TEST(StoreCodec, EveryFieldOfAPointIsReadAndWrittenBack) {
   pb::StoredPoint stored, again;
   testing::SetEveryField(stored);
@@ -94,8 +105,9 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
                   retries, backoff, backoff_max, kind, directory, keep_last, keep_best, keep_every,
                   threads, shards, device, of_owner, seen, model, dataset, precision),
             pb::RunSubmitted::descriptor()->field_count());
-  const auto& [placed_epoch, placement, why, resume, placed_threads, isa, placed_on] = RunPlaced{};
-  EXPECT_EQ(Count(placed_epoch, placement, why, resume, placed_threads, isa, placed_on),
+  const auto& [placed_epoch, placement, why, resume, placed_threads, isa, placed_on, placed_leg] =
+      RunPlaced{};
+  EXPECT_EQ(Count(placed_epoch, placement, why, resume, placed_threads, isa, placed_on, placed_leg),
             pb::RunPlaced::descriptor()->field_count());
   const auto& [rank, node, slot] = Placement{};
   EXPECT_EQ(Count(rank, node, slot), pb::Placement::descriptor()->field_count());
@@ -108,8 +120,8 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
             pb::RankFailed::descriptor()->field_count());
   const auto& [step, written_to, manifest, size, loss, final, end_reason] =
       contract::WrittenCheckpoint{};
-  // The epoch is the event's.
-  EXPECT_EQ(1 + Count(step, written_to, manifest, size, loss, final, end_reason),
+  // The epoch and the leg are the event's.
+  EXPECT_EQ(2 + Count(step, written_to, manifest, size, loss, final, end_reason),
             pb::CheckpointSealed::descriptor()->field_count());
   const auto& [end_state, ended_why, set_aside] = RunEnded{};
   EXPECT_EQ(Count(end_state, ended_why, set_aside), pb::RunEnded::descriptor()->field_count());

@@ -1,0 +1,31 @@
+// Leg: a part of a run that is trained with one resolved run file and one engine
+// (docs/adr/0013-a-run-is-a-list-of-legs.md). Every run of today has one leg.
+// Values.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "coordinator/state/device.h"
+
+namespace gp::coordinator {
+
+// What every rank of a leg computes with. Fixed once decided, because any other choice changes the
+// results' bits.
+struct Engine {
+  Device device = Device::kCpu;                // kAuto until the first placement decides
+  int threads_per_rank = 0;                    // decided by the first placement
+  int logical_shards = 1;                      // the parts that every sum of gradients is made of
+  std::string isa;                             // decided when the first group is ready
+  std::map<std::string, std::string> kernels;  // as `isa`; by instruction set level
+};
+
+// A value, never changed once why_ended is set.
+struct Leg {
+  int number = 1;  // in its run; the first is 1
+  Engine engine;
+  std::string why_begun;
+  std::string why_ended;  // empty: it goes on
+};
+
+}  // namespace gp::coordinator
