@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "client/api/run_client.h"
+#include "client/api/run_state_name.h"
 #include "client/api/time_left.h"
 
 namespace gp::gateway {
@@ -24,17 +25,6 @@ Json Time(bool present, const google::protobuf::Timestamp& time) {
 Json StepOrNull(int64_t step) { return step >= 0 ? Json(step) : Json(); }
 
 Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
-
-// "running" of RUN_STATE_RUNNING.
-std::string StateWord(v1::RunState state) {
-  constexpr size_t kPrefix = sizeof("RUN_STATE_") - 1;
-  std::string name = v1::RunState_Name(state);
-  if (name.size() <= kPrefix) return "unknown";
-  name.erase(0, kPrefix);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name;
-}
 
 Json PlacementOf(const v1::Run& run) {
   Json ranks = Json::array();
@@ -64,7 +54,7 @@ void PutProgress(const v1::Progress& progress, Json& json) {
 Json RunFields(const v1::Run& run) {
   Json json = {{"id", run.run_id()},
                {"name", run.name()},
-               {"state", StateWord(run.state())},
+               {"state", client::StateName(run.state())},
                {"reason", run.reason()},
                {"terminal", client::IsTerminal(run.state())},
                {"submitted_at", Time(run.has_submitted_at(), run.submitted_at())},
@@ -125,7 +115,7 @@ Json CheckpointFields(const RunModels& models, const v1::Checkpoint& checkpoint)
 Json EventFields(const v1::RunEvent& event) {
   return {{"sequence", event.sequence()},
           {"at", Time(event.has_at(), event.at())},
-          {"state", StateWord(event.state())},
+          {"state", client::StateName(event.state())},
           {"kind", event.kind()},
           {"actor", event.actor()},
           {"reason", event.reason()},
@@ -200,7 +190,7 @@ Json ListDocument(const Board& board, const Runs& runs, std::optional<int64_t> t
                    {"total", total ? Json(*total) : Json()},
                    {"counts", Json::object()}};
   for (const v1::Run& run : runs) document["runs"].push_back(RunFields(run));
-  for (const auto& [state, count] : counts) document["counts"][StateWord(state)] = count;
+  for (const auto& [state, count] : counts) document["counts"][client::StateName(state)] = count;
   return document;
 }
 

@@ -1,6 +1,7 @@
 // gpctl cancel.
 #include <memory>
 
+#include "client/api/run_state_name.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_words.h"
@@ -29,10 +30,10 @@ StatusOr<ExitCode> Cancel(const CancelOptions& options, Session& session) {
       if (first_error.ok()) first_error = run.status();
       continue;
     }
-    session.console().PrintChange(
-        session.json()
-            ? OneLine(With("Run", RunFields(*run)))
-            : fmt::format("{} ({}) is {}\n", run->name(), run->run_id(), StateName(run->state())));
+    session.console().PrintChange(session.json()
+                                      ? OneLine(With("Run", RunFields(*run)))
+                                      : fmt::format("{} ({}) is {}\n", run->name(), run->run_id(),
+                                                    client::StateName(run->state())));
   }
   RETURN_IF_ERROR(first_error);
   return ExitCode::kOk;

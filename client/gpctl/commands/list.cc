@@ -6,6 +6,7 @@
 #include "base/duration.h"
 #include "base/file.h"
 #include "base/text/counted_noun.h"
+#include "client/api/run_state_name.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_text.h"
@@ -46,7 +47,7 @@ struct ListedRuns {
 
 Status AddStates(const ListOptions& options, v1::ListRequest& request) {
   for (const std::string& name : options.states) {
-    const v1::RunState state = StateNamed(name);
+    const v1::RunState state = client::StateNamed(name);
     if (state == v1::RUN_STATE_UNSPECIFIED) {
       return InvalidArgument("--state {}: no run is ever in that state; see 'gpctl help states'",
                              name);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/text/counted_noun.h"
+#include "client/api/run_state_name.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/detach.h"
 #include "client/gpctl/render/run_json.h"
@@ -57,7 +58,8 @@ StatusOr<int> RankNumber(const std::string& text) {
 
 std::string NoLinesText(int rank, const v1::Run& run) {
   return fmt::format("{} has no log lines{}; the run is {}.\n", run.name(),
-                     rank < 0 ? "" : fmt::format(" of rank {}", rank), StateName(run.state()));
+                     rank < 0 ? "" : fmt::format(" of rank {}", rank),
+                     client::StateName(run.state()));
 }
 
 StatusOr<ExitCode> Logs(const StreamOptions& options, Session& session) {
@@ -103,7 +105,8 @@ StatusOr<ExitCode> Events(const StreamOptions& options, Session& session) {
 
 std::string NoStepsText(const v1::Run& run, const StreamOptions& options) {
   if (options.after_step < 0) {
-    return fmt::format("{} has no steps yet; the run is {}.\n", run.name(), StateName(run.state()));
+    return fmt::format("{} has no steps yet; the run is {}.\n", run.name(),
+                       client::StateName(run.state()));
   }
   return fmt::format("{} has no steps after step {}; its newest is step {}.\n", run.name(),
                      options.after_step, run.progress().step());

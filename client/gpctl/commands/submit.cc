@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/machine/available_memory.h"
+#include "client/api/run_state_name.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/submit_cluster.h"
 #include "client/gpctl/commands/watch.h"
@@ -82,7 +83,7 @@ std::string SubmittedText(const v1::SubmitResponse& response) {
   const v1::Run& run = response.run();
   return fmt::format("{} {} ({}): {}\n", response.replayed() ? "Submitted before:" : "Submitted",
                      run.name(), run.run_id(),
-                     run.reason().empty() ? StateName(run.state()) : run.reason());
+                     run.reason().empty() ? client::StateName(run.state()) : run.reason());
 }
 
 void PrintSubmitted(const v1::SubmitResponse& response, Session& session) {

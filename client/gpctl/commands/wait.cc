@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "base/duration.h"
+#include "client/api/run_state_name.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/detach.h"
 #include "client/gpctl/commands/wait_condition.h"
@@ -48,8 +49,8 @@ ExitCode Report(const v1::Run& run, bool met, bool asked_for_state, Session& ses
   if (session.json()) {
     session.console().out << Pretty(With("Run", RunFields(run)));
   } else {
-    session.console().out << fmt::format("{} is {}: {}\n", run.name(), StateName(run.state()),
-                                         run.reason());
+    session.console().out << fmt::format("{} is {}: {}\n", run.name(),
+                                         client::StateName(run.state()), run.reason());
     if (IsWarned(run)) {
       session.console().out << "warning: "
                             << OneSafeLine(run.progress().warning(), session.style().utf8) << "\n";
@@ -84,8 +85,8 @@ StatusOr<ExitCode> Wait(const WaitOptions& options, Session& session) {
   }
   if (stop.requested()) {
     return DeadlineExceeded("{} is {} after {}, still not {}: {}", run.name(),
-                            StateName(run.state()), FormatDuration(longest), options.condition,
-                            run.reason());
+                            client::StateName(run.state()), FormatDuration(longest),
+                            options.condition, run.reason());
   }
   RETURN_IF_ERROR(status);
   return Report(run, condition.MetBy(run), condition.kind == WaitCondition::Kind::kState, session);

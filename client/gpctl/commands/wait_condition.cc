@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "client/api/run_client.h"
-#include "client/gpctl/render/run_words.h"
+#include "client/api/run_state_name.h"
 
 namespace gp::gpctl {
 namespace {
@@ -23,7 +23,7 @@ std::optional<std::string> After(const std::string& text, const std::string& pre
 }
 
 std::optional<WaitCondition> ParseState(const std::string& name) {
-  const v1::RunState state = StateNamed(name);
+  const v1::RunState state = client::StateNamed(name);
   if (state == v1::RUN_STATE_UNSPECIFIED) return std::nullopt;
   return WaitCondition{.kind = Kind::kState, .state = state};
 }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/duration.h"
+#include "client/api/run_state_name.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/detach.h"
 #include "client/gpctl/render/run_json.h"
@@ -32,7 +33,7 @@ class LinePrinter {
   void Print(const RunModel& model) {
     const v1::Run& run = model.run();
     if (run.state() != state_) {
-      out_ << fmt::format("{} {}: {}\n", run.name(), StateName(run.state()), run.reason());
+      out_ << fmt::format("{} {}: {}\n", run.name(), client::StateName(run.state()), run.reason());
       state_ = run.state();
     }
     PrintSteps(model);

@@ -7,6 +7,7 @@
 
 #include "base/text/safe_text.h"
 #include "base/text/utf8.h"
+#include "client/api/run_state_name.h"
 #include "client/gpctl/render/node_text.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/terminal/number_text.h"
@@ -95,7 +96,7 @@ Json RunFields(const v1::Run& run) {
                {"name", run.name()},
                {"namespace", run.namespace_()},
                {"priority", run.priority()},
-               {"state", StateName(run.state())},
+               {"state", client::StateName(run.state())},
                {"reason", run.reason()},
                {"epoch", run.epoch()},
                {"failures", run.failures()},
@@ -145,7 +146,7 @@ Json CheckpointFields(const v1::Checkpoint& checkpoint) {
 Json EventFields(const v1::RunEvent& event) {
   Json json = {{"sequence", event.sequence()},
                {"at", DateTimeText(event.at().seconds())},
-               {"state", StateName(event.state())},
+               {"state", client::StateName(event.state())},
                {"event", event.kind()},
                {"actor", event.actor()},
                {"reason", event.reason()},

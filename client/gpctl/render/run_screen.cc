@@ -7,6 +7,7 @@
 #include <set>
 
 #include "client/api/run_client.h"
+#include "client/api/run_state_name.h"
 #include "client/api/time_left.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/render/step_words.h"
@@ -53,7 +54,7 @@ std::string Nodes(const v1::Run& run) {
 }
 
 std::string Heading(const v1::Run& run, double now, int width, const TextStyle& style) {
-  const std::string state = Upper(StateName(run.state()));
+  const std::string state = Upper(client::StateName(run.state()));
   const int widest_name = std::min(width / 2, width - DisplayWidth(state) - 4);
   const std::string name = CutMiddleToWidth(run.name(), widest_name, style.utf8);
   std::vector<LinePart> parts = {
@@ -217,7 +218,7 @@ std::string ProgressLine(const RunModel& model, double now, const TextStyle& sty
     parts.push_back({"loss " + Loss(progress.loss())});
     parts.push_back({CompactCount(progress.tokens_per_second()) + " tok/s", 1});
   } else {
-    parts.push_back({StateName(run.state())});
+    parts.push_back({client::StateName(run.state())});
   }
   parts.push_back({LiveEta(model, now)});
   const std::string text = FittedLine(std::move(parts), "  ", width - kBarCellsMin - 2);

@@ -9,6 +9,7 @@
 
 #include "base/text/counted_noun.h"
 #include "client/api/run_client.h"
+#include "client/api/run_state_name.h"
 #include "client/api/time_left.h"
 #include "client/gpctl/render/connection_text.h"
 #include "client/gpctl/render/run_words.h"
@@ -215,7 +216,7 @@ std::string RunDetails(const v1::Run& run, const DetailsContext& context, double
                        const TextStyle& style) {
   TextStyle unbroken = style;
   unbroken.width = 0;
-  std::string state = StateName(run.state());
+  std::string state = client::StateName(run.state());
   for (char& c : state) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   if (style.color) state = Colored(state, StateColor(run));
   std::string out = fmt::format("{}  {}  {}  {}\n", run.name(), state,
@@ -261,9 +262,9 @@ std::string NextCommand(const v1::Run& run) {
 }
 
 std::string EventText(const v1::RunEvent& event, const TextStyle& style) {
-  std::string text =
-      fmt::format("{}  {:<13} {:<18} {}", DateTimeText(event.at().seconds()),
-                  StateName(event.state()), event.kind(), OneSafeLine(event.reason(), style.utf8));
+  std::string text = fmt::format("{}  {:<13} {:<18} {}", DateTimeText(event.at().seconds()),
+                                 client::StateName(event.state()), event.kind(),
+                                 OneSafeLine(event.reason(), style.utf8));
   if (!event.actor().empty()) text += fmt::format("  ({})", OneSafeLine(event.actor(), style.utf8));
   return Wrapped(text, style.width, kEventIndent);
 }

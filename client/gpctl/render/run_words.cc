@@ -4,29 +4,9 @@
 #include <string_view>
 
 #include "client/api/run_client.h"
+#include "client/api/run_state_name.h"
 
 namespace gp::gpctl {
-namespace {
-
-constexpr std::string_view kPrefix = "RUN_STATE_";
-
-}  // namespace
-
-std::string StateName(v1::RunState state) {
-  std::string name = v1::RunState_Name(state);
-  if (name.rfind(kPrefix, 0) != 0) return "unknown";
-  name.erase(0, kPrefix.size());
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  return name;
-}
-
-v1::RunState StateNamed(const std::string& name) {
-  std::string full(kPrefix);
-  for (unsigned char c : name) full += static_cast<char>(std::toupper(c));
-  v1::RunState state = v1::RUN_STATE_UNSPECIFIED;
-  return v1::RunState_Parse(full, &state) ? state : v1::RUN_STATE_UNSPECIFIED;
-}
 
 bool IsWarned(const v1::Run& run) {
   const std::string& warning = run.progress().warning();
@@ -35,7 +15,8 @@ bool IsWarned(const v1::Run& run) {
 
 std::string StateWord(const v1::Run& run) {
   const bool diverged = run.progress().warning().starts_with("diverged");
-  return diverged && run.state() == v1::RUN_STATE_SUCCEEDED ? "diverged" : StateName(run.state());
+  return diverged && run.state() == v1::RUN_STATE_SUCCEEDED ? "diverged"
+                                                            : client::StateName(run.state());
 }
 
 Color StateColor(const v1::Run& run) {

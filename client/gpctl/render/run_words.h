@@ -10,11 +10,6 @@
 
 namespace gp::gpctl {
 
-// "running" of RUN_STATE_RUNNING.
-std::string StateName(v1::RunState state);
-// RUN_STATE_UNSPECIFIED when the word is not a state.
-v1::RunState StateNamed(const std::string& name);
-
 // Whether a person should look at the run's newest warning. One that says "recovered: …" tells that
 // an earlier warning is over.
 bool IsWarned(const v1::Run& run);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text/counted_noun.h"
+#include "client/api/run_state_name.h"
 #include "client/api/time_left.h"
 #include "client/gpctl/render/node_text.h"
 #include "client/gpctl/render/run_words.h"
@@ -231,7 +232,7 @@ std::vector<Finding> FindingsOn(const v1::Run& run, const Surroundings& around, 
 
 std::string WhyText(const v1::Run& run, const Surroundings& around, double now,
                     const TextStyle& style) {
-  std::string text = fmt::format("{} is {}: {}\n", run.name(), StateName(run.state()),
+  std::string text = fmt::format("{} is {}: {}\n", run.name(), client::StateName(run.state()),
                                  OneSafeLine(run.reason(), style.utf8));
   for (const Finding& finding : FindingsOn(run, around, now)) {
     text += LabelledLine(finding.about, OneSafeLine(finding.text, style.utf8), style.width);
@@ -242,7 +243,7 @@ std::string WhyText(const v1::Run& run, const Surroundings& around, double now,
 Json WhyFields(const v1::Run& run, const Surroundings& around, double now) {
   Json fields = {{"run_id", run.run_id()},
                  {"name", run.name()},
-                 {"state", StateName(run.state())},
+                 {"state", client::StateName(run.state())},
                  {"reason", run.reason()}};
   if (run.queue_position() > 0) fields["queue_position"] = run.queue_position();
   if (WaitsForSlots(run)) {

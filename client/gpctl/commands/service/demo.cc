@@ -6,6 +6,7 @@
 #include "base/duration.h"
 #include "base/file.h"
 #include "base/text/shell_word.h"
+#include "client/api/run_state_name.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/models/sample.h"
 #include "client/gpctl/commands/service/up.h"
@@ -138,7 +139,7 @@ class DemoScreen {
   void ReportState(const v1::Run& run, std::string& news) {
     if (run.state() == state_) return;
     state_ = run.state();
-    news += CutToWidth(fmt::format("  {}: {}", StateName(state_),
+    news += CutToWidth(fmt::format("  {}: {}", client::StateName(state_),
                                    OneSafeLine(run.reason(), session_.utf8())),
                        Width(), session_.utf8()) +
             "\n";
@@ -261,7 +262,8 @@ std::string NextCommands(const v1::Checkpoint& checkpoint, const Session& sessio
 StatusOr<ExitCode> Report(const v1::Run& run, const DemoText& text, Session& session) {
   std::ostream& out = session.console().out;
   if (run.state() != v1::RUN_STATE_SUCCEEDED) {
-    session.console().err << fmt::format("The run {}: {}\n", StateName(run.state()), run.reason());
+    session.console().err << fmt::format("The run {}: {}\n", client::StateName(run.state()),
+                                         run.reason());
     return ExitCodeOf(run.state());
   }
   ASSIGN_OR_RETURN(const v1::Checkpoint checkpoint, FindCheckpoint({.run = run.run_id()}, session));

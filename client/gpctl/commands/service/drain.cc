@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "client/api/run_state_name.h"
 #include "client/gpctl/render/node_text.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_words.h"
@@ -27,7 +28,7 @@ class DrainFeed {
     for (auto& [id, told] : runs_) {
       ASSIGN_OR_RETURN(const v1::Run run, client_.Get(id));
       std::string text = fmt::format("  {} ({}) is {}: {}\n", run.name(), id,
-                                     StateName(run.state()), run.reason());
+                                     client::StateName(run.state()), run.reason());
       if (text == told) continue;
       session_.console().out << text << std::flush;
       told = std::move(text);

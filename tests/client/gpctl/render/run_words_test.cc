@@ -39,14 +39,5 @@ TEST(RunWords, ARunHasLastedFromItsStartToItsEnd) {
   EXPECT_EQ(ElapsedSeconds(run, 100), 15);
 }
 
-TEST(RunWords, NamesEveryStateBothWays) {
-  for (int number = v1::RunState_MIN + 1; number <= v1::RunState_MAX; ++number) {
-    if (!v1::RunState_IsValid(number)) continue;
-    const auto state = static_cast<v1::RunState>(number);
-    EXPECT_EQ(StateNamed(StateName(state)), state);
-  }
-  EXPECT_EQ(StateNamed("sleeping"), v1::RUN_STATE_UNSPECIFIED);
-}
-
 }  // namespace
 }  // namespace gp::gpctl
