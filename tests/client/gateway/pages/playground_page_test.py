@@ -104,7 +104,7 @@ class Playground(page_case.PageCase):
 
     # Case gateway-and-pages/07: after bytes that are no characters tokens were shown at wrong places.
     def test_tokens_keep_their_places_after_bytes_that_are_no_characters(self):
-        self.fake().broken = 0.4
+        self.fake(token_seconds=0).broken = 0.4
         for seed in range(6):
             self.fresh(f"#seed={seed}&max_tokens=300&n=4")
             self.browser.click("#generate")
@@ -239,7 +239,7 @@ class Playground(page_case.PageCase):
 
     # Case gateway-and-pages/10: long samples left their card.
     def test_samples_stay_in_their_card(self):
-        self.fake()
+        self.fake(token_seconds=0)
         for width, height in ((1920, 1080), (1440, 900), (1280, 800), (1024, 768), (390, 844), (340, 700)):
             self.browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
                 "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
