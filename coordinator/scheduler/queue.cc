@@ -29,8 +29,8 @@ class QueuePlanner {
     if (IsPausing(run, now_)) return Reserve(run);
     const bool gpu = TakesGpus(run, free_);
     DeviceQueue& queue = QueueOf(gpu);
-    if (queue.ahead) return PlaceBehind(run, queue, gpu);
     if (const std::string* reason = TooLarge(run, gpu)) return Wait(run, *reason);
+    if (queue.ahead) return PlaceBehind(run, queue, gpu);
     const std::string why_not = WhyNotPlaced(run, free_);
     if (auto placement = Place(run, free_)) return Start(run, std::move(*placement), gpu);
     Wait(run, why_not);

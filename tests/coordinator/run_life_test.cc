@@ -128,6 +128,17 @@ TEST_F(RunLife, SaysWhyARunWaits) {
   });
 }
 
+TEST_F(RunLife, ARunThatIsTooLargeSaysSoWhateverWaitsBeforeIt) {
+  ScriptedAgent agent(process_.address(), process_.storage_root(), 2);
+  agent.Connect();
+  SubmitSmoke("r1");
+  EXPECT_NE(SubmitSmoke("r2").reason().find("0 free of 2"), std::string::npos);
+  EXPECT_NE(SubmitSmoke("r3").reason().find("queue: behind run"), std::string::npos);
+  v1::SubmitRequest large = MakeRequest("r4");
+  large.add_overrides("resources.workers=3");
+  EXPECT_NE(SubmitRun(large).reason().find("all nodes together have 2"), std::string::npos);
+}
+
 TEST_F(RunLife, ANodeThatSeesAnotherStorageIsNotUsed) {
   const v1::Run run = SubmitSmoke("r1");
   ScriptedAgent agent(process_.address(), process_.storage_root(), 2);
