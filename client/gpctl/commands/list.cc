@@ -210,7 +210,7 @@ StatusOr<ExitCode> List(const ListOptions& options, Session& session) {
 
 void AddListCommand(CommandSet& commands) {
   const Command command = commands.Add(
-      "list", kRunGroup, "Show runs: what runs, what waits, what has ended; newest first in each");
+      "list", kRunGroup, "Show runs: what runs, then what waits; with -a finished ones, too");
   command.Alias("ps");
   auto options = std::make_shared<ListOptions>();
   command.Switch("-a,--all", options->all, "finished runs too");

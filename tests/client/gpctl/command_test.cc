@@ -432,7 +432,7 @@ TEST(Gpctl, MistypedCommandsAndFlagsGetAProposal) {
 
 TEST(Gpctl, HelpCoversCommandsAndTopics) {
   GpctlRunner gpctl;
-  EXPECT_THAT(gpctl.Run({}).out, HasSubstr("Show runs: what runs, what waits"));
+  EXPECT_THAT(gpctl.Run({}).out, HasSubstr("Show runs: what runs, then what waits"));
   EXPECT_EQ(gpctl.Run({"--help"}).out, gpctl.Run({"help"}).out);
   EXPECT_THAT(gpctl.Run({"help", "list"}).out, HasSubstr("gpctl list"));
   EXPECT_THAT(gpctl.Run({"help", "ckpt", "show"}).out, HasSubstr("gpctl ckpt show"));
