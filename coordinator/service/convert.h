@@ -1,4 +1,4 @@
-// Converts between gp.v1 messages and the coordinator's own types; only this file knows both. Pure
+// Converts between gp.v1 messages and the coordinator's own types. Pure
 // functions; thread-safe.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Clock: the only way to read the time. Logic takes a Clock& or a time point; tests pass a
-// FakeClock. Thread-safe.
+// Clock: the time of everything that decides by it. Logic takes a Clock& or a time point; tests
+// pass a FakeClock. Thread-safe.
 #pragma once
 
 #include <chrono>

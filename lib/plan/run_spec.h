@@ -1,6 +1,6 @@
 // RunSpec: a run file after presets, overrides and defaults were applied; every field has its
-// value. The keys, their ranges, units, defaults and texts are one table in runspec/schema.cc; this
-// struct holds the result. A value; copy freely.
+// value. The keys, their ranges, units, defaults and texts are one table in
+// runspec/schema_table.cc; this struct holds the result. A value; copy freely.
 #pragma once
 
 #include <chrono>

@@ -378,6 +378,14 @@ Problems CrossWarnings(const RunSpec& spec) {
                      FormatCount(every), FormatCount(steps)),
          ""});
   }
+  const int fewest = spec.resources.min_workers;
+  if (fewest != 0 && fewest < spec.resources.workers) {
+    warnings.push_back({{"resources.min_workers"},
+                        fmt::format("resources.min_workers {} has no effect yet: the run needs all "
+                                    "of its {} ranks whenever it trains",
+                                    fewest, spec.resources.workers),
+                        "leave it out"});
+  }
   if (spec.resources.device == "auto") {
     for (const GpuSetting& setting : GpuSettingsOf(spec)) {
       warnings.push_back({{setting.key},

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kIntroduction = R"(# Run file
 
-<!-- Written from runspec/schema.cc. After a change there: GP_REWRITE=1 build/release/tests/runspec_test -->
+<!-- Written from lib/runspec/schema_table.cc. After a change there: GP_REWRITE=1 build/release/tests/runspec_test -->
 
 A run file is YAML: a map of the keys below. Values come from the preset, then the file, then `--set key=value`; later ones win.
 A file that has a `budget` replaces the preset's. Counts may be written `50_000`, `0.5M`, `10B` or `2^19`, durations `250ms`, `90s`,

@@ -437,6 +437,17 @@ TEST(RunFile, WarnsAboutWhatWorksButSurprises) {
   EXPECT_THAT(result.warnings[1].message, HasSubstr("only the last step is saved"));
 }
 
+TEST(RunFile, WarnsThatARunGoesOnWithAllOfItsRanksOnly) {
+  const auto warnings = [](const std::string& resources) {
+    const RunFileResult result = LoadRunFile(std::string(kGood) + resources, "run.yaml");
+    return RenderProblems(result.warnings, "warning");
+  };
+  EXPECT_THAT(warnings("resources: {workers: 4, min_workers: 2}\n"),
+              HasSubstr("min_workers 2 has no effect yet: the run needs all of its 4 ranks"));
+  EXPECT_THAT(warnings("resources: {workers: 4, min_workers: 4}\n"), Not(HasSubstr("min_workers")));
+  EXPECT_THAT(warnings("resources: {workers: 4}\n"), Not(HasSubstr("min_workers")));
+}
+
 TEST(RunFile, SurvivesTextThatIsNoRunFile) {
   for (const std::string text :
        {"", "- a\n- b\n", "just words", "{", "a: b: c", "\t", "null", "[[[["}) {
