@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/random_id.h"
+#include "http/content_coding.h"
 #include "http/error_page.h"
 
 namespace gp::http {
@@ -74,9 +75,47 @@ ApiError ErrorOfParser(beast::error error, const ServerLimits& limits) {
               .message = fmt::format("the body of this request has more than {} bytes; send less "
                                      "at once",
                                      limits.body_bytes_max)};
+    case beast::error::bad_chunk:
+    case beast::error::bad_chunk_extension:
+      return {.status = 400,
+              .message =
+                  "the body is not chunked as Transfer-Encoding says: a line with a chunk's "
+                  "size is wrong"};
     default:
       return {.status = 400, .message = "this is no HTTP/1.1 request"};
   }
+}
+
+ApiError LongLineOfBody() {
+  return {.status = 400,
+          .message = fmt::format("the chunked body has a line (a chunk's size and extensions, or "
+                                 "the trailer) of more than {} bytes; leave the extensions out",
+                                 kAheadBytesMax)};
+}
+
+ApiError MissingHost() {
+  return {.status = 400,
+          .message = "this HTTP/1.1 request has no Host; send the server's name or address in it",
+          .code = "invalid_host"};
+}
+
+// The empty lines that a client may send before a request, as after the body of the last one
+// (RFC 9112, 2.2).
+size_t EmptyLineBytes(std::string_view input) {
+  size_t bytes = 0;
+  while (input.substr(bytes).starts_with("\r\n")) bytes += 2;
+  return bytes;
+}
+
+Request MakeRequest(const std::string& method, Headers headers, const std::string& client) {
+  Request request{.method = method,
+                  .head = method == "HEAD",
+                  .headers = std::move(headers),
+                  .client_address = client};
+  if (request.head) request.method = "GET";
+  const std::string_view id = request.Header("x-request-id").value_or("");
+  request.id = IsUsableRequestId(id) ? std::string(id) : "req-" + RandomId(20);
+  return request;
 }
 
 std::string_view View(boost::beast::string_view text) { return {text.data(), text.size()}; }
@@ -237,22 +276,19 @@ bool Connection::AdvanceOnce() {
       phase_ == Phase::kIdle || phase_ == Phase::kHeader || phase_ == Phase::kBody;
   // One answer is written before the next request is looked at.
   if (!receiving || input_.empty() || write_under_way_ || !output_.empty()) return false;
-  if (!parser_) {
-    parser_.emplace();
-    parser_->header_limit(static_cast<uint32_t>(server_.context.limits.header_bytes_max));
-    parser_->body_limit(server_.context.limits.body_bytes_max);
-    header_seen_ = false;
-    Enter(Phase::kHeader);
-  }
+  if (!parser_ && !BeginRequest()) return false;
   boost::beast::error_code error;
   const size_t used = parser_->put(boost::asio::buffer(input_.data(), input_.size()), error);
+  if (!header_seen_) header_text_.append(input_, 0, used);
   input_.erase(0, used);
-  const bool short_of_input = error == beast::error::need_more || input_.empty();
-  if (error && error != beast::error::need_more) {
+  const bool body_is_long = error == beast::error::body_limit && !header_seen_;
+  if (error && error != beast::error::need_more && !body_is_long) {
     RefuseInput(ErrorOfParser(static_cast<beast::error>(error.value()), server_.context.limits));
     return false;
   }
-  if (parser_->is_header_done() && !std::exchange(header_seen_, true)) OnHeader();
+  const bool short_of_input = error || input_.empty();
+  const bool header_is_whole = parser_->is_header_done() || body_is_long;
+  if (header_is_whole && !std::exchange(header_seen_, true)) OnHeader(body_is_long);
   if (parser_->is_header_done() && !body_share_.Resize(parser_->get().body().size())) {
     RefuseInput({.status = 503,
                  .message = "too much is being sent at once; try again in a moment",
@@ -270,10 +306,29 @@ bool Connection::AdvanceOnce() {
     Dispatch();
     return false;
   }
+  // As much as is read ahead, and no line of it is whole: no more would be read.
+  if (short_of_input && input_.size() > kAheadBytesMax) {
+    RefuseInput(header_seen_ ? LongLineOfBody()
+                             : ErrorOfParser(beast::error::header_limit, server_.context.limits));
+    return false;
+  }
   return !short_of_input;
 }
 
-void Connection::OnHeader() {
+// Skips empty lines. False: nothing of a request has come.
+bool Connection::BeginRequest() {
+  input_.erase(0, EmptyLineBytes(input_));
+  if (input_.empty() || input_ == "\r") return false;
+  parser_.emplace();
+  parser_->header_limit(static_cast<uint32_t>(server_.context.limits.header_bytes_max));
+  parser_->body_limit(server_.context.limits.body_bytes_max);
+  header_seen_ = false;
+  header_text_.clear();
+  Enter(Phase::kHeader);
+  return true;
+}
+
+void Connection::OnHeader(bool body_is_long) {
   Enter(Phase::kBody);
   served_ = true;
   const auto& message = parser_->get();
@@ -289,6 +344,14 @@ void Connection::OnHeader() {
              .request_id = request_.id,
              .begun = std::chrono::steady_clock::now()};
   refusal_ = FindRoute();
+  if (const auto error = RefusedTransferCoding(request_)) {
+    keep_alive_ = false;  // where its body ends may be unknown
+    if (!refusal_) refusal_ = ErrorResponseTo(request_, *error);
+  }
+  if (!refusal_ && body_is_long) {
+    refusal_ =
+        ErrorResponseTo(request_, ErrorOfParser(beast::error::body_limit, server_.context.limits));
+  }
   record_.key_name = request_.key_name;
   body_share_ = {server_.budget, request_.Asker()};
   unsent_share_ = {server_.budget, request_.Asker()};
@@ -301,24 +364,18 @@ void Connection::OnHeader() {
 
 Request Connection::TakeRequest() {
   const auto& message = parser_->get();
-  Request request;
-  request.method = std::string(View(message.method_string()));
-  request.head = request.method == "HEAD";
-  if (request.head) request.method = "GET";
-  request.client_address = client_;
+  Headers headers;
   for (const auto& field : message) {
-    request.headers.emplace_back(Lower(View(field.name_string())),
-                                 std::string(View(field.value())));
+    headers.emplace_back(Lower(View(field.name_string())), std::string(View(field.value())));
   }
-  const std::string_view id = request.Header("x-request-id").value_or("");
-  request.id = IsUsableRequestId(id) ? std::string(id) : "req-" + RandomId(20);
-  return request;
+  return MakeRequest(std::string(View(message.method_string())), std::move(headers), client_);
 }
 
 std::optional<Response> Connection::FindRoute() {
   const SiteRules& sites = server_.context.sites;
   route_ = nullptr;
   origin_ = AllowedOrigin(sites, request_);
+  if (!http_1_0_ && !request_.Header("host")) return ErrorResponseTo(request_, MissingHost());
   auto target = ParseTarget(View(parser_->get().target()));
   if (!target.ok()) return ErrorResponseTo(request_, ErrorOf(target.status()));
   request_.path = std::move(target->path);
@@ -414,23 +471,26 @@ void Connection::Dispatch() {
 
 void Connection::RefuseInput(const ApiError& error) {
   keep_alive_ = false;
-  if (!header_seen_) {
-    request_ = {};
-    origin_.clear();
-    gone_ = std::make_shared<GoneSignal>();
-    notes_ = std::make_shared<ExchangeNotes>();
-    const bool head = parser_ && parser_->get().method() == beast::verb::head;
-    record_ = {.method = head ? "HEAD" : "",
-               .endpoint = "other",
-               .client_address = client_,
-               .request_id = request_.id = "req-" + RandomId(20),
-               .begun = std::chrono::steady_clock::now()};
-  }
+  if (!header_seen_) TakeReceived();
   record_.request_id = request_.id;
   body_share_ = {};
   parser_.reset();
   Enter(Phase::kHandling);
-  Answer(ErrorResponse(error));
+  Answer(ErrorResponseTo(request_, error));
+}
+
+// The request is what arrived of its header.
+void Connection::TakeReceived() {
+  ReceivedHeader received = ReadReceivedHeader(header_text_ + input_);
+  record_ = {.method = received.method,
+             .target = received.target.substr(0, kTargetShown),
+             .endpoint = "other",
+             .client_address = client_,
+             .begun = std::chrono::steady_clock::now()};
+  request_ = MakeRequest(received.method, std::move(received.headers), client_);
+  origin_ = AllowedOrigin(server_.context.sites, request_);
+  gone_ = std::make_shared<GoneSignal>();
+  notes_ = std::make_shared<ExchangeNotes>();
 }
 
 // ---- writing

@@ -85,7 +85,9 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   // Takes requests off the input, as far as it goes.
   void Advance();
   bool AdvanceOnce();
-  void OnHeader();
+  bool BeginRequest();
+  // `body_is_long`: its Content-Length is beyond the limit.
+  void OnHeader(bool body_is_long);
   void Dispatch();
   Request TakeRequest();
   // What is wrong with the request, by its header alone; nothing when it has a handler.
@@ -96,6 +98,7 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   Response Preflight(const std::string& allowed) const;
   std::optional<Response> CheckKey();
   void RefuseInput(const ApiError& error);
+  void TakeReceived();
 
   void AppendHead(const Response& response, std::optional<size_t> length);
   void AppendCors(std::string& out) const;
@@ -135,6 +138,7 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   // ---- of the request under way
   std::optional<Parser> parser_;
   ByteBudget::Share body_share_;
+  std::string header_text_;  // what the parser took of the header
   bool header_seen_ = false;
   bool keep_alive_ = true;
   bool chunked_ = false;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "base/text/excerpt.h"
 
@@ -15,8 +16,15 @@ constexpr int kGzip = 16 + MAX_WBITS;
 constexpr int kRawDeflate = -MAX_WBITS;
 constexpr int kGzipOrZlib = 32 + MAX_WBITS;  // told apart by the header
 
-std::string CodingOf(const Request& request) {
-  return Lower(request.Header("content-encoding").value_or(""));
+// In the order in which they were applied.
+std::vector<std::string> CodingsOf(const Request& request) {
+  std::vector<std::string> codings = request.HeaderList("content-encoding");
+  std::erase(codings, "identity");
+  return codings;
+}
+
+ApiError Unsupported(std::string message) {
+  return {.status = 415, .message = std::move(message), .code = "unsupported_encoding"};
 }
 
 ApiError Damaged(const std::string& coding) {
@@ -71,20 +79,23 @@ class Inflater {
 
 }  // namespace
 
-bool IsPlainBody(const Request& request) {
-  const std::string coding = CodingOf(request);
-  return coding.empty() || coding == "identity";
-}
+bool IsPlainBody(const Request& request) { return CodingsOf(request).empty(); }
 
 std::optional<ApiError> DecodeBody(Request& request, size_t bytes_max) {
-  if (IsPlainBody(request)) return std::nullopt;
-  const std::string coding = CodingOf(request);
+  const std::vector<std::string> codings = CodingsOf(request);
+  if (codings.empty()) return std::nullopt;
+  const std::string coding = fmt::format("{}", fmt::join(codings, ", "));
+  if (codings.size() > 1) {
+    return Unsupported(
+        fmt::format("Content-Encoding: {} is more than one coding; send gzip, "
+                    "deflate or the body as it is",
+                    Excerpt(coding)));
+  }
   if (coding != "gzip" && coding != "x-gzip" && coding != "deflate") {
-    return ApiError{.status = 415,
-                    .message = fmt::format("Content-Encoding: {} is not understood; send gzip, "
-                                           "deflate or the body as it is",
-                                           Excerpt(coding)),
-                    .code = "unsupported_encoding"};
+    return Unsupported(
+        fmt::format("Content-Encoding: {} is not understood; send gzip, deflate or "
+                    "the body as it is",
+                    Excerpt(coding)));
   }
   std::string plain;
   // Many clients send deflate without the header of zlib that HTTP asks for.
@@ -105,6 +116,18 @@ std::optional<ApiError> DecodeBody(Request& request, size_t bytes_max) {
   if (result != Z_STREAM_END || inflater.has_input()) return Damaged(coding);
   request.body = std::move(plain);
   return std::nullopt;
+}
+
+std::optional<ApiError> RefusedTransferCoding(const Request& request) {
+  const std::vector<std::string> codings = request.HeaderList("transfer-encoding");
+  if (!request.Header("transfer-encoding") || codings == std::vector<std::string>{"chunked"}) {
+    return std::nullopt;
+  }
+  return Unsupported(
+      fmt::format("Transfer-Encoding: {} is not understood; send chunked alone, or a "
+                  "Content-Length, and name a "
+                  "compressed body with Content-Encoding: gzip",
+                  Excerpt(fmt::format("{}", fmt::join(codings, ", ")))));
 }
 
 }  // namespace gp::http

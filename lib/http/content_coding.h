@@ -1,5 +1,5 @@
-// Content codings of request bodies: gzip and deflate, undone within a limit of bytes. Pure
-// functions; thread-safe.
+// Codings of request bodies: gzip and deflate as Content-Encoding, undone within a limit of bytes;
+// chunked as Transfer-Encoding, which the connection undoes. Pure functions; thread-safe.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,12 @@ namespace gp::http {
 bool IsPlainBody(const Request& request);
 
 // Replaces the request's body by what its Content-Encoding stands for: of gzip all members, joined;
-// of deflate a stream with zlib's header or without. An error when the coding is not known, the
-// body is damaged, or would be longer than `bytes_max`.
+// of deflate a stream with zlib's header or without. An error when the coding is not known, there
+// are several, the body is damaged, or would be longer than `bytes_max`.
 std::optional<ApiError> DecodeBody(Request& request, size_t bytes_max);
+
+// Why the body cannot be read: its Transfer-Encoding is more than chunked. Where its body ends may
+// be unknown then.
+std::optional<ApiError> RefusedTransferCoding(const Request& request);
 
 }  // namespace gp::http

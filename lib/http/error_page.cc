@@ -1,13 +1,49 @@
 #include "http/error_page.h"
 
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
 #include "base/text/utf8.h"
 
 namespace gp::http {
 namespace {
 
+// The number after "q=" in "text/html;level=1; q=0.5"; 1 without one.
+double QualityIn(std::string_view parameters) {
+  const size_t at = parameters.rfind("q=");
+  if (at == std::string_view::npos) return 1;
+  const std::string_view number = parameters.substr(at + 2);
+  double quality = 0;
+  std::from_chars(number.data(), number.data() + number.size(), quality);
+  return quality;
+}
+
+// How much the client wants `type`, of `family` "text/*": from 0, which is not at all, to 1. What
+// it says of the type itself counts, else of the family, else of everything.
+double QualityOf(const std::vector<std::string>& accept, std::string_view type,
+                 std::string_view family) {
+  for (const std::string_view wanted : {type, family, std::string_view("*/*")}) {
+    for (const std::string& element : accept) {
+      const std::string_view name =
+          std::string_view(element).substr(0, element.find_first_of("; "));
+      const bool is_wanted = name == wanted || (name == "*" && wanted == "*/*");
+      if (is_wanted) return QualityIn(std::string_view(element).substr(name.size()));
+    }
+  }
+  return 0;
+}
+
+// Browsers name XHTML, too. A library whose default names text/html takes anything else as well.
 bool WantsPage(const Request& request) {
-  const std::string_view accept = request.Header("accept").value_or("");
-  return request.method == "GET" && accept.find("text/html") != std::string_view::npos;
+  if (request.method != "GET") return false;
+  const std::vector<std::string> accept = request.HeaderList("accept");
+  const double page = QualityOf(accept, "text/html", "text/*");
+  const double json = QualityOf(accept, "application/json", "application/*");
+  const bool is_browser = std::any_of(accept.begin(), accept.end(), [](const auto& element) {
+    return element.starts_with("application/xhtml+xml");
+  });
+  return page > 0 && page >= json && (json == 0 || is_browser);
 }
 
 std::string Escaped(std::string_view text) {

@@ -1,6 +1,10 @@
 #include "http/message.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/text/excerpt.h"
+#include "base/text/utf8.h"
 
 namespace gp::http {
 namespace {
@@ -12,8 +16,8 @@ int DigitOf(char c) {
   return -1;
 }
 
-// `form`: of a query, where a plus is a space.
-StatusOr<std::string> Decode(std::string_view text, bool form) {
+// `form`: of a query, where a plus is a space. An error begins with `what`.
+StatusOr<std::string> Decode(std::string_view text, bool form, std::string_view what) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
@@ -23,15 +27,27 @@ StatusOr<std::string> Decode(std::string_view text, bool form) {
       const int high = whole ? DigitOf(text[i + 1]) : -1;
       const int low = whole ? DigitOf(text[i + 2]) : -1;
       if (high < 0 || low < 0) {
-        return InvalidArgument("the path has a '%' without two hexadecimal digits");
+        return InvalidArgument("{} has a '%' without two hexadecimal digits", what);
       }
       c = static_cast<char>(high * 16 + low);
       i += 2;
     }
-    if (c == '\0') return InvalidArgument("the path holds a zero byte");
+    if (c == '\0') return InvalidArgument("{} holds a zero byte", what);
     out += c;
   }
-  return out;
+  if (IsUtf8(out)) return out;
+  return InvalidArgument("{} is not UTF-8: '{}'", what, Excerpt(out));
+}
+
+// A parameter's name and value, decoded.
+StatusOr<std::pair<std::string, std::string>> DecodeParameter(std::string_view part) {
+  const size_t equals = part.find('=');
+  ASSIGN_OR_RETURN(std::string name,
+                   Decode(part.substr(0, equals), /*form=*/true, "the name of a parameter"));
+  const auto value = equals == std::string_view::npos ? "" : part.substr(equals + 1);
+  ASSIGN_OR_RETURN(std::string decoded,
+                   Decode(value, /*form=*/true, fmt::format("parameter '{}'", Excerpt(name))));
+  return std::pair(std::move(name), std::move(decoded));
 }
 
 // The parts between separators; all of `text` when it has no separator.
@@ -43,6 +59,35 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
     if (end == std::string_view::npos) return parts;
     text.remove_prefix(end + 1);
   }
+}
+
+std::string_view Trimmed(std::string_view text) {
+  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
+  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
+  return text;
+}
+
+bool IsPrintable(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte <= 0x20 || byte == 0x7f;
+  });
+}
+
+// "GET /path HTTP/1.1", or the beginning of it.
+void ReadFirstLine(std::string_view line, ReceivedHeader& received) {
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  constexpr size_t kMethodBytesMax = 16;
+  const size_t space = line.find(' ');
+  const std::string_view method = line.substr(0, space);
+  if (space == std::string_view::npos || method.size() > kMethodBytesMax ||
+      method.find_first_not_of(kLetters) != std::string_view::npos) {
+    return;
+  }
+  received.method = method;
+  const std::string_view rest = Trimmed(line.substr(space + 1));
+  const std::string_view target = rest.substr(0, rest.find(' '));
+  if (IsPrintable(target)) received.target = target;
 }
 
 std::optional<std::string_view> Find(const Headers& pairs, std::string_view name) {
@@ -60,6 +105,16 @@ std::optional<std::string_view> Request::Header(std::string_view name) const {
 std::optional<std::string_view> Request::Parameter(std::string_view name) const {
   return Find(query, name);
 }
+std::vector<std::string> Request::HeaderList(std::string_view name) const {
+  std::vector<std::string> elements;
+  for (const auto& [other, value] : headers) {
+    if (other != name) continue;
+    for (const std::string_view part : Split(value, ',')) {
+      if (const auto element = Trimmed(part); !element.empty()) elements.push_back(Lower(element));
+    }
+  }
+  return elements;
+}
 std::string_view Request::Capture(std::string_view name) const {
   return Find(captures, name).value_or("");
 }
@@ -75,19 +130,34 @@ StatusOr<Target> ParseTarget(std::string_view target) {
   const size_t question = target.find('?');
   Target parsed;
   for (const std::string_view part : Split(target.substr(1, question - 1), '/')) {
-    ASSIGN_OR_RETURN(std::string segment, Decode(part, /*form=*/false));
+    ASSIGN_OR_RETURN(std::string segment, Decode(part, /*form=*/false, "the path"));
     parsed.path.push_back(std::move(segment));
   }
   if (question == std::string_view::npos) return parsed;
   for (const std::string_view part : Split(target.substr(question + 1), '&')) {
     if (part.empty()) continue;
-    const size_t equals = part.find('=');
-    ASSIGN_OR_RETURN(std::string name, Decode(part.substr(0, equals), /*form=*/true));
-    const auto value = equals == std::string_view::npos ? "" : part.substr(equals + 1);
-    ASSIGN_OR_RETURN(std::string decoded, Decode(value, /*form=*/true));
-    parsed.query.emplace_back(std::move(name), std::move(decoded));
+    ASSIGN_OR_RETURN(auto parameter, DecodeParameter(part));
+    parsed.query.push_back(std::move(parameter));
   }
   return parsed;
+}
+
+ReceivedHeader ReadReceivedHeader(std::string_view bytes) {
+  ReceivedHeader received;
+  bool is_first = true;
+  for (size_t end; (end = bytes.find('\n')) != std::string_view::npos || is_first;) {
+    std::string_view line = bytes.substr(0, end);
+    bytes.remove_prefix(end == std::string_view::npos ? bytes.size() : end + 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (std::exchange(is_first, false)) {
+      ReadFirstLine(line, received);
+      continue;
+    }
+    const size_t colon = line.find(':');
+    if (colon == std::string_view::npos) continue;
+    received.headers.emplace_back(Lower(line.substr(0, colon)), Trimmed(line.substr(colon + 1)));
+  }
+  return received;
 }
 
 std::string Lower(std::string_view text) {

@@ -29,6 +29,9 @@ struct Request {
   // The first header or parameter of that name; nothing when the request has neither.
   std::optional<std::string_view> Header(std::string_view name) const;
   std::optional<std::string_view> Parameter(std::string_view name) const;
+  // The elements of all headers of that name, which are lists with commas, in lower case; empty
+  // elements are left out.
+  std::vector<std::string> HeaderList(std::string_view name) const;
   // What the route's `{name}` stands for; empty when the pattern does not have it.
   std::string_view Capture(std::string_view name) const;
   // Who is asking, for turns: the key's name, or the address.
@@ -39,9 +42,17 @@ struct Target {
   std::vector<std::string> path;
   std::vector<std::pair<std::string, std::string>> query;
 };
-// Splits and decodes a request's target. InvalidArgument when it is not one, or
-// holds a zero byte.
+// Splits and decodes a request's target. InvalidArgument when it is not one, or when the path or a
+// parameter, which the error names, holds a zero byte or is not UTF-8.
 StatusOr<Target> ParseTarget(std::string_view target);
+
+// What is known of a request whose header is wrong or did not arrive whole.
+struct ReceivedHeader {
+  std::string method;  // empty when the first line does not begin with one
+  std::string target;
+  Headers headers;  // of whole lines; names in lower case
+};
+ReceivedHeader ReadReceivedHeader(std::string_view bytes);
 
 struct Response {
   int status = 200;

@@ -3,6 +3,8 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 
 #include "base/text/excerpt.h"
 
@@ -38,10 +40,14 @@ std::string NameOf(std::string_view host) {
   return name;
 }
 
-bool IsAddress(const std::string& text) {
+bool IsAddress6(const std::string& text) {
   in6_addr address;
-  return inet_pton(AF_INET, text.c_str(), &address) == 1 ||
-         inet_pton(AF_INET6, text.c_str(), &address) == 1;
+  return inet_pton(AF_INET6, text.c_str(), &address) == 1;
+}
+
+bool IsAddress(const std::string& text) {
+  in_addr address;
+  return inet_pton(AF_INET, text.c_str(), &address) == 1 || IsAddress6(text);
 }
 
 // Letters, digits, '-' and '_' between dots, in lower case.
@@ -61,8 +67,21 @@ std::string NameIn(std::string_view text) {
 }
 
 bool IsPort(std::string_view text) {
-  return !text.empty() && text.size() <= 5 &&
-         text.find_first_not_of("0123456789") == std::string_view::npos;
+  uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return error == std::errc() && end == text.data() + text.size() && port > 0;
+}
+
+// "name", "name:80", "[::1]:80", as browsers write it in an origin.
+bool IsAuthority(std::string_view text) {
+  const bool is_bracketed = text.starts_with('[');
+  const size_t end = is_bracketed ? text.find(']') : text.find(':');
+  if (is_bracketed && end == std::string_view::npos) return false;
+  const std::string name(text.substr(is_bracketed, end - is_bracketed));
+  std::string_view port = text.substr(std::min(text.size(), is_bracketed ? end + 1 : end));
+  if (!port.empty() && (!port.starts_with(':') || port.starts_with(":0"))) return false;
+  if (!port.empty() && !IsPort(port.substr(1))) return false;
+  return is_bracketed ? IsAddress6(name) : IsName(name);
 }
 
 // "name", "name:80", "[::1]:80": nothing after the name but a port, which may be empty.
@@ -148,16 +167,11 @@ StatusOr<std::string> ParseOrigin(std::string_view text) {
   if (origin.ends_with('/')) origin.pop_back();
   const std::string scheme = origin.substr(0, origin.find("://"));
   const std::string authority = AuthorityOf(origin);
-  const std::string name = NameOf(authority);
-  std::string_view port = std::string_view(authority).substr(authority.find(name) + name.size());
-  if (port.starts_with(']')) port.remove_prefix(1);
-  const bool ends_well = port.empty() || (port.starts_with(':') && IsPort(port.substr(1)));
-  if (IsName(scheme) && (IsAddress(name) || IsName(name)) && ends_well) {
-    return scheme + "://" + authority;
-  }
+  if (IsName(scheme) && IsAuthority(authority)) return scheme + "://" + authority;
   return InvalidArgument(
-      "'{}' is not an origin; write one as https://site.example or https://site.example:8443, "
-      "without a path, or \"*\" for every origin",
+      "'{}' is not an origin; write one as https://site.example or https://site.example:8443, with "
+      "a "
+      "port from 1 to 65535 and without a path, or \"*\" for every origin",
       Excerpt(text));
 }
 

@@ -12,7 +12,8 @@ namespace {
 
 Status NotUtf8(std::string_view text, std::string_view rest) {
   return InvalidArgument(
-      "the text is not UTF-8: byte 0x{:02x} at offset {} begins no character; use data.tokenizer: "
+      "the text is not UTF-8: byte 0x{:02x} at byte offset {} begins no character; use "
+      "data.tokenizer: "
       "bytes",
       static_cast<unsigned char>(rest[0]), text.size() - rest.size());
 }
@@ -58,13 +59,14 @@ StatusOr<std::vector<int32_t>> CharTokenizer::Encode(std::string_view text) cons
   std::vector<int32_t> tokens;
   tokens.reserve(text.size());
   for (std::string_view rest = text; !rest.empty();) {
-    const size_t offset = text.size() - rest.size();
     const auto character = TakeCodePoint(rest);
     if (!character) return NotUtf8(text, rest);
     const auto id = ids_.find(*character);
     if (id == ids_.end()) {
-      return InvalidArgument("the character {} at offset {} does not occur in the training text",
-                             Show(*character), offset);
+      return InvalidArgument(
+          "the character {} at character offset {} does not occur in the training "
+          "text",
+          Show(*character), tokens.size());
     }
     tokens.push_back(id->second);
   }

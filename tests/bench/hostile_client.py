@@ -202,8 +202,8 @@ def ask_for_lists(port, until):
 def send_halves(port, until):
     """Headers and bodies that do not end, at most HALF_REQUESTS at a time."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (8192, 8192))
-    halves = (b"GET /", b"", b"POST /v1/completions HTTP/1.1\r\nAuthorization: Bearer bob-key\r\nContent-Length: 9\r\n\r\n{",
-              b"\x16\x03\x01", b"GET / HTTP/1.1\r\nx: " + b"y" * 8000)
+    halves = (b"GET /", b"", b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer bob-key\r\nContent-Length: 9\r\n\r\n{",
+              b"\x16\x03\x01", b"GET / HTTP/1.1\r\nHost: x\r\nx: " + b"y" * 8000)
     held = []
     while time.monotonic() < until:
         for _ in range(100):

@@ -1,9 +1,11 @@
 // StreamingDetokenizer: converts tokens, one by one, to text, and returns text as soon as it is
 // final. It holds back bytes that may become part of a character (tokens split UTF-8 sequences) or
-// of a stop string. What is not UTF-8 becomes U+FFFD, as ValidUtf8 does it. One thread uses one
+// of a stop string. What is not UTF-8 becomes U+FFFD, as ValidUtf8 does it; stop strings are
+// compared with the text that results, which is the one that the client sees. One thread uses one
 // object.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -22,28 +24,48 @@ class StreamingDetokenizer {
   };
 
   // `tokenizer` outlives me. The text ends before the first of `stops` that is complete; empty ones
-  // are ignored. `begun`: bytes of an unfinished character that the first token may go on with;
-  // they belong to the text.
+  // are ignored. `begun`: bytes of an unfinished character that the first token may complete. The
+  // character belongs to the text, but a stop string cannot begin with it: it is the prompt's.
   StreamingDetokenizer(const Tokenizer& tokenizer, std::vector<std::string> stops,
                        std::string begun = "");
 
   // The text that became final with `token`. When the text stops with it, this is the rest of the
   // text; tokens that begin after its end are not counted. REQUIRES: not stopped.
   Piece Add(int32_t token);
-  // Returns everything that was held back. Call it after the last token.
+  // Returns everything that was held back, up to a stop string that is complete only now: an
+  // unfinished character at the end becomes U+FFFD. Call it after the last token. REQUIRES: not
+  // stopped.
   Piece Finish();
 
   bool stopped() const { return stopped_; }
 
  private:
+  // Where a token's text stands in held_: from the start of the character that has its first byte
+  // to the end of the one that has its last. Negative: in what was returned already.
+  struct Span {
+    std::ptrdiff_t begin = 0;
+    std::ptrdiff_t end = 0;
+  };
+
+  // Moves the first `bytes` of bytes_ to held_, as UTF-8. REQUIRES: they are whole characters, or
+  // no more bytes follow.
+  void Convert(size_t bytes);
+  // The open tokens end where held_ ends now.
+  void CloseTokens();
+  // Drops what follows the first stop string, and the string, if held_ has one.
+  void CutAtStop();
   size_t FindStop() const;
   size_t CertainBytes() const;
   Piece Take(size_t bytes);
 
   const Tokenizer& tokenizer_;
   std::vector<std::string> stops_;
-  std::string held_;         // bytes that were not given out
-  std::deque<size_t> ends_;  // where in held_ the tokens end that were not given out
+  std::string bytes_;        // of an unfinished character
+  bool prompt_began_;        // the prompt's bytes are among them
+  std::string held_;         // text that was not returned yet
+  size_t stops_from_ = 0;    // where in held_ a stop string may begin
+  std::deque<Span> tokens_;  // those that were not returned yet
+  size_t open_tokens_ = 0;   // the last of them, which end in bytes_
   bool stopped_ = false;
 };
 

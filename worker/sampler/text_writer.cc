@@ -125,7 +125,8 @@ link::TextPiece TextWriter::Note(TextProgress progress, Text& text) {
     piece.error = "the model's logits are not finite numbers: its weights have diverged";
   } else if (progress.end != TextEnd::kNone) {
     GiveOut(text.stream.Finish(), text, piece);
-    piece.finish = progress.end == TextEnd::kLength ? "length" : "stop";
+    const bool stopped = text.stream.stopped() || progress.end != TextEnd::kLength;
+    piece.finish = stopped ? "stop" : "length";
   }
   return piece;
 }

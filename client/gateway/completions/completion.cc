@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/random_id.h"
 #include "base/text/utf8.h"
+#include "client/gateway/completions/json_body.h"
 
 namespace gp::gateway {
 namespace {
@@ -20,17 +21,6 @@ CompletionHead MakeHead(const CheckpointFacts& facts, const std::string& model) 
           .created = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
           .model = model,
           .fingerprint = facts.fingerprint};
-}
-
-std::string Joined(const std::vector<std::string>& names) {
-  constexpr size_t kShownMax = 400;
-  std::string text;
-  for (const std::string& name : names) {
-    if (text.size() + name.size() > kShownMax) break;
-    if (!text.empty()) text += ", ";
-    for (const char c : name) text += c > ' ' && c < 127 && c != ',' ? c : '?';
-  }
-  return text;
 }
 
 // They are tokens by now.
@@ -167,7 +157,7 @@ void Completion::OnPiece(size_t index, link::TextPiece piece) {
 }
 
 void Completion::BeginStream() {
-  stream_ = exchange_->BeginEventStream(SeedHeaders());
+  stream_ = exchange_->BeginEventStream(AnswerHeaders());
   exchange_.reset();
 }
 
@@ -180,7 +170,7 @@ void Completion::Finish() {
   for (size_t i = 0; request_.logprobs && i < choices_.size(); ++i) {
     choices_[i].logprobs = logprobs_[i].Take();
   }
-  exchange_->Respond({.body = text_.Whole(choices_, usage_), .headers = SeedHeaders()});
+  exchange_->Respond({.body = text_.Whole(choices_, usage_), .headers = AnswerHeaders()});
   exchange_.reset();
 }
 
@@ -203,9 +193,9 @@ void Completion::AnswerWithoutSampling() {
   }
 }
 
-http::Headers Completion::SeedHeaders() const {
-  http::Headers headers = {{"x-gp-seed", std::to_string(seed_)}};
-  if (!request_.ignored.empty()) headers.emplace_back("x-gp-ignored", Joined(request_.ignored));
+http::Headers Completion::AnswerHeaders() const {
+  http::Headers headers = IgnoredHeader(request_.ignored);
+  headers.emplace_back("x-gp-seed", std::to_string(seed_));
   return headers;
 }
 

@@ -38,7 +38,7 @@ class Completion : public std::enable_shared_from_this<Completion> {
   void BeginStream();
   void AnswerWithoutSampling();
   void Finish();
-  http::Headers SeedHeaders() const;
+  http::Headers AnswerHeaders() const;
 
   std::shared_ptr<http::Exchange> exchange_;   // until it is answered
   std::shared_ptr<http::EventStream> stream_;  // from the first text on, of a stream

@@ -137,6 +137,9 @@ void ReadStreamOptions(JsonBody& body, CompletionRequest& request) {
   if (!request.stream) {
     return body.Fail("stream_options", "stream_options goes with stream: true only");
   }
+  for (const auto& [name, value] : found->items()) {
+    if (name != "include_usage") body.Ignore("stream_options." + name);
+  }
   const auto usage = found->find("include_usage");
   if (usage == found->end() || usage->is_null()) return;
   if (!usage->is_boolean()) {
@@ -207,7 +210,7 @@ std::variant<CompletionRequest, http::ApiError> ParseCompletionRequest(std::stri
   std::string user;
   body.ReadName("user", user);
   if (body.error()) return *body.error();
-  request.ignored = body.Unknown();
+  request.ignored = body.Ignored();
   return request;
 }
 

@@ -36,8 +36,8 @@ struct CompletionRequest {
   bool stream = false;
   bool include_usage = false;  // in a stream's last event
   bool ignore_eos = false;
-  bool parse_special = false;        // text of prompts that spells a special token becomes it
-  std::vector<std::string> ignored;  // fields that mean nothing here, in their order
+  bool parse_special = false;  // text of prompts that spells a special token becomes it
+  std::string ignored;         // fields that mean nothing here, as JsonBody tells them
 
   int64_t texts() const { return n * static_cast<int64_t>(prompts.size()); }
   // What it takes in memory, about.

@@ -102,6 +102,16 @@ std::string WhyNotJson(std::string_view text) {
   return finder.problem();
 }
 
+// Printable ASCII without commas; '?' stands for another byte.
+std::string NameInHeader(std::string_view name) {
+  constexpr size_t kShownBytesMax = 60;
+  std::string text;
+  for (const char c : name.substr(0, kShownBytesMax)) {
+    text += c > ' ' && c < 127 && c != ',' ? c : '?';
+  }
+  return name.size() > kShownBytesMax ? text + "..." : text;
+}
+
 std::string RangeText(const Range& range) {
   return fmt::format("from {:.15g} to {:.15g}", range.min, range.max);
 }
@@ -199,12 +209,23 @@ void JsonBody::Fail(const std::string& param, const std::string& message) {
                           .code = param.empty() ? "invalid_json" : "invalid_value"};
 }
 
-std::vector<std::string> JsonBody::Unknown() const {
-  std::vector<std::string> unknown;
+std::string JsonBody::Ignored() const {
+  std::set<std::string> ignored = ignored_;
   for (const auto& [name, value] : json_.items()) {
-    if (!known_.contains(name) && unknown.size() < kUnknownMax) unknown.push_back(name);
+    if (!known_.contains(name)) ignored.insert(name);
   }
-  return unknown;
+  std::vector<std::string> told;
+  for (const std::string& name : ignored) {
+    if (told.size() < kIgnoredMax) told.push_back(NameInHeader(name));
+  }
+  const size_t more = ignored.size() - told.size();
+  return fmt::format("{}{}", fmt::join(told, ", "),
+                     more > 0 ? fmt::format(", and {} more", more) : "");
+}
+
+http::Headers IgnoredHeader(const std::string& ignored) {
+  if (ignored.empty()) return {};
+  return {{"x-gp-ignored", ignored}};
 }
 
 }  // namespace gp::gateway

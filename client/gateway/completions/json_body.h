@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "http/api_error.h"
+#include "http/message.h"
 
 namespace gp::gateway {
 
@@ -31,7 +32,7 @@ class JsonBody {
   // 128 prompts of 8192 ids, and the values of all fields.
   static constexpr int64_t kValuesMax = (1 << 20) + kMembersMax;
   static constexpr size_t kNameBytesMax = 1024;  // of a name: of a model, of a user
-  static constexpr size_t kUnknownMax = 32;      // unknown fields that are told
+  static constexpr size_t kIgnoredMax = 32;      // ignored fields that are told by name
 
   explicit JsonBody(std::string_view text);
 
@@ -47,14 +48,23 @@ class JsonBody {
 
   void Fail(const std::string& param, const std::string& message);
   const std::optional<http::ApiError>& error() const { return error_; }
-  // Fields that nobody asked for, in the order of their names: the first kUnknownMax.
-  std::vector<std::string> Unknown() const;
+
+  // Notes that a member of a field is ignored: "stream_options.include_obfuscation".
+  void Ignore(const std::string& name) { ignored_.insert(name); }
+  // The fields that nobody asked for, in the order of their names, as a header tells them: "a, b".
+  // Beyond kIgnoredMax names follows "and N more"; a long name is shortened.
+  std::string Ignored() const;
 
  private:
   Json json_;
   std::set<std::string> known_;
+  std::set<std::string> ignored_;  // members of fields
   std::optional<http::ApiError> error_;
 };
+
+// The header x-gp-ignored, which every endpoint that takes a JSON body answers with, unless nothing
+// was ignored.
+http::Headers IgnoredHeader(const std::string& ignored);
 
 // A whole number: 3 and 3.0, but not 3.5 or true.
 std::optional<int64_t> WholeNumber(const nlohmann::json& json);

@@ -26,6 +26,7 @@ struct Question {
   std::string model;
   size_t bytes = 0;  // held by `work`
   Work work;
+  std::string ignored;  // fields of the body, as JsonBody tells them
 };
 using Parsed = std::variant<Question, http::ApiError>;
 
@@ -79,14 +80,8 @@ http::Response Tokenized(const ResolvedModel& model, const TokenizeRequest& requ
   return JsonResponse(std::move(out));
 }
 
-http::ApiError TooMuchText(const std::string& param, const std::string& what) {
-  return {
-      .status = 400,
-      .message = fmt::format("{} has {}, at most {} bytes of text are taken at once; send it in "
-                             "parts",
-                             param, what, kTextBytesMax),
-      .param = param,
-      .code = "invalid_value"};
+http::ApiError TooMuchText(const std::string& param, std::string message) {
+  return {.status = 400, .message = std::move(message), .param = param, .code = "invalid_value"};
 }
 
 http::Response Detokenized(const ResolvedModel& model, const std::vector<int32_t>& tokens) {
@@ -100,7 +95,10 @@ http::Response Detokenized(const ResolvedModel& model, const std::vector<int32_t
     text += model.facts->tokenizer->Decode(ids.subspan(i, std::min(kIdsAtOnce, ids.size() - i)));
   }
   if (text.size() > kTextBytesMax) {
-    return http::ErrorResponse(TooMuchText("tokens", "more than that"));
+    return http::ErrorResponse(TooMuchText(
+        "tokens", fmt::format("tokens stand for a text of more than {} bytes, which is the most "
+                              "that is answered at once; send them in parts",
+                              kTextBytesMax)));
   }
   const std::string json = http::JsonString(text);
   return JsonResponse(R"({"prompt":)" + json + R"(,"content":)" + json + "}");
@@ -111,15 +109,25 @@ Parsed ReadTokenize(std::string_view text_of_body) {
   Question question;
   TokenizeRequest request;
   body.ReadName("model", question.model);
-  const std::string param = body.Find("content") != nullptr ? "content" : "prompt";
-  if (body.Find(param) == nullptr) body.Fail("prompt", "prompt, or content, is missing");
+  const Json* prompt = body.Find("prompt");
+  const Json* content = body.Find("content");
+  if (prompt == nullptr && content == nullptr) {
+    body.Fail("prompt", "prompt, or content, is missing");
+  }
+  if (prompt != nullptr && content != nullptr && *prompt != *content) {
+    body.Fail("content", "prompt and content are both given, and differ; send one of them");
+  }
+  const std::string param = content != nullptr ? "content" : "prompt";
   body.Read(param, request.text);
   body.Read("with_pieces", request.pieces);
   body.Read("parse_special", request.parse_special);
   if (body.error()) return *body.error();
   if (request.text.size() > kTextBytesMax) {
-    return TooMuchText(param, fmt::format("{} bytes", request.text.size()));
+    return TooMuchText(
+        param, fmt::format("{} has {} bytes, at most {} are taken at once; send it in parts", param,
+                           request.text.size(), kTextBytesMax));
   }
+  question.ignored = body.Ignored();
   question.bytes = request.text.size();
   question.work = [request = std::move(request)](const ResolvedModel& model) {
     return Tokenized(model, request);
@@ -143,6 +151,7 @@ Parsed ReadDetokenize(std::string_view text_of_body) {
     }
   }
   if (body.error()) return *body.error();
+  question.ignored = body.Ignored();
   question.bytes = tokens.size() * sizeof(int32_t);
   question.work = [tokens = std::move(tokens)](const ResolvedModel& model) {
     return Detokenized(model, tokens);
@@ -229,13 +238,16 @@ class TokenizerRoute {
     if (const auto error = CheckNamesModel(question.model, models_)) {
       return exchange->Respond(*error);
     }
-    models_.Resolve(question.model, [*this, exchange, work = question.work](const auto& resolved) {
+    models_.Resolve(question.model, [*this, exchange, question](const auto& resolved) {
       if (const auto* error = std::get_if<http::ApiError>(&resolved))
         return exchange->Respond(*error);
       Compute<http::Response>(
           work_, /*slow=*/true, exchange,
-          [work, model = std::get<ResolvedModel>(resolved)] { return work(model); },
-          [exchange](http::Response response) { exchange->Respond(std::move(response)); });
+          [work = question.work, model = std::get<ResolvedModel>(resolved)] { return work(model); },
+          [exchange, ignored = question.ignored](http::Response response) {
+            for (auto& header : IgnoredHeader(ignored)) response.headers.push_back(header);
+            exchange->Respond(std::move(response));
+          });
     });
   }
 

@@ -17,9 +17,10 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr int64_t kListMax = 1000;  // of the coordinator
-constexpr size_t kPointsUsual = 1000;
+constexpr int64_t kPointsUsual = 1000;
 constexpr int64_t kPointsMin = 50;
 constexpr int64_t kPointsMax = 5000;
+constexpr int64_t kSinceMax = 253402300799;  // the last second of the year 9999
 // New points in one message; more of them are decimated.
 constexpr size_t kNewPointsMax = 2000;
 // A page that has this much left to read is told nothing more until it has read some; then it gets
@@ -86,6 +87,14 @@ StatusOr<int64_t> NumberOf(const http::Request& request, const char* name, int64
   return InvalidArgument("{}: expected a whole number from 0, not '{}'", name, Excerpt(*text));
 }
 
+// As NumberOf, from `min` to `max`.
+StatusOr<int64_t> NumberFrom(const http::Request& request, const char* name, int64_t usual,
+                             int64_t min, int64_t max) {
+  ASSIGN_OR_RETURN(const int64_t value, NumberOf(request, name, usual));
+  if (value >= min && value <= max) return value;
+  return InvalidArgument("{}: expected {} to {}, not {}", name, min, max, value);
+}
+
 // A parameter that is misspelt, empty or given twice would be left out of the answer in silence.
 // Those that `may_repeat` count each time.
 Status CheckParameters(const http::Request& request, const std::vector<std::string>& known,
@@ -113,12 +122,14 @@ StatusOr<v1::ListRequest> ListOf(const http::Request& request) {
       {"state", "label"}));
   v1::ListRequest list;
   list.set_include_finished(true);
-  ASSIGN_OR_RETURN(const int64_t limit, NumberOf(request, "limit", RunSurvey::kBoardRuns));
-  if (limit < 1 || limit > kListMax) {
-    return InvalidArgument("limit: expected 1 to {}, not {}", kListMax, limit);
-  }
+  ASSIGN_OR_RETURN(const int64_t limit,
+                   NumberFrom(request, "limit", RunSurvey::kBoardRuns, 1, kListMax));
   list.set_limit(static_cast<int>(limit));
   ASSIGN_OR_RETURN(const int64_t since, NumberOf(request, "since", 0));
+  if (since > kSinceMax) {
+    return InvalidArgument("since: {} seconds since 1970 are after the year 9999; {}", since,
+                           "are they milliseconds? divide them by 1000");
+  }
   if (since > 0) list.mutable_submitted_since()->set_seconds(since);
   for (const auto& [name, value] : request.query) {
     if (name == "page_token") list.set_page_token(value);
@@ -136,8 +147,12 @@ StatusOr<PointRange> RangeOf(const http::Request& request) {
   PointRange range;
   ASSIGN_OR_RETURN(range.from, NumberOf(request, "from", range.from));
   ASSIGN_OR_RETURN(range.to, NumberOf(request, "to", range.to));
-  ASSIGN_OR_RETURN(const int64_t count, NumberOf(request, "points", kPointsUsual));
-  range.count_max = static_cast<size_t>(std::clamp(count, kPointsMin, kPointsMax));
+  if (range.from > range.to) {
+    return InvalidArgument("from: step {} is after to, step {}", range.from, range.to);
+  }
+  ASSIGN_OR_RETURN(const int64_t count,
+                   NumberFrom(request, "points", kPointsUsual, kPointsMin, kPointsMax));
+  range.count_max = static_cast<size_t>(count);
   return range;
 }
 
@@ -172,6 +187,10 @@ RunsApi::~RunsApi() = default;
 void RunsApi::AddTo(http::Router& router) {
   router.Add({"GET", "/api/v1/runs", [this](const Exchanged& exchange) { AnswerRuns(exchange); }});
   router.Add({"GET", "/api/v1/workers", [this](const Exchanged& exchange) {
+                if (const Status checked = CheckParameters(exchange->request(), {});
+                    !checked.ok()) {
+                  return exchange->Respond(http::ErrorOf(checked));
+                }
                 Answer(exchange, board_.board()->workers_text);
               }});
   router.Add({"GET", "/api/v1/runs/{id}", [this](const Exchanged& exchange) {

@@ -39,6 +39,44 @@ TEST(ContentCoding, TheLimitHoldsForAllMembersTogether) {
   EXPECT_THAT(Decoded("gzip", Gzip("a") + bomb), HasSubstr("413: "));
 }
 
+TEST(ContentCoding, AllValuesOfAllHeadersCount) {
+  const auto decoded = [](const Headers& headers, const std::string& body) {
+    Request request{.headers = headers, .body = body};
+    EXPECT_FALSE(IsPlainBody(request));
+    const auto error = DecodeBody(request, 1000);
+    return error ? fmt::format("{}: {}", error->status, error->message) : request.body;
+  };
+  EXPECT_EQ(Decoded(" GZip ", Gzip("one")), "one");
+  EXPECT_EQ(Decoded("identity, gzip,", Gzip("one")), "one");
+  EXPECT_EQ(Decoded("identity, ", "one"), "one");
+  EXPECT_EQ(decoded({{"content-encoding", "identity"}, {"content-encoding", "gzip"}}, Gzip("one")),
+            "one");
+  EXPECT_THAT(decoded({{"content-encoding", "identity"}, {"content-encoding", "br"}}, "x"),
+              HasSubstr("415: Content-Encoding: br is not understood"));
+  for (const Headers& twice : {Headers{{"content-encoding", "gzip"}, {"content-encoding", "gzip"}},
+                               Headers{{"content-encoding", "gzip, gzip"}}}) {
+    EXPECT_THAT(decoded(twice, Gzip(Gzip("one"))),
+                HasSubstr("415: Content-Encoding: gzip, gzip is more than one coding; send gzip"));
+  }
+}
+
+TEST(ContentCoding, OfTransferCodingsChunkedIsTakenAlone) {
+  const auto refused = [](const Headers& headers) {
+    const auto error = RefusedTransferCoding({.headers = headers});
+    return error ? fmt::format("{}: {}", error->status, error->message) : "";
+  };
+  EXPECT_EQ(refused({}), "");
+  EXPECT_EQ(refused({{"transfer-encoding", "Chunked"}}), "");
+  for (const Headers& other :
+       {Headers{{"transfer-encoding", "gzip, chunked"}},
+        Headers{{"transfer-encoding", "gzip"}, {"transfer-encoding", "chunked"}}}) {
+    EXPECT_THAT(refused(other), HasSubstr("415: Transfer-Encoding: gzip, chunked is not "));
+  }
+  EXPECT_THAT(refused({{"transfer-encoding", "gzip"}}), HasSubstr("415: "));
+  EXPECT_THAT(refused({{"transfer-encoding", "identity"}}), HasSubstr("415: "));
+  EXPECT_THAT(refused({{"transfer-encoding", ""}}), HasSubstr("415: "));
+}
+
 // HTTP's deflate has zlib's header; many clients leave it out.
 TEST(ContentCoding, TakesDeflateWithAndWithoutZlibsHeader) {
   for (const std::string text : {"", "x", R"({"prompt":"one"})", "ä\n\0"}) {

@@ -110,7 +110,8 @@ TEST_F(AnyServer, AnswersPipelinedRequestsInTheirOrder) {
   Serve();
   HttpClient client(port());
   std::string requests;
-  for (int i = 0; i < 50; ++i) requests += fmt::format("GET /things/{} HTTP/1.1\r\n\r\n", i);
+  for (int i = 0; i < 50; ++i)
+    requests += fmt::format("GET /things/{} HTTP/1.1\r\nHost: x\r\n\r\n", i);
   client.Send(requests);
   for (int i = 0; i < 50; ++i) EXPECT_EQ(client.Receive().body, std::to_string(i));
 }
@@ -119,7 +120,8 @@ TEST_F(AnyServer, AnswersAllRequestsThatWereSentBeforeAHalfClose) {
   Serve();
   HttpClient client(port());
   std::string requests;
-  for (int i = 0; i < 50; ++i) requests += fmt::format("GET /things/{} HTTP/1.1\r\n\r\n", i);
+  for (int i = 0; i < 50; ++i)
+    requests += fmt::format("GET /things/{} HTTP/1.1\r\nHost: x\r\n\r\n", i);
   client.Send(requests);
   client.HalfClose();
   for (int i = 0; i < 50; ++i) EXPECT_EQ(client.Receive().body, std::to_string(i));
@@ -129,7 +131,8 @@ TEST_F(AnyServer, AnswersAllRequestsThatWereSentBeforeAHalfClose) {
 TEST_F(AnyServer, TakesARequestThatComesByteByByte) {
   Serve();
   HttpClient client(port());
-  for (const char byte : std::string("POST /echo HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc")) {
+  for (const char byte :
+       std::string("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc")) {
     client.Send({&byte, 1});
   }
   EXPECT_EQ(client.Receive().body, "abc");
@@ -139,14 +142,16 @@ TEST_F(AnyServer, TakesAChunkedBody) {
   Serve();
   HttpClient client(port());
   client.Send(
-      "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
+      "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
   EXPECT_EQ(client.Receive().body, "abcde");
 }
 
 TEST_F(AnyServer, TellsAClientThatAsksToGoOnWithTheBody) {
   Serve();
   HttpClient client(port());
-  client.Send("POST /echo HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+  client.Send(
+      "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
   EXPECT_EQ(client.ReceiveHead().status, 100);
   client.Send("ok");
   EXPECT_EQ(client.Receive().body, "ok");
@@ -176,7 +181,7 @@ TEST_F(AnyServer, AnswersAHeadOfAStreamWithoutAStream) {
   EXPECT_EQ(client.Receive().body, "pong");
   for (const char* target : {"/nothing", "/echo", "/%zz"}) {
     HttpClient wrong(port());
-    wrong.Send(fmt::format("HEAD {} HTTP/1.1\r\nConnection: close\r\n\r\n", target));
+    wrong.Send(fmt::format("HEAD {} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", target));
     EXPECT_GE(wrong.Receive(/*head=*/true).status, 400) << target;
     EXPECT_TRUE(wrong.Closed());
   }
@@ -242,10 +247,11 @@ TEST_F(AnyServer, RefusesWhatIsNoRequestAndCloses) {
   Serve();
   for (const std::string_view bytes :
        {"\r\n\r\n\r\n", "GARBAGE\r\n\r\n", "GET / HTTP/9.9\r\n\r\n",
-        "GET /ping HTTP/1.1\r\nno colon\r\n\r\n",
-        "POST /echo HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
-        "POST /echo HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
-        "POST /echo HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "GET /ping HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n",
+        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
+        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: "
+        "chunked\r\n\r\n0\r\n\r\n",
         "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"}) {
     HttpClient client(port());
     client.Send(bytes);
@@ -269,10 +275,145 @@ TEST_F(AnyServer, FindsNothingBehindTrickyPaths) {
 TEST_F(AnyServer, RefusesAHeaderThatIsTooLarge) {
   Serve();
   HttpClient client(port());
-  client.Send("GET /ping HTTP/1.1\r\n");
+  client.Send("GET /ping HTTP/1.1\r\nHost: x\r\n");
   for (int i = 0; i < 2000; ++i) client.Send(fmt::format("x-{}: {}\r\n", i, i));
   EXPECT_EQ(client.Receive().status, 431);
   EXPECT_TRUE(client.Closed());
+}
+
+// A page could not read why it was refused, and the log did not say what was.
+TEST_F(AnyServer, AnAnswerBeforeTheWholeRequestIsForItsPageItsIdAndTheLog) {
+  context_.sites.cors_origins = {"https://good.example"};
+  context_.limits.body_bytes_max = 1000;
+  context_.limits.header_timeout = std::chrono::milliseconds(50);
+  context_.limits.body_timeout = std::chrono::milliseconds(50);
+  Serve();
+  const std::string begin =
+      "POST /echo HTTP/1.1\r\nHost: x\r\nOrigin: https://good.example\r\n"
+      "X-Request-Id: mine\r\nContent-Type: application/json\r\n";
+  const std::string chunked = begin + "Transfer-Encoding: chunked\r\n\r\n";
+  const std::pair<int, std::string> cases[] = {
+      {413, begin + "Content-Length: 1001\r\n\r\n"},
+      {413, begin + "Content-Length: 1001\r\nExpect: 100-continue\r\n\r\n"},
+      {413, chunked + "3e9\r\n"},
+      {408, begin},
+      {408, begin + "x: "},
+      {408, begin + "Content-Length: 5\r\n\r\nab"},
+      {400, begin + "no colon\r\n\r\n"},
+      {400, begin + "Content-Length: -5\r\n\r\n"},
+      {400, chunked + "zz\r\n"},
+      {431, begin + "x: " + std::string(20'000, 'x')},
+      {415, begin + "Transfer-Encoding: gzip, chunked\r\n\r\n"},
+  };
+  for (const auto& [status, bytes] : cases) {
+    SCOPED_TRACE(bytes.substr(0, 300));
+    const size_t before = records().size();
+    HttpClient client(port());
+    client.Send(bytes);
+    const Answer answer = client.Receive();
+    EXPECT_EQ(answer.status, status);
+    EXPECT_EQ(answer.Header("access-control-allow-origin"), "https://good.example");
+    EXPECT_EQ(answer.Header("x-request-id"), "mine");
+    EXPECT_TRUE(client.Closed());
+    ASSERT_TRUE(Eventually([&] { return records().size() == before + 1; }));
+    EXPECT_EQ(records().back().method, "POST");
+    EXPECT_EQ(records().back().target, "/echo");
+    EXPECT_EQ(records().back().request_id, "mine");
+  }
+  HttpClient other(port());
+  other.Send(
+      "POST /echo HTTP/1.1\r\nHost: x\r\nOrigin: https://bad.example\r\n"
+      "Content-Length: 1001\r\n\r\n");
+  const Answer refused = other.Receive();
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_EQ(refused.Header("access-control-allow-origin"), "");
+}
+
+TEST_F(AnyServer, ABodyThatIsTooLargeHidesNoOtherError) {
+  context_.limits.body_bytes_max = 1000;
+  Serve();
+  const auto status = [&](const std::string& target) {
+    HttpClient client(port());
+    client.Send("POST " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n\r\n");
+    return client.Receive().status;
+  };
+  EXPECT_EQ(status("/echo"), 413);
+  EXPECT_EQ(status("/nothing"), 404);
+  EXPECT_EQ(status("/ping"), 405);
+}
+
+// The body's timeout is a minute.
+TEST_F(AnyServer, RefusesALineOfAChunkedBodyThatDoesNotEndAtOnce) {
+  Serve();
+  const std::string begin = "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const char* line : {"3;x=", "1\r\na\r\n3;x=", "0;x=", "0\r\nx: "}) {
+    HttpClient client(port());
+    client.Send(begin + line + std::string(30'000, 'x'));
+    const Answer answer = client.Receive();
+    EXPECT_EQ(answer.status, 400) << line;
+    EXPECT_THAT(answer.body, HasSubstr("of more than 16384 bytes")) << line;
+  }
+  HttpClient client(port());
+  client.Send(begin + "3;x=" + std::string(10'000, 'x') + "\r\nabc\r\n0\r\n\r\n");
+  EXPECT_EQ(client.Receive().body, "abc");
+}
+
+TEST_F(AnyServer, SkipsEmptyLinesBeforeARequest) {
+  Serve();
+  HttpClient client(port());
+  client.Send("\r\nGET /ping HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(client.Receive().body, "pong");
+  client.Send(
+      "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc\r\n\r\n"
+      "GET /ping HTTP/1.1\r\nHost: x\r\n\r\n\r");
+  EXPECT_EQ(client.Receive().body, "abc");
+  EXPECT_EQ(client.Receive().body, "pong");
+  client.Send("\nGET /things/1 HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(client.Receive().body, "1");
+}
+
+TEST_F(AnyServer, AsksForAHost) {
+  Serve();
+  HttpClient client(port());
+  client.Send("GET /ping HTTP/1.1\r\n\r\n");
+  const Answer answer = client.Receive();
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(answer.body, HasSubstr("has no Host"));
+  EXPECT_THAT(answer.body, HasSubstr("invalid_host"));
+  HttpClient old(port());
+  old.Send("GET /ping HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(old.Receive().body, "pong");
+}
+
+TEST_F(AnyServer, AnErrorForAHeadHasNoBody) {
+  context_.limits.header_timeout = std::chrono::milliseconds(50);
+  Serve();
+  for (const std::string& bytes :
+       {std::string("HEAD / HTTP/9.9\r\n\r\n"), std::string("HEAD  /ping HTTP/1.1\r\n\r\n"),
+        std::string("HEAD /ping HTTP/1.1\r\nConnection: close\r\n\r\n"),
+        std::string("HEAD /ping HTTP/1.1\r\nx: "),
+        std::string("HEAD /ping HTTP/1.1\r\nno colon\r\n\r\n"),
+        "HEAD /ping HTTP/1.1\r\nx: " + std::string(20'000, 'x')}) {
+    HttpClient client(port());
+    client.Send(bytes);
+    EXPECT_GE(client.Receive(/*head=*/true).status, 400) << bytes.substr(0, 100);
+    EXPECT_TRUE(client.Closed());
+    EXPECT_EQ(client.Receive().status, 0) << "no byte follows the head";
+  }
+}
+
+// Where its body ends is not known, so what follows must not be read as a request.
+TEST_F(AnyServer, RefusesATransferCodingItDoesNotUndoAndCloses) {
+  Serve();
+  HttpClient client(port());
+  client.Send(
+      "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n"
+      "GET /ping HTTP/1.1\r\nHost: x\r\n\r\n");
+  const Answer answer = client.Receive();
+  EXPECT_EQ(answer.status, 415);
+  EXPECT_THAT(answer.body, HasSubstr("Transfer-Encoding: gzip is not understood"));
+  EXPECT_TRUE(client.Closed());
+  EXPECT_EQ(client.Receive().status, 0);
 }
 
 TEST_F(AnyServer, RefusesABodyThatIsTooLargeThoughAllOfItIsSent) {
@@ -286,7 +427,7 @@ TEST_F(AnyServer, RefusesAChunkedBodyThatGrowsTooLarge) {
   context_.limits.body_bytes_max = 1000;
   Serve();
   HttpClient client(port());
-  client.Send("POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n");
+  client.Send("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
   for (int i = 0; i < 3; ++i) client.Send("200\r\n" + std::string(512, 'x') + "\r\n");
   EXPECT_EQ(client.Receive().status, 413);
 }
@@ -338,10 +479,10 @@ TEST_F(AnyServer, LetsGoOfWhoSendsAHeaderOrABodyTooSlowly) {
   context_.limits.body_timeout = std::chrono::milliseconds(50);
   Serve();
   HttpClient header(port());
-  header.Send("GET /ping HTTP/1.1\r\nx: ");
+  header.Send("GET /ping HTTP/1.1\r\nHost: x\r\nx: ");
   EXPECT_EQ(header.Receive().status, 408);
   HttpClient body(port());
-  body.Send("POST /echo HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc");
+  body.Send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc");
   EXPECT_EQ(body.Receive().status, 408);
   EXPECT_TRUE(body.Closed());
 }
@@ -504,7 +645,7 @@ TEST_F(AnyServer, BodiesThatDoNotComeLockNobodyOut) {
   std::vector<std::unique_ptr<HttpClient>> slow;
   for (int i = 0; i < 12; ++i) {
     slow.push_back(std::make_unique<HttpClient>(port()));
-    slow.back()->Send("POST /echo HTTP/1.1\r\nContent-Length: 10\r\n\r\na");
+    slow.back()->Send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\na");
   }
   EXPECT_EQ(Ask(port(), "POST", "/echo", "hello").body, "hello");
 }
@@ -713,7 +854,7 @@ TEST_F(AnyServer, AsksForAKeyBeforeItTakesTheBody) {
       {"GET", "/open", [](const auto& exchange) { exchange->Respond({.body = "open"}); }, true});
   Serve();
   HttpClient client(port());
-  client.Send("POST /echo HTTP/1.1\r\nContent-Length: 1000000\r\n\r\nabc");
+  client.Send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nabc");
   const Answer refused = client.Receive();
   EXPECT_EQ(refused.status, 401);
   EXPECT_THAT(refused.body, HasSubstr("missing_api_key"));

@@ -73,11 +73,35 @@ TEST(SiteCheck, TakesAnOriginInEveryForm) {
 }
 
 TEST(SiteCheck, RefusesAnOriginThatWouldMatchNothing) {
-  for (const char* text :
-       {"", "site.example", "site.example:443", "https://", "://site.example", "*://site.example",
-        "https://*.example", "https://site.example/path", "https://site.example//",
-        "https://site.example:", "https://site.example:x", "https://user@site.example",
-        "https://a.example,https://b.example", "https://a.example https://b.example"}) {
+  for (const char* text : {"",
+                           "site.example",
+                           "site.example:443",
+                           "https://",
+                           "://site.example",
+                           "*://site.example",
+                           "https://*.example",
+                           "https://site.example/path",
+                           "https://site.example//",
+                           "https://site.example:",
+                           "https://site.example:x",
+                           "https://user@site.example",
+                           "https://site.example:99999",
+                           "https://site.example:65536",
+                           "https://site.example:0",
+                           "https://site.example:08443",
+                           "https://site.example:-1",
+                           "https://:8443",
+                           "https://:443",
+                           "http://",
+                           "https://[::1",
+                           "https://[]",
+                           "https://[]:8443",
+                           "https://[site.example]",
+                           "https://::1",
+                           "https://[::1]x",
+                           "https://[::1]8443",
+                           "https://a.example,https://b.example",
+                           "https://a.example https://b.example"}) {
     const auto parsed = ParseOrigin(text);
     ASSERT_FALSE(parsed.ok()) << *parsed;
     EXPECT_THAT(Message(parsed.status()), HasSubstr("write one as https://site.example")) << text;

@@ -63,7 +63,7 @@ TEST(Tls, ServesOverAnEncryptedConnection) {
   SSL_CTX* context = SSL_CTX_new(TLS_client_method());
   BIO* bio = BIO_new_ssl_connect(context);
   BIO_set_conn_hostname(bio, fmt::format("127.0.0.1:{}", server.port()).c_str());
-  const std::string request = "GET /long HTTP/1.1\r\nConnection: close\r\n\r\n";
+  const std::string request = "GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
   ASSERT_GT(BIO_write(bio, request.data(), static_cast<int>(request.size())), 0);
   std::string answer;
   char buffer[1000];

@@ -29,8 +29,12 @@ TEST(CharTokenizer, CutsATextBetweenCharacters) {
 
 TEST(CharTokenizer, NamesTheCharacterAndPlaceItCannotExpress) {
   const auto tokenizer = CharTokenizer::FromText("abc");
-  EXPECT_THAT(Message((*tokenizer)->Encode("abé").status()), HasSubstr("'é' (U+00E9) at offset 2"));
-  EXPECT_THAT(Message(CharTokenizer::FromText("ab\xff").status()), HasSubstr("0xff at offset 2"));
+  EXPECT_THAT(Message((*tokenizer)->Encode("abé").status()),
+              HasSubstr("'é' (U+00E9) at character offset 2"));
+  const auto wide = CharTokenizer::FromText("a€");
+  EXPECT_THAT(Message((*wide)->Encode("a€é").status()), HasSubstr("at character offset 2"));
+  EXPECT_THAT(Message(CharTokenizer::FromText("ab\xff").status()),
+              HasSubstr("0xff at byte offset 2"));
   EXPECT_FALSE(CharTokenizer::FromText("").ok());
 }
 

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "base/text/utf8.h"
 #include "tokenizer/byte_tokenizer.h"
 
 namespace gp::engine {
@@ -16,9 +17,10 @@ struct Given {
   bool stopped = false;
 };
 
-Given Feed(std::string_view text, const std::vector<std::string>& stops) {
+Given Feed(std::string_view text, const std::vector<std::string>& stops,
+           const std::string& begun = "") {
   const ByteTokenizer tokenizer;
-  StreamingDetokenizer stream(tokenizer, stops);
+  StreamingDetokenizer stream(tokenizer, stops, begun);
   Given given;
   const auto take = [&](const StreamingDetokenizer::Piece& piece) {
     given.text += piece.text;
@@ -28,8 +30,8 @@ Given Feed(std::string_view text, const std::vector<std::string>& stops) {
     take(stream.Add(static_cast<unsigned char>(byte)));
     if (stream.stopped()) break;
   }
+  if (!stream.stopped()) take(stream.Finish());
   given.stopped = stream.stopped();
-  if (!given.stopped) take(stream.Finish());
   return given;
 }
 
@@ -93,10 +95,72 @@ TEST(StreamingDetokenizer, WhatWasHeldBackIsGivenAtTheEnd) {
   EXPECT_FALSE(given.stopped);
 }
 
+// Tokens of several characters.
+class PairTokenizer : public ByteTokenizer {
+ public:
+  std::string Decode(std::span<const int32_t> tokens) const override {
+    std::string text;
+    for (const int32_t token : tokens) text += std::string(1, static_cast<char>(token)) + "\n";
+    return text;
+  }
+};
+
+TEST(StreamingDetokenizer, CountsATokenWhoseFirstCharacterWasGivenOutBeforeTheStop) {
+  const PairTokenizer tokenizer;
+  StreamingDetokenizer stream(tokenizer, {"\nb"});
+  EXPECT_EQ(stream.Add('a').text, "a");
+  const auto last = stream.Add('b');
+  EXPECT_TRUE(stream.stopped());
+  EXPECT_EQ(last.text, "");
+  EXPECT_EQ(last.tokens, 1);
+}
+
 TEST(StreamingDetokenizer, AStopAtTheBeginningLeavesNothing) {
   const Given given = Feed("stop it", {"stop"});
   EXPECT_EQ(given.text, "");
   EXPECT_EQ(given.tokens, 0);
+  EXPECT_TRUE(given.stopped);
+}
+
+TEST(StreamingDetokenizer, AStopDoesNotBeginWithThePrompt) {
+  const Given whole = Feed("\xa9\xa9", {"\u00e9"}, "\xc3");
+  EXPECT_EQ(whole.text, "\u00e9\ufffd");
+  EXPECT_EQ(whole.tokens, 2);
+  EXPECT_FALSE(whole.stopped);
+  const Given replaced = Feed("ab", {"\ufffda", "b"}, "\xc3");
+  EXPECT_EQ(replaced.text, "\ufffda");
+  EXPECT_EQ(replaced.tokens, 1);
+  EXPECT_TRUE(replaced.stopped);
+  const Given later = Feed("\x82\xac\xe2\x82\xacz", {"\u20ac"}, "\xe2");
+  EXPECT_EQ(later.text, "\u20ac");
+  EXPECT_EQ(later.tokens, 2);
+  EXPECT_TRUE(later.stopped);
+}
+
+TEST(StreamingDetokenizer, AStopIsFoundInTheTextThatIsSeen) {
+  const Given first = Feed("ab\xff\xff", {"\ufffd"});
+  EXPECT_EQ(first.text, "ab");
+  EXPECT_EQ(first.tokens, 2);
+  EXPECT_TRUE(first.stopped);
+  // One replacement stands for E2 82, which c does not complete.
+  const Given pair = Feed(
+      "a\xff"
+      "b\xe2\x82"
+      "cd",
+      {"\ufffd"
+       "c"});
+  EXPECT_EQ(pair.text,
+            "a\ufffd"
+            "b");
+  EXPECT_EQ(pair.tokens, 3);
+  EXPECT_TRUE(pair.stopped);
+  EXPECT_EQ(Feed("a\xe2\x82\xac", {"\ufffd"}).text, "a\u20ac");
+}
+
+TEST(StreamingDetokenizer, AnUnfinishedCharacterAtTheEndIsAReplacementThatMayBeAStop) {
+  const Given given = Feed("ab\xe2\x82", {"\ufffd"});
+  EXPECT_EQ(given.text, "ab");
+  EXPECT_EQ(given.tokens, 2);
   EXPECT_TRUE(given.stopped);
 }
 
@@ -131,6 +195,26 @@ TEST(StreamingDetokenizer, GivesTheTextBeforeTheStopWhateverTheBytes) {
     ASSERT_EQ(given.text, text.substr(0, expected));
     ASSERT_EQ(given.tokens, std::ssize(given.text));
     ASSERT_EQ(given.stopped, expected != std::string::npos);
+  }
+}
+
+TEST(StreamingDetokenizer, GivesTheValidTextBeforeTheStopWhereBytesAreNoCharacters) {
+  const uint32_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  const std::string bytes = "a\xc3\xa9\xe2\x82\xac\xff";
+  const std::string characters[] = {"a", "\u00e9", "\u20ac", "\ufffd"};
+  for (int round = 0; round < 5000; ++round) {
+    std::string text;
+    for (int i = 0; i < 16; ++i) text += bytes[random() % bytes.size()];
+    std::string stop;
+    for (size_t size = 1 + random() % 3; size > 0; --size) stop += characters[random() % 4];
+    const std::string seen = ValidUtf8(text);
+    const size_t end = seen.find(stop);
+    const Given given = Feed(text, {stop});
+    ASSERT_EQ(given.text, seen.substr(0, end));
+    ASSERT_EQ(given.stopped, end != std::string::npos);
+    ASSERT_TRUE(given.stopped || given.tokens == std::ssize(text));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "worker/sampler/text_writer.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -215,6 +216,39 @@ TEST(TextWriter, ATextEndsWhereTheModelsFilesSay) {
     EXPECT_EQ(texts[1], ends.back() == 'b' ? "" : "b");
     EXPECT_EQ(texts[2], "bcde");
   }
+}
+
+// The text of a request whose tokens are all `token`, and how it finished.
+std::string TextOf(link::Generate request, int32_t token) {
+  RandomModel model(1);
+  const ByteTokenizer tokenizer;
+  TextWriter writer(model.decoder(), tokenizer);
+  request.logit_bias = {{token, 100}};
+  writer.Add(request);
+  std::string text;
+  size_t tokens = 0;
+  while (!writer.idle()) {
+    for (const auto& piece : writer.Advance().pieces) {
+      text += piece.text;
+      tokens += piece.tokens.size();
+      if (piece.finish) text += fmt::format(", {} after {}", *piece.finish, tokens);
+    }
+  }
+  return text;
+}
+
+TEST(TextWriter, AStopStringLeavesTheCharacterThatThePromptBegan) {
+  link::Generate request{.prompt = {0xc3}, .max_tokens = 4, .continues_prompt = true};
+  request.stop = {"\u00e9"};
+  EXPECT_EQ(TextOf(request, 0xa9), "\u00e9\ufffd\ufffd\ufffd, length after 4");
+}
+
+TEST(TextWriter, AStopStringMayBeTheReplacementCharacter) {
+  link::Generate request{.prompt = Ids("a"), .max_tokens = 4, .stop = {"\ufffd"}};
+  EXPECT_EQ(TextOf(request, 0xff), ", stop after 0");
+  // A character that the end of the text leaves unfinished.
+  request.max_tokens = 1;
+  EXPECT_EQ(TextOf(request, 0xc3), ", stop after 0");
 }
 
 TEST(TextWriter, TheTokensOfAPieceAreThoseOfItsText) {

@@ -70,12 +70,27 @@ TEST(CompletionRequest, ReadsEveryField) {
   EXPECT_EQ(request.presence_penalty, 1);
   EXPECT_EQ(request.frequency_penalty, -1);
   EXPECT_EQ(request.min_p, 0.1);
-  EXPECT_TRUE(request.ignored.empty());
+  EXPECT_EQ(request.ignored, "");
 }
 
 TEST(CompletionRequest, TellsWhichFieldsMeanNothingHere) {
   EXPECT_THAT(Parse(R"({"prompt":"a","zebra":1,"repetition_penalty":2})").ignored,
-              ElementsAre("repetition_penalty", "zebra"));
+              "repetition_penalty, zebra");
+  const std::string options = R"("stream":true,"stream_options":{"include_usage":true,"usage":1})";
+  EXPECT_EQ(Parse(R"({"prompt":"a",)" + options + "}").ignored, "stream_options.usage");
+}
+
+TEST(CompletionRequest, TellsHowManyMoreFieldsMeanNothing) {
+  const std::string name(500, 'x');
+  const std::string long_name = R"({"prompt":"a","z":1,"a b,é":2,")" + name + R"(":3})";
+  EXPECT_EQ(Parse(long_name).ignored, "a?b???, " + name.substr(0, 60) + "..., z");
+  std::string fields = R"("z":0)";
+  std::string names;
+  for (int i = 10; i < 50; ++i) {
+    fields += fmt::format(R"(,"f{}":0)", i);
+    if (i < 42) names += fmt::format("f{}, ", i);
+  }
+  EXPECT_EQ(Parse("{" + fields + "}").ignored, names + "and 9 more");
 }
 
 TEST(CompletionRequest, NamesTheFieldThatIsWrong) {

@@ -243,6 +243,40 @@ TEST_F(Completions, HintsAtWhatIsElsewhereOrNotHere) {
   }
 }
 
+// A misspelt parse_special changed the tokens, and nothing said so.
+TEST_F(Completions, TokenizerRoutesTellWhatTheyIgnored) {
+  const auto ignored = [&](const std::string& target, const std::string& body) {
+    const http::Answer answer = gateway_->Post(target, body);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    return answer.Header("x-gp-ignored");
+  };
+  EXPECT_EQ(ignored("/tokenize", R"({"prompt":"a","parse_specail":false})"), "parse_specail");
+  EXPECT_EQ(ignored("/tokenize", R"({"prompt":"a","add_special_tokens":true,"b":1})"),
+            "add_special_tokens, b");
+  EXPECT_EQ(ignored("/detokenize", R"({"tokens":[97],"skip_special_tokens":false})"),
+            "skip_special_tokens");
+  EXPECT_EQ(ignored("/tokenize", R"({"prompt":"a","parse_special":false})"), "");
+}
+
+TEST_F(Completions, ATextToTokenizeIsGivenOnce) {
+  const http::Answer both = gateway_->Post("/tokenize", R"({"prompt":"a","content":"b"})");
+  EXPECT_EQ(both.status, 400);
+  EXPECT_THAT(both.body, HasSubstr("prompt and content are both given, and differ"));
+  EXPECT_EQ(gateway_->Post("/tokenize", R"({"prompt":"a","content":"a"})").status, 200);
+  EXPECT_EQ(gateway_->Post("/tokenize", R"({"prompt":"a","content":null})").status, 200);
+}
+
+TEST_F(Completions, SaysHowMuchTextIsTooMuch) {
+  std::string ids = "97";
+  for (int i = 0; i < 1 << 20; ++i) ids += ",97";
+  const http::Answer tokens = gateway_->Post("/detokenize", R"({"tokens":[)" + ids + "]}");
+  EXPECT_EQ(tokens.status, 400);
+  EXPECT_THAT(tokens.body, HasSubstr("tokens stand for a text of more than 1048576 bytes"));
+  const std::string text((1 << 20) + 1, 'a');
+  EXPECT_THAT(gateway_->Post("/tokenize", R"({"prompt":")" + text + R"("})").body,
+              HasSubstr("prompt has 1048577 bytes, at most 1048576 are taken at once"));
+}
+
 TEST_F(Completions, TokenizesInBothDialects) {
   EXPECT_EQ(gateway_->Post("/tokenize", R"({"prompt":"ab","add_special_tokens":false})").body,
             R"({"tokens":[97,98],"count":2,"max_model_len":64})");

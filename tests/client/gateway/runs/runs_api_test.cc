@@ -182,6 +182,7 @@ TEST_F(RunsApiTest, AParameterThatWouldBeLeftOutIsRefused) {
   EXPECT_EQ(message("/api/v1/runs/demo/points?point=5"),
             "unknown parameter 'point'; did you mean 'points'?");
   EXPECT_EQ(message("/api/v1/runs/demo?limit=5"), "unknown parameter 'limit'; none is known here");
+  EXPECT_EQ(message("/api/v1/workers?limit=5"), "unknown parameter 'limit'; none is known here");
   EXPECT_EQ(message("/api/v1/events?runs=demo"), "unknown parameter 'runs'; did you mean 'run'?");
   EXPECT_EQ(message("/api/v1/runs?since=-1"), "since: expected a whole number from 0, not '-1'");
   EXPECT_EQ(message("/api/v1/runs?limit=5&limit=6"), "limit: given more than once");
@@ -233,7 +234,25 @@ TEST_F(RunsApiTest, ProblemsHaveTheirStatus) {
   for (const char* query : {"points=many", "from=1x", "to=", "from=-5", "points=-1", "form=1"}) {
     EXPECT_EQ(server.Get("/api/v1/runs/demo/points?" + std::string(query)).status, 400) << query;
   }
-  EXPECT_EQ(server.Get("/api/v1/runs/demo/points?points=99999999&from=5").status, 200);
+  EXPECT_EQ(server.Get("/api/v1/runs/demo/points?points=5000&from=5&to=5").status, 200);
+}
+
+TEST_F(RunsApiTest, ANumberThatWouldMeanAnotherIsRefused) {
+  RunsServer server(service_.address());
+  AwaitBoard(server);
+  const auto message = [&](const std::string& target) {
+    const http::Answer answer = server.Get("/api/v1/runs" + target);
+    EXPECT_EQ(answer.status, 400) << target;
+    return json::parse(answer.body)["error"]["message"].get<std::string>();
+  };
+  EXPECT_EQ(message("/demo/points?points=49"), "points: expected 50 to 5000, not 49");
+  EXPECT_EQ(message("/demo/points?points=0"), "points: expected 50 to 5000, not 0");
+  EXPECT_EQ(message("/demo/points?points=5001"), "points: expected 50 to 5000, not 5001");
+  EXPECT_EQ(message("/demo/points?from=50&to=10"), "from: step 50 is after to, step 10");
+  EXPECT_EQ(message("?since=1795751000000"),
+            "since: 1795751000000 seconds since 1970 are after the year 9999; are they "
+            "milliseconds? divide them by 1000");
+  EXPECT_EQ(message("?search=%ff"), "parameter 'search' is not UTF-8: '?'");
 }
 
 TEST_F(RunsApiTest, WithoutACoordinatorPagesSayWhy) {
