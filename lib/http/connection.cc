@@ -75,7 +75,7 @@ ApiError ErrorOfParser(beast::error error, const ServerLimits& limits) {
                                      "at once",
                                      limits.body_bytes_max)};
     default:
-      return {.status = 400, .message = "this is no HTTP/1.1 request"};
+      return {.status = 400, .message = "this is not an HTTP/1.1 request"};
   }
 }
 
