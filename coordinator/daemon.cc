@@ -153,7 +153,7 @@ daemon::MetricsPlace MetricsPlaceOf(const CoordinatorSettings& settings,
 void LogPlaces(const rpc::RpcServer& server, const ListenConfig& listen_config) {
   for (const std::string& address : server.addresses()) LogInfo("listens", {{"address", address}});
   if (listen_config.certificates != nullptr || server.addresses().size() == 1) return;
-  LogWarning("INSECURE: no encryption, and everybody who reaches this address may do everything",
+  LogWarning("INSECURE: no encryption, and anyone who reaches this address may do anything",
              {{"address", server.addresses().back()}, {"because", "--insecure"}});
 }
 
@@ -213,7 +213,7 @@ StatusOr<std::optional<daemon::StateLock>> LockStorage(const StorageRoot& storag
   auto lock = daemon::StateLock::AcquireStorage(storage.path(), "another coordinator");
   if (lock.ok()) return std::optional(std::move(*lock));
   if (lock.status().code() == StatusCode::kFailedPrecondition) return lock.status();
-  LogWarning("the storage root cannot be locked; nothing keeps a second coordinator from it",
+  LogWarning("the storage root cannot be locked; a second coordinator could use it",
              {{"path", storage.path()}, {"reason", Message(lock.status())}});
   return std::nullopt;
 }
@@ -244,7 +244,7 @@ void WarnOfUnknownRuns(const StorageRoot& storage, const Cluster& cluster) {
   const auto names = ListDirectory(JoinPath(storage.path(), "runs"));
   if (!names.ok() || names->empty()) return;
   LogWarning(
-      "the storage holds runs, and this catalogue knows none; if its gp.db was lost, restore "
+      "the storage holds runs, but this catalogue is empty; if its gp.db was lost, restore "
       "it from a backup",
       {{"storage", storage.path()}, {"runs", names->size()}});
 }
@@ -252,7 +252,7 @@ void WarnOfUnknownRuns(const StorageRoot& storage, const Cluster& cluster) {
 // Ends the process while a file system hangs and a thread waits in it. Everything acknowledged is
 // durable.
 [[noreturn]] void EndWithWorkInProgress() {
-  LogWarning("work is still held up, probably by a file system that hangs; ending without it");
+  LogWarning("work is still blocked, probably by a hung file system; exiting without it");
   std::_Exit(EXIT_SUCCESS);
 }
 

@@ -15,17 +15,17 @@ int main(int argc, char** argv) {
        .version = GP_VERSION,
        .settings = SettingsTable(settings),
        .check = [&] { return CheckSettings(settings); },
-       .switches = {{"--adopt",
-                     "Take storage.root as it is, at this start: its file system is another one, "
-                     "or was lost",
-                     &settings.adopt_storage}},
+       .switches =
+           {{"--adopt",
+             "Accept storage.root as it is at this start: its file system was replaced or lost",
+             &settings.adopt_storage}},
        .metrics = [] { return CoordinatorMetrics::List(GP_VERSION); },
        .actions = {{"--backup", "DIR",
-                    "Copy state.dir to DIR, also while a coordinator uses it, and leave",
+                    "Copy state.dir to DIR, also while a coordinator uses it, and exit",
                     [&](const std::string& target) {
                       return BackUpState(settings.state_dir, target, gp::SystemClock());
                     }},
-                   {"--restore", "DIR", "Make state.dir from the backup in DIR and leave",
+                   {"--restore", "DIR", "Make state.dir from the backup in DIR and exit",
                     [&](const std::string& backup) {
                       return RestoreState({.state_dir = settings.state_dir,
                                            .backup = backup,

@@ -39,8 +39,8 @@ daemon::Settings Places(CoordinatorSettings& settings) {
       daemon::MetricsKeysFile(settings.metrics_keys_file),
       {.field = {.path = "network.insecure",
                  .doc = "Serve server.listen and metrics.listen without TLS, also where other "
-                        "machines reach them: everybody who reaches server.listen may do "
-                        "everything, and others can listen in."},
+                        "machines reach them: anyone who reaches server.listen may do anything, "
+                        "and others can read the traffic."},
        .slot = &settings.insecure,
        .flag = "--insecure"},
       {.field = {.path = "state.dir",
@@ -74,8 +74,8 @@ daemon::Settings Certificates(CoordinatorSettings& settings) {
                  .is_path = true},
        .slot = &settings.tls_client_ca},
       {.field = {.path = "tls.lifetime",
-                 .doc = "How long a certificate that is made here is good. It is renewed when two "
-                        "thirds have passed.",
+                 .doc = "Lifetime of a certificate that is made here. It is renewed after two "
+                        "thirds of it.",
                  .min = 1},
        .slot = &settings.tls_lifetime},
   };
@@ -97,27 +97,29 @@ daemon::Settings Limits(CoordinatorSettings& settings) {
                  .min = 0.05},
        .slot = &settings.report_interval},
       {.field = {.path = "runs.start_timeout",
-                 .doc = "From placement until every rank is ready to train; reading and tokenizing "
+                 .doc = "Longest time from placement until every rank is ready to train; reading "
+                        "and tokenizing "
                         "data takes most of it.",
                  .min = 1},
        .slot = &settings.start_timeout},
       {.field = {.path = "runs.finish_timeout",
-                 .doc = "From the sealed final checkpoint until every rank has left.",
+                 .doc =
+                     "Longest time from the sealed final checkpoint until every rank has exited.",
                  .min = 1},
        .slot = &settings.finish_timeout},
       {.field = {.path = "gradients.encrypted",
-                 .doc = "Ranks on CPUs encrypt what they send to other nodes (TLS 1.3). Counts for "
+                 .doc = "Ranks on CPUs encrypt what they send to other nodes (TLS 1.3). Applies to "
                         "groups that form after a restart of the coordinator. Ranks on GPUs of "
-                        "several nodes cannot, and fail."},
+                        "several nodes cannot encrypt, and fail."},
        .slot = &settings.encrypt_gradients},
       {.field = {.path = "logs.points_bytes_max",
-                 .doc = "What is kept of one run's metric points. What comes later is dropped, and "
+                 .doc = "Most that is kept of one run's metric points. Later ones are dropped, and "
                         "the log says so.",
                  .unit = "bytes",
                  .min = kLogBytesLeast},
        .slot = &settings.points_bytes_max},
       {.field = {.path = "logs.lines_bytes_max",
-                 .doc = "What is kept of one run's log lines. What comes later is dropped, and the "
+                 .doc = "Most that is kept of one run's log lines. Later ones are dropped, and the "
                         "log says so.",
                  .unit = "bytes",
                  .min = kLogBytesLeast},
@@ -145,7 +147,8 @@ daemon::Settings Limits(CoordinatorSettings& settings) {
                  .max = 20'000},
        .slot = &settings.waiting_runs_per_user},
       {.field = {.path = "audit.keep_bytes",
-                 .doc = "What is kept of the audit log; the oldest files beyond it are removed.",
+                 .doc =
+                     "Most that is kept of the audit log; the oldest files beyond it are removed.",
                  .unit = "bytes",
                  .min = kAuditBytesLeast},
        .slot = &settings.audit_keep_bytes},

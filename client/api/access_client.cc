@@ -34,8 +34,9 @@ void AccessClient::AwaitConnection() const {
 Status AccessClient::Explain(const Status& status) const {
   if (interruption_.requested()) return Cancelled("interrupted");
   if (status.code() == StatusCode::kUnimplemented) {
-    return FailedPrecondition("the coordinator at {} is older than this gpctl and knows no tokens",
-                              options_.address);
+    return FailedPrecondition(
+        "the coordinator at {} is older than this gpctl and does not support tokens",
+        options_.address);
   }
   if (status.code() != StatusCode::kUnavailable && status.code() != StatusCode::kDeadlineExceeded) {
     return status;

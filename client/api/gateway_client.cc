@@ -118,7 +118,7 @@ std::string BodyOf(const CompletionOptions& request) {
 Status HandleChunk(const std::string& event, const GatewayClient::OnText& on_text) {
   if (event == "[DONE]") return OkStatus();
   const Json chunk = Json::parse(event, nullptr, false);
-  if (!chunk.is_object()) return DataLoss("the gateway sent an event that is no JSON object");
+  if (!chunk.is_object()) return DataLoss("the gateway sent an event that is not a JSON object");
   if (chunk.contains("error")) return Internal("{}", ErrorMessage(chunk));
   if (!chunk.contains("choices") || !chunk["choices"].is_array()) return OkStatus();
   for (const Json& choice : chunk["choices"]) {
@@ -171,7 +171,8 @@ GatewayClient::GatewayClient(GatewayClientOptions options, Interruption& interru
 Status GatewayClient::Perform(const Call& call) {
   const Easy easy(curl_easy_init());
   const Multi multi(curl_multi_init());
-  if (easy == nullptr || multi == nullptr) return ResourceExhausted("no memory for a request");
+  if (easy == nullptr || multi == nullptr)
+    return ResourceExhausted("not enough memory for a request");
   Receiver receiver{.easy = easy.get(), .on_body = &call.on_body};
   const HeaderList headers(curl_slist_append(nullptr, "Content-Type: application/json"));
   curl_easy_setopt(easy.get(), CURLOPT_URL, ("http://" + options_.address + call.path).c_str());
@@ -246,7 +247,7 @@ Status GatewayClient::Complete(const CompletionOptions& request, const OnText& o
     return status.ok() ? read : status;
   };
   RETURN_IF_ERROR(Perform({"/v1/completions", BodyOf(request), on_body}));
-  if (!done) return Unavailable("the gateway at {} broke the text off", options_.address);
+  if (!done) return Unavailable("the gateway at {} ended the text early", options_.address);
   return OkStatus();
 }
 

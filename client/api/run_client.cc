@@ -81,10 +81,11 @@ class RunClient::Outage {
   std::string WayOut() const {
     std::string text = "is it running? 'gpctl up' starts one here, --server names another";
     if (options_.address.starts_with("unix:") || options_.tls) return text;
-    return text + fmt::format(
-                      "; this call had no TLS, which only a coordinator with --insecure answers: "
-                      "'gpctl login {} --token-file FILE' sets it up",
-                      options_.address);
+    return text +
+           fmt::format(
+               "; this call did not use TLS, and only a coordinator with --insecure accepts that: "
+               "'gpctl login {} --token-file FILE' sets it up",
+               options_.address);
   }
 
   const RunClientOptions& options_;
@@ -256,8 +257,9 @@ StatusOr<v1::Node> RunClient::Change(const std::string& method, Request request,
   const Status status =
       Retry(method, [&](grpc::ClientContext& context) { return call(context, request, response); });
   if (status.code() == StatusCode::kUnimplemented) {
-    return FailedPrecondition("the coordinator at {} is older than this gpctl and knows no cordons",
-                              options_.address);
+    return FailedPrecondition(
+        "the coordinator at {} is older than this gpctl and does not support cordons",
+        options_.address);
   }
   RETURN_IF_ERROR(status);
   MakeSafeToShow(response);

@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
   GatewaySettings settings;
   return gp::daemon::Main(
       {.name = "gp-gateway",
-       .summary = "serves checkpoints over HTTP, as OpenAI's clients expect it.",
+       .summary = "serves checkpoints over HTTP with an OpenAI-compatible API.",
        .version = GP_VERSION,
        .settings = SettingsTable(settings),
        .check =

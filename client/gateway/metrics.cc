@@ -53,16 +53,16 @@ struct GatewayMetrics::Families {
                                   .Register(*registry);
   Family<Histogram>& duration = BuildHistogram()
                                     .Name("gp_gateway_request_duration_seconds")
-                                    .Help("From the header of a request to the end of its answer")
+                                    .Help("Time from a request's header to the end of its answer")
                                     .Register(*registry);
   Histogram& first_token = BuildHistogram()
                                .Name("gp_gateway_time_to_first_token_seconds")
-                               .Help("From the header of a request to its first token")
+                               .Help("Time from a request's header to its first token")
                                .Register(*registry)
                                .Add({}, kFirstTokenSeconds);
   Histogram& token = BuildHistogram()
                          .Name("gp_gateway_inter_token_latency_seconds")
-                         .Help("Between two tokens of a request, its mean; one value a request")
+                         .Help("Mean time between two tokens of a request; one value per request")
                          .Register(*registry)
                          .Add({}, kTokenSeconds);
   Family<Counter>& tokens = BuildCounter()
@@ -75,7 +75,7 @@ struct GatewayMetrics::Families {
   Counter& generated_tokens = tokens.Add({{"kind", "generated"}});
   Counter& cancelled =
       MakeCounter("gp_gateway_requests_cancelled_total",
-                  "Requests whose client left before the end of the answer", *registry);
+                  "Requests whose client disconnected before the end of the answer", *registry);
   Family<Gauge>& in_progress =
       BuildGauge()
           .Name("gp_gateway_requests_in_progress")
@@ -86,8 +86,8 @@ struct GatewayMetrics::Families {
   Gauge& models = MakeGauge("gp_gateway_models", "Names in the catalogue of models", *registry);
   Gauge& loaded =
       MakeGauge("gp_gateway_models_loaded", "Checkpoints that a sampler has ready", *registry);
-  Gauge& memory = MakeGauge("gp_gateway_sampler_memory_bytes",
-                            "Memory that the samplers were given, all together", *registry);
+  Gauge& memory =
+      MakeGauge("gp_gateway_sampler_memory_bytes", "Total memory given to the samplers", *registry);
   Gauge& connections = MakeGauge("gp_gateway_connections", "Clients that are connected", *registry);
   Counter& restarts = MakeCounter("gp_gateway_sampler_restarts_total",
                                   "Samplers that ended by themselves", *registry);

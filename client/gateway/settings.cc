@@ -17,19 +17,16 @@ daemon::Settings Access(GatewaySettings& settings) {
        .flag = "--listen",
        .value_name = "ADDRESS",
        .check = daemon::CheckListenAddress},
-      {.field =
-           {.path = "server.connections_max",
-            .doc =
-                "Clients that may be connected at once. A new one then gets the place of one that "
-                "waits; when all are being answered it is refused with 503.",
-            .min = 1,
-            .max = 100000},
+      {.field = {.path = "server.connections_max",
+                 .doc = "How many clients may be connected at once. Beyond it, a new client "
+                        "replaces an idle one; when none is idle, it is refused with 503.",
+                 .min = 1,
+                 .max = 100000},
        .slot = &settings.connections_max},
       {.field = {.path = "server.allowed_hosts",
-                 .doc =
-                     "Names, without a port, that requests may have in Host besides localhost and "
-                     "IP addresses, or \"*\". Host is checked when there is one here, and where "
-                     "the gateway listens on this machine alone without API keys."},
+                 .doc = "Names, without a port, that requests may use in the Host header besides "
+                        "localhost and IP addresses, or \"*\". Host is checked if this is set, or "
+                        "if the gateway listens on this machine only and has no API keys."},
        .slot = &settings.allowed_hosts,
        .flag = "--allowed-host",
        .value_name = "NAME"},
@@ -41,8 +38,8 @@ daemon::Settings Access(GatewaySettings& settings) {
       daemon::MetricsPublic(settings.metrics_public),
       daemon::MetricsKeysFile(settings.metrics_keys_file),
       {.field = {.path = "network.insecure",
-                 .doc = "Listen where other machines can reach it though there are no API keys or "
-                        "no TLS: whoever reaches it may use it, or listen in."},
+                 .doc = "Listen where other machines can reach it without API keys or without TLS: "
+                        "anyone who reaches it may use it, or read the traffic."},
        .slot = &settings.insecure,
        .flag = "--insecure"},
       {.field = {.path = "auth.keys_file",
@@ -85,12 +82,12 @@ daemon::Settings Models(GatewaySettings& settings) {
        .flag = "--coordinator-token-file",
        .value_name = "FILE"},
       {.field = {.path = "models.directories",
-                 .doc = "NAME=DIR of checkpoints, or of directories of runs, to serve besides."},
+                 .doc = "NAME=DIR of more checkpoints, or run directories, to serve."},
        .slot = &settings.directories,
        .flag = "--model",
        .value_name = "NAME=DIR"},
       {.field = {.path = "models.scan_period",
-                 .doc = "How often those directories are looked at for new checkpoints.",
+                 .doc = "How often those directories are scanned for new checkpoints.",
                  .min = 0.05},
        .slot = &settings.scan_period},
   };
@@ -126,19 +123,21 @@ daemon::Settings Sampler(GatewaySettings& settings) {
        .flag = "--precision",
        .value_name = "NAME"},
       {.field = {.path = "sampler.memory_limit",
-                 .doc = "What all samplers together may take. 0: half of what is free at the "
-                        "start.",
+                 .doc =
+                     "Memory that all samplers together may take. 0: half of what is free at the "
+                     "start.",
                  .unit = "bytes",
                  .min = 0},
        .slot = &settings.sampler_memory_limit,
        .flag = "--memory-limit",
        .value_name = "BYTES"},
       {.field = {.path = "sampler.start_timeout",
-                 .doc = "From its start until a sampler is ready.",
+                 .doc = "Longest time from a sampler's start until it is ready.",
                  .min = 0.05},
        .slot = &settings.sampler_start_timeout},
       {.field = {.path = "sampler.stall_timeout",
-                 .doc = "A sampler that writes texts and says nothing for so long is ended.",
+                 .doc =
+                     "A sampler that has texts to write and sends nothing for this long is killed.",
                  .min = 0.05},
        .slot = &settings.sampler_stall_timeout},
   };
@@ -153,21 +152,22 @@ daemon::Settings Limits(GatewaySettings& settings) {
                  .max = 1e6},
        .slot = &settings.requests_waiting_max},
       {.field = {.path = "requests.timeout",
-                 .doc = "From a request until its last token; then it ends with an error.",
+                 .doc =
+                     "Longest time from a request to its last token; after it the request fails.",
                  .min = 0.05},
        .slot = &settings.request_timeout},
       {.field = {.path = "requests.body_bytes_max",
-                 .doc = "Of the body of a request. Larger ones are refused with 413.",
+                 .doc = "Largest body of a request. Larger ones are refused with 413.",
                  .unit = "bytes",
                  .min = 1024,
                  .max = 1 << 30},
        .slot = &settings.body_bytes_max},
       {.field = {.path = "requests.header_timeout",
-                 .doc = "For the header of a request to arrive.",
+                 .doc = "Longest time for the header of a request to arrive.",
                  .min = 0.05},
        .slot = &settings.header_timeout},
       {.field = {.path = "requests.body_timeout",
-                 .doc = "For the body of a request to arrive.",
+                 .doc = "Longest time for the body of a request to arrive.",
                  .min = 0.05},
        .slot = &settings.body_timeout},
       {.field = {.path = "requests.idle_timeout",
@@ -175,10 +175,10 @@ daemon::Settings Limits(GatewaySettings& settings) {
                  .min = 0.05},
        .slot = &settings.idle_timeout},
       {.field = {.path = "requests.ping_period",
-                 .doc = "An event stream that is silent for so long gets a comment.",
+                 .doc = "An event stream that is silent for this long gets a comment.",
                  .min = 0.05},
        .slot = &settings.ping_period},
-      {.field = {.path = "log.requests", .doc = "One line in the log for each request."},
+      {.field = {.path = "log.requests", .doc = "Log one line for each request."},
        .slot = &settings.log_requests},
   };
 }
@@ -213,7 +213,7 @@ Status CheckSettings(const GatewaySettings& settings) {
   if (!settings.coordinator_token_file.empty() && settings.coordinator_ca.empty() &&
       !settings.coordinator.starts_with("unix:")) {
     return InvalidArgument(
-        "coordinator.token_file: a token is sent over TLS alone; name the coordinator's authority "
+        "coordinator.token_file: a token is sent only over TLS; name the coordinator's authority "
         "with --coordinator-ca");
   }
   RETURN_IF_ERROR(CheckSites(settings));
@@ -226,7 +226,7 @@ Status CheckSettings(const GatewaySettings& settings) {
   if (!IsPrivate(settings) && !settings.insecure && !address.IsLocal()) {
     return InvalidArgument(
         "server.listen: other machines can reach {}; give it API keys and a certificate "
-        "(--api-key-file, --tls-certificate, --tls-key), or say --insecure",
+        "(--api-key-file, --tls-certificate, --tls-key), or pass --insecure",
         settings.listen);
   }
   return daemon::CheckMetricsAccess(MetricsAccessOf(settings));

@@ -93,7 +93,7 @@ StatusOr<Principal> AccessGate::Identify(const rpc::Caller& caller) {
     }
     const auto token = rpc::ParseToken(caller.bearer);
     if (!token.ok()) {
-      return Unauthenticated("what the call brings is not a token; see 'gpctl help login'");
+      return Unauthenticated("the call's credential is not a token; see 'gpctl help login'");
     }
     ASSIGN_OR_RETURN(const auto record, tokens_.Authenticate(*token));
     principal.kind = Principal::Kind::kUser;
@@ -115,7 +115,7 @@ StatusOr<Principal> AccessGate::Identify(const rpc::Caller& caller) {
     principal.roles = Roles::AdminEverywhere();
   } else {
     return Unauthenticated(
-        "the call brings no token; 'gpctl login HOST:PORT --token-file FILE' keeps one for later "
+        "the call has no token; 'gpctl login HOST:PORT --token-file FILE' keeps one for later "
         "calls, GPCTL_TOKEN_FILE names one for this call");
   }
   return principal;
@@ -242,8 +242,8 @@ void AdmittedCall::Conclude(const Status& outcome, std::function<void(const Stat
   }
   gate_.audit_.Record(RecordOf(outcome), [answer = std::move(answer)](const Status& written) {
     if (written.ok()) return answer(OkStatus());
-    answer(
-        Internal("it is done, but the audit log could not be written: {}", gp::Message(written)));
+    answer(Internal("the change was made, but the audit log could not be written: {}",
+                    gp::Message(written)));
   });
 }
 

@@ -113,7 +113,7 @@ Status AuditLog::Recover(bool has_head) {
 
 // Leaves a gap, which every check finds.
 Status AuditLog::GoOnBehindDamage(const std::vector<std::string>& names) {
-  LogError("the audit log is damaged; it goes on in a new file",
+  LogError("the audit log is damaged; it continues in a new file",
            {{"directory", directory_}, {"check", "gpctl audit verify " + directory_}});
   for (const std::string& name : names) {
     ASSIGN_OR_RETURN(const uint64_t first, formats::FirstOfAuditFile(name));

@@ -80,7 +80,7 @@ Status NodeRegistry::CheckJoin(const std::string& node_id, const std::string& ke
   if (!node || node->revoked_at || node->key_digest == key_digest) return OkStatus();
   if (node->until < clock_.WallNow()) return OkStatus();
   return AlreadyExists(
-      "node {} has a certificate until {} already; another machine joins under an id of its own "
+      "node {} already has a certificate until {}; another machine must join under its own id "
       "(remove node_id from its state directory), the same machine after 'gpctl workers revoke {}'",
       node_id, security::TimeText(node->until), node_id);
 }

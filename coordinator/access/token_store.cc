@@ -80,13 +80,13 @@ Status CheckWanted(const NewToken& wanted, WallTime now) {
     return InvalidArgument("a join token has no role: it lets one machine join as a node");
   }
   if (joins && !wanted.expires_at) {
-    return InvalidArgument("a join token has an end; say how long it is good with --ttl");
+    return InvalidArgument("a join token must expire; set its lifetime with --ttl");
   }
   const int uses_most = joins ? kJoinUsesMax : 1;
   if (wanted.uses_max < 1 || wanted.uses_max > uses_most) {
     return InvalidArgument(
-        "a join token may have 1 to {} uses, a user's token has none; {} were asked for",
-        kJoinUsesMax, wanted.uses_max);
+        "a join token may have 1 to {} uses, a user's token none; {} were requested", kJoinUsesMax,
+        wanted.uses_max);
   }
   if (!joins && wanted.roles.empty()) {
     return InvalidArgument("the token has no role; expected viewer, submitter, operator or admin");
@@ -101,8 +101,7 @@ Status CheckWanted(const NewToken& wanted, WallTime now) {
 }
 
 Status UnknownToken() {
-  return Unauthenticated(
-      "the token is not known here: it was made by another coordinator, or it is not whole");
+  return Unauthenticated("unknown token: it was made by another coordinator, or it is incomplete");
 }
 
 StatusOr<TokenRecord> ReadTokenRow(const SqliteStatement& row) {
@@ -312,7 +311,7 @@ StatusOr<TokenRecord> TokenStore::Redeem(const rpc::Token& token, const std::str
   ASSIGN_OR_RETURN(const bool redeemed, WriteRedeemed(record.id, redeemer));
   if (!redeemed) {
     return Unauthenticated(
-        "the join token {} was used already; it lets {} in, ask an admin for another", record.id,
+        "the join token {} is used up: it admits {}; ask an admin for another", record.id,
         record.uses_max == 1 ? "one machine" : fmt::format("{} machines", record.uses_max));
   }
   ++record.uses;

@@ -64,7 +64,8 @@ void CheckpointVerifier::AskFor(const Run& run) {
   if (!run.suspicion || !run.suspicion->asks_coordinator) return;
   Task task{run.id, run.suspicion->step, nullptr};
   if (!mailbox_.TryPost(task)) {
-    LogWarning("checkpoint is not verified before the next start", {{"run", run.id}});
+    LogWarning("verification queue is full; the checkpoint is verified after the next start",
+               {{"run", run.id}});
   }
 }
 

@@ -74,7 +74,8 @@ StatusOr<bool> IsThere(const std::string& path) {
 }
 
 void WarnOfSkipped(const Run& run, const Status& why) {
-  LogWarning("checkpoint is not regained", {{"run", run.id}, {"error", gp::Message(why)}});
+  LogWarning("could not recover a checkpoint from its directory",
+             {{"run", run.id}, {"error", gp::Message(why)}});
 }
 
 // Writes the events down in an order in which they apply.
@@ -135,9 +136,9 @@ Status CheckStorage(const std::vector<std::shared_ptr<const Run>>& live) {
   RETURN_IF_ERROR(unseen);
   if (absent.empty()) return OkStatus();
   return FailedPrecondition(
-      "no run that goes on has its directory, such as {}; mount the storage root first, say where "
-      "it is with --storage-root, or make this directory when all of them are lost: the runs then "
-      "begin anew",
+      "the directories of all unfinished runs are missing, such as {}; mount the storage root "
+      "first, name it with --storage-root, or create this directory if all of them are lost: the "
+      "runs then start over",
       absent);
 }
 

@@ -171,9 +171,9 @@ std::map<RunId, RunDirectories::Task> RunDirectories::Merged(std::vector<Task> t
 
 void RunDirectories::Tend(const Task& task) const {
   const Run& run = *task.run;
-  if (task.fresh) LogFailure("run file is not kept", run, WriteRunFiles(*run.submission));
+  if (task.fresh) LogFailure("could not write the run file", run, WriteRunFiles(*run.submission));
   if (task.fresh || task.swept) {
-    LogFailure("run has no name in TensorBoard", run, LinkForTensorBoard(run));
+    LogFailure("could not link the run for TensorBoard", run, LinkForTensorBoard(run));
   }
   for (const int64_t step : task.damaged_steps) {
     const QuarantinedCheckpoint* held = run.FindQuarantined(step);

@@ -230,7 +230,8 @@ StatusOr<std::string> PrepareStore(const std::string& directory, const std::stri
 
 StatusOr<std::string> BackUpState(const std::string& state_dir, const std::string& target,
                                   const Clock& clock) {
-  if (state_dir.empty()) return InvalidArgument("give state.dir (--state-dir), which is backed up");
+  if (state_dir.empty())
+    return InvalidArgument("set state.dir (--state-dir), the directory to back up");
   if (!FileExists(StoreIn(state_dir))) {
     return NotFound("{} holds no gp.db; expected a coordinator's state directory", state_dir);
   }
@@ -249,7 +250,8 @@ StatusOr<std::string> RestoreState(const Restore& restore, const Clock& clock) {
   const std::string& state_dir = restore.state_dir;
   const std::string root =
       restore.storage_root.empty() ? "" : StorageRootPath(restore.storage_root);
-  if (state_dir.empty()) return InvalidArgument("give state.dir (--state-dir), which is made");
+  if (state_dir.empty())
+    return InvalidArgument("set state.dir (--state-dir), the directory to create");
   const std::string from = WithoutSlash(restore.backup);
   if (!FileExists(StoreIn(from))) return NotFound("{} holds no gp.db: no backup", from);
   RETURN_IF_ERROR(CheckNotNewer(from));

@@ -91,10 +91,10 @@ StatusOr<std::string> BackUpOlderState(const std::string& state_dir, const daemo
   ASSIGN_OR_RETURN(const bool is_older, IsOlder(state_dir));
   if (!is_older) return std::string();
   ASSIGN_OR_RETURN(const std::string backup, FreeBackupName(state_dir));
-  LogInfo("backs the state up before it is migrated", {{"state_dir", state_dir}, {"to", backup}});
+  LogInfo("backing up the state before migration", {{"state_dir", state_dir}, {"to", backup}});
   RETURN_IF_ERROR(MakeDirectories(BackupsIn(state_dir), 0700));
   RETURN_IF_ERROR(WithContext(BackUpState(state_dir, backup, clock).status(),
-                              "cannot back the state up before it is migrated; it is as it was"));
+                              "cannot back up the state before migration; the state is unchanged"));
   return backup;
 }
 

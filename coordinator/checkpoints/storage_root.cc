@@ -18,7 +18,7 @@ namespace {
 constexpr uint64_t kFreeBytesMin = 16 << 20;
 constexpr char kProbeName[] = ".gp-probe";
 constexpr char kWayOut[] =
-    "is its file system mounted? Mount it, or start once with --adopt if this directory is meant";
+    "mount its file system, or start once with --adopt if this is the right directory";
 
 // The identity in the probe file; empty when there is no such file.
 StatusOr<std::string> ReadIdentity(const std::string& root) {
@@ -42,14 +42,14 @@ Status CheckCatalogue(const std::string& root, const std::vector<std::string>& c
   if (there >= needed) return OkStatus();
   const auto missing = std::find_if_not(checkpoints.begin(), checkpoints.end(), IsThere);
   return FailedPrecondition(
-      "storage root {} has {} of the {} checkpoints of the catalogue, it lacks {}: {}", root, there,
+      "storage root {} has {} of the {} checkpoints of the catalogue; it lacks {}: {}", root, there,
       checkpoints.size(), missing == checkpoints.end() ? "some" : *missing, kWayOut);
 }
 
 // No checkpoint tells whether the root without a probe file is the known storage.
 Status CheckNoRunGoesOn(const std::string& root, const ExpectedStorage& expected) {
   if (expected.identity.empty() || expected.live_runs == 0) return OkStatus();
-  return FailedPrecondition("storage root {} has no {}, and the catalogue has {} to go on with: {}",
+  return FailedPrecondition("storage root {} has no {}, but the catalogue has {} to continue: {}",
                             root, kProbeName,
                             CountedNoun(static_cast<int64_t>(expected.live_runs), "run"), kWayOut);
 }
@@ -112,7 +112,7 @@ std::string StorageRoot::RunDirectory(const RunId& run) const {
 Status StorageRoot::CheckWritable() const {
   ASSIGN_OR_RETURN(const std::string found, ReadIdentity(path_));
   if (found != identity_) {
-    return FailedPrecondition("storage root {} is not there now: {} is {}; mount it again", path_,
+    return FailedPrecondition("storage root {} is unavailable: {} is {}; mount it again", path_,
                               JoinPath(path_, kProbeName),
                               found.empty() ? "missing" : "of another storage");
   }

@@ -21,7 +21,7 @@ Speaker SpeakerOf(const Event& event) {
     return {said->node, said->session};
   }
   const auto* said = std::get_if<NodeDisconnected>(&event.body);
-  GP_CHECK(said != nullptr, "'{}' is not said by a node", Kind(event));
+  GP_CHECK(said != nullptr, "'{}' cannot come from a node", Kind(event));
   return {said->node, said->session};
 }
 

@@ -66,7 +66,8 @@ class SuspicionPlanner {
   void Condemn(const std::string& why) {
     const SealedCheckpoint* earlier = run_.CheckpointBefore(suspicion_.step);
     std::string reason = fmt::format(
-        "the checkpoint of step {} is damaged, a second reader says ({}); it is in quarantine; {}",
+        "the checkpoint of step {} is damaged, as a second reader confirmed ({}); it is in "
+        "quarantine; {}",
         suspicion_.step, why,
         earlier != nullptr ? fmt::format("going back to the checkpoint of step {}", earlier->step)
                            : "no earlier checkpoint is left to go back to");
@@ -90,7 +91,7 @@ DamageReport JudgeDamageReport(const Cluster& cluster, const Run& run, int rank,
   const bool suspected = run.suspicion && run.suspicion->step == run.resume_step;
   if (suspected && run.suspicion->whole) return {};
   if (suspected && !run.suspicion->told_by.contains(node)) {
-    return {NextReader::kNobody, true, "; the second node that finds it so"};
+    return {NextReader::kNobody, true, "; the second node to report it"};
   }
   if (!suspected && FitsElsewhere(cluster, run, node, policy)) {
     return {NextReader::kAnotherNode, true, "; another node reads it next"};

@@ -56,7 +56,7 @@ bool Administers(const Principal& principal, const TokenRecord& record) {
 StatusOr<NewToken> WantedOf(const v1::CreateTokenRequest& request, WallTime now) {
   NewToken wanted{.name = request.name()};
   if (request.kind() != "user" && request.kind() != "join") {
-    return InvalidArgument("'{}' is no kind of token; expected user or join",
+    return InvalidArgument("'{}' is not a kind of token; expected user or join",
                            Excerpt(request.kind()));
   }
   if (request.kind() == "join") wanted.kind = rpc::TokenKind::kJoin;

@@ -106,10 +106,10 @@ Status AgentSession::CheckIdentity(const v1::AgentHello& hello) const {
   if (principal.kind != Principal::Kind::kNode || principal.name == hello.node_id()) {
     return OkStatus();
   }
-  return access_->Deny(fmt::format(
-      "the certificate is that of node {}, but the agent says that it is node {}; was its state "
-      "directory copied? Each node joins by itself",
-      principal.name, Excerpt(hello.node_id())));
+  return access_->Deny(
+      fmt::format("the certificate belongs to node {}, but the agent says that it is node {}; was "
+                  "its state directory copied? Each node must join separately",
+                  principal.name, Excerpt(hello.node_id())));
 }
 
 void AgentSession::HandleHello(const v1::AgentHello& hello) {

@@ -113,7 +113,7 @@ struct Describer {
     return fmt::format("checkpoint of step {} is lost: {}", event.step, event.reason);
   }
   std::string operator()(const CheckpointRestored& event) const {
-    return fmt::format("checkpoint of step {} is whole and back in the catalogue", event.step);
+    return fmt::format("checkpoint of step {} is intact and back in the catalogue", event.step);
   }
   std::string operator()(const RunFinishing&) const { return "the final checkpoint is sealed"; }
   std::string operator()(const RunEnded& event) const { return event.reason; }
@@ -212,7 +212,7 @@ StatusOr<RunQuery> FromProto(const v1::ListRequest& request) {
   }
   for (const int state : request.states()) {
     if (state == v1::RUN_STATE_UNSPECIFIED || !v1::RunState_IsValid(state)) {
-      return InvalidArgument("states: {} is no state of a run", state);
+      return InvalidArgument("states: {} is not a run state", state);
     }
     query.states.insert(static_cast<RunState>(state));
   }

@@ -38,7 +38,8 @@ EnrollmentService::EnrollmentService(const ServiceContext& context, Enrollment* 
 StatusOr<Enrollment*> EnrollmentService::Enrolling() const {
   if (enrollment_ != nullptr) return enrollment_;
   return FailedPrecondition(
-      "this coordinator gives no certificates: it does not serve TLS; start it with --listen and "
+      "this coordinator does not issue certificates: it does not serve TLS; start it with --listen "
+      "and "
       "without --insecure");
 }
 
@@ -55,7 +56,7 @@ Status EnrollmentService::FillRenewed(AdmittedCall& access, const v1::RenewReque
                                       v1::NodeCertificate& response) {
   const Principal& principal = access.principal();
   if (principal.kind != Principal::Kind::kNode) {
-    return access.Deny(principal.Text() + " shows no certificate of a node that could be renewed");
+    return access.Deny(principal.Text() + " has no node certificate that could be renewed");
   }
   access.Describe("node " + principal.name);
   ASSIGN_OR_RETURN(Enrollment * enrollment, Enrolling());

@@ -51,7 +51,7 @@ StatusOr<RunCursor> RunList::Begin(const std::string& page_token) const {
   ASSIGN_OR_RETURN(const RunCursor cursor, ParseRunCursor(page_token, query_));
   if (cursor.as_of <= cluster_.last_sequence) return cursor;
   return InvalidArgument(
-      "page_token is of a newer state than the coordinator has, which was restored from a backup; "
+      "page_token is newer than the coordinator's state, which was restored from a backup; "
       "leave it out to begin with the first page");
 }
 

@@ -220,8 +220,9 @@ void RunService::CheckStorage(SubmitCall& call, const Event& event,
           *response.mutable_run() = Show(admission->run);
           response.set_replayed(admission->replayed);
           if (response.run().name() != name && !admission->replayed) {
-            response.add_warnings(fmt::format("another run took the name '{}': this one is '{}'",
-                                              name, response.run().name()));
+            response.add_warnings(
+                fmt::format("another run has the name '{}', so this one is called '{}'", name,
+                            response.run().name()));
           }
         }
         keep->Answer(admission.status());

@@ -395,7 +395,7 @@ class Applier {
     ASSIGN_OR_RETURN(Run run, Existing());
     if (IsTerminal(run.state)) return Impossible("the run has ended");
     if (run.suspicion && run.suspicion->step == step) return run;
-    return Impossible(fmt::format("nobody said that its checkpoint of step {} is damaged", step));
+    return Impossible(fmt::format("no rank reported its checkpoint of step {} as damaged", step));
   }
 
   void ApplyDamageReport(const RankFailed& failed, Run& run) const {

@@ -18,7 +18,7 @@ Rule GangRule(const Run& run) {
     if (run.placement[rank].rank != static_cast<int>(rank)) return "its ranks have gaps";
   }
   if (run.group && run.group->addresses.size() != run.placement.size()) {
-    return "its group has not one address a rank";
+    return "its group does not have one address per rank";
   }
   return "";
 }

@@ -242,8 +242,7 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
     case pb::Record::EVENT_NOT_SET:
       break;
   }
-  return DataLoss("record {} has an event of a kind that this version does not know",
-                  record.sequence());
+  return DataLoss("record {} has an event of a kind unknown to this version", record.sequence());
 }
 
 }  // namespace

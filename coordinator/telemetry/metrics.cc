@@ -129,7 +129,7 @@ struct CoordinatorMetrics::Families {
                                   .Register(*registry);
   Histogram& queue_wait = BuildHistogram()
                               .Name("gp_coordinator_queue_wait_seconds")
-                              .Help("From submit to the first placement")
+                              .Help("Time from submit to the first placement")
                               .Register(*registry)
                               .Add({}, kWaitSeconds);
   Gauge& oldest_queued =
@@ -144,7 +144,7 @@ struct CoordinatorMetrics::Families {
   Family<Gauge>& slots =
       MakeGauge("gp_coordinator_slots", "Slots of nodes that are not lost, by state", *registry);
   Family<Gauge>& heartbeat = MakeGauge("gp_coordinator_worker_heartbeat_timestamp_seconds",
-                                       "When the node was last heard", *registry);
+                                       "When the node was last heard from", *registry);
   Histogram& store_write = BuildHistogram()
                                .Name("gp_coordinator_store_write_duration_seconds")
                                .Help("Durable writes of decisions")
@@ -155,7 +155,7 @@ struct CoordinatorMetrics::Families {
       MakeGauge("gp_coordinator_gpus", "GPU slots of nodes that are not lost, by state", *registry);
   Histogram& recovery = BuildHistogram()
                             .Name("gp_coordinator_run_recovery_seconds")
-                            .Help("From the failure that stopped a run to its next step")
+                            .Help("Time from the failure that stopped a run to its next step")
                             .Register(*registry)
                             .Add({}, kWaitSeconds);
   Family<Counter>& calls = BuildCounter()
@@ -165,7 +165,7 @@ struct CoordinatorMetrics::Families {
   Family<Histogram>& call_seconds =
       BuildHistogram()
           .Name("grpc_server_handling_seconds")
-          .Help("From the start of an RPC to its end; streams are not counted here")
+          .Help("Time from the start of an RPC to its end; streams are not counted")
           .Register(*registry);
   RunFamilies of_runs{*registry};
 };

@@ -62,7 +62,7 @@ void Recorder::ReadProgresses() {
     if (progress.ok()) {
       progress_[run] = *std::move(progress);
     } else {
-      LogWarning("what a run measured cannot be read",
+      LogWarning("the measurements of a run cannot be read",
                  {{"run", run}, {"error", gp::Message(progress.status())}});
     }
   }

@@ -62,8 +62,8 @@ RunFamilies::RunFamilies(prometheus::Registry& registry)
                             "ten minutes; absent while no rank takes steps",
                             registry)),
       peak_flops(MakeGauges("gp_run_peak_flops",
-                            "FLOPs per second that gp_run_mfu is a fraction of, all ranks, and "
-                            "where the number comes from",
+                            "Peak FLOPs per second of all ranks, of which gp_run_mfu is a "
+                            "fraction, and where the number comes from",
                             registry)),
       eval_loss(
           MakeGauges("gp_eval_loss", "Loss of the last evaluation, nats per token", registry)),
@@ -78,15 +78,14 @@ RunFamilies::RunFamilies(prometheus::Registry& registry)
                                  "All files of the newest sealed checkpoint", registry)),
       time(MakeCounters(
           "gp_run_time_seconds_total",
-          "What the time since the submit went on; the states are disjoint: queued, starting, "
+          "How the time since the submit was spent; the states are disjoint: queued, starting, "
           "productive (new steps), redone (steps that a failure lost), waiting (for another try, "
           "or for ranks to leave)",
           registry)),
       failures(MakeCounters("gp_run_failures_total", "Epochs that ended by a failure", registry)),
-      steps(MakeCounters("gp_train_steps_total", "Steps taken, with those that were taken again",
-                         registry)),
+      steps(MakeCounters("gp_train_steps_total", "Steps taken, including repeated ones", registry)),
       tokens(MakeCounters("gp_train_tokens_total",
-                          "Tokens trained, with those of steps that were taken again", registry)),
+                          "Tokens trained, including those of repeated steps", registry)),
       flops(MakeCounters("gp_train_model_flops_total",
                          "FLOPs that the model needs for the steps taken, as gp_run_mfu counts "
                          "them; only of steps whose peak is known",

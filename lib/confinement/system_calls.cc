@@ -39,7 +39,7 @@ constexpr uint64_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | 
 using Filter = std::unique_ptr<void, decltype(&seccomp_release)>;
 
 Status Check(int result, const std::string& operation) {
-  return result == 0 ? OkStatus() : ErrnoStatus(-result, operation, "the filter of system calls");
+  return result == 0 ? OkStatus() : ErrnoStatus(-result, operation, "the system call filter");
 }
 
 Status Deny(const Filter& filter, const char* name) {
@@ -82,7 +82,7 @@ bool HasSystemCallFilters() {
 Status DenySystemCalls() {
   if (!HasSystemCallFilters()) return Unimplemented("this kernel has no seccomp filters");
   const Filter filter(seccomp_init(SCMP_ACT_ALLOW), &seccomp_release);
-  if (filter == nullptr) return Internal("libseccomp could not make a filter of system calls");
+  if (filter == nullptr) return Internal("libseccomp could not create a system call filter");
   RETURN_IF_ERROR(SetAttributes(filter));
   for (const char* name : kDenied) RETURN_IF_ERROR(Deny(filter, name));
   RETURN_IF_ERROR(DenyNamespaces(filter));

@@ -138,7 +138,8 @@ std::string DescribeUnusedSplit(const std::vector<Source>& sources, const Docume
     return source.form == TextForm::kText;
   });
   if (rules.split_on.empty() || !told || documents > std::ssize(sources)) return "";
-  return fmt::format("'{}' ({}) divides no file: each is one document", rules.split_on, key);
+  return fmt::format("'{}' ({}) occurs in no file, so each file is one document", rules.split_on,
+                     key);
 }
 
 }  // namespace gp::corpus

@@ -218,8 +218,8 @@ class LineGrammar {
     }
     at_ = begin;
     return Error(
-        "\\u{:04x} is half of a surrogate pair without the other half, so it is no "
-        "character; replace it: {}",
+        "\\u{:04x} is half of a surrogate pair without the other half, so it is not a character; "
+        "replace it: {}",
         unit, kReplaceSurrogates);
   }
   // The four digits after \u, which begins at `begin`.

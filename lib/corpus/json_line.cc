@@ -71,7 +71,7 @@ class FieldSearch {
   }
 
   Status Add(const dom::element& value) {
-    if (found_) return InvalidArgument("field '{}' is there twice", path_);
+    if (found_) return InvalidArgument("field '{}' occurs twice", path_);
     found_ = value;
     null_ = value.is_null();
     return OkStatus();
@@ -102,7 +102,7 @@ Status NoField(const dom::object& object, std::string_view field, std::string_vi
   const std::string nested = NestedPath(object, field);
   const std::string way_out = nested.empty()
                                   ? "name another one"
-                                  : fmt::format("'{}' is there: name it", Excerpt(nested, 100));
+                                  : fmt::format("'{}' exists: name it", Excerpt(nested, 100));
   return InvalidArgument("no field '{}'; the line has {}; {} with {}", field, Names(object),
                          way_out, field_key);
 }

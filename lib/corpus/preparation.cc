@@ -260,7 +260,7 @@ class Preparation {
     if (train > 0) return OkStatus();
     if (val == 0) return InvalidArgument("the sources hold no text at all");
     return InvalidArgument(
-        "all {} tokens went to validation, which takes {}, and none is left to train on; remove "
+        "all {} tokens went to validation, which takes {}, so none is left to train on; remove "
         "{} and begin again with a smaller --val-tokens, or more text",
         val, rules_.val_tokens, options_.directory);
   }

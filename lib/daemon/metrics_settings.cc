@@ -14,17 +14,19 @@ Setting MetricsListen(std::string& address) {
 }
 
 Setting MetricsPublic(bool& allowed) {
-  return {.field = {.path = "metrics.public",
-                    .doc = "Let metrics.listen be reached from other machines, such as that of "
-                           "Prometheus, with TLS: whoever may read it learns names of runs, "
-                           "users and data files, losses, speeds."},
-          .slot = &allowed};
+  return {
+      .field =
+          {.path = "metrics.public",
+           .doc =
+               "Let other machines, such as that of Prometheus, reach metrics.listen over TLS: "
+               "whoever may read it sees names of runs, users and data files, losses and speeds."},
+      .slot = &allowed};
 }
 
 Setting MetricsKeysFile(std::string& path) {
   return {.field = {.path = "metrics.keys_file",
-                    .doc = "File of keys, one of which Prometheus shows as bearer token "
-                           "(authorization.credentials): a line each, the SHA-256 of the key in "
+                    .doc = "File of keys, one of which Prometheus sends as bearer token "
+                           "(authorization.credentials). Each line has the SHA-256 of a key in "
                            "hexadecimal digits, then a name. It is read again when it changes. "
                            "Empty: whoever reaches metrics.listen may read it.",
                     .is_path = true},
@@ -41,7 +43,7 @@ Status CheckMetricsAccess(const MetricsAccess& access) {
   }
   if (access.has_certificate) return OkStatus();
   return InvalidArgument(
-      "metrics.listen: other machines get the metrics of {} over TLS alone, and there is no "
+      "metrics.listen: other machines get the metrics of {} only over TLS, but there is no "
       "certificate for it; name one with tls.certificate and tls.key, or listen on 127.0.0.1",
       access.listen);
 }

@@ -80,7 +80,7 @@ void DeclareSettings(const Settings& settings, const Command& command, Flags& fl
 }
 
 void DeclareReports(const Program& program, const Command& command, Flags& flags) {
-  flags.reports.push_back({{"--print-metrics", "Print the metrics it exports and leave",
+  flags.reports.push_back({{"--print-metrics", "Print the exported metrics and exit",
                             [&program]() -> StatusOr<std::string> { return program.metrics(); }}});
   for (const Report& report : program.reports) flags.reports.push_back({report});
   for (ReportFlag& flag : flags.reports) {
@@ -105,11 +105,10 @@ void Declare(const Program& program, const Command& command, Flags& flags) {
               "Written once it serves: address, metrics, pid as JSON")
       .Path()
       .TypeName("FILE");
-  command
-      .Option("--explain", flags.explain, "Explain a setting, a group of them, or all, and leave")
+  command.Option("--explain", flags.explain, "Explain a setting, a group of them, or all, and exit")
       .TypeName("KEY");
   for (const Switch& one : program.switches) command.Switch(one.flag, *one.is_set, one.doc);
-  command.Switch("--check-config", flags.check_config, "Check settings and leave");
+  command.Switch("--check-config", flags.check_config, "Check settings and exit");
   DeclareReports(program, command, flags);
   DeclareActions(program, command, flags);
   command.Version(program.name + " " + program.version);

@@ -118,7 +118,7 @@ void WarnOfNearMiss(const std::string& name, const std::vector<std::string>& nam
   });
   if (near == names.end()) return;
   warnings.push_back({.source = name,
-                      .message = "this environment variable is no setting",
+                      .message = "this environment variable is not a setting",
                       .hint = fmt::format("did you mean '{}'?", *near)});
 }
 

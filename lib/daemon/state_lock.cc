@@ -58,9 +58,9 @@ Status CheckLastHolder(int fd, const std::string& directory, const std::string& 
     return OkStatus();
   }
   return FailedPrecondition(
-      "state directory {} was last used by {}, which has not let go of it; this file system does "
-      "not tell its hosts of one another's locks, so whether that process runs cannot be seen from "
-      "here; stop it there, or remove {} when it has ended",
+      "state directory {} was last used by {}, which has not released it; this file system does "
+      "not show one host the locks of another, so gp cannot see whether that process still runs; "
+      "stop it there, or remove {} if it has ended",
       directory, last.Description(self), path);
 }
 

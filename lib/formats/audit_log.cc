@@ -142,12 +142,12 @@ std::string RenderAuditLine(const AuditRecord& record, const std::string& previo
 
 StatusOr<AuditLine> ParseAuditLine(std::string_view line) {
   if (line.size() < kHashTailBytes || line.size() > kAuditLineBytesMax) {
-    return Broken("a line is not whole");
+    return Broken("a line is incomplete");
   }
   const std::string_view hashed = line.substr(0, line.size() - kHashTailBytes);
   const std::string hash = Sha256Hex(hashed);
   if (line.substr(hashed.size()) != fmt::format("{}{}\"}}", kHashKey, hash)) {
-    return Broken("a line was changed: its hash is another");
+    return Broken("a line was changed: its hash does not match");
   }
   const AuditJson json = AuditJson::parse(line, nullptr, false);
   if (!json.is_object() || !json.contains("previous") || !json["previous"].is_string()) {

@@ -52,7 +52,7 @@ std::string CheckpointOfTrainer(const std::string& directory) {
 
 std::string ImportText(const std::string& path) {
   return fmt::format(
-      "of which this makes the checkpoint ./imported: gpctl import {} --name imported",
+      "which this imports as the checkpoint ./imported: gpctl import {} --name imported",
       ShellWord(path));
 }
 

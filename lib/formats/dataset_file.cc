@@ -54,7 +54,7 @@ StatusOr<DatasetShard> ReadShard(const Json& json, const std::string& place) {
   object.Read("split", shard.split);
   object.Read("tokens", shard.tokens);
   object.Read("xxh3_128", shard.xxh3);
-  if (!IsPlainName(shard.name)) object.Fail("'name' is not that of a file in the same folder");
+  if (!IsPlainName(shard.name)) object.Fail("'name' is not a plain file name");
   if (shard.split != "train" && shard.split != "val") object.Fail("'split' is not train or val");
   RETURN_IF_ERROR(object.status());
   return shard;

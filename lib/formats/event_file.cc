@@ -216,7 +216,7 @@ StatusOr<std::vector<ScalarEvent>> ParseEventFile(std::string_view bytes,
     const auto data_crc = FieldReader(rest.substr(kHeaderBytes + *length)).Fixed<uint32_t>();
     if (data_crc != MaskedCrc(data)) return damaged("has a damaged checksum");
     auto event = ReadEvent(data);
-    if (!event) return damaged("holds something that is no scalar");
+    if (!event) return damaged("holds something that is not a scalar");
     offset += kHeaderBytes + *length + kTrailerBytes;
     event->end_offset = offset;
     events.push_back(std::move(*event));

@@ -54,7 +54,7 @@ StatusOr<std::string> DigestOfFile(const std::string& path, DigestKind kind,
   FileDigest digest(kind);
   std::vector<char> buffer(1 << 20);
   while (true) {
-    if (stop.stop_requested()) return Cancelled("reading {} was given up", path);
+    if (stop.stop_requested()) return Cancelled("stopped reading {}", path);
     const ssize_t got = read(file.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return ErrnoStatus(errno, "read", path);

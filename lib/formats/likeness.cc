@@ -210,21 +210,19 @@ std::optional<Likeness> UnlikeText(std::string_view begin) {
                     fmt::format("convert it: iconv -f {} -t UTF-8 {{}}", *encoding)};
   }
   if (begin.find('\0') != std::string_view::npos) {
-    return Likeness{"binary data (bytes of value 0 stand in it)", "tokens belong in data.train"};
+    return Likeness{"binary data (it contains zero bytes)", "tokens belong in data.train"};
   }
   const Characters count = CountCharacters(begin);
   if (count.ForeignShare() > kForeignShareMax && count.foreign >= kForeignMin) {
-    return Likeness{
-        fmt::format("bytes that are not UTF-8 ({:.0f}% of the first are in no character)",
-                    100 * count.ForeignShare()),
-        "convert text with iconv -f ENCODING -t UTF-8; tokens belong in data.train"};
+    return Likeness{fmt::format("bytes that are not UTF-8 ({:.0f}% of the first bytes are invalid)",
+                                100 * count.ForeignShare()),
+                    "convert text with iconv -f ENCODING -t UTF-8; tokens belong in data.train"};
   }
   if (IsOfOneByteCharacters(count)) {
-    return Likeness{
-        fmt::format("text that is not UTF-8, as Windows and Latin-1 write it ({} of the first {} "
-                    "bytes are in no character)",
-                    count.foreign, count.all),
-        "convert it: iconv -f WINDOWS-1252 -t UTF-8 {}"};
+    return Likeness{fmt::format("text that is not UTF-8, as Windows and Latin-1 write it ({} of "
+                                "the first {} bytes are invalid)",
+                                count.foreign, count.all),
+                    "convert it: iconv -f WINDOWS-1252 -t UTF-8 {}"};
   }
   if (auto page = LikeErrorPage(begin)) return page;
   return LikeJson(begin);

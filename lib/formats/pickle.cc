@@ -157,8 +157,8 @@ class PickleReader {
         return PushText(8);
       default:
         return Wrong(
-            "instruction 0x{:02x} is not read: only dictionaries, text and whole numbers are, and "
-            "nothing is ever run",
+            "instruction 0x{:02x} is not supported: gp reads only dictionaries, text and whole "
+            "numbers, and never runs anything",
             opcode);
     }
   }
@@ -225,7 +225,7 @@ class PickleReader {
 
   Status Stop() {
     if (stack_.size() != 1) return Wrong("{} values at the end, expected one", stack_.size());
-    if (offset_ != bytes_.size()) return Wrong("the pickle ends here, the file does not");
+    if (offset_ != bytes_.size()) return Wrong("the pickle ends before the file does");
     pickle_.root_ = stack_.back();
     stopped_ = true;
     return OkStatus();

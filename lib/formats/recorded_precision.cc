@@ -38,7 +38,8 @@ StatusOr<std::optional<Precision>> RecordedPrecision(const CheckpointManifest& m
     if (*recorded == PrecisionText(precision)) return std::optional(precision);
   }
   return FailedPrecondition(
-      "checkpoint of step {}: record.precision is '{}', this program knows fp32, tf32, bf16, fp16 "
+      "checkpoint of step {}: record.precision is '{}', but this program supports fp32, tf32, "
+      "bf16, fp16 "
       "and fp8; choose "
       "one with --precision",
       manifest.step, *recorded);
@@ -48,7 +49,7 @@ StatusOr<Precision> ParseInferencePrecision(const std::string& text) {
   for (const Precision precision : {Precision::kAuto, Precision::kFp32, Precision::kBf16}) {
     if (PrecisionText(precision) == text) return precision;
   }
-  return InvalidArgument("precision '{}' is not known; use auto, fp32 or bf16", text);
+  return InvalidArgument("precision '{}' is unknown; use auto, fp32 or bf16", text);
 }
 
 StatusOr<Precision> InferencePrecision(Precision wanted, const CheckpointManifest& manifest) {

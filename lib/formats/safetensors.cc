@@ -55,10 +55,10 @@ StatusOr<TensorEntry> ParseTensor(const std::string& name, const HeaderJson& val
   if (!shape.is_array() || shape.size() > 16) return bad("shape is not a short list");
   if (!offsets.is_array() || offsets.size() != 2) return bad("data_offsets is not a pair");
   for (const HeaderJson& extent : shape) {
-    if (!IsCount(extent)) return bad("shape holds something that is no count");
+    if (!IsCount(extent)) return bad("shape holds something that is not a count");
   }
   for (const HeaderJson& offset : offsets) {
-    if (!IsCount(offset)) return bad("data_offsets holds something that is no count");
+    if (!IsCount(offset)) return bad("data_offsets holds something that is not a count");
   }
   return TensorEntry{name, dtype.get<std::string>(), shape.get<std::vector<int64_t>>(),
                      offsets[0].get<uint64_t>(), offsets[1].get<uint64_t>()};

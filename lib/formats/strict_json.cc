@@ -29,7 +29,7 @@ class JsonWatch {
 
   Status status() const {
     if (too_deep_) return InvalidArgument("lists and objects are nested too deeply");
-    if (twice_) return InvalidArgument("the key '{}' is there twice", Excerpt(*twice_));
+    if (twice_) return InvalidArgument("the key '{}' occurs twice", Excerpt(*twice_));
     return OkStatus();
   }
 
@@ -52,7 +52,7 @@ Status NoJson(std::string_view text, const nlohmann::json::parse_error& error) {
   const size_t offset = WholeUtf8Bytes(text);
   if (offset + UnfinishedBytes(text) < text.size()) {
     return InvalidArgument(
-        "offset {}: this is no JSON: the byte 0x{:02x} is in no character of UTF-8; convert the "
+        "offset {}: this is not JSON: the byte 0x{:02x} is not valid UTF-8; convert the "
         "file from its encoding: iconv -f ENCODING -t UTF-8 FILE",
         offset, static_cast<unsigned char>(text[offset]));
   }
@@ -60,7 +60,7 @@ Status NoJson(std::string_view text, const nlohmann::json::parse_error& error) {
     return InvalidArgument("offset {}: the file ends inside the JSON document: it is cut short",
                            text.size());
   }
-  return InvalidArgument("offset {}: this is no JSON: {}", error.byte,
+  return InvalidArgument("offset {}: this is not JSON: {}", error.byte,
                          Excerpt(std::string(ReasonOf(error)), 200));
 }
 

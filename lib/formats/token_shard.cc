@@ -145,7 +145,7 @@ std::string RawConversion(const std::string& path, std::string_view from, std::s
 }
 
 constexpr std::string_view kTakesUint16 =
-    "data.format: uint16 (gpctl eval --as uint16) takes it for tokens of two bytes";
+    "data.format: uint16 (gpctl eval --as uint16) reads it as tokens of two bytes";
 
 // Whole numbers of another width or byte order can be converted; nothing else holds tokens.
 Status WrongNpyType(const std::string& path, const std::string& type) {
@@ -192,10 +192,9 @@ StatusOr<Layout> ParseNpy(const std::string& path, std::string_view bytes, uint6
 Status RefuseWiderTokens(const std::string& path, const TokenForm& form) {
   const std::string from =
       fmt::format("{}{}", form.big_endian ? '>' : '<', form.bytes == 4 ? "u4" : "i8");
-  const std::string way =
-      form.masked ? "numbers below 0, which mask labels in training (-100), are among them and are "
-                    "no tokens: name the file of the input ids"
-                  : "convert it: " + RawConversion(path, from, "<u4");
+  const std::string way = form.masked ? "some numbers are below 0 (-100 masks labels in training) "
+                                        "and are not tokens: name the file of the input ids"
+                                      : "convert it: " + RawConversion(path, from, "<u4");
   return InvalidArgument(
       "{} has no header and looks like {}tokens of {} bytes (as uint16, {} of them would be 0 or "
       "small), expected uint16; {}; {}",
@@ -361,7 +360,7 @@ Status TokenShard::Read(int64_t offset, int64_t vocabulary, std::span<int32_t> t
         "{}: token {} at position {} is not below the vocabulary of {}; {}the shard was made with "
         "another tokenizer: set data.tokenizer or model.vocab to fit ({} format assumed)",
         path(), tokens[i], offset + static_cast<int64_t>(i), vocabulary,
-        format_ == ShardFormat::kRaw ? "the file holds something else than tokens, or " : "",
+        format_ == ShardFormat::kRaw ? "the file holds something other than tokens, or " : "",
         ShardFormatName(format_));
   }
   return OkStatus();

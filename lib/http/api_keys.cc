@@ -107,11 +107,10 @@ void KeyFile::Reread(OffloadPool& pool) {
     if (reading->keys.ok()) {
       keys_ = std::make_shared<const ApiKeys>(*std::move(reading->keys));
       problem_.clear();
-      LogInfo("API keys were read again", {{"file", path_}, {"keys", keys_->size()}});
+      LogInfo("API keys reloaded", {{"file", path_}, {"keys", keys_->size()}});
     } else if (const std::string problem = Message(reading->keys.status()); problem != problem_) {
       problem_ = problem;
-      LogWarning("the file of API keys cannot be used; the keys stay as they were",
-                 {{"error", problem}});
+      LogWarning("cannot reload the API keys; the previous keys stay valid", {{"error", problem}});
     }
   };
   reading_ = pool.Submit(work, done);

@@ -82,7 +82,7 @@ ApiError ErrorOfParser(beast::error error, const ServerLimits& limits) {
                   "the body is not chunked as Transfer-Encoding says: a line with a chunk's "
                   "size is wrong"};
     default:
-      return {.status = 400, .message = "this is no HTTP/1.1 request"};
+      return {.status = 400, .message = "this is not an HTTP/1.1 request"};
   }
 }
 

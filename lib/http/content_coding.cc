@@ -28,12 +28,11 @@ ApiError Unsupported(std::string message) {
 }
 
 ApiError Damaged(const std::string& coding) {
-  return {
-      .status = 400,
-      .message = fmt::format("the body is not what Content-Encoding: {} says: it is damaged, cut "
-                             "short, or followed by other bytes",
-                             coding),
-      .code = "invalid_encoding"};
+  return {.status = 400,
+          .message = fmt::format("the body does not match Content-Encoding: {}: it is damaged, cut "
+                                 "short, or followed by other bytes",
+                                 coding),
+          .code = "invalid_encoding"};
 }
 
 // The header of a zlib stream: deflate with a window of 32 KiB at most, and a checksum (RFC 1950).

@@ -71,7 +71,7 @@ Exchange::Exchange(Request request, std::weak_ptr<AnswerSink> sink,
 Exchange::~Exchange() {
   if (answered_) return;
   gone_->Set(nullptr);
-  Respond(ApiError{.status = 500, .message = "nobody answered this request"});
+  Respond(ApiError{.status = 500, .message = "no handler answered this request"});
 }
 
 void Exchange::Respond(const ApiError& error) { Respond(ErrorResponseTo(request_, error)); }

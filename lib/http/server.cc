@@ -96,7 +96,7 @@ class AsioServer : public Server {
   // No descriptor is left, or no memory: it passes when clients leave.
   void AcceptLater(const std::string& reason) {
     if (reason != std::exchange(accept_problem_, reason)) {
-      LogWarning("no connection can be taken for now", {{"error", reason}});
+      LogWarning("cannot accept connections for now", {{"error", reason}});
     }
     retry_ = loop_.After(std::chrono::milliseconds(100), [this] { Accept(); });
   }

@@ -92,7 +92,7 @@ CertificateWatch::CertificateWatch(const std::shared_ptr<TlsContext>& tls, Event
           look->under_way = false;
           const std::string problem = Message(look->status);
           if (!problem.empty() && problem != look->problem) {
-            LogWarning("the certificate cannot be read again; it stays as it was",
+            LogWarning("cannot reload the certificate; the previous one stays in use",
                        {{"error", problem}});
           }
           look->problem = problem;

@@ -47,7 +47,8 @@ NewDirectory::NewDirectory(NewDirectory&& other) noexcept
 NewDirectory::~NewDirectory() {
   if (draft_.empty()) return;
   const Status removed = RemoveTree(draft_);
-  if (!removed.ok()) LogWarning("a partial directory stays", {{"reason", Message(removed)}});
+  if (!removed.ok())
+    LogWarning("could not remove a partial directory", {{"reason", Message(removed)}});
 }
 
 std::string NewDirectory::File(const std::string& name) const { return JoinPath(draft_, name); }

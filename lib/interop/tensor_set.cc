@@ -84,7 +84,7 @@ Status TensorSet::Add(const std::string& path) {
   for (const formats::TensorEntry& entry : files_.back()->header().tensors) {
     const auto [place, added] = places_.insert({entry.name, {files_.size() - 1, &entry}});
     if (added) continue;
-    return InvalidArgument("tensor '{}' lies in {} and in {}", Excerpt(entry.name),
+    return InvalidArgument("tensor '{}' is in both {} and {}", Excerpt(entry.name),
                            files_[place->second.file]->path(), path);
   }
   return OkStatus();

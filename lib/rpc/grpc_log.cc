@@ -25,7 +25,7 @@ void LogGrpcLine(gpr_log_func_args* line) {
   const auto left_out = budget.Take();
   if (!left_out) return;
   LogWarning(
-      "gRPC met an error",
+      "gRPC reported an error",
       {{"error", line->message}, {"file", FileName(line->file)}, {"left_out_before", *left_out}});
 }
 

@@ -115,7 +115,8 @@ StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions& optio
   std::vector<std::string> addresses;
   for (Binding& binding : bindings) {
     if (server == nullptr || binding.port == 0) {
-      return Unavailable("cannot listen on {}: it was taken meanwhile", binding.wanted.Text());
+      return Unavailable("cannot listen on {}: another program took it meanwhile",
+                         binding.wanted.Text());
     }
     addresses.push_back(binding.Address());
     if (binding.socket) sockets.push_back(*std::move(binding.socket));

@@ -120,8 +120,7 @@ void CheckSplitOn(const DataSpec& data, Problems& problems) {
     problems.push_back(
         {{"data.split_on", "data.tokenizer", "preset"},
          fmt::format(
-             "data.tokenizer: {} has no token that ends a text, so that nothing would stand "
-             "between the documents",
+             "data.tokenizer: {} has no end-of-text token, so nothing would separate the documents",
              data.tokenizer),
          "use another tokenizer: gpt2, or one from 'gpctl data train-tokenizer'; or leave out "
          "data.split_on"});
@@ -271,7 +270,7 @@ void CheckBatch(const RunSpec& spec, Problems& problems) {
   CheckRamp(spec, problems);
   if (spec.batch.micro_batch_auto && spec.batch.total_tokens == 0) {
     problems.push_back({{"batch.micro_batch", "batch.total_tokens"},
-                        "batch.micro_batch: auto needs batch.total_tokens: what a step learns from "
+                        "batch.micro_batch: auto needs batch.total_tokens: the batch of a step "
                         "must not depend on a machine's memory",
                         "set batch.total_tokens"});
   }
@@ -326,8 +325,8 @@ void CheckRetries(const RunSpec& spec, Problems& problems) {
 
 std::string DescribeSmallVocabulary(const RunSpec& spec, int64_t tokenizer_vocabulary) {
   return fmt::format(
-      "model.vocab {} is smaller than the {} ids of the {} tokenizer: the model could not know "
-      "every token",
+      "model.vocab {} is smaller than the {} ids of the {} tokenizer: some tokens would have no "
+      "embedding",
       spec.model.vocabulary, FormatCount(tokenizer_vocabulary), spec.data.tokenizer);
 }
 
@@ -391,7 +390,7 @@ Problems CrossWarnings(const RunSpec& spec) {
       warnings.push_back({{setting.key},
                           fmt::format("{}: {} needs a GPU: resources.device: auto waits for one",
                                       setting.key, setting.value),
-                          setting.hint + ", and CPUs will do"});
+                          setting.hint + " to allow CPUs"});
     }
   }
   if (!spec.train.empty() && spec.init_from == kFromScratch) {

@@ -37,20 +37,20 @@ SourceProblems CheckAgainst(const ModelShape& source, const ModelShape& model) {
   RequireEqual("model.gelu", GeluText(model.gelu), GeluText(source.gelu), problems);
   RequireEqual("model.tie_embeddings", model.tied_head, source.tied_head, problems);
   if (model.context > source.context) {
-    problems.push_back({{"model.n_ctx", "init_from"},
-                        fmt::format("model.n_ctx is {}, but the model of init_from knows only {} "
-                                    "positions",
-                                    model.context, source.context),
-                        fmt::format("set it to {} or less", source.context),
-                        "init_from"});
+    problems.push_back(
+        {{"model.n_ctx", "init_from"},
+         fmt::format("model.n_ctx is {}, but the model of init_from has only {} positions",
+                     model.context, source.context),
+         fmt::format("set it to {} or less", source.context),
+         "init_from"});
   }
   if (model.vocabulary < source.vocabulary) {
-    problems.push_back(
-        {{"model.vocab", "init_from"},
-         fmt::format("model.vocab is {}, but the model of init_from has {} ids", model.vocabulary,
-                     source.vocabulary),
-         "leave model.vocab out, or set it to that or more: the new rows begin as fresh ones do",
-         "init_from"});
+    problems.push_back({{"model.vocab", "init_from"},
+                        fmt::format("model.vocab is {}, but the model of init_from has {} ids",
+                                    model.vocabulary, source.vocabulary),
+                        "leave model.vocab out, or set it to that or more: the new rows are "
+                        "initialised as in a new model",
+                        "init_from"});
   }
   return problems;
 }

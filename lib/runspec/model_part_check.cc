@@ -47,7 +47,7 @@ std::string HintFor(const std::string& text, const ModelShape& shape) {
 CrossProblem NoSuchPart(const char* key, const std::string& place, const std::string& text,
                         const ModelShape& shape) {
   return {{place, key},
-          fmt::format("{} names '{}', which is no part of this model", key, Excerpt(text)),
+          fmt::format("{} names '{}', which is not part of this model", key, Excerpt(text)),
           HintFor(text, shape)};
 }
 

@@ -14,7 +14,7 @@ std::vector<RunField> RunFields() {
       {{.path = "apiVersion", .doc = "The version of this file's format.", .choices = {"gp/v1"}},
        GP_SLOT(api_version)},
       {{.path = "name",
-        .doc = "What people call the run: letters, digits, '-', '_' and '.'.",
+        .doc = "Name of the run: letters, digits, '-', '_' and '.'.",
         .also = {"run_name", "experiment"}},
        GP_SLOT(name)},
       {{.path = "kind", .doc = "What the run does with the engine.", .choices = {"train"}},
@@ -27,7 +27,8 @@ std::vector<RunField> RunFields() {
         .doc = "The weights that training begins with: scratch, another run's checkpoint "
                "(RUN, RUN@STEP, RUN@best), or a checkpoint's directory, a Hugging Face GPT-2 "
                "directory or a model file of llm.c. The model's shape is taken from it; "
-               "model.n_ctx may be less, and model.vocab more: new rows begin as fresh ones do. "
+               "model.n_ctx may be less, and model.vocab more: new rows are initialised as in a "
+               "new model. "
                "The optimizer starts fresh, at step 0.",
         .also = {"from_pretrained", "pretrained", "resume_from", "checkpoint"}},
        GP_SLOT(init_from)},
@@ -40,7 +41,7 @@ std::vector<RunField> RunFields() {
         .also = {"trainable", "unfreeze", "requires_grad", "freeze"}},
        GP_SLOT(train)},
       {{.path = "learning_rates",
-        .doc = "Learning rates of parts of the model that stand for optimizer.lr, like {wte: 1e-5, "
+        .doc = "Learning rates of parts of the model that replace optimizer.lr, like {wte: 1e-5, "
                "last 2 blocks: 1e-4}; parts as in train. The schedule changes all of them alike.",
         .min = 0,
         .max = 10,
@@ -83,7 +84,7 @@ std::vector<RunField> ModelFields() {
         .also = {"context", "n_positions", "max_seq_len"}},
        GP_SLOT(model.context)},
       {{.path = "model.vocab",
-        .doc = "Token ids the model knows; auto takes the tokenizer's number.",
+        .doc = "Number of token ids; auto takes the tokenizer's.",
         .unit = "ids",
         .min = 1,
         .max = 1 << 24,
@@ -178,15 +179,16 @@ std::vector<RunField> DataFields() {
        GP_SLOT(data.order)},
       {{.path = "data.weights",
         .doc = "Mixes the entries of data.train: one weight for each entry, of any scale. Each row "
-               "of a batch is taken from an entry's files in this share, which holds exactly over "
-               "every 4096 rows, but for rounding. Each entry has epochs of its own.",
+               "of a batch is taken from an entry's files in this share, which is exact over every "
+               "4096 rows, up to rounding. Each entry has epochs of its own.",
         .min = 0,
         .max = 1e9,
         .min_excluded = true,
         .also = {"probabilities", "mix", "mixture", "dataset_weights"}},
        GP_SLOT(data.weights)},
       {{.path = "data.split",
-        .doc = "What a document of data.stream's plain text is. An end-of-text token stands before "
+        .doc = "How data.stream's plain text is divided into documents. An end-of-text token "
+               "stands before "
                "each document.",
         .choices = {"file", "blank-line", "line"}},
        GP_SLOT(data.split)},
@@ -229,8 +231,7 @@ std::vector<RunField> ResourceFields() {
        GP_SLOT(resources.max_workers)},
       {{.path = "resources.gpus",
         .doc = "GPUs over all ranks: as many as resources.workers, because each rank takes one; 0 "
-               "says "
-               "the same, and is right on CPUs.",
+               "means the same; keep it on CPUs.",
         .min = 0,
         .max = 4096},
        GP_SLOT(resources.gpus)},
@@ -367,7 +368,7 @@ std::vector<RunField> ScheduleFields() {
         .also = {"warmup", "warmup_iters"}},
        GP_SLOT(schedule.warmup_steps)},
       {{.path = "schedule.warmup_tokens",
-        .doc = "Instead of schedule.warmup_steps: as many steps as it takes to learn from so many "
+        .doc = "Instead of schedule.warmup_steps: as many steps as it takes to train on this many "
                "tokens.",
         .unit = "tokens",
         .min = 0,
@@ -393,8 +394,8 @@ std::vector<RunField> ScheduleFields() {
         .also = {"lr_decay_iters"}},
        GP_SLOT(schedule.decay_steps)},
       {{.path = "schedule.decay_tokens",
-        .doc = "Instead of schedule.decay_steps: the minimum is reached when so many tokens were "
-               "learned from.",
+        .doc = "Instead of schedule.decay_steps: the minimum is reached after training on this "
+               "many tokens.",
         .unit = "tokens",
         .min = 0,
         .max = 1e15},
@@ -515,7 +516,7 @@ std::vector<RunField> EvalFields() {
        GP_SLOT(eval.batches)},
       {{.path = "eval.patience",
         .doc =
-            "The run ends, as a success, after so many evaluations in a row that did not improve "
+            "The run ends, as a success, after this many evaluations in a row that did not improve "
             "the validation loss; 0 never stops early. Each improvement is saved, so that the best "
             "weights are kept.",
         .unit = "evaluations",
@@ -543,7 +544,7 @@ std::vector<RunField> EvalFields() {
         .choices = {"completion", "harness"}},
        GP_SLOT(eval.task_style)},
       {{.path = "eval.task_every",
-        .doc = "Steps between two times that the questions are asked; 0 asks at the end only.",
+        .doc = "Steps between rounds of questions; 0 asks at the end only.",
         .unit = "steps",
         .min = 0,
         .max = 1e12,
@@ -609,9 +610,8 @@ std::vector<RunField> CheckpointFields() {
         .doc = "Also keep the checkpoint with the lowest validation loss."},
        GP_SLOT(checkpoint.keep_best)},
       {{.path = "checkpoint.keep_every",
-        .doc =
-            "Also keep, for good, the first checkpoint at or after every so many steps, to watch "
-            "how the model learned. With 0 no checkpoint is kept for this.",
+        .doc = "Also keep for good the first checkpoint at or after each multiple of this number "
+               "of steps, to see how the model learned. 0 keeps none for this.",
         .unit = "steps",
         .min = 0,
         .max = 1e12},
@@ -656,7 +656,7 @@ std::vector<RunField> TroubleFields() {
 std::vector<RunField> SchedulingFields() {
   return {
       {{.path = "namespace",
-        .doc = "Whose run it is; names are unique among its runs that have not ended.",
+        .doc = "Namespace of the run; names are unique among its runs that have not ended.",
         .also = {"project", "group"}},
        GP_SLOT(run_namespace)},
       {{.path = "priority",
@@ -667,7 +667,7 @@ std::vector<RunField> SchedulingFields() {
       {{.path = "labels", .doc = "Free key-value pairs to find the run by.", .also = {"tags"}},
        GP_SLOT(labels)},
       {{.path = "seed",
-        .doc = "Of the initial weights, the batch order and dropout.",
+        .doc = "Seed of the initial weights, the batch order and dropout.",
         .min = 0,
         .max = 18446744073709551615.0},
        GP_SLOT(seed)},
@@ -675,9 +675,9 @@ std::vector<RunField> SchedulingFields() {
         .doc =
             "Equal runs give equal bits, whatever the number of ranks; auto: true on CPUs, false "
             "on "
-            "GPUs. On CPUs they do either way; false lets a run of one rank go on on a machine "
-            "that "
-            "lacks the instructions it began with. On a GPU true keeps to algorithms that sum in a "
+            "GPUs. On CPUs they do either way; false lets a run of one rank continue on a machine "
+            "that lacks the instructions it began with. On a GPU true keeps to algorithms that sum "
+            "in a "
             "fixed order, none of them chosen by timing, which costs speed."},
        GP_SLOT(deterministic)},
   };

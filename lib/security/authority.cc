@@ -104,7 +104,7 @@ StatusOr<Authority> Authority::Read(std::string_view certificate_pem, std::strin
   ASSIGN_OR_RETURN(PrivateKey key, PrivateKey::FromPem(key_pem));
   RETURN_IF_ERROR(certificate.CheckKey(key));
   if (!certificate.IsAuthority()) {
-    return FailedPrecondition("the certificate may not sign others: it is not an authority's");
+    return FailedPrecondition("the certificate may not sign others: it is not a CA certificate");
   }
   return Authority(std::move(key), std::move(certificate));
 }

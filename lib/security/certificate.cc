@@ -110,7 +110,7 @@ std::vector<std::string> Certificate::Uris() const { return NamesOf(certificate_
 Status Certificate::CheckLifetime(WallTime now) const {
   const Lifetime life = lifetime();
   if (now < life.begin) {
-    return FailedPrecondition("the certificate is good from {} on; it is {} now",
+    return FailedPrecondition("the certificate is valid from {} on; it is {} now",
                               TimeText(life.begin), TimeText(now));
   }
   if (now <= life.end) return OkStatus();
@@ -122,7 +122,7 @@ Status Certificate::CheckKey(const PrivateKey& key) const {
   const bool matches = X509_check_private_key(certificate_.get(), key.get()) == 1;
   (void)TakeOpensslError();
   if (matches) return OkStatus();
-  return FailedPrecondition("the key is not that of the certificate");
+  return FailedPrecondition("the key does not belong to the certificate");
 }
 
 bool Certificate::IsSignedBy(const Certificate& authority) const {

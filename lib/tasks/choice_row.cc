@@ -17,7 +17,8 @@ StatusOr<ChoiceRow> CompletionRow(const std::string& context, const std::string&
   row.length = static_cast<double>(row.scored);
   if (std::ssize(row.tokens) <= length_max) return row;
   return InvalidArgument(
-      "context and ending are {} tokens, the model reads {}; the harness style cuts the context",
+      "context and ending have {} tokens, but the model reads {}; the harness style cuts the "
+      "context",
       row.tokens.size(), length_max);
 }
 
@@ -34,7 +35,8 @@ StatusOr<ChoiceRow> HarnessRow(const std::string& context, const std::string& en
     return InvalidArgument("expected a context with tokens of its own before the ending");
   }
   if (row.scored > length_max) {
-    return InvalidArgument("an ending is {} tokens, the model reads {}", row.scored, length_max);
+    return InvalidArgument("an ending has {} tokens, but the model reads {}", row.scored,
+                           length_max);
   }
   const int64_t cut = std::max<int64_t>(row.input_length() - length_max, 0);
   row.tokens.erase(row.tokens.begin(), row.tokens.begin() + cut);

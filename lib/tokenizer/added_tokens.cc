@@ -117,7 +117,7 @@ StatusOr<AddedTokens> ReadAddedTokenList(const Json& list) {
   for (size_t i = 0; i < list.size(); ++i) {
     ASSIGN_OR_RETURN(AddedToken token, ReadListed(list[i], fmt::format("added_tokens[{}]", i)));
     if (!texts.insert(token.text).second) {
-      return InvalidArgument("{}: '{}' is there twice", token.where, Excerpt(token.text));
+      return InvalidArgument("{}: '{}' occurs twice", token.where, Excerpt(token.text));
     }
     tokens.push_back(std::move(token));
   }

@@ -74,7 +74,7 @@ Status BytePairVocabularyBuilder::Place(std::string_view text, int64_t id) {
 Status BytePairVocabularyBuilder::AddToken(std::string_view bytes, int64_t id) {
   if (bytes.empty()) return InvalidArgument("the token with the id {} is empty", id);
   if (ids_.Find(bytes) != TokenTable::kNone) {
-    return InvalidArgument("the token '{}' is there twice", Shown(bytes));
+    return InvalidArgument("the token '{}' occurs twice", Shown(bytes));
   }
   RETURN_IF_ERROR(Place(bytes, id));
   ids_.Add(bytes, static_cast<int32_t>(id));
@@ -108,7 +108,7 @@ StatusOr<int32_t> BytePairVocabularyBuilder::FindPart(std::string_view text) con
 Status BytePairVocabularyBuilder::AddJoin(BytePairMerge merge) {
   const auto rank = static_cast<int32_t>(vocabulary_.merges.size());
   if (!pairs_.Add(merge.left, merge.right, MakeJoin(rank, merge.joined))) {
-    return InvalidArgument("is there twice");
+    return InvalidArgument("occurs twice");
   }
   made_[static_cast<size_t>(merge.joined)] = true;
   vocabulary_.merges.push_back(merge);
@@ -176,8 +176,8 @@ Status BytePairVocabularyBuilder::CheckBytes() const {
                              Shown({&character, 1}), kSpecialInText);
     }
     return InvalidArgument(
-        "the byte 0x{:02x} ('{}') has no token: a byte-level BPE knows all 256, or it could not "
-        "encode every text; Hugging Face's trainer keeps them all with "
+        "the byte 0x{:02x} ('{}') has no token: a byte-level BPE needs all 256 to encode every "
+        "text; Hugging Face's trainer keeps them all with "
         "initial_alphabet=pre_tokenizers.ByteLevel.alphabet()",
         byte, Shown({&character, 1}));
   }

@@ -59,12 +59,12 @@ StatusOr<std::unique_ptr<Tokenizer>> ParseKind(const Json& json, const AddedToke
   const auto kind = json.find("kind");
   if (kind == json.end() || !kind->is_string()) {
     return InvalidArgument(
-        "this is no tokenizer: it has neither Hugging Face's 'model' nor gp's 'kind'");
+        "this is not a tokenizer: it has neither Hugging Face's 'model' nor gp's 'kind'");
   }
   if (*kind == "bytes") return std::make_unique<ByteTokenizer>();
   if (*kind == "chars") return ParseChars(json);
   if (*kind == "gpt2") return ParseGpt2(json);
-  return InvalidArgument("the tokenizer kind '{}' is not known; expected bytes, chars or gpt2",
+  return InvalidArgument("unknown tokenizer kind '{}'; expected bytes, chars or gpt2",
                          kind->get<std::string>());
 }
 

@@ -24,7 +24,7 @@ Status Refuse(const std::string& key, const Json& value, std::string_view expect
 }
 
 Status CheckModel(const Json& model) {
-  if (!model.is_object()) return InvalidArgument("model is missing, or is no object");
+  if (!model.is_object()) return InvalidArgument("model is missing, or is not an object");
   const Json& type = ValueOrNull(model, "type");
   if (!type.is_null() && type != "BPE") return Refuse("model.type", type, "BPE");
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
@@ -77,7 +77,7 @@ Status AddMerge(const Json& merge, BytePairVocabularyBuilder& builder) {
 }
 
 Status AddMerges(const Json& merges, BytePairVocabularyBuilder& builder) {
-  if (!merges.is_array()) return InvalidArgument("model.merges is missing, or is no list");
+  if (!merges.is_array()) return InvalidArgument("model.merges is missing, or is not a list");
   for (size_t i = 0; i < merges.size(); ++i) {
     const Status status = AddMerge(merges[i], builder);
     if (status.ok()) continue;
@@ -126,7 +126,7 @@ StatusOr<BytePairVocabulary> ReadTokenizerJson(const Json& document, const Added
   RETURN_IF_ERROR(CheckModel(model));
   RETURN_IF_ERROR(CheckTextPipeline(document));
   const Json& vocab = ValueOrNull(model, "vocab");
-  if (!vocab.is_object()) return InvalidArgument("model.vocab is missing, or is no object");
+  if (!vocab.is_object()) return InvalidArgument("model.vocab is missing, or is not an object");
   ASSIGN_OR_RETURN(AddedTokens added, ReadAddedTokenList(ValueOrNull(document, "added_tokens")));
   RETURN_IF_ERROR(AddTokens(more, added));
   RETURN_IF_ERROR(NumberTokens(vocab, added));

@@ -165,7 +165,7 @@ TEST_F(ReadAnyFile, FilesThatNameOtherFilesNameNoneElsewhere) {
   Write("data/shards/train.bin", std::string(4096, '\0'));
   ExpectRefused(
       RunWith(fmt::format("{{train: ['{}'], tokenizer: bytes}}", At("data/shards/train.bin"))),
-      "'name' is not that of a file in the same folder");
+      "'name' is not a plain file name");
   Write("data/hugging/config.json",
         R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 32, "n_positions": 16,
             "vocab_size": 256, "activation_function": "gelu_new"})");

@@ -71,7 +71,7 @@ TEST_F(DrainTest, ACordonOutlivesCoordinatorAndAgent) {
   cluster_.WaitFor(second, [](const v1::Run& waiting) {
     return waiting.reason().ends_with("1 of 1 nodes is cordoned: node-a (old disk)");
   });
-  EXPECT_EQ(cluster_.WaitForStep(run, 10).epoch(), 1u) << "what runs there goes on";
+  EXPECT_EQ(cluster_.WaitForStep(run, 10).epoch(), 1u) << "runs there continue";
   cluster_.worker("node-a").Signal(SIGTERM);
   EXPECT_EQ(cluster_.worker("node-a").Wait(kPatience), 0);
   cluster_.StartWorker("node-a", {.slots = 2});

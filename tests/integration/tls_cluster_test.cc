@@ -245,10 +245,11 @@ TEST_F(TlsCluster, AStrangerDoesNotFillTheLog) {
   Start();
   const int port = rpc::ParseListenAddress(cluster_->listen())->port;
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(KnockAndAwaitTheEnd(port));
-  EXPECT_TRUE(Eventually([&] { return CountOf(Log("coordinator"), "gRPC met an error") > 0; }));
+  EXPECT_TRUE(
+      Eventually([&] { return CountOf(Log("coordinator"), "gRPC reported an error") > 0; }));
   const std::string log = Log("coordinator");  // read once: it may still grow
-  EXPECT_LE(CountOf(log, "gRPC met an error"), 20) << "ten a minute";
-  EXPECT_EQ(CountOf(log, "Handshake failed"), CountOf(log, "gRPC met an error"))
+  EXPECT_LE(CountOf(log, "gRPC reported an error"), 20) << "ten a minute";
+  EXPECT_EQ(CountOf(log, "Handshake failed"), CountOf(log, "gRPC reported an error"))
       << "gRPC writes no lines of its own";
 }
 

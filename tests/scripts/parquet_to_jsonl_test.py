@@ -172,7 +172,7 @@ class Footers(WithStandIn):
     def test_a_file_without_rows_is_told_and_nothing_but_such_files_refused(self):
         empty = self.file("empty.parquet", text=[])
         self.assertIn("empty.parquet has no rows", self.good(empty, self.file("a.parquet", "x")).stderr)
-        self.assertIn("there is no row in what was named", self.refused(empty))
+        self.assertIn("the named files have no rows", self.refused(empty))
 
     def test_a_damaged_page_ends_with_the_rows_before_it_and_leaves_no_output(self):
         said = self.convert(self.file("a.parquet", "x", "y", "z", damage=[]), "--out", self.out).stderr
@@ -314,7 +314,7 @@ class WithoutPyArrow(Converting):
     def test_its_absence_is_told(self):
         (self.folder / "pyarrow.py").write_text("raise ImportError\n")
         self.environment["PYTHONPATH"] = str(self.folder)
-        self.assertIn("pyarrow is not there; see --help", self.refused("a.parquet"))
+        self.assertIn("pyarrow is not installed; see --help", self.refused("a.parquet"))
 
 
 if __name__ == "__main__":

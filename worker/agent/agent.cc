@@ -158,18 +158,18 @@ void Agent::HandleSlotHealth(const SlotHealths& healths) {
 void Agent::HandleStop(bool hurried) {
   if (mode_ != AgentMode::kLeaving) return Leave();
   if (hurried) return KillTrainers();
-  LogInfo("told to stop again; trainers still save", {{"trainers", running_.size()}});
+  LogInfo("stop requested again; trainers are still saving", {{"trainers", running_.size()}});
 }
 
 void Agent::Leave() {
-  LogInfo("worker leaves; trainers save their last step", {{"trainers", running_.size()}});
+  LogInfo("worker stops; trainers save their last step", {{"trainers", running_.size()}});
   mode_ = AgentMode::kLeaving;
   last_exit_ = clock_.Now();
   changed_ = true;
 }
 
 void Agent::KillTrainers() {
-  LogInfo("told to stop at once; killing trainers", {{"trainers", running_.size()}});
+  LogInfo("immediate stop requested; killing trainers", {{"trainers", running_.size()}});
   for (auto& [key, running] : running_) {
     Rank& rank = *ranks_.Find(key);
     rank.told_stop_now_at = clock_.Now();
@@ -369,7 +369,7 @@ StatusOr<std::unique_ptr<TrainerGroup>> Agent::GroupFor(const Rank& rank, pid_t 
   const Status status = group.ok() ? (*group)->Add(pid) : group.status();
   if (status.ok()) return group;
   if (options_.groups->limits().memory_bytes > 0) {
-    return WithContext(status, "trainer.memory_max cannot be held");
+    return WithContext(status, "cannot enforce trainer.memory_max");
   }
   LogWarning("a trainer has no control group of its own",
              {{"trainer", Describe(rank.key)}, {"reason", Message(status)}});
@@ -382,12 +382,13 @@ void Agent::Send(const RankKey& key, const link::Message& message) {
   if (found == running_.end()) return;
   const Status status = found->second.process->channel().Send(message, kSendTimeout);
   if (!status.ok()) {
-    LogWarning("trainer did not take a message",
+    LogWarning("trainer did not accept a message",
                {{"trainer", Describe(key)}, {"error", Message(status)}});
     // Its link is full. Every further message would hold up the other trainers of this node.
     Rank& rank = *ranks_.Find(key);
     if (status.code() == StatusCode::kDeadlineExceeded && !rank.killed) {
-      KillForProtocolError(rank, *found->second.process, "it reads nothing from its link");
+      KillForProtocolError(rank, *found->second.process,
+                           "it stopped reading messages from the agent");
     }
   }
 }

@@ -48,7 +48,7 @@ std::string PathRefusal(const char* what, const std::string& path, const std::st
 
 std::string AssignmentRefusal(const v1::Assignment& assignment, const std::string& storage_root) {
   if (!IsName(assignment.run_id())) {
-    return fmt::format("'{}' is no id of a run", Excerpt(assignment.run_id()));
+    return fmt::format("'{}' is not the id of a run", Excerpt(assignment.run_id()));
   }
   const int world_size = assignment.world_size();
   const int rank = assignment.rank();
@@ -74,7 +74,8 @@ std::string MembershipRefusal(const v1::Assignment& assignment) {
                        assignment.world_size());
   }
   for (const std::string& address : membership.addresses()) {
-    if (!IsAddress(address)) return fmt::format("'{}' is no address of a rank", Excerpt(address));
+    if (!IsAddress(address))
+      return fmt::format("'{}' is not the address of a rank", Excerpt(address));
   }
   return membership.secret().size() <= kAssignedNameBytesMax
              ? ""

@@ -164,7 +164,7 @@ void CoordinatorClient::EndConnection(bool cancel) {
 void CoordinatorClient::Complain(const grpc::Status& ended) {
   const std::string complaint = refusal_.empty() ? EndingOf(ended) : refusal_;
   if (complaint == last_complaint_) return;
-  LogWarning("coordinator is away; trainers go on",
+  LogWarning("coordinator is unreachable; trainers continue",
              {{"coordinator", options_.address},
               {"reason", refusal_.empty() ? WhyAway(ended) : refusal_}});
   last_complaint_ = complaint;

@@ -88,7 +88,7 @@ StatusOr<std::string> DataAddress(const WorkerSettings& settings) {
   if (coordinator.is_socket()) return std::string("127.0.0.1");
   const auto host = rpc::LocalHostToward(coordinator.host);
   if (host.ok()) return host;
-  return WithContext(host.status(), "node.data_address is empty and cannot be found");
+  return WithContext(host.status(), "node.data_address is empty and cannot be determined");
 }
 
 // In the one spelling that the coordinator compares, however it was written.
@@ -188,9 +188,8 @@ StatusOr<std::unique_ptr<NodeCredentials>> OpenCredentials(const WorkerSettings&
   ASSIGN_OR_RETURN(const auto address, rpc::ParseListenAddress(settings.coordinator));
   if (address.is_socket()) return nullptr;
   if (settings.insecure) {
-    LogWarning(
-        "INSECURE: the coordinator is reached without encryption, and does not prove who it is",
-        {{"coordinator", settings.coordinator}, {"because", "--insecure"}});
+    LogWarning("INSECURE: the connection to the coordinator is neither encrypted nor authenticated",
+               {{"coordinator", settings.coordinator}, {"because", "--insecure"}});
     return nullptr;
   }
   return NodeCredentials::Open({.coordinator = settings.coordinator,
@@ -263,7 +262,7 @@ Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime)
   agent_options.on_registered = [&] {
     const Status status =
         daemon::WriteAddressFile(runtime.address_file, {settings.coordinator, exposer->address()});
-    if (!status.ok()) LogError("nobody learns the addresses", {{"error", Message(status)}});
+    if (!status.ok()) LogError("cannot write the address file", {{"error", Message(status)}});
   };
 
   CoordinatorClientOptions client_options;

@@ -93,9 +93,9 @@ struct AgentMetrics::Families {
       GaugeFamily("gp_gpu_usable", "1 while trainers may be started on it.");
   prometheus::Family<prometheus::Gauge>& gpu_utilization =
       GaugeFamily("gp_gpu_utilization_ratio",
-                  "Part of the driver's last sample period in which a kernel ran, 0 to 1.");
+                  "Share of the driver's last sample period in which a kernel ran, 0 to 1.");
   prometheus::Family<prometheus::Gauge>& gpu_memory_used =
-      GaugeFamily("gp_gpu_memory_used_bytes", "Memory of the GPU that is taken, by anybody.");
+      GaugeFamily("gp_gpu_memory_used_bytes", "Memory of the GPU in use by any process.");
   prometheus::Family<prometheus::Gauge>& gpu_memory_capacity =
       GaugeFamily("gp_gpu_memory_capacity_bytes", "Memory of the GPU.");
   prometheus::Family<prometheus::Gauge>& gpu_temperature =
@@ -167,7 +167,8 @@ void AgentMetrics::Families::AddTrainers() {
 }
 
 void AgentMetrics::Families::AddCheckpoints() {
-  checkpoint_bytes = &Counter("gp_checkpoint_written_bytes_total", "Of checkpoints, all files.");
+  checkpoint_bytes =
+      &Counter("gp_checkpoint_written_bytes_total", "Bytes of checkpoints, all files.");
 }
 
 // What Prometheus scrapes: the kernel is asked for the memory of trainers at a scrape.

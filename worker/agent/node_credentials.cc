@@ -132,8 +132,7 @@ Status NodeCredentials::FetchCa(const std::string& digest) const {
   if (!options_.ca.empty()) return OkStatus();
   if (digest.empty()) {
     return InvalidArgument(
-        "the join token does not say which authority the coordinator has; name its file as "
-        "coordinator.ca");
+        "the join token does not name the coordinator's authority; set coordinator.ca to its file");
   }
   ASSIGN_OR_RETURN(const auto address, rpc::ParseListenAddress(options_.coordinator));
   ASSIGN_OR_RETURN(
@@ -145,7 +144,7 @@ Status NodeCredentials::FetchCa(const std::string& digest) const {
 Status NodeCredentials::Join() const {
   if (options_.join_token_file.empty()) {
     return FailedPrecondition(
-        "this node has no certificate for the coordinator {} that is good; make a token there "
+        "this node has no valid certificate for the coordinator {}; make a token there "
         "with 'gpctl token create --join', write it to a file and name it with --join-token-file",
         options_.coordinator);
   }

@@ -27,8 +27,8 @@ std::optional<double> ResidentBytes(int pid) {
 RankMemorySeries::RankMemorySeries(prometheus::Registry& registry)
     : resident_(BuildGauge()
                     .Name("gp_worker_memory_resident_bytes")
-                    .Help("Memory of the machine that the rank's process holds, with what it "
-                          "shares with other ranks; not a GPU's.")
+                    .Help("Host memory of the rank's process, with what it shares with other "
+                          "ranks; not GPU memory.")
                     .Register(registry)),
       limit_(BuildGauge()
                  .Name("gp_worker_memory_limit_bytes")

@@ -53,8 +53,8 @@ RankSeries::RankSeries(prometheus::Registry& registry)
                            .Register(registry)),
       batches_ready_(BuildGauge()
                          .Name("gp_data_prefetched_batches")
-                         .Help("Micro-batches that the loader had in memory when the rank's last "
-                               "step asked for one, the least: 1, or 0 when the step had to wait.")
+                         .Help("Fewest micro-batches that the loader had ready when the rank's "
+                               "last step asked for one: 1, or 0 when the step had to wait.")
                          .Register(registry)),
       data_read_(BuildCounter()
                      .Name("gp_data_read_bytes_total")

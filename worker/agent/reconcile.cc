@@ -148,11 +148,11 @@ std::optional<std::string> Overrun(const Rank& rank, const ReconcileOptions& opt
     return "it did not begin to listen in time";
   }
   if (rank.link_lost_at && now - *rank.link_lost_at >= options.exit_grace) {
-    return "it closed its link and did not exit";
+    return "it closed its link but did not exit";
   }
   const bool done = rank.phase == v1::RANK_PHASE_FINISHED && rank.written.empty();
   if (done && now - rank.phase_since >= options.finish_timeout) {
-    return "it finished and did not exit";
+    return "it finished but did not exit";
   }
   return std::nullopt;
 }

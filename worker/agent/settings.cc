@@ -107,9 +107,10 @@ Settings TrainerSettings(WorkerSettings& settings) {
                         "gp-worker's own."},
        .slot = &settings.trainer_user},
       {.field = {.path = "trainer.memory_max",
-                 .doc = "Memory of each trainer; the kernel ends one that takes more, and its run "
-                        "is told. Needs control groups (version 2) that gp-worker may make, as in "
-                        "its systemd unit. 0: what the node has.",
+                 .doc =
+                     "Memory of each trainer; the kernel kills one that takes more, and its run "
+                     "shows why. Needs control groups (version 2) that gp-worker may make, as in "
+                     "its systemd unit. 0: what the node has.",
                  .unit = "bytes",
                  .min = 0},
        .slot = &settings.trainer_memory_max},
@@ -120,7 +121,7 @@ Settings TrainerSettings(WorkerSettings& settings) {
                         "faster kernels)."},
        .slot = &settings.trainer_environment},
       {.field = {.path = "trainer.start_timeout",
-                 .doc = "From its start until it listens for its peers."},
+                 .doc = "Longest time from its start until it listens for its peers."},
        .slot = &settings.start_timeout},
       {.field = {.path = "trainer.stop_grace",
                  .doc = "How long a trainer that is told to stop may take to end its step and to "
@@ -158,9 +159,10 @@ Settings GpuSettings(WorkerSettings& settings) {
                         "\"eth0\" or \"=ib0\". Empty: NCCL chooses. Trainers on GPUs see every "
                         "NCCL_ variable of this program's environment."},
        .slot = &settings.nccl_interface},
-      {.field = {.path = "gpu.check_interval",
-                 .doc = "How often the GPUs are asked how they feel: for the metrics, and to "
-                        "notice one that is lost."},
+      {.field =
+           {.path = "gpu.check_interval",
+            .doc =
+                "How often the GPUs are polled, for the metrics and to notice one that is lost."},
        .slot = &settings.gpu_check_interval},
   };
 }
@@ -182,8 +184,8 @@ Settings ObservationSettings(WorkerSettings& settings) {
       daemon::MetricsListen(settings.metrics_listen),
       {.field = {.path = "network.insecure",
                  .doc = "Reach the coordinator without TLS, and let other machines reach "
-                        "metrics.listen without it: others can listen in, and pretend to be the "
-                        "coordinator."},
+                        "metrics.listen without it: others can read the traffic and impersonate "
+                        "the coordinator."},
        .slot = &settings.insecure,
        .flag = "--insecure"},
   };

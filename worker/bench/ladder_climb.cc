@@ -133,7 +133,7 @@ StatusOr<std::vector<RungResult>> ClimbLadder(const ModelOptions& model,
     rate_below = result.tokens_per_second;
     if (rate_first == 0) rate_first = rate_below;
   }
-  if (rate_first == 0) return Internal("no rung could be climbed: {}", results.front().reason);
+  if (rate_first == 0) return Internal("no rung could be measured: {}", results.front().reason);
   return results;
 }
 

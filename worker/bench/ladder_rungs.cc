@@ -90,7 +90,7 @@ void AddMachineRungs(std::vector<LadderRung>& ladder, const LadderMachine& machi
   ladder.push_back(NotHere(
       "loader threads",
       fmt::format("a batch is put together in {:.3f} ms, too little to hide", machine.fill_ms)));
-  ladder.push_back(NotHere("no host syncs", "a CPU has no queue that one would wait for"));
+  ladder.push_back(NotHere("no host syncs", "a CPU has no queue to wait for"));
   ladder.push_back(LargestBatchRung(machine));
   if (machine.cores == 1) {
     ladder.push_back(NotHere("all workers", "this machine has one core"));

@@ -228,11 +228,10 @@ Status RunLoader(const LoaderFlags& flags) {
 
 BenchRun AddLoaderCommand(const Command& app) {
   auto flags = std::make_shared<LoaderFlags>();
-  app.Option("--shards", flags->shards, "token shards, globs allowed (default: they are made)")
+  app.Option("--shards", flags->shards, "token shards, globs allowed (default: generated)").Path();
+  app.Option("--stream", flags->stream, "text to tokenize while it is read, instead of shards")
       .Path();
-  app.Option("--stream", flags->stream, "text that is tokenized on the way, instead of shards")
-      .Path();
-  app.Option("--tokenizer", flags->tokenizer, "of --stream: bytes, gpt2, or a path")
+  app.Option("--tokenizer", flags->tokenizer, "tokenizer of --stream: bytes, gpt2, or a path")
       .Path()
       .ShowDefault();
   app.Option("--order", flags->order).OneOf({"random", "sequential", "shuffled"}).ShowDefault();
@@ -240,10 +239,10 @@ BenchRun AddLoaderCommand(const Command& app) {
   app.Option("--batch", flags->batch).Positive().ShowDefault();
   app.Option("--sequence", flags->sequence).Positive().ShowDefault();
   app.Option("--batches", flags->batches).Positive().ShowDefault();
-  app.Option("--tokens", flags->made_tokens, "of the shards that are made")
+  app.Option("--tokens", flags->made_tokens, "tokens of the generated shards")
       .Positive()
       .ShowDefault();
-  app.Option("--pace", flags->pace, "tokens a second of the steps that wait")
+  app.Option("--pace", flags->pace, "tokens per second of the simulated steps")
       .Positive()
       .ShowDefault();
   AddOutputFlag(app, flags->output);

@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
        .commands = {{"step", "time a training step", AddStepCommand},
                     {"kernels", "time each operation at a model's shapes", AddKernelsCommand},
                     {"loader", "time the reading of batches from token shards", AddLoaderCommand},
-                    {"ladder", "climb from a plain model to the engine at its best",
+                    {"ladder", "measure each optimisation, from a plain model to the full engine",
                      AddLadderCommand},
                     {"tune", "choose the fastest matrix products and remember them for runs",
                      AddTuneCommand},

@@ -49,14 +49,14 @@ void AddMemoryFlags(const Command& app, ModelFlags& flags) {
       .OneOf({"fp32", "bf16"})
       .ShowDefault();
   app.Option("--train", flags.train,
-             "a part that is trained, like 'last 2 blocks'; may be repeated");
+             "a part of the model to train, like 'last 2 blocks'; may be repeated");
 }
 
 runspec::TrainedParts TrainedPartsOf(const ModelFlags& flags, const runspec::ModelShape& shape) {
   runspec::TrainedParts parts;
   for (const std::string& text : flags.train) {
     const auto part = runspec::ParseModelPart(text, shape);
-    if (!part) throw std::invalid_argument("--train: '" + text + "' is no part of the model");
+    if (!part) throw std::invalid_argument("--train: '" + text + "' is not a part of the model");
     parts.trained.push_back(*part);
   }
   return parts;

@@ -51,14 +51,14 @@ void AddOptions(Command app, Options& options) {
              "questions")
       .Path()
       .OneValueEach();
-  app.Option("--as", options.as, "What the files hold, whatever they look like (val)")
+  app.Option("--as", options.as, "How to read the files, instead of detecting it (val)")
       .OneOf({"txt", "uint16"});
   app.Option("--style", options.style, "How questions are asked")
       .OneOf(tasks::kStyleNames)
       .ShowDefault();
   app.Option("--items", options.items, "Write the scores of each question to this file").Path();
   app.Option("--precision", options.precision,
-             "What to compute in: fp32, bf16, or auto: as the checkpoint's run did")
+             "Precision: fp32, bf16, or auto: as in the checkpoint's run")
       .OneOf({"auto", "fp32", "bf16"})
       .ShowDefault();
   app.Option("--threads", options.threads, "0: every processor that may be used").NonNegative();

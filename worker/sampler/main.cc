@@ -72,7 +72,7 @@ void AddOptions(Command app, Options& options) {
   const Flag link =
       app.Switch("--link", options.linked, "Be driven by a gateway over file descriptor 3");
   app.Option("--readable", options.readable,
-             "The only directory that is read, and nothing is written")
+             "The only directory that may be read; nothing may be written")
       .Path()
       .Needs(link);
   app.Option("--checkpoint", options.checkpoint, "Checkpoint directory, or a run's directory")
@@ -90,7 +90,7 @@ void AddOptions(Command app, Options& options) {
   app.Option("--count", options.count, "Samples to print").Positive().ShowDefault();
   app.Option("--threads", options.threads, "0: every processor that may be used").NonNegative();
   app.Option("--precision", options.precision,
-             "What to compute in: fp32, bf16, or auto: as the checkpoint's run did")
+             "Precision: fp32, bf16, or auto: as in the checkpoint's run")
       .OneOf({"auto", "fp32", "bf16"})
       .ShowDefault();
 }

@@ -53,7 +53,8 @@ void AwaitCheckpointVisible(const std::string& directory,
   if (!missing) return;  // the others give up; their reasons are what counts
   throw TrainingError(
       contract::ExitCause::kStorage,
-      fmt::format("checkpoint {} is not whole here, another rank sees it: {}; either the storage "
+      fmt::format("checkpoint {} is incomplete here, but another rank sees it whole: {}; either "
+                  "the storage "
                   "lags behind, or the run's directory is not the same storage on every node",
                   directory, *missing));
 }

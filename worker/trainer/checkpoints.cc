@@ -81,8 +81,8 @@ void CheckOptimizer(const TrainingRecord& record, const std::string& directory,
   if (!record.optimizer || *record.optimizer == OptimizerText(kind)) return;
   throw TrainingError(
       ExitCause::kConfig,
-      fmt::format("the checkpoint {} was made with optimizer.kind: {}, the run says {}, which "
-                  "cannot go on from it; set optimizer.kind: {}, or submit a new run",
+      fmt::format("the checkpoint {} was made with optimizer.kind: {}, but the run has {}, which "
+                  "cannot continue from it; set optimizer.kind: {}, or submit a new run",
                   directory, *record.optimizer, OptimizerText(kind), *record.optimizer));
 }
 

@@ -42,7 +42,7 @@ KernelChoices ParseKernels(const EngineRecord& record, bool exactly) {
     return KernelChoices::Parse(found->second);
   } catch (const std::invalid_argument& error) {
     if (exactly) Refuse(fmt::format("the run's kernel choices: {}", error.what()));
-    LogWarning("kernel choices passed over", {{"reason", error.what()}});
+    LogWarning("kernel choices ignored", {{"reason", error.what()}});
     return KernelChoices::Default();
   }
 }
@@ -87,7 +87,7 @@ void ReproduceTuning(const std::string& tuning, const DeviceInfo& device, bool d
   }
   const std::string before = tuning.substr(0, tuning.find('|'));
   if (deterministic) {
-    Refuse(fmt::format("the run's matrix products were chosen for {}, here is {}", before,
+    Refuse(fmt::format("the run's matrix products were chosen for {}, but this is {}", before,
                        device.tuning_prefix.substr(0, device.tuning_prefix.find('|'))));
   }
   LogWarning("matrix products are chosen anew", {{"before", before}, {"now", device.name}});
@@ -105,10 +105,10 @@ EngineChoice ReproduceOnDevice(const EngineRecord& record, bool deterministic, i
     return choice;
   }
   if (exactly) {
-    Refuse(fmt::format("the run computes with {} kernels, the {} here has {}", record.isa,
+    Refuse(fmt::format("the run computes with {} kernels, but the {} here has {}", record.isa,
                        device.name, device.kernels));
   }
-  LogWarning("other kernels than before", {{"before", record.isa}, {"now", device.kernels}});
+  LogWarning("different kernels than before", {{"before", record.isa}, {"now", device.kernels}});
   return choice;
 }
 
@@ -172,7 +172,7 @@ std::map<std::string, std::string> TunedKernels(int threads, bool on_device) {
       const KernelChoices tuned = ReadTunedChoices(ParseIsa(level), threads);
       if (!tuned.empty()) kernels[level] = tuned.Encode();
     } catch (const std::invalid_argument& error) {
-      LogWarning("tuning cache passed over", {{"reason", error.what()}});
+      LogWarning("tuning cache ignored", {{"reason", error.what()}});
     }
   }
   return kernels;
@@ -186,10 +186,10 @@ EngineChoice Reproduce(const EngineRecord& record, bool deterministic, int ranks
     return {ParseIsa(record.isa), ParseKernels(record, exactly)};
   }
   if (exactly) {
-    Refuse(fmt::format("the run computes with {} kernels, here are {} at most", record.isa,
-                       levels.front()));
+    Refuse(fmt::format("the run computes with {} kernels, but this machine has at most {}",
+                       record.isa, levels.front()));
   }
-  LogWarning("other kernels than before", {{"before", record.isa}, {"now", levels.front()}});
+  LogWarning("different kernels than before", {{"before", record.isa}, {"now", levels.front()}});
   return {ParseIsa(levels.front()), KernelChoices::Default()};
 }
 

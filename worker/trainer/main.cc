@@ -39,7 +39,7 @@ void AddRunFiles(Command root, Flag link, RunFiles& files) {
   root.Option("--from-checkpoint", files.checkpoint,
               "The checkpoint beneath --storage-root that the run begins with")
       .Needs(link);
-  root.Switch("--gpu", files.gpu, "Keep the devices of GPUs, and /dev/shm").Needs(link);
+  root.Switch("--gpu", files.gpu, "Allow access to the GPU devices and /dev/shm").Needs(link);
 }
 
 int NotConfined(const Status& status) {

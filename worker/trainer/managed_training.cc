@@ -136,7 +136,7 @@ class ManagedTraining final : public TrainingEvents {
   }
 
   [[noreturn]] void SaveAndLeave(TrainingLoop& training) {
-    LogInfo("the work was broken off; saving the last whole step", {{"step", training.step()}});
+    LogInfo("the step was aborted; saving the last complete step", {{"step", training.step()}});
     training.SaveNow();
     LeaveSaved();
   }

@@ -85,7 +85,7 @@ void FindPeak(const EngineChoice& engine, int threads, PreparedRun& run) {
   run.peak_flops = peak.per_second;
   run.peak_source = "table";
   if (peak.per_second == 0) {
-    LogWarning("no peak is known, so that MFU is 0", {{"device", run.device_name}});
+    LogWarning("the peak of this device is unknown, so MFU is 0", {{"device", run.device_name}});
   }
 }
 

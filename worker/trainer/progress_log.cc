@@ -42,7 +42,7 @@ std::optional<std::string> FirstLossWarning(double loss, int64_t vocabulary) {
   const double expected = std::log(static_cast<double>(vocabulary));
   if (std::abs(loss - expected) <= kFirstLossTolerance) return std::nullopt;
   return fmt::format(
-      "the first loss {:.4f} is far from ln({}) = {:.4f}, that of a model that knows nothing: "
+      "the first loss {:.4f} is far from ln({}) = {:.4f}, that of an untrained model: "
       "check "
       "data, tokenizer and initialisation",
       loss, vocabulary, expected);

@@ -135,7 +135,7 @@ void SupervisorLink::WatchTime() {
     if (now < leave_at_) return;
   }
   if (way == Leaving::kSaving) {
-    LogWarning("the time to save is over");
+    LogWarning("ran out of time to save");
     MutexLock lock(mutex_);
     LeaveAtOnce();
     return changed_.NotifyAll();
@@ -166,7 +166,7 @@ void SupervisorLink::Handle(link::Message message) {
   } else if (const auto* seal = std::get_if<link::SealResult>(&message)) {
     NoteSeal(*seal);
   } else if (!inbox_.TryPost(message)) {
-    LogWarning("link message dropped: more are waiting than any supervisor sends");
+    LogWarning("link message dropped: the inbox is full");
   }
 }
 

@@ -102,7 +102,7 @@ bool Completion::Hold(size_t bytes) {
   if (exchange_->Hold(held_bytes_)) return true;
   if (withdraw_) withdraw_();
   OnFailed({.status = 503,
-            .message = "the answer has too many bytes to be kept until its end; ask for fewer "
+            .message = "the answer is too large to buffer; ask for fewer "
                        "texts, tokens or logprobs, or set stream",
             .code = "answer_too_large"});
   return false;

@@ -79,12 +79,12 @@ void AddHints(http::Router& router) {
   };
   for (const Hint& hint : {
            Hint{"POST", "/v1/embeddings",
-                "these models have no embeddings; POST /tokenize tells the tokens of a text"},
+                "these models have no embeddings; POST /tokenize returns the tokens of a text"},
            Hint{"POST", "/v1/responses",
-                "the API of responses is for chat models; these continue text: POST "
+                "the Responses API is for chat models; these models continue text: POST "
                 "/v1/completions"},
            Hint{"POST", "/v1/messages",
-                "the API of messages is for chat models; these continue text: POST "
+                "the Messages API is for chat models; these models continue text: POST "
                 "/v1/completions"},
            Hint{"GET", "/v1",
                 "this is the base address for OpenAI's clients; GET /v1/models lists the models"},

@@ -67,14 +67,15 @@ std::variant<PreparedPrompts, http::ApiError> PreparePrompts(const CompletionReq
                                                              const CheckpointFacts& facts) {
   if (!request.logit_bias.empty() && request.logit_bias.rbegin()->first >= facts.vocabulary()) {
     return Wrong("logit_bias",
-                 fmt::format("logit_bias names the token id {}, this model has the ids 0 to {}",
+                 fmt::format("logit_bias names token id {}, but this model has ids 0 to {}",
                              request.logit_bias.rbegin()->first, facts.vocabulary() - 1));
   }
   for (const std::string& stop : request.stop) {
     if (stop.size() <= facts.text_bytes_max()) continue;
-    return Wrong("stop", fmt::format("stop has a string of {} bytes, which is in no text of this "
-                                     "model: its texts have at most {}",
-                                     stop.size(), facts.text_bytes_max()));
+    return Wrong(
+        "stop",
+        fmt::format("stop has a string of {} bytes, but texts of this model have at most {}",
+                    stop.size(), facts.text_bytes_max()));
   }
   PreparedPrompts prepared;
   for (const Prompt& prompt : request.prompts) {

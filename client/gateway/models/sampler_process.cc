@@ -74,7 +74,7 @@ class Child : public std::enable_shared_from_this<Child> {
 
   void Leave() {
     if (reaped_ || leave_timer_) return;
-    leave_timer_ = loop_.After(kLeaveMax, [this] { Kill("the sampler did not leave when told"); });
+    leave_timer_ = loop_.After(kLeaveMax, [this] { Kill("the sampler did not exit when asked"); });
   }
 
   void Kill(const std::string& why) {
@@ -128,7 +128,7 @@ class Child : public std::enable_shared_from_this<Child> {
       const bool speaks =
           hello->protocol >= link::kProtocolMin && hello->protocol_min <= link::kProtocol;
       if (!speaks || hello->incarnation != incarnation_) {
-        return FailedPrecondition("it is of version {}, which this gateway cannot speak to",
+        return FailedPrecondition("its version {} is incompatible with this gateway",
                                   hello->version);
       }
     } else if (const auto* ready = std::get_if<link::ModelReady>(&message)) {

@@ -54,7 +54,7 @@ Status AddStates(std::string_view words, v1::ListRequest& list) {
     v1::RunState state = v1::RUN_STATE_UNSPECIFIED;
     if (!v1::RunState_Parse(name, &state) || state == v1::RUN_STATE_UNSPECIFIED) {
       return InvalidArgument(
-          "state: '{}' is no state of a run; expected words such as running,failed",
+          "state: '{}' is not a run state; expected words such as running,failed",
           Excerpt(words.substr(0, comma)));
     }
     list.add_states(state);
@@ -72,7 +72,7 @@ Status AddLabel(std::string_view label, v1::ListRequest& list) {
   const auto [other, added] =
       list.mutable_labels()->insert({std::string(label.substr(0, at)), value});
   if (added || other->second == value) return OkStatus();
-  return InvalidArgument("label: a run has one value of '{}', and two are asked for: '{}' and '{}'",
+  return InvalidArgument("label: a run has one value of '{}', but two were given: '{}' and '{}'",
                          Excerpt(other->first), Excerpt(other->second), Excerpt(value));
 }
 
@@ -104,7 +104,7 @@ Status CheckParameters(const http::Request& request, const std::vector<std::stri
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       const auto near = NearestWord(name, known);
       return InvalidArgument("unknown parameter '{}'; {}", Excerpt(name),
-                             known.empty() ? "none is known here"
+                             known.empty() ? "this path takes no parameters"
                              : near        ? fmt::format("did you mean '{}'?", *near)
                                            : fmt::format("known are {}", fmt::join(known, ", ")));
     }
@@ -298,13 +298,12 @@ void RunsApi::AnswerWaiting() {
     if (DetailsOf(*board, waiting.run_id) != nullptr) {
       waiting.answer(waiting.exchange, waiting.run_id);
     } else {
-      waiting.exchange->Respond(
-          http::ApiError{.status = 503,
-                         .message = board->connected ? "the coordinator has not told the past "
-                                                       "of this run yet"
-                                                     : board->message,
-                         .code = "no_coordinator",
-                         .retry_after = 2});
+      waiting.exchange->Respond(http::ApiError{
+          .status = 503,
+          .message = board->connected ? "the coordinator has not sent the history of this run yet"
+                                      : board->message,
+          .code = "no_coordinator",
+          .retry_after = 2});
     }
   }
 }

@@ -81,8 +81,8 @@ StatusOr<AgentSize> OnGpus(const runspec::ResourceSpec& resources, int gpus_per_
   const int gpus = gpus_per_agent > 0 ? gpus_per_agent : std::min(ranks, kGpusOfAMachine);
   if (ranks % gpus != 0) {
     return InvalidArgument(
-        "the run takes {} GPUs (resources.workers), which agents with {} GPUs each do not add up "
-        "to; name another number with --gpus-per-agent",
+        "the run takes {} GPUs (resources.workers), which is not a multiple of {} GPUs per agent; "
+        "choose another --gpus-per-agent",
         ranks, gpus);
   }
   return AgentSize{.count = ranks / gpus,
@@ -132,7 +132,7 @@ std::string Fill(std::string_view text, const std::map<std::string, std::string>
     filled += text.substr(0, begin);
     const std::string key(text.substr(begin + 2, end - begin - 2));
     const auto value = values.find(key);
-    GP_CHECK(value != values.end(), "jobset.yaml.in names a value that is not known: {}", key);
+    GP_CHECK(value != values.end(), "jobset.yaml.in names an unknown value: {}", key);
     filled += value->second;
     text.remove_prefix(end + 1);
   }

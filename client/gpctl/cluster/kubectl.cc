@@ -44,8 +44,8 @@ Status CreateObject(const std::string& kubectl, const std::string& text, Console
       const int code,
       RunProgram(run, console.interruption, [&](const std::string& said) { console.err << said; }));
   if (code == 0) return OkStatus();
-  return FailedPrecondition(
-      "kubectl did not create the JobSet (exit code {}); what it says stands above", code);
+  return FailedPrecondition("kubectl did not create the JobSet (exit code {}); its output is above",
+                            code);
 }
 
 }  // namespace gp::gpctl

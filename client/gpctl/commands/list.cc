@@ -68,8 +68,8 @@ Status AddLabels(const ListOptions& options, v1::ListRequest& request) {
         request.mutable_labels()->insert({label.substr(0, at), label.substr(at + 1)});
     if (!added && other->second != label.substr(at + 1)) {
       return InvalidArgument(
-          "--label: a run has one value of '{}', and two are asked for: '{}' and '{}'",
-          other->first, other->second, label.substr(at + 1));
+          "--label: a run has one value of '{}', but two were given: '{}' and '{}'", other->first,
+          other->second, label.substr(at + 1));
     }
   }
   return OkStatus();
@@ -148,7 +148,8 @@ std::string UnknownRunsText(const Session& session) {
   const auto names = ListDirectory(JoinPath(record->storage_root, "runs"));
   if (!names.ok() || names->empty()) return "";
   return fmt::format(
-      "Its storage {} holds {} that this coordinator does not know; if {} was lost, restore it "
+      "Its storage {} holds {} missing from this coordinator's state; if {} was lost, "
+      "restore it "
       "from a backup.\n",
       record->storage_root, CountedNoun(std::ssize(*names), "run"),
       JoinPath(service->state_dir, "coordinator/gp.db"));
@@ -158,7 +159,7 @@ std::string NoRunsText(const ListOptions& options, const Session& session) {
   if (options.Filters()) {
     const bool ended_too = options.all || !options.states.empty();
     return ended_too ? "No runs match.\n"
-                     : "No unfinished runs match; -a looks at finished ones too.\n";
+                     : "No unfinished runs match; -a shows finished ones too.\n";
   }
   if (!options.all) return "No unfinished runs.\n" + NextText({session.Hint("list -a")});
   const std::string file = FreeRunFileName(session.console());

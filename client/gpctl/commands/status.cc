@@ -86,9 +86,9 @@ void AddStatus(CommandSet& commands) {
       "status", kRunGroup, "Show one run: state, reason, progress, checkpoint, newest events");
   auto options = std::make_shared<StatusOptions>();
   command.Option("RUN", options->run, kRunHelp).Required();
-  command.Switch("--run-file", options->run_file,
-                 "print its run file instead, with every key and its value: submitting that trains "
-                 "the same");
+  command.Switch(
+      "--run-file", options->run_file,
+      "print its run file instead, with every key and its value; submitting it repeats the run");
   commands.Bind(command, [options](Session& session) { return ShowStatus(*options, session); });
 }
 

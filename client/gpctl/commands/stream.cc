@@ -138,7 +138,7 @@ Command AddStream(CommandSet& commands, const std::string& name, const std::stri
                   StreamAction run, const std::shared_ptr<StreamOptions>& options) {
   const Command command = commands.Add(name, kRunGroup, summary);
   command.Option("RUN", options->run, "name, id, unique prefix of an id, or @last").Required();
-  command.Switch("-f,--follow", options->follow, "go on until the run ends");
+  command.Switch("-f,--follow", options->follow, "keep printing until the run ends");
   commands.Bind(command, [options, run](Session& session) { return run(*options, session); });
   return command;
 }

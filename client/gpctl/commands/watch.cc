@@ -139,7 +139,7 @@ void AddWatchCommand(CommandSet& commands) {
   auto options = std::make_shared<WatchOptions>();
   command.Option("RUN", options->run, "name, id, unique prefix of an id, or @last").Required();
   command.Switch("--plain", options->plain, "lines instead of a live screen");
-  command.Option("--interval", options->interval, "between redraws (1s) or lines (5s)");
+  command.Option("--interval", options->interval, "time between redraws (1s) or lines (5s)");
   commands.Bind(command, [options](Session& session) -> StatusOr<ExitCode> {
     ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options->run));
     return FollowRun(run, *options, session);

@@ -40,7 +40,7 @@ Check CheckDriver(const std::string& driver) {
   if (cuda == std::string::npos || std::atof(driver.c_str() + cuda + 5) < kCudaLeast) {
     check.grade = Grade::kFail;
     check.fix =
-        "gp-trainer-cuda needs a driver for CUDA 12.8, and as it is built by default for CUDA 13: "
+        "gp-trainer-cuda needs a driver for CUDA 12.8, or in the default build for CUDA 13: "
         "install an NVIDIA driver of the 580 series or later";
   }
   return check;

@@ -97,11 +97,10 @@ Check CheckOpenFiles() {
 Check CheckStorage(const std::string& root, const std::string& identity, const std::string& adopt) {
   const std::string found = StorageIdentity(root);
   if (found == identity) return {.subject = "storage", .finding = root};
-  return {
-      Grade::kFail, "storage",
-      fmt::format("{} is not the storage of this service: its .gp-probe is {}", root,
-                  found.empty() ? "missing" : "of another one"),
-      fmt::format("is its file system mounted? Mount it; '{}' takes what is there instead", adopt)};
+  return {Grade::kFail, "storage",
+          fmt::format("{} is not the storage of this service: its .gp-probe is {}", root,
+                      found.empty() ? "missing" : "of another one"),
+          fmt::format("mount its file system, or accept what is there now with '{}'", adopt)};
 }
 
 Check CheckClock(double now) {

@@ -95,7 +95,7 @@ StatusOr<ExitCode> Overfit(const OverfitOptions& options, Session& session) {
         "{} is missing: it belongs beside gpctl; build it with 'make programs'", program);
   }
   RETURN_IF_ERROR(code.status());
-  if (*code == 2) return InvalidArgument("gp-trainer refused {} (its words are above)", file.name);
+  if (*code == 2) return InvalidArgument("gp-trainer refused {} (its message is above)", file.name);
   if (log.verdict().is_null()) {
     return Internal("gp-trainer ended before a verdict (exit code {})", *code);
   }

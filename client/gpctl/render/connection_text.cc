@@ -13,9 +13,9 @@ std::string ConnectionSecurity(const client::RunClient& client) {
 
 std::string ConnectionText(const client::RunClient& client) {
   const std::string security = ConnectionSecurity(client);
-  if (security == "unix") return "Unix socket of this machine, which its owner alone can open";
+  if (security == "unix") return "Unix socket of this machine, which only its owner can open";
   if (security == "tls") return "TLS 1.3 to " + client.address();
-  return fmt::format("not encrypted to {}: who is on the way can read and change it",
+  return fmt::format("not encrypted to {}: anyone on the network path can read and change it",
                      client.address());
 }
 

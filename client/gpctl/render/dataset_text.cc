@@ -70,7 +70,7 @@ std::vector<std::string> DatasetWarnings(const formats::DatasetFile& dataset) {
   }
   if (dataset.placement == formats::EndOfTextPlacement::kNone && dataset.documents > 1) {
     warnings.push_back(
-        "the tokenizer has no token that ends a text: nothing separates the documents");
+        "the tokenizer has no end-of-text token, so nothing separates the documents");
   }
   return warnings;
 }

@@ -42,11 +42,11 @@ bool IsOfItsKind(const v1::Slot& slot, const v1::Run& run) {
 }
 
 std::string HolderText(const SlotHolder& holder, double now) {
-  const std::string who = holder.name.empty() ? "a run that you may not look at"
+  const std::string who = holder.name.empty() ? "a run that you may not see"
                                               : fmt::format("{} ({})", holder.name, holder.run_id);
   const std::string what =
       fmt::format("{}: {} on {}", who, CountedNoun(holder.slots, "slot"), holder.nodes);
-  if (!holder.seconds_left) return what + ", until when is not known";
+  if (!holder.seconds_left) return what + ", end time unknown";
   return fmt::format("{}, for about {} more (until {})", what, DurationText(*holder.seconds_left),
                      DateTimeText(static_cast<int64_t>(now + *holder.seconds_left)));
 }
@@ -109,17 +109,16 @@ void AddMachine(const v1::Node& node, std::vector<Finding>& findings) {
   const v1::MachineLoad& load = node.load();
   if (load.cores() > 0 && load.runnable_threads() > load.cores() * kSpareFactor + kSpareThreads) {
     findings.push_back(
-        {"machine",
-         fmt::format("node {} is busy: {:.1f} threads want its {}, and runs have {} of these; stop "
-                     "other programs there",
-                     node.name(), load.runnable_threads(), CountedNoun(load.cores(), "core"),
-                     CoresOfRuns(node))});
+        {"machine", fmt::format("node {} is overloaded: {:.1f} runnable threads for its {}, of "
+                                "which runs have {}; stop other programs there",
+                                node.name(), load.runnable_threads(),
+                                CountedNoun(load.cores(), "core"), CoresOfRuns(node))});
   }
   if (load.swap_bytes_per_second() > kSwapBytesPerSecond) {
     findings.push_back(
         {"swap",
-         fmt::format("node {} moves {} each second from and to swap: its memory is too "
-                     "small for what runs there; lower batch.micro_batch, or stop other "
+         fmt::format("node {} moves {} per second to and from swap: its memory is too small for "
+                     "what runs there; lower batch.micro_batch, or stop other "
                      "programs",
                      node.name(), Bytes(static_cast<uint64_t>(load.swap_bytes_per_second())))});
   }
@@ -170,11 +169,12 @@ void ExplainSpeed(const v1::Run& run, const Surroundings& around, std::vector<Fi
   const bool slow = forecast && progress.step_seconds() > kSlowFactor * forecast->step_seconds;
   if (slow && findings.size() == before) {
     findings.push_back(
-        {"cause", progress.step_seconds() < kShortStepSeconds
-                      ? "steps this short are mostly overhead; a larger batch.micro_batch uses the "
-                        "cores better"
-                      : "neither its nodes nor its phases tell; 'gpctl bench step' measures the "
-                        "engine alone"});
+        {"cause",
+         progress.step_seconds() < kShortStepSeconds
+             ? "steps this short are mostly overhead; a larger batch.micro_batch uses the "
+               "cores better"
+             : "neither its nodes nor its phases explain it; 'gpctl bench step' measures the "
+               "engine alone"});
   }
   if (progress.has_phases()) {
     findings.push_back({"phases", PhaseText(progress.phases(), progress.step_seconds(), 0)});

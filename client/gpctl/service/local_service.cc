@@ -41,7 +41,7 @@ std::string LastWordsSince(const std::string& path, size_t from) {
   const size_t error = words.find("error: ");
   if (error != std::string::npos) words.erase(0, error + 7);
   while (!words.empty() && words.back() == '\n') words.pop_back();
-  return words.empty() ? "the supervisor ended without a word" : words;
+  return words.empty() ? "the supervisor ended without a message" : words;
 }
 
 int RunningPid(const ProcessIdentity& process) { return IsAlive(process) ? process.pid : 0; }
@@ -87,8 +87,9 @@ StatusOr<ServiceRecord> FindRunningService(const ServiceDirectory& directory,
       return NotFound("no service runs in {}", directory.root());
     }
     if (steady_clock::now() >= deadline) {
-      return DeadlineExceeded("the service in {} is starting and does not get ready; its logs: {}",
-                              directory.root(), directory.Path("logs"));
+      return DeadlineExceeded(
+          "the service in {} is starting but does not become ready; its logs: {}", directory.root(),
+          directory.Path("logs"));
     }
     if (interruption.WaitFor(kStartPoll)) return Cancelled("interrupted");
   }
@@ -104,7 +105,8 @@ StatusOr<bool> ServiceRuns(const ServiceDirectory& directory) {
   const auto self = daemon::LockHolder::Self(SystemClock());
   if (!holder->IsOnAnotherHost(self)) return true;
   return Unavailable(
-      "the service in {} belongs to {}, which its socket does not reach; run gpctl there, or log "
+      "the service in {} belongs to {}, and its socket does not reach this place; run gpctl there, "
+      "or log "
       "in to what it serves with --listen: 'gpctl login HOST:PORT'",
       directory.root(), holder->Description(self));
 }
@@ -141,8 +143,8 @@ StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
       return Cancelled("interrupted; nothing was left running");
     }
   }
-  return DeadlineExceeded("the supervisor (pid {}) does not get ready; its log: {}", supervisor.pid,
-                          log);
+  return DeadlineExceeded("the supervisor (pid {}) does not become ready; its log: {}",
+                          supervisor.pid, log);
 }
 
 StatusOr<StoppedService> StopService(const ServiceDirectory& directory, StopWay way) {

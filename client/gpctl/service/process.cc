@@ -132,7 +132,7 @@ Status StopProcesses(const Processes& identities, std::chrono::milliseconds grac
   for (const ProcessIdentity& process : late) kill(process.pid, SIGKILL);
   const Processes left = AliveAt(steady_clock::now() + kKillGrace, late, [] { return false; });
   if (left.empty() || !status.ok()) return status;
-  return DeadlineExceeded("process {} ({}) does not end, not even by SIGKILL", left[0].pid,
+  return DeadlineExceeded("process {} ({}) does not end, even after SIGKILL", left[0].pid,
                           left[0].program);
 }
 

@@ -211,8 +211,8 @@ StatusOr<client::RunClient*> Session::Client() {
 bool Session::WarnIfInsecure() {
   if (!told_->insecure) return false;
   console_.err << fmt::format(
-      "warning: the coordinator at {} serves a port without TLS (--insecure): everybody who "
-      "reaches it may do everything\n",
+      "warning: the coordinator at {} serves a port without TLS (--insecure): anyone who reaches "
+      "it may do anything\n",
       client_->address());
   return true;
 }

@@ -13,7 +13,7 @@ Status AllowManyOpenFiles() {
   setrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_max >= kNeeded) return OkStatus();
   return ResourceExhausted(
-      "this process may have {} files open, and needs {} at least; raise the limit: 'ulimit -n' of "
+      "this process may have {} files open, but needs at least {}; raise the limit: 'ulimit -n' of "
       "the shell, LimitNOFILE of a systemd unit",
       limit.rlim_max, kNeeded);
 }

@@ -138,7 +138,7 @@ StatusOr<TrainingFiles> InspectText(const RunSpec& spec, const InspectionLimits&
   if (beginning.complete && !split_on.empty() &&
       beginning.text.find(split_on) == std::string::npos) {
     report.warnings.push_back(fmt::format(
-        "'{}' (data.split_on) is nowhere in the text, so all of it is one document", split_on));
+        "'{}' (data.split_on) does not occur in the text, so all of it is one document", split_on));
   }
   ASSIGN_OR_RETURN(const TextSplit split, SplitText(tokens, spec.data.val_fraction));
   report.train_tokens = split.train_tokens;

@@ -59,8 +59,8 @@ StatusOr<std::vector<int32_t>> EncodeDocuments(const Tokenizer& tokenizer, std::
   const auto end_of_text = tokenizer.end_of_text();
   if (!end_of_text) {
     return InvalidArgument(
-        "data.split_on: the tokenizer has no token that ends a text, so that nothing would stand "
-        "between the documents; use another data.tokenizer, or leave data.split_on out");
+        "data.split_on: the tokenizer has no end-of-text token, so nothing would separate the "
+        "documents; use another data.tokenizer, or leave data.split_on out");
   }
   const std::vector<std::string_view> documents = DocumentsOf(text, split_on);
   std::vector<StatusOr<std::vector<int32_t>>> encoded(documents.size(), std::vector<int32_t>());

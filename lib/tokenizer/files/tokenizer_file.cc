@@ -135,7 +135,7 @@ StatusOr<std::unique_ptr<Tokenizer>> ReadFrom(const std::string& path,
   }
   ASSIGN_OR_RETURN(const std::string text, ReadTokenizerText(path));
   if (!text.starts_with('{') && !text.starts_with("\xef\xbb\xbf")) {
-    return InvalidArgument("{}: this is no tokenizer: expected {}", path, kForms);
+    return InvalidArgument("{}: this is not a tokenizer: expected {}", path, kForms);
   }
   ASSIGN_OR_RETURN(const AddedTokens more, TokensIn(companions, CompanionOf::kTokenizerJson));
   auto tokenizer = ParseTokenizer(text, more);

@@ -224,7 +224,7 @@ class Rehearsal(unittest.TestCase):
     def misses_a_peer(self, machine):
         status, output = machine.check("--stage", "headline", "--stage", "correctness", "--stage", "headline-details")
         self.assertEqual(status, 0)
-        self.assertIn("beside llm.c nothing will be measured: no copy of llm.c: pass --llmc DIR", output)
+        self.assertIn("llm.c will not be measured: no copy of llm.c: pass --llmc DIR", output)
         found = machine.results()
         for key in ("llmc-build", "step-124M-b64-bf16-bf16-residual-llmc"):
             self.assertEqual((found[key]["status"], found[key]["reason"]), ("skipped", "no copy of llm.c: pass --llmc DIR"))

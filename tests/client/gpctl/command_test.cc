@@ -144,7 +144,7 @@ TEST_F(CommandTest, FiltersThatCannotBeReadAreRefusedWithWhatIsExpected) {
   EXPECT_THAT(Run({"list", "--label", "team"}).err, HasSubstr("expected KEY=VALUE"));
   EXPECT_EQ(Run({"list", "--label", "=x"}).code, 2);
   EXPECT_THAT(Run({"list", "--label", "team=a", "--label", "team=b"}).err,
-              HasSubstr("a run has one value of 'team', and two are asked for: 'a' and 'b'"));
+              HasSubstr("a run has one value of 'team', but two were given: 'a' and 'b'"));
   EXPECT_EQ(Run({"list", "--label", "team=a", "--label", "team=a"}).code, 0);
   EXPECT_THAT(Run({"list", "--since", "yesterday"}).err, HasSubstr("--since yesterday"));
   EXPECT_EQ(Run({"list", "--since", "-5m"}).code, 2);

@@ -332,13 +332,13 @@ TEST_F(UpTest, ALostCatalogueDoesNotLookLikeANewService) {
   std::filesystem::create_directories(State("a/storage/runs/0123456789"));
   ASSERT_EQ(Up("a").code, 0);
   EXPECT_THAT(Shell(gpctl + " list -a" + place).out,
-              HasSubstr("holds 1 run that this coordinator does not know; if " +
+              HasSubstr("holds 1 run missing from this coordinator's state; if " +
                         State("a/coordinator/gp.db") + " was lost, restore it from a backup"));
   EXPECT_THAT(Shell(gpctl + " list -a --namespace nope" + place).out,
               StartsWith("There are no runs in namespace nope yet.\n"))
       << "the runs may be in other namespaces";
   EXPECT_THAT(ReadFile(State("a/logs/coordinator.log")).value_or(""),
-              HasSubstr("the storage holds runs, and this catalogue knows none"));
+              HasSubstr("the storage holds runs, but this catalogue is empty"));
 }
 
 TEST_F(UpTest, WhatARunningServiceCannotChangeIsRefused) {
@@ -489,7 +489,7 @@ TEST_F(UpTest, AStorageThatIsAwayIsRefusedAndRunsGoOnWhenItIsBack) {
     const Result away = Shell(program + up + place);
     EXPECT_NE(away.code, 0);
     EXPECT_THAT(away.out, HasSubstr("storage root " + State("mount/gp") + " has 0 of the "));
-    EXPECT_THAT(away.out, HasSubstr("is its file system mounted?"));
+    EXPECT_THAT(away.out, HasSubstr("mount its file system"));
   }
   EXPECT_TRUE(std::filesystem::is_empty(State("mount"))) << "something was made in it";
   EXPECT_THAT(Shell(program + " doctor" + place).out,

@@ -47,10 +47,9 @@ TEST_F(StorageRootTest, AnotherStorageIsRefused) {
   ASSERT_TRUE(StorageRoot::Open(Root()).ok());
   const Status refused = StorageRoot::Open(Root(), {.identity = "mine"}).status();
   EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(
-      Message(refused),
-      AllOf(HasSubstr(Root() + " is not the storage of this catalogue"), HasSubstr("expected mine"),
-            HasSubstr("is its file system mounted?"), HasSubstr("--adopt")));
+  EXPECT_THAT(Message(refused), AllOf(HasSubstr(Root() + " is not the storage of this catalogue"),
+                                      HasSubstr("expected mine"),
+                                      HasSubstr("mount its file system"), HasSubstr("--adopt")));
 }
 
 TEST_F(StorageRootTest, AnEmptyMountPointIsRefusedAndNothingIsMadeInIt) {
@@ -61,7 +60,7 @@ TEST_F(StorageRootTest, AnEmptyMountPointIsRefusedAndNothingIsMadeInIt) {
     EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
     EXPECT_THAT(Message(refused),
                 AllOf(HasSubstr("has 0 of the 1 checkpoints of the catalogue"),
-                      HasSubstr(Root() + "/runs/r/c"), HasSubstr("is its file system mounted?")));
+                      HasSubstr(Root() + "/runs/r/c"), HasSubstr("mount its file system")));
     ExpectEmpty();
   }
 }
@@ -72,7 +71,7 @@ TEST_F(StorageRootTest, IsAdoptedSilentlyWithEveryCheckpoint) {
   ASSERT_TRUE(RemoveTree(JoinPath(two, "manifest.json")).ok());
   const ExpectedStorage expected{.identity = "mine", .checkpoints = {one, two}};
   EXPECT_THAT(Message(StorageRoot::Open(Root(), expected).status()),
-              HasSubstr("has 1 of the 2 checkpoints of the catalogue, it lacks " + two));
+              HasSubstr("has 1 of the 2 checkpoints of the catalogue; it lacks " + two));
   EXPECT_FALSE(FileExists(Probe()));
   Checkpoint("step-2");
   const auto adopted = StorageRoot::Open(Root(), expected);
@@ -98,7 +97,7 @@ TEST_F(StorageRootTest, AnEmptyMountPointIsRefusedWhileARunWithoutACheckpointGoe
         Message(refused),
         AllOf(HasSubstr("storage root " + Root() + " has no .gp-probe, and "),
               HasSubstr(runs == 1 ? "the catalogue has 1 run to go on with" : "3 runs to go on"),
-              HasSubstr("is its file system mounted?"), HasSubstr("--adopt")));
+              HasSubstr("mount its file system"), HasSubstr("--adopt")));
     ExpectEmpty();
   }
   EXPECT_TRUE(StorageRoot::Open(Root(), {.identity = "mine", .live_runs = 1, .adopt = true}).ok());

@@ -66,7 +66,7 @@ TEST(JsonLine, ADottedFieldIsInAnObject) {
   EXPECT_EQ(ReadField("meta.text", R"({"meta.text": "x", "meta": {"id": 1}})").value(), "x");
   EXPECT_EQ(ReadField("a.b.c", R"({"a.b": {"c": "x"}})").value(), "x");
   EXPECT_THAT(Error("meta.text", R"({"meta.text": "x", "meta": {"text": "y"}})"),
-              HasSubstr("field 'meta.text' is there twice"));
+              HasSubstr("field 'meta.text' occurs twice"));
   EXPECT_THAT(Error("meta.text", R"({"meta": "x"})"), HasSubstr("no field 'meta.text'"));
   EXPECT_THAT(Error("meta.text", R"({"meta": [{"text": "x"}]})"), HasSubstr("no field"));
 }
@@ -79,7 +79,7 @@ TEST(JsonLine, NullIsToldApart) {
 
 TEST(JsonLine, NestedTextIsNamed) {
   EXPECT_THAT(Error("text", R"({"id": 1, "meta": {"text": "x"}})"),
-              AllOf(HasSubstr("the line has id, meta; 'meta.text' is there: name it with "),
+              AllOf(HasSubstr("the line has id, meta; 'meta.text' exists: name it with "),
                     HasSubstr("--text-field")));
   EXPECT_THAT(Error("text", R"({"text": {"en": "x", "de": "y"}})"),
               HasSubstr("is an object with en, de, expected a string; name one of them with "

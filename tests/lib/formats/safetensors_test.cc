@@ -121,7 +121,7 @@ TEST(Safetensors, RefusesOverlapsHolesOverflowsAndDuplicates) {
   EXPECT_THAT(
       ErrorOf(File("{" + a + R"(,"b":{"dtype":"F32","shape":[2],"data_offsets":[12,20]}})", 20)),
       HasSubstr("a hole"));
-  EXPECT_THAT(ErrorOf(File("{" + a + "," + a + "}", 8)), HasSubstr("the key 'a' is there twice"));
+  EXPECT_THAT(ErrorOf(File("{" + a + "," + a + "}", 8)), HasSubstr("the key 'a' occurs twice"));
   EXPECT_THAT(
       ErrorOf(File(
           R"({"a":{"dtype":"F32","shape":[4294967296,4294967296,4],"data_offsets":[0,0]}})", 0)),

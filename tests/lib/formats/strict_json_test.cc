@@ -21,8 +21,8 @@ TEST(StrictJson, AFileInAnotherEncodingSaysHowToConvertIt) {
   EXPECT_EQ(ErrorOfFile("{\0\"\0a\0"s),
             "/d/x.json is text in UTF-16LE"s + kCommand + "UTF-16LE -t UTF-8 /d/x.json");
   EXPECT_THAT(ErrorOfFile("{\"caf\xe9\": 1}"),
-              HasSubstr("/d/x.json: offset 5: this is no JSON: the byte 0xe9 is in no character of "
-                        "UTF-8; convert the file from its encoding: iconv -f ENCODING"));
+              HasSubstr("/d/x.json: offset 5: this is not JSON: the byte 0xe9 is not valid UTF-8; "
+                        "convert the file from its encoding: iconv -f ENCODING"));
 }
 
 TEST(StrictJson, AFileOfAnotherKindIsNamed) {
@@ -34,7 +34,7 @@ TEST(StrictJson, AFileOfAnotherKindIsNamed) {
 
 TEST(StrictJson, DamageIsNamedByItsPlaceWithoutTheParsersNamesForIt) {
   const std::string error = ErrorOfFile("{\"a\": 1 \"b\": 2}");
-  EXPECT_THAT(error, HasSubstr("/d/x.json: offset 11: this is no JSON: syntax error while parsing "
+  EXPECT_THAT(error, HasSubstr("/d/x.json: offset 11: this is not JSON: syntax error while parsing "
                                "object - unexpected string literal"));
   EXPECT_THAT(error, Not(HasSubstr("json.exception")));
   EXPECT_THAT(ErrorOfFile("{\"a\": \"\xc3"), HasSubstr("it is cut short")) << "within a character";

@@ -88,7 +88,7 @@ std::vector<int32_t> ManyTokens(int32_t vocabulary) {
 TEST_F(TokenShardTest, WiderTokensWithoutAHeaderAreRefusedWithTheCommand) {
   EXPECT_THAT(ErrorOf(LittleEndian(ManyTokens(50257), 4)),
               AllOf(HasSubstr("has no header and looks like tokens of 4 bytes"),
-                    HasSubstr("data.format: uint16 (gpctl eval --as uint16) takes it"),
+                    HasSubstr("data.format: uint16 (gpctl eval --as uint16) reads it"),
                     HasSubstr("np.fromfile"), HasSubstr("'<u4'")));
   EXPECT_THAT(ErrorOf(LittleEndian(ManyTokens(100'277), 4)), HasSubstr("tokens of 4 bytes"));
   std::string wide;
@@ -189,7 +189,7 @@ TEST_F(TokenShardTest, TextInTwoBytesIsRefusedWithTheCommandAndTheKey) {
   EXPECT_THAT(ErrorOf(LittleEndian(characters, 2)),
               AllOf(HasSubstr("looks like text in UTF-16LE, expected tokens"),
                     HasSubstr("iconv -f UTF-16LE -t UTF-8 " + directory_.File("shard")),
-                    HasSubstr("data.format: uint16 (gpctl eval --as uint16) takes it")));
+                    HasSubstr("data.format: uint16 (gpctl eval --as uint16) reads it")));
   EXPECT_THAT(ErrorOf(BigEndian(characters, 2)), HasSubstr("text in UTF-16BE"));
   EXPECT_THAT(ErrorOf(LittleEndian(characters, 4)), HasSubstr("text in UTF-32LE"));
   EXPECT_THAT(ErrorOf("\xff\xfe" + LittleEndian(characters, 2)),
@@ -207,7 +207,7 @@ TEST_F(TokenShardTest, NegativeNumbersAreNamed) {
   std::vector<int32_t> labels = ManyTokens(50257);
   for (size_t at = 0; at < labels.size(); at += 4) labels[at] = -100;
   EXPECT_THAT(ErrorOf(LittleEndian(labels, 4)),
-              AllOf(HasSubstr("tokens of 4 bytes"), HasSubstr("mask labels in training (-100)"),
+              AllOf(HasSubstr("tokens of 4 bytes"), HasSubstr("-100 masks labels in training"),
                     HasSubstr("data.format: uint16")));
 }
 

@@ -75,7 +75,7 @@ TEST_F(TensorSetTest, IndexAndShardsMustAgree) {
   WriteIndex(R"({"y": "c.safetensors"})");
   EXPECT_THAT(Error(), HasSubstr("does not list tensor 'z'"));
   WriteIndex(R"({"y": "c.safetensors", "y": "c.safetensors"})");
-  EXPECT_THAT(Error(), HasSubstr("the key 'y' is there twice"));
+  EXPECT_THAT(Error(), HasSubstr("the key 'y' occurs twice"));
   WriteIndex(R"({"y": "gone.safetensors"})");
   EXPECT_EQ(Open().code(), StatusCode::kNotFound);
 }

@@ -40,7 +40,7 @@ TEST(ModelPartCheck, TakesEveryForm) {
 
 TEST(ModelPartCheck, NamesTheEntryItsPlaceAndWhatIsPossible) {
   const std::string words = Problems("train: [ln_f, lst 2 blocks]\n");
-  EXPECT_THAT(words, HasSubstr("run.yaml:7:15: train names 'lst 2 blocks', which is no part of "
+  EXPECT_THAT(words, HasSubstr("run.yaml:7:15: train names 'lst 2 blocks', which is not part of "
                                "this model"));
   EXPECT_THAT(words, HasSubstr("did you mean 'last 2 blocks'?"));
   EXPECT_THAT(words, HasSubstr("wte, wpe, blocks, block 0 to block 3, first N blocks, last N "

@@ -355,7 +355,7 @@ TEST(RunFile, WhatOnlyGpusCanDoIsRefusedOnCpus) {
     const auto automatic = LoadRunFile(kGood, "run.yaml", {setting, "resources.device=auto"});
     ASSERT_EQ(automatic.warnings.size(), 1u) << setting;
     EXPECT_THAT(automatic.warnings[0].message, HasSubstr("needs a GPU"));
-    EXPECT_THAT(automatic.warnings[0].hint, HasSubstr("CPUs will do"));
+    EXPECT_THAT(automatic.warnings[0].hint, HasSubstr("to allow CPUs"));
   }
   EXPECT_THAT(
       Problems(kGood, {"engine.zero1=true", "resources.device=gpu", "optimizer.kind=muon"})[0]

@@ -109,7 +109,7 @@ TEST(ChoiceFile, TextInAnotherEncodingIsNamedWithTheCommand) {
               AllOf(HasSubstr("is text in UTF-16LE, expected lines of JSON"),
                     HasSubstr("iconv -f UTF-16LE -t UTF-8 " + unmarked.path())));
   EXPECT_THAT(ErrorOf("{\"question\": \"caf\xe9\"}"),
-              HasSubstr("questions.jsonl:1: offset 17: this is no JSON: the byte 0xe9"));
+              HasSubstr("questions.jsonl:1: offset 17: this is not JSON: the byte 0xe9"));
 }
 
 TEST(ChoiceFile, AnEmptyOrMissingFileIsAnError) {

@@ -59,7 +59,7 @@ class DryRun(gpu_check_case.InFolder):
         self.assertEqual(status, 0)
         self.assertRegex(output, r"(?m)^  until +\d+:\d\d +100 s  llmc-build ")
         self.assertRegex(output, r"(?m)^\d+ rows do not fit into 12 minutes$")
-        self.assertIn("beside llm.c nothing will be measured: no copy of llm.c: pass --llmc DIR", output)
+        self.assertIn("llm.c will not be measured: no copy of llm.c: pass --llmc DIR", output)
 
     def test_every_row_has_a_key_of_its_own(self):
         keys = [row.key for listed in self.listed().values() for row in listed]

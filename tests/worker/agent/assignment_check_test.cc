@@ -53,7 +53,7 @@ TEST(AssignmentCheck, AnIdThatIsNoNameIsRefused) {
         std::string("a b"), std::string("a\033[2J"), std::string(257, 'a')}) {
     v1::Assignment assignment = Honest();
     assignment.set_run_id(id);
-    EXPECT_THAT(Refusal(assignment), HasSubstr("is no id of a run")) << id;
+    EXPECT_THAT(Refusal(assignment), HasSubstr("is not the id of a run")) << id;
   }
 }
 
@@ -74,7 +74,7 @@ TEST(AssignmentCheck, AGroupWithoutAnAddressForEachRankIsRefused) {
   for (const std::string& address : {std::string(), std::string("h:1\n"), std::string(300, 'h')}) {
     assignment = Honest();
     assignment.mutable_membership()->set_addresses(1, address);
-    EXPECT_THAT(MembershipRefusal(assignment), HasSubstr("is no address of a rank"));
+    EXPECT_THAT(MembershipRefusal(assignment), HasSubstr("is not the address of a rank"));
   }
 }
 

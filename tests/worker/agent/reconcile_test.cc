@@ -177,9 +177,9 @@ TEST(Reconcile, AnAssignmentOfALyingCoordinatorIsDeclined) {
   v1::DesiredState desired;
   Assign(desired, 1, 0, "cpu-0").set_run_id("../x");
   Assign(desired, 1, 0, "cpu-1");
-  EXPECT_EQ(
-      Plan(&desired, RankTable()),
-      (Words{"decline ../x/1/0 the agent refuses it: '../x' is no id of a run", "spawn run1/1/0"}));
+  EXPECT_EQ(Plan(&desired, RankTable()),
+            (Words{"decline ../x/1/0 the agent refuses it: '../x' is not the id of a run",
+                   "spawn run1/1/0"}));
 }
 
 TEST(Reconcile, MoreAssignmentsThanANodeCanHaveAreNotTaken) {

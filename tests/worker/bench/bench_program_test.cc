@@ -42,7 +42,7 @@ TEST(GpBench, TimesAStepThatTrainsPartsOfTheModel) {
   EXPECT_LT(bytes(some), bytes(RunBench(step + "-o json")));
   const Outcome none = RunBench(step + "--train 'block 99'");
   EXPECT_EQ(none.exit_code, 2);
-  EXPECT_THAT(none.output, testing::HasSubstr("--train: 'block 99' is no part of the model"));
+  EXPECT_THAT(none.output, testing::HasSubstr("--train: 'block 99' is not a part of the model"));
 }
 
 TEST(GpBench, TimesEachOperationOfAStep) {

@@ -79,8 +79,7 @@ TEST_F(DatasetTest, AStringDividesATextIntoDocuments) {
   EXPECT_EQ(divided->train->size(), 6);
   EXPECT_NE(divided->fingerprint, whole->fingerprint);
   spec.data.tokenizer = "bytes";
-  EXPECT_THAT(ErrorOf(spec),
-              HasSubstr("data.split_on: the tokenizer has no token that ends a text"));
+  EXPECT_THAT(ErrorOf(spec), HasSubstr("data.split_on: the tokenizer has no end-of-text token"));
 }
 
 TEST_F(DatasetTest, JoinsTextsInOrderAndSortsGlobs) {

@@ -112,7 +112,7 @@ std::string WhatIsMissing(const VisibleDevices& visible, const std::vector<Gpu>&
   const auto missing = visible.FirstMissing(NamesOf(gpus));
   if (!missing) return "";
   return fmt::format(
-      "there is no GPU '{}', which --gpus (gpu.devices) names; it and what follows it there are "
+      "--gpus (gpu.devices) names '{}', but there is no such GPU; it and the entries after it are "
       "not used; nvidia-smi -L lists the GPUs",
       *missing);
 }

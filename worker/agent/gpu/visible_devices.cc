@@ -48,7 +48,7 @@ Status VisibleDevices::Check(std::string_view setting) {
   for (const std::string& word : Parse(setting).words) {
     if (CanBeAName(word)) continue;
     return InvalidArgument(
-        "'{}' in '{}' is no GPU; expected all, none, or numbers and UUIDs (GPU-…, MIG-…) with "
+        "'{}' in '{}' is not a GPU; expected all, none, or numbers and UUIDs (GPU-…, MIG-…) with "
         "commas between them, as nvidia-smi -L lists them",
         word, setting);
   }

@@ -88,7 +88,7 @@ bool AllDone(const std::vector<Lane>& lanes) {
   }
   for (const Lane& lane : lanes) {
     if (lane.out.movable()) {
-      PeerLost(operation, lane.rank, "it took nothing for " + time);
+      PeerLost(operation, lane.rank, "it received nothing for " + time);
     }
   }
   throw CollectiveError(operation + ": no progress");

@@ -66,7 +66,7 @@ NcclConnection::~NcclConnection() {
   std::lock_guard lock(mutex_);
   // NCCL frees nothing of a communicator that is still working, and the next call that frees device
   // memory would wait for its kernels.
-  if (!finalized) Sever("a peer left it waiting when it ended");
+  if (!finalized) Sever("it still waited for a peer when it ended");
   if (comm_ != nullptr) api_.destroy(comm_);
 }
 
@@ -142,7 +142,7 @@ void NcclConnection::Poll(const char* operation, milliseconds timeout,
     const auto waited = steady_clock::now() - start;
     if (waited > timeout) {
       Fail(operation, "not complete after " + std::to_string(timeout.count()) +
-                          " ms: a rank hangs, or never came");
+                          " ms: a rank hangs or never connected");
     }
     if (waited < kSpin) {
       std::this_thread::yield();

@@ -79,14 +79,14 @@ BIO_METHOD* MakeSocketMethod() {
   Require(method != nullptr && BIO_meth_set_write_ex(method, WriteSocket) == 1 &&
               BIO_meth_set_read_ex(method, ReadSocket) == 1 &&
               BIO_meth_set_ctrl(method, ControlSocket) == 1,
-          "OpenSSL takes no socket");
+          "OpenSSL did not accept the socket");
   return method;
 }
 
 BIO* SocketBio(int fd) {
   static BIO_METHOD* const method = MakeSocketMethod();
   BIO* bio = BIO_new(method);
-  Require(bio != nullptr, "OpenSSL takes no socket");
+  Require(bio != nullptr, "OpenSSL did not accept the socket");
   BIO_set_data(bio, reinterpret_cast<void*>(static_cast<intptr_t>(fd)));
   BIO_set_init(bio, 1);
   return bio;
@@ -188,7 +188,7 @@ std::string SecureChannel::WhyNot(int result) const {
       return error == 0 ? "it closed the connection" : std::strerror(error);
     default:
       return "what arrived is not what the peer encrypted (" + OpenSslReason() +
-             "): it was changed on its way, or the peer has another key";
+             "): it was changed in transit, or the peer has another key";
   }
 }
 

@@ -107,7 +107,7 @@ class Mesh {
     const std::string epoch = std::to_string(options_.epoch);
     if (!admitted) {
       throw CollectiveError(who + " did not accept this rank into epoch " + epoch +
-                            "; are their agents and trainers of one version?");
+                            "; do their agents and trainers have the same version?");
     }
     if (!IsProof(answer, Prove(Side::kCalled, greeting, challenge))) {
       throw CollectiveError(who + " does not know the secret of epoch " + epoch);
@@ -199,7 +199,7 @@ class Mesh {
     throw CollectiveError("rank " + std::to_string(guest.rank) +
                           (guest.encrypted ? " encrypts gradients and this rank does not"
                                            : " does not encrypt gradients and this rank does") +
-                          "; are their agents and trainers of one version?");
+                          "; do their agents and trainers have the same version?");
   }
 
   bool IsMissingPeer(const Greeting& greeting) {

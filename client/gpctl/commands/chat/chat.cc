@@ -27,7 +27,7 @@ void AddChatCommand(CommandSet& commands) {
   command.Option("REF", options->reference, "RUN, RUN@STEP, RUN@best, or a checkpoint's directory")
       .Required();
   AddTextFlags(command, *options);
-  command.Option("--seed", options->seed, "the same seed gives the same texts (another each time)");
+  command.Option("--seed", options->seed, "the same seed gives the same texts (default: random)");
   commands.Bind(command, [options](Session& session) { return RunChat(*options, session); });
 }
 

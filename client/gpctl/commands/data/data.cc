@@ -6,7 +6,7 @@
 namespace gp::gpctl {
 
 void AddDataCommands(CommandSet& commands) {
-  const Command data = commands.Add("data", kDataGroup, "Make what runs learn from");
+  const Command data = commands.Add("data", kDataGroup, "Prepare training data and tokenizers");
   AddPrepareVerb(commands, data);
   AddDatasetVerbs(commands, data);
   AddTrainTokenizerVerb(commands, data);

@@ -251,7 +251,7 @@ StatusOr<ExitCode> Init(const InitOptions& options, Session& session) {
 
 void AddInitCommand(CommandSet& commands) {
   const Command command =
-      commands.Add("init", kRunFileGroup, "Write a run file that trains as it is");
+      commands.Add("init", kRunFileGroup, "Write a run file that trains without edits");
   auto options = std::make_shared<InitOptions>();
   command.Option("FILE", options->path, "where to write it (default, or -: standard output)")
       .Path();

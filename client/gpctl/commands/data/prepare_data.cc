@@ -100,7 +100,7 @@ StatusOr<ExitCode> Prepare(const PrepareOptions& options, Session& session) {
 
 void AddTextFlags(Command command, PrepareOptions& options) {
   AddTextSourceFlags(command, options.text);
-  command.Option("--split", options.split, "what a document of plain text is")
+  command.Option("--split", options.split, "how plain text is divided into documents")
       .OneOf({"file", "blank-line", "line"})
       .ShowDefault();
 }
@@ -121,11 +121,10 @@ void AddShardFlags(Command command, PrepareOptions& options) {
       .Positive()
       .ShowDefault();
   command
-      .Option(
-          "--val-tokens", options.preparation.val_tokens,
-          "tokens of the first shard, which is for validation (llmc, npy; default: one for 40 "
-          "bytes "
-          "of SRC, about a tenth of plain text in GPT-2's tokens, and no more than in any other)")
+      .Option("--val-tokens", options.preparation.val_tokens,
+              "tokens of the first shard, used for validation (llmc, npy; default: one per 40 "
+              "bytes of SRC, about a tenth of plain text in GPT-2 tokens, but at most as many as "
+              "in another shard)")
       .NonNegative();
   command
       .Option("--val-fraction", options.preparation.val_fraction,
@@ -137,8 +136,8 @@ void AddShardFlags(Command command, PrepareOptions& options) {
 }  // namespace
 
 void AddPrepareVerb(CommandSet& commands, Command data) {
-  const Command command =
-      commands.AddVerb(data, "prepare", "Make token shards from text; goes on where it was killed");
+  const Command command = commands.AddVerb(
+      data, "prepare", "Make token shards from text; resumes after an interruption");
   auto options = std::make_shared<PrepareOptions>();
   AddTextFlags(command, *options);
   AddShardFlags(command, *options);

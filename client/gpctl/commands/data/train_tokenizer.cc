@@ -194,7 +194,7 @@ void AddTrainTokenizerVerb(CommandSet& commands, Command data) {
   command.Option("--out", options->out, "directory for tokenizer.json and the files beside it")
       .Path()
       .Required();
-  command.Option("--min-count", options->count_min, "join a pair that occurs at least so often")
+  command.Option("--min-count", options->count_min, "merge a pair that occurs at least this often")
       .Between(int64_t{1}, int64_t{1} << 40)
       .ShowDefault();
   command.Option("--threads", options->threads, "(default: one for each core)").Between(1, 1024);

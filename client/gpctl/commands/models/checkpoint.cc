@@ -125,7 +125,7 @@ void AddCheckpointCommands(CommandSet& commands) {
   AddCheckpointVerb(commands, noun, "show", "REF", "Show one checkpoint: RUN, RUN@STEP, RUN@best",
                     &ShowCheckpoint);
   AddCheckpointVerb(commands, noun, "verify", "REF",
-                    "Check every file against its digests; a whole one leaves quarantine",
+                    "Check every file against its digest; an intact checkpoint leaves quarantine",
                     &VerifyCheckpoint);
 }
 

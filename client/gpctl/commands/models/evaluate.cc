@@ -157,7 +157,7 @@ void AddEvalCommand(CommandSet& commands) {
               "the file of questions")
       .Path()
       .OneValueEach();
-  command.Option("--as", options->as, "val: what the files hold, whatever they look like")
+  command.Option("--as", options->as, "val: how to read the files, instead of detecting it")
       .OneOf({"txt", "uint16"});
   command
       .Option("--style", options->style,
@@ -165,8 +165,7 @@ void AddEvalCommand(CommandSet& commands) {
       .OneOf({"completion", "harness"});
   command.Option("--items", options->items, "write the scores of each question to this file")
       .Path();
-  command
-      .Option("--precision", options->precision, "fp32, bf16, or as the run computed: auto (auto)")
+  command.Option("--precision", options->precision, "fp32, bf16, or auto: as in the run (auto)")
       .OneOf({"auto", "fp32", "bf16"});
   commands.Bind(command, [options](Session& session) { return Evaluate(*options, session); });
 }

@@ -71,7 +71,7 @@ void AddExportCommand(CommandSet& commands) {
       .OneOf({"hf", "llmc", "nanogpt", "gguf"});
   command.Option("--dtype", options->type, "f32 or bf16 (f32)").OneOf({"f32", "bf16"});
   command.Switch("--allow-nonfinite", options->allow_not_finite,
-                 "write weights that are NaN or infinite as they are");
+                 "also write NaN and infinite weights");
   commands.Bind(command, [options](Session& session) { return Export(*options, session); });
 }
 

@@ -70,13 +70,11 @@ void AddGenerateVerb(CommandSet& commands, Command data) {
   const Command command =
       commands.AddVerb(data, "generate", "Make up text of any size, for tests and first runs");
   auto options = std::make_shared<GenerateOptions>();
-  command.Option("OUT", options->out, "file; a .jsonl gets a document in each line")
-      .Path()
-      .Required();
-  command.Option("--bytes", options->bytes, "about so much, such as 500MB or 64MiB")
+  command.Option("OUT", options->out, "file; .jsonl: one document per line").Path().Required();
+  command.Option("--bytes", options->bytes, "approximate size, such as 500MB or 64MiB")
       .Required()
       .SizeInBytes();
-  command.Option("--seed", options->seed, "another seed, another text").ShowDefault();
+  command.Option("--seed", options->seed, "a different seed gives a different text").ShowDefault();
   command.Switch("--force", options->force, "replace an existing file");
   commands.Bind(command, [options](Session& session) { return GenerateFile(*options, session); });
 }

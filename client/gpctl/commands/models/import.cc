@@ -44,7 +44,7 @@ StatusOr<std::shared_ptr<const Tokenizer>> TokenizerOf(const ModelSource& source
   if (tokenizer->vocabulary_size() <= source.shape().vocabulary) return tokenizer;
   const auto first = static_cast<int32_t>(source.shape().vocabulary);
   return InvalidArgument(
-      "the tokenizer has {} ids, the model of {} only {}: take the tokens from '{}' on out of the "
+      "the tokenizer has {} ids, the model of {} only {}: remove the tokens from '{}' on from the "
       "tokenizer's files, or name another tokenizer with --tokenizer",
       tokenizer->vocabulary_size(), source.path(), source.shape().vocabulary,
       Excerpt(tokenizer->Decode({&first, 1})));
@@ -59,7 +59,7 @@ StatusOr<ModelFormat> FormatOf(const ImportOptions& options, const std::string& 
 std::string NamesText(const ModelSource& source) {
   const std::string wrappers = source.wrappers();
   if (wrappers.empty()) return "";
-  return fmt::format("names        without '{}', which a wrapper put before all of them\n",
+  return fmt::format("names        without '{}', the prefix that a wrapper added to all of them\n",
                      wrappers);
 }
 
@@ -106,7 +106,7 @@ StatusOr<ExitCode> Import(const ImportOptions& options, Session& session) {
 
 void AddImportCommand(CommandSet& commands) {
   const Command command =
-      commands.Add("import", kModelGroup, "Make a checkpoint of another program's model");
+      commands.Add("import", kModelGroup, "Import another program's model as a checkpoint");
   auto options = std::make_shared<ImportOptions>();
   options->format = "auto";
   command
@@ -118,14 +118,13 @@ void AddImportCommand(CommandSet& commands) {
       .Required();
   command.Option("--name", options->name, "what to call it").Required();
   command.Option("--to", options->directory, "directory to make (./NAME)").Path();
-  command.Option("--format", options->format, "hf, llmc, nanogpt, or by what is there: auto (auto)")
+  command.Option("--format", options->format, "hf, llmc, nanogpt, or auto: detected (auto)")
       .OneOf({"auto", "hf", "llmc", "nanogpt"});
   command
       .Option("--tokenizer", options->tokenizer,
               "bytes, gpt2, or a file or directory of one (the model's own)")
       .Path();
-  command.Switch("--allow-nonfinite", options->allow_not_finite,
-                 "take weights that are NaN or infinite as they are");
+  command.Switch("--allow-nonfinite", options->allow_not_finite, "accept NaN and infinite weights");
   commands.Bind(command, [options](Session& session) { return Import(*options, session); });
 }
 

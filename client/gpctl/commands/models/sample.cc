@@ -96,11 +96,11 @@ Status StatusOfSampler(int code, const std::string& directory) {
     case ExitCode::kOk:
       return OkStatus();
     case ExitCode::kUsage:
-      return InvalidArgument("gp-sampler refused {} (its words are above)", directory);
+      return InvalidArgument("gp-sampler refused {} (its message is above)", directory);
     case ExitCode::kNotFound:
       return NotFound("gp-sampler found no checkpoint in {}", directory);
     case ExitCode::kDamaged:
-      return DataLoss("the checkpoint {} is damaged (gp-sampler's words are above)", directory);
+      return DataLoss("the checkpoint {} is damaged (gp-sampler's message is above)", directory);
     default:
       return Internal("gp-sampler could not sample from {} (exit code {})", directory, code);
   }
@@ -143,7 +143,7 @@ Status SampleCheckpoint(const std::string& directory, const SampleOptions& optio
 void AddTextFlags(Command command, SampleOptions& options) {
   command.Option("--max-tokens", options.max_tokens, "tokens to add (200)")
       .Between(int64_t{1}, int64_t{1} << 30);
-  command.Option("--temperature", options.temperature, "0 takes the likeliest token always (0.8)")
+  command.Option("--temperature", options.temperature, "0 always takes the likeliest token (0.8)")
       .Between(0.0, 100.0);
   command.Option("--top-k", options.top_k, "tokens to choose from, 0 for all (50)").NonNegative();
   command
@@ -156,11 +156,11 @@ void AddTextFlags(Command command, SampleOptions& options) {
       .Between(0.0, 1.0);
   command
       .Option("--presence-penalty", options.presence_penalty,
-              "taken from the logit of each token that was written before (0)")
+              "subtracted from the logit of each token that was already written (0)")
       .Between(-2.0, 2.0);
   command
       .Option("--frequency-penalty", options.frequency_penalty,
-              "the same for each time that it was written (0)")
+              "subtracted once for each time that the token was written (0)")
       .Between(-2.0, 2.0);
   command.Option("--stop", options.stop, "the text ends before this string; may be repeated")
       .OneValueEach();
@@ -191,8 +191,7 @@ void AddSampleCommand(CommandSet& commands) {
   AddTextFlags(command, *options);
   command.Option("--seed", options->seed, "the same seed gives the same text (1337)");
   command.Option("-n,--count", options->count, "how many samples (1)").Between(1, 10000);
-  command
-      .Option("--precision", options->precision, "fp32, bf16, or as the run computed: auto (auto)")
+  command.Option("--precision", options->precision, "fp32, bf16, or auto: as in the run (auto)")
       .OneOf({"auto", "fp32", "bf16"});
   commands.Bind(command, [options](Session& session) { return Sample(*options, session); });
 }

@@ -106,10 +106,10 @@ void AddServeCommand(CommandSet& commands) {
                  "HOST:PORT; port 0: a free one (127.0.0.1:8080, or a free port when that is in "
                  "use)");
   command.Switch("--insecure", options->insecure, "let --listen be reached from other machines");
-  command
-      .Option("--precision", options->precision, "fp32, bf16, or as the run computed: auto (auto)")
+  command.Option("--precision", options->precision, "fp32, bf16, or auto: as in the run (auto)")
       .OneOf({"auto", "fp32", "bf16"});
-  command.Option("--threads", options->threads, "to compute with (every processor)")
+  command
+      .Option("--threads", options->threads, "threads to compute with (default: one per processor)")
       .Between(1, 4096);
   commands.Bind(command, [options](Session& session) { return Serve(*options, session); });
 }

@@ -9,8 +9,8 @@ namespace {
 // gp-bench's own exit codes: 1 failed, 2 usage. Its messages are on stderr already.
 StatusOr<ExitCode> ResultOf(int code) {
   if (code == 0) return ExitCode::kOk;
-  if (code == 2) return InvalidArgument("gp-bench refused its arguments (its words are above)");
-  return Internal("gp-bench failed with exit code {} (its words are above)", code);
+  if (code == 2) return InvalidArgument("gp-bench refused its arguments (its message is above)");
+  return Internal("gp-bench failed with exit code {} (its message is above)", code);
 }
 
 StatusOr<ExitCode> Bench(std::vector<std::string> arguments, Session& session) {

@@ -109,8 +109,7 @@ StatusOr<ExitCode> DeleteContext(const std::string& wanted, Session& session) {
   if (file.current == found.first) file.current.clear();
   RETURN_IF_ERROR(SaveContextFile(ContextFilePath(session.console()), file));
   RETURN_IF_ERROR(ForgetFiles(found.second));
-  session.console().err << fmt::format("The context {} is gone, and its token here with it.\n",
-                                       found.first);
+  session.console().err << fmt::format("Removed the context {} and its token.\n", found.first);
   return ExitCode::kOk;
 }
 
@@ -120,7 +119,7 @@ void AddContextVerb(CommandSet& commands, Command noun, const std::string& name,
   const Command verb = commands.AddVerb(noun, name, summary);
   auto wanted = std::make_shared<std::string>();
   if (takes_name) {
-    const Flag argument = verb.Option("NAME", *wanted, "of 'gpctl context list'");
+    const Flag argument = verb.Option("NAME", *wanted, "name from 'gpctl context list'");
     if (required) argument.Required();
   }
   commands.Bind(verb, [wanted, run](Session& session) { return run(*wanted, session); });
@@ -132,11 +131,12 @@ void AddContextCommands(CommandSet& commands) {
   const Command noun = commands.Add("context", kAccessGroup,
                                     "Show and choose the coordinator that commands talk to");
   AddContextVerb(commands, noun, "list", "Show the contexts", false, false, &ListContexts);
-  AddContextVerb(commands, noun, "use", "Make one the current one; --namespace sets its", true,
-                 true, &UseContext);
-  AddContextVerb(commands, noun, "show", "Show one, or the current one", true, false, &ShowContext);
-  AddContextVerb(commands, noun, "delete", "Forget one, with the token that is kept for it", true,
-                 true, &DeleteContext);
+  AddContextVerb(commands, noun, "use", "Make a context the current one; --namespace sets its",
+                 true, true, &UseContext);
+  AddContextVerb(commands, noun, "show", "Show a context (default: the current one)", true, false,
+                 &ShowContext);
+  AddContextVerb(commands, noun, "delete", "Remove a context and its stored token", true, true,
+                 &DeleteContext);
 }
 
 }  // namespace gp::gpctl

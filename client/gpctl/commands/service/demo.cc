@@ -236,7 +236,7 @@ Status ShowSample(const v1::Checkpoint& checkpoint, const DemoText& text, Sessio
                                    [&sample](const std::string& piece) { sample += piece; }));
   out << "\n" << SafeText(sample, session.utf8()) << "\n";
   const WordShare share = CountKnownWords(sample, text.text);
-  out << fmt::format("words         {} of {} ({}) occur in the text it learned from\n", share.known,
+  out << fmt::format("words         {} of {} ({}) occur in the training text\n", share.known,
                      share.words, Percent(share.share()));
   return OkStatus();
 }

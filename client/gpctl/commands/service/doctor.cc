@@ -112,11 +112,12 @@ Check CheckServer(const v1::VersionResponse& version, const std::string& address
     return {.subject = "coordinator",
             .finding = fmt::format("{} at {}", version.version(), address)};
   }
-  return {Grade::kWarning, "coordinator",
-          fmt::format("{} at {} serves a port without TLS (--insecure): everybody who reaches it "
-                      "may do everything",
-                      version.version(), address),
-          "start it without --insecure: then it makes certificates and tokens by itself"};
+  return {
+      Grade::kWarning, "coordinator",
+      fmt::format(
+          "{} at {} serves a port without TLS (--insecure): anyone who reaches it may do anything",
+          version.version(), address),
+      "start it without --insecure: then it makes certificates and tokens by itself"};
 }
 
 Check CheckConnection(const client::RunClient& client) {

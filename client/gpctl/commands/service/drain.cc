@@ -59,7 +59,7 @@ Status TooLong(const v1::Node& node, const DrainOptions& options) {
 
 Status Opened(const std::string& name) {
   return FailedPrecondition(
-      "node {} is not drained any more: somebody opened it with 'gpctl workers uncordon'", name);
+      "node {} is no longer draining: it was opened with 'gpctl workers uncordon'", name);
 }
 
 ExitCode SayInterrupted(const std::string& name, Session& session) {
@@ -75,11 +75,11 @@ ExitCode SayDrained(const v1::Node& node, Session& session) {
     return ExitCode::kOk;
   }
   const std::string outcome =
-      node.connected() ? fmt::format("Nothing runs on {} any more.", node.name())
-                       : fmt::format(
-                             "No run is on {}; it is not connected, so what its trainers "
-                             "do is not known.",
-                             node.name());
+      node.connected()
+          ? fmt::format("Nothing runs on {} any more.", node.name())
+          : fmt::format(
+                "No run is on {}; it is not connected, so the state of its trainers is unknown.",
+                node.name());
   session.console().PrintChange(fmt::format("{}   Open it again: {}\n", outcome,
                                             session.Hint("workers uncordon " + node.name())));
   return ExitCode::kOk;

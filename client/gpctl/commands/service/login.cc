@@ -48,7 +48,7 @@ StatusOr<std::string> AuthorityPem(const LoginOptions& options, const rpc::Token
   const std::string digest = options.ca_digest.empty() ? token.ca_digest : options.ca_digest;
   if (digest.empty()) {
     return InvalidArgument(
-        "the token does not say which authority the coordinator has; name it with --ca FILE or "
+        "the token does not name the coordinator's authority; name it with --ca FILE or "
         "--ca-digest SHA256 (of security/ca.crt in the coordinator's state directory)");
   }
   RETURN_IF_ERROR(CheckDigest(digest));
@@ -121,8 +121,8 @@ StatusOr<ExitCode> Login(const LoginOptions& options, Session& session) {
 }  // namespace
 
 void AddLoginCommand(CommandSet& commands) {
-  const Command command = commands.Add(
-      "login", kAccessGroup, "Keep a token and the authority of a coordinator for later calls");
+  const Command command = commands.Add("login", kAccessGroup,
+                                       "Store a coordinator's token and authority for later calls");
   auto options = std::make_shared<LoginOptions>();
   command.Option("ADDRESS", options->server, "HOST:PORT of the coordinator").Required();
   command.Option("--token-file", options->token_file, "file with the token, mode 0600")

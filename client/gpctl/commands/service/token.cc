@@ -54,7 +54,7 @@ std::string Revoke(const v1::TokenInfo& token, client::AccessClient& client) {
     return fmt::format("the new token {} was revoked again", token.id());
   }
   return fmt::format(
-      "the new token {} is good, and nobody has it; 'gpctl token revoke {}' takes it back",
+      "the new token {} is valid but was not handed out; revoke it with 'gpctl token revoke {}'",
       token.id(), token.id());
 }
 
@@ -90,7 +90,7 @@ StatusOr<ExitCode> CreateToken(const TokenOptions& options, Session& session) {
   console.err << fmt::format("{} token {} for {}{}. {}\n", info.kind(), info.id(), info.name(),
                              options.join ? "" : ": " + RolesText(info.roles()),
                              options.out.empty()
-                                 ? "It is shown this once; 'gpctl token revoke' takes it back."
+                                 ? "It is shown only once; revoke it with 'gpctl token revoke'."
                                  : "Written to " + options.out + ".");
   return ExitCode::kOk;
 }
@@ -137,16 +137,18 @@ void AddCreateVerb(CommandSet& commands, Command noun) {
       noun, "create", "Make a token and print it once: for a user, or with --join for a node");
   auto options = std::make_shared<TokenOptions>();
   create.Switch("--join", options->join, "for a machine that joins as a node");
-  create.Option("--uses", options->uses, "of --join: how many machines it lets in (default: 1)")
+  create
+      .Option("--uses", options->uses,
+              "with --join: how many machines may join with it (default: 1)")
       .Between(1, 1000)
       .TypeName("COUNT");
   create.Option("--name", options->name, "whom or what it is for").TypeName("NAME");
   create
       .Option("--role", options->role,
-              "what its holder may do in --namespace, which may be '*' for every one")
+              "what its holder may do in --namespace ('*': in every namespace)")
       .OneOf({"viewer", "submitter", "operator", "admin"});
   create
-      .Option("--ttl", options->ttl, "how long it is good, such as 10m or 90d; a user's: for ever")
+      .Option("--ttl", options->ttl, "lifetime, such as 10m or 90d (default for a user: unlimited)")
       .TypeName("DURATION");
   create.Option("--out", options->out, "write it to this file (mode 0600) instead of printing it")
       .Path()
@@ -162,12 +164,12 @@ void AddTokenCommands(CommandSet& commands) {
   const Command list = commands.AddVerb(noun, "list", "Show the tokens, without their secrets");
   commands.Bind(list, [](Session& session) { return ListTokens(session); });
   const Command revoke =
-      commands.AddVerb(noun, "revoke", "Take a token back; what it opened ends within seconds");
+      commands.AddVerb(noun, "revoke", "Revoke a token; its open calls end within seconds");
   auto id = std::make_shared<std::string>();
-  revoke.Option("ID", *id, "of 'gpctl token list'").Required();
+  revoke.Option("ID", *id, "id from 'gpctl token list'").Required();
   commands.Bind(revoke, [id](Session& session) { return RevokeToken(*id, session); });
   const Command whoami =
-      commands.Add("whoami", kAccessGroup, "Show who you are to the coordinator, and your roles");
+      commands.Add("whoami", kAccessGroup, "Show your user name and roles at the coordinator");
   commands.Bind(whoami, [](Session& session) { return WhoAmI(session); });
 }
 

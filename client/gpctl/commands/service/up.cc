@@ -105,7 +105,7 @@ std::string DataLine(const ServiceRecord& record, const ServiceDirectory& direct
                        fmt::join(record.data_roots, ", "));
   }
   if (record.listen.empty()) return "";
-  return fmt::format("data         runs of others may name no files; '{}' and '{}' change that\n",
+  return fmt::format("data         runs of others may not name files; '{}' and '{}' change that\n",
                      session.HintFor(directory.root(), "down"),
                      session.HintFor(directory.root(),
                                      fmt::format("up --listen {} --data-root DIR", record.listen)));
@@ -158,7 +158,7 @@ Status CheckSameShape(const ServiceRecord& record, const UpOptions& options,
   }
   if (options.adopt) {
     return FailedPrecondition(
-        "a service runs in {} with the storage that it knows; '{}' stops it, then it can start "
+        "a service already runs in {} with its own storage; '{}' stops it, then it can start "
         "with --adopt",
         directory.root(), session.HintFor(directory.root(), "down"));
   }
@@ -191,9 +191,8 @@ Status CheckSameShape(const ServiceRecord& record, const UpOptions& options,
       AbsolutePath(options.storage_root, session.console().working_directory);
   if (!options.storage_root.empty() && storage != record.storage_root) {
     return FailedPrecondition(
-        "a service runs in {} and keeps its runs in {}, not in {}; when they were moved there, "
-        "'{}' stops it, then it can start with them; choose another --state-dir for a service "
-        "that begins there",
+        "a service runs in {} and keeps its runs in {}, not in {}; if you moved the runs there, "
+        "stop it with '{}' and start it again; for a new service choose another --state-dir",
         directory.root(), record.storage_root, storage, session.HintFor(directory.root(), "down"));
   }
   if (!options.data_roots.empty() && options.data_roots != record.data_roots) {
@@ -425,16 +424,15 @@ void AddUp(CommandSet& commands) {
               "path (default: where it was, or in the state directory)")
       .Path();
   command.Switch("--adopt", options->adopt,
-                 "take the storage root as it is, though it is not the one of the last start or "
-                 "lacks checkpoints; runs go on from what is there");
-  command.Switch(
-      "--insecure", options->insecure,
-      "no TLS and no tokens on --listen: everybody who reaches it may do everything; and let "
-      "--gateway-listen be reached from other machines without API keys");
+                 "accept the storage root even if it is not that of the last start or lacks "
+                 "checkpoints; runs continue from what it holds");
+  command.Switch("--insecure", options->insecure,
+                 "no TLS and no tokens on --listen: anyone who reaches it may do anything; also "
+                 "allows --gateway-listen for other machines without API keys");
   command
       .Option("--port-base", options->port_base,
-              "first of the three ports for metrics, and after them Prometheus' (default: free "
-              "ones)")
+              "first of three consecutive ports for metrics; Prometheus takes the one after them "
+              "(default: free ports)")
       .Between(1, 65532);
   command
       .Option("--trainer", options->trainer,
@@ -448,8 +446,8 @@ void AddUp(CommandSet& commands) {
                  "all, none, or numbers and UUIDs as in CUDA_VISIBLE_DEVICES (default: all)");
   command
       .Option("--data-root", options->data_roots,
-              "directory beneath which the runs of everybody may name files, those of others that "
-              "reach --listen too; may be repeated (default: every file for you, none for others)")
+              "directory below which all runs may name files, also those that others submit "
+              "through --listen; may be repeated (default: every file for you, none for others)")
       .Path()
       .OneValueEach();
   command.Option("--gateway-listen", options->gateway_listen,

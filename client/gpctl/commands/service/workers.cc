@@ -70,23 +70,24 @@ StatusOr<ExitCode> UncordonWorker(const std::string& reference, Session& session
 }
 
 constexpr const char* kNodeHelp = "name or id, see 'gpctl workers list'";
-constexpr const char* kReasonHelp = "for people: in the reasons of runs that wait, in the list";
+constexpr const char* kReasonHelp =
+    "shown to users: in the reasons of waiting runs and in the list";
 
 void AddCordonVerbs(Command noun, CommandSet& commands) {
   const Command cordon =
-      commands.AddVerb(noun, "cordon", "Place nothing new on a node; what runs there goes on");
+      commands.AddVerb(noun, "cordon", "Stop placing runs on a node; those running there continue");
   auto closed = std::make_shared<DrainOptions>();
   cordon.Option("NODE", closed->node, kNodeHelp).Required();
   cordon.Option("--reason", closed->reason, kReasonHelp);
   commands.Bind(cordon, [closed](Session& session) { return CordonWorker(*closed, session); });
 
   const Command drain = commands.AddVerb(
-      noun, "drain", "Cordon a node, and let its runs save, leave and go on elsewhere");
+      noun, "drain", "Cordon a node and move its runs: they save, leave and continue elsewhere");
   auto drained = std::make_shared<DrainOptions>();
   drain.Option("NODE", drained->node, kNodeHelp).Required();
   drain.Option("--reason", drained->reason, kReasonHelp);
   drain.Option("--longest", drained->longest,
-               "stop waiting after this time (default 10m; exit code 6); the drain goes on");
+               "stop waiting after this time (default 10m; exit code 6); the drain continues");
   commands.Bind(drain, [drained](Session& session) { return Drain(*drained, session); });
 
   const Command uncordon =
@@ -101,14 +102,14 @@ void AddCordonVerbs(Command noun, CommandSet& commands) {
 void AddWorkersCommand(CommandSet& commands) {
   const Command noun =
       commands.Add("workers", kServiceGroup,
-                   "Show nodes, slots and GPUs; take nodes out of use, and certificates back");
+                   "Show nodes, slots and GPUs; cordon nodes and revoke their certificates");
   noun.Alias("nodes");
   const Command list =
       commands.AddVerb(noun, "list", "Show each node with its slots and what runs in them");
   commands.Bind(list, [](Session& session) { return ListWorkers(session); });
   AddCordonVerbs(noun, commands);
   const Command revoke = commands.AddVerb(
-      noun, "revoke", "Take a node's certificate back; it joins anew with a join token");
+      noun, "revoke", "Revoke a node's certificate; it must join again with a join token");
   auto node = std::make_shared<std::string>();
   revoke.Option("NODE", *node, kNodeHelp).Required();
   commands.Bind(revoke, [node](Session& session) { return RevokeWorker(*node, session); });

@@ -181,8 +181,10 @@ TEST_F(RunsApiTest, AParameterThatWouldBeLeftOutIsRefused) {
             "search, since");
   EXPECT_EQ(message("/api/v1/runs/demo/points?point=5"),
             "unknown parameter 'point'; did you mean 'points'?");
-  EXPECT_EQ(message("/api/v1/runs/demo?limit=5"), "unknown parameter 'limit'; none is known here");
-  EXPECT_EQ(message("/api/v1/workers?limit=5"), "unknown parameter 'limit'; none is known here");
+  EXPECT_EQ(message("/api/v1/runs/demo?limit=5"),
+            "unknown parameter 'limit'; this path takes no parameters");
+  EXPECT_EQ(message("/api/v1/workers?limit=5"),
+            "unknown parameter 'limit'; this path takes no parameters");
   EXPECT_EQ(message("/api/v1/events?runs=demo"), "unknown parameter 'runs'; did you mean 'run'?");
   EXPECT_EQ(message("/api/v1/runs?since=-1"), "since: expected a whole number from 0, not '-1'");
   EXPECT_EQ(message("/api/v1/runs?limit=5&limit=6"), "limit: given more than once");

@@ -39,7 +39,7 @@ TEST(JobSet, HasAgentsThatDivideTheGpus) {
   EXPECT_THAT(text(16, 0).value(), HasSubstr("completions: 2\n"));
   EXPECT_THAT(text(16, 2).value(), HasSubstr("completions: 8\n"));
   for (const auto& refused : {text(12, 0), text(16, 3), text(4, 8)}) {
-    EXPECT_THAT(Message(refused.status()), HasSubstr("do not add up"));
+    EXPECT_THAT(Message(refused.status()), HasSubstr("is not a multiple of"));
   }
 }
 

@@ -137,7 +137,7 @@ TEST(WhyText, AWaitingRunLearnsItsPlaceAndWhoHoldsTheSlotsUntilWhen) {
                         "  held by     soon (aaaaaaaa02): 1 slot on c, for about 10s more "
                         "(until 2025-11-21T09:15:40Z)\n"
                         "  held by     mine (aaaaaaaa01): 2 slots on a, b, for about 2m30s "));
-  EXPECT_THAT(text, HasSubstr("starts (aaaaaaaa03): 1 slot on a, until when is not known"));
+  EXPECT_THAT(text, HasSubstr("starts (aaaaaaaa03): 1 slot on a, end time unknown"));
   EXPECT_THAT(text, HasSubstr("a run that you may not look at: 1 slot on a"));
   const Json fields = WhyFields(waits, around, kNow);
   EXPECT_EQ(fields["queue_position"], 2);

@@ -27,7 +27,7 @@ TEST(AllowManyOpenFiles, TooFewAreRefusedInWords) {
     std::_Exit(status.code() == StatusCode::kResourceExhausted ? 0 : 1);
   };
   EXPECT_EXIT(refused(), ::testing::ExitedWithCode(0),
-              "may have 24 files open, and needs 64 at least; raise the limit");
+              "may have 24 files open, but needs at least 64; raise the limit");
 }
 
 }  // namespace

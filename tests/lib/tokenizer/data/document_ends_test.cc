@@ -41,7 +41,7 @@ TEST(DocumentEnds, DocumentsBeginWithTheEndOfText) {
   }
   EXPECT_THAT(*EncodeDocuments(*tokenizer, "", "##", 1), ElementsAre());
   EXPECT_THAT(Message(EncodeDocuments(ByteTokenizer(), "a##b", "##", 1).status()),
-              HasSubstr("data.split_on: the tokenizer has no token that ends a text"));
+              HasSubstr("data.split_on: the tokenizer has no end-of-text token"));
 }
 
 }  // namespace

@@ -220,7 +220,7 @@ TEST_F(TokenizerFileTest, DamageIsNamedWithItsFileAndPlace) {
       set("/model/merges/4", "hellx o"),
       HasSubstr("model.merges[4]: the merge \"hellx o\" joins 'hellx', a token that is not there"));
   EXPECT_THAT(set("/model/merges/1", "h e"),
-              HasSubstr("model.merges[1]: the merge \"h e\" is there twice"));
+              HasSubstr("model.merges[1]: the merge \"h e\" occurs twice"));
   EXPECT_THAT(set("/model/merges/1", "x y"), HasSubstr("makes 'xy', which has no id"));
   EXPECT_THAT(set("/model/merges/1", "x"), HasSubstr("is not two tokens"));
   EXPECT_THAT(set("/model/merges/1", 7), HasSubstr("the merge 7 is not two tokens"));
@@ -234,7 +234,7 @@ TEST_F(TokenizerFileTest, DamageIsNamedWithItsFileAndPlace) {
                 document["model"]["vocab"].erase("ł");
                 document["model"]["vocab"]["<x>"] = SmallVocab()["ł"];
               }),
-              HasSubstr("has no token: a byte-level BPE knows all 256"));
+              HasSubstr("has no token: a byte-level BPE needs all 256"));
 }
 
 TEST_F(TokenizerFileTest, AFileOfAnotherKindIsNamed) {
@@ -260,15 +260,15 @@ TEST_F(TokenizerFileTest, JsonIsReadStrictly) {
   EXPECT_THAT(Error(Write("a.json", "\xef\xbb\xbf{}")),
               HasSubstr("a.json: offset 0: begins with a byte order mark"));
   EXPECT_THAT(Error(Write("a.json", R"({"model":{"vocab":{"a":0,"a":1}}})")),
-              HasSubstr("the key 'a' is there twice"));
+              HasSubstr("the key 'a' occurs twice"));
   EXPECT_THAT(Error(Write("a.json", "{\"model\": \"\xff\"}")),
-              HasSubstr("offset 11: this is no JSON"));
+              HasSubstr("offset 11: this is not JSON"));
   EXPECT_THAT(Error(Write("a.json", "{" + std::string(100'000, '['))),
-              HasSubstr("this is no JSON"));
+              HasSubstr("this is not JSON"));
   EXPECT_THAT(Error(Write("a.json", "{\"a\":" + std::string(100'000, '['))),
               HasSubstr("cut short"));
   EXPECT_THAT(Error(Write("a.json", "")), HasSubstr("the file is empty"));
-  EXPECT_THAT(Error(Write("a.json", "hello")), HasSubstr("this is no tokenizer: expected"));
+  EXPECT_THAT(Error(Write("a.json", "hello")), HasSubstr("this is not a tokenizer: expected"));
   EXPECT_THAT(Error(Write("a.json", "{}")),
               HasSubstr("neither Hugging Face's 'model' nor gp's 'kind'"));
   EXPECT_THAT(Error(JoinPath(directory_.path(), "none.json")), HasSubstr("none.json"));
@@ -341,7 +341,7 @@ TEST_F(TokenizerFileTest, ADamagedTiktokenFileIsNamedWithItsLine) {
   EXPECT_THAT(error("aGU= 256", "a!U= 256"), HasSubstr("expected a token in base64"));
   EXPECT_THAT(error("aGU= 256", "aGU="), HasSubstr("expected a token in base64"));
   EXPECT_THAT(error("aGU= 256", "eHl6 256"), HasSubstr("is not two tokens of smaller ranks"));
-  EXPECT_THAT(error("aGU= 256", "bGw= 256"), HasSubstr("the token 'll' is there twice"));
+  EXPECT_THAT(error("aGU= 256", "bGw= 256"), HasSubstr("the token 'll' occurs twice"));
   EXPECT_THAT(error("aA== 104", "aGVo 104"), HasSubstr("the byte 0x68 ('h') has no token"));
 }
 

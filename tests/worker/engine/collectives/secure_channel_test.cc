@@ -168,7 +168,7 @@ TEST(EncryptedGroup, AChangedByteEndsTheGroupInWords) {
   for (const size_t place : {size_t{200'000}, size_t{300'001}}) {
     const Outcome outcome = AddThroughATap({.change_at = place});
     const std::string errors = outcome.error[0] + "\n" + outcome.error[1];
-    EXPECT_THAT(errors, HasSubstr("it was changed on its way, or the peer has another key"))
+    EXPECT_THAT(errors, HasSubstr("it was changed in transit, or the peer has another key"))
         << place;
     EXPECT_FALSE(outcome.error[0].empty() || outcome.error[1].empty()) << errors;
   }

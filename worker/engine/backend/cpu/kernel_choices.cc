@@ -88,7 +88,7 @@ KernelChoices KernelChoices::Parse(const std::string& text) {
     }
     if (!choices.choices_.emplace(problem, choice).second) {
       throw std::invalid_argument("kernel choices: the entry '" + line +
-                                  "' is the second of its problem; remove one");
+                                  "' repeats the problem of an earlier entry; remove one");
     }
   }
   return choices;

@@ -149,7 +149,7 @@ TEST_F(GatewayCommandTest, ATextThatBreaksOffIsAnErrorNotAnotherText) {
   const Outcome outcome = gpctl_.Run({"sample", "demo", "-p", "p"});
   EXPECT_EQ(outcome.code, 6);
   EXPECT_THAT(outcome.out, Not(HasSubstr("the sampler")));
-  EXPECT_THAT(outcome.err, HasSubstr("broke the text off"));
+  EXPECT_THAT(outcome.err, HasSubstr("ended the text early"));
 }
 
 TEST_F(GatewayCommandTest, ChatPipedPrintsTheTextAndNothingElse) {

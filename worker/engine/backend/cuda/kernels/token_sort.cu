@@ -19,7 +19,7 @@ constexpr int kDigitBits = 8;
 constexpr int kDigits = 1 << kDigitBits;
 constexpr int kWarps = 8;
 constexpr int kThreads = kWarps * kWarpSize;
-static_assert(kThreads == kDigits, "a thread stands for a digit, too");
+static_assert(kThreads == kDigits, "each thread also handles one digit");
 // 64 blocks for 65536 tokens; a batch of sequences is not more than a few hundred.
 constexpr int kWarpRounds = 4;
 constexpr int kWarpKeys = kWarpRounds * kWarpSize;
