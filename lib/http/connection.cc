@@ -193,8 +193,7 @@ void Connection::GiveUpPlace() {
   Linger();
 }
 
-// ---- reading
-// -------------------------------------------------------------------------------------------
+// ---- reading ----
 
 void Connection::Read() {
   if (reading_ || no_more_input_ || phase_ == Phase::kClosed) return;
@@ -433,8 +432,7 @@ void Connection::RefuseInput(const ApiError& error) {
   Answer(ErrorResponse(error));
 }
 
-// ---- writing
-// -------------------------------------------------------------------------------------------
+// ---- writing ----
 
 void Connection::AppendHead(const Response& response, std::optional<size_t> length) {
   output_ += fmt::format("HTTP/1.1 {} {}\r\n", response.status, ReasonOf(response.status));

@@ -46,8 +46,7 @@ std::string CheckpointTable(const std::vector<v1::Checkpoint>& checkpoints, doub
 std::string CheckpointDetails(const v1::Checkpoint& checkpoint, double now);
 
 // One line a step, in the style of llm.c:
-// step 7362/19073 | loss 3.2714 | val 3.2958 | norm 0.31 | lr 4.93e-04 | 323 ms | 55.6% mfu | 1.62M
-// tok/s
+//   step 736/1907 | loss 3.2714 | val 3.2958 | norm 0.31 | lr 4.93e-04 | 32 ms | 55% mfu | 1M tok/s
 // A narrow terminal gets fewer parts: learning rate, norm, time and MFU are left out in this order.
 std::string StepLine(const v1::MetricPoint& point, int64_t target_steps, const TextStyle& style);
 
