@@ -44,7 +44,7 @@ constexpr AccessRule kTable[] = {
 const char* Name(Least least) {
   switch (least) {
     case Least::kNobody:
-      return "nobody";
+      return "none (join token in the request)";
     case Least::kNode:
       return "node";
     case Least::kViewer:

@@ -20,7 +20,7 @@ enum class Least {
   kAdmin,
 };
 
-// "nobody", "node", or the role's name.
+// "none (join token in the request)", "node", or the role's name.
 const char* Name(Least least);
 
 // Where the caller must be it.

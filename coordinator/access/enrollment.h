@@ -1,6 +1,6 @@
-// Enrollment: gives nodes their certificates: the first one for a join token, the next ones for the
-// one before; and takes them back. Owned by the daemon; may be called from any thread, and waits
-// for the disk.
+// Enrollment: issues a node's first certificate for a join token, renews it against the current
+// certificate, and revokes it. Owned by the daemon; may be called from any thread, and waits for
+// the disk.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
-// TokenStore: the tokens that open this coordinator, in security/tokens.db of its state directory
-//. The file and the memory hold SHA-256 digests of the secrets, never a
-// secret. Create, Redeem and Revoke are durable when they return and may wait for the disk;
-// Authenticate, Check and List read memory only. Every method may be called from any thread.
+// TokenStore: the tokens that open this coordinator, in security/tokens.db of its state directory.
+// The file and the memory hold SHA-256 digests of the secrets, never a secret. Create, Redeem and
+// Revoke are durable when they return and may wait for the disk; Authenticate, Check and List read
+// memory only. Every method may be called from any thread.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
-// Regained checkpoints: after a restore the catalogue is as old as the backup. Checkpoints that
-// were sealed since lie in the storage root and are not in it; others are in it and were removed
-// since. These functions find both and say which events make the catalogue agree with the disk.
+// Regained checkpoints: after a restore the catalogue is as old as the backup. The storage root
+// holds checkpoints that the catalogue lacks, and the catalogue lists checkpoints that no longer
+// exist. These functions find both and say which events make the catalogue agree with the disk.
 // Called by RestoreState and at a start with --adopt, before a coordinator runs.
 #pragma once
 

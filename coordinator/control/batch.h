@@ -48,7 +48,7 @@ class Batch {
   const std::set<RunId>& touched() const { return touched_; }
   // Nodes whose assignment may have changed.
   const std::set<NodeId>& touched_nodes() const { return touched_nodes_; }
-  // Whether anything but the time changed; that leases start again counts.
+  // True if anything except the time changed. A lease restart counts as a change.
   bool changed() const { return changed_; }
 
  private:

@@ -1,7 +1,7 @@
 // ChangeHub: tells streams that something changed. It has a thread of its own, so the caller that
 // announces a change never waits for the listeners. A change wakes only the listeners of its topic.
-// Several changes of a topic before the hub wakes its listeners wake them once. Every method may be
-// called from any thread.
+// The hub merges several changes of one topic into one wake-up. Every method may be called from any
+// thread.
 #pragma once
 
 #include <chrono>

@@ -2,8 +2,8 @@
 // or delay another.
 //
 //   requests  of users, answered one by one; refused when the lane is full
-//   nodes     what agents said, by node: newer words replace older ones that still wait, because a
-//             hello and a report each tell the whole node
+//   nodes     messages of agents, by node: a newer message replaces an older queued one, because
+//             every hello and report carries the node's full state
 //   findings  of runs: warnings that agents tell, and what the coordinator read of a checkpoint;
 //             refused when the lane is full
 //

@@ -14,8 +14,9 @@ bool IsLost(const Cluster& cluster, const NodeId& node, const Policy& policy);
 // time changes.
 bool IsLostAt(Instant now, const Cluster& cluster, const NodeId& node, const Policy& policy);
 
-// The trainer of `placement` in the run's epoch is known not to run: the agent has reaped it, or
-// the agent knows that it must not run and did not start it, or its node is lost.
+// True if the trainer of `placement` in the run's epoch certainly is not running: the agent has
+// reaped it, the agent has applied the run's newest assignment and does not report this trainer, or
+// the node is lost.
 bool IsGone(const Cluster& cluster, const Run& run, const Placement& placement,
             const Policy& policy);
 

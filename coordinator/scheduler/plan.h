@@ -1,5 +1,5 @@
-// Plan: what the scheduler decided and why. Actions are events to append, in order; RunWaiting is
-// such an event too. A value.
+// Plan: what the scheduler decided and why. An ordered list of events to append. RunWaiting is one
+// of these events, although it is not durable. A value.
 #pragma once
 
 #include <string>

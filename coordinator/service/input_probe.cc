@@ -61,7 +61,7 @@ void InputProbe::Pause(const std::stop_token& stop) {
 void InputProbe::Answered(MonotonicTime asked) {
   const std::chrono::nanoseconds waited = clock_.Now() - asked;
   if (waited > kStallLimit) {
-    LogWarning("the server was too busy to read what came in; every lease gets a full term",
+    LogWarning("the server is overloaded and reads input late; all lease timers restart",
                {{"seconds", Seconds(waited)}});
   }
   MutexLock lock(mutex_);

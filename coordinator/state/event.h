@@ -1,6 +1,6 @@
 // Event: everything that can change the cluster. Durable kinds equal gp.store.v1.Record's; they are
-// the audit log and what a restart replays. Volatile kinds are agents' messages, the time, and what
-// the coordinator observed. Values.
+// the history of the runs, and a restart replays them. Volatile kinds are agents' messages, the
+// time, and what the coordinator observed. Values.
 #pragma once
 
 #include <cstdint>

@@ -14,8 +14,7 @@ namespace gp::coordinator {
 //                  │          │                  ▼
 //                  │          └───────────▶   BACKOFF ─▶ STARTING (next epoch)
 //                  ▼                             │
-//     any but terminal ─▶ CANCELLING ─▶ CANCELLED└─▶ FAILED (retries spent, or retrying cannot
-//     help)
+//     any but terminal ─▶ CANCELLING ─▶ CANCELLED└─▶ FAILED (no retry left, or none would help)
 //
 // A run that cannot go on because of a bug in the coordinator is set aside: it becomes FAILED from
 // any state that is not terminal (RunEnded::set_aside), outside these rules.

@@ -1,6 +1,6 @@
 // Pace: how fast a run has trained of late. Means over about the last ten minutes of its points,
-// newer steps weighted more, so that one slow step does not change a forecast, and a machine that
-// is busier now does. A value; one thread at a time.
+// newer steps weighted more. One slow step barely changes the forecast; a machine that stays busy
+// does change it. A value; one thread at a time.
 #pragma once
 
 #include "contract/training_point.h"

@@ -22,8 +22,7 @@ namespace gp::link {
 inline constexpr int kProtocol = 1;
 inline constexpr int kProtocolMin = 1;
 
-// ---- supervisor to engine
-// -------------------------------------------------------------------------------------------
+// ---- supervisor to engine ----
 
 // First in both directions.
 struct Hello {
@@ -86,8 +85,7 @@ struct SealResult {
   std::string reason;
 };
 
-// ---- engine to supervisor
-// -------------------------------------------------------------------------------------------
+// ---- engine to supervisor ----
 
 struct Listening {
   std::string address;  // host:port

@@ -12,8 +12,7 @@
 
 namespace gp::link {
 
-// ---- supervisor to sampler
-// -------------------------------------------------------------------------------------------
+// ---- supervisor to sampler ----
 
 // The checkpoint to sample from. Sent once, after Hello. The sampler answers ModelReady or Failed.
 struct OpenModel {
@@ -53,8 +52,7 @@ struct Withdraw {
   uint64_t request = 0;
 };
 
-// ---- sampler to supervisor
-// -------------------------------------------------------------------------------------------
+// ---- sampler to supervisor ----
 
 struct ModelReady {
   int64_t step = 0;

@@ -1,5 +1,6 @@
-// WrittenCheckpoint: a checkpoint that is on disk and synced; it counts once the coordinator has
-// sealed it. ResumePoint: the checkpoint that a rank begins from. Plain values; no thread rules.
+// WrittenCheckpoint: a checkpoint that is on disk and synced; it is valid only after the
+// coordinator has sealed it. ResumePoint: the checkpoint that a rank begins from. Plain values; no
+// thread rules.
 #pragma once
 
 #include <cstdint>

@@ -232,8 +232,7 @@ void Connection::GiveUpPlace() {
   Linger();
 }
 
-// ---- reading
-// -------------------------------------------------------------------------------------------
+// ---- reading ----
 
 void Connection::Read() {
   if (reading_ || no_more_input_ || phase_ == Phase::kClosed) return;
@@ -493,8 +492,7 @@ void Connection::TakeReceived() {
   notes_ = std::make_shared<ExchangeNotes>();
 }
 
-// ---- writing
-// -------------------------------------------------------------------------------------------
+// ---- writing ----
 
 void Connection::AppendHead(const Response& response, std::optional<size_t> length) {
   output_ += fmt::format("HTTP/1.1 {} {}\r\n", response.status, ReasonOf(response.status));

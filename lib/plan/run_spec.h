@@ -29,7 +29,7 @@ enum class BatchOrder {
   kRandom,
   kSequential,
   kShuffled
-};  // windows at keyed random offsets (nanoGPT) | consecutive (llm.c) | each once an epoch
+};  // windows at keyed random offsets (nanoGPT) | consecutive (llm.c) | each once a pass
 // What a document of a stream's plain text is: the whole file | what stands between blank lines |
 // each line.
 enum class DocumentSplit { kFile, kBlankLine, kLine };

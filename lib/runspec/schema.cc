@@ -41,7 +41,9 @@ std::string GroupDoc(std::string_view path) {
       {"batch", "How many tokens a step learns from, and how they are cut."},
       {"optimizer", "How gradients change the weights."},
       {"schedule", "The learning rate over the run."},
-      {"budget", "When the run is done. At least one of them."},
+      {"budget",
+       "When the run ends. Set at least one of these keys; the first limit reached ends "
+       "the run."},
       {"engine", "How the step is computed."},
       {"eval", "Loss on the validation split, and questions to the model."},
       {"sample", "Text written by the model while it learns."},

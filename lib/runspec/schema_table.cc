@@ -17,7 +17,7 @@ std::vector<RunField> RunFields() {
         .doc = "Name of the run: letters, digits, '-', '_' and '.'.",
         .also = {"run_name", "experiment"}},
        GP_SLOT(name)},
-      {{.path = "kind", .doc = "What the run does with the engine.", .choices = {"train"}},
+      {{.path = "kind", .doc = "The type of run; train is the only one.", .choices = {"train"}},
        GP_SLOT(kind)},
       {{.path = "preset",
         .doc = "Values to start from; this file and --set override them.",
@@ -41,8 +41,9 @@ std::vector<RunField> RunFields() {
         .also = {"trainable", "unfreeze", "requires_grad", "freeze"}},
        GP_SLOT(train)},
       {{.path = "learning_rates",
-        .doc = "Learning rates of parts of the model that replace optimizer.lr, like {wte: 1e-5, "
-               "last 2 blocks: 1e-4}; parts as in train. The schedule changes all of them alike.",
+        .doc = "Learning rates that replace optimizer.lr for the named parts of the model, like "
+               "{wte: 1e-5, last 2 blocks: 1e-4}; parts as in train. The schedule changes all of "
+               "them alike.",
         .min = 0,
         .max = 10,
         .min_excluded = true,
@@ -172,15 +173,16 @@ std::vector<RunField> DataFields() {
        GP_SLOT(data.val_fraction)},
       {{.path = "data.order",
         .doc = "random: windows at offsets that follow from seed, step and row. sequential: "
-               "consecutive windows, shard after shard. shuffled: every window once an epoch, in "
-               "an order that follows from seed and epoch. A stream is read sequentially.",
+               "consecutive windows, shard after shard. shuffled: every window once a pass "
+               "over the data, in an order that follows from seed and pass. A stream is read "
+               "sequentially.",
         .choices = {"random", "sequential", "shuffled"},
         .also = {"shuffle"}},
        GP_SLOT(data.order)},
       {{.path = "data.weights",
         .doc = "Mixes the entries of data.train: one weight for each entry, of any scale. Each row "
-               "of a batch is taken from an entry's files in this share, which is exact over every "
-               "4096 rows, up to rounding. Each entry has epochs of its own.",
+               "of a batch is taken from an entry's files in this share, which holds exactly over "
+               "every 4096 rows, but for rounding. Each entry has passes of its own.",
         .min = 0,
         .max = 1e9,
         .min_excluded = true,
@@ -231,7 +233,7 @@ std::vector<RunField> ResourceFields() {
        GP_SLOT(resources.max_workers)},
       {{.path = "resources.gpus",
         .doc = "GPUs over all ranks: as many as resources.workers, because each rank takes one; 0 "
-               "means the same; keep it on CPUs.",
+               "means the same; leave it at 0 for CPU runs.",
         .min = 0,
         .max = 4096},
        GP_SLOT(resources.gpus)},
@@ -361,7 +363,9 @@ std::vector<RunField> ScheduleFields() {
         .choices = {"cosine", "linear", "constant", "wsd"}},
        GP_SLOT(schedule.kind)},
       {{.path = "schedule.warmup_steps",
-        .doc = "Steps over which the learning rate rises linearly from 0.",
+        .doc =
+            "Steps over which the learning rate rises linearly to optimizer.lr; the first factor "
+            "follows from schedule.warmup_form.",
         .unit = "steps",
         .min = 0,
         .max = 1e12,
@@ -674,11 +678,10 @@ std::vector<RunField> SchedulingFields() {
       {{.path = "deterministic",
         .doc =
             "Equal runs give equal bits, whatever the number of ranks; auto: true on CPUs, false "
-            "on "
-            "GPUs. On CPUs they do either way; false lets a run of one rank continue on a machine "
-            "that lacks the instructions it began with. On a GPU true keeps to algorithms that sum "
-            "in a "
-            "fixed order, none of them chosen by timing, which costs speed."},
+            "on GPUs. On CPUs this holds with false too, but false lets a run of one rank continue "
+            "on a machine that lacks the instruction set it began with. On a GPU true keeps to "
+            "algorithms that sum in a fixed order, none of them chosen by timing, which costs "
+            "speed."},
        GP_SLOT(deterministic)},
   };
 }

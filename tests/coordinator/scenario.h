@@ -17,8 +17,7 @@
 //       listening RUN isa=LEVEL,LEVEL          with these instruction-set levels, tuned
 //       listening RUN nccl=ID                  and rank 0 with this id
 //   exit RUN [rank=N] cause=CAUSE              a rank ends: signal collective config unfit damaged
-//   data
-//                                              completed stopped
+//                                              data completed stopped
 //   write RUN step=N [loss=X] [final]          rank 0 wrote a checkpoint
 //   lack RUN [rank=N] [what=X]                 a rank cannot go on without it; without: it goes on
 //   found RUN whole|damaged|unreadable         the coordinator has read the suspected checkpoint

@@ -60,7 +60,8 @@ class TelemetryQueue {
   };
 
   static v1::TelemetryItem LineAbout(const Gap& gap, const Lane& lane);
-  // True when a gap is untold and no item waits: then a line tells it without a following item.
+  // True if dropped items must still be reported and the lane is empty; then a separate line
+  // reports them.
   static bool HasLastGap(const Lane& lane) { return lane.items.empty() && !lane.untold.empty(); }
 
   size_t waiting() const { return points_.items.size() + lines_.items.size(); }

@@ -1,9 +1,11 @@
 // EngineChoice: the kernels that a run computes with. They are decided once per run and stored in
 // its record, because another instruction-set level rounds differently. The coordinator decides
-// from the ranks' offers; a trainer without a coordinator decides itself. Nothing is timed at the
-// start of a run: it uses the results of `gp-bench tune` on this machine, or the default. A run on
-// a GPU has one "level", named after the device's kernels ("cuda sm_90"), and the choices of its
-// backend. Functions may be called from any thread; errors are TrainingErrors.
+// from the ranks' offers; a trainer without a coordinator decides itself. On CPUs nothing is timed
+// at the start of a run: it uses the results of `gp-bench tune` on this machine, or the default. On
+// a GPU, matrix products that have no recorded choice are timed at the first start, unless the run
+// is deterministic (cuda/gemm_tuning.h). A run on a GPU has one "level", named after the device's
+// kernels ("cuda sm_90"), and the choices of its backend. Functions may be called from any thread;
+// errors are TrainingErrors.
 #pragma once
 
 #include <map>

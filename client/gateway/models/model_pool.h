@@ -30,7 +30,7 @@ struct ModelPoolOptions {
   size_t requests_waiting_max = 256;  // for each model
   std::chrono::nanoseconds request_timeout = std::chrono::minutes(10);
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(2);
-  // A sampler that is writing texts and says nothing for so long hangs.
+  // A sampler that is writing texts and is silent for this long is treated as hung.
   std::chrono::nanoseconds stall_timeout = std::chrono::minutes(1);
   // Someone who waits for room for so long makes a busy model end its texts and leave.
   std::chrono::nanoseconds yield_after = std::chrono::seconds(5);

@@ -1,8 +1,8 @@
 // ModelService: names of models, what was read of their checkpoints, and the samplers. It keeps the
 // catalogue fresh, and loads a newer checkpoint of a name that is in use before anybody asks for
-// it. Until the directories have been read and the checkpoints of the coordinator's runs are all
-// known, a request for a name that is not known waits; names of runs are not, their ids may be.
-// Used in the loop.
+// it. Until the directories have been read and the checkpoints of all the coordinator's runs are
+// known, requests for unknown names wait. During this time run names count as unknown, because a
+// newer run may have the name; run ids are known as soon as they are listed. Used in the loop.
 #pragma once
 
 #include <functional>

@@ -32,7 +32,7 @@ void AddWaitCommand(CommandSet& commands);         // wait
 void AddCancelCommand(CommandSet& commands);       // cancel
 void AddWorkersCommand(CommandSet& commands);      // workers list, cordon, drain, uncordon, revoke
 void AddCheckpointCommands(CommandSet& commands);  // ckpt list, show, verify
-void AddDataCommands(CommandSet& commands);        // data train-tokenizer
+void AddDataCommands(CommandSet& commands);        // data prepare, inspect, verify, ...
 void AddImportCommand(CommandSet& commands);       // import
 void AddExportCommand(CommandSet& commands);       // export
 void AddBenchCommand(CommandSet& commands);        // bench

@@ -45,9 +45,8 @@ std::string CheckpointTable(const std::vector<v1::Checkpoint>& checkpoints, doub
                             const TextStyle& style);
 std::string CheckpointDetails(const v1::Checkpoint& checkpoint, double now);
 
-// One line a step, in the style of llm.c:
-// step 7362/19073 | loss 3.2714 | val 3.2958 | norm 0.31 | lr 4.93e-04 | 323 ms | 55.6% mfu | 1.62M
-// tok/s
+// One line a step, in the style of llm.c, with "val 3.2958" after the loss if it was measured:
+//   step 7362/19073 | loss 3.2714 | norm 0.31 | lr 4.93e-04 | 323 ms | 55.6% mfu | 1.62M tok/s
 // A narrow terminal gets fewer parts: learning rate, norm, time and MFU are left out in this order.
 std::string StepLine(const v1::MetricPoint& point, int64_t target_steps, const TextStyle& style);
 

@@ -61,7 +61,7 @@ class TreeParts {
   virtual int fd() const = 0;
   // The next part, if there is one; does not wait.
   virtual std::optional<TreePart> Take() = 0;
-  // Every part that was taken is done; may be called again while that is so.
+  // Called when all parts taken so far are done. It may be called several times.
   virtual void Idle() {}
   // Every part has been taken and no more will come.
   virtual bool ended() const = 0;

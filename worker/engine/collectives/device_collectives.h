@@ -4,10 +4,11 @@
 // Communicator::device(); the same thread calls, in the same order on every rank. Errors are
 // CollectiveErrors.
 //
-//   Follow(queue)                      once
-//   BeginAllReduceTree(...) ...        each as soon as the queue holds the work that makes its
-//   input Rejoin()                           the queue goes on with the results Await() before the
-//   host waits for the queue: a lost peer is noticed
+//   Follow(queue)             once
+//   BeginAllReduceTree(...)   any number: each as soon as the queue holds the work that makes its
+//                             input
+//   Rejoin()                  the queue goes on with the results
+//   Await()                   before the host waits for the queue: a lost peer is noticed
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SecureChannel: TLS 1.3 over the connection of two ranks that have proved to each other that they
 // know the secret of their epoch (tcp_handshake.h). OpenSSL does all of it. There are no
-// certificates: the key is the one that both sides made of the secret and of what they said, and
-// who lacks it gets no connection. Bytes: docs/formats/collectives.md. Owned by a Socket, whose
-// thread calls; severing the socket ends every call.
+// certificates: both sides derive the key from the secret and the handshake, and a peer without the
+// key cannot connect. Bytes: docs/formats/collectives.md. Owned by a Socket, whose thread calls;
+// severing the socket ends every call.
 #pragma once
 
 #include <openssl/types.h>

@@ -1,7 +1,8 @@
 // Gpt2: GPT-2 (Radford et al. 2019) with forward and backward written by hand over a Backend.
 // Pre-LayerNorm blocks
-//   x += dropout(proj(attention(qkv(ln_1(x)))));  x += dropout(c_proj(gelu(c_fc(ln_2(x))))); logits
-//   = head(ln_f(x))
+//   x += dropout(proj(attention(qkv(ln_1(x)))))
+//   x += dropout(c_proj(gelu(c_fc(ln_2(x)))))
+//   logits = head(ln_f(x))
 // on one arena allocated at construction; nothing is allocated later. Under bf16 and fp16 the
 // numerics are torch autocast's: matrix products and attention take 16 bits and sum in fp32;
 // LayerNorm, residual, softmax and losses are fp32. The arena is the backend's memory: batches

@@ -57,8 +57,8 @@ class Optimizer {
   // Rounds the trained parameters into the working copy as the last update did.
   void RefreshWorkingCopy(LanguageModel& model) const;
 
-  // Called before elements [first, last) of the parameters and of both moments change; a save in
-  // flight may hold the update up there.
+  // Called before elements [first, last) of the parameters and of both moments change. The call may
+  // block the update while a save copies the range.
   using BeforeOverwrite = std::function<void(int64_t first, int64_t last)>;
   void set_before_overwrite(BeforeOverwrite before) { before_overwrite_ = std::move(before); }
   // If set and false (no save in flight), BeforeOverwrite is not called. If not set, it is always
@@ -79,7 +79,7 @@ class Optimizer {
     std::span<float> gradients;
     double lr = 0;
     const float* factor = nullptr;
-    float factor_value = 0;  // if it is taken by value, and a number then
+    float factor_value = 0;  // set only if TakesFactorByValue(); never NaN
   };
 
   // Elements that are updated alike: tensors that lie side by side, with the gaps after them.

@@ -45,8 +45,8 @@ class GradientReduction : private TreeParts {
   // DeviceCollectives::Await may notice this.
   std::span<float> Finish();
 
-  // How long the thread reduced before Finish was called, that is, after the last backward pass; 0
-  // without a thread. Known after Finish.
+  // Seconds that the thread spent reducing before Finish was called, that is, hidden behind the
+  // last backward pass; 0 without a thread. Known after Finish.
   double hidden_seconds() const { return hidden_seconds_; }
 
  private:

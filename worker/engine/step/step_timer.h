@@ -1,8 +1,8 @@
 // StepTimer: measures where the time of a step goes, in disjoint phases whose sum is the step. On a
 // CPU the phases are read from the clock (PhaseTimer). A device runs its work later than the host
 // queues it, so there the phases come from time marks in the device's queue. The host reads the
-// marks when it waits for the device anyway. The update runs at that time, so its time counts with
-// the next step; time between two steps counts with no step. Owned by TrainingStep; one thread.
+// marks when it waits for the device anyway. The update overlaps that wait, so its time is charged
+// to the next step. Time between steps is charged to no step. Owned by TrainingStep; one thread.
 #pragma once
 
 #include <optional>

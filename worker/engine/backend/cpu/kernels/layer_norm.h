@@ -39,8 +39,8 @@ inline void LayerNormRows(const LayerNorm& args, int64_t first, int64_t last) {
   });
 }
 
-// With xhat = (in - mean) * rstd and d = dout * gamma: din = rstd * (d - mean(d) - xhat * mean(d *
-// xhat)).
+// With xhat = (in - mean) * rstd and d = dout * gamma:
+//   din = rstd * (d - mean(d) - xhat * mean(d * xhat))
 template <typename R, typename T>
 inline void LayerNormBackwardRow(const LayerNormBackward& args, int64_t row, const R* in,
                                  const T* dout) {

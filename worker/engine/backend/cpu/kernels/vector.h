@@ -1,7 +1,7 @@
 // Vectors of one instruction-set level and the functions on them. This header and its neighbours
 // are compiled once per level, by kernels_<level>.cc, which defines before including them
-//   GP_ISA_NAMESPACE  a namespace of its own, so that no inline function leaks from one level into
-//   another GP_ISA_WIDTH      floats in a vector: 4, 8 or 16
+//   GP_ISA_NAMESPACE  a namespace of its own, so that no inline function leaks into another level
+//   GP_ISA_WIDTH      floats in a vector: 4, 8 or 16
 // For the same reason the kernels call nothing of the standard library. Pure functions;
 // thread-safe.
 #pragma once

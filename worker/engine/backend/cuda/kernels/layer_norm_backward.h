@@ -2,10 +2,11 @@
 // All pointers are device memory, rows are contiguous, Buffers are aligned to 16 bytes. Any thread
 // may call; work is put on the stream.
 //
-// With xhat = (in - mean) * rstd and d = dout * gamma: din (+)= rstd * (d - mean(d) - xhat *
-// mean(d * xhat)); dgamma (+)= the sum over rows of dout * xhat, dbeta of dout. No atomics: sums
-// run in an order that depends on rows, channels and types alone, and that of dbias also on the
-// shared memory of the device.
+// With xhat = (in - mean) * rstd and d = dout * gamma:
+//   din (+)= rstd * (d - mean(d) - xhat * mean(d * xhat))
+//   dgamma (+)= the sum over rows of dout * xhat, dbeta of dout
+// No atomics: sums run in an order that depends on rows, channels and types alone, and that of
+// dbias also on the shared memory of the device.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -2,8 +2,7 @@
 // which poisons it before each block. For .cu files only.
 //
 //   GP_SHARED(float, sums, [32]);      // __shared__ float sums[32]; also [16][17], or nothing
-//   GP_DYNAMIC_SHARED(float, row);     // float* row: the launch's shared_bytes, aligned to 16
-//   bytes
+//   GP_DYNAMIC_SHARED(float, row);     // float* row: the launch's shared_bytes, 16-byte aligned
 #pragma once
 
 #include <cuda_runtime.h>
