@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/random_id.h"
+#include "client/api/request_text.h"
 #include "rpc/channel.h"
 #include "rpc/server_certificates.h"
 #include "rpc/status.h"
@@ -73,6 +74,7 @@ StatusOr<v1::WhoAmIResponse> AccessClient::WhoAmI() {
 }
 
 StatusOr<v1::CreateTokenResponse> AccessClient::CreateToken(v1::CreateTokenRequest request) {
+  RETURN_IF_ERROR(CheckTexts(request));
   if (request.request_id().empty()) request.set_request_id(RandomId(20));
   v1::CreateTokenResponse response;
   RETURN_IF_ERROR(CallOnce([&](grpc::ClientContext& context) {
@@ -92,6 +94,7 @@ StatusOr<v1::TokenInfo> AccessClient::RevokeToken(const std::string& id) {
   v1::RevokeTokenRequest request;
   request.set_request_id(RandomId(20));
   request.set_id(id);
+  RETURN_IF_ERROR(CheckTexts(request));
   v1::TokenInfo response;
   RETURN_IF_ERROR(CallOnce([&](grpc::ClientContext& context) {
     return stub_->RevokeToken(&context, request, &response);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "base/random_id.h"
+#include "client/api/request_text.h"
 #include "client/api/safe_message.h"
 #include "rpc/channel.h"
 #include "rpc/server_certificates.h"
@@ -164,6 +165,7 @@ Status RunClient::Stream(const std::string& method, const Open& open,
 }
 
 StatusOr<v1::SubmitResponse> RunClient::Submit(v1::SubmitRequest request) {
+  RETURN_IF_ERROR(CheckTexts(request));
   if (request.request_id().empty()) request.set_request_id(RandomId(20));
   v1::SubmitResponse response;
   RETURN_IF_ERROR(Retry("Submit", [&](grpc::ClientContext& context) {
@@ -176,6 +178,7 @@ StatusOr<v1::SubmitResponse> RunClient::Submit(v1::SubmitRequest request) {
 StatusOr<v1::Run> RunClient::Get(const std::string& run) {
   v1::GetRequest request;
   request.set_run(run);
+  RETURN_IF_ERROR(CheckTexts(request));
   v1::Run response;
   RETURN_IF_ERROR(Retry("Get", [&](grpc::ClientContext& context) {
     return stub_->Get(&context, request, &response);
@@ -185,6 +188,7 @@ StatusOr<v1::Run> RunClient::Get(const std::string& run) {
 }
 
 StatusOr<v1::ListResponse> RunClient::List(const v1::ListRequest& request) {
+  RETURN_IF_ERROR(CheckTexts(request));
   v1::ListResponse response;
   RETURN_IF_ERROR(Retry("List", [&](grpc::ClientContext& context) {
     return stub_->List(&context, request, &response);
@@ -196,6 +200,7 @@ StatusOr<v1::ListResponse> RunClient::List(const v1::ListRequest& request) {
 StatusOr<v1::Run> RunClient::Cancel(const std::string& run, bool now) {
   v1::CancelRequest request;
   request.set_run(run);
+  RETURN_IF_ERROR(CheckTexts(request));
   request.set_now(now);
   request.set_request_id(RandomId(20));
   v1::Run response;
@@ -209,6 +214,7 @@ StatusOr<v1::Run> RunClient::Cancel(const std::string& run, bool now) {
 StatusOr<v1::CheckpointsResponse> RunClient::Checkpoints(const std::string& run) {
   v1::CheckpointsRequest request;
   request.set_run(run);
+  RETURN_IF_ERROR(CheckTexts(request));
   v1::CheckpointsResponse response;
   RETURN_IF_ERROR(Retry("Checkpoints", [&](grpc::ClientContext& context) {
     return stub_->Checkpoints(&context, request, &response);
@@ -220,6 +226,7 @@ StatusOr<v1::CheckpointsResponse> RunClient::Checkpoints(const std::string& run)
 StatusOr<v1::Checkpoint> RunClient::RestoreCheckpoint(const std::string& run, int64_t step) {
   v1::RestoreCheckpointRequest request;
   request.set_run(run);
+  RETURN_IF_ERROR(CheckTexts(request));
   request.set_step(step);
   v1::Checkpoint response;
   const auto call = [&](grpc::ClientContext& context) {
@@ -252,6 +259,7 @@ StatusOr<v1::VersionResponse> RunClient::Version() {
 
 template <typename Request, typename Call>
 StatusOr<v1::Node> RunClient::Change(const std::string& method, Request request, const Call& call) {
+  RETURN_IF_ERROR(CheckTexts(request));
   request.set_request_id(RandomId(20));
   v1::Node response;
   const Status status =
@@ -296,6 +304,7 @@ Status RunClient::RevokeNode(const std::string& node_id) {
   v1::RevokeNodeRequest request;
   request.set_request_id(RandomId(20));
   request.set_node_id(node_id);
+  RETURN_IF_ERROR(CheckTexts(request));
   return Retry("RevokeNode", [&](grpc::ClientContext& context) {
     v1::RevokeNodeResponse response;
     return enrollment_->RevokeNode(&context, request, &response);
@@ -305,6 +314,7 @@ Status RunClient::RevokeNode(const std::string& node_id) {
 Status RunClient::Watch(const std::string& run, const Consumer<v1::Run>& consumer) {
   v1::WatchRequest request;
   request.set_run(run);
+  RETURN_IF_ERROR(CheckTexts(request));
   bool terminal = false;
   return Stream<v1::WatchResponse>(
       "Watch", [&](grpc::ClientContext& context) { return stub_->Watch(&context, request); },
@@ -316,6 +326,7 @@ Status RunClient::Watch(const std::string& run, const Consumer<v1::Run>& consume
 }
 
 Status RunClient::Logs(v1::LogsRequest request, const Consumer<v1::LogLine>& consumer) {
+  RETURN_IF_ERROR(CheckTexts(request));
   return Stream<v1::LogLine>(
       "Logs", [&](grpc::ClientContext& context) { return stub_->Logs(&context, request); },
       [&](const v1::LogLine& line) {
@@ -326,6 +337,7 @@ Status RunClient::Logs(v1::LogsRequest request, const Consumer<v1::LogLine>& con
 }
 
 Status RunClient::Events(v1::EventsRequest request, const Consumer<v1::RunEvent>& consumer) {
+  RETURN_IF_ERROR(CheckTexts(request));
   return Stream<v1::RunEvent>(
       "Events", [&](grpc::ClientContext& context) { return stub_->Events(&context, request); },
       [&](const v1::RunEvent& event) {
@@ -335,6 +347,7 @@ Status RunClient::Events(v1::EventsRequest request, const Consumer<v1::RunEvent>
 }
 
 Status RunClient::Metrics(v1::MetricsRequest request, const Consumer<v1::MetricPoint>& consumer) {
+  RETURN_IF_ERROR(CheckTexts(request));
   return Stream<v1::MetricPoint>(
       "Metrics", [&](grpc::ClientContext& context) { return stub_->Metrics(&context, request); },
       [&](const v1::MetricPoint& point) {

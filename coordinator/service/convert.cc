@@ -222,7 +222,7 @@ StatusOr<RunQuery> FromProto(const v1::ListRequest& request) {
       if (v1::RunState_IsValid(state) && !IsTerminal(live)) query.states.insert(live);
     }
   }
-  query.labels.insert(request.labels().begin(), request.labels().end());
+  for (const auto& [key, value] : request.labels()) query.labels.insert(DivideLabel(key, value));
   if (request.has_submitted_since()) query.submitted_since = FromProto(request.submitted_since());
   query.search = request.search();
   return query;

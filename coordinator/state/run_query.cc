@@ -9,9 +9,10 @@ namespace {
 
 bool HasLabels(const RunQuery& query, const Run& run) {
   const auto& labels = run.submission->labels;
-  return std::all_of(query.labels.begin(), query.labels.end(), [&](const auto& wanted) {
-    const auto found = labels.find(wanted.first);
-    return found != labels.end() && found->second == wanted.second;
+  return std::all_of(query.labels.begin(), query.labels.end(), [&](const LabelParts& wanted) {
+    return std::any_of(labels.begin(), labels.end(), [&](const auto& label) {
+      return DivideLabel(label.first, label.second) == wanted;
+    });
   });
 }
 
@@ -28,6 +29,12 @@ void Append(const std::string& text, std::string& to) {
 }
 
 }  // namespace
+
+LabelParts DivideLabel(const std::string& key, const std::string& value) {
+  const size_t equals = key.find('=');
+  if (equals == std::string::npos) return {key, value};
+  return {key.substr(0, equals), key.substr(equals + 1) + "=" + value};
+}
 
 bool RunQuery::WantsLive() const {
   return states.empty() || std::any_of(states.begin(), states.end(),

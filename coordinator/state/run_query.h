@@ -1,22 +1,27 @@
 // RunQuery: which runs somebody wants to see. A value; its functions are pure and thread-safe.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coordinator/state/run.h"
 
 namespace gp::coordinator {
 
+// Label "key=value", divided at its first '='. Keys may hold one, and "a=b=c" is then the text of
+// two labels, which a filter does not tell apart.
+using LabelParts = std::pair<std::string, std::string>;
+LabelParts DivideLabel(const std::string& key, const std::string& value);
+
 struct RunQuery {
   // Absent: every namespace.
   std::optional<std::set<std::string>> namespaces;
-  std::set<RunState> states;                  // empty: every state
-  std::string submitted_by;                   // as in Run; empty: anybody
-  std::map<std::string, std::string> labels;  // the run has all of them
+  std::set<RunState> states;    // empty: every state
+  std::string submitted_by;     // as in Run; empty: anybody
+  std::set<LabelParts> labels;  // the run has all of them
   std::optional<Timestamp> submitted_since;
   // A part of the name or the beginning of the id; upper and lower case ASCII letters are equal.
   std::string search;

@@ -141,7 +141,7 @@ class Select {
     And({" AND +ended_sequence <= ?", {Number(range.through)}});
   }
 
-  void AndLabel(const std::pair<const std::string, std::string>& label) {
+  void AndLabel(const LabelParts& label) {
     And(
         {" AND EXISTS(SELECT 1 FROM ended_run_labels AS other WHERE other.key = ?"
          " AND other.value = ? AND other.submitted_sequence = ended_runs.submitted_sequence)",
@@ -191,12 +191,19 @@ Status EndedRunsTable::Prepare(SqliteConnection& writer) {
 Status EndedRunsTable::FillOnce(SqliteConnection& writer) {
   ASSIGN_OR_RETURN(const std::string filled,
                    writer.QueryText("SELECT EXISTS(SELECT 1 FROM ended_runs)"));
-  if (filled == "1") return OkStatus();
+  if (filled == "1") return DivideLabels(writer);
   RETURN_IF_ERROR(writer.Execute("BEGIN IMMEDIATE"));
   const Status status = Fill(writer);
   if (status.ok()) return writer.Execute("COMMIT");
   if (writer.InTransaction()) RETURN_IF_ERROR(writer.Execute("ROLLBACK"));
   return WithContext(status, "index the ended runs");
+}
+
+// Earlier versions kept a '=' in keys.
+Status EndedRunsTable::DivideLabels(SqliteConnection& writer) {
+  return writer.Execute(
+      "UPDATE OR REPLACE ended_run_labels SET key = substr(key, 1, instr(key, '=') - 1), "
+      "value = substr(key, instr(key, '=') + 1) || '=' || value WHERE instr(key, '=') > 0");
 }
 
 Status EndedRunsTable::Fill(SqliteConnection& writer) {
@@ -239,7 +246,8 @@ Status EndedRunsTable::Insert(const Run& run, uint64_t ended_sequence) {
   insert_run_.Bind(4, static_cast<int64_t>(run.state)).Bind(5, NamespaceOf(run));
   insert_run_.Bind(6, run.submission->name).Bind(7, run.submitted_by);
   RETURN_IF_ERROR(insert_run_.Bind(8, MicrosOf(run.submitted_at)).Run());
-  for (const auto& [key, value] : run.submission->labels) {
+  for (const auto& label : run.submission->labels) {
+    const auto [key, value] = DivideLabel(label.first, label.second);
     RETURN_IF_ERROR(insert_label_.Bind(1, key).Bind(2, value).Bind(3, submitted).Run());
   }
   return OkStatus();

@@ -51,6 +51,7 @@ class EndedRunsTable {
                                               const EndedRange& range, int64_t& steps);
 
  private:
+  Status DivideLabels(SqliteConnection& writer);
   Status Fill(SqliteConnection& writer);
   Status Insert(const Run& run, uint64_t ended_sequence);
 

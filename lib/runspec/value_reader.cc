@@ -130,7 +130,9 @@ struct Reader {
     std::vector<std::string> list;
     for (const YamlNode& item : node.items) {
       if (item.kind != YamlNode::Kind::kScalar || item.scalar.empty()) {
-        return Wrong(item, fmt::format("{} inside it", Describe(item.kind)));
+        const bool is_empty = item.kind == YamlNode::Kind::kScalar;
+        const std::string_view what = is_empty ? "an empty text" : Describe(item.kind);
+        return Wrong(item, fmt::format("{} inside it", what));
       }
       list.push_back(item.scalar);
     }

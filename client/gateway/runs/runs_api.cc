@@ -9,6 +9,7 @@
 
 #include "base/text/excerpt.h"
 #include "base/text/nearest_word.h"
+#include "client/api/label_filter.h"
 #include "client/gateway/runs/runs_json.h"
 
 namespace gp::gateway {
@@ -61,19 +62,6 @@ Status AddStates(std::string_view words, v1::ListRequest& list) {
     words.remove_prefix(std::min(comma + 1, words.size()));
   }
   return OkStatus();
-}
-
-Status AddLabel(std::string_view label, v1::ListRequest& list) {
-  const size_t at = label.find('=');
-  if (at == std::string_view::npos || at == 0) {
-    return InvalidArgument("label: expected KEY=VALUE, not '{}'", Excerpt(label));
-  }
-  const std::string value(label.substr(at + 1));
-  const auto [other, added] =
-      list.mutable_labels()->insert({std::string(label.substr(0, at)), value});
-  if (added || other->second == value) return OkStatus();
-  return InvalidArgument("label: a run has one value of '{}', but two were given: '{}' and '{}'",
-                         Excerpt(other->first), Excerpt(other->second), Excerpt(value));
 }
 
 // The number after `name`, `usual` when it is absent.
@@ -137,7 +125,7 @@ StatusOr<v1::ListRequest> ListOf(const http::Request& request) {
     if (name == "namespace") list.set_namespace_(value);
     if (name == "search") list.set_search(value);
     if (name == "state") RETURN_IF_ERROR(AddStates(value, list));
-    if (name == "label") RETURN_IF_ERROR(AddLabel(value, list));
+    if (name == "label") RETURN_IF_ERROR(WithContext(client::AddLabel(value, list), "label"));
   }
   return list;
 }

@@ -6,6 +6,7 @@
 #include "base/duration.h"
 #include "base/file.h"
 #include "base/text/counted_noun.h"
+#include "client/api/label_filter.h"
 #include "client/api/run_state_name.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/render/run_json.h"
@@ -59,18 +60,7 @@ Status AddStates(const ListOptions& options, v1::ListRequest& request) {
 
 Status AddLabels(const ListOptions& options, v1::ListRequest& request) {
   for (const std::string& label : options.labels) {
-    const size_t at = label.find('=');
-    if (at == std::string::npos || at == 0) {
-      return InvalidArgument("--label {}: expected KEY=VALUE, such as --label team=research",
-                             label);
-    }
-    const auto [other, added] =
-        request.mutable_labels()->insert({label.substr(0, at), label.substr(at + 1)});
-    if (!added && other->second != label.substr(at + 1)) {
-      return InvalidArgument(
-          "--label: a run has one value of '{}', but two were given: '{}' and '{}'", other->first,
-          other->second, label.substr(at + 1));
-    }
+    RETURN_IF_ERROR(WithContext(client::AddLabel(label, request), "--label"));
   }
   return OkStatus();
 }

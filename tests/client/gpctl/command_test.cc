@@ -146,6 +146,9 @@ TEST_F(CommandTest, FiltersThatCannotBeReadAreRefusedWithWhatIsExpected) {
   EXPECT_THAT(Run({"list", "--label", "team=a", "--label", "team=b"}).err,
               HasSubstr("a run has one value of 'team', but two were given: 'a' and 'b'"));
   EXPECT_EQ(Run({"list", "--label", "team=a", "--label", "team=a"}).code, 0);
+  EXPECT_THAT(Run({"list", "--search", "\xff"}).err, HasSubstr("search is not UTF-8: '?'"));
+  EXPECT_THAT(Run({"list", "--label", "k=\xff"}).err, HasSubstr("labels: value is not UTF-8"));
+  EXPECT_THAT(Run({"status", "\xff"}).err, HasSubstr("run is not UTF-8: '?'"));
   EXPECT_THAT(Run({"list", "--since", "yesterday"}).err, HasSubstr("--since yesterday"));
   EXPECT_EQ(Run({"list", "--since", "-5m"}).code, 2);
   EXPECT_EQ(Run({"list", "--mine", "--user", "ann"}).code, 2);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <thread>
 
 #include "coordinator/control/replay.h"
@@ -53,6 +54,8 @@ constexpr int kWaitingMax = 4;
 
 class AccessServiceTest : public ::testing::Test {
  protected:
+  explicit AccessServiceTest(const CallLimitsOptions& limits = {}) : limits_(limits) {}
+
   void SetUp() override {
     hub_.Start();
     reconciler_.Start();
@@ -184,7 +187,8 @@ class AccessServiceTest : public ::testing::Test {
   const std::unique_ptr<AuditLog> audit_ =
       AuditLog::Open(JoinPath(directory_.path(), "audit"), SystemClock()).value();
   WorkLanes lanes_;
-  AccessGate gate_{*tokens_, *audit_, SystemClock(), {}};
+  const CallLimitsOptions limits_;
+  AccessGate gate_{*tokens_, *audit_, SystemClock(), {.limits = limits_}};
   const ServiceContext services_{gate_, lanes_, hub_};
   RunService run_service_{services_,
                           {reconciler_, recorder_, store_},
@@ -432,6 +436,71 @@ TEST_F(AccessServiceTest, AStreamEndsWithItsToken) {
   }
   const grpc::Status status = reader->Finish();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED) << status.error_message();
+}
+
+class OneStreamTest : public AccessServiceTest {
+ protected:
+  OneStreamTest() : AccessServiceTest({.streams = 1}) {}
+
+  // More than gRPC sends ahead to a client that does not read.
+  void FillAuditLog() {
+    constexpr int kRecords = 16'000;
+    const std::string target(500, 'x');
+    for (int i = 0; i < kRecords; ++i) audit_->Record({.target = target}, nullptr);
+    std::promise<Status> written;
+    audit_->Record({}, [&](const Status& status) { written.set_value(status); });
+    const Status status = written.get_future().get();
+    ASSERT_TRUE(status.ok()) << status;
+  }
+
+  // An audit stream that is open and not read to its end; null: it was refused with `why`.
+  struct OpenAudit {
+    std::unique_ptr<grpc::ClientContext> context;
+    std::unique_ptr<grpc::ClientReader<v1::AuditLine>> reader;
+    Status why;
+  };
+  OpenAudit Open(const std::string& token) {
+    OpenAudit audit{.context = With(token)};
+    audit.reader = access().Audit(audit.context.get(), {});
+    v1::AuditLine line;
+    if (audit.reader->Read(&line)) return audit;
+    audit.why = rpc::FromGrpc(audit.reader->Finish());
+    audit.reader.reset();
+    return audit;
+  }
+};
+
+TEST_F(OneStreamTest, AnAuditStreamCountsAsAStreamOfItsToken) {
+  FillAuditLog();
+  ASSERT_TRUE(Submit("", "tiny", "default").ok());
+  const std::string alice = MakeToken({{kEveryNamespace, Role::kAdmin}});
+  const std::string bob = MakeToken({{kEveryNamespace, Role::kAdmin}}, "bob");
+  OpenAudit first = Open(alice);
+  ASSERT_TRUE(first.reader) << first.why;
+  const Status refused = Open(alice).why;
+  EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted) << refused;
+  EXPECT_THAT(Message(refused), HasSubstr("streams"));
+  const auto context = With(alice);
+  v1::WatchRequest request;
+  request.set_run("tiny");
+  EXPECT_EQ(runs().Watch(context.get(), request)->Finish().error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  // Other tokens have limits of their own, and the owner of the socket has none.
+  for (const std::string& token : {bob, std::string()}) {
+    OpenAudit other = Open(token);
+    ASSERT_TRUE(other.reader) << other.why;
+    other.context->TryCancel();
+    other.reader->Finish();
+  }
+  first.context->TryCancel();
+  first.reader->Finish();
+  EXPECT_TRUE(Eventually([&] {
+    OpenAudit again = Open(alice);
+    if (!again.reader) return false;
+    again.context->TryCancel();
+    again.reader->Finish();
+    return true;
+  }));
 }
 
 TEST_F(AccessServiceTest, TheAuditLogIsSentAsItIs) {

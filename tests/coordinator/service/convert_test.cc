@@ -396,11 +396,12 @@ TEST(Convert, ASlotIsReadFieldByField) {
 TEST(Convert, AListIsAskedForFieldByField) {
   const auto request = Parse<v1::ListRequest>(R"(
       states: RUN_STATE_FAILED states: RUN_STATE_RUNNING labels { key: "a" value: "b" }
+      labels { key: "c=d" value: "e" }
       submitted_since { seconds: 2 nanos: 3000 } search: "tiny" include_finished: true)");
   const auto query = FromProto(request);
   ASSERT_TRUE(query.ok()) << query.status();
   const RunQuery expected{.states = {RunState::kRunning, RunState::kFailed},
-                          .labels = {{"a", "b"}},
+                          .labels = {{"a", "b"}, {"c", "d=e"}},
                           .submitted_since = At(2'000'003),
                           .search = "tiny"};
   EXPECT_EQ(CanonicalText(*query), CanonicalText(expected));

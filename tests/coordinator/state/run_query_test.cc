@@ -48,6 +48,20 @@ TEST(RunQuery, MatchesWhatPassesEveryFilter) {
   for (const RunQuery& query : others) EXPECT_FALSE(Matches(query, Tiny())) << CanonicalText(query);
 }
 
+TEST(RunQuery, ALabelIsComparedAsOneTextSinceItsKeyMayHoldAnEqualsSign) {
+  Submission submission;
+  submission.labels = {{"k=v", "x=y"}, {"a=b", "1"}, {"a=c", "2"}};
+  RunValue run = Tiny();
+  run.submission = std::make_shared<const Submission>(submission);
+  for (const LabelParts& label : {LabelParts("k", "v=x=y"), LabelParts("k=v", "x=y"),
+                                  LabelParts("k=v=x", "y"), LabelParts("a=b", "1")}) {
+    EXPECT_TRUE(Matches({.labels = {DivideLabel(label.first, label.second)}}, run)) << label.first;
+  }
+  EXPECT_TRUE(Matches({.labels = {{"a", "b=1"}, {"a", "c=2"}}}, run));
+  EXPECT_FALSE(Matches({.labels = {{"k", "v"}}}, run));
+  EXPECT_FALSE(Matches({.labels = {{"a", "b=2"}}}, run));
+}
+
 TEST(RunQuery, ARunOfAnOlderVersionIsInTheNamespaceDefault) {
   RunValue run = Tiny();
   run.submission = std::make_shared<const Submission>();

@@ -19,7 +19,8 @@ inline Event SubmitOfMany(int number) {
   submission.request_id = fmt::format("request-{}", number);
   submission.run_namespace = fmt::format("team{}", number % 3);
   submission.labels = {{"group", std::to_string(number % 10)},
-                       {"half", std::to_string(number % 2)}};
+                       {"half", std::to_string(number % 2)},
+                       {"a=b", std::to_string(number % 4)}};
   submission.workers = 1000;  // it waits
   return {IdOfMany(number), At(int64_t{1'000'000} * number), fmt::format("user u{}", number % 5),
           submission.request_id, RunSubmitted{submission}};
@@ -63,6 +64,8 @@ inline std::vector<RunQuery> ManyQueries() {
           {.labels = {{"group", "3"}}},
           {.labels = {{"group", "3"}, {"half", "1"}}},
           {.labels = {{"group", "3"}, {"half", "0"}}},
+          {.labels = {{"a", "b=2"}}},  // of a key that holds a '='
+          {.labels = {{"a", "b=2"}, {"half", "1"}}},
           {.submitted_since = At(1'000'000'000)},
           {.search = "sWEEP-000"},
           {.search = "RUN0001"},

@@ -123,6 +123,19 @@ TEST(SqliteStore, AnOlderFileGetsItsIndexOfEndedRuns) {
   }
 }
 
+// Keys held a '=' in files of earlier versions.
+TEST(SqliteStore, AnOlderIndexOfEndedRunsFindsLabelsWhoseKeysHoldAnEqualsSign) {
+  SqliteFixture fixture;
+  AppendEndedRuns(0, 50, fixture.Open());
+  fixture.store.reset();
+  fixture.Execute(
+      "UPDATE ended_run_labels SET key = 'a=b', value = substr(value, 3) WHERE key = 'a'");
+  Store& store = fixture.Open();
+  for (const RunQuery& query : ManyQueries()) {
+    EXPECT_EQ(ListedIds(store, query, {}), EndedByHand(50, query, {})) << CanonicalText(query);
+  }
+}
+
 TEST(SqliteStore, ARecordThatCannotBeIndexedIsNamed) {
   SqliteFixture fixture;
   ASSERT_TRUE(fixture.Open().Append({SampleSubmit("a", "1"), SampleSubmit("b", "2")}).ok());

@@ -107,6 +107,19 @@ TEST(ValueReader, AListOfNumbersIsReadWholeOrNamesTheBadOne) {
   EXPECT_EQ(spec.data.weights.size(), 3u) << "a bad list changes nothing";
 }
 
+TEST(ValueReader, AListOfTextSaysWhatIsInItInstead) {
+  const Field field{.path = "names"};
+  std::vector<std::string> names;
+  YamlNode list;
+  list.kind = YamlNode::Kind::kSequence;
+  list.items = {Scalar("a"), Scalar("")};
+  EXPECT_EQ(ReadValue(field, list, Slot(&names))->message,
+            "names must be a list of text, not an empty text inside it");
+  list.items = {Scalar("a"), list};
+  EXPECT_EQ(ReadValue(field, list, Slot(&names))->message,
+            "names must be a list of text, not a list inside it");
+}
+
 TEST(ValueReader, EveryChoiceIsReadAsItself) {
   for (const RunField& field : Schema()) {
     for (const std::string& choice : field.choices) {

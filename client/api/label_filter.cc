@@ -1,0 +1,37 @@
+#include "client/api/label_filter.h"
+
+#include <string>
+
+#include "base/text/excerpt.h"
+
+namespace gp::client {
+namespace {
+
+// Nullptr: it was added, or was there. Otherwise another value of the key.
+const std::string* Insert(std::string_view label, size_t equals, v1::ListRequest& list) {
+  const std::string value(label.substr(equals + 1));
+  const auto [other, added] =
+      list.mutable_labels()->insert({std::string(label.substr(0, equals)), value});
+  return added || other->second == value ? nullptr : &other->second;
+}
+
+}  // namespace
+
+Status AddLabel(std::string_view label, v1::ListRequest& list) {
+  const size_t first = label.find('=');
+  if (first == std::string_view::npos || first == 0) {
+    return InvalidArgument("expected KEY=VALUE, such as team=research, not '{}'", Excerpt(label));
+  }
+  const std::string* other = Insert(label, first, list);
+  // Two keys that begin alike, as in a=b=1 and a=c=2.
+  if (other != nullptr && label.rfind('=') != first) {
+    other = Insert(label, label.rfind('='), list);
+  }
+  if (other == nullptr) return OkStatus();
+  const size_t equals = label.rfind('=');
+  return InvalidArgument("a run has one value of '{}', and two are asked for: '{}' and '{}'",
+                         Excerpt(label.substr(0, equals)), Excerpt(*other),
+                         Excerpt(label.substr(equals + 1)));
+}
+
+}  // namespace gp::client
