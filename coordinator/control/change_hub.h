@@ -1,7 +1,6 @@
-// ChangeHub: tells streams that something changed. It has a thread of its own, so the caller that
-// announces a change never waits for the listeners. A change wakes only the listeners of its topic.
-// Several changes of a topic before the hub wakes its listeners wake them once. Every method may be
-// called from any thread.
+// ChangeHub: notifies streams of changes. It has its own thread, so the caller that announces a
+// change never waits for the listeners. A change wakes only the listeners of its topic; several
+// changes before they wake count once. Every method may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -18,8 +17,8 @@
 
 namespace gp::coordinator {
 
-// Called on the hub's thread when there may be something new; possibly once more when the listener
-// no longer wants it.
+// Called on the hub's thread when there may be something new; possibly once more after the listener
+// has lost interest.
 class ChangeListener {
  public:
   virtual ~ChangeListener() = default;
@@ -39,7 +38,7 @@ class ChangeHub {
   void Start();
   void Stop();
 
-  // `listener` hears of changes of `topic` as long as it exists.
+  // Notifies `listener` of changes of `topic` as long as it exists.
   void Subscribe(const Topic& topic, const std::weak_ptr<ChangeListener>& listener);
   void Notify(const Topic& topic);
 

@@ -1,12 +1,10 @@
-// Intake: the messages that wait for the Reconciler. They wait in lanes, so that no lane can fill
-// or delay another.
-//
-//   requests  of users, answered one by one; refused when the lane is full
-//   nodes     what agents said, by node: newer words replace older ones that still wait, because a
-//             hello and a report each tell the whole node
-//   findings  of runs: warnings that agents tell, and what the coordinator read of a checkpoint;
+// Intake: the messages that wait for the Reconciler, in lanes, so that no lane can fill or delay
+// another.
+//   requests  from users, answered one by one; refused when the lane is full
+//   nodes     agents' messages, by node: newer ones replace older ones that still wait, because a
+//             hello and a report each describe the whole node
+//   findings  about runs: warnings from agents, and the coordinator's own checks of checkpoints;
 //             refused when the lane is full
-//
 // Owned by the Reconciler, which takes; every other method may be called from any thread.
 #pragma once
 
@@ -47,7 +45,7 @@ class Intake {
 
   // Takes from each lane in turn, about `count_max` messages in all: one request, one finding, or
   // everything that waits for one node, in order. Waits up to `timeout` for the first message.
-  // Empty when none came, or when the intake is closed and everything was taken.
+  // Empty after the timeout, or when the intake is closed and drained.
   std::vector<Message> Take(size_t count_max, std::chrono::nanoseconds timeout) EXCLUDES(mutex_);
 
   // Later posts fail; messages that wait can still be taken.

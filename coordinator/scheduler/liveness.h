@@ -6,16 +6,16 @@
 
 namespace gp::coordinator {
 
-// True when the node was silent for longer than the lease. Time counts from Cluster::leases_from at
-// the earliest, so after a start or a stall of the coordinator every node gets a full lease. A node
-// that never said hello gets the same.
+// True when the node was silent for longer than the lease. Silence counts from Cluster::leases_from
+// at the earliest, so after a start or a stall of the coordinator every node gets a full lease,
+// also a node that never said hello.
 bool IsLost(const Cluster& cluster, const NodeId& node, const Policy& policy);
 // The same at `now`, for readers of a published cluster: nothing is published while nothing but the
 // time changes.
 bool IsLostAt(Instant now, const Cluster& cluster, const NodeId& node, const Policy& policy);
 
-// The trainer of `placement` in the run's epoch is known not to run: the agent has reaped it, or
-// the agent knows that it must not run and did not start it, or its node is lost.
+// The trainer of `placement` in the run's epoch certainly does not run: the agent has reaped it, or
+// has declined to start it, or its node is lost.
 bool IsGone(const Cluster& cluster, const Run& run, const Placement& placement,
             const Policy& policy);
 

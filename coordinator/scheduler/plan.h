@@ -1,5 +1,5 @@
-// Plan: what the scheduler decided and why. Actions are events to append, in order; RunWaiting is
-// such an event too. A value.
+// Plan: the scheduler's decisions and their reasons. Actions are events to append, in order;
+// RunWaiting is one of them. A value.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct Action {
   RunId run;
   EventBody event;
   std::string actor;   // "scheduler", or the node whose report caused it
-  std::string reason;  // in a sentence
+  std::string reason;  // one sentence
 };
 
 using Plan = std::vector<Action>;

@@ -11,7 +11,7 @@
 namespace gp::coordinator {
 namespace {
 
-// The run's id in `path`, which lies beneath `runs`.
+// The run's id in `path`, which is below `runs`.
 RunId RunOf(const std::string& path, const std::string& runs) {
   const size_t begin = runs.size() + 1;
   return RunId(path.substr(begin, path.find('/', begin) - begin));

@@ -19,7 +19,7 @@ class EndOfRun {
  public:
   EndOfRun(StreamContext context, RunId run) : context_(context), run_(std::move(run)) {}
 
-  // An agent sends what its ranks printed before it reports their end. So everything was posted
+  // An agent sends what its ranks printed before it reports their end, so everything was posted
   // before the run ended. The run's listeners are woken when the last record is on disk, as for
   // every record.
   bool Reached() const {
@@ -68,7 +68,7 @@ class BufferedSource : public StreamSource<Response> {
 
   StatusOr<Pull> Next(Response& response) final {
     if (buffer_.empty()) {
-      // Asked before ReadPage, so that records which arrive in between are not missed.
+      // Checked before ReadPage, so that records arriving in between are not missed.
       const bool ended = !follow_ || end_.Reached();
       ASSIGN_OR_RETURN(const bool more, ReadPage());
       if (buffer_.empty() && more) return Pull::kMore;
@@ -229,9 +229,9 @@ class TakenAgain {
   std::map<Epoch, int64_t> from_;  // by epoch, its first step that a later epoch repeated
 };
 
-// For the past, sends each step once, as the newest epoch committed it: points of steps that a
-// restart repeated are left out. After the stream first reaches the end of the log, it sends every
-// new point.
+// For the history, sends each step once, as the newest epoch committed it: points of steps that a
+// restart repeated are left out. Once the stream has reached the end of the log, it sends every new
+// point.
 class MetricsSource final : public BufferedSource<v1::MetricPoint> {
  public:
   MetricsSource(StreamContext context, RunId run, const v1::MetricsRequest& request)

@@ -25,7 +25,7 @@ bool IsWordCharacter(char c) {
 bool IsHighSurrogate(uint32_t unit) { return unit >= 0xd800 && unit < 0xdc00; }
 bool IsLowSurrogate(uint32_t unit) { return unit >= 0xdc00 && unit < 0xe000; }
 
-// Reads one line from the front to the back and copies all of it but the numbers.
+// Parses one line from front to back and copies all of it except the numbers.
 class LineGrammar {
  public:
   explicit LineGrammar(std::string_view line) : line_(line) {}

@@ -52,7 +52,7 @@ StatusOr<Folder> FilesBelow(const std::string& directory) {
       continue;
     }
     const bool is_text = FormOfName(name).has_value();
-    std::error_code link_error;  // of a link that leads nowhere
+    std::error_code link_error;  // for a dangling link
     if (at->is_regular_file(link_error)) {
       (is_text ? folder.texts : folder.others).push_back(at->path().string());
     }

@@ -13,7 +13,7 @@ namespace {
 // zlib's window bits, which name the format too.
 constexpr int kGzip = 16 + MAX_WBITS;
 constexpr int kRawDeflate = -MAX_WBITS;
-constexpr int kGzipOrZlib = 32 + MAX_WBITS;  // told apart by the header
+constexpr int kGzipOrZlib = 32 + MAX_WBITS;  // detected by the header
 
 std::string CodingOf(const Request& request) {
   return Lower(request.Header("content-encoding").value_or(""));
@@ -86,7 +86,7 @@ std::optional<ApiError> DecodeBody(Request& request, size_t bytes_max) {
                     .code = "unsupported_encoding"};
   }
   std::string plain;
-  // Many clients send deflate without the header of zlib that HTTP asks for.
+  // Many clients send deflate without the zlib header that HTTP requires.
   const bool raw = coding == "deflate" && !BeginsAsZlib(request.body);
   Inflater inflater(request.body, raw ? kRawDeflate : kGzipOrZlib);
   int result = Z_OK;

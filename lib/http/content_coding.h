@@ -10,12 +10,12 @@
 
 namespace gp::http {
 
-// Whether the body is there as it was meant, without a coding.
+// Whether the body is sent without a content coding.
 bool IsPlainBody(const Request& request);
 
-// Replaces the request's body by what its Content-Encoding stands for: of gzip all members, joined;
-// of deflate a stream with zlib's header or without. An error when the coding is not known, the
-// body is damaged, or would be longer than `bytes_max`.
+// Replaces the request's body by its decoded content: for gzip all members, joined; for deflate a
+// stream with or without zlib's header. An error when the coding is unknown, the body is damaged,
+// or would be longer than `bytes_max`.
 std::optional<ApiError> DecodeBody(Request& request, size_t bytes_max);
 
 }  // namespace gp::http

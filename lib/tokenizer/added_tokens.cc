@@ -60,7 +60,7 @@ Status OtherId(const AddedToken& token, int64_t expected) {
       token.where, Excerpt(token.text), *token.id, expected, expected);
 }
 
-// What another list says of the same token.
+// Adds what another list says about the same token.
 Status AddTo(AddedToken& token, const AddedToken& more) {
   if (token.id && more.id && *token.id != *more.id) {
     return InvalidArgument("{}: '{}' has the id {}, and {} in {}", more.where, Excerpt(token.text),
@@ -90,8 +90,8 @@ StatusOr<int64_t> ReadTokenId(const Json& value, std::string_view token) {
                          Excerpt(token), ShowValue(value), BytePairVocabularyBuilder::kTokensMax);
 }
 
-// `normalized` says whether the token is looked for before or after the normalizer, which gp's
-// tokenizers have none of.
+// `normalized` decides whether the token is searched before or after the normalizer, which gp's
+// tokenizers do not have.
 StatusOr<AddedToken> ReadAddedToken(const Json& token) {
   if (!token.is_object()) return InvalidArgument("is no object");
   const Json& content = ValueOrNull(token, "content");

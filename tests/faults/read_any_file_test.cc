@@ -1,5 +1,5 @@
-// Runs that name files which are not theirs to read: each fails in words, at once and without
-// another try, and nothing of the file is in a log, a record or a reason.
+// Runs that name files they may not read: each fails with a message, at once and without a retry,
+// and none of the file's content is in a log, a record or a reason.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -58,7 +58,7 @@ class ReadAnyFile : public ::testing::Test {
                          {.slots = 1, .config = fmt::format("data: {{roots: [{}]}}\n", At(root))});
   }
 
-  // A run that says the same often, so that what it read would be seen.
+  // A run that repeats its data often, so that leaked content would be seen.
   static std::string RunWith(const std::string& data, const std::string& more = "") {
     return Replaced(FaultRun(1, 20), "{text: [text.txt], tokenizer: bytes}", data) +
            "sample: {every: 5, max_tokens: 60}\n" + more;
@@ -73,7 +73,7 @@ class ReadAnyFile : public ::testing::Test {
     return end;
   }
 
-  // No byte of the secret is in what the run left and what the daemons said.
+  // No byte of the secret is in the run's files or the daemons' output.
   void ExpectNothingTold(const v1::Run& run) {
     EXPECT_THAT(run.reason(), Not(HasSubstr(kSecret)));
     for (const v1::LogLine& line : cluster_.Lines(run.run_id())) {

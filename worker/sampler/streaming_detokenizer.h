@@ -22,8 +22,8 @@ class StreamingDetokenizer {
   };
 
   // `tokenizer` outlives me. The text ends before the first of `stops` that is complete; empty ones
-  // are ignored. `begun`: bytes of an unfinished character that the first token may go on with;
-  // they belong to the text.
+  // are ignored. `begun`: bytes of an unfinished character that the first token may complete; they
+  // belong to the text.
   StreamingDetokenizer(const Tokenizer& tokenizer, std::vector<std::string> stops,
                        std::string begun = "");
 

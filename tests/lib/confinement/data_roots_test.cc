@@ -52,7 +52,7 @@ TEST_F(DataRootsTest, FilesDirectoriesAndPatternsBeneathARootAreAllowed) {
   }
 }
 
-// As systemd's RestrictSUIDSGID= does.
+// Like systemd's RestrictSUIDSGID=.
 bool DenyOpenat2() {
   const scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
   return seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(openat2), 0) == 0 &&

@@ -1,6 +1,6 @@
 // The Communicator of ranks that are threads of one process: for tests, and with one member for a
-// training that has no peers. The members share the group; it is destroyed with the last of them.
-// To destroy a member that others still need is a lost peer for them.
+// training without peers. The members share the group; it is destroyed with the last of them.
+// Destroying a member that others still need is a lost peer for them.
 #pragma once
 
 #include <memory>
