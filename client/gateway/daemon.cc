@@ -155,7 +155,7 @@ StatusOr<RunBoardOptions> BoardOptions(const GatewaySettings& settings) {
 Status WhyNotServed(const v1::Run& run, size_t sealed) {
   const std::string name = fmt::format("run '{}' ({})", run.name(), run.run_id());
   if (run.latest_checkpoint_step() < 0) {
-    return NotFound("{} has no sealed checkpoint, so it is no model yet", name);
+    return NotFound("{} has no sealed checkpoint, so it is not a model yet", name);
   }
   if (sealed < RunSurvey::kRunsMax) {
     return Unavailable("the checkpoints of {} are not known yet; try again in a second", name);

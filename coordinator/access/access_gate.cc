@@ -157,7 +157,7 @@ StatusOr<std::shared_ptr<AdmittedCall>> AccessGate::Admit(const rpc::Caller& cal
                                       : Identify(caller);
   Status admitted = principal.status();
   if (admitted.ok()) {
-    admitted = rule == nullptr ? PermissionDenied("nobody may call {}", Excerpt(method))
+    admitted = rule == nullptr ? PermissionDenied("no caller may use {}", Excerpt(method))
                                : CheckRule(*rule, *principal);
   }
   if (admitted.ok() && principal->kind == Principal::Kind::kUser) {

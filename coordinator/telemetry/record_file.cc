@@ -193,7 +193,7 @@ StatusOr<std::string> KeepDamaged(const std::string& path) {
     if (link(path.c_str(), name.c_str()) == 0) return name;
     if (errno != EEXIST) return ErrnoStatus(errno, "keep a copy of the damaged file as", name);
   }
-  return Internal("{} was made by somebody else meanwhile", name);
+  return Internal("{} was created by another process meanwhile", name);
 }
 
 // The damaged file keeps its content under another name; a file without the damage takes its place.

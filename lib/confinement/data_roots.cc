@@ -209,7 +209,8 @@ Status DataRoots::Outside(const std::string& path) const {
 Status CheckHasNoLinks(const std::string& root, const std::string& path) {
   const auto refuse = [&](const std::string& link) {
     return InvalidArgument(
-        "{} is a link, or lies behind one; the directory of a run holds none: remove it, or submit "
+        "{} is a link, or below one; a run's directory must not contain links: remove it, or "
+        "submit "
         "the run again",
         link);
   };

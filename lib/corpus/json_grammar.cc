@@ -204,7 +204,7 @@ class LineGrammar {
     if (Front() != 'u') {
       if (AtEnd() || std::string_view("\"\\/bfnrt").find(Front()) == std::string_view::npos) {
         at_ = begin;
-        return Error("{} is no escape of JSON", Found());
+        return Error("{} is not a JSON escape", Found());
       }
       ++at_;
       return OkStatus();
@@ -232,7 +232,7 @@ class LineGrammar {
               .find(static_cast<char>(IsDigit(Front()) ? Front() : Front() | 0x20));
       if (AtEnd() || digit == std::string_view::npos) {
         at_ = begin;
-        return Error("{} is no escape of JSON: expected four hexadecimal digits after \\u",
+        return Error("{} is not a JSON escape: expected four hexadecimal digits after \\u",
                      Found());
       }
       unit = unit * 16 + static_cast<uint32_t>(digit);

@@ -166,7 +166,7 @@ StatusOr<std::optional<std::string_view>> JsonLineReader::Read(std::string_view 
     if (begin != std::string_view::npos && line[begin] == '[') {
       return InvalidArgument("a list, {}", kListToLines);
     }
-    return InvalidArgument("no JSON: {}", Message(value.status()));
+    return InvalidArgument("not JSON: {}", Message(value.status()));
   }
   dom::object object;
   if (value->get(object)) return NoObject(*value);

@@ -137,7 +137,7 @@ StatusOr<std::vector<Source>> ExpandSources(const std::vector<std::string>& argu
       ASSIGN_OR_RETURN(Source source, Look(path, form));
       std::error_code error;
       if (!seen.insert(std::filesystem::weakly_canonical(path, error).string()).second) {
-        return InvalidArgument("{} is named twice; its documents would be there twice",
+        return InvalidArgument("{} is given twice; its documents would occur twice",
                                SourceName(source));
       }
       sources.push_back(std::move(source));

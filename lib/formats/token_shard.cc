@@ -258,7 +258,8 @@ StatusOr<Layout> ParseRaw(const std::string& path, std::string_view bytes, uint6
   }
   if (file_size % 2 == 0) return Layout{ShardFormat::kRaw, 0, 2, file_size / 2};
   return InvalidArgument(
-      "{}: {} bytes are no whole number of uint16 tokens, and there is no llm.c or NumPy header at "
+      "{}: {} bytes are not a whole number of uint16 tokens, and there is no llm.c or NumPy header "
+      "at "
       "byte "
       "0; text files belong in data.text",
       path, file_size);

@@ -93,7 +93,7 @@ StatusOr<int64_t> ReadTokenId(const Json& value, std::string_view token) {
 // `normalized` decides whether the token is searched before or after the normalizer, which gp's
 // tokenizers do not have.
 StatusOr<AddedToken> ReadAddedToken(const Json& token) {
-  if (!token.is_object()) return InvalidArgument("is no object");
+  if (!token.is_object()) return InvalidArgument("is not an object");
   const Json& content = ValueOrNull(token, "content");
   if (!content.is_string() || content.get_ref<const std::string&>().empty()) {
     return InvalidArgument("content is {}, expected the token's text", ShowValue(content));
@@ -113,7 +113,7 @@ StatusOr<AddedTokens> ReadAddedTokenList(const Json& list) {
   AddedTokens tokens;
   std::set<std::string> texts;
   if (list.is_null()) return tokens;
-  if (!list.is_array()) return InvalidArgument("added_tokens is no list");
+  if (!list.is_array()) return InvalidArgument("added_tokens is not a list");
   for (size_t i = 0; i < list.size(); ++i) {
     ASSIGN_OR_RETURN(AddedToken token, ReadListed(list[i], fmt::format("added_tokens[{}]", i)));
     if (!texts.insert(token.text).second) {

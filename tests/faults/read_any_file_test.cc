@@ -185,7 +185,7 @@ TEST_F(ReadAnyFile, ARunDirectoryWithALinkInItIsNotWritten) {
   const v1::Run end = cluster_.WaitForEnd(run);
   EXPECT_EQ(end.state(), v1::RUN_STATE_FAILED);
   EXPECT_EQ(end.epoch(), 1u) << end.reason();
-  EXPECT_THAT(end.reason(), HasSubstr("checkpoints is a link, or lies behind one"));
+  EXPECT_THAT(end.reason(), HasSubstr("checkpoints is a link, or below one"));
   EXPECT_TRUE(std::filesystem::is_empty(At("elsewhere")));
 }
 
@@ -257,7 +257,7 @@ TEST_F(ReadAnyFileFromAfar, NeitherRelativePathsNorFilesOfOtherRunsAreTaken) {
   ExpectRefused(FaultRun(1, 20), "data.text: 'text.txt' is a relative path");
   const std::string directory = cluster_.Get(run).run_directory();
   for (const char* name : {"/metrics.jsonl", "/checkpoints", "/../", "/run.yaml"}) {
-    ExpectRefused(RunOfText(directory + name), "belongs to a run and is no checkpoint");
+    ExpectRefused(RunOfText(directory + name), "belongs to a run but is not a checkpoint");
   }
   const std::string checkpoint = cluster_.Checkpoints(run).back().directory();
   ExpectRefused(RunOfText(JoinPath(cluster_.directory(), "text.txt")) + "namespace: other\n" +

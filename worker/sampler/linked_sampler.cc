@@ -160,7 +160,7 @@ int RunLinkedSampler(FileDescriptor link, const std::string& program) {
   try {
     return ProcessStatus(sampler.Serve());
   } catch (const std::bad_alloc&) {
-    sampler.Send(link::Failed{contract::ExitCause::kOutOfMemory, "there is no memory left"});
+    sampler.Send(link::Failed{contract::ExitCause::kOutOfMemory, "out of memory"});
   } catch (const std::exception& error) {
     sampler.Send(link::Failed{contract::ExitCause::kError, error.what()});
   }

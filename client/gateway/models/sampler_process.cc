@@ -86,7 +86,7 @@ class Child : public std::enable_shared_from_this<Child> {
   // No more events are delivered.
   void Abandon() {
     events_ = std::make_shared<const SamplerEvents>();
-    Kill("nobody needs it");
+    Kill("no longer needed");
   }
 
   int pid() const { return pid_; }

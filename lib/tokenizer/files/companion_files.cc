@@ -76,7 +76,7 @@ StatusOr<int64_t> IdOfKey(const std::string& key, const std::string& where) {
 // {"500": {"content": "<pad>", …}, …}
 Status AddDecoder(const Json& decoder, const std::string& where, AddedTokens& tokens) {
   if (decoder.is_null()) return OkStatus();
-  if (!decoder.is_object()) return InvalidArgument("{} is no object", where);
+  if (!decoder.is_object()) return InvalidArgument("{} is not an object", where);
   AddedTokens listed;
   for (const auto& [key, value] : decoder.items()) {
     const std::string place = fmt::format("{}['{}']", where, Excerpt(key));
@@ -105,7 +105,7 @@ Status AddName(const Json& name, const std::string& where, AddedTokens& names) {
 // Some versions of transformers write a list, later ones an object.
 Status AddNameList(const Json& list, const std::string& where, AddedTokens& names) {
   if (list.is_null()) return OkStatus();
-  if (!list.is_array() && !list.is_object()) return InvalidArgument("{} is no list", where);
+  if (!list.is_array() && !list.is_object()) return InvalidArgument("{} is not a list", where);
   for (const Json& name : list) RETURN_IF_ERROR(AddName(name, where, names));
   return OkStatus();
 }

@@ -99,7 +99,7 @@ class Reader {
     if (id) token = id;
     if (!id) {
       notes_.push_back(
-          fmt::format("{} is '{}', which is no special token of the tokenizer: it is "
+          fmt::format("{} is '{}', which is not a special token of the tokenizer: it is "
                       "passed over",
                       key, Excerpt(text.get_ref<const std::string&>())));
     }

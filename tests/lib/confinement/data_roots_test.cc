@@ -157,7 +157,7 @@ TEST_F(DataRootsTest, TheDirectoryOfARunHoldsNoLinks) {
   Link("data", "current");
   EXPECT_TRUE(CheckHasNoLinks(At("current"), At("current/deep")).ok());
   EXPECT_THAT(Message(CheckHasNoLinks(directory_.path(), At("current/deep"))),
-              HasSubstr(At("current/deep") + " is a link, or lies behind one"));
+              HasSubstr(At("current/deep") + " is a link, or below one"));
   EXPECT_FALSE(CheckHasNoLinks(At("data"), At("other")).ok());
   Link(At("other/secret"), "data/deep/metrics.jsonl");
   EXPECT_THAT(Message(CheckHasNoLinks(directory_.path(), At("data"))),

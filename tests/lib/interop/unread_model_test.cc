@@ -116,7 +116,7 @@ TEST_F(UnreadModelTest, WeightsThatAreReadAreNamedByTheirDirectory) {
   EXPECT_THAT(Error(path), HasSubstr("name the directory: " + DirectoryOf(path)));
   EXPECT_THAT(Error(DirectoryOf(path)), HasSubstr("without a config.json (Hugging Face)"));
   EXPECT_THAT(ErrorOf({"weights.safetensors"}), HasSubstr("read from model.safetensors"));
-  EXPECT_THAT(Error(File("tokenizer.txt", "words")), HasSubstr("is no model that gp reads"));
+  EXPECT_THAT(Error(File("tokenizer.txt", "words")), HasSubstr("is not a model that gp reads"));
 }
 
 TEST_F(UnreadModelTest, TheFolderOfATrainingNamesItsNewestCheckpoint) {

@@ -194,16 +194,16 @@ TEST_F(CompanionFilesTest, DamageIsNamedWithItsFileAndKey) {
     return Error(Pair({{"tokenizer_config.json", json}}));
   };
   EXPECT_THAT(config({{"added_tokens_decoder", 7}}),
-              HasSubstr("tokenizer_config.json: added_tokens_decoder is no object"));
+              HasSubstr("tokenizer_config.json: added_tokens_decoder is not an object"));
   EXPECT_THAT(config({{"added_tokens_decoder", {{"x", Added(0, "<a>")}}}}),
               HasSubstr("added_tokens_decoder['x']: expected an id"));
   EXPECT_THAT(config({{"added_tokens_decoder", {{"262", {{"content", 7}}}}}}),
               HasSubstr("added_tokens_decoder['262']: content is 7, expected the token's text"));
   EXPECT_THAT(config({{"added_tokens_decoder", {{"262", {{"content", "<a>"}, {"lstrip", 1}}}}}}),
               HasSubstr("lstrip is 1, expected true or false"));
-  EXPECT_THAT(config({{"eos_token", 7}}), HasSubstr("eos_token: is no object"));
+  EXPECT_THAT(config({{"eos_token", 7}}), HasSubstr("eos_token: is not an object"));
   EXPECT_THAT(config({{"extra_special_tokens", "x"}}),
-              HasSubstr("extra_special_tokens is no list"));
+              HasSubstr("extra_special_tokens is not a list"));
   for (const char* name :
        {"added_tokens.json", "tokenizer_config.json", "special_tokens_map.json"}) {
     const std::string path = Pair({});
