@@ -1,6 +1,6 @@
-// Announcer: passes on what was decided and what was measured. It tells the log, the metrics,
-// RunDirectories, CheckpointVerifier, and the streams that a change concerns. Built by the daemon;
-// the Reconciler and the Recorder call it, each on its own thread.
+// Announcer: publishes decisions and measurements. It updates the log, the metrics, RunDirectories,
+// CheckpointVerifier, and the streams that a change concerns. Built by the daemon; the Reconciler
+// and the Recorder call it, each on its own thread.
 #pragma once
 
 #include "coordinator/checkpoints/checkpoint_verifier.h"

@@ -49,7 +49,7 @@ constexpr std::chrono::nanoseconds kShutdownGrace = std::chrono::milliseconds(50
 // The whole stop may take this long. A write to an unloaded disk takes less.
 constexpr std::chrono::nanoseconds kStopMax = std::chrono::seconds(5);
 
-// What the state directory holds.
+// The files of a state directory.
 const std::vector<std::string> kStateNames = {"gp.db", "coordinator.lock", "runs",   "security",
                                               "audit", "coordinator.sock", "backups"};
 
@@ -157,13 +157,13 @@ void LogPlaces(const rpc::RpcServer& server, const ListenConfig& listen_config) 
              {{"address", server.addresses().back()}, {"because", "--insecure"}});
 }
 
-// Who may come in, and the log of what they did. Torn down after the services.
+// Authentication, authorisation and the audit log. Destroyed after the services.
 struct Access {
   std::unique_ptr<TokenStore> tokens;
   std::unique_ptr<AuditLog> audit;
   std::unique_ptr<NodeRegistry> nodes;
   std::unique_ptr<AccessGate> gate;
-  std::unique_ptr<Enrollment> enrollment;  // null where nobody comes over TLS
+  std::unique_ptr<Enrollment> enrollment;  // null if clients cannot connect over TLS
 };
 
 // A coordinator that others reach has a first admin.
@@ -236,7 +236,7 @@ StatusOr<OpenedStorage> OpenStorage(const CoordinatorSettings& settings, SqliteS
   return OpenedStorage{storage, std::move(lock)};
 }
 
-// A lost gp.db looks like a new service: its runs are on the storage, and nobody would know.
+// After the loss of gp.db a service looks new although its runs are still on the storage.
 void WarnOfUnknownRuns(const StorageRoot& storage, const Cluster& cluster) {
   bool knows_runs = false;
   cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>&) { knows_runs = true; });
@@ -280,7 +280,7 @@ class StopDeadline {
   Mutex mutex_;
   CondVar changed_;
   bool stopped_ GUARDED_BY(mutex_) = false;
-  std::jthread thread_;  // joined before what it uses is gone
+  std::jthread thread_;  // joined before the objects it uses are destroyed
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ Status CheckListen(std::string_view text) {
   return text.empty() ? OkStatus() : daemon::CheckListenAddress(text);
 }
 
-// Where the coordinator is reached, and where it keeps what.
+// Addresses and directories of the coordinator.
 daemon::Settings Places(CoordinatorSettings& settings) {
   return {
       {.field = {.path = "server.socket",

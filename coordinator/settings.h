@@ -27,7 +27,7 @@ struct CoordinatorSettings {
   std::chrono::nanoseconds tls_lifetime = std::chrono::hours(24 * 90);
   std::string state_dir;       // required
   std::string storage_root;    // required; agents must see it under the same path
-  bool adopt_storage = false;  // for this start alone: take the storage that is there
+  bool adopt_storage = false;  // for this start only: accept the existing storage
   std::chrono::nanoseconds lease = std::chrono::seconds(10);
   std::chrono::nanoseconds report_interval = std::chrono::seconds(1);
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
@@ -35,7 +35,7 @@ struct CoordinatorSettings {
   bool encrypt_gradients = false;
   int64_t points_bytes_max = int64_t{256} << 20;
   int64_t lines_bytes_max = int64_t{64} << 20;
-  int calls_per_second = 100;  // of each user
+  int calls_per_second = 100;  // for each user
   int streams_per_user = 64;
   int runs_per_user = 1000;
   int waiting_runs_per_user = 500;

@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-# A file is the noun inside it; these words say nothing about what is inside.
+# A file is named after the noun inside it; these words are too vague.
 EMPTY_WORDS = {"util", "utils", "common", "helper", "helpers", "misc", "manager", "managers"}
 OTHERS_NAMES = ("cert-manager",)  # another project's, whatever is in it
 
@@ -32,7 +32,7 @@ PROSE_WIDTH = 120
 
 # A class that a header declares: at the left margin, with its body.
 CLASS = re.compile(r"^(?:class|struct|enum class) (\w+)(?: final)?(?: : [^;{]*)? \{", re.MULTILINE)
-# What programs are made of, and what not. The engine links nothing that serves (CMakeLists.txt, gp_forbid).
+# Folders that each program consists of, and exceptions. The engine links no server code (CMakeLists.txt, gp_forbid).
 PROGRAMS = ((("lib/", "coordinator/"), ()),
             (("lib/", "worker/agent/"), ()),
             (("lib/", "worker/"), ("worker/agent/", "lib/http/", "lib/rpc/", "lib/security/", "lib/daemon/")),

@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 
-# Third-party headers by library. What matches none of these is the standard library or the kernel's.
+# Third-party headers by library. All others belong to the standard library or the kernel.
 LIBRARIES = {
     "torch": r"(torch|ATen|c10|caffe2)/",
     "cuda": r"(cuda|cublas|cudnn|nccl|nvml)",
@@ -37,7 +37,7 @@ LIBRARIES = {
     "gtest": r"g(test|mock)/",
 }
 
-# What belongs to the machine rather than to the language: none of it in the pure core of the coordinator.
+# Headers that depend on the machine rather than the language: none in the pure core of the coordinator.
 MACHINE = r"(sys/|netinet/|arpa/|unistd\.h|fcntl\.h|thread|mutex|shared_mutex|condition_variable|atomic|future|fstream|iostream|filesystem|random)"
 
 # The folders of lib/. Each may include those before it, and of these only what its row below names.
@@ -62,7 +62,7 @@ LAYERS = {
     "tasks/": (["base/", "plan/", "formats/", "tokenizer/", "tasks/"], ["absl", "fmt", "json"]),
     "security/": (["base/", "security/"], ["absl", "fmt", "openssl"]),
     "rpc/": (["base/", "contract/", "security/", "rpc/"], ["absl", "fmt", "grpc", "protobuf"]),
-    # HTTP has nothing of models, so that it can be tested and judged alone.
+    # HTTP must not depend on models, so that it can be tested and judged alone.
     "http/": (["base/", "formats/sha256.h", "http/"], ["absl", "fmt", "boost", "openssl", "compression"]),
     "confinement/": (["base/", "confinement/"], ["absl", "fmt", "seccomp"]),
     "daemon/": (["base/", "rpc/listen_address.h", "http/", "runspec/", "security/", "daemon/"],

@@ -24,7 +24,7 @@ AccessClient::AccessClient(RunClientOptions options, Interruption& interruption)
       stub_(v1::AccessService::NewStub(channel_)) {}
 
 void AccessClient::AwaitConnection() const {
-  constexpr std::chrono::milliseconds kLook{100};  // for an interruption
+  constexpr std::chrono::milliseconds kLook{100};  // how often to check for an interruption
   const auto deadline = std::chrono::steady_clock::now() + options_.timeout;
   while (!interruption_.requested() && std::chrono::steady_clock::now() < deadline) {
     const std::chrono::system_clock::time_point next = SystemClock().WallNow() + kLook;
@@ -56,7 +56,7 @@ Status AccessClient::CallOnce(const Call& call) {
       CheckTokenMayGo(options_.credentials, options_.address, options_.tls.has_value()));
   grpc::ClientContext context;
   Show(options_.credentials, context);
-  // While the coordinator restarts the call waits instead of failing at once.
+  // While the coordinator restarts, the call waits instead of failing at once.
   context.set_wait_for_ready(true);
   const std::chrono::system_clock::time_point deadline = SystemClock().WallNow() + options_.timeout;
   context.set_deadline(deadline);

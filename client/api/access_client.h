@@ -1,5 +1,5 @@
-// AccessClient: the coordinator's AccessService as a C++ object. No call is repeated by itself: a
-// token that is made twice would be one too many. Owned by the caller; thread-safe.
+// AccessClient: the coordinator's AccessService as a C++ object. It never retries a call, because a
+// retry could create a second token. Owned by the caller; thread-safe.
 #pragma once
 
 #include <grpcpp/channel.h>

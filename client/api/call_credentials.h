@@ -1,5 +1,5 @@
-// CallCredentials: what a client shows the coordinator, and where it is. Values and pure functions;
-// thread-safe.
+// CallCredentials: the credentials that a client sends to the coordinator, and where they are
+// stored. Values and pure functions; thread-safe.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -11,7 +11,7 @@
 namespace gp::client {
 
 struct CallCredentials {
-  std::string token;  // the text of a user token, a secret; empty: none is shown
+  std::string token;  // the text of a user token, a secret; empty: no token is sent
 };
 
 // FailedPrecondition when the token would go over a connection that others can read: TCP without

@@ -206,7 +206,7 @@ StatusOr<std::vector<GatewayModel>> GatewayClient::Models() {
   ASSIGN_OR_RETURN(const std::string answer, Fetch("/v1/models"));
   const Json json = Json::parse(answer, nullptr, false);
   if (!json.is_object() || !json.contains("data") || !json["data"].is_array()) {
-    return DataLoss("{} is no gateway of gp: it does not list models", options_.address);
+    return DataLoss("{} is not a gateway of gp: it does not list models", options_.address);
   }
   std::vector<GatewayModel> models;
   for (const Json& entry : json["data"]) {

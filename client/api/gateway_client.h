@@ -1,5 +1,5 @@
 // GatewayClient: calls a gateway over HTTP: models, tokens, and texts as they are written. Owned by
-// the caller; used by one thread. A call ends at once when it is interrupted.
+// the caller; used by one thread. An interruption ends a call at once.
 #pragma once
 
 #include <chrono>

@@ -51,8 +51,8 @@ class Interruption {
   // Waits for the request, at most `duration`. True when it was requested.
   bool WaitFor(std::chrono::nanoseconds duration);
 
-  // `callback` runs once, when it is requested (at once when it already was), under this object's
-  // lock: it must be short and must not call back. After the Scope is gone it does not run.
+  // `callback` runs once, when a stop is requested (at once if it already was), under this object's
+  // lock: it must be short and must not call back. It does not run after the Scope is destroyed.
   [[nodiscard]] Scope OnRequest(std::function<void()> callback);
 
  private:

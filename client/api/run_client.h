@@ -39,7 +39,7 @@ struct RunClientOptions {
 
 class RunClient {
  public:
-  // A stream goes on while its consumer returns true.
+  // A stream continues while its consumer returns true.
   template <typename Message>
   using Consumer = std::function<bool(const Message&)>;
 

@@ -1,4 +1,4 @@
-// How long a run will train yet. A pure function; thread-safe.
+// How long a run will still train. A pure function; thread-safe.
 #pragma once
 
 #include "gp/v1/run.pb.h"

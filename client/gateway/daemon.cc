@@ -69,7 +69,7 @@ http::ServerLimits Limits(const GatewaySettings& settings) {
                             .body_timeout = settings.body_timeout,
                             .idle_timeout = settings.idle_timeout,
                             .ping_period = settings.ping_period};
-  // A client alone may hold half of it, and the longest body must fit in.
+  // One client may hold half of it, and the longest body must fit.
   limits.held_bytes_max = std::max(limits.held_bytes_max, 4 * limits.body_bytes_max);
   return limits;
 }
@@ -151,11 +151,11 @@ StatusOr<RunBoardOptions> BoardOptions(const GatewaySettings& settings) {
   return options;
 }
 
-// Why a run of the coordinator is no model, when the checkpoints of `sealed` runs are known.
+// Why a run of the coordinator is not a model, given the checkpoints of its `sealed` runs.
 Status WhyNotServed(const v1::Run& run, size_t sealed) {
   const std::string name = fmt::format("run '{}' ({})", run.name(), run.run_id());
   if (run.latest_checkpoint_step() < 0) {
-    return NotFound("{} has no sealed checkpoint, so it is no model yet", name);
+    return NotFound("{} has no sealed checkpoint, so it is not a model yet", name);
   }
   if (sealed < RunSurvey::kRunsMax) {
     return Unavailable("the checkpoints of {} are not known yet; try again in a second", name);
@@ -228,7 +228,7 @@ class Gateway {
   const std::string& address() const { return address_; }
   std::string Url() const { return (tls_ ? "https://" : "http://") + address_; }
 
-  // Answers what is under way, for as long as the settings say, and ends the loop.
+  // Finishes requests in progress, within the configured time, and ends the loop.
   void Stop(const std::string& signal) {
     if (std::exchange(stopping_, true)) return loop_.Stop();
     LogInfo("gateway stops", {{"signal", signal}});
@@ -287,7 +287,7 @@ class Gateway {
   std::unique_ptr<http::Timer> idle_timer_;
 };
 
-// Long bodies and answers come and go: their memory is given back at once, not kept for the next.
+// Long bodies and answers come and go; their memory is returned at once instead of being cached.
 void GiveMemoryBack() {
   constexpr int kOwnMappingBytes = 256 << 10;
   mallopt(M_MMAP_THRESHOLD, kOwnMappingBytes);

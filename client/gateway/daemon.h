@@ -1,4 +1,4 @@
-// The gateway as one object graph: built top-down, torn down bottom-up. Called once, by main.
+// The gateway as one object graph, built top-down and torn down bottom-up. Called once, by main.
 #pragma once
 
 #include "base/status.h"
@@ -7,7 +7,7 @@
 
 namespace gp::gateway {
 
-// Serves until SIGTERM or SIGINT. An error: it could not start, in one line.
+// Serves until SIGTERM or SIGINT. Returns an error, in one line, if it could not start.
 Status RunGateway(const GatewaySettings& settings, const daemon::Runtime& runtime);
 
 }  // namespace gp::gateway

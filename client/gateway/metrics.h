@@ -22,7 +22,7 @@ class GatewayMetrics {
   GatewayMetrics& operator=(const GatewayMetrics&) = delete;
 
   void Finished(const http::ExchangeRecord& record);
-  // What there is at the moment; called now and then by whoever owns the pool.
+  // Records the current state; called now and then by the owner of the pool.
   void Observe(const PoolCounts& counts, int connections, size_t models);
 
   std::shared_ptr<prometheus::Collectable> page() const;

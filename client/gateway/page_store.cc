@@ -22,7 +22,7 @@ std::string HashSource(std::string_view block) {
                                                       static_cast<size_t>(length)));
 }
 
-// The hashes of what stands between each <name …> and its </name>.
+// The hashes of the text between each <name …> and its </name>.
 std::string HashesOf(std::string_view html, const std::string& name) {
   std::string hashes;
   const std::string open = "<" + name;

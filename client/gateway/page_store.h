@@ -1,6 +1,5 @@
-// PageStore: the gateway's web pages, compiled in. Each is one document with everything it needs;
-// its Content-Security-Policy allows just the scripts and styles that stand in it. Constant;
-// thread-safe.
+// PageStore: the gateway's web pages, compiled in. Each is one self-contained document; its
+// Content-Security-Policy allows only its own scripts and styles. Constant; thread-safe.
 #pragma once
 
 #include <string>
@@ -22,7 +21,7 @@ std::vector<PageSource> BuiltInPages();
 // default-src 'none' and the hashes of every inline script and style of `html`.
 std::string ContentSecurityPolicy(std::string_view html);
 
-// GET of each page: its headers, and 304 for who has it already.
+// GET of each page: its headers, and 304 for a client that has it already.
 void AddPageRoutes(const std::vector<PageSource>& pages, http::Router& router);
 
 }  // namespace gp::gateway

@@ -1,5 +1,5 @@
-// Which program samples, and with how much memory, when the settings leave it open. Functions of
-// the machine; thread-safe.
+// The sampler program and its memory limit when the settings leave them open. Functions of the
+// machine; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace gp::gateway {
 
-// gp-sampler-cuda beside this program where there is a GPU and it was built, else gp-sampler.
+// gp-sampler-cuda beside this program if it was built and there is a GPU, else gp-sampler.
 std::string SamplerBesideThisProgram();
 
-// Half of what is free.
+// Half of the free memory.
 uint64_t DefaultSamplerMemory();
 
 }  // namespace gp::gateway

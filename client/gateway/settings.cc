@@ -8,7 +8,7 @@
 namespace gp::gateway {
 namespace {
 
-// Where the gateway is reached, and by whom.
+// How the gateway is reached, and by whom.
 daemon::Settings Access(GatewaySettings& settings) {
   return {
       {.field = {.path = "server.listen",

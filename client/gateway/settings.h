@@ -1,5 +1,5 @@
-// GatewaySettings: what can be decided about gp-gateway, with the defaults; configs/gateway.yaml
-// shows every key. Values and functions; thread-safe.
+// GatewaySettings: all settings of gp-gateway, with their defaults; configs/gateway.yaml shows
+// every key. Values and functions; thread-safe.
 #pragma once
 
 #include <chrono>
@@ -32,11 +32,11 @@ struct GatewaySettings {
   std::string coordinator_token_file;    // empty: no token
   std::vector<std::string> directories;  // NAME=DIR
   std::chrono::nanoseconds scan_period = std::chrono::seconds(2);
-  std::string sampler_program;  // empty: beside this program
+  std::string sampler_program;  // empty: the one beside this program
   int sampler_threads = 0;      // 0: all cores
   int sampler_streams = 32;
   std::string sampler_precision = "auto";
-  int64_t sampler_memory_limit = 0;  // 0: half of what is free
+  int64_t sampler_memory_limit = 0;  // 0: half of the free memory
   std::chrono::nanoseconds sampler_start_timeout = std::chrono::minutes(2);
   std::chrono::nanoseconds sampler_stall_timeout = std::chrono::minutes(1);
   int requests_waiting_max = 256;
@@ -60,7 +60,7 @@ Status CheckSettings(const GatewaySettings& settings);
 // How the Prometheus endpoint is served.
 daemon::MetricsAccess MetricsAccessOf(const GatewaySettings& settings);
 
-// Which sites' pages may use the gateway. REQUIRES: CheckSettings.
+// The sites whose pages may use the gateway. REQUIRES: CheckSettings.
 http::SiteRules SiteRulesOf(const GatewaySettings& settings);
 
 // Whether each of models.directories holds a checkpoint. Reads files.

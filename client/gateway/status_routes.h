@@ -1,5 +1,5 @@
-// The endpoints that tell about the gateway itself: /health, /version, /metrics, /openapi.json and
-// those beside them. Registered once; used in the loop.
+// The endpoints about the gateway itself: /health, /version, /metrics, /openapi.json and related
+// ones. Registered once; used in the loop.
 #pragma once
 
 #include <functional>

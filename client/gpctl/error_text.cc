@@ -15,7 +15,7 @@ std::string ErrorText(const Status& status, ExitCode code, bool json) {
         {"error", {{"code", static_cast<int>(code)}, {"message", message}}}};
     return document.dump(2) + "\n";
   }
-  // A list of located problems says "error:" in each of its lines already.
+  // A list of located problems already has "error:" in each line.
   const bool located = message.find("error: ") != std::string::npos;
   return (located ? "" : "error: ") + message +
          (message.empty() || message.back() != '\n' ? "\n" : "");

@@ -137,7 +137,7 @@ int RunArguments(const std::vector<std::string>& arguments, bool json, Console& 
 
 }  // namespace
 
-// --version is the command `version`, because that asks the coordinator for its own, too.
+// --version is the command `version`, because that also asks the coordinator for its version.
 int RunGpctl(const std::vector<std::string>& given, Console& console) {
   std::vector<std::string> arguments = given;
   if (!arguments.empty() && arguments.front() == "--version") arguments.front() = "version";

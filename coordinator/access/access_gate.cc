@@ -139,8 +139,8 @@ Status AccessGate::CheckRule(const AccessRule& rule, const Principal& principal)
   return MissingRole(principal, rule, Name(rule.where), everywhere ? "'*'" : "NAMESPACE");
 }
 
-// The refusal is recorded too: writing it finds out whether the log can be written again. Nodes go
-// on, because training does not wait for the log.
+// The refusal is recorded too, which also tests whether the log can be written again. Nodes are
+// still served, because training does not wait for the log.
 Status AccessGate::CheckAudit(const AccessRule& rule) const {
   if (!rule.mutates || rule.least == Least::kNode) return OkStatus();
   const Status health = audit_.health();
@@ -157,7 +157,7 @@ StatusOr<std::shared_ptr<AdmittedCall>> AccessGate::Admit(const rpc::Caller& cal
                                       : Identify(caller);
   Status admitted = principal.status();
   if (admitted.ok()) {
-    admitted = rule == nullptr ? PermissionDenied("nobody may call {}", Excerpt(method))
+    admitted = rule == nullptr ? PermissionDenied("no caller may use {}", Excerpt(method))
                                : CheckRule(*rule, *principal);
   }
   if (admitted.ok() && principal->kind == Principal::Kind::kUser) {

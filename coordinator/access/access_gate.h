@@ -1,6 +1,6 @@
-// AccessGate: the one door of the coordinator's services. Every handler calls Admit first, on
-// gRPC's thread; it reads memory only. What a request is about is known once a lane has read it:
-// then the handler calls Authorize of the AdmittedCall that Admit gave it. Owned by the daemon;
+// AccessGate: checks every call to the coordinator's services. Every handler calls Admit first, on
+// gRPC's thread; it reads memory only. The subject of a request is known once a lane has read it:
+// then the handler calls Authorize of the AdmittedCall that Admit returned. Owned by the daemon;
 // thread-safe.
 #pragma once
 
@@ -22,10 +22,11 @@
 namespace gp::coordinator {
 
 struct AccessGateOptions {
-  // Whoever comes over TCP without TLS is admin: the coordinator was started with --insecure.
+  // Anyone who connects over TCP without TLS is admin: the coordinator was started with --insecure.
   bool plain_network_is_admin = false;
-  CallLimitsOptions limits;  // of each user
-  // Which nodes' certificates count; null: every one that TLS has verified. Outlives the gate.
+  CallLimitsOptions limits;  // for each user
+  // Decides which nodes' certificates are valid; null: every one that TLS has verified. Outlives
+  // the gate.
   const NodeRegistry* nodes = nullptr;
 };
 
@@ -39,7 +40,7 @@ class AdmittedCall {
   const Principal& principal() const { return principal_; }
   const AccessRule& rule() const { return rule_; }
 
-  // What the call is about, for the audit log; empty texts change nothing.
+  // The subject of the call, for the audit log; empty texts change nothing.
   void Describe(const std::string& target, const std::string& request_id = "");
 
   // OK when the principal has the method's least role in `run_namespace`. PermissionDenied names
@@ -47,7 +48,7 @@ class AdmittedCall {
   Status Authorize(const std::string& run_namespace);
   // PermissionDenied, audited, with this reason.
   Status Deny(const std::string& reason);
-  // The role in a namespace; nullopt: the principal must not learn what is in it.
+  // The role in a namespace; nullopt: the principal must not see its contents.
   std::optional<Role> RoleIn(const std::string& run_namespace) const {
     return principal_.roles.In(run_namespace);
   }
@@ -77,7 +78,7 @@ class AdmittedCall {
   mutable Mutex mutex_;
   std::string target_ GUARDED_BY(mutex_);
   std::string request_id_ GUARDED_BY(mutex_);
-  bool refused_ GUARDED_BY(mutex_) = false;  // and recorded
+  bool refused_ GUARDED_BY(mutex_) = false;  // and it was recorded
 };
 
 class AccessGate {

@@ -1,5 +1,5 @@
-// AccessTable: one row for each method of each service: what it asks of its caller, whether it is
-// audited, who answers it and how long a request may be. A method without a row is refused
+// AccessTable: one row for each method of each service: the required role, whether it is audited,
+// which service answers it and how long a request may be. A method without a row is refused
 // (docs/security/access.md shows the table; tests compare it with the protos and with that page).
 // Immutable; thread-safe.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace gp::coordinator {
 
-// What a caller must be, at least.
+// The least role that a caller needs.
 enum class Least {
   kNobody,  // the method checks by itself what the caller sends, such as a join token
   kNode,
@@ -23,9 +23,9 @@ enum class Least {
 // "none (join token in the request)", "node", or the role's name.
 const char* Name(Least least);
 
-// Where the caller must be it.
+// Where the caller must have that role.
 enum class Where {
-  kSomewhere,    // in one namespace or more; what is answered depends on which
+  kSomewhere,    // in at least one namespace; the answer depends on which
   kInNamespace,  // in the namespace of the run that the request names, known once it is read
   kEverywhere,   // in every namespace
 };
@@ -57,7 +57,7 @@ struct AccessRule {
 
 std::span<const AccessRule> AccessTable();
 
-// Null: no row, so nobody may.
+// Null: no row, so all callers are refused.
 const AccessRule* FindRule(std::string_view method);
 
 }  // namespace gp::coordinator

@@ -1,5 +1,5 @@
-// The token of the first admin: a coordinator that listens on TCP makes it by itself, so that there
-// is one who can make the others.
+// The first admin's token: a coordinator that listens on TCP creates it, so that an admin exists
+// who can create the others.
 #pragma once
 
 #include <string>

@@ -13,19 +13,19 @@
 namespace gp::coordinator {
 namespace {
 
-constexpr size_t kFilesMin = 2;  // that are kept, however large they are
+constexpr size_t kFilesMin = 2;  // files that are always kept, however large
 constexpr uint64_t kHeadBytesMax = 4096;
 constexpr char kManyOthers[] = "several";
 
 // The address without the port, which differs for each connection.
 std::string HostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
 
-// What a file holds up to its last whole record.
+// The last complete record of a file.
 struct FileEnd {
   uint64_t last = 0;
   std::string hash;
-  uint64_t size_bytes = 0;  // of the whole records
-  bool damaged = false;     // a record cannot be followed, or is not the one that the head names
+  uint64_t size_bytes = 0;  // of the complete records
+  bool damaged = false;     // a record does not follow, or is not the one in the head
 };
 
 StatusOr<FileEnd> ReadEnd(const std::string& path, const formats::AuditHead& head) {
@@ -77,7 +77,7 @@ AuditLog::~AuditLog() {
   if (thread_.joinable()) thread_.join();
 }
 
-// False when there is no head that can be read.
+// False when there is no readable head.
 StatusOr<bool> AuditLog::OpenHead() {
   const std::string path = JoinPath(directory_, formats::kAuditHeadName);
   const auto text = ReadFile(path, kHeadBytesMax);
@@ -223,7 +223,7 @@ Status AuditLog::Write(std::vector<Waiting>& batch) {
   return OkStatus();
 }
 
-// All of the lines or, after an error, none of them.
+// Appends all lines or, on error, none.
 Status AuditLog::Append(const std::string& lines) {
   const std::string path = file_->path();
   const uint64_t size_before = file_->size_bytes();
@@ -236,7 +236,7 @@ Status AuditLog::Append(const std::string& lines) {
   return synced;
 }
 
-// Not synced: after a power loss the head may be behind the records, which a check allows.
+// Not synced: after a power loss the head may lag behind the records, which a check allows.
 Status AuditLog::WriteHead() {
   const std::string text = formats::RenderAuditHead(head_);
   if (pwrite(head_file_.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size())) {

@@ -1,7 +1,7 @@
-// AuditLog: who did what, in JSON lines under audit/ of the state directory
-// (docs/formats/audit.md). A thread of its own writes what has come in, syncs it once and then
-// tells those who wait. Refusals can come in floods: after the first few of a minute, equal ones
-// become one record with a count. Owned by the daemon; every method may be called from any thread.
+// AuditLog: records who did what, as JSON lines under audit/ of the state directory
+// (docs/formats/audit.md). Its own thread writes the queued records, syncs once and then calls
+// back. Refusals can flood it: after the first few in a minute, equal ones become one record with a
+// count. Owned by the daemon; every method may be called from any thread.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,7 @@ struct AuditLogOptions {
 
 class AuditLog {
  public:
-  // Goes on after the last whole record; cuts off what a killed process left after it. When the
+  // Continues after the last complete record; cuts off what a killed process left after it. If the
   // newest file is damaged, begins a new one, so that VerifyAuditDirectory finds the damage but the
   // coordinator can serve. `clock` outlives the log.
   static StatusOr<std::unique_ptr<AuditLog>> Open(const std::string& directory, const Clock& clock,
@@ -41,9 +41,8 @@ class AuditLog {
 
   const std::string& directory() const { return directory_; }
 
-  // `done` is called on the log's thread once the record is durable, or with the error that kept it
-  // from it; at once when too many records wait. May be null. Sequence, time and count are filled
-  // here.
+  // Calls `done` on the log's thread once the record is durable, or with the error; at once when
+  // too many records wait. May be null. Sequence, time and count are filled in here.
   void Record(formats::AuditRecord record, std::function<void(const Status&)> done);
   // A refusal: written soon, or counted.
   void RecordRefusal(formats::AuditRecord record);

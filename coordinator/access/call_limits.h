@@ -14,7 +14,7 @@
 namespace gp::coordinator {
 
 struct CallLimitsOptions {
-  int calls_per_second = 100;  // and twice as many at once after a pause
+  int calls_per_second = 100;  // and a burst of twice as many after a pause
   int streams = 64;            // open at a time
 };
 
@@ -39,7 +39,7 @@ class CallLimits {
 
   Usage& Refill(const std::string& user) REQUIRES(mutex_);
   void GiveBack(const std::string& user);
-  // Users who have not called for a while are as those who never did.
+  // Users who have not called for a while need no entry.
   void ForgetTheIdle() REQUIRES(mutex_);
 
   const Clock& clock_;

@@ -25,8 +25,8 @@ class Enrollment {
   StatusOr<std::string> Join(const std::string& token, const std::string& node_id,
                              const std::string& request) EXCLUDES(mutex_);
 
-  // The next certificate of a node whose present one is `lifetime` old. Errors of
-  // NodeRegistry::Check, and InvalidArgument.
+  // The next certificate of a node whose current one has `lifetime`. Errors of NodeRegistry::Check,
+  // and InvalidArgument.
   StatusOr<std::string> Renew(const std::string& node_id, const security::Lifetime& lifetime,
                               const std::string& request) EXCLUDES(mutex_);
 

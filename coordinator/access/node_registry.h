@@ -18,7 +18,7 @@
 
 namespace gp::coordinator {
 
-// What is known of a node's certificates.
+// State of a node's certificates.
 struct JoinedNode {
   std::string key_digest;  // SHA-256 of the public key of the newest certificate
   WallTime until;          // the end of the newest certificate
@@ -35,10 +35,10 @@ class NodeRegistry {
   static StatusOr<std::unique_ptr<NodeRegistry>> Open(const std::string& security_dir,
                                                       const Clock& clock);
 
-  // Whether a machine with this key may join as `node_id`. AlreadyExists while another key's
-  // certificate for it is good: a join token lets a machine in, it does not make it another one.
-  // PermissionDenied when the node was revoked after the join token was made at `token_made`: what
-  // let it in before does not undo that.
+  // Whether a machine with this key may join as `node_id`. AlreadyExists while a certificate for
+  // another key is valid: a join token admits a machine, but cannot replace another one.
+  // PermissionDenied if the node was revoked after the join token was made at `token_made`: an
+  // older token does not undo a revocation.
   Status CheckJoin(const std::string& node_id, const std::string& key_digest,
                    WallTime token_made) const EXCLUDES(mutex_);
 
@@ -54,8 +54,8 @@ class NodeRegistry {
   Status Check(const std::string& node_id, const security::Lifetime& lifetime) const
       EXCLUDES(mutex_);
 
-  // Whether a stream that was opened with such a certificate may go on: also after the end of that
-  // certificate, while the node has renewed it.
+  // Whether a stream opened with such a certificate may continue: even after that certificate ends,
+  // if the node has renewed it.
   Status CheckStream(const std::string& node_id, const security::Lifetime& lifetime) const
       EXCLUDES(mutex_);
 

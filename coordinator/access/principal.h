@@ -1,4 +1,4 @@
-// Principal: who makes a call, as far as it is proven. A value; thread-safe.
+// Principal: the proven identity of a caller. A value; thread-safe.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@ namespace gp::coordinator {
 struct Principal {
   enum class Kind {
     kNobody,  // proved nothing
-    kOwner,   // of the coordinator's Unix socket: admin everywhere
-    kAnyone,  // whoever reaches a coordinator that is started with --insecure: admin everywhere
+    kOwner,   // a caller on the coordinator's Unix socket: admin everywhere
+    kAnyone,  // any caller of a coordinator started with --insecure: admin everywhere
     kUser,    // holds a user token
     kNode,    // holds a node's certificate
   };
 
   Kind kind = Kind::kNobody;
-  std::string name;                  // of a user's token; the node's id
-  security::Lifetime node_lifetime;  // of a node's certificate
-  std::string token_id;              // of a user
+  std::string name;                  // the user token's name, or the node's id
+  security::Lifetime node_lifetime;  // lifetime of a node's certificate
+  std::string token_id;              // for users
   Roles roles;
   std::string address;
 

@@ -1,5 +1,5 @@
-// Role: what a principal may do in a namespace. Each role may do everything that the roles before
-// it may do. Roles: the roles of one principal by namespace. Values; thread-safe.
+// Role: what a principal may do in a namespace. Each role includes those before it. Roles: the
+// roles of one principal by namespace. Values; thread-safe.
 #pragma once
 
 #include <map>
@@ -22,9 +22,9 @@ const char* Name(Role role);
 // InvalidArgument lists the roles.
 StatusOr<Role> ParseRole(std::string_view name);
 
-// Stands for every namespace.
+// Means every namespace.
 inline constexpr char kEveryNamespace[] = "*";
-// Where runs are whose submitter names no namespace.
+// For runs whose submitter names no namespace.
 inline constexpr char kDefaultNamespace[] = "default";
 
 // InvalidArgument unless it is 1 to 63 lower-case letters, digits, ".", "_" or "-", with a letter
@@ -36,7 +36,7 @@ class Roles {
   Roles() = default;
   Roles(std::initializer_list<std::pair<const std::string, Role>> roles) : roles_(roles) {}
 
-  // The one that every principal of this machine has.
+  // The roles of every principal of this machine.
   static Roles AdminEverywhere() { return {{kEveryNamespace, Role::kAdmin}}; }
 
   // `name` is a namespace or kEveryNamespace.
@@ -58,7 +58,7 @@ class Roles {
   std::map<std::string, Role> roles_;
 };
 
-// What Roles::Text returned. InvalidArgument names the part that cannot be read.
+// Parses the output of Roles::Text. InvalidArgument names the unreadable part.
 StatusOr<Roles> ParseRoles(std::string_view text);
 
 }  // namespace gp::coordinator

@@ -21,7 +21,7 @@ constexpr size_t kPemBytesMax = 1 << 20;
 StatusOr<Authority> MakeAuthority(const std::string& certificate, const std::string& key,
                                   WallTime now) {
   Authority made = Authority::Create(now);
-  // The key first: an authority is there when its certificate is.
+  // Key first: the authority counts as present once its certificate exists.
   RETURN_IF_ERROR(WriteSecretFile(key, made.KeyPem()));
   RETURN_IF_ERROR(WriteSecretFile(certificate, made.certificate().Pem()));
   LogInfo("made an authority for certificates",
@@ -29,7 +29,7 @@ StatusOr<Authority> MakeAuthority(const std::string& certificate, const std::str
   return made;
 }
 
-// Who reaches the coordinator through its socket needs no certificate, so it serves all the same.
+// A client on the socket needs no certificate, so the coordinator serves anyway.
 void WarnOfClock(const Certificate& authority, const std::string& path, WallTime now) {
   const Status good = authority.CheckLifetime(now);
   if (good.ok()) return;
@@ -126,7 +126,7 @@ bool ServerCertificates::ServerIsGood() const {
          certificate->CheckLifetime(now).ok() && now < certificate->lifetime().RenewalTime();
 }
 
-// Key and certificate are one file, so that no reader finds one of them without the other.
+// Key and certificate share one file, so a reader never finds one without the other.
 Status ServerCertificates::RefreshServer() {
   if (ServerIsGood()) return OkStatus();
   const PrivateKey key = PrivateKey::Generate();

@@ -27,11 +27,11 @@ namespace gp::coordinator {
 struct CertificateOptions {
   std::string directory;           // made when it is missing
   std::vector<std::string> hosts;  // what a certificate made here must name
-  std::string certificate;         // these two: files of somebody else's making; empty: made here
+  std::string certificate;         // this and the next: files made by others; empty: made here
   std::string key;
   std::string client_ca;  // file of more authorities that may sign clients' certificates, or empty
-  std::chrono::nanoseconds lifetime = std::chrono::hours(24 * 90);  // of what is made here
-  // How often the thread looks.
+  std::chrono::nanoseconds lifetime = std::chrono::hours(24 * 90);  // of certificates made here
+  // How often the thread checks.
   std::chrono::nanoseconds period = std::chrono::seconds(5);
 };
 
@@ -44,8 +44,8 @@ class ServerCertificates {
   ~ServerCertificates() { Stop(); }
 
   rpc::ServerTls tls() const;
-  // The certificate by whose digest clients know this server: the last one of the chain that the
-  // server presents.
+  // The certificate by whose digest clients recognise this server: the last of the chain that it
+  // presents.
   security::Certificate anchor() const;
   // Signs for a node; the certificate counts from `from` on.
   StatusOr<security::Certificate> IssueNode(const security::CertificateRequest& request,
@@ -54,7 +54,7 @@ class ServerCertificates {
   // The authority of nodes' certificates.
   const security::Certificate& authority() const { return authority_.certificate(); }
 
-  // Renews what is due. Called by the thread; errors leave the files as they were.
+  // Renews certificates that are due. Called by the thread; on errors the files stay unchanged.
   Status Refresh() EXCLUDES(mutex_);
 
   // Begins to refresh every `period`.

@@ -53,7 +53,7 @@ constexpr char kRedeem[] =
     "INSERT INTO redemptions SELECT id, ?2 FROM tokens WHERE id = ?1 AND revoked_at_us = 0 AND "
     "(SELECT count(*) FROM redemptions WHERE token = ?1) < uses_max RETURNING token";
 
-// In the file 0 stands for an absent time.
+// The file stores an absent time as 0.
 int64_t Microseconds(const std::optional<WallTime>& time) {
   return time ? time->time_since_epoch().count() : 0;
 }
@@ -229,7 +229,7 @@ StatusOr<IssuedToken> TokenStore::Create(const NewToken& wanted) {
   return issued;
 }
 
-// An unknown id costs the same comparison as a known one, and both answers are alike.
+// An unknown id costs the same comparison as a known one, and gives the same answer.
 StatusOr<TokenStore::Entry*> TokenStore::FindSecret(const rpc::Token& token) {
   const auto found = entries_.find(token.id);
   const std::string digest = formats::Sha256Hex(token.secret);

@@ -20,11 +20,11 @@
 
 namespace gp::coordinator {
 
-// What is known of a token without its secret.
+// A token's record, without its secret.
 struct TokenRecord {
   std::string id;
   rpc::TokenKind kind = rpc::TokenKind::kUser;
-  std::string name;  // whom or what it is for, as its maker wrote it
+  std::string name;  // its name, given by its maker: whom or what it is for
   Roles roles;       // none for a join token
   std::string created_by;
   WallTime created_at;
@@ -43,11 +43,11 @@ struct NewToken {
   Roles roles;
   std::optional<WallTime> expires_at;
   std::string created_by;
-  int uses_max = 1;  // of a join token
+  int uses_max = 1;  // for a join token
 };
 
 struct IssuedToken {
-  rpc::Token token;  // with the secret: shown once, kept by nobody here
+  rpc::Token token;  // with the secret: shown once, never stored here
   TokenRecord record;
 };
 
@@ -71,15 +71,15 @@ class TokenStore {
   // cannot have. ResourceExhausted: too many tokens.
   StatusOr<IssuedToken> Create(const NewToken& wanted);
 
-  // The record of a user token. Unauthenticated: unknown, wrong, of the kind join, expired or
-  // revoked. Only one who knows the secret learns which of the last two it is.
+  // The record of a user token. Unauthenticated: unknown, wrong, a join token, expired or revoked.
+  // Only a caller with the secret sees the last two reasons.
   StatusOr<std::shared_ptr<const TokenRecord>> Authenticate(const rpc::Token& token);
-  // Whether a token that was good is still good. Unauthenticated says why it is not.
+  // Whether a token that was valid still is. Unauthenticated says why not.
   Status Check(const std::string& id) const;
 
-  // Takes one of the uses of a join token. `redeemer` names who does, such as the digest of the
-  // joining machine's public key: the same redeemer may repeat the call, because an answer may get
-  // lost, and that takes no other use. Unauthenticated as Authenticate, and when no use is left.
+  // Uses up one use of a join token. `redeemer` identifies the caller, such as the digest of the
+  // joining machine's public key: the same redeemer may repeat the call after a lost answer at no
+  // further use. Unauthenticated as Authenticate, and when no use is left.
   StatusOr<TokenRecord> Redeem(const rpc::Token& token, const std::string& redeemer);
 
   // Idempotent. NotFound: no token has this id.
@@ -111,7 +111,7 @@ class TokenStore {
   StatusOr<Entry*> FindSecret(const rpc::Token& token) REQUIRES(mutex_);
   Status CheckUsable(const TokenRecord& record) const;
   TokenRecord RecordOf(const Entry& entry) const;
-  // Replaces what memory knows of a token after the disk has it.
+  // Updates memory after the disk has been written.
   void Put(TokenRecord record);
   // Writes the times of last use, once a minute and at the end.
   void FlushLoop();

@@ -19,8 +19,8 @@ std::pair<Verdict, std::string> Judge(const SealedCheckpoint& checkpoint,
   const Status read =
       formats::VerifyDigests(checkpoint.directory, checkpoint.manifest_digest, stop).status();
   if (read.ok()) return {Verdict::kWhole, "every digest matches"};
-  // A directory that is absent is lost only if the directories beside it can be seen; otherwise the
-  // storage is not there.
+  // A missing directory counts as lost only if the directories beside it can be seen; otherwise the
+  // storage is not mounted.
   const bool missing =
       read.code() == StatusCode::kNotFound && FileExists(DirectoryOf(checkpoint.directory));
   const bool damaged = missing || read.code() == StatusCode::kDataLoss;
@@ -136,7 +136,7 @@ Status CheckpointVerifier::BringBack(const Task& task, Reconciler& reconciler) {
   return appended;
 }
 
-// A lost checkpoint is put back under its own name; a damaged one has another.
+// A lost checkpoint is restored under its own name; a damaged one has a different name.
 Status CheckpointVerifier::CheckWhole(const QuarantinedCheckpoint& held) const {
   const SealedCheckpoint& checkpoint = held.checkpoint;
   const std::string directory =
@@ -151,7 +151,7 @@ Status CheckpointVerifier::CheckWhole(const QuarantinedCheckpoint& held) const {
   }
   const Status read =
       formats::VerifyDigests(directory, checkpoint.manifest_digest, stop_.get_token()).status();
-  // The directory is there, so a file that is missing is damage.
+  // The directory exists, so a missing file is damage.
   if (read.code() == StatusCode::kNotFound) return DataLoss("{}", gp::Message(read));
   return read;
 }

@@ -1,5 +1,5 @@
-// CheckpointVerifier: reads checkpoints in the coordinator, on a thread of its own. It reads a
-// checkpoint that a rank reported as damaged when no other node can read it, and one that a person
+// CheckpointVerifier: reads checkpoints in the coordinator, on its own thread. It reads a
+// checkpoint that a rank reported as damaged when no other node can read it, and one that a user
 // wants back from quarantine. It compares every byte with the manifest's digests. Built by the
 // daemon; every method may be called from any thread.
 #pragma once
@@ -34,8 +34,8 @@ class CheckpointVerifier {
   // Reads the checkpoints whose verdict the batch's runs wait for.
   void Published(const PublishedBatch& batch);
 
-  // Brings the quarantined checkpoint of `step` back into the catalogue, when it is whole. DataLoss
-  // when it is damaged, FailedPrecondition when it cannot come back.
+  // Returns the quarantined checkpoint of `step` to the catalogue if it is intact. DataLoss if it
+  // is damaged, FailedPrecondition if it cannot return.
   void Restore(const RunId& run, int64_t step, Done done);
 
  private:

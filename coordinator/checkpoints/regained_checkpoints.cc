@@ -41,8 +41,8 @@ bool GoesOn(const Run& run) {
   return (waits || runs) && !run.placement.empty();
 }
 
-// The manifest comes from the shared storage root, and the run is brought to its epoch one
-// placement at a time.
+// The manifest comes from the shared storage root, and the run reaches its epoch one placement at a
+// time.
 Status CheckEpoch(const Run& run, const formats::FoundCheckpoint& found) {
   const Epoch epoch_max = run.epoch + kEpochsSinceBackupMax;
   if (found.manifest->epoch <= epoch_max) return OkStatus();
@@ -64,8 +64,8 @@ StatusOr<UnlistedCheckpoint> Read(const Run& run, const formats::FoundCheckpoint
                              .validation_loss = manifest.validation_loss}};
 }
 
-// False only when nothing has this name. Errors of stat for what may be there: a directory of
-// another user, or a disk that fails.
+// False only if no file has this name. Errors of stat for what may exist: another user's directory,
+// or a failing disk.
 StatusOr<bool> IsThere(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) == 0) return true;
@@ -97,7 +97,7 @@ class Regainer {
   }
 
  private:
-  // Stands for a placement that was made after the backup. No agent is told of it.
+  // Represents a placement made after the backup. No agent is told.
   void PlaceAgain() {
     if (holds_slots_) Add(RunRequeued{epoch_, kRestored});
     const SealedCheckpoint* latest = run_.LatestCheckpoint();
@@ -126,7 +126,7 @@ Status CheckStorage(const std::vector<std::shared_ptr<const Run>>& live) {
   std::string absent;
   Status unseen = OkStatus();
   for (const std::shared_ptr<const Run>& run : live) {
-    if (run->placement.empty()) continue;  // nothing of it is needed
+    if (run->placement.empty()) continue;  // none of it is needed
     const std::string& directory = run->submission->run_directory;
     const StatusOr<bool> there = IsThere(directory);
     if (there.ok() && *there) return OkStatus();

@@ -19,19 +19,19 @@ namespace gp::coordinator {
 
 // A whole checkpoint of a run that is not in its catalogue.
 struct UnlistedCheckpoint {
-  Epoch epoch = 0;  // of the ranks that wrote it
+  Epoch epoch = 0;  // epoch of the ranks that wrote it
   contract::WrittenCheckpoint checkpoint;
 };
 
-// FailedPrecondition when the storage root is not mounted: some of `live` were placed, so that they
-// have a directory there, and none of these directories exists. Errors of stat when none
-// was found and one of them cannot be looked at.
+// FailedPrecondition when the storage root is not mounted: some of `live` were placed, so they have
+// a directory there, but none of these directories exists. Errors of stat when none was found and
+// one of them cannot be checked.
 Status CheckStorage(const std::vector<std::shared_ptr<const Run>>& live);
 
-// The newest two whole checkpoints that lie beneath the run's directory, are newer than every one
-// in its catalogue and do not end the run; by step. Every byte of them is read. The final one is
-// left out: the run takes its last steps again and ends in the usual way. So is one whose manifest
-// tells of an epoch that no run reaches after the backup; a warning names it.
+// The newest two intact checkpoints below the run's directory that are newer than every one in its
+// catalogue and do not end the run; by step. Reads every byte of them. Leaves out the final one:
+// the run repeats its last steps and ends in the usual way. Also leaves out one whose manifest has
+// an epoch that no run reaches after the backup; a warning names it.
 StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Run& run);
 
 // A checkpoint of the catalogue that may be whole: the storage did not let this program look.
@@ -40,7 +40,7 @@ struct UnreadableCheckpoint {
   std::string why;
 };
 
-// What is not as the catalogue says.
+// Differences between the catalogue and the disk.
 struct ListedCheckpoints {
   std::vector<int64_t> gone;  // steps; nothing has the name of the directory any more
   std::vector<UnreadableCheckpoint> unreadable;
@@ -49,21 +49,21 @@ struct ListedCheckpoints {
 // Looks at the directory and the manifest of each checkpoint in the run's catalogue.
 ListedCheckpoints CheckListed(const Run& run);
 
-// Seals what is unlisted and puts what is gone into quarantine, from which it comes back with the
-// storage. A run whose ranks had a later epoch when they wrote is brought to that epoch and waits
-// for slots again, so that its next ranks have a newer one. The events apply to the run in this
-// order. A run that ends, or was never placed, gets losses alone.
+// Seals unlisted checkpoints and puts missing ones into quarantine, from which they return with the
+// storage. A run whose ranks wrote in a later epoch is advanced to that epoch and waits for slots
+// again, so that its next ranks have a newer one. Apply the events to the run in this order. A run
+// that ends, or was never placed, gets losses only.
 std::vector<Event> Regain(const Run& run, const std::vector<UnlistedCheckpoint>& unlisted,
                           const std::vector<int64_t>& gone, Timestamp at);
 
 // Applies and stores the events.
 Status AppendAndApply(const std::vector<Event>& events, Store& store, Cluster& cluster);
 
-// The runs that have not ended and can go on.
+// The runs that have not ended and can continue.
 std::vector<std::shared_ptr<const Run>> LiveRuns(const Cluster& cluster);
 
-// Takes the checkpoints whose directories are gone out of the catalogue, those of ended runs too.
-// Live runs then go on from what is left.
+// Removes checkpoints with missing directories from the catalogue, also those of ended runs. Live
+// runs then continue from what is left.
 Status LoseGone(Cluster& cluster, Store& store, Timestamp at);
 
 }  // namespace gp::coordinator

@@ -81,8 +81,8 @@ Status WriteRunFiles(const Submission& submission) {
   return WriteFileAtomically(JoinPath(directory, "run.yaml"), submission.resolved);
 }
 
-// TensorBoard calls a run by its folder: `tensorboard --logdir STORAGE/tensorboard` shows names,
-// not ids alone. The link is relative, so that the storage can move.
+// TensorBoard names a run after its folder: `tensorboard --logdir STORAGE/tensorboard` shows names
+// instead of ids. The link is relative, so that the storage can move.
 Status LinkForTensorBoard(const Run& run) {
   const std::string& directory = run.submission->run_directory;
   if (!FileExists(directory)) return OkStatus();

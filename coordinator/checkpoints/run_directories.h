@@ -1,7 +1,7 @@
-// RunDirectories: the coordinator's work in the runs' directories under the storage root, on one
-// thread of its own. It stores the run file in the run's directory, removes retired checkpoints,
-// renames damaged ones, and removes checkpoints that can no longer be sealed. Every method may be
-// called from any thread.
+// RunDirectories: the coordinator's work in the runs' directories under the storage root, on its
+// own thread. It stores the run file in the run's directory, removes retired checkpoints, renames
+// damaged ones, and removes checkpoints that can no longer be sealed. Every method may be called
+// from any thread.
 #pragma once
 
 #include <map>
@@ -44,8 +44,8 @@ class RunDirectories {
   };
 
   void Loop();
-  // One task for each run, with its newest state: what came while the thread removed files is done
-  // in one pass over the directory, so that it never falls behind a run that saves often.
+  // One task per run, with its newest state: tasks queued while the thread removes files are merged
+  // into one pass over the directory, so it never falls behind a run that saves often.
   static std::map<RunId, Task> Merged(std::vector<Task> tasks);
   void Tend(const Task& task) const;
 

@@ -32,7 +32,7 @@ constexpr const char* kReplacedFolders[] = {"runs", "audit"};
 constexpr char kStaging[] = "restore";  // exists while a restore is under way, or after it failed
 constexpr std::array<const char*, 3> kJournalEndings = {"-wal", "-shm", "-journal"};
 constexpr std::array<const char*, 3> kFolders = {"runs", "security", "audit"};
-constexpr int kTriesMax = 5;  // of a folder in which a file vanishes meanwhile
+constexpr int kTriesMax = 5;  // attempts for a folder in which a file disappears during the copy
 
 std::string StoreIn(const std::string& directory) {
   return JoinPath(directory, StoreDatabase().name);
@@ -53,13 +53,12 @@ EntryKind KindOf(const std::string& path) {
 
 bool IsOfDatabase(const std::string& name) { return name.find(".db") != std::string::npos; }
 
-// The file that tells how far another is valid is copied before it, so that it never tells of more
-// than the copy has.
+// Copy an index before the file it indexes, so it never points past the copied data.
 bool IsCopiedFirst(const std::string& name) {
   return name == "summary" || name == formats::kAuditHeadName;
 }
 
-// A copy of the plain files below `from`; databases and what is no plain file are left out.
+// Copies the plain files below `from`; databases and special files are left out.
 Status CopyFolder(const std::string& from, const std::string& to, bool with_databases) {
   RETURN_IF_ERROR(MakeDirectories(to, 0700));
   ASSIGN_OR_RETURN(std::vector<std::string> names, ListDirectory(from));
@@ -108,7 +107,7 @@ Status CloseAuditLog(const std::string& directory, const Clock& clock) {
 }
 
 // Points and lines before the decisions about them: a run never has points of an epoch that it does
-// not know. The audit log last: no change is without its line.
+// not know. The audit log last: every change has its line.
 Status CopyState(const std::string& state_dir, const std::string& copy, const Clock& clock) {
   RETURN_IF_ERROR(CopyLiveFolder(JoinPath(state_dir, "runs"), JoinPath(copy, "runs")));
   RETURN_IF_ERROR(CopyLiveFolder(JoinPath(state_dir, "security"), JoinPath(copy, "security")));
@@ -167,9 +166,9 @@ StatusOr<std::string> RegainAll(SqliteStore& store, Timestamp now) {
   return fmt::format("{} runs go on\n{}", cluster.live.size(), text);
 }
 
-// SQLite would replay a journal that an earlier state left behind onto the restored database. What
-// records and audit log say beyond the backup is for a person to keep; only those of a restore that
-// failed, which leaves its folder, are replaced.
+// SQLite would replay a journal left by an earlier state onto the restored database. Records and
+// audit log beyond the backup are for a person to keep; only those of a failed restore, which
+// leaves its folder, are replaced.
 Status CheckHoldsNoState(const std::string& state_dir) {
   if (FileExists(StoreIn(state_dir))) {
     return AlreadyExists("{} holds a state already; move it away first", state_dir);
@@ -189,8 +188,8 @@ Status CheckHoldsNoState(const std::string& state_dir) {
   return OkStatus();
 }
 
-// Removes what a restore that failed left in the folders that are copied. Of security/ only the
-// journals: everything else there is overwritten.
+// Removes what a failed restore left in the copied folders. Of security/ only the journals:
+// everything else there is overwritten.
 Status RemoveLeftovers(const std::string& state_dir) {
   for (const char* folder : kReplacedFolders) {
     RETURN_IF_ERROR(RemoveTree(JoinPath(state_dir, folder)));

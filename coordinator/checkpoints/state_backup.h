@@ -10,9 +10,9 @@
 
 namespace gp::coordinator {
 
-// Copies the state to `target`, which does not exist and is there only when the copy is whole. Each
-// database is copied as it was at one moment; logs of runs are older than the decisions about them,
-// and the audit log is newer. A coordinator may be running. Returns what to print. NotFound when
+// Copies the state to `target`, which must not exist and appears only when the copy is complete.
+// Each database is a consistent snapshot; logs of runs are older than the decisions about them, and
+// the audit log is newer. A coordinator may be running. Returns the text to print. NotFound when
 // `state_dir` holds no state, AlreadyExists when `target` exists, FailedPrecondition when the state
 // belongs to another user.
 StatusOr<std::string> BackUpState(const std::string& state_dir, const std::string& target,
@@ -24,14 +24,13 @@ struct Restore {
   std::string storage_root;  // empty: where it was at the backup
 };
 
-// Makes `state_dir`, which holds no state yet, from a backup. Raises the generation above every one
-// that a node may have seen, and makes the catalogue of the runs that go on agree with the
-// checkpoints that are there (regained_checkpoints.h), so the storage root must be mounted. Holds
-// the coordinator's lock of `state_dir`, and replaces the folders of runs and of the audit log that
-// may be there. When it fails there is no gp.db, and it can be called again. Returns what to print.
-// AlreadyExists when `state_dir` holds a state or a journal of one, NotFound when `backup` is none,
-// FailedPrecondition when `state_dir` is another user's, a coordinator uses it, or the storage root
-// is not there.
+// Makes `state_dir`, which holds no state yet, from a backup. Raises the generation above any that
+// a node may have seen, and makes the catalogue of unfinished runs agree with the checkpoints on
+// disk (regained_checkpoints.h), so the storage root must be mounted. Holds the coordinator's lock
+// of `state_dir`, and replaces existing folders of runs and of the audit log. On failure there is
+// no gp.db, and the call can be repeated. Returns the text to print. AlreadyExists when `state_dir`
+// holds a state or a journal of one, NotFound when `backup` is not a backup, FailedPrecondition
+// when `state_dir` is another user's, a coordinator uses it, or the storage root is missing.
 StatusOr<std::string> RestoreState(const Restore& restore, const Clock& clock);
 
 }  // namespace gp::coordinator

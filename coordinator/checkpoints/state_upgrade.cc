@@ -17,8 +17,8 @@ std::array<DatabaseFile, 3> Databases() {
   return {StoreDatabase(), TokenDatabase(), NodeDatabase()};
 }
 
-// Returns 0 when the file is absent, empty or damaged; opening it reports the damage. Any other
-// error is returned: what cannot be read now may be older all the same.
+// Returns 0 when the file is absent, empty or damaged; opening it reports the damage. Returns any
+// other error: an unreadable file may still be older.
 StatusOr<int> VersionIn(const std::string& state_dir, const DatabaseFile& file) {
   const std::string path = JoinPath(state_dir, file.name);
   const StatusOr<int> version = ReadDatabaseVersion(path);
@@ -46,7 +46,7 @@ StatusOr<bool> IsOlder(const std::string& state_dir) {
 
 std::string BackupsIn(const std::string& state_dir) { return JoinPath(state_dir, "backups"); }
 
-// Tells the operator how to go on when the state is too new for this program.
+// What the operator can do when the state is too new for this program.
 std::string WayBack(const std::string& state_dir) {
   const std::string folder = BackupsIn(state_dir);
   std::string readable;

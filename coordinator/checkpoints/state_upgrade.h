@@ -20,7 +20,7 @@ Status CheckNotNewer(const std::string& state_dir);
 // Checks as above. If a database has an older version, copies the state to a new directory in
 // <state_dir>/backups and returns its path; otherwise returns an empty text. The lock is that of
 // `state_dir`: no other coordinator writes meanwhile. ResourceExhausted when the disk has no room
-// for the copy; the state is as it was.
+// for the copy; the state is unchanged.
 StatusOr<std::string> BackUpOlderState(const std::string& state_dir, const daemon::StateLock& lock,
                                        const Clock& clock);
 

@@ -20,7 +20,7 @@ constexpr char kProbeName[] = ".gp-probe";
 constexpr char kWayOut[] =
     "mount its file system, or start once with --adopt if this is the right directory";
 
-// The identity in the probe file; empty when there is no such file.
+// The identity in the probe file; empty if there is none.
 StatusOr<std::string> ReadIdentity(const std::string& root) {
   const std::string path = JoinPath(root, kProbeName);
   const StatusOr<std::string> identity = ReadFile(path, 4096);
@@ -46,7 +46,7 @@ Status CheckCatalogue(const std::string& root, const std::vector<std::string>& c
       checkpoints.size(), missing == checkpoints.end() ? "some" : *missing, kWayOut);
 }
 
-// No checkpoint tells whether the root without a probe file is the known storage.
+// There are no checkpoints to prove that a root without a probe file is the known storage.
 Status CheckNoRunGoesOn(const std::string& root, const ExpectedStorage& expected) {
   if (expected.identity.empty() || expected.live_runs == 0) return OkStatus();
   return FailedPrecondition("storage root {} has no {}, but the catalogue has {} to continue: {}",
@@ -54,7 +54,7 @@ Status CheckNoRunGoesOn(const std::string& root, const ExpectedStorage& expected
                             CountedNoun(static_cast<int64_t>(expected.live_runs), "run"), kWayOut);
 }
 
-// `found` is what the probe file says.
+// `found`: the identity in the probe file.
 Status CheckExpected(const std::string& root, const std::string& found,
                      const ExpectedStorage& expected) {
   if (expected.adopt || (!found.empty() && found == expected.identity)) return OkStatus();
@@ -95,8 +95,8 @@ StatusOr<StorageRoot> StorageRoot::Open(const std::string& path, const ExpectedS
   RETURN_IF_ERROR(CheckExpected(root, identity, expected));
   RETURN_IF_ERROR(WithContext(MakeDirectories(JoinPath(root, "runs")), "storage root"));
   if (!identity.empty()) return StorageRoot(root, std::move(identity));
-  // The old identity only where the checkpoints prove it: else the known storage, when it is
-  // mounted again, would pass for this one.
+  // Keep the old identity only if the checkpoints prove it: otherwise the known storage, mounted
+  // again later, would be taken for this one.
   const bool proven = !expected.adopt && !expected.checkpoints.empty();
   identity = proven && !expected.identity.empty() ? expected.identity : RandomHex(16);
   RETURN_IF_ERROR(

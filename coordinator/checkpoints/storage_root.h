@@ -13,12 +13,12 @@
 
 namespace gp::coordinator {
 
-// What the store says about the storage root.
+// The store's record of the storage root.
 struct ExpectedStorage {
   std::string identity;                  // empty: it kept none
   std::vector<std::string> checkpoints;  // directories of the catalogue that must be there
   size_t live_runs = 0;                  // runs that have not ended
-  bool adopt = false;                    // take what is there, whatever it is
+  bool adopt = false;                    // accept the existing storage, whatever it is
 };
 
 // The directories of the checkpoints of all runs that are neither retired nor in quarantine.
@@ -30,19 +30,21 @@ std::string StorageRootPath(const std::string& path);
 class StorageRoot {
  public:
   virtual ~StorageRoot() = default;
-  // Makes the directory and its probe file when absent, if it may be the expected storage: it has
-  // the identity; or it has no probe file, and every checkpoint of the catalogue is there. A
-  // storage without a probe file gets a new identity when the catalogue is empty, but only while no
-  // run of the known storage goes on. Otherwise nothing is made. FailedPrecondition when it is
-  // another storage, or an empty one; the message tells what is missing and the way out.
+  // Creates the directory and its probe file if absent, provided that it may be the expected
+  // storage: it has the identity; or it has no probe file, and every checkpoint of the catalogue
+  // exists. A storage without a probe file gets a new identity when the catalogue is empty, but
+  // only while the known storage has no unfinished run. Otherwise nothing is created.
+  // FailedPrecondition when it is another storage, or an empty one; the message says what is
+  // missing and what to do.
   static StatusOr<StorageRoot> Open(const std::string& path, const ExpectedStorage& expected = {});
 
   const std::string& path() const { return path_; }
   const std::string& identity() const { return identity_; }
   std::string RunDirectory(const RunId& run) const;
 
-  // FailedPrecondition or ResourceExhausted when a run could not write its checkpoints now, also
-  // because the storage is no longer mounted. May take long: a network file system may hang.
+  // FailedPrecondition or ResourceExhausted when a run could not write its checkpoints now, for
+  // example because the storage is no longer mounted. May take long: a network file system may
+  // hang.
   virtual Status CheckWritable() const;
 
  protected:

@@ -82,7 +82,7 @@ void Batch::ApplyPlanned(const Action& action, const MakeNonce& make_nonce) {
   if (!status.ok()) SetAside({{action.run, "the plan is impossible: " + Message(status)}});
 }
 
-// A run that is submitted in this batch is not there yet.
+// A run submitted in this batch is not in the cluster yet.
 void Batch::EndFaulty() {
   const Faults faults = after_.faulty;
   for (const auto& [id, why] : faults) {

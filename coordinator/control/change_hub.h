@@ -18,8 +18,8 @@
 
 namespace gp::coordinator {
 
-// Called on the hub's thread when there may be something new; possibly once more when the listener
-// no longer wants it.
+// Called on the hub's thread when there may be something new; possibly once more after the listener
+// has lost interest.
 class ChangeListener {
  public:
   virtual ~ChangeListener() = default;
@@ -39,7 +39,7 @@ class ChangeHub {
   void Start();
   void Stop();
 
-  // `listener` hears of changes of `topic` as long as it exists.
+  // Notifies `listener` of changes of `topic` as long as it exists.
   void Subscribe(const Topic& topic, const std::weak_ptr<ChangeListener>& listener);
   void Notify(const Topic& topic);
 

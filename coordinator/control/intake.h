@@ -6,7 +6,6 @@
 //             every hello and report carries the node's full state
 //   findings  of runs: warnings that agents tell, and what the coordinator read of a checkpoint;
 //             refused when the lane is full
-//
 // Owned by the Reconciler, which takes; every other method may be called from any thread.
 #pragma once
 
@@ -47,7 +46,7 @@ class Intake {
 
   // Takes from each lane in turn, about `count_max` messages in all: one request, one finding, or
   // everything that waits for one node, in order. Waits up to `timeout` for the first message.
-  // Empty when none came, or when the intake is closed and everything was taken.
+  // Empty after the timeout, or when the intake is closed and drained.
   std::vector<Message> Take(size_t count_max, std::chrono::nanoseconds timeout) EXCLUDES(mutex_);
 
   // Later posts fail; messages that wait can still be taken.

@@ -20,9 +20,9 @@
 
 namespace gp::coordinator {
 
-// What one turn changed.
+// The changes of one turn.
 struct PublishedBatch {
-  std::shared_ptr<const Cluster> cluster;  // as it is now
+  std::shared_ptr<const Cluster> cluster;  // the new state
   std::vector<StoredEvent> events;         // the durable ones
   std::set<RunId> runs;                    // runs whose visible state has changed
   std::set<NodeId> nodes;                  // nodes whose agents may need a new assignment
@@ -41,8 +41,8 @@ struct ReconcilerOptions {
   std::chrono::nanoseconds tick = std::chrono::milliseconds(100);
   size_t batch_max = 256;
   Intake::Limits intake;
-  // How long agents' messages may have waited to be read; empty: they never wait. While this is
-  // long, leases do not age, because the coordinator itself is late.
+  // How long agents' messages may have waited unread; empty: never. While this is long, leases do
+  // not age, because the coordinator itself is late.
   std::function<std::chrono::nanoseconds()> unread;
   // Measures the durable writes, in seconds; may be empty.
   std::function<void(double)> on_store_write;

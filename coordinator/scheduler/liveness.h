@@ -6,9 +6,9 @@
 
 namespace gp::coordinator {
 
-// True when the node was silent for longer than the lease. Time counts from Cluster::leases_from at
-// the earliest, so after a start or a stall of the coordinator every node gets a full lease. A node
-// that never said hello gets the same.
+// True when the node was silent for longer than the lease. Silence counts from Cluster::leases_from
+// at the earliest, so after a start or a stall of the coordinator every node gets a full lease,
+// also a node that never said hello.
 bool IsLost(const Cluster& cluster, const NodeId& node, const Policy& policy);
 // The same at `now`, for readers of a published cluster: nothing is published while nothing but the
 // time changes.

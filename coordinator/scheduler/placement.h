@@ -1,4 +1,4 @@
-// Placement: which slots a gang gets. All or nothing. Pure; thread-safe.
+// Placement: the slots that a gang gets. All or nothing. Pure; thread-safe.
 #pragma once
 
 #include <map>
@@ -52,10 +52,10 @@ bool FitsWithout(const NodeId& node, const Run& run, FreeSlots free);
 // `device: auto` the run takes GPUs when `all` has enough of them, free or not.
 bool TakesGpus(const Run& run, const FreeSlots& all);
 
-// Prefers one node that holds the whole gang, the one with the fewest slots left over. Otherwise
-// fills nodes in turn, beginning with the most free slots. Uses nodes whose storage failed this run
-// only when the others have no room. Takes the slots out of `free`. Nullopt when the gang does not
-// fit.
+// Prefers a single node that holds the whole gang, the one with the fewest slots left over.
+// Otherwise fills nodes in turn, beginning with the most free slots. Uses nodes whose storage
+// failed this run only if the others have no room. Takes the slots out of `free`. Nullopt when the
+// gang does not fit.
 std::optional<std::vector<Placement>> Place(const Run& run, FreeSlots& free);
 
 // Why the gang cannot be placed and what would help: "placement: needs 2 slots, 1 free of 4".

@@ -13,7 +13,7 @@ struct Action {
   RunId run;
   EventBody event;
   std::string actor;   // "scheduler", or the node whose report caused it
-  std::string reason;  // in a sentence
+  std::string reason;  // one sentence
 };
 
 using Plan = std::vector<Action>;

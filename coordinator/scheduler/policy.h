@@ -21,8 +21,8 @@ struct Policy {
   // When a rank reports only that it lost a peer: how long to wait for the peer's own report before
   // this rank is blamed.
   std::chrono::nanoseconds blame_delay = std::chrono::seconds(1);
-  // How long a run passes over a node on which its data was missing, while others have it. Long
-  // against the start of a rank, so that the tries cost little; a node that connects again is tried
+  // How long a run avoids a node on which its data was missing, while other nodes have it. Long
+  // compared with the start of a rank, so that retries cost little; a node that reconnects is tried
   // at once.
   std::chrono::nanoseconds data_recheck = std::chrono::minutes(10);
   // The ranks of groups that form from now on encrypt what they send each other.

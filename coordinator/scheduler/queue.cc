@@ -41,13 +41,13 @@ class QueuePlanner {
   // A run that waits for GPUs does not block runs that wait for cores.
   struct DeviceQueue {
     bool ahead = false;
-    std::string behind;  // the waiting reason of every run behind the first
+    std::string behind;  // the waiting reason of every run after the first
     bool rest = false;   // there are slots that the first cannot use
   };
   DeviceQueue& QueueOf(bool gpu) { return gpu ? gpus_ : cores_; }
 
-  // Why the run waits, when it is too large for all nodes together; else null. A long queue of such
-  // runs asks for few different things, so each reason is written once.
+  // Why the run waits, if it is too large for all nodes together; else null. Runs in a long queue
+  // ask for few different sizes, so each reason is computed once.
   const std::string* TooLarge(const Run& run, bool gpu) {
     if (!IsTooLarge(run, free_)) return nullptr;
     const bool begun = run.epoch > 0;
@@ -56,15 +56,15 @@ class QueuePlanner {
     return &reason;
   }
 
-  // Reserves the run's slots during its pause. The run's reason is the failure message, which tells
-  // when the next try is, and what else the run waits for.
+  // Reserves the run's slots during its pause. The run's reason is the failure message, with the
+  // time of the next try and what else the run waits for.
   void Reserve(const Run& run) {
     const bool gpu = TakesGpus(run, free_);
     if (!AwaitsVerdict(run)) Wait(run, PauseReason(run));
     if (!QueueOf(gpu).ahead && !Place(run, free_)) Block(run, gpu);
   }
 
-  // Slots that are busy only now may be the run's own, which its ranks leave in the pause.
+  // Slots that are busy now may be the run's own, which its ranks leave during the pause.
   std::string PauseReason(const Run& run) const {
     if (!IsTooLarge(run, free_)) return run.backoff_reason;
     return fmt::format("{}; it also waits for slots: {}", run.backoff_reason,
@@ -92,7 +92,7 @@ class QueuePlanner {
     }
   }
 
-  // A run behind the first one takes slots that the first cannot use.
+  // A later run takes slots that the first one cannot use.
   void PlaceBehind(const Run& run, const DeviceQueue& queue, bool gpu) {
     auto placement = queue.rest ? Place(run, free_) : std::nullopt;
     if (placement) return Start(run, std::move(*placement), gpu);
@@ -153,9 +153,9 @@ class QueuePlanner {
   Plan& plan_;
   DeviceQueue cores_;
   DeviceQueue gpus_;
-  // Workers, on GPUs, begun, unfit nodes: all that the reason depends on. Nodes that lack the run's
-  // data do not change it: UsableBy leaves one out only when the others are enough, which they
-  // never are for a run that is too large.
+  // Workers, on GPUs, begun, unfit nodes: everything that the reason depends on. Nodes that lack
+  // the run's data do not change it: UsableBy leaves one out only when the others are enough, which
+  // never holds for a run that is too large.
   std::map<std::tuple<int, bool, bool, std::map<NodeId, std::string>>, std::string> too_large_;
 };
 

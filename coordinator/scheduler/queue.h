@@ -1,7 +1,6 @@
 // Queue: which waiting run is placed next. Higher priority first, then in order of submission. A
-// run that fails keeps its place, and it keeps its slots during the pause before a retry. A run
-// does not overtake one that is ahead of it, except one that is too large for all nodes together.
-// Pure; thread-safe.
+// run that fails keeps its place, and its slots during the pause before a retry. No run overtakes
+// an earlier one, except one that is too large for all nodes together. Pure; thread-safe.
 #pragma once
 
 #include <vector>

@@ -18,7 +18,7 @@ struct Fault {
   Instant since{};
 };
 
-// How likely this rank caused the failure and is not just a victim; higher is more likely.
+// How likely this rank caused the failure instead of suffering from it; higher is more likely.
 int Blame(const Fault& fault) {
   const bool certain = fault.cause == ExitCause::kConfig || fault.cause == ExitCause::kUnfit ||
                        fault.cause == ExitCause::kDamagedCheckpoint ||
@@ -108,7 +108,7 @@ std::chrono::microseconds RetryDelay(const Run& run) {
                   std::max(run.submission->retry_backoff, run.submission->retry_backoff_max));
 }
 
-// The run's data was there once, so that it may come back.
+// The run's data existed once, so it may come back.
 bool HadData(const Run& run) { return run.started_at || run.submission->data_seen; }
 
 // A retry would give the same error until a person fixes the cause.
@@ -124,9 +124,9 @@ bool PassesOver(const Cluster& cluster, const Run& run, const Fault& fault, cons
   return FitsWithout(node, run, FindFreeSlots(cluster, policy));
 }
 
-// Failures that cannot repeat for ever do not count towards retries_max: an unfit node is not used
-// again, nor for a while one that lacks the data, and after a few reports of damage the verdict
-// about a checkpoint is known.
+// Failures that cannot repeat forever do not count towards retries_max: an unfit node is not used
+// again, one that lacks the data is avoided for a while, and after a few damage reports the verdict
+// on a checkpoint is known.
 Action Report(const Cluster& cluster, const Run& run, const Fault& fault, const Policy& policy,
               const Now& now) {
   RankFailed failed{.epoch = run.epoch, .rank = fault.rank, .cause = fault.cause};

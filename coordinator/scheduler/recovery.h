@@ -11,13 +11,13 @@
 
 namespace gp::coordinator {
 
-// The failure that ends the present epoch: the rank to blame, why, and whether and when to retry.
-// Nullopt while no rank has failed, or while the rank to blame is not known yet. REQUIRES: the run
+// The failure that ends the current epoch: the rank to blame, why, and whether and when to retry.
+// Nullopt while no rank has failed, or while the rank to blame is still unknown. REQUIRES: the run
 // holds slots.
 std::optional<Action> FindFailure(const Cluster& cluster, const Run& run, const Policy& policy,
                                   const Now& now);
 
-// The run waits for slots again, which is no failure: `why`, and where it goes on.
+// The run waits for slots again, which is not a failure: `why`, and the step it resumes from.
 Action RequeueAction(const Cluster& cluster, const Run& run, const std::string& why);
 
 }  // namespace gp::coordinator

@@ -1,6 +1,6 @@
-// Retention: which sealed checkpoints a run gives up (checkpoint.keep_last, keep_best,
-// keep_every). The newest and, when asked for, the best are never given up, nor those that another
-// run is about to begin with. Pure; thread-safe.
+// Retention: which sealed checkpoints of a run to delete (checkpoint.keep_last, keep_best,
+// keep_every). It always keeps the newest one, the best one if requested, and those that another
+// run is about to start from. Pure; thread-safe.
 #pragma once
 
 #include "coordinator/scheduler/plan.h"

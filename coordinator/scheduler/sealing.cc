@@ -9,7 +9,7 @@
 namespace gp::coordinator {
 namespace {
 
-// What the ranks wrote, is not sealed, and can be.
+// Checkpoints that the ranks wrote, that are not sealed and can be.
 std::vector<contract::WrittenCheckpoint> SealableCheckpoints(const Cluster& cluster,
                                                              const Run& run) {
   std::vector<contract::WrittenCheckpoint> sealable;

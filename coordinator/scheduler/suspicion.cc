@@ -7,7 +7,8 @@
 namespace gp::coordinator {
 namespace {
 
-// Whether the run fits into slots that are free or its own, on nodes whose storage did not fail it.
+// Whether the run fits into slots that are free or its own, on nodes whose storage has not failed
+// it.
 bool FitsElsewhere(const Cluster& cluster, const Run& run, const NodeId& node,
                    const Policy& policy) {
   FreeSlots free = UsableBy(run, FindFreeSlots(cluster, policy));

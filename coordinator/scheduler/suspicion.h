@@ -11,7 +11,7 @@
 
 namespace gp::coordinator {
 
-// What to do after a rank reported that its checkpoint is damaged.
+// What to do after a rank reported its checkpoint as damaged.
 struct DamageReport {
   NextReader next_reader = NextReader::kNobody;
   bool excused = false;  // does not count as a failure of the run

@@ -36,8 +36,8 @@ std::string StorageProblem(const v1::AgentHello& hello, const AgentServiceOption
   return "";
 }
 
-// What an agent kept while it was away may be of an older epoch, in which the run was elsewhere
-// too.
+// Data that an agent kept while disconnected may belong to an older epoch, in which the run was
+// also on other nodes.
 bool MayTell(const Cluster& cluster, const NodeId& node, const RunId& id, Epoch epoch) {
   const auto run = cluster.FindRun(id);
   if (run == nullptr || epoch > run->epoch) return false;

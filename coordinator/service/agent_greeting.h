@@ -26,9 +26,8 @@ NodeReported ToReported(const v1::AgentReport& report, const NodeId& node, uint6
 v1::DesiredState ToDesired(const Cluster& cluster, const Node& node,
                            const AgentServiceOptions& options);
 
-// The items of runs that the node has ranks of, or had. The others are dropped: of runs that do not
-// exist, and of epochs in which nothing of the run was on this node. `source` is the agent's
-// incarnation.
+// Keeps the items of runs that have or had ranks on the node. Drops items of unknown runs, and of
+// epochs in which the run was not on this node. `source` is the agent's incarnation.
 TelemetryBatch ToBatch(const v1::Telemetry& telemetry, const std::string& source,
                        const NodeId& node, const Cluster& cluster);
 

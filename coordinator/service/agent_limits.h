@@ -1,5 +1,5 @@
-// How much an agent may say. An agent within these limits cannot fill the coordinator's memory or
-// its store, whatever it claims; an honest one never comes near them. Pure functions; thread-safe.
+// Limits on an agent's messages. Within them an agent cannot fill the coordinator's memory or
+// store, whatever it sends; a correct one never comes near them. Pure functions; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace gp::coordinator {
 
 inline constexpr int kSlotsMax = 1024;
-inline constexpr int kRanksMax = 4096;  // of one node, those that ended included
+inline constexpr int kRanksMax = 4096;  // of one node, ended ones included
 // Checkpoints of a rank that wait for an answer, the newest ones. An agent that could not reach the
 // coordinator for long may have more.
 inline constexpr int kWrittenMax = 64;
@@ -23,7 +23,7 @@ inline constexpr size_t kTextBytesMax = 4096;  // longer messages are cut
 Status CheckLimits(const v1::AgentHello& hello);
 Status CheckLimits(const v1::AgentReport& report);
 
-// The first kTextBytesMax bytes of what a rank says, as valid UTF-8.
+// The first kTextBytesMax bytes of a rank's text, as valid UTF-8.
 std::string CutText(const std::string& text);
 
 }  // namespace gp::coordinator

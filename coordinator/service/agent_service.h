@@ -21,7 +21,7 @@ class AgentService final : public v1::AgentService::CallbackService {
   }
 
  private:
-  // A stream that ends with an error at once.
+  // A stream that fails at once with an error.
   class RefusedAgent final
       : public grpc::ServerBidiReactor<v1::AgentMessage, v1::CoordinatorMessage> {
    public:

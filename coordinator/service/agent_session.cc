@@ -17,8 +17,8 @@ namespace {
 constexpr uint64_t kWindowsBytes = uint64_t{64} << 20;  // the windows of all agents together
 constexpr uint64_t kWindowBytesMin = 64 << 10;
 constexpr uint64_t kWindowBytesMax = 1 << 20;
-// Limit for older agents, which do not know the window. They send everything that they kept while
-// the coordinator was away.
+// Limit for older agents without the window. They send everything that they kept while the
+// coordinator was away.
 constexpr size_t kUnacknowledgedBytesMax = 64 << 20;
 
 }  // namespace

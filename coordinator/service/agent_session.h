@@ -33,7 +33,7 @@ struct AgentServiceOptions {
   std::chrono::nanoseconds lease = std::chrono::seconds(10);
 };
 
-// What every session needs; outlives them all.
+// Dependencies of every session; outlives them all.
 struct AgentServiceContext {
   AccessGate& gate;
   Reconciler& reconciler;
@@ -74,7 +74,7 @@ class AgentSession final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::
   void WarnOfLoss(const RunId& run, const std::string& why);
   void Acknowledge(uint64_t through_sequence, size_t size_bytes);
 
-  // Starts the next write, or ends the stream, when one of them is due.
+  // Starts the next write, or ends the stream, if one of them is due.
   void Advance();
   bool FillNext() REQUIRES(mutex_);
   bool FillDesired() REQUIRES(mutex_);
@@ -98,7 +98,7 @@ class AgentSession final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::
   std::optional<std::string> desired_sent_ GUARDED_BY(mutex_);
   bool writing_ GUARDED_BY(mutex_) = false;
   bool finished_ GUARDED_BY(mutex_) = false;
-  std::optional<Status> ending_ GUARDED_BY(mutex_);  // once nothing is being written
+  std::optional<Status> ending_ GUARDED_BY(mutex_);  // applied once no write is in flight
   std::shared_ptr<AgentSession> self_;               // released by OnDone
 };
 

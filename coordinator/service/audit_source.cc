@@ -57,7 +57,7 @@ StatusOr<Pull> AuditSource::Next(v1::AuditLine& line) {
     line.set_line(buffer_.substr(0, end));
     buffer_.erase(0, end + 1);
     const auto parsed = formats::ParseAuditLine(line.line());
-    // A line that cannot be read is sent as well: who checks the log must see it.
+    // An unreadable line is sent as well: a client that checks the log must see it.
     if (parsed.ok() && parsed->record.sequence <= after_) return Pull::kMore;
     return Pull::kMessage;
   }

@@ -1,5 +1,5 @@
-// AuditSource: the lines of the audit log for the stream of AccessService.Audit, up to those that
-// are on disk when it reaches the end. Belongs to one stream.
+// AuditSource: the lines of the audit log for the stream of AccessService.Audit, up to the end of
+// the log on disk. Belongs to one stream.
 #pragma once
 
 #include <string>
@@ -28,11 +28,11 @@ class AuditSource final : public StreamSource<v1::AuditLine> {
   const std::string directory_;
   const uint64_t after_;
   bool listed_ = false;
-  std::vector<std::string> names_;  // of files not read yet, newest first
+  std::vector<std::string> names_;  // files not read yet, newest first
   std::string path_;
   FileDescriptor file_;
   uint64_t offset_ = 0;
-  std::string buffer_;  // what was read and not sent
+  std::string buffer_;  // read but not sent yet
 };
 
 }  // namespace gp::coordinator

@@ -27,7 +27,8 @@ google::protobuf::Timestamp ToProto(Timestamp time) {
   return rpc::ToTimestamp(time.time_since_epoch().count());
 }
 
-// The newest point with what is newest of the whole run, and means of about the last ten minutes.
+// The newest point, completed with the run's newest other values and with means over about the last
+// ten minutes.
 contract::TrainingPoint Summarised(const Progress& progress) {
   contract::TrainingPoint point = *progress.newest;
   point.validation_loss = progress.validation_loss;
@@ -48,7 +49,7 @@ v1::Progress ToProto(const Submission& submission, const Progress& progress) {
     to.set_skipped_steps(progress.skipped_steps);
     to.set_pace_seconds(progress.pace.forecasts() ? progress.pace.SecondsPerStep() : kPaceUnknown);
   }
-  // Only the trainer knows how many steps fit into a wall time, and whether training ends early.
+  // Only the trainer can tell how many steps fit into a wall time, and whether training ends early.
   if (to.target_steps() <= 0) to.set_target_steps(submission.target_steps);
   to.set_target_tokens(submission.target_tokens);
   if (progress.validation_loss) to.set_validation_step(progress.validation_step);

@@ -31,8 +31,8 @@ v1::Assignment ToProto(const Assignment& assignment, const GroupKey& key);
 // `state` is the run's state after the event.
 v1::RunEvent ToProto(const StoredEvent& stored, RunState state, Epoch epoch);
 
-// Without namespaces and submitter, which depend on the caller. InvalidArgument names a state that
-// does not exist, or says that there are too many labels.
+// Without namespaces and submitter, which depend on the caller. InvalidArgument names an unknown
+// state, or says that there are too many labels.
 StatusOr<RunQuery> FromProto(const v1::ListRequest& request);
 // Those of the namespaces; absent: of all.
 void AddStateCounts(const RunCounts& counts, const std::optional<std::set<std::string>>& namespaces,

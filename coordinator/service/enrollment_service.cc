@@ -74,7 +74,7 @@ Status EnrollmentService::Revoke(AdmittedCall& access, const v1::RevokeNodeReque
                     Excerpt(request.node_id()));
   }
   RETURN_IF_ERROR(enrollment->Revoke(request.node_id()));
-  hub_.Notify(node);  // its stream looks whether it may go on
+  hub_.Notify(node);  // its stream checks whether it may continue
   return OkStatus();
 }
 

@@ -1,5 +1,5 @@
-// EnrollmentService: the gRPC service for machines that become nodes, and for operators who take
-// that back. What it gives is durable before it is answered. Thread-safe.
+// EnrollmentService: the gRPC service for machines that become nodes, and for operators who revoke
+// that. Certificates are recorded durably before the answer. Thread-safe.
 #pragma once
 
 #include "coordinator/access/enrollment.h"
@@ -12,8 +12,8 @@ namespace gp::coordinator {
 
 class EnrollmentService final : public MethodService<v1::EnrollmentService> {
  public:
-  // Every reference outlives the service. `enrollment` is null when the coordinator serves nobody
-  // over TLS.
+  // Every reference outlives the service. `enrollment` is null if the coordinator does not serve
+  // TLS.
   EnrollmentService(const ServiceContext& context, Enrollment* enrollment,
                     const NodeRegistry& nodes, const Reconciler& reconciler);
 

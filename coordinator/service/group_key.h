@@ -1,5 +1,5 @@
 // GroupKey: the coordinator's key for the secrets of groups of ranks. The secret of an epoch is
-// derived from it whenever an agent must hear it, and is stored nowhere. A value; thread-safe.
+// derived from it whenever an agent needs it, and is never stored. A value; thread-safe.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class GroupKey {
   static StatusOr<GroupKey> Open(const std::string& path);
 
   // The secret of the run's group in this epoch, in hexadecimal: HMAC-SHA256 (RFC 2104) with the
-  // key. `nonce` is random, drawn for the epoch, and may be known to anybody.
+  // key. `nonce` is random, drawn for the epoch, and public.
   std::string SecretOf(const RunId& run, Epoch epoch, std::string_view nonce) const;
 
  private:

@@ -1,7 +1,6 @@
-// InputProbe: measures whether the server reads its input in time. It asks the server for its
-// version again and again, as a client. While the answer is late, agents' messages wait to be read
-// too, so an agent's silence does not mean that the agent is lost. Owned by the daemon; Unread may
-// be called from any thread.
+// InputProbe: measures whether the server reads its input in time. As a client it keeps asking the
+// server for its version. While the answer is late, agents' messages wait too, so an agent's
+// silence does not mean that it is lost. Owned by the daemon; Unread may be called from any thread.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -26,7 +25,7 @@ class InputProbe {
   // Call it before the server ends. Idempotent.
   void Stop();
 
-  // How long input may have waited: the time since the newest question that was answered.
+  // How long input may have waited: the time since the newest answered call.
   std::chrono::nanoseconds Unread() const;
 
  private:

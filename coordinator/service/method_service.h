@@ -1,7 +1,7 @@
-// MethodService: base of the gRPC services whose methods a lane's threads answer. gRPC delivers a
+// MethodService: base of the gRPC services whose methods run on a lane's threads. gRPC delivers a
 // request as bytes; the method's row in the AccessTable says who may call it, how long the request
 // may be and which lane parses and answers it. The constructor of a service binds a handler to each
-// of its methods, by the name that the proto gives it. Handlers may run at the same time.
+// of its methods, by its proto name. Handlers may run concurrently.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -26,7 +26,7 @@
 
 namespace gp::coordinator {
 
-// What every service needs. The objects it refers to outlive every service.
+// Dependencies of every service; they outlive all services.
 struct ServiceContext {
   AccessGate& gate;
   WorkLanes& lanes;
@@ -49,7 +49,8 @@ class MethodService : public Api::Service {
     });
   }
 
-  // `fill(access, request, response)` answers in one step: its status and what it has filled.
+  // `fill(access, request, response)` answers in one step: it fills the response and returns the
+  // status.
   template <typename Request, typename Response, typename Fill>
   void OnQuery(const char* method, Fill fill) {
     OnCall<Request, Response>(method,
@@ -73,8 +74,8 @@ class MethodService : public Api::Service {
     });
   }
 
-  // A stream of what `open(access, request)` returns the source of; a worker of the lane calls it.
-  // `places` limits how many are open at a time and outlives the service's calls.
+  // A stream whose source is made by `open(access, request)`, on a worker of the lane. `places`
+  // limits how many are open at a time and outlives the service's calls.
   template <typename Request, typename Response, typename OpenSource>
   void OnStream(const char* method, StreamCount& places, OpenSource open) {
     const AccessRule& rule = RuleOf(method);
@@ -118,7 +119,7 @@ class MethodService : public Api::Service {
     return found->index();
   }
 
-  // As the classes WithRawCallbackMethod_… of the generated code do, one for each method.
+  // Like the classes WithRawCallbackMethod_… of the generated code, one for each method.
   template <typename Handler>
   void BindUnary(const char* method, Handler handler) {
     this->MarkMethodRawCallback(

@@ -11,7 +11,7 @@
 namespace gp::coordinator {
 namespace {
 
-// The run's id in `path`, which lies beneath `runs`.
+// The run's id in `path`, which is below `runs`.
 RunId RunOf(const std::string& path, const std::string& runs) {
   const size_t begin = runs.size() + 1;
   return RunId(path.substr(begin, path.find('/', begin) - begin));
@@ -75,7 +75,7 @@ Status CheckNamedFiles(const std::vector<runspec::NamedFile>& files, const Submi
     if (submission.of_owner || !IsBeneath(folded, runs)) continue;
     if (IsCheckpointFor(submission, cluster, folded, runs)) continue;
     return InvalidArgument(
-        "{}: {} belongs to a run and is no checkpoint in the catalogue of namespace '{}'; begin "
+        "{}: {} belongs to a run but is not a checkpoint in the catalogue of namespace '{}'; begin "
         "with a run by its name, like init_from: RUN@best ('gpctl ckpt RUN' lists them)",
         key, path, submission.run_namespace);
   }

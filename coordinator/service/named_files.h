@@ -1,6 +1,6 @@
-// What files a submitted run may name, as far as the coordinator can tell: it knows who submitted
-// the run and what its catalogue holds. Whether a path lies beneath a node's data roots is that
-// node's to decide (worker/agent/run_files.h). Thread-safe.
+// The files that a submitted run may name, as far as the coordinator can check: it knows who
+// submitted the run and which checkpoints its catalogue holds. Whether a path lies below a node's
+// data roots is checked by that node (worker/agent/run_files.h). Thread-safe.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace gp::coordinator {
 
-// InvalidArgument names the key and the path: one that is not absolute; and, unless the submission
-// is of the owner, one beneath the runs of `storage_root` that is no checkpoint which the catalogue
-// holds for a run of the same namespace.
+// InvalidArgument names the key and the path: a relative one; and, unless the owner submitted, one
+// below the runs of `storage_root` that is not a catalogued checkpoint of a run of the same
+// namespace.
 Status CheckNamedFiles(const std::vector<runspec::NamedFile>& files, const Submission& submission,
                        const Cluster& cluster, const std::string& storage_root);
 
-// What a submitter is warned of: a file that no connected node lets the run read. Empty when a node
-// does, when none is connected, or when a node does not tell its data roots.
+// Warns a submitter of a file that no connected node lets the run read. Empty when one does, when
+// no node is connected, or when a node does not report its data roots.
 std::string DataRootsWarning(const std::vector<runspec::NamedFile>& files,
                              const Submission& submission, const Cluster& cluster,
                              const std::string& storage_root);

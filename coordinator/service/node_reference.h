@@ -1,4 +1,4 @@
-// How people name nodes: by id or by name. Pure; thread-safe.
+// References to nodes: by id or by name. Pure; thread-safe.
 #pragma once
 
 #include <memory>

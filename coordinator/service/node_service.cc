@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kReasonBytesMax = 200;
 
-// A reason stands in one line with other words.
+// A reason becomes part of a one-line message.
 Status CheckReason(const std::string& reason) {
   if (reason.size() > kReasonBytesMax) {
     return InvalidArgument("the reason has {} bytes; at most {} are kept", reason.size(),

@@ -14,7 +14,7 @@ class NodeService final : public MethodService<v1::NodeService> {
   NodeService(const ServiceContext& context, Reconciler& reconciler);
 
  private:
-  // Answers with the node once what `make_body` returns for it is durable.
+  // Stores the event with the body from `make_body`, then answers with the node.
   template <typename Request, typename MakeBody>
   void OnChange(const char* method, MakeBody make_body);
 

@@ -1,7 +1,7 @@
 // PooledCall: a unary call whose work runs on the threads of a WorkPool, once the AccessGate has
-// admitted it. When the client has gone, work that has not begun is dropped; work in progress goes
-// on, and its answer is not sent. Owns itself until gRPC is done with it and the work has ended.
-// Answer may be called from any thread.
+// admitted it. If the client disconnects, work that has not begun is dropped; running work
+// continues, and its answer is not sent. Owns itself until gRPC is done with it and the work has
+// ended. Answer may be called from any thread.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -33,8 +33,8 @@ class PooledCall final : public grpc::ServerUnaryReactor,
  public:
   using Step = std::function<void(PooledCall&)>;
 
-  // When the caller may come in, parses the request on a thread of the pool and runs `first` there.
-  // `first` authorizes what the request is about, then calls Answer or Then.
+  // If the caller is admitted, parses the request on a thread of the pool and runs `first` there.
+  // `first` authorizes the subject of the request, then calls Answer or Then.
   static grpc::ServerUnaryReactor* Start(const Handling& handling,
                                          grpc::CallbackServerContext* context,
                                          const grpc::ByteBuffer* request,
@@ -77,7 +77,7 @@ class PooledCall final : public grpc::ServerUnaryReactor,
       keep->Finished(answer);
     });
   }
-  // The same for a call that turned out to change nothing, such as a trial.
+  // The same for a call that changed nothing, such as a dry run.
   void AnswerUnchanged(const Status& status) { Finished(status); }
 
   void Run() override {

@@ -1,8 +1,7 @@
-// PullStream: a server stream that takes no thread. A worker asks its source for the next message,
+// PullStream: a server stream that holds no thread. A worker asks its source for the next message,
 // gRPC writes it, a worker asks again; when there is nothing the stream sleeps until the ChangeHub
-// wakes it. A client that reads slowly slows its own stream only. A stream ends when the token that
-// opened it is revoked or expires. Owns itself until gRPC is done
-// with it.
+// wakes it. A slow reader slows only its own stream. A stream ends when the token that opened it is
+// revoked or expires. Owns itself until gRPC is done with it.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -24,7 +23,7 @@ namespace gp::coordinator {
 
 enum class Pull { kMessage, kMore, kWait, kEnd };
 
-// Where a stream's messages come from. Called by one worker at a time; it may read files.
+// The source of a stream's messages. Called by one worker at a time; it may read files.
 template <typename Response>
 class StreamSource {
  public:
@@ -41,7 +40,7 @@ struct OpenedSource {
   ChangeHub::Topic topic;
 };
 
-// What every stream needs; outlives them all.
+// Dependencies of every stream; outlives them all.
 struct StreamEnvironment {
   WorkPool& pool;
   ChangeHub& hub;
@@ -146,8 +145,8 @@ class PullStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     return source_->Next(response);
   }
 
-  // Sleeps until the next change or, with `more`, waits for the next turn. A change that came while
-  // the source was being asked counts.
+  // Sleeps until the next change or, with `more`, waits for the next turn. A change that came
+  // during the pull counts.
   void Rest(bool more) {
     {
       MutexLock lock(mutex_);
@@ -170,7 +169,7 @@ class PullStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     this->StartWrite(&outgoing_);
   }
 
-  // Ends the stream once. While a message is being written it leaves the end to OnWriteDone.
+  // Ends the stream once. During a write, OnWriteDone does it.
   void End(const Status& status) {
     const auto keep = this->shared_from_this();
     {
@@ -187,11 +186,11 @@ class PullStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   const StreamEnvironment environment_;
   Open open_;  // this and the next two: used by the worker that pulls
   std::unique_ptr<StreamSource<Response>> source_;
-  grpc::ByteBuffer outgoing_;  // and then by the write in flight
+  grpc::ByteBuffer outgoing_;  // used by the pulling worker, then by the write in flight
 
   Mutex mutex_;
   Phase phase_ GUARDED_BY(mutex_) = Phase::kIdle;
-  bool news_ GUARDED_BY(mutex_) = false;  // since the source was asked
+  bool news_ GUARDED_BY(mutex_) = false;  // since the source was last asked
   bool cancelled_ GUARDED_BY(mutex_) = false;
   std::shared_ptr<PullStream> self_;  // released by OnDone
 };

@@ -1,4 +1,4 @@
-// A stream that ends with an error at once. Thread-safe.
+// A stream that fails at once with an error. Thread-safe.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>

@@ -11,8 +11,8 @@
 
 namespace gp::coordinator {
 
-// The parts of a list, in the order in which it shows them. What was true when its first page was
-// made decides, so that no run changes its group between two pages.
+// The sections of a list, in the order shown. A run keeps the section that it had at the first
+// page, so it cannot move between two pages.
 enum class RunGroup {
   kStarted = 0,  // it left the queue and has not ended
   kWaiting = 1,  // it never left the queue and has not ended
@@ -23,7 +23,7 @@ struct RunCursor {
   uint64_t as_of = 0;  // the newest event when the first page was made
   RunGroup group = RunGroup::kStarted;
   uint64_t before = UINT64_MAX;  // the next run of the group was submitted before this event
-  std::optional<int64_t> total;  // what the first page said
+  std::optional<int64_t> total;  // from the first page
 };
 
 std::string Text(const RunCursor& cursor, const RunQuery& query);

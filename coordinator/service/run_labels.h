@@ -1,5 +1,5 @@
-// What the metric gp_run_info says that a run trains: short texts for people, from its run file.
-// Pure functions; thread-safe.
+// The values of the metric gp_run_info: short texts for people, from a run's file. Pure functions;
+// thread-safe.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ std::string ModelLabel(const runspec::ModelShape& shape);
 // there are: "fineweb_train_*.bin", "a.txt +2".
 std::string DatasetLabel(const runspec::DataSpec& data);
 
-// As the run file says it: "auto", "bf16".
+// As in the run file: "auto", "bf16".
 std::string PrecisionLabel(runspec::Precision precision);
 
 }  // namespace gp::coordinator

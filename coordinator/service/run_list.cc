@@ -29,7 +29,7 @@ StatusOr<RunPage> RunList::Page(const std::string& page_token, size_t limit) con
   for (const RunGroup group : kGroups) {
     if (group < last.group) continue;
     if (group != cursor.group) cursor = {last.as_of, group, UINT64_MAX, last.total};
-    // One more than there is room for tells whether another page follows.
+    // Fetches one extra run to see whether another page follows.
     ASSIGN_OR_RETURN(const Runs runs, Next(cursor, limit - page.runs.size() + 1));
     for (const RunPointer& run : runs) {
       if (page.runs.size() == limit) {
@@ -93,7 +93,7 @@ StatusOr<RunList::Runs> RunList::NextEnded(const RunCursor& cursor, size_t count
   return runs;
 }
 
-// Ends as soon as there are enough, so that a long queue costs no more than a short one.
+// Stops once there are enough, so a long queue costs no more than a short one.
 RunList::Runs RunList::NextLive(const RunCursor& cursor, size_t count) const {
   const auto& candidates = cursor.group == RunGroup::kStarted ? cluster_.busy : cluster_.live;
   const uint64_t before = std::min(cursor.before, cursor.as_of + 1);

@@ -1,5 +1,5 @@
-// RunList: one page of the runs that match a query. Runs that have not ended come from the cluster,
-// ended ones from the store's index, so that a page costs the same however many runs have ended.
+// RunList: one page of the runs that match a query. Unfinished runs come from the cluster, ended
+// ones from the store's index, so that a page costs the same however many runs have ended.
 // Thread-safe.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace gp::coordinator {
 struct RunPage {
   std::vector<std::shared_ptr<const Run>> runs;
   std::string next_page_token;   // empty: this is the last page
-  std::optional<int64_t> total;  // of the runs that matched at the first page, when that is counted
+  std::optional<int64_t> total;  // runs that matched at the first page, if counted
 };
 
 class RunList {

@@ -5,7 +5,7 @@ namespace gp::coordinator {
 StatusOr<std::shared_ptr<RunQuota::Place>> RunQuota::Reserve(
     const std::function<std::shared_ptr<const Cluster>()>& snapshot, const std::string& user) {
   MutexLock lock(mutex_);
-  // Under the lock: a run whose place is released meanwhile is in this snapshot, or its place
+  // Under the lock: a run whose place is released meanwhile is in this snapshot, or its place still
   // counts.
   RunTally::Count counts = snapshot()->tally.Of(user);
   const auto held = submitting_.find(user);

@@ -1,6 +1,6 @@
-// RunQuota: how many runs one user may have that have not ended, and how many of these may wait, so
-// that one token cannot fill the queue of all others. The owner of the socket has no such limits.
-// Owned by the run service; thread-safe.
+// RunQuota: limits a user's unfinished runs, and how many of these may wait, so that one token
+// cannot fill the queue for all others. The owner of the socket has no such limits. Owned by the
+// run service; thread-safe.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@
 namespace gp::coordinator {
 
 struct RunQuotaOptions {
-  int runs = 1000;    // that have not ended
-  int waiting = 500;  // of them: without slots
+  int runs = 1000;    // unfinished runs
+  int waiting = 500;  // unfinished runs without slots
 };
 
 class RunQuota {

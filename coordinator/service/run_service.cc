@@ -27,7 +27,7 @@ constexpr int kListDefault = 100;
 constexpr int kListMax = 1000;
 constexpr int kProtocol = 1;
 
-// The namespaces that the caller may look into, or of them the wanted one; absent: all.
+// The namespaces that the caller may see, restricted to the requested one; absent: all.
 std::optional<std::set<std::string>> VisibleNamespaces(const AdmittedCall& access,
                                                        const std::string& wanted) {
   if (!wanted.empty()) {
@@ -63,7 +63,7 @@ void SetQueuePositions(const Cluster& cluster, const std::vector<v1::Run*>& runs
   }
 }
 
-// What runs that the caller may look at lack on the node.
+// Adds the data problems on the node of runs that the caller may see.
 void AddDataProblems(const AdmittedCall& access, const Cluster& cluster, const NodeId& node,
                      v1::Node& to) {
   for (const auto& [sequence, id] : cluster.busy) {
@@ -199,8 +199,8 @@ void RunService::Prepare(SubmitCall& call) {
   }
   call.Then(lanes_.storage, [this, submit = *std::move(prepared), of_owner, place,
                              refused = !warning.empty()](SubmitCall& self) mutable {
-    // Only for the owner: others must not learn which files exist. What every node
-    // refuses does not come back by itself.
+    // Only for the owner: others must not find out which files exist. Data that every node refuses
+    // does not come back by itself.
     std::get<RunSubmitted>(submit.event.body).submission.data_seen =
         of_owner && !refused && SeesFiles(submit.files);
     CheckStorage(self, submit.event, place);
@@ -247,7 +247,7 @@ void RunService::AnswerRepeated(SubmitCall& call, const Run& run) const {
   call.AnswerUnchanged(allowed);
 }
 
-// Tries the submit on a copy of the cluster and tells what would happen.
+// Tries the submit on a copy of the cluster and returns the outcome.
 Status RunService::PlanOnly(const Event& event, v1::SubmitResponse& response) const {
   const Now now{clock_.Now(), clock_.WallNow()};
   Batch batch(*context_.reconciler.snapshot(), now);

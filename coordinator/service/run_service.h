@@ -1,5 +1,5 @@
-// RunService: the gRPC service for users. Every method checks and converts the request, asks the
-// core, and converts the answer. Thread-safe. A call that waits takes no thread.
+// RunService: the gRPC service for users. Every method checks and converts the request, calls the
+// core, and converts the answer. Thread-safe. A waiting call holds no thread.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct RunServiceOptions {
   std::string revision;
   Policy policy;
   bool insecure = false;  // a port is served without TLS
-  RunQuotaOptions quota;  // of each user
+  RunQuotaOptions quota;  // for each user
 };
 
 class RunService final : public MethodService<v1::RunService> {
@@ -38,8 +38,8 @@ class RunService final : public MethodService<v1::RunService> {
   using CancelCall = PooledCall<v1::CancelRequest, v1::Run>;
   using RestoreCall = PooledCall<v1::RestoreCheckpointRequest, v1::Checkpoint>;
 
-  // The run that the caller means, among those whose namespace it may look into. PermissionDenied
-  // when it may look but lacks the method's role there.
+  // The run that the caller means, among the namespaces it may see. PermissionDenied if it may see
+  // the run but lacks the method's role there.
   StatusOr<std::shared_ptr<const Run>> Find(AdmittedCall& access,
                                             const std::string& reference) const;
   v1::Run Show(const RunId& run) const;

@@ -19,7 +19,7 @@ class EndOfRun {
  public:
   EndOfRun(StreamContext context, RunId run) : context_(context), run_(std::move(run)) {}
 
-  // An agent sends what its ranks printed before it reports their end. So everything was posted
+  // An agent sends what its ranks printed before it reports their end, so everything was posted
   // before the run ended. The run's listeners are woken when the last record is on disk, as for
   // every record.
   bool Reached() const {
@@ -68,7 +68,7 @@ class BufferedSource : public StreamSource<Response> {
 
   StatusOr<Pull> Next(Response& response) final {
     if (buffer_.empty()) {
-      // Asked before ReadPage, so that records which arrive in between are not missed.
+      // Checked before ReadPage, so that records arriving in between are not missed.
       const bool ended = !follow_ || end_.Reached();
       ASSIGN_OR_RETURN(const bool more, ReadPage());
       if (buffer_.empty() && more) return Pull::kMore;

@@ -13,7 +13,7 @@
 
 namespace gp::coordinator {
 
-// What the sources read; outlives them.
+// Dependencies of the sources; outlives them.
 struct StreamContext {
   Reconciler& reconciler;
   Recorder& recorder;

@@ -15,13 +15,13 @@ namespace gp::coordinator {
 struct PreparedSubmit {
   Event event;  // RunSubmitted of a fresh run id; its actor is the caller's to fill in
   std::vector<std::string> warnings;
-  std::vector<runspec::NamedFile> files;  // that the run names; not checked yet
+  std::vector<runspec::NamedFile> files;  // files that the run names; not checked yet
 };
 
-// `of_owner`: the caller came through the coordinator's Unix socket; only then relative paths start
-// at the request's base_directory. InvalidArgument carries every problem of the request and its run
-// file. AlreadyExists when the name that the request gives the run is taken; the name in a run file
-// gets a number then, and a warning says so.
+// `of_owner`: the caller used the coordinator's Unix socket; only then do relative paths start at
+// the request's base_directory. InvalidArgument carries every problem of the request and its run
+// file. AlreadyExists when the name in the request is taken; a taken name in a run file gets a
+// number, with a warning.
 StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request, bool of_owner,
                                        const RunFileResolver& resolver, const StorageRoot& storage,
                                        const Cluster& cluster);

@@ -1,7 +1,6 @@
 // WorkPool: a few threads for one kind of slow work of a service, so that gRPC's own threads only
-// pass messages on. Callers take turns, one piece of work each. So a caller with much work delays
-// another caller by one piece only. Owned by the daemon; every method may be called from any
-// thread.
+// pass messages on. Callers take turns, one piece of work each, so a caller with much work delays
+// another by one piece only. Owned by the daemon; every method may be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -23,8 +22,8 @@ class Work {
   virtual ~Work() = default;
   // On a thread of the pool.
   virtual void Run() = 0;
-  // Called when there is no room or the pool stops. Must be quick: it runs on the thread that
-  // called Post or Stop.
+  // Called when the pool is full or stops. Must be quick: it runs on the thread that called Post or
+  // Stop.
   virtual void Refuse(const Status& why) = 0;
 };
 
@@ -42,10 +41,10 @@ class WorkPool {
   // Waits for the work in progress; see Stop.
   ~WorkPool();
 
-  // When the pool is full, the newest work of the caller who has the most of it makes room. That
-  // may be `caller` itself.
+  // When the pool is full, drops the newest work of the caller who has the most. That may be
+  // `caller` itself.
   void Post(const std::string& caller, std::shared_ptr<Work> work);
-  // Removes work that is no longer wanted. True: the work was waiting, and the pool will not call
+  // Removes work that is no longer needed. True: it was still waiting, and the pool will not call
   // it.
   bool Withdraw(const std::string& caller, const Work& work);
 
@@ -76,7 +75,7 @@ class WorkPool {
   mutable Mutex mutex_;
   CondVar posted_;                                           // work was posted, or the pool stopped
   CondVar finished_;                                         // a piece of work ended
-  std::map<std::string, Queue> waiting_ GUARDED_BY(mutex_);  // by caller, never an empty queue
+  std::map<std::string, Queue> waiting_ GUARDED_BY(mutex_);  // by caller; never an empty queue
   std::deque<std::string> turns_ GUARDED_BY(mutex_);         // each caller in `waiting_` once
   size_t waiting_count_ GUARDED_BY(mutex_) = 0;
   int running_count_ GUARDED_BY(mutex_) = 0;

@@ -13,7 +13,7 @@ struct Admission {
   RunId run;
 };
 
-// How many warnings of a run are kept. What is wrong with a run is known long before.
+// How many warnings of a run are kept. A run's problem is obvious long before.
 inline constexpr int kWarningsMax = 1000;
 
 // Checks RunSubmitted, CancelRequested, CheckpointRestored, RunWarned, NodeCordoned and

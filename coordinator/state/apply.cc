@@ -266,7 +266,7 @@ class Applier {
   Status operator()(const NodeDisconnected& disconnected) { return OfNode(disconnected); }
   Status operator()(const NodeReported& reported) { return OfNode(reported); }
 
-  // Ignored when the run went on or ended while the coordinator was reading.
+  // Ignored if the run continued or ended during the read.
   Status operator()(const CheckpointRead& read) {
     const RunPointer known = cluster_.FindRun(event_.run);
     if (known == nullptr || !known->suspicion) return OkStatus();
@@ -335,7 +335,7 @@ class Applier {
     return OkStatus();
   }
 
-  // Skips the usual rules, because one of them may be what is broken.
+  // Skips the usual rules, because one of them may be broken.
   Status SetAside(const RunEnded& ended, Run& run) const {
     if (IsTerminal(run.state)) return Impossible("the run has ended");
     run.state = ended.state;
@@ -357,7 +357,7 @@ class Applier {
     return OkStatus();
   }
 
-  // The node is tried again: what it lacked may be there now.
+  // The node is tried again: the missing data may be there now.
   void ForgetLacking(const NodeId& node) {
     for (const auto& [sequence, id] : std::map(cluster_.busy)) {
       const RunPointer known = cluster_.FindRun(id);

@@ -1,5 +1,5 @@
 // Assignment: a rank that should run on a node, derived from the cluster. The agent compares the
-// whole list with what runs there, and stops what is not listed. Pure; thread-safe.
+// whole list with what it runs, and stops everything that is not listed. Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Assignment {
   int rank = 0;
   SlotId slot;
   std::optional<SealedCheckpoint> resume;
-  std::string nccl_id;  // for a group that sums on GPUs; empty until rank 0 reports it
+  std::string nccl_id;  // for a group that reduces on GPUs; empty until rank 0 reports it
   bool stop = false;
   bool stop_now = false;
   std::string stop_reason;

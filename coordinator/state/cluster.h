@@ -32,14 +32,14 @@ struct Cluster {
   ShardedMap<std::string, AnsweredRequest> requests;
   std::map<uint64_t, RunId> live;  // runs that are not terminal, by submitted_sequence
   std::map<uint64_t, RunId>
-      busy;          // the live ones that left the queue at least once; few when the queue is long
-  RunTally tally;    // of the live ones
-  RunCounts counts;  // of all
+      busy;          // live runs that left the queue at least once; few even when the queue is long
+  RunTally tally;    // of live runs
+  RunCounts counts;  // of all runs
   ShardedMap<std::string, std::set<RunId>> live_names;  // the live ones by "namespace/name"
-  // How many live runs begin with the model in this directory and have no checkpoint of their own.
+  // How many live runs start from the model in this directory and have no checkpoint of their own.
   std::map<std::string, int> awaited_models;
   std::map<NodeId, std::shared_ptr<const Node>> nodes;
-  // Runs that cannot go on because of a bug in the coordinator, and what is wrong. The next batch
+  // Runs that cannot continue because of a bug in the coordinator, and the problem. The next batch
   // ends them.
   std::map<RunId, std::string> faulty;
   uint64_t last_sequence = 0;  // number of the newest durable event
@@ -50,10 +50,10 @@ struct Cluster {
 
   // Adds the run, or replaces it, here and in everything above that counts or lists runs.
   void Set(Run run);
-  // Null when there is none.
+  // Null if there is none.
   std::shared_ptr<const Run> FindRun(const RunId& id) const;
-  // The ids of the live runs of that name, or null. There are several only in a state of an older
-  // version, which allowed runs of one name.
+  // The ids of the live runs with this name, or null. Only a state of an older version, which
+  // allowed duplicate names, can have several.
   const std::set<RunId>* LiveRunsNamed(const std::string& run_namespace,
                                        const std::string& name) const;
   std::shared_ptr<const Node> FindNode(const NodeId& id) const;
@@ -65,8 +65,8 @@ struct Cluster {
 constexpr std::chrono::nanoseconds kStallLimit = std::chrono::seconds(1);
 
 // Changes `cluster` by one event. A durable event takes the next sequence number.
-// FailedPrecondition, and no change, when the event is not possible in this state: the coordinator
-// has a bug, or somebody changed the store.
+// FailedPrecondition, and no change, when the event is impossible in this state: the coordinator
+// has a bug, or the store was modified.
 Status Apply(const Event& event, Cluster& cluster);
 
 }  // namespace gp::coordinator

@@ -12,7 +12,7 @@ namespace gp::coordinator {
 int BusySlots(const Cluster& cluster, const Node& node) {
   std::set<SlotId> busy;
   for (const Assignment& assignment : AssignmentsOf(cluster, node.id)) busy.insert(assignment.slot);
-  // Nothing is known of the trainers of a node that is not connected.
+  // The trainers of a disconnected node are unknown.
   if (!node.connected) return static_cast<int>(busy.size());
   for (const RankReport& rank : node.ranks) {
     if (rank.alive()) busy.insert(rank.slot);

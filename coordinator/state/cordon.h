@@ -1,5 +1,5 @@
-// What a cordon means for a node and for the runs there. Pure functions; thread-safe. struct Cordon
-// is in state/node.h.
+// The effect of a cordon on a node and on its runs. Pure functions; thread-safe. struct Cordon is
+// in state/node.h.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ int BusySlots(const Cluster& cluster, const Node& node);
 // "node a is drained (new kernel)". REQUIRES: the node has a cordon.
 std::string CordonText(const Node& node);
 
-// The first of the run's nodes that is drained; null when none is.
+// The first of the run's nodes that is drained; null if none is.
 std::shared_ptr<const Node> DrainedNodeOf(const Cluster& cluster, const Run& run);
 
 }  // namespace gp::coordinator

@@ -1,4 +1,4 @@
-// Device: what the ranks of a run compute on. A value; its functions are pure and thread-safe.
+// Device: CPU or GPU, for the ranks of a run. A value; its functions are pure and thread-safe.
 #pragma once
 
 #include <optional>

@@ -55,9 +55,9 @@ struct RunStarted {
   Epoch epoch = 0;
 };
 
-// Who reads a checkpoint a second time after a rank reported that it is damaged.
+// Who reads a checkpoint a second time after a rank reported it as damaged.
 enum class NextReader {
-  kNone = 0,    // of a failure without a damaged checkpoint
+  kNone = 0,    // for a failure without a damaged checkpoint
   kNobody = 1,  // this was the second reader, or the coordinator has read it already
   kAnotherNode = 2,
   kCoordinator = 3,
@@ -98,15 +98,15 @@ struct CheckpointVerified {
   std::string text;
 };
 
-// Two readers found the checkpoint damaged: it leaves the catalogue and goes into quarantine.
-// Or its directory is gone: then nobody has read it, and the run goes on from an older one.
+// Two readers found the checkpoint damaged: it leaves the catalogue and goes into quarantine. Or
+// its directory is gone: then no reader is involved, and the run resumes from an older one.
 struct CheckpointDamaged {
   int64_t step = 0;
   std::string reason;
   bool lost = false;  // its directory is gone
 };
 
-// A person asked for it, and the coordinator found it whole: it is back in the catalogue.
+// A user asked for it, and the coordinator found it intact: it is back in the catalogue.
 struct CheckpointRestored {
   int64_t step = 0;
 };
@@ -118,7 +118,8 @@ struct RunFinishing {
 struct RunEnded {
   RunState state = RunState::kUnspecified;
   std::string reason;
-  bool set_aside = false;  // in any state: a bug in the coordinator keeps the run from going on
+  bool set_aside =
+      false;  // in any state: a bug in the coordinator prevents the run from continuing
 };
 
 // A rank's measurement has a warning for a person.
@@ -128,8 +129,8 @@ struct RunWarned {
   std::string text;
 };
 
-// A rank was stopped from outside, because its node or trainer goes away. This is no failure: the
-// run waits for slots again and goes on from its newest checkpoint.
+// A rank was stopped from outside, because its node or trainer goes away. This is not a failure:
+// the run waits for slots again and resumes from its newest checkpoint.
 struct RunRequeued {
   Epoch epoch = 0;
   std::string reason;
@@ -145,7 +146,7 @@ struct RunDraining {
 // An operator requests a cordon; see Cordon. A second request replaces the first.
 struct NodeCordoned {
   NodeId node;
-  std::string name;  // of the node, for the time before its agent says hello again
+  std::string name;  // of the node, until its agent connects again
   bool drain = false;
   std::string reason;
 };
@@ -156,7 +157,7 @@ struct NodeUncordoned {
 
 // ---- Volatile ----
 
-// An agent said hello on a new stream (`session`), with what runs there now.
+// An agent opened a new stream (`session`), with the ranks that run there now.
 struct NodeConnected {
   NodeId node;
   uint64_t session = 0;
@@ -222,7 +223,7 @@ struct Event {
 };
 
 bool IsDurable(const Event& event);
-// The node that the event tells about; empty for other events.
+// The node that the event is about; empty for other events.
 NodeId NodeOf(const Event& event);
 // "rank_failed", as gpctl events prints it.
 std::string_view Kind(const Event& event);

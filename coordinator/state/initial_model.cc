@@ -14,8 +14,8 @@ struct Place {
   size_t size = 0;
 };
 
-// Where the value of a top-level key stands in a resolved file (runspec::ResolvedYaml), which has
-// each on a line of its own. Empty when there is none.
+// Where the value of a top-level key is in a resolved file (runspec::ResolvedYaml), which has one
+// key per line. Empty if absent.
 Place PlaceOf(std::string_view resolved, std::string_view key) {
   size_t begin = 0;
   while (begin < resolved.size()) {

@@ -78,7 +78,7 @@ Rule BrokenRule(const Cluster& before, const Cluster& after, const RunId& id) {
   return broken.empty() ? CheckpointRule(*run) : broken;
 }
 
-// The runs that hold slots; those that held them before this batch come first.
+// The runs that hold slots; those that already held them before this batch come first.
 std::vector<std::shared_ptr<const Run>> Holders(const Cluster& before, const Cluster& after) {
   std::vector<std::shared_ptr<const Run>> holders;
   for (const auto& [sequence, id] : after.busy) {

@@ -1,5 +1,5 @@
-// Node: one agent and its slots as the coordinator knows them. Volatile, except its cordon: after a
-// restart agents say hello again. A value.
+// Node: one agent and its slots as seen by the coordinator. Volatile, except its cordon: after a
+// restart agents connect again. A value.
 #pragma once
 
 #include <cstdint>
@@ -36,11 +36,11 @@ struct Slot {
 struct Cordon {
   bool drain = false;
   std::string reason;  // in the operator's words; may be empty
-  std::string actor;   // who asked for it
+  std::string actor;   // the user who asked for it
   Timestamp since{};
 };
 
-// How busy the node's machine is, whoever keeps it so.
+// How busy the node's machine is, whatever keeps it busy.
 struct MachineLoad {
   double runnable_threads = 0;
   int cores = 0;
@@ -55,13 +55,13 @@ struct Node {
   std::vector<Slot> slots;
   std::string data_address;
   std::string gpu_driver;       // "580.65.06, CUDA 13.0"; empty without GPUs
-  std::string gpu_problem;      // why this node's GPUs are no slots; empty when nothing is wrong
+  std::string gpu_problem;      // why this node's GPUs are not slots; empty when all is well
   std::string storage_problem;  // why nothing can be placed here; empty when the storage was proven
-  // Directories beneath which runs may name files; empty: every file for the owner's runs, no file
-  // for others'. Nullopt: its agent does not tell.
+  // Directories below which runs may name files; empty: every file for the owner's runs, no file
+  // for others'. Nullopt: its agent does not report them.
   std::optional<std::vector<std::string>> data_roots;
 
-  std::optional<Cordon> cordon;  // durable; nothing new is placed here while there is one
+  std::optional<Cordon> cordon;  // durable; while set, no new ranks are placed here
 
   bool connected = false;
   uint64_t session = 0;  // the agent stream that speaks for this node

@@ -1,5 +1,5 @@
-// What the events of nodes change: hellos, reports, broken connections, cordons. Apply calls these
-// functions. Pure; thread-safe for clusters that no other thread changes.
+// The effect of node events: hellos, reports, broken connections, cordons. Called by Apply. Pure;
+// thread-safe for clusters that no other thread changes.
 #pragma once
 
 #include "coordinator/state/cluster.h"
@@ -10,8 +10,8 @@ namespace gp::coordinator {
 Node NodeOrNew(const Cluster& cluster, const NodeId& id);
 void SaveNode(Node node, Cluster& cluster);
 
-// `event` is the one that holds the body. A hello, report or end of an older stream that arrives
-// after a newer stream's hello changes nothing.
+// `event` holds the body. A hello, report or end of an older stream that arrives after a newer
+// stream's hello changes nothing.
 void ApplyToNode(const NodeConnected& connected, const Event& event, Cluster& cluster);
 void ApplyToNode(const NodeDisconnected& disconnected, const Event& event, Cluster& cluster);
 void ApplyToNode(const NodeReported& reported, const Event& event, Cluster& cluster);

@@ -42,7 +42,7 @@ struct RankReport {
   // The levels that the rank can compute with, the preferred one first.
   std::vector<std::string> isa_levels;
   std::map<std::string, std::string> kernels;  // the kernels tuned on that node, by level
-  std::string nccl_id;  // from rank 0 of a group of GPUs: the id that the group connects with
+  std::string nccl_id;  // from rank 0 of a GPU group: the id that the group connects with
   int64_t step = 0;
   ExitCause cause = ExitCause::kUnspecified;
   int exit_code = 0;

@@ -21,12 +21,12 @@
 
 namespace gp::coordinator {
 
-// The reason of a run whose ranks wait for nothing.
+// The reason of a run whose ranks are all ready.
 inline constexpr char kEveryRankReady[] = "every rank is ready";
 
-// What the user asked for; never changes. Of the resolved run file it holds the values that
-// scheduling and metrics read, so that a run of an older version does not depend on how this
-// version reads run files.
+// The user's request; never changes. It holds the values of the resolved run file that scheduling
+// and metrics need, so that a run of an older version does not depend on how this version reads run
+// files.
 struct Submission {
   std::string name;
   std::string source;    // the run file as submitted
@@ -100,8 +100,8 @@ struct Placement {
 
 struct Group {
   std::vector<std::string> addresses;  // by rank
-  std::string nonce;       // with it the secret of the epoch is derived; it is no secret itself
-  bool encrypted = false;  // the ranks encrypt what they send each other
+  std::string nonce;                   // the epoch's secret is derived from it; not secret itself
+  bool encrypted = false;              // the ranks encrypt what they send each other
 };
 
 // Complete, synced and recorded. Retired: no longer offered, its directory is being removed.
@@ -113,7 +113,7 @@ struct SealedCheckpoint : contract::WrittenCheckpoint {
   bool restored = false;  // a person brought it back from quarantine: a person's to remove
 };
 
-// A checkpoint that two readers found damaged, or whose directory is gone. Nobody resumes from it.
+// A checkpoint that two readers found damaged, or whose directory is gone. No run resumes from it.
 // A damaged one's directory is renamed (formats/checkpoint_directory.h), never deleted; a lost one
 // has none.
 struct QuarantinedCheckpoint {
@@ -123,8 +123,8 @@ struct QuarantinedCheckpoint {
   bool lost = false;  // its directory was gone
 };
 
-// What the coordinator found when it read a checkpoint itself. Unreadable: the storage failed,
-// which says nothing about the checkpoint.
+// The coordinator's own verdict on a checkpoint. Unreadable: the storage failed, which says nothing
+// about the checkpoint.
 enum class Verdict { kWhole, kDamaged, kUnreadable };
 
 // A rank reported that the checkpoint to resume from is damaged. One report does not remove a
@@ -181,12 +181,13 @@ struct Run {
   std::set<NodeId> hosts;           // every node that it was ever placed on
   std::set<NodeId> doubtful_nodes;  // a rank failed on this node's storage: placed there last
 
-  // Why its ranks were told to save and leave the nodes of this placement; empty: they were not.
+  // Why its ranks were told to save and leave the nodes of this placement; empty: they were not
+  // told.
   std::string drained_because;
 
   bool cancel_now = false;  // the run is being cancelled, without saving
 
-  int failures = 0;             // in all
+  int failures = 0;             // in total
   int failures_since_seal = 0;  // failures that retries_max limits
   bool gave_up = false;
   bool set_aside = false;  // ended because of a bug in the coordinator
@@ -201,15 +202,15 @@ struct Run {
   std::vector<QuarantinedCheckpoint> quarantined;
   std::optional<Suspicion> suspicion;
 
-  // The newest checkpoint that is not retired; null when there is none.
+  // The newest checkpoint that is not retired; null if there is none.
   const SealedCheckpoint* LatestCheckpoint() const;
   // The one with the lowest validation loss, the later one of equals; null when none was evaluated.
   const SealedCheckpoint* BestCheckpoint() const;
   const SealedCheckpoint* FindCheckpoint(int64_t step) const;
-  // The newest of that step; null when there is none.
+  // The newest one of that step; null if there is none.
   const QuarantinedCheckpoint* FindQuarantined(int64_t step) const;
-  // The newest checkpoint before `step`, to resume from when that of `step` cannot be read; null
-  // when there is none.
+  // The newest checkpoint before `step`, to resume from when that of `step` cannot be read; null if
+  // there is none.
   const SealedCheckpoint* CheckpointBefore(int64_t step) const;
 };
 

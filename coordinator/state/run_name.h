@@ -1,5 +1,5 @@
-// Names of runs: unique among the runs of a namespace that have not ended, and different from every
-// run's id, so that a name means one run. Pure; thread-safe.
+// Names of runs: unique among a namespace's unfinished runs, and different from every run's id, so
+// that a name means one run. Pure; thread-safe.
 #pragma once
 
 #include <string>

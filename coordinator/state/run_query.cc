@@ -23,7 +23,7 @@ bool IsFound(const RunQuery& query, const Run& run) {
          LowerCase(run.id.value()).starts_with(wanted);
 }
 
-// Its length in front, so that no text can be read as two.
+// Prefixes the length, so that two different lists never give one text.
 void Append(const std::string& text, std::string& to) {
   to += fmt::format("{}:{};", text.size(), text);
 }

@@ -1,4 +1,4 @@
-// RunQuery: which runs somebody wants to see. A value; its functions are pure and thread-safe.
+// RunQuery: a filter for runs. A value; its functions are pure and thread-safe.
 #pragma once
 
 #include <optional>

@@ -16,7 +16,7 @@ bool IsNewer(const RunPointer& a, const RunPointer& b) {
 }
 
 struct Named {
-  RunPointer newest;              // that has not ended, where there is one
+  RunPointer newest;              // the unfinished one, if any
   std::vector<std::string> live;  // ids of all that have not ended
 };
 

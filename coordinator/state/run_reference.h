@@ -1,5 +1,5 @@
-// How people name runs: an id, a name (the run of that name that has not ended, otherwise the
-// newest one), a unique prefix of an id, or "@last"; each may have the run's namespace before it:
+// References to runs: an id, a name (the unfinished run of that name, otherwise the newest one), a
+// unique prefix of an id, or "@last"; each may be prefixed with the run's namespace:
 // "research/run-7". Pure; thread-safe.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace gp::coordinator {
 
-// The namespace of a run; "default" for one of an older version, which had none.
+// The namespace of a run; "default" for runs of an older version, which had none.
 const std::string& NamespaceOf(const Run& run);
 
 using RunFilter = std::function<bool(const Run&)>;

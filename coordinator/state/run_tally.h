@@ -14,7 +14,7 @@ class RunTally {
  public:
   struct Count {
     int live = 0;
-    int waiting = 0;  // of them: without slots
+    int waiting = 0;  // of these: without slots
     friend bool operator==(const Count&, const Count&) = default;
   };
 
@@ -33,8 +33,8 @@ class RunTally {
   void Add(const Run& run);
   void Remove(const Run& run);
 
-  std::map<std::string, Count> users_;  // with live runs
-  std::map<RunState, int> states_;      // with live runs
+  std::map<std::string, Count> users_;  // users with live runs
+  std::map<RunState, int> states_;      // states with live runs
   size_t file_bytes_ = 0;
 };
 

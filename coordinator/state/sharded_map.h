@@ -1,8 +1,7 @@
-// ShardedMap: a map, in shards, whose copies share every shard that has not changed. Copying it
-// copies a few dozen pointers, whatever its size, so a snapshot of 10,000 runs for every batch is
-// cheap. A value. Two threads must not write to one object, and no thread may write to an object
-// while another thread may drop the last copy that shares its shards. Otherwise copies are
-// independent.
+// ShardedMap: a map in shards, whose copies share every unchanged shard. A copy costs a few dozen
+// pointers, whatever its size, so each batch can afford a snapshot of 10,000 runs. A value. Two
+// threads must not write to one object, and no thread may write to an object while another thread
+// may drop the last copy that shares its shards. Otherwise copies are independent.
 #pragma once
 
 #include <array>

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kCheckpoints = "/checkpoints/";
 
-// "base@250" when the path is a checkpoint of a run that is known; otherwise the path.
+// "base@250" if the path is a checkpoint of a known run; otherwise the path.
 std::string NameOf(const std::string& path, const Cluster& cluster) {
   const size_t checkpoints = path.rfind(kCheckpoints);
   if (checkpoints == std::string::npos || checkpoints == 0) return path;

@@ -7,13 +7,13 @@
 
 namespace gp::coordinator {
 
-// The model that the run began with: "base@250" of the parent's run and step when both are known,
-// otherwise its path; empty when it began from scratch.
+// The model that the run started from: "base@250" for the parent's run and step if both are known,
+// otherwise its path; empty when it started from scratch.
 std::string InitialModelName(const Run& run, const Cluster& cluster);
 
-// "from step 250" of the run's own newest checkpoint. Before there is one: "from the model
-// base@250" of the parent's run and step, "from the model /models/gpt2", or "from scratch". When
-// its checkpoints are damaged or gone, this says so.
+// "from step 250" for the run's own newest checkpoint. Before there is one: "from the model
+// base@250" for the parent's run and step, "from the model /models/gpt2", or "from scratch". Also
+// says when its checkpoints are damaged or gone.
 std::string DescribeStart(const Run& run, const Cluster& cluster);
 
 }  // namespace gp::coordinator

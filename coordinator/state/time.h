@@ -6,7 +6,7 @@
 
 namespace gp::coordinator {
 
-// For decisions: goes on during suspend, and is never set.
+// For decisions: keeps running during suspend, and is never set.
 using Instant = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
 // For people, and for values that outlive a restart; may be set forward or back.
 using Timestamp = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;

@@ -14,7 +14,7 @@ namespace gp::coordinator {
 // REQUIRES: IsDurable(event).
 std::string EncodeRecord(uint64_t sequence, const Event& event);
 
-// DataLoss when the bytes are no record, or one of a kind this version does not know.
+// DataLoss when the bytes are not a record, or are of an unknown kind.
 StatusOr<StoredEvent> DecodeRecord(std::string_view bytes);
 
 }  // namespace gp::coordinator

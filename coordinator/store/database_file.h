@@ -14,24 +14,24 @@ struct DatabaseFile {
   std::string_view what;  // "token store", for messages
   // Migration i brings a file of version i to version i + 1. A new file has version 0.
   std::span<const char* const> migrations;
-  std::string_view when_damaged;  // what its owner can do: "restore it from a backup"
+  std::string_view when_damaged;  // advice for its owner: "restore it from a backup"
   std::string at_end = {};        // SQL at the end of the transaction of the migrations
 
   int newest() const { return static_cast<int>(migrations.size()); }
 };
 
-// Makes the file when it is absent, with mode 0600, which one that exists gets, too; SQLite gives
-// its journals the same mode. Checks it, brings it to the newest version in one transaction, and
-// sets it up so that a commit is synced. The directory exists and is synced. DataLoss when the file
-// is damaged, FailedPrecondition when a newer gp wrote it.
+// Creates the file if absent, with mode 0600, which an existing one gets too; SQLite gives its
+// journals the same mode. Checks it, migrates it to the newest version in one transaction, and
+// makes every commit synced. The directory exists and is synced. DataLoss when the file is damaged,
+// FailedPrecondition when a newer gp wrote it.
 StatusOr<SqliteConnection> OpenDatabase(const std::string& path, const DatabaseFile& file);
 
 // Returns the version of the file at `path` without changing it. NotFound when the file is missing,
 // DataLoss when it is damaged.
 StatusOr<int> ReadDatabaseVersion(const std::string& path);
 
-// Writes the database's present content to `copy`, which does not exist: one moment's, also while
-// others write. Mode 0600, synced; the caller syncs the directory.
+// Writes a consistent snapshot of the database to `copy`, which must not exist, even while others
+// write. Mode 0600, synced; the caller syncs the directory.
 Status CopyDatabase(const std::string& path, const std::string& copy);
 
 }  // namespace gp::coordinator

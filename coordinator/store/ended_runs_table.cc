@@ -19,7 +19,7 @@ int64_t Number(uint64_t sequence) {
 
 int64_t MicrosOf(Timestamp time) { return time.time_since_epoch().count(); }
 
-// Text to append to a statement, and what its question marks stand for.
+// Text to append to a statement, and the values of its question marks.
 struct Condition {
   std::string sql;
   std::vector<std::variant<int64_t, std::string>> values;

@@ -22,14 +22,14 @@ DatabaseFile StoreDatabase();
 // The lock that a coordinator holds on its state directory, which is made when absent.
 StatusOr<daemon::StateLock> LockState(const std::string& state_dir);
 
-// " (gp 0.3.0, which left the backup DIR)" of the program that brought gp.db to its version; empty
-// when it does not say so.
+// " (gp 0.3.0, which left the backup DIR)" for the program that migrated gp.db to its version;
+// empty if that is not recorded.
 std::string WrittenBy(const std::string& state_dir);
 
 struct StoreOptions {
   std::string backup;  // where the state was copied before a migration
-  // Where the storage root is now; empty: where it was last. Events name absolute paths in it, the
-  // file names them relative to it.
+  // The current storage root; empty: the last one. Events name absolute paths in it, the file
+  // stores them relative to it.
   std::string storage_root;
 };
 
@@ -44,7 +44,7 @@ class SqliteStore final : public Store {
   static StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& state_dir);
 
   // After a restore: makes the generation at least this, because nodes refuse a coordinator whose
-  // generation is lower than one that they have seen.
+  // generation is lower than one they have seen.
   Status RaiseGeneration(uint64_t at_least);
 
   // The storage root that the catalogue belongs to.

@@ -13,7 +13,7 @@ namespace {
 
 struct RewrittenRecord {
   int64_t sequence = 0;
-  std::string root;  // what was before the path
+  std::string root;  // the part before the path
   Event event;
 };
 
@@ -55,7 +55,7 @@ Status Rewrite(SqliteConnection& writer, const std::vector<RewrittenRecord>& rec
 Status Fill(SqliteConnection& writer) {
   ASSIGN_OR_RETURN(auto records, RecordsWithPaths(writer));
   const std::string root = records.empty() ? "" : records.back().root;
-  // What lies in an older root did not move with it and stays absolute.
+  // Paths in an older root did not move with it and stay absolute.
   std::erase_if(records, [&](const RewrittenRecord& record) { return record.root != root; });
   RETURN_IF_ERROR(Rewrite(writer, records));
   return StorageTable::Write(writer, {.identity = "", .root = root});

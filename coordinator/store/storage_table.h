@@ -1,4 +1,4 @@
-// StorageTable: what gp.db knows of the storage root (docs/formats/store.md), table `storage`.
+// StorageTable: the record of the storage root in gp.db (docs/formats/store.md), table `storage`.
 // Owned by the thread of its connection.
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace gp::coordinator {
 
 struct KnownStorage {
-  std::string identity;  // what its .gp-probe says; empty: not known yet
+  std::string identity;  // from its .gp-probe; empty: not known yet
   std::string root;      // where it was mounted last
 };
 
@@ -22,8 +22,8 @@ class StorageTable {
          identity TEXT NOT NULL,
          root TEXT NOT NULL);)";
 
-  // For a file whose records are older than the table: finds out where its storage root was last
-  // and makes the paths beneath it relative. In one transaction.
+  // For a file whose records are older than the table: finds its last storage root and makes the
+  // paths below it relative. In one transaction.
   static Status FillOnce(SqliteConnection& writer);
   static StatusOr<KnownStorage> Read(SqliteConnection& connection);
   static Status Write(SqliteConnection& writer, const KnownStorage& storage);

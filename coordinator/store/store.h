@@ -22,7 +22,7 @@ struct StoredEvent {
   Event event;
 };
 
-// A run that has ended, as the store's index knows it.
+// A run that has ended, as in the store's index.
 struct EndedRun {
   RunId run;
   uint64_t submitted_sequence = 0;
@@ -31,7 +31,7 @@ struct EndedRun {
 // A part of the ended runs. `after`, `through` and `before` are sequence numbers of events.
 struct EndedRange {
   uint64_t after = 0;             // it ended after this event
-  uint64_t through = UINT64_MAX;  // and with this one at the latest
+  uint64_t through = UINT64_MAX;  // and up to this one
   uint64_t before = UINT64_MAX;   // it was submitted before this one
   size_t limit = SIZE_MAX;
 };
@@ -57,9 +57,9 @@ class Store {
   virtual StatusOr<std::vector<StoredEvent>> ReadRun(const RunId& run, uint64_t after,
                                                      int limit) = 0;
 
-  // The ended runs of the range that match, newest submit first. Reads an index: what it costs
-  // follows from what it passes over, which is nothing when the query names at most one namespace,
-  // state, user or label.
+  // The matching ended runs of the range, newest submit first. Reads an index: the cost depends on
+  // the runs it skips, which is none if the query names at most one namespace, state, user or
+  // label.
   virtual StatusOr<std::vector<EndedRun>> ListEnded(const RunQuery& query,
                                                     const EndedRange& range) = 0;
 };

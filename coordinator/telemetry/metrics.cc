@@ -58,7 +58,8 @@ constexpr const char* kNodeStates[] = {"ready", "busy", "lost", "cordoned", "dra
 constexpr const char* kSlotStates[] = {"allocated", "free", "cordoned", "unusable"};
 
 // A node in maintenance is not lost: it is expected to be away. The connection of a node that
-// vanished stands until TCP gives up, so it is lost earlier: when its lease has passed.
+// vanished stays up until TCP gives up, so the node counts as lost earlier: when its lease has
+// passed.
 const char* StateOf(const Node& node, size_t assigned, int busy_slots, bool lost) {
   if (node.cordon && !node.cordon->drain) return "cordoned";
   if (node.cordon) return busy_slots > 0 ? "draining" : "drained";
@@ -170,7 +171,7 @@ struct CoordinatorMetrics::Families {
   RunFamilies of_runs{*registry};
 };
 
-// What Prometheus scrapes: the time of runs goes on between their events.
+// The page that Prometheus scrapes: the time counters of runs advance between their events.
 class CoordinatorMetrics::Page final : public prometheus::Collectable {
  public:
   explicit Page(CoordinatorMetrics& metrics) : metrics_(metrics) {}
@@ -231,7 +232,7 @@ void CoordinatorMetrics::Published(const std::shared_ptr<const Cluster>& cluster
 }
 
 void CoordinatorMetrics::Count(const Cluster& cluster, const StoredEvent& stored) {
-  if (stored.event.run.empty()) return;  // of a node
+  if (stored.event.run.empty()) return;  // an event of a node
   const auto run = cluster.FindRun(stored.event.run);
   const EventBody& body = stored.event.body;
   if (std::holds_alternative<RunSubmitted>(body)) AddRun(*run);

@@ -31,8 +31,8 @@ class CoordinatorMetrics {
   CoordinatorMetrics(const CoordinatorMetrics&) = delete;
   CoordinatorMetrics& operator=(const CoordinatorMetrics&) = delete;
 
-  // Called once with the state that the coordinator loaded at its start, and the store that it came
-  // from: its live runs get series with their past. What they recorded follows through Recorded.
+  // Called once with the state that the coordinator loaded at its start, and its store: its live
+  // runs get series with their history. What they recorded follows through Recorded.
   Status Started(const Cluster& cluster, Store& store);
   void Published(const std::shared_ptr<const Cluster>& cluster,
                  const std::vector<StoredEvent>& events);
@@ -41,7 +41,7 @@ class CoordinatorMetrics {
   void StoreWritten(double seconds);
   void CallEnded(const rpc::EndedCall& call);
 
-  // What Prometheus scrapes; it must not be used after this object is gone.
+  // The page that Prometheus scrapes; must not be used after this object is destroyed.
   std::shared_ptr<prometheus::Collectable> page() const;
   // Everything in the text exposition format.
   std::string Text() const;

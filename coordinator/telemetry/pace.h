@@ -13,13 +13,13 @@ class Pace {
  public:
   static constexpr double kMemorySeconds = 600;  // a step this old weighs 1/e of the newest one
 
-  static constexpr double kForecastSeconds = 2;  // observed before the time left is told
+  static constexpr double kForecastSeconds = 2;  // observed before a forecast is shown
 
   // Sums in which older points have lost weight; all 0 before the first point.
   struct Sums {
     double steps = 0;
     double wall_seconds = 0;  // evaluations, samples and saves between steps included
-    double step_seconds = 0;  // of the steps alone
+    double step_seconds = 0;  // of the steps only
     double tokens = 0;
     double flops_share = 0;  // MFU times the seconds of its step
     contract::StepPhases phases;
@@ -46,10 +46,9 @@ class Pace {
   void Add(const contract::TrainingPoint* previous, const contract::TrainingPoint& point);
 
   bool known() const { return sums_.steps > 0; }
-  // Whether it says how long later steps take: evaluations may take much longer than the first
-  // steps.
+  // Whether it predicts later steps: evaluations may take much longer than the first steps.
   bool forecasts() const { return sums_.wall_seconds >= kForecastSeconds; }
-  // REQUIRES of all below: known().
+  // REQUIRES for all below: known().
   double SecondsPerStep() const { return sums_.wall_seconds / sums_.steps; }
   double StepSeconds() const { return sums_.step_seconds / sums_.steps; }
   double TokensPerSecond() const;  // while steps are taken; 0 when their time is unknown

@@ -59,15 +59,15 @@ class Scanner {
   Scanner(int fd, std::string path, uint64_t offset, uint64_t end)
       : fd_(fd), path_(std::move(path)), offset_(offset), end_(end) {}
 
-  // The next whole record; empty at the end and before one that is torn or damaged. Valid until the
-  // next call.
+  // The next complete record; empty at the end and before one that is torn or damaged. Valid until
+  // the next call.
   StatusOr<std::optional<std::string_view>> Next() {
     ASSIGN_OR_RETURN(const auto payload, Look(kRecordBytesMax));
     if (payload) Advance(kRecordHeaderBytes + payload->size());
     return payload;
   }
 
-  // Moves to the next whole record, which may begin at any byte. False, and no move, when none
+  // Moves to the next complete record, which may begin at any byte. False, without a move, if none
   // follows.
   StatusOr<bool> FindNext() {
     const uint64_t before = offset_;
@@ -106,7 +106,7 @@ class Scanner {
     offset_ += bytes;
   }
 
-  // True when `size` bytes are there from start_ on.
+  // True if `size` bytes are available from start_ on.
   StatusOr<bool> Fill(size_t size) {
     if (buffer_.size() - start_ >= size) return true;
     buffer_.erase(0, start_);
@@ -123,7 +123,7 @@ class Scanner {
 
   int fd_;
   std::string path_;
-  uint64_t offset_;  // in the file, of the record at start_
+  uint64_t offset_;  // file offset of the record at start_
   const uint64_t end_;
   std::string buffer_;
   size_t start_ = 0;
@@ -134,7 +134,7 @@ struct Range {
   uint64_t end = 0;
 };
 
-// Where the whole records of a file are.
+// Positions of the complete records of a file.
 struct Layout {
   std::vector<Range> damaged;  // between whole records, in order
   uint64_t end = 0;            // where the last whole record ends
@@ -193,7 +193,7 @@ StatusOr<std::string> KeepDamaged(const std::string& path) {
     if (link(path.c_str(), name.c_str()) == 0) return name;
     if (errno != EEXIST) return ErrnoStatus(errno, "keep a copy of the damaged file as", name);
   }
-  return Internal("{} was made by somebody else meanwhile", name);
+  return Internal("{} was created by another process meanwhile", name);
 }
 
 // The damaged file keeps its content under another name; a file without the damage takes its place.
@@ -313,7 +313,8 @@ StatusOr<uint64_t> ReadRecords(const std::string& path, uint64_t offset,
       if (!visit(*payload)) return scanner.offset();
       continue;
     }
-    // A record that is being written now is the last one. Damage may have whole records after it.
+    // A record that is being written now is the last one. A damaged one may have complete records
+    // after it.
     ASSIGN_OR_RETURN(const bool found, scanner.FindNext());
     if (!found) return scanner.offset();
   }

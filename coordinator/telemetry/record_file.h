@@ -1,8 +1,8 @@
 // RecordFile: an append-only file of records with a CRC each (docs/formats/store.md). Open cuts off
-// a torn tail, as a crash leaves it. Damage before a whole record loses only the records that it
+// a torn tail left by a crash. Damage before an intact record loses only the records that it
 // touches: Open writes a new file without them and keeps the old one as <path>.damaged-1 (to -3).
-// Readers see whole records only. A RecordFile belongs to one thread at a time; ReadRecords may be
-// called from any.
+// Readers see complete records only. A RecordFile belongs to one thread at a time; ReadRecords may
+// be called from any thread.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ constexpr uint32_t kRecordBytesMax = 1 << 20;
 
 class RecordFile {
  public:
-  // Makes the file when absent; calls `visit` for every record and cuts off what follows the last
-  // whole one. With `from`, an earlier size_bytes(), it does not read or change anything before
+  // Creates the file if absent; calls `visit` for every record and cuts off what follows the last
+  // complete one. With `from`, an earlier size_bytes(), it does not read or change anything before
   // that byte. DataLoss when the file is not a record file.
   static StatusOr<RecordFile> Open(const std::string& path,
                                    const std::function<void(std::string_view)>& visit,
                                    uint64_t from = 0);
 
-  // Appends whole records of 1 to kRecordBytesMax bytes; on an error none of them is visible.
-  // Durable after Sync. When Sync fails, the records since the last Sync are gone.
+  // Appends records of 1 to kRecordBytesMax bytes; on an error none of them is visible. Durable
+  // after Sync. If Sync fails, the records since the last Sync are lost.
   Status Append(const std::vector<std::string>& payloads);
   Status Sync();
 
@@ -54,9 +54,8 @@ class RecordFile {
 // damaged.
 Status WriteRecord(const std::string& path, std::string_view payload);
 
-// Calls `visit` for the whole records from `offset` (0: the first) on until it returns false, and
-// returns the offset after the last one visited. Skips damage. A file that does not exist has no
-// records.
+// Calls `visit` for the complete records from `offset` (0: the first) on until it returns false,
+// and returns the offset after the last one visited. Skips damage. A missing file has no records.
 StatusOr<uint64_t> ReadRecords(const std::string& path, uint64_t offset,
                                const std::function<bool(std::string_view)>& visit);
 

@@ -1,8 +1,8 @@
 // Recorder: stores the points and lines of runs. One thread appends what agents sent to the runs'
-// logs, syncs once for everything that waited, and only then acknowledges it. With a full or broken
-// disk everything waits and nothing is lost. When one log alone cannot be written, what arrives for
-// its run is lost until the log can be written again, and other runs are not delayed. Every method
-// may be called from any thread.
+// logs, syncs once for everything queued, and only then acknowledges it. With a full or broken disk
+// everything waits and nothing is lost. If only one log cannot be written, data of its run is lost
+// until it can be written again, and other runs are not delayed. Every method may be called from
+// any thread.
 #pragma once
 
 #include <functional>
@@ -19,12 +19,12 @@
 
 namespace gp::coordinator {
 
-// What one agent sent at once.
+// One batch from one agent.
 struct TelemetryBatch {
   std::map<RunId, std::vector<contract::TrainingPoint>> points;
   std::map<RunId, std::vector<Line>> lines;
   size_t size_bytes = 0;  // about what it takes in memory
-  // Called once, on the Recorder's thread, when all of it is durable, except what was lost.
+  // Called once, on the Recorder's thread, when all of it is durable, except lost data.
   std::function<void()> on_durable;
   // Called on the Recorder's thread when telemetry of a run begins to be lost, with the reason; may
   // be empty.
@@ -41,10 +41,10 @@ class RecordObserver {
 struct RecorderOptions {
   RunLogLimits limits;
   size_t open_logs_max = 128;  // two files each
-  // Limit for what waits in memory. The coordinator gives each agent a window, so that the limit is
-  // not reached.
+  // Limit for queued data. The coordinator gives each agent a window, so that the limit is not
+  // reached.
   size_t waiting_bytes_max = size_t{256} << 20;
-  // How long to wait before a failed write is tried again.
+  // Pause before a failed write is retried.
   std::chrono::nanoseconds retry_delay = std::chrono::seconds(1);
 };
 
@@ -56,7 +56,7 @@ class Recorder {
 
   // False when too much waits already.
   bool Post(TelemetryBatch batch);
-  // Writes what waits. When the disk fails, drops it at once: the agents send it again.
+  // Writes queued data. If the disk fails, drops it at once: the agents send it again.
   void Stop();
 
   // True while something posted for the run is not durable. The observer is called when it is.
@@ -77,7 +77,7 @@ class Recorder {
     uint64_t points = 0;
     uint64_t lines = 0;
     int tries_skipped = 0;
-    int patience = 1;  // skip so many batches before the next try
+    int patience = 1;  // batches to skip before the next try
   };
 
   void ReadProgresses();
@@ -91,14 +91,14 @@ class Recorder {
   StatusOr<RunLog*> Open(const RunId& run);
   void CloseOldest();
   void Close(OpenLog& open);
-  // After a log failed with `failure`: whether another file beside the logs can be written.
+  // After a log failed with `failure`: whether another file in the same place can be written.
   bool DiskWorks(const Status& failure) const;
   // True when this batch is lost without a try, because the log failed a short time ago.
   bool SkipsTry(const RunId& run);
   void Lose(const RunId& run, const Batches& batches);
   void TellLoss(const RunId& run, const Status& why, const Batches& batches);
   void EndLoss(const RunId& run);
-  // False when the Recorder is stopped meanwhile.
+  // False if the Recorder is stopped meanwhile.
   bool WaitForDisk();
   void CountOff(const Batches& batches);
   void Announce(const Batches& batches);

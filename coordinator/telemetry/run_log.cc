@@ -27,7 +27,7 @@ bool Fits(uint64_t bytes, const std::string& path) {
   return bytes == 0 || bytes <= FileSize(path).value_or(0);
 }
 
-// An empty summary when there is none, or when the logs are shorter than its sizes.
+// An empty summary if there is none, or if the logs are shorter than recorded in it.
 RunSummary ReadSummary(const std::string& directory) {
   std::optional<RunSummary> summary;
   const auto read = ReadRecords(SummaryPath(directory), 0, [&](std::string_view bytes) {

@@ -1,7 +1,7 @@
 // RunLog: the points and lines of one run on disk, <state dir>/runs/<run
-// id>/{points.log,lines.log}, and a summary beside them, so that opening the log reads only the
-// records after the summary. Appending is idempotent: it recognises what an agent sends again.
-// Belongs to one thread; the readers below may be anywhere.
+// id>/{points.log,lines.log}, with a summary beside them, so that opening the log reads only the
+// records after the summary. Appending is idempotent: resent data is recognised. Belongs to one
+// thread; the readers below may run on any thread.
 #pragma once
 
 #include <chrono>
@@ -50,7 +50,7 @@ struct RunLogLimits {
   size_t line_bytes_max = 8 << 10;  // longer lines are cut
 };
 
-// What one epoch committed.
+// The steps that one epoch committed.
 struct EpochStart {
   Epoch epoch = 0;
   int64_t first_step = 0;
@@ -71,11 +71,11 @@ struct Progress {
   std::string warning;  // the newest one
   int64_t skipped_steps = 0;
   std::map<std::string, Score> scores;  // the newest of each name
-  std::vector<EpochStart> epochs;       // by epoch, as far as they committed a step
+  std::vector<EpochStart> epochs;       // by epoch; epochs that committed a step
   // Sums over all epochs: a step that was repeated counts each time.
   int64_t steps_taken = 0;
   int64_t tokens_taken = 0;
-  double flops_taken = 0;  // of steps whose peak is known
+  double flops_taken = 0;  // over steps whose peak is known
   Pace pace;
 
   void Add(const contract::TrainingPoint& point);
@@ -84,7 +84,7 @@ struct Progress {
   void AddToEpoch(const contract::TrainingPoint& point);
 };
 
-// The last step that an epoch before `epoch` committed; 0 when there is none.
+// The last step that an epoch before `epoch` committed; 0 if there is none.
 int64_t LastStepBefore(Epoch epoch, const std::vector<EpochStart>& epochs);
 
 // A summary of both logs up to certain sizes.
@@ -100,12 +100,11 @@ class RunLog {
  public:
   static StatusOr<RunLog> Open(const std::string& directory, const RunLogLimits& limits);
 
-  // Drops points of older epochs and of steps that were kept, and lines that were kept. At the
-  // limit it writes one last line that says so, and drops the rest. On an error nothing of the call
-  // is kept.
+  // Drops points of older epochs and of stored steps, and lines stored already. At the limit it
+  // writes a last line that says so, and drops the rest. On an error nothing of the call is kept.
   Status AppendPoints(const std::vector<contract::TrainingPoint>& points);
   Status AppendLines(std::vector<Line> lines);
-  // After an error the log must be opened anew: what it had appended may be gone.
+  // After an error the log must be opened again: appended data may be lost.
   Status Sync();
 
   // REQUIRES: nothing was appended since Sync.
@@ -135,7 +134,7 @@ std::string LinesPath(const std::string& directory);
 // False for logs that an older version wrote: ReadProgress then reads all points.
 bool HasSummary(const std::string& directory);
 
-// From the summary and what came after it; empty when there is no log.
+// From the summary and the records after it; empty if there is no log.
 StatusOr<Progress> ReadProgress(const std::string& directory);
 
 // The records from `offset` on, at most `count_max`; `offset` moves after them. Records that no

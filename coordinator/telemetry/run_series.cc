@@ -24,8 +24,8 @@ double Seconds(Timestamp time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
-// A text that a user chose, as the value of a label: at most this long, valid UTF-8 in which
-// nothing ends a line or a string early. The serializer escapes quotes and backslashes.
+// A user's text as the value of a label: at most this long, valid UTF-8 without characters that end
+// a line or a string. The serializer escapes quotes and backslashes.
 std::string LabelText(const std::string& text) {
   constexpr size_t kBytesMax = 120;
   std::string label = ValidUtf8(text.substr(0, kBytesMax), '?');
@@ -223,7 +223,7 @@ void RunSeries::ShowCheckpoint(const SealedCheckpoint& checkpoint) {
   Set(families_.checkpoint_size, static_cast<double>(checkpoint.size_bytes));
 }
 
-// The first step of a later epoch than the one that failed.
+// Sees the first step of a later epoch than the failed one.
 void RunSeries::SeeRecovery(const Progress& progress) {
   if (!failed_ || progress.epochs.empty()) return;
   const EpochStart& newest = progress.epochs.back();

@@ -54,7 +54,7 @@ class RunSeries {
   // Handles a durable event; `run` is the run after it.
   void Observe(const Event& event, const Run& run);
   void Observe(const Progress& progress);
-  // Raises the counters of time to what is true at `now`.
+  // Advances the time counters to `now`.
   void Refresh(Timestamp now);
   // The seconds from the failure that stopped the run to the first step after it; once for each.
   std::optional<double> TakeRecovery();

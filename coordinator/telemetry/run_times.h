@@ -1,6 +1,6 @@
-// RunTimes: what the time of one run went on since it was submitted. It follows from the run's
-// durable events and from what its epochs committed, so a restarted coordinator computes the same.
-// A value; one thread at a time.
+// RunTimes: how one run has spent its time since it was submitted. Derived from the run's durable
+// events and the steps that its epochs committed, so a restarted coordinator computes the same. A
+// value; one thread at a time.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace gp::coordinator {
 enum class RunTime {
   kQueued,      // it waits for slots
   kStarting,    // its ranks start, load and connect
-  kProductive,  // its ranks take steps that were not taken before
+  kProductive,  // its ranks take new steps
   kRedone,      // its ranks take steps again, which a failure lost
   kWaiting,     // it waits to be tried again, or its ranks leave
 };

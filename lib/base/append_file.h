@@ -1,5 +1,5 @@
-// AppendFile: a file that grows by whole records. When a record cannot be written whole, the file
-// is left without it, and the next record is written in its place. Belongs to one thread at a time.
+// AppendFile: a file that grows by whole records. If a record cannot be written completely, it is
+// removed again, and the next record takes its place. Belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class AppendFile {
   // Makes the file when it is absent. The next record goes to its end.
   static StatusOr<AppendFile> Open(const std::string& path);
 
-  // `size_bytes` is where the next record goes; it replaces what is there.
+  // `size_bytes` is where the next record goes; it replaces what follows.
   AppendFile(std::string path, FileDescriptor file, uint64_t size_bytes)
       : path_(std::move(path)), file_(std::move(file)), size_bytes_(size_bytes) {}
 

@@ -71,8 +71,8 @@ class Command {
   explicit Command(CLI::App& app) : app_(&app) {}
 
   // Binds `value`, which outlives the parsing. A name without dashes is an argument. T is
-  // std::string, int, int64_t, uint64_t, double, or a std::optional or std::vector of them, as far
-  // as command_line.cc lists it.
+  // std::string, int, int64_t, uint64_t, double, or a std::optional or std::vector of them, as
+  // instantiated in command_line.cc.
   template <typename T>
   Flag Option(const std::string& name, T& value, const std::string& text = "") const;
   Flag Switch(const std::string& name, bool& value, const std::string& text) const;
@@ -133,11 +133,11 @@ class CommandLine {
 
   Command root() const { return Command(*app_); }
 
-  // Nullopt when the program should go on. Otherwise the exit code: 0 after --help and --version, 2
-  // when the words cannot be parsed. The text is already on `out` or `err`.
+  // Nullopt if the program should continue. Otherwise the exit code: 0 after --help and --version,
+  // 2 when the words cannot be parsed. The text is already on `out` or `err`.
   std::optional<int> Parse(int argc, const char* const* argv, std::ostream& out = std::cout,
                            std::ostream& err = std::cerr) const;
-  // Prints nothing. `words` does not contain the program's name. Chosen() tells the command, also
+  // Prints nothing. `words` does not contain the program's name. Chosen() returns the command, even
   // after a failure. REQUIRES: no Version().
   ParseOutcome TryParse(const std::vector<std::string>& words) const;
   // The command that was given; REQUIRES: RequireOneCommand and a successful Parse.

@@ -56,7 +56,7 @@ std::string RenderProblem(const ConfigProblem& problem, std::string_view severit
   return text;
 }
 
-// Line `line` (1-based) without its end; empty when there is no such line.
+// Line `line` (1-based) without its end; empty if there is no such line.
 std::string_view LineOf(std::string_view text, int line) {
   for (int current = 1; current < line; ++current) {
     const size_t end = text.find('\n');

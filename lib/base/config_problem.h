@@ -1,7 +1,7 @@
-// ConfigProblem: one thing wrong in a configuration, with its place, what was expected and the
-// nearest thing that would work. Readers of run files and of the programs' settings collect all of
-// them in ConfigProblems and print them at once. A problem's texts are always short: long lines and
-// long values are cut, and a long list ends in a count. Values and pure functions; thread-safe.
+// ConfigProblem: one problem of a configuration, with its place, what was expected and the nearest
+// valid alternative. Readers of run files and of the programs' settings collect all of them in
+// ConfigProblems and print them at once. A problem's texts are always short: long lines and values
+// are cut, and a long list ends in a count. Values and pure functions; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct ConfigProblem {
   std::string hint;        // how to solve it: "did you mean 'optimizer.lr'?"; may be empty
   std::string excerpt;     // the line; a long one is cut, with "…" at the cut
   int excerpt_column = 0;  // 1-based; the character of `excerpt` that `column` is
-  // More than 1 in the last element of a long list, which stands for all that are not listed.
+  // More than 1 in the last element of a long list, which represents all unlisted ones.
   size_t count = 1;
 
   bool operator==(const ConfigProblem&) const = default;
@@ -50,7 +50,7 @@ class ConfigProblems {
   bool full() const { return listed_.size() >= kListedMax; }
   const std::vector<ConfigProblem>& listed() const { return listed_; }
 
-  // The list; when it was too short for all, one more at its end says how many more there are.
+  // The list; if it was too short for all, a last element says how many more there are.
   std::vector<ConfigProblem> Take();
 
  private:

@@ -1,4 +1,4 @@
-// A rename that a crash does not take back. May be called from any thread.
+// A rename that survives a crash. May be called from any thread.
 #pragma once
 
 #include <string>

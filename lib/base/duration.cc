@@ -8,7 +8,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-// Nanoseconds in the unit that starts `text`; drops the unit from it. Zero when there is none.
+// Nanoseconds in the unit at the start of `text`, which is removed. Zero if there is none.
 double TakeUnit(std::string_view& text) {
   struct Unit {
     std::string_view name;

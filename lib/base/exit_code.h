@@ -7,7 +7,7 @@
 namespace gp {
 
 enum class ExitCode {
-  kOk = 0,  // or stopped as asked
+  kOk = 0,  // or stopped on request
   kFailure = 1,
   kUsage = 2,     // or an invalid run file
   kNotFound = 3,  // or ambiguous
@@ -16,7 +16,7 @@ enum class ExitCode {
   kUnreachable = 6,  // or timed out; worth trying again
   kRunFailed = 7,
   kRunCancelled = 8,
-  kDamaged = 9,      // a checkpoint or another file is not what was written
+  kDamaged = 9,      // a checkpoint or another file is damaged
   kStorage = 10,     // a file cannot be read or written; may pass
   kCollective = 11,  // the other ranks of the run went away
   // 86 is reserved: an unreleased trainer used it.

@@ -23,8 +23,8 @@ struct FailpointSetting {
   uint64_t passage = 1;  // dies at this one, counted from 1
 };
 
-// "name:kill" or "name:kill@N"; the empty text arms nothing. InvalidArgument tells the form
-// otherwise.
+// "name:kill" or "name:kill@N"; the empty text arms nothing. InvalidArgument shows the expected
+// form.
 StatusOr<FailpointSetting> ParseFailpoint(std::string_view text);
 
 // Dies by SIGKILL when `name` is armed and this is its passage. Aborts when GP_FAILPOINT has

@@ -24,8 +24,8 @@ Status WriteFileAtomically(const std::string& path, std::string_view data, int m
 // mkdir -p. OK when it exists already. New directory entries are durable on return.
 Status MakeDirectories(const std::string& path, int mode = 0755);
 
-// mkdir: makes `path` and no parent of it, so nothing is made below a directory that is away, such
-// as a mount point. OK when it exists already. Durable on return.
+// mkdir: makes `path` but no parent of it, so nothing is made below a missing directory, such as a
+// mount point. OK when it exists already. Durable on return.
 Status MakeDirectory(const std::string& path, int mode = 0755);
 
 // Makes the names in `directory` durable.

@@ -21,7 +21,7 @@ struct LocalMessage {
 bool SendLocalMessage(int socket, std::string_view bytes, int file = -1);
 
 // Nullopt when the peer is gone, when there is no message on a non-blocking socket, or when the
-// message has more than `bytes_max`.
+// message is longer than `bytes_max`.
 std::optional<LocalMessage> ReceiveLocalMessage(int socket, size_t bytes_max);
 
 }  // namespace gp

@@ -40,8 +40,8 @@ class Mailbox {
     return true;
   }
 
-  // The messages waiting, at most `count_max`, in order of arrival. Waits up to `timeout` for the
-  // first one; empty when none came or the mailbox is closed and drained.
+  // The waiting messages, at most `count_max`, in order of arrival. Waits up to `timeout` for the
+  // first one; empty after the timeout, or when the mailbox is closed and drained.
   std::vector<T> Drain(size_t count_max, std::chrono::nanoseconds timeout) EXCLUDES(mutex_) {
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     MutexLock lock(mutex_);
@@ -63,7 +63,7 @@ class Mailbox {
     return std::move(one.front());
   }
 
-  // Later posts fail; what is queued can still be received. Wakes everybody.
+  // Later posts fail; queued messages can still be received. Wakes all waiters.
   void Close() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     closed_ = true;

@@ -1,7 +1,7 @@
-// MixBits: splitmix64 (Steele, Lea, Flood 2014, doi:10.1145/2714064.2660195), for numbers that
-// follow from keys. A bijection: every bit of the result depends on every bit of the value. Header
-// only, standard library only, for the host and for a CUDA device. Pure functions, thread-safe.
-// Results are part of what a run means: they are the same in every version.
+// MixBits: splitmix64 (Steele, Lea, Flood 2014, doi:10.1145/2714064.2660195), for numbers derived
+// from keys. A bijection: every bit of the result depends on every bit of the value. Header only,
+// standard library only, for the host and for a CUDA device. Pure functions, thread-safe. Runs
+// depend on the results, which are therefore the same in every version.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// NamePattern: what of a path is a name, and what a pattern of glob(7). Thread-safe.
+// NamePattern: splits a path into a literal name and a glob(7) pattern. Thread-safe.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace gp {
 
-// A path is a name as far as its folders, and the file at last, exist by that very name: in
-// "exp [1]/*.txt" only the last part is a pattern where the folder "exp [1]" exists. So characters
-// of a pattern that are in a name, such as the run file's own folder, match nothing else.
+// A path is literal as far as its folders, and finally the file, exist by that very name: in "exp
+// [1]/*.txt" only the last part is a pattern if the folder "exp [1]" exists. So pattern characters
+// in a name, such as the run file's own folder, match nothing else.
 struct NamePattern {
   std::string folder;   // "" or a prefix of the path that ends in '/'
   std::string pattern;  // the rest of the path; empty: the whole path is a name

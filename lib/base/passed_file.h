@@ -9,7 +9,7 @@
 
 namespace gp {
 
-// Memory for what a message carries beside its bytes. It outlives the message.
+// Control data that a message carries besides its bytes. It outlives the message.
 struct alignas(cmsghdr) PassedFile {
   std::array<char, CMSG_SPACE(sizeof(int))> bytes{};
 };
@@ -30,7 +30,7 @@ inline void Attach(int file, PassedFile& room, msghdr& message) {
   std::memcpy(CMSG_DATA(header), &file, sizeof file);
 }
 
-// The descriptor that came with `message`, which the caller owns; -1 when none did.
+// The descriptor that came with `message`, owned by the caller; -1 if none came.
 inline int FileOf(msghdr& message) {
   const cmsghdr* control = CMSG_FIRSTHDR(&message);
   const bool is_file = control != nullptr && control->cmsg_level == SOL_SOCKET &&

@@ -19,7 +19,7 @@ constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
 
 using Directory = std::unique_ptr<DIR, decltype([](DIR* directory) { closedir(directory); })>;
 
-// The directories that are still to be read. A tree may be deep, so that there is no recursion.
+// Directories still to read. A tree may be deep, so this avoids recursion.
 using Pending = std::vector<std::string>;
 
 Status CloseOne(int parent, const char* name, const std::string& path, Pending& pending) {

@@ -7,7 +7,7 @@
 
 namespace gp {
 
-// Takes every permission of other users from `path` and, when it is a directory, from everything
+// Removes all permissions of other users from `path` and, if it is a directory, from everything
 // below it. Symbolic links are neither followed nor changed. OK when `path` does not exist, and
 // when a file disappears meanwhile.
 Status CloseToOthers(const std::string& path);

@@ -10,8 +10,8 @@
 
 namespace gp {
 
-// Fills `to` from byte `offset` on and returns how many bytes were read: fewer than asked for only
-// where the file ends. `path` is for messages.
+// Fills `to` from byte `offset` on and returns how many bytes were read: fewer than requested only
+// at the end of the file. `path` is for messages.
 StatusOr<size_t> ReadAt(int fd, uint64_t offset, std::span<char> to, const std::string& path);
 
 }  // namespace gp

@@ -15,11 +15,10 @@ Status MakeSecretDirectory(const std::string& directory);
 // Replaces the file in one piece, mode 0600.
 Status WriteSecretFile(const std::string& path, std::string_view text);
 
-// The whole file. NotFound when it is absent. PermissionDenied when another user may read or
-// write it, or when it belongs neither to this process' user nor to root. A file of root's may be
-// readable by the group of this process, when that is not root's: so secrets come from a
-// Kubernetes volume with an fsGroup. The message says how to mend it and holds nothing of the
-// content.
+// The whole file. NotFound when it is absent. PermissionDenied when another user may read or write
+// it, or when it belongs neither to this process' user nor to root. A file of root's may be
+// readable by the group of this process, if that is not root's: Kubernetes mounts secrets with an
+// fsGroup that way. The message explains the fix and contains nothing of the file.
 StatusOr<std::string> ReadSecretFile(const std::string& path,
                                      uint64_t size_bytes_max = uint64_t{64} << 10);
 

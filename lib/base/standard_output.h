@@ -1,7 +1,7 @@
-// StandardOutput: standard output of a program that loses nothing in silence. While one exists,
-// std::cout and stdout write to its descriptor, and it keeps the first error of a write; Finish
-// turns that error into a message and an exit code. Owned by main, which makes it before other
-// threads exist; written by one thread at a time.
+// StandardOutput: standard output of a program that never loses output silently. While one exists,
+// std::cout and stdout write to its descriptor, and it keeps the first write error; Finish turns
+// that error into a message and an exit code. Owned by main, which makes it before other threads
+// exist; written by one thread at a time.
 #pragma once
 
 #include <unistd.h>
@@ -15,8 +15,8 @@ namespace gp {
 
 class StandardOutput {
  public:
-  // Descriptors 0, 1 and 2 that are closed are opened so that using them fails: otherwise the next
-  // file that is opened would take the number, and get what is printed.
+  // Closed descriptors 0, 1 and 2 are opened so that using them fails: otherwise the next opened
+  // file would take the number, and receive the output.
   explicit StandardOutput(int descriptor = STDOUT_FILENO);
   ~StandardOutput();
   StandardOutput(const StandardOutput&) = delete;
@@ -41,8 +41,8 @@ class StandardOutput {
   std::streambuf* const previous_buffer_;
 };
 
-// The message about an output that cannot be written: "cannot write to standard output: No space
-// left on device". Empty when the reader closed the pipe, which it may do. REQUIRES: `error` != 0.
+// The message for an output that cannot be written: "cannot write to standard output: No space left
+// on device". Empty when the reader closed the pipe, which is allowed. REQUIRES: `error` != 0.
 std::string LostOutputText(int error);
 
 }  // namespace gp

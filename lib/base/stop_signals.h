@@ -1,7 +1,7 @@
 // The signals that ask a program to stop, handled by ordinary code instead of a signal handler, so
 // that this code may lock and log. main blocks them before any other thread exists, because threads
-// inherit the mask. Then a thread waits for them, or a StopSignals calls back. Only one waiter sees
-// a signal.
+// inherit the mask. Then a thread waits for them, or a StopSignals calls back. Each signal reaches
+// only one waiter.
 #pragma once
 
 #include <csignal>
@@ -22,7 +22,7 @@ void BlockStopSignals(const std::vector<int>& numbers = kStopSignals);
 // Waits until one arrives; its name, "SIGTERM". REQUIRES: they are blocked.
 std::string AwaitStopSignal(const std::vector<int>& numbers = kStopSignals);
 
-// Calls `stop` with the name of each one that arrives, from a thread of its own, until destruction.
+// Calls `stop` with the name of each signal that arrives, from its own thread, until destruction.
 // REQUIRES: they are blocked.
 class StopSignals {
  public:

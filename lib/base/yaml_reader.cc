@@ -78,7 +78,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (anchor == 0) return;
     throw YAML::ParserException(mark, "anchors (&name) are not supported; write the value out");
   }
-  // "?" is what the parser says of a plain value, "!" of a quoted one.
+  // The parser reports "?" for a plain value, "!" for a quoted one.
   static void RefuseTag(const YAML::Mark& mark, const std::string& tag) {
     if (tag.empty() || tag == "?" || tag == "!") return;
     throw YAML::ParserException(mark, "tags (" + Excerpt(tag) + ") are not supported");

@@ -1,7 +1,7 @@
-// YamlNode: a YAML document as a tree whose every node and key knows its line and column, so that
-// complaints can point. Scalars stay text: the reader of a key decides its type. Anchors, aliases
-// and tags are refused (a configuration needs none, and aliases can blow a small file up), nesting
-// and size are limited. Values; thread-safe.
+// YamlNode: a YAML document as a tree whose nodes and keys have their line and column, for error
+// messages. Scalars stay text: the reader of a key decides its type. Anchors, aliases and tags are
+// refused (a configuration needs none, and aliases can blow a small file up), nesting and size are
+// limited. Values; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ struct YamlNode {
   // The entries of a map, in the order of the file, duplicates included.
   std::vector<YamlEntry> entries;
 
-  // The value of the first entry with this key; nullptr when there is none or this is no map.
+  // The value of the first entry with this key; nullptr if there is none or this is not a map.
   const YamlNode* Find(std::string_view key) const;
 };
 

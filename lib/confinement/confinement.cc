@@ -21,7 +21,7 @@ FileRules RulesFor(const Permissions& permissions) {
   return rules;
 }
 
-// A kernel that lacks the means is told about; it does not stop the process.
+// A kernel without the feature only causes a log entry; it does not stop the process.
 Status UnlessMissing(const Status& status) {
   return status.code() == StatusCode::kUnimplemented ? OkStatus() : status;
 }

@@ -1,6 +1,6 @@
-// Confine: takes from this process what it does not need for its work: other files, system calls,
-// other programs. Called once, before the process starts a second thread and before it reads a file
-// that somebody else named.
+// Confine: removes this process's access to everything that it does not need: other files, system
+// calls, other programs. Called once, before the process starts a second thread and before it reads
+// a file that somebody else named.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ struct Offer {
 };
 Offer WhatConfines();
 
-// Confines as far as this kernel can, and logs one line that says how far. Any error is one of a
-// rule that the kernel has but did not take: the process must not go on.
+// Confines as far as this kernel can, and logs one line with the result. An error means that the
+// kernel rejected a rule that it supports: the process must not continue.
 Status Confine(const Permissions& permissions);
 
 }  // namespace gp::confinement

@@ -21,8 +21,8 @@
 namespace gp::confinement {
 namespace {
 
-// So many entries of a directory are checked for links in advance. The kernel refuses links among
-// the later ones when they are opened.
+// At most this many entries of a directory are checked for links in advance. For later ones the
+// kernel refuses links when they are opened.
 constexpr int kEntriesMax = 1'000'000;
 
 constexpr long kProcess = PROC_SUPER_MAGIC;
@@ -35,7 +35,7 @@ constexpr std::array kKernelFiles = {kProcess,
                                      long{SECURITYFS_MAGIC},
                                      long{DEVPTS_SUPER_MAGIC}};
 
-// The path without links; nullopt when nothing is there.
+// The path without links; nullopt if it does not exist.
 StatusOr<std::optional<std::string>> WithoutLinks(const std::string& path) {
   const std::unique_ptr<char, decltype(&free)> found(realpath(path.c_str(), nullptr), &free);
   if (found != nullptr) return std::optional<std::string>(found.get());
@@ -55,9 +55,9 @@ std::string Remainder(const std::string& path, const std::string& directory) {
   return path.size() <= begin ? "." : path.substr(begin);
 }
 
-// Opens `path`, which has no links, without ever leaving `directory`: one name after the other,
-// none through a link. openat2 would do it in one call, but systemd's RestrictSUIDSGID= and the
-// default filters of older container engines deny it.
+// Opens `path`, which has no links, without ever leaving `directory`: name by name, never through a
+// link. openat2 would do it in one call, but systemd's RestrictSUIDSGID= and the default filters of
+// older container engines deny it.
 FileDescriptor OpenBeneath(const std::string& directory, const std::string& path) {
   FileDescriptor at(open(directory.c_str(), O_PATH | O_CLOEXEC));
   std::istringstream names(Remainder(path, directory));
@@ -69,8 +69,8 @@ FileDescriptor OpenBeneath(const std::string& directory, const std::string& path
   return at;
 }
 
-// Calls `visit` with each link below the directory, unless a hidden directory holds it, until an
-// error. A directory that cannot be read is for its reader to tell.
+// Calls `visit` with each link below the directory, except in hidden directories, until an error.
+// Unreadable directories are reported by their reader.
 Status ForEachLink(const std::string& directory,
                    const std::function<Status(const std::string&)>& visit) {
   std::error_code error;
@@ -123,8 +123,8 @@ Status DataRoots::Check(const std::string& path) const {
   return name.pattern.empty() ? CheckFile(path) : CheckPattern(path, name);
 }
 
-// A pattern's directories are read to find what matches, so they have to lie beneath a root before
-// anything is looked at, and no step of it may climb.
+// Matching a pattern reads its directories, so they must lie below a root before anything is read,
+// and no part may contain "..".
 Status DataRoots::CheckPattern(const std::string& path, const NamePattern& name) const {
   if (Climbs(path)) {
     return InvalidArgument("{} is a pattern with '..' in it; name the directory itself", path);
@@ -140,7 +140,7 @@ Status DataRoots::CheckPattern(const std::string& path, const NamePattern& name)
 
 Status DataRoots::CheckFile(const std::string& path) const {
   const std::string folded = AbsolutePath(path, "/");
-  // Before anything is looked at: a run must not learn what exists elsewhere.
+  // Checked before any file is touched: a run must not find out what exists elsewhere.
   if (!Names(folded)) return Outside(path);
   ASSIGN_OR_RETURN(const std::optional<std::string> target, WithoutLinks(path));
   if (!target.has_value()) return OkStatus();
@@ -209,7 +209,8 @@ Status DataRoots::Outside(const std::string& path) const {
 Status CheckHasNoLinks(const std::string& root, const std::string& path) {
   const auto refuse = [&](const std::string& link) {
     return InvalidArgument(
-        "{} is a link, or lies behind one; the directory of a run holds none: remove it, or submit "
+        "{} is a link, or below one; a run's directory must not contain links: remove it, or "
+        "submit "
         "the run again",
         link);
   };

@@ -1,7 +1,7 @@
-// DataRoots: the directories beneath which a run may name files, and the check of a name. The
-// decision in words; what is enforced when a file is opened are the FileRules of the same
-// directories, so that a link which is changed after the check leads nowhere. Constant after
-// construction; any thread may call.
+// DataRoots: the directories below which a run may name files, and the check of a name. This is the
+// check with an explanation; the FileRules of the same directories enforce it when a file is
+// opened, so that a link changed after the check leads nowhere. Constant after construction; any
+// thread may call.
 #pragma once
 
 #include <string>
@@ -19,16 +19,16 @@ class DataRoots {
   explicit DataRoots(const std::vector<std::string>& directories,
                      const std::vector<std::string>& also = {});
 
-  // OK for a file, a directory or a pattern beneath a root, also when nothing is there yet: who
-  // reads it tells that. PermissionDenied when it lies beneath no root of this node.
-  // InvalidArgument names the path and what else is wrong: relative, reached through a link that
-  // leads out, a directory with such a link in it, a pattern that climbs, no regular file or
-  // directory, a file of the kernel.
+  // OK for a file, a directory or a pattern below a root, even if nothing exists there yet: its
+  // reader reports that. PermissionDenied when it lies below no root of this node. InvalidArgument
+  // names the path and the problem: relative, reached through a link that leads out, a directory
+  // with such a link in it, a pattern with "..", not a regular file or directory, a file of the
+  // kernel.
   Status Check(const std::string& path) const;
 
  private:
   struct Root {
-    std::string name;  // as it was given
+    std::string name;  // as given
     std::string path;  // without links
     bool listed = true;
   };
@@ -45,9 +45,9 @@ class DataRoots {
   std::vector<Root> roots_;
 };
 
-// InvalidArgument names the first link on the way from `root` to `path` or below `path`, at whose
-// end other files would be read or written than those of `path`. `root` itself may be a link, and
-// nothing has to be there.
+// InvalidArgument names the first link between `root` and `path`, or below `path`, through which
+// files outside `path` would be read or written. `root` itself may be a link, and nothing needs to
+// exist.
 Status CheckHasNoLinks(const std::string& root, const std::string& path);
 
 }  // namespace gp::confinement

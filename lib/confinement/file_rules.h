@@ -1,7 +1,7 @@
-// FileRules: which files a process may open, whatever their access modes say. The kernel enforces
-// them through Landlock from RestrictFiles on, for this process and those that it starts, and
-// nothing can lift them. Functions may be called from any thread, but a restriction holds for the
-// calling thread and the threads that it starts later: restrict before there is a second one.
+// FileRules: which files a process may open, regardless of their access modes. The kernel enforces
+// them through Landlock from RestrictFiles on, for this process and its children, irrevocably.
+// Functions may be called from any thread, but a restriction holds for the calling thread and the
+// threads that it starts later: restrict before there is a second one.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ namespace gp::confinement {
 // Files and directories, each with everything below it. Paths that do not exist are passed by.
 struct FileRules {
   std::vector<std::string> readable;
-  std::vector<std::string> writable;  // and readable
-  // Files that are there may be read and written; no file or directory can be made or removed.
+  std::vector<std::string> writable;  // and readable too
+  // Existing files may be read and written; no file or directory can be created or removed.
   std::vector<std::string> overwritable;
-  std::vector<std::string> devices;  // read, written, asked by ioctl
+  std::vector<std::string> devices;  // read, write and ioctl
 };
 
 // The version of the kernel's Landlock interface; 0: the kernel has none, or does not let this
@@ -29,9 +29,9 @@ int LandlockVersion();
 // no_new_privs is set, or the process may do without.
 Status RestrictFiles(const FileRules& rules);
 
-// The files that every program of ours needs beside those of a run: its own directory, libraries,
-// tuned kernels, the kernel's description of the machine. With `gpus`, also the files that the
-// libraries of GPUs need.
+// The files that every program of ours needs besides those of a run: its own directory, libraries,
+// tuned kernels, the kernel's description of the machine. With `gpus`, also the files that GPU
+// libraries need.
 FileRules SystemFiles(bool gpus);
 
 }  // namespace gp::confinement

@@ -13,12 +13,12 @@
 namespace gp::confinement {
 namespace {
 
-// What Debian 12's header, of version 2, does not name.
+// Constants missing in Debian 12's header, which has version 2.
 constexpr uint64_t kTruncate = 1ULL << 14;     // since version 3
 constexpr uint64_t kAskDevice = 1ULL << 15;    // ioctl, since version 5
 constexpr uint64_t kScopeSignals = 1ULL << 1;  // since version 6
 
-// The kernel takes a shorter one from an older program, and a longer one whose end is 0.
+// The kernel accepts a shorter struct from an older program, and a longer one whose end is 0.
 struct RulesetAttributes {
   uint64_t handled_files = 0;
   uint64_t handled_network = 0;  // since version 4
@@ -43,7 +43,7 @@ uint64_t HandledRights(int version) {
   return rights;
 }
 
-// The size of the attributes that `version` knows.
+// The size of the attributes in `version`.
 size_t AttributesSize(int version) {
   if (version < 4) return sizeof(uint64_t);
   return (version < 6 ? 2 : 3) * sizeof(uint64_t);
@@ -71,7 +71,7 @@ Status Allow(const FileDescriptor& ruleset, const std::string& path, uint64_t ri
   rule.allowed_access = S_ISDIR(info.st_mode) ? rights : rights & kOfFiles;
   rule.parent_fd = opened.get();
   if (syscall(SYS_landlock_add_rule, ruleset.get(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0) {
-    // A rule belongs to an inode, and procfs makes a new one for a path that nobody has open.
+    // A rule belongs to an inode, and procfs makes a new one for a path that is not open.
     if (path.starts_with("/proc/self")) static_cast<void>(opened.Release());
     return OkStatus();
   }

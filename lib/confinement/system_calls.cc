@@ -44,13 +44,13 @@ Status Check(int result, const std::string& operation) {
 
 Status Deny(const Filter& filter, const char* name) {
   const int number = seccomp_syscall_resolve_name(name);
-  if (number == __NR_SCMP_ERROR) return OkStatus();  // this library does not know it yet
+  if (number == __NR_SCMP_ERROR) return OkStatus();  // this library does not have it yet
   return Check(seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), number, 0),
                std::string("deny ") + name + " in");
 }
 
-// One comparison for each flag: a rule compares an argument once. The flags of clone3 lie in
-// memory, where a filter cannot look; told that it does not exist, the C library uses clone.
+// One comparison per flag, because a rule can compare an argument only once. The flags of clone3
+// are in memory, which a filter cannot read; when clone3 reports ENOSYS, the C library uses clone.
 Status DenyNamespaces(const Filter& filter) {
   for (uint64_t flag = 1; flag <= kNamespaces; flag <<= 1) {
     if ((kNamespaces & flag) == 0) continue;

@@ -62,7 +62,7 @@ int AddLibraryDirectory(dl_phdr_info* info, size_t, void* directories) {
   return 0;
 }
 
-// Where the loader looks first for libraries that are opened later.
+// Directories that the loader searches first for libraries that are opened later.
 void AddLibraryPath(std::set<std::string>& directories) {
   std::istringstream entries(Variable("LD_LIBRARY_PATH"));
   for (std::string entry; std::getline(entries, entry, ':');) {
@@ -90,8 +90,8 @@ bool IsShared(const std::string& directory) {
   });
 }
 
-// An installation has bin/ beside share/gp; a build tree lies below the source tree with .deps/,
-// where the vocabulary of GPT-2 is looked for.
+// An installation has bin/ beside share/gp; a build tree is below the source tree with .deps/,
+// which holds GPT-2's vocabulary.
 void AddProgram(std::vector<std::string>& readable) {
   std::error_code error;
   auto directory = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();

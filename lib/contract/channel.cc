@@ -87,7 +87,7 @@ StatusOr<std::optional<Message>> Channel::Receive(std::chrono::nanoseconds timeo
   }
 }
 
-// The first known message that is complete in received_; nullopt when more bytes are needed.
+// The first complete message of a known type in received_; nullopt when more bytes are needed.
 StatusOr<std::optional<Message>> Channel::TakeFrame() {
   while (received_.size() >= kHeaderBytes) {
     const auto header = DecodeHeader(received_);

@@ -35,9 +35,8 @@ class Channel {
   Status Send(const Message& message, std::chrono::nanoseconds timeout = std::chrono::seconds(10))
       EXCLUDES(send_mutex_);
 
-  // The next message; nullopt when none came within `timeout`. Unavailable when the peer closed;
-  // DataLoss for a malformed frame (the channel is then useless). Messages of a type this version
-  // does not know are skipped.
+  // The next message; nullopt after `timeout`. Unavailable when the peer closed; DataLoss for a
+  // malformed frame (the channel is then useless). Messages of unknown types are skipped.
   StatusOr<std::optional<Message>> Receive(std::chrono::nanoseconds timeout);
 
   // Ends both directions; a Receive in another thread returns Unavailable. Thread-safe.

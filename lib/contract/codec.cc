@@ -244,7 +244,7 @@ class Writer {
       Fields(nested, value);
       return nested.Take();
     } else {
-      return value;  // not-a-number and infinity become null
+      return value;  // NaN and infinity become null
     }
   }
 
@@ -264,7 +264,7 @@ class Writer {
   Json object_ = Json::object();
 };
 
-// Reads fields until the first one that does not fit; status() then names it.
+// Reads fields until the first invalid one, which status() then names.
 class Reader {
  public:
   Reader(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
@@ -356,7 +356,7 @@ class Reader {
     value = static_cast<int>(wide);
     return true;
   }
-  // A cause that this version does not know is still a failure.
+  // An unknown cause is still a failure.
   static bool Assign(const Json& json, ExitCause& value) {
     int number = 0;
     if (!Assign(json, number) || number < 0) return false;

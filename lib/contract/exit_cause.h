@@ -7,7 +7,7 @@ namespace gp::contract {
 enum class ExitCause {
   kUnspecified = 0,
   kCompleted = 1,
-  kStopped = 2,  // asked to
+  kStopped = 2,  // on request
   kSignal = 3,
   kOutOfMemory = 4,
   kCollective = 5,  // lost a peer; not its own fault
@@ -16,7 +16,7 @@ enum class ExitCause {
   kError = 8,
   kSpawnFailed = 9,
   kUnfit = 10,              // this node cannot compute what the run's record demands
-  kDamagedCheckpoint = 11,  // as this rank sees it; a second reader decides
+  kDamagedCheckpoint = 11,  // according to this rank; a second reader decides
   kData = 12,               // missing on this node, or not what the run began with
 };
 

@@ -12,10 +12,10 @@
 namespace gp::contract {
 
 struct FieldInfo {
-  const char* name;        // of the C++ member, in protobuf messages, on the link and in the store
-  const char* key = "";    // in metrics.jsonl and `gpctl metrics -o json`; empty: not there
-  const char* tag = "";    // in TensorBoard; empty: not there
-  const char* gauge = "";  // on the coordinator's metrics page; empty: not there
+  const char* name;        // the name in C++, in protobuf messages, on the link and in the store
+  const char* key = "";    // in metrics.jsonl and `gpctl metrics -o json`; empty: left out
+  const char* tag = "";    // in TensorBoard; empty: left out
+  const char* gauge = "";  // on the coordinator's metrics page; empty: left out
   const char* help = "";   // of the gauge
   bool recorded = true;    // metrics.jsonl has the key, too
   bool charted = false;    // the points of the page have it as a column

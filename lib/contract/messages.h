@@ -1,7 +1,7 @@
-// What a supervisor (the agent, the gateway) and an engine process (gp-trainer, gp-sampler) say to
-// each other over the link. One struct per message; contract/codec.h turns them into frames. Fields
-// are only added, unknown ones are ignored, so version N speaks with N-1. The bytes are described
-// in docs/formats/link.md. Plain values; no thread rules.
+// The messages between a supervisor (the agent, the gateway) and an engine process (gp-trainer,
+// gp-sampler) over the link. One struct per message; contract/codec.h turns them into frames.
+// Fields are only added, unknown ones are ignored, so version N talks to N-1. The bytes are
+// described in docs/formats/link.md. Plain values; no thread rules.
 #pragma once
 
 #include <cstdint>
@@ -57,8 +57,8 @@ struct Configure {
   int rank = 0;
   std::vector<std::string> addresses;  // host:port by rank
   std::string secret;
-  // What every rank of the run computes with, when it is decided: the instruction-set level, and
-  // the kernel choices for that level.
+  // What every rank of the run computes with, once decided: the instruction-set level, and the
+  // kernel choices for that level.
   std::optional<std::string> isa;
   std::optional<std::map<std::string, std::string>> kernels;
   std::optional<std::string> nccl_id;  // hex; the id that a group of several GPUs connects with
@@ -89,8 +89,8 @@ struct SealResult {
 
 struct Listening {
   std::string address;  // host:port
-  // What this process can compute with: instruction-set levels, the preferred one first, and the
-  // kernel choices that it tuned, by level.
+  // What this process can compute with: instruction-set levels, the preferred one first, and its
+  // tuned kernel choices, by level.
   std::optional<std::vector<std::string>> isa_levels;
   std::optional<std::map<std::string, std::string>> kernels;
   // Hex; rank 0 of a group of several GPUs makes it, and every rank of the epoch gets it.
@@ -102,18 +102,17 @@ struct Ready {
   int64_t step = 0;
 };
 
-// What a rank measured of a step besides the run's point; for the metrics of its node. Absent where
-// the rank cannot tell.
+// A rank's measurements of a step besides the run's point; for the metrics of its node. Absent if
+// the rank cannot measure them.
 struct RankNumbers {
   // Saves of this process that failed or were skipped so far; of rank 0.
   std::optional<int64_t> failed_saves;
-  // The step's all-reduce, of a rank with peers: its whole time, of which
-  // phases.allreduce_exposed is the part that nothing hid, and the bytes of the gradients that it
-  // summed.
+  // The step's all-reduce, for a rank with peers: its total time, of which phases.allreduce_exposed
+  // was not overlapped, and the bytes of the gradients that it summed.
   std::optional<double> allreduce_seconds;
   std::optional<int64_t> allreduce_bytes;
-  // Micro-batches that were in memory when the step asked for one, the least: 0 or 1; and the bytes
-  // of tokens that were read since the last report.
+  // The minimum number of micro-batches that were in memory when the step asked for one: 0 or 1;
+  // and the bytes of tokens read since the last report.
   std::optional<int> batches_ready;
   std::optional<int64_t> data_read_bytes;
 
@@ -146,7 +145,7 @@ struct Finished {
   int64_t step = 0;
 };
 
-// The last message of an engine that cannot go on.
+// The last message of an engine that cannot continue.
 struct Failed {
   contract::ExitCause cause = contract::ExitCause::kError;
   std::string message;
@@ -156,11 +155,11 @@ struct Failed {
 struct Stopped {
   uint64_t epoch = 0;
   int64_t step = 0;    // the last committed one
-  std::string reason;  // who asked
+  std::string reason;  // who requested it
 };
 
 // What the engine waits for, in a sentence, for example room for a checkpoint. It keeps its state
-// and tries again. Empty: it goes on.
+// and retries. Empty: it continues.
 struct Waiting {
   uint64_t epoch = 0;
   std::string reason;

@@ -1,7 +1,7 @@
-// What a supervisor (the gateway) and a sampler process (gp-sampler) say to each other over the
-// link, besides Hello, Stop and Failed of contract/messages.h, which every engine process knows.
-// Same rules: fields are only added, unknown ones are ignored. The bytes and the order of messages
-// are described in docs/formats/link.md. Plain values; no thread rules.
+// The messages between a supervisor (the gateway) and a sampler process (gp-sampler) over the link,
+// besides Hello, Stop and Failed of contract/messages.h, which every engine process uses. Same
+// rules: fields are only added, unknown ones are ignored. The bytes and the order of messages are
+// described in docs/formats/link.md. Plain values; no thread rules.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ struct OpenModel {
   std::string precision = "auto";  // "auto": as the checkpoint's run computed; "fp32", "bf16"
   int threads = 1;
   int64_t streams = 1;        // texts at a time, at most
-  uint64_t memory_bytes = 0;  // for weights, cache and buffers; fewer streams when they do not fit
+  uint64_t memory_bytes = 0;  // for weights, cache and buffers; fewer streams if they do not fit
 };
 
-// One text to write. It is queued until a stream is free; requests are answered in the order in
-// which they came.
+// One text to write. It waits until a stream is free; requests are answered in the order of
+// arrival.
 struct Generate {
   uint64_t request = 0;         // chosen by the supervisor, never used twice
   std::vector<int32_t> prompt;  // not empty
@@ -37,12 +37,12 @@ struct Generate {
   double frequency_penalty = 0;
   std::map<int32_t, double> logit_bias;
   uint64_t seed = 0;
-  uint64_t sample = 0;              // which of the texts of this seed
-  std::vector<std::string> stop;    // not empty strings; the text ends before the first of them
-  std::optional<int64_t> logprobs;  // score each token, with so many alternatives
-  bool score_prompt = false;        // with logprobs: the prompt's tokens, too
+  uint64_t sample = 0;              // index of the text among those of this seed
+  std::vector<std::string> stop;    // no empty strings; the text ends before the first match
+  std::optional<int64_t> logprobs;  // score each token, with this many alternatives
+  bool score_prompt = false;        // with logprobs: also score the prompt's tokens
   bool ignore_end_of_text = false;  // else the tokenizer's end-of-text token ends the text
-  // The text begins with the bytes at the prompt's end that are no whole character yet.
+  // The text begins with the incomplete character at the prompt's end.
   std::optional<bool> continues_prompt;
 };
 
@@ -79,11 +79,11 @@ struct TextPiece {
   uint64_t request = 0;
   std::string text;  // whole characters; the possible beginning of a stop string is held back
   std::vector<int32_t> tokens;     // the tokens whose last character is in `text`
-  std::vector<TokenScore> scores;  // by token, when logprobs were asked for
+  std::vector<TokenScore> scores;  // by token, if logprobs were requested
   // One for each token of the prompt from the second on; in the first piece only.
   std::vector<TokenScore> prompt_scores;
   std::optional<std::string> finish;  // "stop" | "length": the last piece
-  std::optional<std::string> error;   // the last piece: why the text cannot go on
+  std::optional<std::string> error;   // the last piece: why the text cannot continue
 };
 
 // After each pass through the model.

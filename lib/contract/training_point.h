@@ -11,12 +11,12 @@
 
 namespace gp::contract {
 
-// Where the wall time of a step went, in seconds: disjoint, their sum is the step's.
+// How the wall time of a step was spent, in seconds: disjoint phases that add up to the step.
 struct StepPhases {
   double data_wait = 0;
   double forward = 0;
   double backward = 0;
-  double allreduce_exposed = 0;  // what backward did not hide
+  double allreduce_exposed = 0;  // the part not overlapped with backward
   double optimizer = 0;
   double other = 0;
 
@@ -34,8 +34,8 @@ struct StepPhases {
 };
 
 struct TrainingPoint {
-  int64_t step = 0;    // committed steps: the first point says 1
-  int64_t tokens = 0;  // learned from since step 0
+  int64_t step = 0;    // committed steps: the first point has 1
+  int64_t tokens = 0;  // trained on since step 0
   double loss = 0;     // nats per token, before the update
   double learning_rate = 0;
   double gradient_norm = 0;      // before clipping
@@ -144,8 +144,8 @@ struct TrainingPoint {
 // The name of a score: the validation loss in bits, for each byte of text.
 inline constexpr char kBitsPerByte[] = "val_bpb";
 
-// Whether a name may be that of a score, so that it is never the key of another field in JSON: the
-// names of questions' scores have a '/'.
+// Whether a name may be a score's, so that it never collides with another JSON key: names of
+// questions' scores contain a '/'.
 inline bool IsScoreName(std::string_view name) {
   return name == kBitsPerByte || name.find('/') != std::string_view::npos;
 }

@@ -1,5 +1,5 @@
-// Block: a part of a source's text, small enough to be worked on at once, and the rules by which
-// text falls into documents. Plain data.
+// Block: a part of a source's text, small enough to be processed at once, and the rules that divide
+// text into documents. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -7,26 +7,26 @@
 
 namespace gp::corpus {
 
-// What a document of plain text is.
+// How plain text is divided into documents.
 enum class Split {
   kFile,       // the whole file
-  kBlankLine,  // what stands between blank lines
+  kBlankLine,  // the text between blank lines
   kLine,       // each line
 };
 
 struct DocumentRules {
   Split split = Split::kFile;
-  // Documents end at this string, too, which belongs to none of them; empty: at no string. Of plain
-  // text only where a document is a file.
+  // Documents also end at this string, which belongs to none of them; empty: at no string. For
+  // plain text only if each file is a document.
   std::string split_on;
-  std::string field = "text";  // of JSON lines: the field that holds the text; "a.b": in an object
+  std::string field = "text";  // for JSON lines: the field that holds the text; "a.b": in an object
   std::string field_key = "--text-field";  // where the user sets `field`, for messages
   bool skip_null = false;  // leaves out JSON lines whose field is null; otherwise an error
 };
 
-// A place between two blocks of a source: where reading can go on.
+// A place between two blocks of a source, where reading can resume.
 struct BlockPosition {
-  uint64_t offset = 0;           // in the text, unpacked
+  uint64_t offset = 0;           // in the unpacked text
   int64_t line = 1;              // of the place, for messages
   bool inside_document = false;  // the block before it ended within a document
 
@@ -37,7 +37,7 @@ struct Block {
   std::string text;
   BlockPosition begin;
   BlockPosition end;
-  bool last = false;  // of its source, as far as was known when it was read
+  bool last = false;  // of its source, as far as known when it was read
 };
 
 }  // namespace gp::corpus

@@ -1,6 +1,6 @@
-// BlockEncoder: a block of text to the bytes of its tokens, with the token between documents.
-// Strings that stand between documents elsewhere, <|endoftext|> and the tokenizer's own, are
-// ordinary text and counted. Constant after construction; any thread may call.
+// BlockEncoder: encodes a block of text into the bytes of its tokens, with the token between
+// documents. Strings that separate documents elsewhere, <|endoftext|> and the tokenizer's own, are
+// ordinary text and are counted. Constant after construction; any thread may call.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace gp::corpus {
 
-// A document of a block, or what the block holds of it.
+// A document of a block, or the block's part of one.
 struct EncodedDocument {
   int64_t tokens = 0;  // those of the document, end-of-text included
   bool begins = true;
@@ -26,7 +26,7 @@ struct EncodedBlock {
   std::string tokens;  // little endian, documents one after the other
   std::vector<EncodedDocument> documents;
   int64_t empty_documents = 0;  // left out
-  int64_t null_lines = 0;       // of JSON, skipped
+  int64_t null_lines = 0;       // JSON lines that were skipped
   formats::SpelledEnds spelled_ends;
 };
 
@@ -45,8 +45,8 @@ class BlockEncoder {
   // InvalidArgument names source and place.
   StatusOr<EncodedBlock> Encode(const Block& block, const Source& source) const;
 
-  // Where a document may be cut into blocks: as the tokenizer tells, and not within a string that
-  // is counted. text.size() also where `text` has too little after the place to tell.
+  // Where a document may be cut into blocks: as the tokenizer says, but not within a counted
+  // string. text.size() also if too little text follows to decide.
   size_t CutAfter(std::string_view text, size_t begin) const;
 
   const EncodingRules& rules() const { return rules_; }

@@ -10,8 +10,8 @@
 namespace gp::corpus {
 namespace {
 
-// After the last blank line that `text` holds whole; 0 when there is none. `at_line_start`: the
-// text begins with a line.
+// After the last complete blank line of `text`; 0 if there is none. `at_line_start`: the text
+// begins with a line.
 size_t LastBlankLineEnd(std::string_view text, bool at_line_start) {
   for (size_t end = text.rfind('\n'); end != std::string_view::npos && end > 0;) {
     const size_t before = text.rfind('\n', end - 1);
@@ -23,7 +23,7 @@ size_t LastBlankLineEnd(std::string_view text, bool at_line_start) {
   return 0;
 }
 
-// After the last of the strings, counted from the front, that `text` holds whole; 0 when there is
+// After the last complete occurrence of the string in `text`, counted from the front; 0 if there is
 // none.
 size_t LastEndOf(std::string_view string, std::string_view text) {
   size_t end = 0;
@@ -56,7 +56,7 @@ StatusOr<BlockReader> BlockReader::Open(const Source& source, const DocumentRule
   return reader;
 }
 
-// Until `bytes` are there, or all of the text is.
+// Reads until `bytes` are available, or all of the text.
 Status BlockReader::Fill(size_t bytes) {
   const size_t had = text_.size();
   if (ended_ || had >= bytes) return OkStatus();

@@ -1,6 +1,6 @@
-// BlockReader: a source's text from its front, in blocks that end between documents where they can.
-// The blocks are a function of the text alone, so that a block's position is enough to go on
-// there. Memory is bounded whatever the text holds. Belongs to one thread at a time.
+// BlockReader: reads a source's text in blocks that end between documents where possible. The
+// blocks depend on the text only, so a block's position is enough to resume there. Memory is
+// bounded whatever the text holds. Belongs to one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@
 namespace gp::corpus {
 
 inline constexpr size_t kBlockBytes = 1 << 19;
-// A line of JSON has at most so many bytes, and so has a word.
+// Longest line of JSON, and longest word, in bytes.
 inline constexpr size_t kBlockBytesMax = 1 << 24;
 
-// The first place after 0, at or after `begin`, where a document may be cut into parts that are
-// worked on apart, as Tokenizer::CutAfter tells; text.size() when there is none.
+// The first place after 0, at or after `begin`, where a document may be cut into independently
+// encoded parts, as in Tokenizer::CutAfter; text.size() if there is none.
 using CutAfter = std::function<size_t(std::string_view text, size_t begin)>;
 
 class BlockReader {
@@ -36,7 +36,7 @@ class BlockReader {
   // InvalidArgument names the place of a line or a word that is too long.
   StatusOr<std::optional<Block>> Next();
 
-  // How far the file itself was read, in bytes.
+  // Bytes of the file itself that were read.
   uint64_t file_offset() const { return stream_.file_offset(); }
 
  private:
@@ -44,7 +44,7 @@ class BlockReader {
               formats::TextStream stream, const BlockPosition& from);
 
   Status Fill(size_t bytes);
-  // The length of a block of what was read that ends between documents; 0: there is none.
+  // The length of a block, from what was read, that ends between documents; 0: there is none.
   size_t DocumentsEnd() const;
   StatusOr<size_t> CutDocument() const;
   Block Take(size_t bytes, bool inside_document);
@@ -53,11 +53,11 @@ class BlockReader {
 
   Source source_;
   Split split_;           // kLine for JSON lines, too
-  std::string split_on_;  // of plain text; empty: no string divides it
+  std::string split_on_;  // for plain text; empty: no string divides it
   CutAfter cut_;
   formats::TextStream stream_;
   std::string text_;    // read and not taken
-  bool ended_ = false;  // there is no more to read
+  bool ended_ = false;  // there is nothing more to read
   bool done_ = false;   // nor to take
   BlockPosition position_;
 };

@@ -10,8 +10,8 @@
 namespace gp::corpus {
 
 struct CorpusPosition {
-  // Index. Where the sources are read again and again it goes on counting: of 3 sources, 4 is the
-  // second one in the second pass.
+  // Index. When the sources are read repeatedly it keeps counting: of 3 sources, 4 is the second
+  // one in the second pass.
   size_t source = 0;
   BlockPosition block;
 
@@ -20,7 +20,7 @@ struct CorpusPosition {
 
 formats::JsonObject::Json CorpusPositionJson(const CorpusPosition& position);
 
-// Takes the position out of `fields`, whose status tells what is wrong.
+// Takes the position out of `fields`, whose status reports problems.
 CorpusPosition ReadCorpusPosition(formats::JsonObject& fields);
 
 }  // namespace gp::corpus

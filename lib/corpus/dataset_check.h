@@ -1,4 +1,4 @@
-// DatasetCheck: whether prepared shards are what dataset.json beside them says. Reads the disk; any
+// DatasetCheck: checks prepared shards against the dataset.json beside them. Reads the disk; any
 // thread may call.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace gp::corpus {
 
-// Every shard is there in the form, the size and the bytes of dataset.json, and every token is
-// below the vocabulary. DataLoss names the first file that is not so; NotFound: there is no
+// Checks that every shard exists with the form, size and bytes in dataset.json, and that every
+// token is below the vocabulary. DataLoss names the first file that differs; NotFound: there is no
 // dataset.json, or a shard is missing. Cancelled after `stop`.
 StatusOr<formats::DatasetFile> VerifyDataset(const std::string& directory,
                                              const std::stop_token& stop = {});

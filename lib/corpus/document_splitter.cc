@@ -75,8 +75,8 @@ Status SplitLines(const Block& block, const DocumentSink& take) {
   return OkStatus();
 }
 
-// The end of the paragraph that `text` begins with, before the blank line after it.
-// `at_line_start`: what it begins with is a line.
+// The end of the paragraph at the start of `text`, before the blank line after it. `at_line_start`:
+// it begins with a line.
 size_t ParagraphEnd(std::string_view text, bool at_line_start) {
   std::string_view rest = text;
   if (!at_line_start) TakeLine(rest);

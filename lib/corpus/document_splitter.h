@@ -13,28 +13,28 @@
 
 namespace gp::corpus {
 
-// A document, or what a block holds of one.
+// A document, or a block's part of one.
 struct DocumentPart {
   std::string_view text;
-  bool begins = true;  // false: it goes on from the block before
-  bool ends = true;    // false: it goes on in the next block
+  bool begins = true;  // false: it continues from the block before
+  bool ends = true;    // false: it continues in the next block
   bool null = false;   // a JSON line whose field is null: no document
 };
 
 using DocumentSink = std::function<Status(const DocumentPart&)>;
 
 // Passes the documents of `block` to `take`, until it returns an error, which becomes the result.
-// Each line of JSON gives its field as a document. Blank lines are skipped; a field that is null is
-// an error unless the rules skip it. Documents of plain text are the
-// file's own bytes: line ends within them stay as they are, those at their end are left out where
-// lines or blank lines divide them. Where a string divides documents, what holds white space alone
-// is an empty one. InvalidArgument names source and line.
+// Each line of JSON gives its field as a document. Blank lines are skipped; a null field is an
+// error unless the rules skip it. Documents of plain text are the file's own bytes: line ends
+// within them are kept, those at their end are dropped if lines or blank lines divide them. If a
+// string divides documents, a part of only white space is an empty document. InvalidArgument names
+// source and line.
 Status SplitBlock(const Block& block, const Source& source, const DocumentRules& rules,
                   const DocumentSink& take);
 
-// "'---' (data.split_on) divides no file: …": when so few documents came of `sources` that
-// rules.split_on, set by `key`, divided none. Empty otherwise, and where their number does not
-// tell: lines of JSON.
+// "'---' (data.split_on) occurs in no file, …": if `sources` gave so few documents that
+// rules.split_on, set by `key`, divided none. Empty otherwise, and for lines of JSON, where the
+// number proves nothing.
 std::string DescribeUnusedSplit(const std::vector<Source>& sources, const DocumentRules& rules,
                                 int64_t documents, std::string_view key);
 

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kReaders = 2;
 // Sources that are read ahead: they may hold nothing that counts in bytes.
 constexpr size_t kQueuesMax = 1024;
-// Counted for each block besides its text, so that a million small files are bounded, too.
+// Added for each block besides its text, so that memory is also bounded for a million small files.
 constexpr uint64_t kSlotBytes = 1 << 12;
 
 uint64_t CostOf(const Block& block) { return block.text.size() + kSlotBytes; }
@@ -79,14 +79,14 @@ void EncodingPipeline::ReadSource(size_t source) {
   }
 }
 
-// The source whose turn it is has half of the room for itself, so that it always comes forward.
+// The source whose turn it is has half of the room for itself, so that it always makes progress.
 bool EncodingPipeline::HasRoom(size_t source) const {
   const uint64_t front_bytes = queues_.count(front_) > 0 ? queues_.at(front_).bytes : 0;
   if (source == front_) return front_bytes < options_.bytes_max / 2;
   return bytes_ - front_bytes < options_.bytes_max / 2;
 }
 
-// False when nobody wants it any more.
+// False when the pipeline is stopping.
 bool EncodingPipeline::Post(size_t source, std::shared_ptr<Slot> slot) {
   const uint64_t cost = CostOf(slot->block);
   {
@@ -109,7 +109,7 @@ void EncodingPipeline::EndSource(size_t source, const Status& status) {
   progress_.NotifyAll();
 }
 
-// The first in order that nobody encodes. Null once the pipeline stops.
+// The first slot, in order, that no thread encodes. Null once the pipeline stops.
 std::shared_ptr<EncodingPipeline::Slot> EncodingPipeline::ClaimSlot(size_t& source) {
   MutexLock lock(mutex_);
   while (!stopping_) {

@@ -1,8 +1,8 @@
-// EncodingPipeline: the text of many sources to tokens, on many threads, handed out in the order of
-// the sources and of their text. Two threads read, each a source of its own; the others encode
-// blocks of either. What is read ahead is bounded in bytes, so that memory stays below 1 GiB
-// whatever the sources hold. A source that changes meanwhile is an error. Owned and read by one
-// thread at a time; its end ends its threads.
+// EncodingPipeline: encodes the text of many sources into tokens on many threads, delivered in the
+// order of the sources and of their text. Two threads read one source each; the others encode
+// blocks of either. Read-ahead is bounded in bytes, so that memory stays below 1 GiB whatever the
+// sources hold. A source that changes meanwhile is an error. Owned and read by one thread at a
+// time; its destructor joins its threads.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@
 namespace gp::corpus {
 
 struct PipelineOptions {
-  int threads = 1;      // that encode
+  int threads = 1;      // for encoding
   CorpusPosition from;  // where to begin
   // Limit for the text that waits or is being encoded. Half of it is kept for the source that is
   // handed out. The text's JSON index, strings and tokens take up to nine times as much memory.
@@ -38,21 +38,21 @@ class EncodingPipeline {
   struct Result {
     EncodedBlock encoded;
     CorpusPosition end;
-    size_t source = 0;  // of the block
+    size_t source = 0;  // source of the block
     int64_t text_bytes = 0;
     uint64_t source_bytes = 0;  // how far the file of the block was read, for progress
   };
 
-  // `sources`, of which there is one at least, and `encoder` outlive this.
+  // `sources`, at least one, and `encoder` outlive this.
   EncodingPipeline(const std::vector<Source>& sources, const BlockEncoder& encoder,
                    const PipelineOptions& options);
   ~EncodingPipeline();
   EncodingPipeline(const EncodingPipeline&) = delete;
   EncodingPipeline& operator=(const EncodingPipeline&) = delete;
 
-  // The next block's, in order; nothing after the last one. Waits. After an error, which is that
-  // of the first bad place in the order of the text, nothing follows. InvalidArgument where an
-  // endless pipeline finds no text in all of its sources.
+  // The next block's result, in order; nullopt after the last one. Waits. After an error, which is
+  // that of the first bad place in the order of the text, nothing follows. InvalidArgument if an
+  // endless pipeline finds no text in any source.
   StatusOr<std::optional<Result>> Next() EXCLUDES(mutex_);
 
  private:
@@ -87,13 +87,13 @@ class EncodingPipeline {
   const PipelineOptions options_;
 
   Mutex mutex_;
-  CondVar room_;      // for those who read
-  CondVar untaken_;   // for those who encode
+  CondVar room_;      // for readers
+  CondVar untaken_;   // for encoders
   CondVar progress_;  // for the owner
   bool stopping_ GUARDED_BY(mutex_) = false;
-  size_t next_source_ GUARDED_BY(mutex_) = 0;  // that nobody reads yet
-  size_t front_ GUARDED_BY(mutex_) = 0;        // that is handed out
-  uint64_t bytes_ GUARDED_BY(mutex_) = 0;      // of all queues
+  size_t next_source_ GUARDED_BY(mutex_) = 0;  // first source that no thread reads yet
+  size_t front_ GUARDED_BY(mutex_) = 0;        // source whose results are delivered
+  uint64_t bytes_ GUARDED_BY(mutex_) = 0;      // over all queues
   // Since the first source, unless the beginning lay after it.
   bool text_in_this_pass_ GUARDED_BY(mutex_) = false;
   std::map<size_t, SourceQueue> queues_ GUARDED_BY(mutex_);  // by source

@@ -25,7 +25,7 @@ bool IsWordCharacter(char c) {
 bool IsHighSurrogate(uint32_t unit) { return unit >= 0xd800 && unit < 0xdc00; }
 bool IsLowSurrogate(uint32_t unit) { return unit >= 0xdc00 && unit < 0xe000; }
 
-// Reads one line from the front to the back and copies all of it but the numbers.
+// Parses one line from front to back and copies all of it except the numbers.
 class LineGrammar {
  public:
   explicit LineGrammar(std::string_view line) : line_(line) {}
@@ -204,7 +204,7 @@ class LineGrammar {
     if (Front() != 'u') {
       if (AtEnd() || std::string_view("\"\\/bfnrt").find(Front()) == std::string_view::npos) {
         at_ = begin;
-        return Error("{} is no escape of JSON", Found());
+        return Error("{} is not a JSON escape", Found());
       }
       ++at_;
       return OkStatus();
@@ -232,7 +232,7 @@ class LineGrammar {
               .find(static_cast<char>(IsDigit(Front()) ? Front() : Front() | 0x20));
       if (AtEnd() || digit == std::string_view::npos) {
         at_ = begin;
-        return Error("{} is no escape of JSON: expected four hexadecimal digits after \\u",
+        return Error("{} is not a JSON escape: expected four hexadecimal digits after \\u",
                      Found());
       }
       unit = unit * 16 + static_cast<uint32_t>(digit);

@@ -9,9 +9,9 @@
 
 namespace gp::corpus {
 
-// `line` with 0 in place of every number, NaN, Infinity and -Infinity, so that any parser of JSON
-// takes it. InvalidArgument has the column, in bytes from 1, where the line stops being JSON, what
-// stands there, and the way out where there is one. Deeper than 1,024 lists and objects is refused.
+// `line` with 0 in place of every number, NaN, Infinity and -Infinity, so that any JSON parser
+// accepts it. InvalidArgument has the column, in bytes from 1, where the line stops being JSON, the
+// text there, and a fix if there is one. More than 1,024 nested lists and objects are refused.
 StatusOr<std::string> WithoutNumbers(std::string_view line);
 
 }  // namespace gp::corpus

@@ -53,7 +53,7 @@ class FieldSearch {
   const std::optional<dom::element>& found() const { return found_; }
 
  private:
-  // `rest`: what of the path is left within `object`.
+  // `rest`: the remaining path within `object`.
   Status SearchIn(const dom::object& object, std::string_view rest) {
     for (const dom::key_value_pair field : object) {
       if (field.key == rest) {
@@ -82,7 +82,7 @@ class FieldSearch {
   bool null_ = false;
 };
 
-// The first place in nested objects that has `field` as a string: "meta.text". Empty: there is
+// The first path in nested objects that holds `field` as a string: "meta.text". Empty: there is
 // none.
 std::string NestedPath(const dom::object& object, std::string_view field, int levels = 4) {
   for (const dom::key_value_pair member : object) {
@@ -166,7 +166,7 @@ StatusOr<std::optional<std::string_view>> JsonLineReader::Read(std::string_view 
     if (begin != std::string_view::npos && line[begin] == '[') {
       return InvalidArgument("a list, {}", kListToLines);
     }
-    return InvalidArgument("no JSON: {}", Message(value.status()));
+    return InvalidArgument("not JSON: {}", Message(value.status()));
   }
   dom::object object;
   if (value->get(object)) return NoObject(*value);

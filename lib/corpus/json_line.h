@@ -1,5 +1,5 @@
-// JsonLineReader: takes one field out of lines of JSON, each of which is checked whole by simdjson,
-// or by our own grammar where a number is beyond simdjson. Belongs to one thread at a time.
+// JsonLineReader: takes one field out of lines of JSON, each of which is fully checked by simdjson,
+// or by our own grammar if a number is out of simdjson's range. Belongs to one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ class JsonLineReader {
   static constexpr size_t kPaddingBytes = 64;
 
   // The text of the field; valid until the next call. Nullopt: the field, or an object on the way
-  // to it, is null. InvalidArgument says what the line is instead of an object with this field
-  // once, a string.
+  // to it, is null. InvalidArgument says what the line has instead of an object with this field
+  // exactly once, as a string.
   StatusOr<std::optional<std::string_view>> Read(std::string_view line);
 
  private:

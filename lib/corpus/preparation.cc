@@ -63,7 +63,7 @@ Status CheckOptions(const Tokenizer& tokenizer, const PreparationOptions& option
   return OkStatus();
 }
 
-// Where the published scripts put it.
+// As in the published scripts.
 EndOfTextPlacement PlacementFor(const Tokenizer& tokenizer, const PreparationOptions& options) {
   if (!tokenizer.end_of_text().has_value()) return EndOfTextPlacement::kNone;
   return IsNanoGpt(options) ? EndOfTextPlacement::kAfter : EndOfTextPlacement::kBefore;
@@ -106,7 +106,8 @@ std::vector<PreparationChoice> ChoicesOf(const Tokenizer& tokenizer,
   constexpr const char* kSplits[] = {"file", "blank-line", "line"};
   const OutputRules output = OutputFor(tokenizer, options);
   const DocumentRules& documents = options.documents;
-  // What versions before them did not have is added to a choice, so that their preparations go on.
+  // Choices that older versions did not have are added only if set, so that their preparations can
+  // resume.
   const std::string split_on =
       documents.split_on.empty() ? "" : fmt::format(", at '{}'", documents.split_on);
   return {{"tokenizer", fmt::format("{} {}{}", tokenizer.kind(), tokenizer.Fingerprint(),
@@ -130,7 +131,7 @@ StatusOr<FileDescriptor> LockDirectory(const std::string& directory) {
   return FailedPrecondition("another process prepares data in {} now", directory);
 }
 
-// A crash while a file was replaced leaves the new one under a name of its own.
+// A crash during a replacement leaves the new file under a temporary name.
 Status RemoveLeftovers(const std::string& directory) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(directory));
   for (const std::string& name : names) {
@@ -141,7 +142,7 @@ Status RemoveLeftovers(const std::string& directory) {
   return OkStatus();
 }
 
-// What was begun in the folder; a beginning where it is empty.
+// The state of an earlier preparation in the folder; a fresh one if it is empty.
 StatusOr<PreparationState> LoadState(const std::string& directory) {
   RETURN_IF_ERROR(RemoveLeftovers(directory));
   const std::string path = JoinPath(directory, kPreparationFileName);
@@ -160,7 +161,7 @@ StatusOr<PreparationState> LoadState(const std::string& directory) {
                             names.front());
 }
 
-// One call of PrepareDataset, once the folder is its own.
+// One call of PrepareDataset, once it owns the folder.
 class Preparation {
  public:
   Preparation(const Tokenizer& tokenizer, const PreparationOptions& options, PreparationState state,
@@ -293,7 +294,7 @@ class Preparation {
   PreparationState state_;
   ShardOutput output_;
   PreparationProgress progress_;
-  std::vector<uint64_t> source_ends_;  // by source: the bytes of it and those before it
+  std::vector<uint64_t> source_ends_;  // by source: the bytes of it and of those before it
 };
 
 }  // namespace

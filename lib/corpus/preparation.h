@@ -1,7 +1,7 @@
-// Preparation: text to shards of tokens in one of the published layouts, with dataset.json beside
-// them. The shards are a function of the text and the options alone: not of the number of threads,
-// nor of how often the preparation was killed and called again. What it has done it keeps in
-// prepare.json (corpus/preparation_state.h). One preparation works in a folder at a time.
+// Preparation: turns text into shards of tokens in one of the published layouts, with dataset.json
+// beside them. The shards depend on the text and the options only: not on the number of threads,
+// nor on how often the preparation was killed and restarted. Its progress is in prepare.json
+// (corpus/preparation_state.h). One preparation works in a folder at a time.
 #pragma once
 
 #include <chrono>
@@ -25,20 +25,20 @@ struct PreparationOptions {
   DocumentRules documents;
   formats::ShardFormat format = formats::ShardFormat::kLlmC;
   std::string directory;               // empty, absent, or one that this began
-  int64_t shard_tokens = 100'000'000;  // as llm.c and build-nanogpt cut; not of nanoGPT's form
-  // Tokens of the first shard. Default: one for each 40 bytes of the sources' files, a tenth of
-  // GPT-2's tokens in plain text, and at most shard_tokens. With standard input, whose size is not
-  // known: shard_tokens.
+  int64_t shard_tokens = 100'000'000;  // as in llm.c and build-nanogpt; not for nanoGPT's form
+  // Tokens of the first shard. Default: one per 40 bytes of the source files, about a tenth of the
+  // GPT-2 tokens of plain text, and at most shard_tokens. With standard input, whose size is
+  // unknown: shard_tokens.
   std::optional<int64_t> val_tokens;
-  std::optional<double> val_fraction;         // of nanoGPT's form; default 0.0005, as OpenWebText's
-  int threads = 1;                            // that encode
-  std::string created_by;                     // "gp 0.1.0"
-  std::chrono::milliseconds interval{5'000};  // at most so much work is lost by a crash
+  std::optional<double> val_fraction;  // for nanoGPT's form; default 0.0005, as for OpenWebText
+  int threads = 1;                     // threads that encode
+  std::string created_by;              // "gp 0.1.0"
+  std::chrono::milliseconds interval{5'000};  // a crash loses at most this much work
 };
 
 struct PreparationProgress {
   uint64_t source_bytes = 0;        // read and done with, packed as they are
-  uint64_t source_bytes_begun = 0;  // of them, before this call
+  uint64_t source_bytes_begun = 0;  // source bytes read before this call
   uint64_t source_bytes_total = 0;  // 0: standard input is among the sources
   int64_t documents = 0;
   int64_t tokens = 0;
@@ -48,10 +48,10 @@ struct PreparationProgress {
 // Called between blocks, from the thread that prepares; many times a second.
 using ReportProgress = std::function<void(const PreparationProgress&)>;
 
-// Prepares, or goes on with what a call with the same options began. InvalidArgument: options that
-// do not fit together, or text that cannot be read, with its place. AlreadyExists: the folder holds
-// a finished dataset; FailedPrecondition: something else, or the beginning of another one.
-// Cancelled after `stop`. After an error the same call goes on where the last one ended.
+// Prepares, or resumes what a call with the same options began. InvalidArgument: contradictory
+// options, or unreadable text, with its place. AlreadyExists: the folder holds a finished dataset;
+// FailedPrecondition: it holds something else, or the beginning of another dataset. Cancelled after
+// `stop`. After an error the same call resumes where the last one ended.
 StatusOr<formats::DatasetFile> PrepareDataset(const Tokenizer& tokenizer,
                                               const PreparationOptions& options,
                                               const ReportProgress& report = nullptr,

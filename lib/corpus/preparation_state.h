@@ -1,6 +1,6 @@
-// PreparationState: what a preparation that is not finished has made durable: how it was begun, how
-// far it has read, and what of its shards holds exactly that. It stands as `prepare.json` beside
-// the shards and is replaced whole (docs/formats/dataset.md). Any thread may call.
+// PreparationState: the durable state of an unfinished preparation: its options, its read position,
+// and the matching contents of its shards. It is stored as `prepare.json` beside the shards and
+// replaced as a whole (docs/formats/dataset.md). Any thread may call.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace gp::corpus {
 
 inline constexpr char kPreparationFileName[] = "prepare.json";
 
-// What the shards depend on: the words of each choice by its name.
+// The options that the shards depend on: each one's name and value as text.
 struct PreparationChoice {
   std::string name;  // "tokenizer"
   std::string value;
@@ -34,9 +34,9 @@ struct PreparationState {
   CorpusPosition position;  // everything before it is in the shards, and nothing after it
   std::vector<formats::DatasetShard> finished;
   std::vector<OpenShard> open;
-  int64_t documents = 0;  // that were begun
+  int64_t documents = 0;  // documents begun
   int64_t empty_documents = 0;
-  int64_t null_lines = 0;  // of JSON, skipped
+  int64_t null_lines = 0;  // JSON lines that were skipped
   int64_t text_bytes = 0;
   formats::SpelledEnds spelled_ends;
 };
@@ -44,8 +44,8 @@ struct PreparationState {
 std::string FormatPreparationState(const PreparationState& state);
 StatusOr<PreparationState> ParsePreparationState(std::string_view json);
 
-// OK when the preparation that `begun` tells of is the one that is asked for; FailedPrecondition
-// names the first choice that differs.
+// OK if the preparation in `begun` is the requested one; FailedPrecondition names the first option
+// that differs.
 Status CheckSamePreparation(const std::vector<PreparationChoice>& begun,
                             const std::vector<PreparationChoice>& asked);
 

@@ -44,7 +44,7 @@ std::string ShardOutput::NextSplit() const {
   return finished_.empty() && rules_.val_tokens > 0 ? kVal : kTrain;
 }
 
-// As the published scripts call them; the prefix is the folder's name.
+// Names as in the published scripts; the prefix is the folder's name.
 std::string ShardOutput::NameOf(const std::string& split) const {
   if (!one_sequence()) return split + ".bin";
   const char* ending = rules_.form.format == formats::ShardFormat::kNpy ? "npy" : "bin";
@@ -85,7 +85,7 @@ Status ShardOutput::Write(const EncodedBlock& block, int64_t documents_before) {
   return OkStatus();
 }
 
-// Documents of one split that follow each other are written at once.
+// Consecutive documents of one split are written at once.
 Status ShardOutput::WriteDocuments(const EncodedBlock& block, int64_t documents_before) {
   std::string_view rest = block.tokens;
   std::string split;

@@ -1,5 +1,5 @@
-// ShardOutput: where the tokens of a preparation go: the shards of one of the published layouts, in
-// one folder. Owned by a preparation; used by its thread alone.
+// ShardOutput: writes a preparation's tokens: the shards of one of the published layouts, in one
+// folder. Owned by a preparation; used by its thread only.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +21,20 @@ struct OutputRules {
   std::string directory;
   // llm.c and build-nanogpt: one sequence, cut into shards of this size, the first for validation.
   int64_t shard_tokens = 0;
-  int64_t val_tokens = 0;  // of the first one; 0: there is none
+  int64_t val_tokens = 0;  // of the first shard; 0: none
   // nanoGPT: a document goes to val.bin with this probability, and to train.bin otherwise.
   double val_fraction = 0;
 };
 
 class ShardOutput {
  public:
-  // Goes on with what `state` tells of; with nothing when it tells of nothing. DataLoss when the
-  // files hold less.
+  // Resumes from `state`, or starts fresh if it is empty. DataLoss when the files hold less.
   static StatusOr<ShardOutput> Open(const OutputRules& rules, const PreparationState& state);
 
   // `documents_before` were begun before this block.
   Status Write(const EncodedBlock& block, int64_t documents_before);
 
-  // What was written survives a crash.
+  // After this, written data survives a crash.
   Status Sync();
   Status Finish();
 
@@ -56,7 +55,7 @@ class ShardOutput {
 
   const OutputRules rules_;
   std::vector<formats::DatasetShard> finished_;
-  std::map<std::string, formats::ShardWriter> writers_;  // of the shards that are begun, by split
+  std::map<std::string, formats::ShardWriter> writers_;  // of the shards being written, by split
 };
 
 }  // namespace gp::corpus

@@ -52,7 +52,7 @@ StatusOr<Folder> FilesBelow(const std::string& directory) {
       continue;
     }
     const bool is_text = FormOfName(name).has_value();
-    std::error_code link_error;  // of a link that leads nowhere
+    std::error_code link_error;  // for a dangling link
     if (at->is_regular_file(link_error)) {
       (is_text ? folder.texts : folder.others).push_back(at->path().string());
     }
@@ -137,7 +137,7 @@ StatusOr<std::vector<Source>> ExpandSources(const std::vector<std::string>& argu
       ASSIGN_OR_RETURN(Source source, Look(path, form));
       std::error_code error;
       if (!seen.insert(std::filesystem::weakly_canonical(path, error).string()).second) {
-        return InvalidArgument("{} is named twice; its documents would be there twice",
+        return InvalidArgument("{} is given twice; its documents would occur twice",
                                SourceName(source));
       }
       sources.push_back(std::move(source));

@@ -12,12 +12,11 @@
 
 namespace gp::corpus {
 
-// The text from its front. InvalidArgument names what the source is by its magic number, or what it
-// looks like; the latter with the setting that takes it all the same (Source::form_given).
+// The text from its beginning. InvalidArgument names the source's kind by its magic number, or a
+// guess from its content; the latter with the setting that accepts it anyway (Source::form_given).
 StatusOr<formats::TextStream> OpenSource(const Source& source);
 
-// Opens each source, so that the last of many files is refused before the first one is worked on.
-// Passes standard input over.
+// Opens each source, so that a bad file is refused before any work begins. Skips standard input.
 Status CheckContents(const std::vector<Source>& sources);
 
 // data.format as what ExpandSources() takes.

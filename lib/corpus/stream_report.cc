@@ -23,7 +23,7 @@ struct TokenCount {
   std::vector<std::string> paths;  // of the files
   int64_t tokens = 0;
   bool estimated = false;
-  formats::SpelledEnds spelled_ends;  // in what was read
+  formats::SpelledEnds spelled_ends;  // in the text that was read
   std::string unused_split;           // a sentence; empty where the string is used
 };
 
@@ -49,7 +49,7 @@ int64_t CountDocuments(const EncodedBlock& block) {
                        [](const EncodedDocument& document) { return document.begins; });
 }
 
-// The documents' tokens; of more text than `bytes_max` the beginning tells.
+// The documents' tokens; extrapolated from the beginning if the text is longer than `bytes_max`.
 StatusOr<TokenCount> CountTokens(const std::vector<std::string>& paths, const Tokenizer& tokenizer,
                                  const runspec::DataSpec& data, uint64_t bytes_max) {
   ASSIGN_OR_RETURN(const std::vector<Source> sources, ExpandSources(paths, FormOf(data.format)));

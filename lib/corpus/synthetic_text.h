@@ -1,6 +1,6 @@
-// SyntheticText: text of made-up words, of any length, the same for the same seed: for tests, for
-// measurements and for first runs without data. Words follow Zipf's law and each has a few that
-// like to follow it, so that there is something to learn. Belongs to one thread at a time.
+// SyntheticText: text of made-up words, of any length, the same for the same seed: for tests,
+// measurements and first runs without data. Word frequencies follow Zipf's law and each word has a
+// few likely successors, so that a model has something to learn. Belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ inline constexpr int kFirstChildDescriptor = 3;
 
 enum class ChildGroup {
   kSame,     // this process' group: the terminal's Ctrl-C reaches both
-  kGroup,    // a process group of its own, so that it can be ended with what it starts
+  kGroup,    // its own process group, so that it can be killed together with its children
   kSession,  // a session of its own: it outlives this process and its terminal
 };
 
@@ -45,7 +45,7 @@ struct ChildProgram {
   // It cannot gain privileges, leaves no core dump, opens at most 65536 files, and the kernel kills
   // it when the *thread* that started it ends, so that kill -9 of this process leaves no orphan.
   bool confined = false;
-  std::optional<Account> account;  // who it runs as; absent: this process' user. Needs root
+  std::optional<Account> account;  // the user to run as; absent: this process' user. Needs root
   std::vector<int> cores;          // cores that it may run on; empty: the same as this process
 };
 

@@ -10,7 +10,7 @@
 namespace gp::daemon {
 
 struct LockHolder {
-  int pid = 0;                // as its own container counts
+  int pid = 0;                // in the pid namespace of its own container
   std::string host;           // the name of its host or container
   std::string boot_id;        // the start of the kernel that it runs on
   std::string pid_namespace;  // the container, seen from that kernel

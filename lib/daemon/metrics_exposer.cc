@@ -40,7 +40,7 @@ MetricsExposer::MetricsExposer(std::shared_ptr<prometheus::Collectable> metrics)
                      {.body = prometheus::TextSerializer().Serialize(metrics_->Collect()),
                       .content_type = "text/plain; version=0.0.4; charset=utf-8"});
                }});
-  // For probes that have no key: it says nothing but that the process answers.
+  // For probes without a key: it only shows that the process answers.
   router_.Add({"GET", "/livez",
                [](const auto& exchange) {
                  exchange->Respond({.body = "ok\n", .content_type = "text/plain; charset=utf-8"});

@@ -1,6 +1,6 @@
 // MetricsExposer: the HTTP endpoint where Prometheus scrapes a daemon (/metrics), and where a probe
-// asks whether the process answers (/livez), without a key. Serves from a thread of its own from
-// Start until destruction.
+// checks that the process answers (/livez), without a key. Serves from its own thread from Start
+// until destruction.
 #pragma once
 
 #include <memory>
@@ -25,12 +25,12 @@ namespace gp::daemon {
 struct MetricsPlace {
   std::string listen;                 // HOST:PORT
   std::optional<http::TlsFiles> tls;  // read again when they change; absent: plain HTTP
-  std::string keys_file;              // of those who may read (http/api_keys.h); empty: anybody
+  std::string keys_file;              // keys of the readers (http/api_keys.h); empty: no key needed
 };
 
 class MetricsExposer {
  public:
-  // Every scrape calls `metrics`. An error names the setting that it is about and what to do.
+  // Every scrape calls `metrics`. An error names its setting and what to do.
   static StatusOr<std::unique_ptr<MetricsExposer>> Start(
       const MetricsPlace& place, std::shared_ptr<prometheus::Collectable> metrics);
   ~MetricsExposer();

@@ -22,9 +22,8 @@ struct MetricsAccess {
   bool has_certificate = false;  // the daemon has one that it serves with
 };
 
-// InvalidArgument when other machines can reach metrics.listen and either nobody said that they
-// may, or there is no certificate and network.insecure does not do without one. REQUIRES: the
-// address can be read.
+// InvalidArgument when other machines can reach metrics.listen and metrics.public is not set, or
+// when there is no certificate and network.insecure is not set. REQUIRES: the address is valid.
 Status CheckMetricsAccess(const MetricsAccess& access);
 
 // Whether the endpoint is served with TLS: others can reach it, and there is a certificate.

@@ -28,7 +28,7 @@ namespace {
 
 constexpr size_t kConfigBytesMax = 1 << 20;
 
-// A setting's flag, and what was given with it.
+// A setting's flag, and its value.
 struct SettingFlag {
   const Setting* setting;
   std::optional<std::string> text;
@@ -169,7 +169,7 @@ bool ReadSettings(const Program& program, const Flags& flags, const Call& call) 
   return problems.empty();
 }
 
-// Checks whether the daemon can run with these settings, and prints what is wrong.
+// Checks whether the daemon can run with these settings, and prints the problems.
 ExitCode CheckSettings(const Program& program, const Call& call) {
   const std::vector<ConfigProblem> missing = FindMissingSettings(program.name, program.settings);
   if (!missing.empty()) {
@@ -181,7 +181,7 @@ ExitCode CheckSettings(const Program& program, const Call& call) {
   return ExitCodeOf(status);
 }
 
-// Prints what was asked for.
+// Prints the requested text.
 ExitCode Print(const StatusOr<std::string>& text, ExitCode failure, const std::string& program,
                const Call& call) {
   if (!text.ok()) {
@@ -215,7 +215,7 @@ const ActionFlag* ActionAskedFor(const Flags& flags) {
   return found == flags.actions.end() ? nullptr : &*found;
 }
 
-// Those that were given of the flags that do one thing and leave.
+// The given flags among those that perform one task and exit.
 std::vector<std::string> TasksAskedFor(const Flags& flags) {
   std::vector<std::string> given;
   if (flags.explain) given.emplace_back("--explain");

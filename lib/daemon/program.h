@@ -13,12 +13,12 @@
 
 namespace gp::daemon {
 
-// What Main passes to a daemon's `run`.
+// The arguments of a daemon's `run`.
 struct Runtime {
-  std::string address_file;  // to be written once it serves; empty: none
+  std::string address_file;  // written once it serves; empty: none
 };
 
-// A flag for one start, which no settings file and no variable can set.
+// A flag for a single start, which no settings file or variable can set.
 struct Switch {
   std::string flag;  // "--adopt"
   std::string doc;
@@ -37,26 +37,26 @@ struct PathAction {
   std::string flag;        // "--backup"
   std::string value_name;  // "DIR"
   std::string doc;
-  // Called with the flag's value once the settings are read. Returns what is printed.
+  // Called with the flag's value once the settings are read. Returns the text to print.
   std::function<StatusOr<std::string>(const std::string& value)> run;
 };
 
 struct Program {
   std::string name;     // "gp-coordinator"
-  std::string summary;  // what it does, for --help
+  std::string summary;  // summary for --help
   std::string version;
   Settings settings;                     // the slots outlive the program's run
   std::function<Status()> check;         // checks the settings against each other; may be absent
-  std::vector<Switch> switches;          // what only this daemon can be told at a start
+  std::vector<Switch> switches;          // flags of this daemon only
   std::function<std::string()> metrics;  // every metric it exports, for --print-metrics
-  std::vector<Report> reports;           // what only this daemon has
-  std::vector<PathAction> actions;       // what only this daemon does besides serving
-  // Serves until SIGTERM or SIGINT, which are blocked (base/stop_signals.h). An error tells in one
+  std::vector<Report> reports;           // reports of this daemon only
+  std::vector<PathAction> actions;       // further tasks of this daemon only
+  // Serves until SIGTERM or SIGINT, which are blocked (base/stop_signals.h). An error says in one
   // line why the daemon could not start.
   std::function<Status(const Runtime&)> run;
 };
 
-// How the program was called.
+// The program's invocation.
 struct Call {
   std::vector<std::string> arguments;    // without the program's name
   std::vector<std::string> environment;  // "NAME=value"

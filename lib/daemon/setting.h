@@ -14,23 +14,24 @@ namespace gp::daemon {
 
 struct Setting {
   runspec::Field field;  // "server.listen", what it means, its range
-  runspec::Slot slot;  // where the value goes; what it holds before anything is read is the default
+  runspec::Slot slot;    // destination of the value; its initial content is the default
   // "--listen"; empty: file and environment only. A bool's flag sets it to true.
   std::string flag;
   std::string value_name;  // what --help calls the flag's value: "HOST:PORT"
   bool required = false;   // text that has no default
-  Status (*check)(std::string_view text) = nullptr;  // for text: whether the value can be used
+  Status (*check)(std::string_view text) = nullptr;  // for text: checks the value
 };
 
 using Settings = std::vector<Setting>;
 
-// A check: HOST:PORT that a server can be asked to listen on.
+// A check: HOST:PORT on which a server can listen.
 Status CheckListenAddress(std::string_view text);
 
-// The rows tls.certificate and tls.key. `otherwise` says what is served when they are empty.
+// The rows tls.certificate and tls.key. `otherwise` describes the certificate used when they are
+// empty.
 Settings TlsPair(std::string& certificate, std::string& key, const std::string& otherwise);
 
-// InvalidArgument when one of them is set without the other.
+// InvalidArgument when only one of them is set.
 Status CheckTlsPair(const std::string& certificate, const std::string& key);
 
 // "GP_COORDINATOR_" of "gp-coordinator".

@@ -16,8 +16,8 @@ namespace {
 
 using runspec::ValueProblem;
 
-// With at most so many wrong letters a variable counts as a misspelt setting. Orchestrators'
-// variables differ by more: GP_COORDINATOR_SERVICE_HOST.
+// A variable within this many typos of a setting counts as misspelt. Orchestrators' variables
+// differ by more: GP_COORDINATOR_SERVICE_HOST.
 constexpr size_t kTyposMax = 2;
 
 std::optional<ValueProblem> CheckValue(const Setting& setting, const YamlNode& node) {

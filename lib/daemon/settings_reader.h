@@ -18,7 +18,7 @@ std::vector<ConfigProblem> ReadSettingsFile(std::string_view text, const std::st
                                             const Settings& settings);
 
 // `environment` holds "NAME=value". A variable with this program's prefix that is not a setting is
-// ignored, because orchestrators set such variables too. `warnings` gets those that look like a
+// ignored, because orchestrators set such variables too. `warnings` lists those that look like a
 // misspelt setting.
 std::vector<ConfigProblem> ReadSettingsEnvironment(const std::vector<std::string>& environment,
                                                    const std::string& program,

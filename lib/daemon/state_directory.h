@@ -9,11 +9,11 @@
 
 namespace gp::daemon {
 
-// Makes the directory, for this user alone, when it is absent. Takes the permission to write in it
-// from other users when it exists, and every permission on what is in it and begins with one of
-// `names`; what these are is closed as a whole. Everything else in the directory stays as it is,
-// because the directory may hold what is not gp's. PermissionDenied when other users can write
-// there and this cannot be mended, as in /tmp.
+// Creates the directory, for this user only, if it is absent. If it exists, removes other users'
+// permission to write in it, and all their permissions on its entries that begin with one of
+// `names`, recursively. Other entries stay as they are, because the directory may hold other
+// programs' files. PermissionDenied when other users can write there and this cannot be fixed, as
+// in /tmp.
 Status PrepareStateDirectory(const std::string& directory, const std::vector<std::string>& names);
 
 }  // namespace gp::daemon

@@ -32,7 +32,7 @@ Status WriteHolder(int fd, const LockHolder& holder, const std::string& path) {
   return WriteAll(fd, holder.FileText(), path);
 }
 
-// Whether `path` still leads to the open file. Its directory may have been deleted meanwhile.
+// Whether `path` still refers to the open file. Its directory may have been deleted meanwhile.
 bool IsAt(int fd, const std::string& path) {
   struct stat opened {};
   struct stat named {};
@@ -40,7 +40,7 @@ bool IsAt(int fd, const std::string& path) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-// `what` is "state directory", `flag` the one that names it.
+// `what` is "state directory", `flag` its flag.
 Status InUse(const char* what, const char* flag, const std::string& directory,
              const std::string& user, const LockHolder& holder, const LockHolder& self) {
   const std::string who = holder.pid == 0 ? "" : fmt::format(" ({})", holder.Description(self));
@@ -134,7 +134,7 @@ std::optional<LockHolder> StateLock::HolderOf(const std::string& directory,
   if (!file.valid()) return std::nullopt;
   const LockHolder holder = HolderIn(file.get());
   if (holder.pid == 0 || HasEnded(holder)) return std::nullopt;
-  // Only now, because it takes the lock for a moment when nobody has it.
+  // Only now, because it takes the lock for a moment if it is free.
   if (flock(file.get(), LOCK_SH | LOCK_NB) == 0) return std::nullopt;
   return holder;
 }

@@ -19,20 +19,20 @@ namespace gp::daemon {
 // The names of the lock files in the state directories of a coordinator and of an agent.
 inline constexpr char kCoordinatorLockName[] = "coordinator.lock";
 inline constexpr char kAgentLockName[] = "lock";
-// In a storage root: the coordinator whose runs are there.
+// In a storage root: held by the coordinator whose runs are there.
 inline constexpr char kStorageLockName[] = ".gp-lock";
 
 class StateLock {
  public:
   // Locks the file `name` in `directory`, which exists. FailedPrecondition names the directory,
   // `user` ("another gp-worker") and the process that holds the lock: where it runs and since when.
-  // The same when the holder is on another host, it has not let go, and the file system does not
-  // tell hosts of one another's locks: then nobody here can see whether it still runs.
+  // The same if the holder is on another host, has not released the lock, and the file system does
+  // not share locks between hosts: then this host cannot tell whether it still runs.
   static StatusOr<StateLock> Acquire(const std::string& directory, const std::string& name,
                                      const std::string& user);
 
-  // The same for a storage root, which hosts share: a holder on another host that has not let go
-  // may have died with its host, so it does not refuse this one.
+  // The same for a storage root, which hosts share: a holder on another host that has not released
+  // it may have died with its host, so it does not block this one.
   static StatusOr<StateLock> AcquireStorage(const std::string& root, const std::string& user);
 
   // The process that holds the lock now; nullopt when none does.
@@ -40,7 +40,7 @@ class StateLock {
 
   StateLock(StateLock&&) = default;
   StateLock& operator=(StateLock&&) = default;
-  // Empties the file, which says that its holder has let go; that of a storage root keeps the name.
+  // Empties the file to mark it as released; that of a storage root keeps the name.
   ~StateLock();
 
  private:

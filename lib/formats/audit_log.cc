@@ -76,8 +76,8 @@ class AuditReader {
   }
 
  private:
-  // The last file of a killed coordinator may end with a piece of a line that nobody was told
-  // about; `allows_torn_end` passes it over.
+  // The last file of a killed coordinator may end with a partial line that was never acknowledged;
+  // `allows_torn_end` skips it.
   Status FollowFile(const std::string& path, bool allows_torn_end) {
     ASSIGN_OR_RETURN(const std::string content, ReadFile(path, kAuditFileBytesMax));
     std::string_view rest = content;
@@ -97,7 +97,7 @@ class AuditReader {
     return OkStatus();
   }
 
-  // A coordinator that was killed may have written records that the head does not know yet.
+  // A killed coordinator may have written records that are not in the head yet.
   Status CheckHead() const {
     if (chain_.last() < head_.last) {
       return DataLoss(
@@ -114,7 +114,7 @@ class AuditReader {
   const std::string directory_;
   const AuditHead head_;
   AuditChain chain_;
-  std::string hash_at_head_ = kNoAuditHash;  // of a log without records
+  std::string hash_at_head_ = kNoAuditHash;  // for a log without records
 };
 
 }  // namespace

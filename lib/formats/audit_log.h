@@ -1,6 +1,6 @@
-// The audit log's byte format (docs/formats/audit.md): JSON lines, each with the SHA-256 of itself
-// and of the line before it, so that a line which is changed, removed, added or moved is found.
-// Pure functions and values but for VerifyAuditDirectory, which reads files. Thread-safe.
+// The audit log's byte format (docs/formats/audit.md): JSON lines, each with a SHA-256 over itself
+// and the line before it, so that changed, removed, added or moved lines are detected. Pure
+// functions and values, except VerifyAuditDirectory, which reads files. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +26,17 @@ struct AuditRecord {
   std::string token;      // the id of the token, never its secret; or empty
   std::string address;    // where the call came from
   std::string method;     // "gp.v1.RunService/Submit"
-  std::string target;     // "research/run-7": what the call was about
+  std::string target;     // "research/run-7": the subject of the call
   std::string request_id;
   std::string outcome;  // "OK", "PERMISSION_DENIED", …
-  std::string message;  // of a refusal or an error
-  uint64_t count = 1;   // how many equal refusals this line stands for
+  std::string message;  // for a refusal or an error
+  uint64_t count = 1;   // number of equal refusals in this line
 
   bool operator==(const AuditRecord&) const = default;
 };
 
 // One line without its newline. Texts are cut to 256 characters; control characters become '?', and
-// what is not ASCII becomes \uXXXX, so that no text can end the line or drive a terminal.
+// non-ASCII characters \uXXXX, so that no text can end the line or control a terminal.
 std::string RenderAuditLine(const AuditRecord& record, const std::string& previous_hash);
 
 struct AuditLine {
@@ -45,13 +45,13 @@ struct AuditLine {
   std::string hash;
 };
 
-// DataLoss when the line is not whole, or its hash is not that of what it says.
+// DataLoss when the line is incomplete, or its hash does not match.
 StatusOr<AuditLine> ParseAuditLine(std::string_view line);
 
-// The end of the log, in a file of its own, so that cutting lines off either end is found.
+// The end of the log, in its own file, so that lines cut off at either end are detected.
 struct AuditHead {
   uint64_t first = 1;  // sequence of the first line that is kept
-  uint64_t last = 0;   // of the last one
+  uint64_t last = 0;   // of the last record
   std::string hash = kNoAuditHash;
 
   bool operator==(const AuditHead&) const = default;
@@ -66,10 +66,10 @@ StatusOr<AuditHead> ParseAuditHead(std::string_view text);
 // Follows the lines of a log, in order.
 class AuditChain {
  public:
-  // Looks for the record with the hash `wanted`, which somebody noted; empty: for none.
+  // Looks for the record with the noted hash `wanted`; empty: for none.
   explicit AuditChain(std::string wanted = "") : wanted_(std::move(wanted)) {}
 
-  // DataLoss: the line is damaged, or does not follow the one before it.
+  // DataLoss: the line is damaged, or does not follow the previous one.
   StatusOr<AuditRecord> Follow(std::string_view line);
 
   uint64_t count() const { return count_; }
@@ -100,13 +100,12 @@ struct AuditSummary {
   uint64_t first = 0;
   uint64_t last = 0;
   std::string hash;  // of the last line; note it down elsewhere, and no later change can hide
-  std::optional<uint64_t> wanted_sequence;  // of the record with the hash that was looked for
+  std::optional<uint64_t> wanted_sequence;  // of the record with the wanted hash
   size_t files = 0;
 };
 
 // Reads the whole log. DataLoss names the file and the line where the chain breaks, or what is
-// missing at an end. NotFound: there is no log.
-// `wanted`: as of AuditChain.
+// missing at an end. NotFound: there is no log. `wanted`: as in AuditChain.
 StatusOr<AuditSummary> VerifyAuditDirectory(const std::string& directory,
                                             const std::string& wanted = "");
 

@@ -40,7 +40,7 @@ std::string FirstIn(const std::string& directory, std::span<const char* const> n
   return found == names.end() ? "" : *found;
 }
 
-// What a Trainer of transformers writes: folders such as checkpoint-500.
+// The output of a transformers Trainer: folders such as checkpoint-500.
 std::string CheckpointOfTrainer(const std::string& directory) {
   const auto names = ListDirectory(directory);
   if (!names.ok()) return "";
@@ -56,8 +56,8 @@ std::string ImportText(const std::string& path) {
       ShellWord(path));
 }
 
-// "; it holds a model of another program (config.json), of which …: gpctl import DIR --name
-// imported", where `it` is what the message calls the directory.
+// "; it holds a model of another program (config.json), which …: gpctl import DIR --name imported",
+// where `it` is the message's word for the directory.
 std::string ImportHint(const std::string& directory, std::string_view it) {
   if (const std::string name = FirstIn(directory, kModelsOfOthers); !name.empty()) {
     return fmt::format("; {} holds a model of another program ({}), {}", it, name,
@@ -107,12 +107,12 @@ std::tuple<int64_t, uint64_t> PlaceInTime(const FoundCheckpoint& found) {
   return {step, epoch};
 }
 
-// The digest is right, so whoever wrote the file wrote it so.
+// The digest matches, so the file was written like this.
 Status VerifyTokenizer(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kTokenizerBytesMax));
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_object() && json.contains("kind") && json["kind"].is_string()) return OkStatus();
-  return DataLoss("{} describes no tokenizer: it is no JSON object with a 'kind'", path);
+  return DataLoss("{} describes no tokenizer: it is not a JSON object with a 'kind'", path);
 }
 
 Status VerifyTensors(const std::string& path) {
@@ -166,7 +166,8 @@ StatusOr<const CheckpointFile*> FindListed(const CheckpointManifest& manifest,
                   name);
 }
 
-// A checkpoint without one of these resumes nothing. One that was imported is there to begin from.
+// A run cannot resume from a checkpoint without these files. An imported one is only a starting
+// point.
 Status VerifyFileList(const CheckpointManifest& manifest, const std::string& directory) {
   const bool imported = manifest.record.imported_from.has_value();
   for (const char* name : {kModelName, kOptimizerName, kTokenizerName}) {

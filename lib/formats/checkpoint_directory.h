@@ -21,14 +21,14 @@ std::string CheckpointDirectoryName(int64_t step, uint64_t epoch, const std::str
 StatusOr<CheckpointManifest> ReadManifest(const std::string& directory,
                                           const std::string& expected_digest = "");
 
-// Also checks that the list is complete, and that every file on it is there with the size and
-// digest that the manifest tells. DataLoss names the file; another error says that it could not be
-// read, which tells nothing about the checkpoint. Cancelled once `stop` is requested.
+// Also checks that the list is complete, and that every listed file exists with the size and digest
+// in the manifest. DataLoss names the file; any other error means that it could not be read, which
+// says nothing about the checkpoint. Cancelled once `stop` is requested.
 StatusOr<CheckpointManifest> VerifyDigests(const std::string& directory,
                                            const std::string& expected_digest = "",
                                            const std::stop_token& stop = {});
 
-// The manifest, once those of its files are there with the size and digest that it tells.
+// The manifest, after checking the size and digest of `files`.
 StatusOr<CheckpointManifest> VerifyDigestsOf(const std::string& directory,
                                              const std::vector<std::string>& names);
 
@@ -43,12 +43,12 @@ struct FoundCheckpoint {
   StatusOr<CheckpointManifest> manifest;
 };
 
-// Those below `parent`, the newest first: by step, then epoch, which the name of the directory says
-// when the manifest cannot be read. Empty when `parent` does not exist. What was set aside and
-// directories without a manifest are passed over.
+// The checkpoints below `parent`, the newest first: by step, then epoch, taken from the directory's
+// name when the manifest cannot be read. Empty when `parent` does not exist. Skips quarantined ones
+// and directories without a manifest.
 StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(const std::string& parent);
 
-// Renames the directory of a damaged checkpoint, durably, so that nobody finds it any more. It
+// Renames the directory of a damaged checkpoint, durably, so that it is not found any more. It
 // keeps its files: DIRECTORY.damaged.
 Status SetAside(const std::string& directory);
 // DIRECTORY.damaged: what SetAside makes of the directory's name, and BringBack undoes, durably.
@@ -56,13 +56,13 @@ std::string DamagedName(const std::string& directory);
 Status BringBack(const std::string& directory);
 
 // The directory, below `parent`, of the complete checkpoint with the highest step (then epoch);
-// nothing when there is none or `parent` does not exist. Directories without a manifest were never
-// complete and are passed over; one whose manifest cannot be read is an error that names it,
-// because going on without it would silently lose steps.
+// nullopt if there is none or `parent` does not exist. Directories without a manifest were never
+// complete and are skipped; an unreadable manifest is an error that names it, because continuing
+// without it would silently lose steps.
 StatusOr<std::optional<std::string>> FindNewestCheckpoint(const std::string& parent);
 
-// The checkpoint that `directory` is, or the newest one that it holds: the directory of a run, or
-// the one of its checkpoints. NotFound says what was expected.
+// `directory` itself if it is a checkpoint, or the newest one in it: in a run's directory, or its
+// directory of checkpoints. NotFound says what was expected.
 StatusOr<std::string> FindCheckpointIn(const std::string& directory);
 
 }  // namespace gp::formats

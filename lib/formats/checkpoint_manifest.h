@@ -1,5 +1,6 @@
-// A checkpoint's manifest.json: what a complete checkpoint is (docs/formats/checkpoint.md). Written
-// last, so a directory without one is no checkpoint. Values and pure functions; thread-safe.
+// A checkpoint's manifest.json, which makes a checkpoint complete (docs/formats/checkpoint.md).
+// Written last, so a directory without one is not a checkpoint. Values and pure functions;
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,7 @@ struct CheckpointManifest {
   std::string incarnation;  // of the process that wrote it
   uint64_t epoch = 0;
   int64_t step = 0;    // committed steps
-  int64_t tokens = 0;  // learned from so far
+  int64_t tokens = 0;  // trained on so far
   std::optional<double> validation_loss;
   runspec::ModelShape shape;
   std::string data_fingerprint;
@@ -49,8 +50,8 @@ struct CheckpointManifest {
   uint64_t SizeBytes() const;  // of all files, without the manifest
 };
 
-// What model.safetensors tells about itself after `step` steps. Nothing else, so that equal runs
-// write equal files.
+// The metadata of model.safetensors after `step` steps. Nothing else, so that equal runs write
+// equal files.
 std::map<std::string, std::string> WeightsMetadata(int64_t step);
 
 std::string FormatManifest(const CheckpointManifest& manifest);

@@ -177,7 +177,7 @@ std::string FormatDatasetFile(const DatasetFile& dataset) {
 
 StatusOr<DatasetFile> ParseDatasetFile(std::string_view text, const std::string& path) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return DataLoss("{} is no JSON; {}", path, kPrepareAgain);
+  if (json.is_discarded()) return DataLoss("{} is not JSON; {}", path, kPrepareAgain);
   return ReadFields(json, path);
 }
 

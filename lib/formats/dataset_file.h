@@ -1,5 +1,5 @@
-// DatasetFile: dataset.json, what stands beside prepared shards and says what they hold
-// (docs/formats/dataset.md). Pure but for the disk; any thread may call.
+// DatasetFile: dataset.json, which describes the prepared shards beside it
+// (docs/formats/dataset.md). Pure apart from disk access; any thread may call.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace gp::formats {
 
 inline constexpr char kDatasetFileName[] = "dataset.json";
 
-// Where the end-of-text token stands: never inside a document.
+// Position of the end-of-text token: never inside a document.
 enum class EndOfTextPlacement { kNone, kBefore, kAfter };
 
 std::string_view EndOfTextPlacementName(EndOfTextPlacement placement);  // "before each document"
@@ -29,7 +29,7 @@ struct DatasetShard {
 };
 
 struct DatasetSource {
-  std::string path;  // as it was named; "-" is standard input
+  std::string path;  // as given; "-" is standard input
   uint64_t size_bytes = 0;
 };
 
@@ -46,7 +46,7 @@ struct DatasetFile {
   int64_t empty_documents = 0;  // left out
   int64_t null_lines = 0;       // lines of JSON whose field is null, left out on request
   int64_t text_bytes = 0;
-  SpelledEnds spelled_ends;  // that occur
+  SpelledEnds spelled_ends;  // that occur in the text
   std::string created_by;    // "gp 0.1.0"
 
   int64_t Tokens(std::string_view split) const;
@@ -59,7 +59,7 @@ std::string FormatDatasetFile(const DatasetFile& dataset);
 // whose name leads out of the folder is refused.
 StatusOr<DatasetFile> ParseDatasetFile(std::string_view json, const std::string& path);
 
-// That of `directory`; NotFound when there is none.
+// The file of `directory`; NotFound when there is none.
 StatusOr<DatasetFile> ReadDatasetFile(const std::string& directory);
 
 }  // namespace gp::formats

@@ -32,8 +32,8 @@ Status CopyTree(const std::string& from, const std::string& to) {
   return SyncDirectory(to);
 }
 
-// A copy that is there already is of an attempt that was killed later: it has the original files,
-// and the directory perhaps has not.
+// An existing copy comes from an attempt that was killed later: it has the original files, which
+// the directory perhaps no longer has.
 Status KeepCopies(const std::string& directory, const std::vector<std::string>& names,
                   int version) {
   const std::string copy = JoinPath(directory, fmt::format("before-v{}", version));

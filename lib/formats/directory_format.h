@@ -1,4 +1,4 @@
-// DirectoryFormat: the numbered layout of a directory that programs of several versions write: a
+// DirectoryFormat: the numbered layout of a directory written by programs of several versions: a
 // run's directory, an agent's state. The number is in the directory's format.json
 // (docs/formats/versions.md). Functions over one directory, which its owner has locked or which one
 // process writes.
@@ -35,9 +35,9 @@ struct DirectoryFormat {
 // format.json is damaged or belongs to a directory of another kind.
 StatusOr<int> ReadDirectoryVersion(const std::string& directory, const DirectoryFormat& format);
 
-// Brings `directory`, which exists, to the newest version and writes that into format.json. The
-// files that a migration from version N changes are copied to before-v<N+1>/ first. On an error or
-// a kill the directory keeps its version, and the next call goes on. Errors as above.
+// Migrates `directory`, which exists, to the newest version and records that in format.json. First
+// copies the files that a migration from version N changes to before-v<N+1>/. On an error or a kill
+// the directory keeps its version, and the next call resumes. Errors as above.
 Status MigrateDirectory(const std::string& directory, const DirectoryFormat& format);
 
 }  // namespace gp::formats

@@ -1,5 +1,5 @@
-// A fingerprint that tells large files of data apart without reading them: a digest of the size,
-// the first and the last 64 KiB. Reads the disk; any thread may call.
+// A fingerprint that distinguishes large data files without reading them completely: a digest of
+// the size, the first and the last 64 KiB. Reads the disk; any thread may call.
 #pragma once
 
 #include <string>

@@ -21,8 +21,8 @@ struct Scalar {
 // The record that an event file begins with. `wall_time` is seconds since 1970.
 std::string FormatEventFileStart(double wall_time);
 
-// The record with which a process says that it goes on at `step`: TensorBoard then drops what it
-// has read about this step and later ones (SessionLog.START).
+// The record that marks a resume at `step`: TensorBoard then drops what it has read for this step
+// and later ones (SessionLog.START).
 std::string FormatSessionStart(double wall_time, int64_t step);
 
 // One record with the values of one step.

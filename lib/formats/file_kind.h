@@ -1,4 +1,4 @@
-// Recognises what a file is by its first bytes, before it is read as text, tokens, a model or a
+// Recognises a file's kind by its first bytes, before it is read as text, tokens, a model or a
 // tokenizer. Pure functions; any thread may call.
 #pragma once
 
@@ -18,15 +18,15 @@ struct FileKind {
   bool holds_tokens = false;
 };
 
-// The kind of a file follows from its first bytes, at most so many.
+// A file's kind depends on at most this many first bytes.
 inline constexpr size_t kKindBytes = 512;
 
-// Null for text in UTF-8, raw tokens and what else has no magic number. `begin` holds the first
+// Null for UTF-8 text, raw tokens and other files without a magic number. `begin` holds the first
 // kKindBytes of the file, or all of it.
 const FileKind* RecogniseKind(std::string_view begin);
 
-// OK when the file has no kind, or the expected one by its `what`. InvalidArgument otherwise: "PATH
-// is a zip archive, expected text; unpack it: unzip PATH".
+// OK when the file has no known kind, or its `what` is the expected one. InvalidArgument otherwise:
+// "PATH is a zip archive, expected text; unpack it: unzip PATH".
 Status RefuseOtherKinds(const std::string& path, std::string_view begin, std::string_view expected);
 
 // The same of a file that is open.

@@ -48,7 +48,7 @@ class JsonObject {
   }
   bool Has(const char* key) const { return json_.contains(key); }
 
-  // An empty list when the value is none.
+  // An empty list if the value is not a list.
   const Json& List(const char* key) {
     static const Json kNone = Json::array();
     const Json* value = Value(key);

@@ -60,7 +60,7 @@ Characters CountCharacters(std::string_view text) {
   return count;
 }
 
-// A damaged text in UTF-8 has whole characters of several bytes, too, unless all of it is ASCII.
+// Damaged UTF-8 text also has complete multi-byte characters, unless all of it is ASCII.
 bool IsOfOneByteCharacters(const Characters& count) {
   return count.wide == 0 && count.foreign >= kForeignMin;
 }
@@ -75,9 +75,9 @@ bool Opens(std::string_view text, char open, std::string_view next) {
 // Lists of numbers in JSON at the front of a text.
 struct NumberLists {
   int numbers = 0;
-  int lists = 0;          // that stand in no other list
-  int depth = 0;          // of the list in which `rest` stands
-  std::string_view rest;  // what is no number, comma or bracket
+  int lists = 0;          // top-level lists
+  int depth = 0;          // nesting of the list that contains `rest`
+  std::string_view rest;  // characters other than numbers, commas and brackets
 };
 
 bool IsOfNumber(char c) { return "+-.0123456789Ee"sv.find(c) != std::string_view::npos; }
@@ -86,7 +86,7 @@ bool IsOfNumber(char c) { return "+-.0123456789Ee"sv.find(c) != std::string_view
 NumberLists ReadNumberLists(std::string_view text) {
   constexpr int kNumbersMax = 1000;
   NumberLists read{.rest = text};
-  bool parted = true;  // from the number before
+  bool parted = true;  // separated from the number before
   while (!read.rest.empty() && read.numbers < kNumbersMax) {
     const char c = read.rest[0];
     const bool number = IsOfNumber(c), open = c == '[', close = c == ']';
@@ -116,7 +116,7 @@ bool IsOtherValue(std::string_view text) {
   return false;
 }
 
-// One or two numbers in brackets stand in prose, and so do more with words after them.
+// Prose may contain one or two numbers in brackets, or more with words after them.
 std::optional<Likeness> LikeList(std::string_view text) {
   constexpr int kNumbersMin = 3, kSureNumbers = 16;
   const NumberLists read = ReadNumberLists(text);
@@ -149,8 +149,8 @@ bool IsObject(std::string_view line, std::string_view quote) {
   return line.ends_with('}') && Opens(line, '{', quote);
 }
 
-// At least two lines are objects whose names are in `quote`, and few others are among them, such as
-// a comment.
+// At least two lines are objects whose names are in `quote`, with few other lines such as comments
+// among them.
 bool AreObjects(std::string_view begin, std::string_view quote) {
   constexpr double kMost = 0.8;
   size_t objects = 0, all = 0;
@@ -182,7 +182,7 @@ std::optional<Likeness> LikeJson(std::string_view begin) {
 }
 
 // A small file that is one page of HTML, or an error of an object store: what curl saves when the
-// address is wrong. Larger ones may be text that somebody collected.
+// address is wrong. Larger ones may be intentionally collected text.
 std::optional<Likeness> LikeErrorPage(std::string_view begin) {
   if (begin.size() >= kLikenessBytes) return std::nullopt;
   std::string text(WithoutSpace(begin).substr(0, 512));
@@ -230,7 +230,7 @@ std::optional<Likeness> UnlikeText(std::string_view begin) {
 
 bool LooksLikeText(std::string_view begin) {
   constexpr double kMost = 0.95;
-  // Ids whose bytes are all letters or signs are rare; that many of them do not come together.
+  // Ids whose bytes are all letters or signs are rare; this many never occur in a row.
   constexpr size_t kLettersMin = 32;
   const auto letters = static_cast<size_t>(std::count_if(begin.begin(), begin.end(), IsCharacter));
   if (Share(letters, begin.size()) < kMost) return false;

@@ -1,5 +1,5 @@
-// Guesses what a file without a magic number holds. A guess may be wrong: a caller that refuses the
-// file names the setting that accepts it. Pure functions; any thread may call.
+// Guesses the contents of a file without a magic number. A guess may be wrong: a caller that
+// refuses the file names the setting that accepts it. Pure functions; any thread may call.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ struct Likeness {
 // `way` with `path` for its {}, as a shell reads it.
 std::string WayFor(std::string_view way, const std::string& path);
 
-// The guesses look at the first bytes of a file, at most so many.
+// The guesses use at most this many first bytes of a file.
 inline constexpr size_t kLikenessBytes = 64 << 10;
 
-// Nullopt for what may well be text in UTF-8. `begin` holds the first kLikenessBytes of the file,
-// or all of it; it may end within a character.
+// Nullopt for what may well be UTF-8 text. `begin` holds the first kLikenessBytes of the file, or
+// all of it; it may end within a character.
 std::optional<Likeness> UnlikeText(std::string_view begin);
 
 // Whether this is text in UTF-8 or another superset of ASCII. `begin` as above.

@@ -31,7 +31,7 @@ Json JsonOf(const T& value) {
   return json;
 }
 
-// Of these types a default says that there is nothing to print.
+// For these types the default value means that nothing is printed.
 template <typename Value>
 constexpr bool kOmitsDefault = std::is_same_v<Value, bool> || contract::Listed<Value> ||
                                std::is_same_v<Value, std::optional<double>>;

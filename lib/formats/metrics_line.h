@@ -13,10 +13,11 @@ namespace gp::formats {
 
 enum class MetricsKeys {
   kRecorded,  // those of metrics.jsonl
-  kAll,       // and those that the service adds
+  kAll,       // and fields that the service adds
 };
 
-// A number that is not finite becomes null. Scores whose names could be other keys are left out.
+// Numbers that are not finite become null. Scores whose names could collide with other keys are
+// left out.
 nlohmann::ordered_json MetricsJson(const contract::TrainingPoint& point, MetricsKeys keys);
 
 // A line of metrics.jsonl, without a newline.

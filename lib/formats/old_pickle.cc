@@ -27,7 +27,7 @@ std::optional<size_t> FixedBytes(char instruction) {
   return instruction == 'G' ? std::optional<size_t>(8) : std::nullopt;
 }
 
-// The length of the string after `instruction` from the bytes that tell it, the lowest first.
+// The length of the string after `instruction`, from its little-endian bytes.
 size_t StringBytes(char instruction, std::string_view length) {
   if (!Has("TUX", instruction)) return 0;
   size_t bytes = 0;
@@ -58,11 +58,11 @@ class Walk {
 
   bool done() const { return rest_.empty(); }
   bool ended() const { return ended_; }
-  // Values were made, and something was made of them. A list of words, or of names such as "p1",
-  // may be made of instructions of one sort.
+  // Values were pushed and combined. A list of words, or of names such as "p1", could consist of
+  // instructions of one kind.
   bool IsPickle() const { return values_ && structure_; }
 
-  // False when what is in front is no instruction.
+  // False when the next byte is not an instruction.
   bool Step() {
     const char instruction = rest_[0];
     rest_.remove_prefix(1);
@@ -77,7 +77,7 @@ class Walk {
   }
 
  private:
-  // What the end cuts off is not looked at.
+  // Anything cut off at the end is ignored.
   bool TakeLine(char instruction) {
     const size_t end = rest_.find('\n');
     const std::string_view line = rest_.substr(0, end);
@@ -102,7 +102,7 @@ class Walk {
   bool ended_ = false, values_ = false, structure_ = false;
 };
 
-// One long string: its line goes on beyond `begin`, and its newlines are spelled.
+// One long string: its line continues beyond `begin`, and its newlines are escaped.
 bool IsLongString(std::string_view begin) {
   return begin.starts_with('V') && begin.find('\n') == std::string_view::npos &&
          begin.find("\\u000a") != std::string_view::npos;

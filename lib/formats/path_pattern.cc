@@ -32,7 +32,7 @@ bool IsOpenFileOfThisProcess(const std::string& path) {
          path.starts_with("/proc/self/fd/") || path.starts_with("/proc/thread-self/fd/");
 }
 
-// A run reads its data again after every restart, and in another process than the one that checks.
+// A run reads its data again after every restart, and in another process than this check.
 Status CheckKind(mode_t mode, const std::string& path, const std::string& key) {
   const char* kind = S_ISFIFO(mode)                   ? "a pipe"
                      : IsOpenFileOfThisProcess(path)  ? "an open file of one process alone"

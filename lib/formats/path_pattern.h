@@ -10,7 +10,7 @@
 namespace gp::formats {
 
 // The files that the patterns name, in the patterns' order and sorted within one. NotFound and
-// InvalidArgument name the pattern, and `key` ("data.text") to mend it under: no such file, a glob
+// InvalidArgument name the pattern, and `key` ("data.text") for the fix: no such file, a glob
 // without a match, a directory, a pipe or a device, an empty file.
 StatusOr<std::vector<std::string>> ExpandPatterns(const std::vector<std::string>& patterns,
                                                   const std::string& key);

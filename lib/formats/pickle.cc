@@ -11,8 +11,8 @@ namespace {
 using Index = Pickle::Index;
 using Value = Pickle::Value;
 
-// Enough for every character of Unicode as text and as a number. A value takes 72 bytes of memory,
-// and one byte of a file can ask for one.
+// Enough for every Unicode character as text and as a number. A value takes 72 bytes of memory, and
+// one byte of a file can create one.
 constexpr size_t kValuesMax = 1'000'000;
 constexpr size_t kMarksMax = 100;
 
@@ -243,7 +243,7 @@ class PickleReader {
     return PushNumber(static_cast<int32_t>(static_cast<uint32_t>(bits)));
   }
 
-  // Two's complement of as many bytes as the first one says.
+  // Two's complement; the first byte is the number of bytes.
   Status PushLong() {
     ASSIGN_OR_RETURN(const int64_t count, TakeInteger(1));
     if (count > 7) return Wrong("a whole number of {} bytes, expected at most 7", count);

@@ -1,6 +1,6 @@
-// Pickle: a Python pickle that holds only dictionaries, text and whole numbers, as nanoGPT's
-// meta.pkl does (docs/formats/pickle.md). Reading one runs nothing: every instruction that could
-// name a class or call it is refused. A value; any thread may read it.
+// Pickle: a Python pickle that holds only dictionaries, text and whole numbers, like nanoGPT's
+// meta.pkl (docs/formats/pickle.md). Reading never executes code: every instruction that could name
+// or call a class is refused. A value; any thread may read it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace gp::formats {
 
 class Pickle {
  public:
-  using Index = uint32_t;  // of a value; values may be shared, so they are named by number
+  using Index = uint32_t;  // of a value; values may be shared, so they are referenced by number
 
   struct Value {
     enum class Kind { kNumber, kText, kDictionary };

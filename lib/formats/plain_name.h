@@ -1,4 +1,4 @@
-// The name of a file in the folder of the one that names it. Pure.
+// The name of a file in the same folder as the file that names it. Pure.
 #pragma once
 
 #include <string_view>

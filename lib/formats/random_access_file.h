@@ -1,5 +1,5 @@
 // RandomAccessFile: a regular file that is read at offsets. Its size is taken once, when it is
-// opened; a file that another program cuts short meanwhile gives an error. Moves; any thread may
+// opened; reading a file that another program has truncated gives an error. Moves; any thread may
 // read.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace gp::formats {
 
 class RandomAccessFile {
  public:
-  // InvalidArgument when it is no regular file; opening never waits for the writer of a pipe.
+  // InvalidArgument when it is not a regular file; opening never waits for the writer of a pipe.
   static StatusOr<RandomAccessFile> Open(const std::string& path);
 
   const std::string& path() const { return path_; }
@@ -23,7 +23,7 @@ class RandomAccessFile {
   // Fills `bytes` from `offset`. DataLoss names the offset where the file ends before that.
   Status Read(uint64_t offset, std::span<char> bytes) const;
 
-  // Asks the system to have bytes [offset, offset + count) in memory soon; returns at once.
+  // Asks the system to read ahead bytes [offset, offset + count); returns at once.
   void Expect(uint64_t offset, uint64_t count) const;
 
  private:

@@ -15,15 +15,15 @@ namespace gp::formats {
 std::string PrecisionText(runspec::Precision precision);
 
 // Nullopt for a checkpoint whose record is too old to have it. FailedPrecondition for a precision
-// that this program does not know.
+// that this program does not support.
 StatusOr<std::optional<runspec::Precision>> RecordedPrecision(const CheckpointManifest& manifest);
 
-// "auto", "fp32" or "bf16": what may be asked of a program that does not train. InvalidArgument for
-// another text.
+// "auto", "fp32" or "bf16": the choices for programs that do not train. InvalidArgument for other
+// texts.
 StatusOr<runspec::Precision> ParseInferencePrecision(const std::string& text);
 
-// What to compute in without training: `wanted`, or for kAuto the recorded precision; fp32 where
-// there is none. The nearest of kFp32 and kBf16, without losing digits.
+// The precision for inference: `wanted`, or for kAuto the recorded precision; fp32 if there is
+// none. The nearest of kFp32 and kBf16 that loses no digits.
 StatusOr<runspec::Precision> InferencePrecision(runspec::Precision wanted,
                                                 const CheckpointManifest& manifest);
 

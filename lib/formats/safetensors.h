@@ -29,7 +29,7 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;  // without "format"
   uint64_t data_offset = 0;                     // of the data, from the start of the file
 
-  // nullptr when there is no such tensor.
+  // nullptr if there is no such tensor.
   const TensorEntry* Find(std::string_view name) const;
 };
 
@@ -39,19 +39,19 @@ inline constexpr uint64_t kSafetensorsHeaderBytesMax = 100'000'000;
 StatusOr<uint64_t> SafetensorsPrefixBytes(std::string_view first_bytes, uint64_t file_size,
                                           const std::string& path);
 
-// `prefix` holds at least the header; `file_size` is the whole file's. Checks everything the header
-// says: known types, shapes that give the sizes, no overlap, no hole, no duplicate, nothing beyond
-// the file. `path` is for messages.
+// `prefix` holds at least the header; `file_size` is the whole file's. Checks the whole header:
+// known types, shapes that match the sizes, no overlap, no hole, no duplicate, nothing beyond the
+// file. `path` is for messages.
 StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::string_view prefix, uint64_t file_size,
                                                    const std::string& path);
 
-// The bytes before the data: tensors lie in the order given, `begin` and `end` are computed. Padded
-// so that the data starts at a multiple of 64. Equal input gives equal bytes. Metadata gets
-// "format": "pt", which other readers insist on.
+// The bytes before the data: tensors are stored in the given order; computes `begin` and `end`.
+// Padded so that the data starts at a multiple of 64. Equal input gives equal bytes. Metadata gets
+// "format": "pt", which other readers require.
 std::string FormatSafetensorsHeader(std::vector<TensorEntry> tensors,
                                     const std::map<std::string, std::string>& metadata);
 
-// Bytes of one element; 0 for a type that is not known.
+// Bytes per element; 0 for an unknown type.
 uint64_t ElementBytes(std::string_view dtype);
 
 class SafetensorsFile {

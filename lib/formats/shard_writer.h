@@ -14,13 +14,13 @@
 
 namespace gp::formats {
 
-// How the tokens of a shard are written.
+// Format and element size of a shard.
 struct ShardForm {
   ShardFormat format = ShardFormat::kLlmC;
   int token_bytes = 2;  // or 4; little endian
 };
 
-// The header that stands before `tokens` tokens. Its length depends on the format alone.
+// The header before `tokens` tokens. Its length depends on the format only.
 std::string ShardHeader(ShardForm form, int64_t tokens);
 
 // The most that a header can promise.
@@ -38,7 +38,7 @@ class ShardWriter {
   // `tokens` in the form's bytes, little endian.
   Status Append(std::string_view tokens);
 
-  // What was appended survives a crash.
+  // After this, appended data survives a crash.
   Status Sync();
 
   // Header, sync, the name itself. Nothing can be appended after it.
@@ -57,7 +57,7 @@ class ShardWriter {
   int64_t size_ = 0;
 };
 
-// Where the tokens of a shard that is not finished stand.
+// Path of an unfinished shard.
 std::string PartialShardPath(const std::string& path);
 
 }  // namespace gp::formats

@@ -25,7 +25,7 @@ using SpelledEnds = std::vector<SpelledEnd>;
 void CountSpelledEnds(std::string_view text, const std::string& end, SpelledEnds& ends);
 void AddSpelledEnds(const SpelledEnds& more, SpelledEnds& ends);
 
-// The key spelled_ends of a file of ours, which is left out where there are none.
+// The key spelled_ends of one of our JSON files, left out when empty.
 void WriteSpelledEnds(const SpelledEnds& ends, nlohmann::ordered_json& json);
 SpelledEnds ReadSpelledEnds(JsonObject& object);
 

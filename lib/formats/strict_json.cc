@@ -48,7 +48,7 @@ std::string_view ReasonOf(const nlohmann::json::parse_error& error) {
 }
 
 Status NoJson(std::string_view text, const nlohmann::json::parse_error& error) {
-  // A character that is cut at the end is no sign of another encoding.
+  // A character cut off at the end does not indicate another encoding.
   const size_t offset = WholeUtf8Bytes(text);
   if (offset + UnfinishedBytes(text) < text.size()) {
     return InvalidArgument(

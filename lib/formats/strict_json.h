@@ -13,11 +13,11 @@ namespace gp::formats {
 // InvalidArgument has the byte where the text stops being JSON, or the key.
 StatusOr<nlohmann::json> ParseJsonObject(std::string_view text);
 
-// The same of a whole file, which errors name. What is no JSON at all is refused as what it is
-// (formats/file_kind.h).
+// The same for a whole file, which errors name. A file that is not JSON at all is refused by its
+// kind (formats/file_kind.h).
 StatusOr<nlohmann::json> ParseJsonFile(std::string_view text, const std::string& path);
 
-// The value of a key; null when there is none. REQUIRES: an object.
+// The value of a key; null if absent. REQUIRES: an object.
 const nlohmann::json& ValueOrNull(const nlohmann::json& object, const char* key);
 
 }  // namespace gp::formats

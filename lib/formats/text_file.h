@@ -12,10 +12,10 @@
 
 namespace gp::formats {
 
-// What is done with a file that does not look like text (formats/likeness.h).
+// How to treat a file that does not look like text (formats/likeness.h).
 struct TextCheck {
   bool any_content = false;  // takes it all the same
-  std::string setting = {};  // that sets `any_content`, for messages: "data.format: text"
+  std::string setting = {};  // the setting for `any_content`, for messages: "data.format: text"
 };
 
 // Passes the text to `take` in pieces, until it returns an error, which becomes the result.

@@ -32,7 +32,7 @@ class TextStream::Source {
  public:
   Source(FileDescriptor file, std::string name) : name_(std::move(name)), file_(std::move(file)) {}
 
-  // What was read and not taken yet; empty only at the end of the file.
+  // Read but not yet taken; empty only at the end of the file.
   StatusOr<std::string_view> Peek() {
     if (begin_ == end_ && !ended_) RETURN_IF_ERROR(ReadPiece());
     return std::string_view(piece_).substr(begin_, end_ - begin_);
@@ -74,7 +74,7 @@ class TextStream::Source {
   const std::string name_;
   const FileDescriptor file_;
   std::string piece_;
-  size_t begin_ = 0, end_ = 0;  // of what was not taken, in piece_
+  size_t begin_ = 0, end_ = 0;  // range in piece_ that is not taken yet
   uint64_t read_bytes_ = 0;
   bool ended_ = false;
 };

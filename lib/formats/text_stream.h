@@ -1,6 +1,6 @@
-// TextStream: the text of a file from its front: plain, or packed by gzip or zstd, told apart by
-// its first bytes. It is unpacked on the way, in bounded memory whatever the file says of itself. A
-// byte order mark of UTF-8 is left out. Belongs to one thread at a time.
+// TextStream: the text of a file from its beginning: plain, or packed by gzip or zstd, detected by
+// its first bytes. It is unpacked while reading, in bounded memory whatever the file claims. A
+// UTF-8 byte order mark is left out. Belongs to one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace gp::formats {
 
 class TextStream {
  public:
-  // InvalidArgument for a directory and, packed or not, for what is no text by its magic number
-  // (formats/file_kind.h), with the command that converts it.
+  // InvalidArgument for a directory and, packed or not, for files whose magic number says that they
+  // are not text (formats/file_kind.h), with the command that converts them.
   static StatusOr<TextStream> Open(const std::string& path);
   // From where `file` stands; `name` is what errors call it: "standard input".
   static StatusOr<TextStream> FromDescriptor(FileDescriptor file, const std::string& name);
@@ -31,8 +31,8 @@ class TextStream {
   // of the file where it is damaged or cut short.
   StatusOr<size_t> Read(std::span<char> to);
 
-  // Goes over `bytes` of text, of which a byte order mark is a part: seeks where the file is plain,
-  // reads otherwise. DataLoss when the text ends before. REQUIRES: nothing was read.
+  // Skips `bytes` of text, including a byte order mark: seeks if the file is plain, reads
+  // otherwise. DataLoss when the text ends before. REQUIRES: nothing was read.
   Status Skip(uint64_t bytes);
 
   // The first kLikenessBytes of the text without its mark, or all of it, for formats/likeness.h.
@@ -41,7 +41,7 @@ class TextStream {
   // Length of the byte order mark: 3, or 0 without one.
   size_t mark_bytes() const { return mark_bytes_; }
 
-  // How far the file itself was read, in bytes; for progress.
+  // Bytes of the file itself read so far; for progress.
   uint64_t file_offset() const;
 
  private:
@@ -57,7 +57,7 @@ class TextStream {
 
   std::unique_ptr<Source> source_;
   std::unique_ptr<Unpacker> unpacker_;  // null for plain text
-  std::string head_;                    // with the mark
+  std::string head_;                    // with the byte order mark
   size_t mark_bytes_ = 0;
   size_t head_taken_ = 0;
 };

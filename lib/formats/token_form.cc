@@ -34,8 +34,8 @@ bool AllAre(std::span<const uint16_t> words, uint16_t value) {
   return std::all_of(words.begin(), words.end(), [value](uint16_t w) { return w == value; });
 }
 
-// What the words of a file would be as numbers of several words each. Numbers whose words are all
-// 0 or all 0xffff are left out: they are the same in every width.
+// The words of a file, combined into numbers of several words. Leaves out numbers whose words are
+// all 0 or all 0xffff: they are the same in every width.
 struct WideNumbers {
   std::vector<uint16_t> lower, upper;  // the two lowest words of each token id
   bool zero = false;                   // there are zeros
@@ -78,7 +78,7 @@ double ShareFrom(uint16_t least, const WideNumbers& numbers) {
   return Part(count, numbers.lower.size());
 }
 
-// Where upper words are not 0 the vocabulary has more than 65536 ids, so the lower words use all of
+// If upper words are not 0, the vocabulary has more than 65536 ids, so the lower words use all of
 // their 16 bits. Characters between blanks and newlines (ids 1 and 0) do not.
 bool AreIdsOfALargeVocabulary(const WideNumbers& numbers) {
   constexpr size_t kDistinctMin = 8, kManyDistinct = 64;
@@ -127,7 +127,7 @@ int64_t Swapped(uint16_t word) { return (word & 0xff) << 8 | word >> 8; }
 
 using ByteCounts = std::array<size_t, 256>;
 
-// Of the bytes at offset, offset + 2, …
+// Counts the bytes at offset, offset + 2, …
 ByteCounts CountBytes(std::string_view bytes, size_t offset) {
   ByteCounts counts{};
   for (size_t at = offset; at < bytes.size(); at += 2) {

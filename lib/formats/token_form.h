@@ -9,7 +9,7 @@
 namespace gp::formats {
 
 struct TokenForm {
-  int bytes = 0;  // of a token
+  int bytes = 0;  // per token
   bool big_endian = false;
   bool masked = false;  // there are negative numbers among them, such as labels that are -100
   bool operator==(const TokenForm&) const = default;

@@ -241,8 +241,8 @@ Status RefuseUnlikeTokens(const std::string& path, std::string_view bytes) {
                          kTakesUint16);
 }
 
-// True when dataset.json beside the file says that it holds tokens of two bytes: a guess is not
-// needed. Bytes as tokens look like text in UTF-16.
+// True when dataset.json beside the file records two-byte tokens, so no guess is needed. Such
+// tokens may look like text in UTF-16.
 bool IsRecorded(const std::string& path, uint64_t file_size) {
   const auto dataset = ReadDatasetFile(DirectoryOf(path));
   const DatasetShard* const shard = dataset.ok() ? dataset->Find(BaseNameOf(path)) : nullptr;
@@ -258,7 +258,8 @@ StatusOr<Layout> ParseRaw(const std::string& path, std::string_view bytes, uint6
   }
   if (file_size % 2 == 0) return Layout{ShardFormat::kRaw, 0, 2, file_size / 2};
   return InvalidArgument(
-      "{}: {} bytes are no whole number of uint16 tokens, and there is no llm.c or NumPy header at "
+      "{}: {} bytes are not a whole number of uint16 tokens, and there is no llm.c or NumPy header "
+      "at "
       "byte "
       "0; text files belong in data.text",
       path, file_size);

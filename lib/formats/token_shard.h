@@ -1,7 +1,7 @@
-// A file of token ids: llm.c .bin, build-nanogpt .npy or nanoGPT's raw uint16, told apart by
-// content (docs/formats/token_shards.md). Opening is cheap whatever the size: tokens are read when
-// they are wanted, so that a file which another program cuts short meanwhile is an error and no
-// crash. Any thread may read it.
+// A file of token ids: llm.c .bin, build-nanogpt .npy or nanoGPT's raw uint16, distinguished by
+// content (docs/formats/token_shards.md). Opening is cheap whatever the size: tokens are read on
+// demand, so that a file truncated by another program gives an error instead of a crash. Any thread
+// may read it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ enum class ShardFormat { kLlmC, kNpy, kRaw };
 
 std::string_view ShardFormatName(ShardFormat format);
 
-// What a file without a header is taken for.
+// How to interpret a file without a header.
 enum class Headerless {
   kChecked,  // uint16 tokens, unless it looks like something else (formats/likeness.h)
   kUint16,   // uint16 tokens, whatever it looks like
@@ -27,8 +27,8 @@ enum class Headerless {
 
 class TokenShard {
  public:
-  // InvalidArgument names file, offset and expectation when the file is empty, cut short, of no
-  // known form or something else than tokens. What is refused by its look alone is taken with
+  // InvalidArgument names file, offset and expectation when the file is empty, cut short, of an
+  // unknown form or not tokens. A file that is refused only for its looks is accepted with
   // Headerless::kUint16, which data.format: uint16 sets.
   static StatusOr<TokenShard> Open(const std::string& path,
                                    Headerless headerless = Headerless::kChecked);
@@ -38,8 +38,8 @@ class TokenShard {
   int token_bytes() const { return element_bytes_; }
   const std::string& path() const { return file_.path(); }
 
-  // InvalidArgument when the file has no header, nobody said that its tokens are uint16, and those
-  // cannot name every id below `vocabulary`, or make sense only as big-endian ones.
+  // InvalidArgument when the file has no header, was not declared as uint16, and uint16 cannot hold
+  // every id below `vocabulary`, or its tokens make sense only as big-endian ones.
   Status CheckForm(int64_t vocabulary) const;
 
   // Copies tokens [offset, offset + tokens.size()). InvalidArgument when one of them is not below
@@ -47,8 +47,8 @@ class TokenShard {
   // REQUIRES: the range lies inside the shard.
   Status Read(int64_t offset, int64_t vocabulary, std::span<int32_t> tokens) const;
 
-  // Asks the system to have tokens [offset, offset + count) in memory soon; returns at once.
-  // REQUIRES: the range lies inside the shard.
+  // Asks the system to read ahead tokens [offset, offset + count); returns at once. REQUIRES: the
+  // range lies inside the shard.
   void Expect(int64_t offset, int64_t count) const;
 
   // A digest of the shard's size, its first and its last bytes: cheap, and different for shards

@@ -1,6 +1,6 @@
-// TrainingRecord: what a checkpoint keeps besides weights and moments, so that its run goes on
-// exactly: the key `record` of its manifest (docs/formats/checkpoint.md). Every value is text in
-// the file; one that is absent there has no value here. Values and pure functions; thread-safe.
+// TrainingRecord: the state of a checkpoint besides weights and moments that an exact resume needs:
+// the key `record` of its manifest (docs/formats/checkpoint.md). Every value is text in the file; a
+// value absent there is empty here. Values and pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -27,16 +27,17 @@ struct TrainingRecord {
   // The loss scale of fp16, and the steps without an overflow since it last changed.
   std::optional<double> loss_scale;
   std::optional<int64_t> finite_steps;
-  // Of a run with a limit in time: its steps, once measured, and how many were measured.
+  // For a run with a time limit: its number of steps, once measured, and how many steps were
+  // measured.
   std::optional<int64_t> step_budget;
   std::optional<int64_t> measured_steps;
-  // What early stopping has seen.
+  // State of early stopping.
   std::optional<double> best_loss;
   std::optional<int64_t> best_step;
   std::optional<int64_t> evaluations_without_gain;
-  std::optional<std::string> stream_position;  // where data.stream goes on: JSON
+  std::optional<std::string> stream_position;  // resume position of data.stream: JSON
   std::optional<std::string> init_from;        // the model whose weights the run began with
-  // Of an imported checkpoint, which has no optimizer state: where from.
+  // Where an imported checkpoint, which has no optimizer state, came from.
   std::optional<std::string> imported_from;
 
   template <typename Visit>
@@ -64,7 +65,7 @@ struct TrainingRecord {
   bool operator==(const TrainingRecord&) const = default;
 };
 
-// The values that are there, as texts by key. Numbers read back exactly.
+// The values that are set, as texts by key. Numbers are converted back exactly.
 std::map<std::string, std::string> TextsOf(const TrainingRecord& record);
 
 // Keys that this version does not have are ignored. InvalidArgument names the key whose text is not

@@ -11,7 +11,7 @@
 namespace gp::formats {
 namespace {
 
-// Less says nothing.
+// Fewer are not conclusive.
 constexpr size_t kUnitsMin = 8;
 constexpr size_t kDistinctUnitsMin = 5;
 
@@ -28,7 +28,7 @@ struct UnitRange {
   uint32_t first, last;
 };
 
-// What texts are made of.
+// Characters that occur in texts.
 constexpr UnitRange kWritten[] = {{'\t', '\n'},     {'\r', '\r'},     {0x20, 0x7e},
                                   {0xa0, 0xff},     {0x370, 0x6ff},   {0x900, 0xe7f},
                                   {0x10a0, 0x10ff}, {0x2010, 0x203a}, {0x3000, 0x30ff},
@@ -48,7 +48,7 @@ bool IsWritten(uint32_t unit) {
          });
 }
 
-// What stands between words or sentences.
+// Characters between words or sentences.
 bool IsBlank(uint32_t unit) {
   return unit == ' ' || unit == '\n' || (0x3000 <= unit && unit <= 0x3002);
 }

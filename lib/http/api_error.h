@@ -1,5 +1,5 @@
-// ApiError: what a client is told when a request cannot be answered, in the shape of OpenAI's
-// errors: {"error":{"message","type","param","code"}}. Values and pure functions; thread-safe.
+// ApiError: the error sent to a client, in OpenAI's format:
+// {"error":{"message","type","param","code"}}. Values and pure functions; thread-safe.
 #pragma once
 
 #include <optional>

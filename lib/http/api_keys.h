@@ -1,6 +1,6 @@
-// ApiKeys: who may use a server. A file with one line a key: the SHA-256 of the key in
+// ApiKeys: the keys that a server accepts. A file with one line per key: the SHA-256 of the key in
 // hexadecimal digits and, after a space, a name for the log; lines that begin with # are comments.
-// KeyFile keeps the newest reading of the file. ApiKeys is constant; KeyFile is used in the loop.
+// KeyFile keeps the newest version of the file. ApiKeys is constant; KeyFile is used in the loop.
 #pragma once
 
 #include <memory>
@@ -40,8 +40,8 @@ class KeyFile {
   // Reads it. An error names the file.
   static StatusOr<std::unique_ptr<KeyFile>> Open(const std::string& path);
 
-  // From now on the file is read again when it has changed. What cannot be read, or holds no key,
-  // leaves the keys as they are and is logged once.
+  // Reloads the file whenever it changes. If it is unreadable, or holds no key, the old keys stay
+  // and the problem is logged once.
   void Watch(EventLoop& loop, OffloadPool& pool, std::chrono::nanoseconds period);
 
   const ApiKeys& keys() const { return *keys_; }
@@ -55,7 +55,7 @@ class KeyFile {
   const std::string path_;
   std::shared_ptr<const ApiKeys> keys_;
   std::string stamp_;    // identifies the content that was read
-  std::string problem_;  // that the last reading met
+  std::string problem_;  // problem of the last reload
   bool reading_ = false;
   std::unique_ptr<Timer> timer_;
 };

@@ -1,6 +1,5 @@
-// ByteBudget: how many bytes of bodies and answers a server holds, in all and for each client. A
-// client may hold as much as is free for the others, so one client alone gets half. Used in the
-// loop.
+// ByteBudget: limits how many bytes of bodies and answers a server holds, in total and per client.
+// A client may hold as much as is free for others, so one client alone gets half. Used in the loop.
 #pragma once
 
 #include <cstddef>

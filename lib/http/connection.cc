@@ -16,9 +16,9 @@ namespace beast = boost::beast::http;
 constexpr size_t kAheadBytesMax = 16 << 10;
 constexpr size_t kTargetShown = 200;
 constexpr size_t kRequestIdMax = 128;
-// What is read and dropped after a refusal, so that the client reads the answer first.
+// Bytes read and dropped after a refusal, so that the client reads the answer first.
 constexpr size_t kLingerBytesMax = 256 << 20;
-// Written at once, so that a client that reads slowly is seen to read.
+// Written in pieces, so that progress of a slow reader is visible.
 constexpr size_t kPieceBytes = 64 << 10;
 
 bool IsUsableRequestId(std::string_view text) {
@@ -28,7 +28,8 @@ bool IsUsableRequestId(std::string_view text) {
          text.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 
-// What the preflight asks for, where it is a list of names; otherwise what our own pages send.
+// The headers that the preflight asks for, if it is a list of names; otherwise those that our own
+// pages send.
 std::string AllowedHeaders(const Request& request) {
   constexpr std::string_view kAllowed =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_, ";
@@ -57,7 +58,7 @@ ApiError KeyProblem(const Request& request) {
   return error;
 }
 
-// Where a path with a slash too many leads: the same path without it, relative to `target`.
+// Redirect target for a path with an extra slash: the same path without it, relative to `target`.
 std::string WithoutSlash(std::string_view target) {
   const size_t query = std::min(target.find('?'), target.size());
   const std::string_view path = target.substr(0, query - 1);
@@ -224,8 +225,8 @@ Connection::Time Connection::used_since() const {
   }
 }
 
-// A client that waits between two requests is told by the end of what we send; a request that
-// crosses this is read, not answered with a reset.
+// A client idle between two requests is notified by the end of our side; a request that crosses
+// this is read, not answered with a reset.
 void Connection::GiveUpPlace() {
   if (use() != Use::kIdle) return Leave();
   keep_alive_ = false;
@@ -390,7 +391,8 @@ std::optional<Response> Connection::FindRoute() {
   }
   if (const auto error = RefusedOrigin(sites, request_)) return ErrorResponseTo(request_, *error);
   if (std::holds_alternative<Router::Unknown>(found)) {
-    // A browser shows its page no answer to a preflight: the request itself is told what was meant.
+    // A browser does not show its page the answer to a preflight, so the hint goes into the answer
+    // to the request itself.
     return IsPreflight() ? Preflight("GET, HEAD, POST, OPTIONS") : UnknownPath();
   }
   if (const auto* wrong = std::get_if<Router::WrongMethod>(&found)) {
@@ -439,7 +441,7 @@ Response Connection::Preflight(const std::string& allowed) const {
   response.headers.emplace_back("Access-Control-Allow-Methods", allowed);
   response.headers.emplace_back("Access-Control-Allow-Headers", AllowedHeaders(request_));
   response.headers.emplace_back("Access-Control-Max-Age", "600");
-  // A page of the internet asks for a server of the local network.
+  // An internet page asks for a server of the local network.
   if (request_.Header("access-control-request-private-network")) {
     response.headers.emplace_back("Access-Control-Allow-Private-Network", "true");
   }
@@ -554,7 +556,7 @@ void Connection::BeginStream(Headers headers) {
              std::nullopt);
   Flush();
   if (has_body) return;
-  // Nobody will read the stream.
+  // The client will not read the stream.
   Finish();
   AfterAnswer();
   gone_->Raise();
@@ -638,7 +640,8 @@ void Connection::OnWritten(bool ok, size_t bytes) {
   }
   if (unsent_bytes() > 0) return Flush();
   if (phase_ == Phase::kLastAnswer || phase_ == Phase::kLingering) return Linger();
-  if (phase_ == Phase::kIdle) Enter(Phase::kIdle);  // which begins when the answer is written
+  if (phase_ == Phase::kIdle)
+    Enter(Phase::kIdle);  // the idle timeout begins once the answer is written
   Advance();
   const bool waits = phase_ == Phase::kIdle || phase_ == Phase::kHeader || phase_ == Phase::kBody;
   if (waits && no_more_input_ && !write_under_way_) return Close();

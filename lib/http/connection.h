@@ -18,7 +18,7 @@
 
 namespace gp::http {
 
-// What the connections of a server share.
+// State shared by the connections of a server.
 struct ServerState {
   explicit ServerState(ServerContext shared)
       : context(std::move(shared)),
@@ -43,13 +43,13 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   void Tick(Time now);
   // Closes it if no request is under way, else after its answer.
   void Drain();
-  // Ends it at once: what is answered later goes nowhere.
+  // Closes it at once; later answers are dropped.
   void Close();
   bool closed() const { return phase_ == Phase::kClosed; }
 
-  // What its place is used for. When all places are taken, a new client gets one that is used for
-  // the first of these, and of several the one that has been so for longest.
-  // kUnread: it has read nothing of its answer for a while.
+  // What a connection's place is used for. When all places are taken, a new client replaces the
+  // connection with the lowest use, and among equals the one in it for longest. kUnread: the client
+  // has read nothing of its answer for a while.
   enum class Use { kNoRequestYet, kIdle, kReceiving, kUnread, kAnswering, kLeaving };
   Use use() const;
   Time used_since() const;
@@ -90,7 +90,7 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   void OnHeader(bool body_is_long);
   void Dispatch();
   Request TakeRequest();
-  // What is wrong with the request, by its header alone; nothing when it has a handler.
+  // The problem with the request, judged by its header only; nullopt when it has a handler.
   std::optional<Response> FindRoute();
   Response UnknownPath() const;
   Response WrongMethod(const std::string& allowed) const;

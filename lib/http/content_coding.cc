@@ -14,7 +14,7 @@ namespace {
 // zlib's window bits, which name the format too.
 constexpr int kGzip = 16 + MAX_WBITS;
 constexpr int kRawDeflate = -MAX_WBITS;
-constexpr int kGzipOrZlib = 32 + MAX_WBITS;  // told apart by the header
+constexpr int kGzipOrZlib = 32 + MAX_WBITS;  // detected by the header
 
 // In the order in which they were applied.
 std::vector<std::string> CodingsOf(const Request& request) {
@@ -97,7 +97,7 @@ std::optional<ApiError> DecodeBody(Request& request, size_t bytes_max) {
                     Excerpt(coding)));
   }
   std::string plain;
-  // Many clients send deflate without the header of zlib that HTTP asks for.
+  // Many clients send deflate without the zlib header that HTTP requires.
   const bool raw = coding == "deflate" && !BeginsAsZlib(request.body);
   Inflater inflater(request.body, raw ? kRawDeflate : kGzipOrZlib);
   int result = Z_OK;

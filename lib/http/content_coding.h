@@ -10,7 +10,7 @@
 
 namespace gp::http {
 
-// Whether the body is there as it was meant, without a coding.
+// Whether the body is sent without a content coding.
 bool IsPlainBody(const Request& request);
 
 // Replaces the request's body by what its Content-Encoding stands for: of gzip all members, joined;

@@ -1,5 +1,5 @@
-// An error as an answer for whoever asked: JSON for programs, a short page for a person at a
-// browser. Pure functions; thread-safe.
+// An error as an answer: JSON for programs, a short page for a person at a browser. Pure functions;
+// thread-safe.
 #pragma once
 
 #include "http/api_error.h"

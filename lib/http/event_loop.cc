@@ -11,7 +11,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// What the loop still holds when the timer is gone.
+// The part that the loop still holds after the timer is destroyed.
 struct Alarm {
   Alarm(asio::io_context& context, std::chrono::nanoseconds first, std::function<void()> what)
       : timer(context, first), call(std::move(what)) {}

@@ -1,6 +1,6 @@
-// EventLoop: one thread of connections, timers and, in the gateway, samplers. Whoever calls Run is
-// that thread; it owns all that it serves and never waits for anything but the loop. Post and
-// Stop may be called from any thread, everything else from the loop's.
+// EventLoop: one thread for connections, timers and, in the gateway, samplers. The caller of Run is
+// that thread; it owns everything it serves and blocks only in the loop itself. Post and Stop may
+// be called from any thread, everything else from the loop's.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ class EventLoop {
   void Run();
   void Stop();
 
-  // Calls it in the loop, after what is being done now.
+  // Calls it in the loop, after the current handler.
   void Post(std::function<void()> call);
 
   // Once, unless the timer is destroyed before.

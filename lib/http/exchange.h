@@ -1,6 +1,6 @@
 // Exchange: one request and its answer. A handler answers once, by Respond or BeginEventStream, at
-// once or later, in the loop; what comes after the first answer, or after the client has left, is
-// ignored. EventStream: an answer in pieces. Both are used in the loop alone.
+// once or later, in the loop; later answers, and answers after the client has left, are ignored.
+// EventStream: an answer in pieces. Both are used only in the loop.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace gp::http {
 
-// What the exchange writes to: a connection.
+// Where an exchange writes: a connection.
 class AnswerSink {
  public:
   virtual ~AnswerSink() = default;
@@ -29,7 +29,7 @@ class AnswerSink {
   virtual size_t unsent_bytes() const = 0;
 };
 
-// What the access log and the metrics tell about an exchange besides its status and time.
+// Further fields of an exchange for the access log and the metrics, besides its status and time.
 struct ExchangeNotes {
   std::string model;
   int64_t prompt_tokens = 0;
@@ -38,7 +38,7 @@ struct ExchangeNotes {
   std::optional<std::chrono::steady_clock::time_point> first_token;
 };
 
-// The end that `sink` watches of an exchange or of a stream: told once when the client is gone.
+// Signals once that the client of an exchange or a stream of `sink` is gone.
 class GoneSignal {
  public:
   void Set(std::function<void()> call);
@@ -63,14 +63,14 @@ class EventStream {
 
   // One event: `data` without line breaks.
   void Send(std::string_view data);
-  // The last event says `data`: "[DONE]". Nothing follows it.
+  // Sends `data` as the last event: "[DONE]".
   void End(std::string_view data);
   void End();
 
   // Grows when the client reads slower than is sent; beyond a limit a stream is let go.
   size_t unsent_bytes() const;
 
-  // Called once, when the client left, half-closed or reads too slowly; at once when it has.
+  // Called once, when the client left, half-closed or reads too slowly; at once if it already has.
   void OnGone(std::function<void()> call) { gone_->Set(std::move(call)); }
   bool gone() const { return gone_->raised(); }
   ExchangeNotes& notes() { return *notes_; }
@@ -101,10 +101,10 @@ class Exchange {
 
   void Respond(Response response);
   void Respond(const ApiError& error);
-  // "text/event-stream" with `headers` besides. The exchange is over; the stream goes on.
+  // "text/event-stream" with `headers` added. The exchange is over; the stream continues.
   std::shared_ptr<EventStream> BeginEventStream(Headers headers = {});
 
-  // Called once, when the client left before an answer; at once when it has.
+  // Called once, when the client left before an answer; at once if it already has.
   void OnGone(std::function<void()> call) { gone_->Set(std::move(call)); }
   bool gone() const { return gone_->raised(); }
   ExchangeNotes& notes() { return *notes_; }

@@ -11,8 +11,8 @@ namespace gp::http {
 void AppendJsonString(std::string_view text, std::string& out);
 std::string JsonString(std::string_view text);
 
-// The shortest number that reads back as the same; not-a-number is null, and what is beyond every
-// number is -9999 or 9999, as OpenAI's servers write it.
+// The shortest number that reads back as the same; NaN is null, and infinity is -9999 or 9999, as
+// on OpenAI's servers.
 void AppendJsonNumber(double value, std::string& out);
 void AppendJsonNumber(int64_t value, std::string& out);
 

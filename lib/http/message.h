@@ -1,4 +1,4 @@
-// What a client asks and what it is answered, as values. Values and pure functions; thread-safe.
+// HTTP requests and answers as values. Values and pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Request {
   bool head = false;
   std::vector<std::string> path;  // by segment, decoded: "/v1/models/a%20b" is {v1, models, a b}
   std::vector<std::pair<std::string, std::string>> query;     // decoded
-  std::vector<std::pair<std::string, std::string>> captures;  // by the route's pattern
+  std::vector<std::pair<std::string, std::string>> captures;  // names of the route's pattern
   Headers headers;                                            // names in lower case
   std::string body;
   std::string id;              // x-request-id
@@ -34,7 +34,7 @@ struct Request {
   std::vector<std::string> HeaderList(std::string_view name) const;
   // What the route's `{name}` stands for; empty when the pattern does not have it.
   std::string_view Capture(std::string_view name) const;
-  // Who is asking, for turns: the key's name, or the address.
+  // Identifies the client for taking turns: the key's name, or the address.
   const std::string& Asker() const { return key_name.empty() ? client_address : key_name; }
 };
 

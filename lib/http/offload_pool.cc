@@ -29,7 +29,7 @@ bool OffloadPool::Submit(std::function<void()> work, std::function<void()> done)
 }
 
 void OffloadPool::Work() {
-  // Where cores are few, the loop goes first. On Linux this is the calling thread's alone.
+  // The loop takes precedence when cores are few. On Linux this affects only the calling thread.
   constexpr int kNice = 10;
   setpriority(PRIO_PROCESS, 0, kNice);
   while (true) {
@@ -42,7 +42,8 @@ void OffloadPool::Work() {
       waiting_.pop_front();
     }
     piece.work();
-    // What `work` captured belongs to the loop, which may end its owner as soon as `done` ran.
+    // Objects captured by `work` belong to the loop, which may destroy their owner as soon as
+    // `done` has run.
     loop_.Post([piece = std::move(piece)]() mutable {
       piece.work = nullptr;
       piece.done();

@@ -1,6 +1,6 @@
-// OffloadPool: a few threads for what would hold up the loop: reading files, tokenizing, parsing
-// long bodies. What is done there comes back to the loop. Submit is called in the loop; destroyed
-// after the loop has ended: waits for the work under way, drops the rest.
+// OffloadPool: a few threads for work that would block the loop: reading files, tokenizing, parsing
+// long bodies. Results are posted back to the loop. Submit is called in the loop; destroyed after
+// the loop has ended: waits for running work, drops the rest.
 #pragma once
 
 #include <deque>

@@ -12,7 +12,7 @@ namespace {
 
 bool IsCapture(std::string_view part) { return part.starts_with('{') && part.ends_with('}'); }
 
-// What the pattern captures of `path`; nothing when it does not match.
+// The pattern's captures in `path`; nullopt if it does not match.
 std::optional<Headers> Match(std::string_view pattern, const std::vector<std::string>& path) {
   Headers captures;
   pattern.remove_prefix(1);

@@ -16,8 +16,8 @@ namespace gp::http {
 
 class Exchange;
 
-// Answers through the exchange, at once or later; it may keep it. An exchange that is let go of
-// without an answer is answered with 500.
+// Answers through the exchange, at once or later; it may keep it. An exchange dropped without an
+// answer is answered with 500.
 using Handler = std::function<void(const std::shared_ptr<Exchange>& exchange)>;
 
 struct Route {
@@ -25,7 +25,7 @@ struct Route {
   std::string pattern;  // "/v1/models/{id}"; the last may be "{path...}": all that is left
   Handler handler;
   bool open = false;      // answered without an API key
-  bool any_host = false;  // answered by whatever name the server is asked for: probes use any
+  bool any_host = false;  // allowed under any Host name: probes may use any
 };
 
 class Router {
@@ -42,9 +42,8 @@ class Router {
   Found Find(std::string_view method, const std::vector<std::string>& path,
              Headers& captures) const;
 
-  // The path of a route that was probably meant by `path`, which has no route: with one slash
-  // between its parts, "v1" once, and without what may stand before a route's own path. Nothing
-  // when no route is like it.
+  // The likely intended route for `path`, which has none: with single slashes, a single "v1", and
+  // without a prefix before a route's own path. Nullopt if no route is similar.
   std::optional<std::string> Suggest(const std::vector<std::string>& path) const;
 
   const std::vector<std::unique_ptr<const Route>>& routes() const { return routes_; }

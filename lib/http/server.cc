@@ -39,7 +39,7 @@ class AsioServer : public Server {
     acceptor_.close(ignored);
     tick_.reset();
     *alive_ = nullptr;
-    // The loop may hold them for longer than what the context's calls refer to is there.
+    // The loop may keep them alive longer than the objects that the context's calls refer to.
     for (const auto& connection : connections_) connection->Close();
   }
 
@@ -75,7 +75,7 @@ class AsioServer : public Server {
   bool idle() const override { return connections_.empty(); }
 
  private:
-  // Takes all who wait, but lets others have their turn: a busy loop comes by here rarely.
+  // Accepts all waiting clients but yields in between: a busy loop rarely gets here.
   void Accept() {
     acceptor_.async_wait(Tcp::acceptor::wait_read, [this, alive = alive_](const Error& error) {
       if (*alive == nullptr || error == asio::error::operation_aborted) return;
@@ -122,7 +122,7 @@ class AsioServer : public Server {
     }
   }
 
-  // Those that leave were answered, and hold nothing but a socket.
+  // Lingering connections were answered, and hold only a socket.
   int places_taken() const {
     return static_cast<int>(std::count_if(
         connections_.begin(), connections_.end(),

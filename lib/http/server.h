@@ -27,7 +27,7 @@ class Server {
   virtual int port() const = 0;
   virtual int connections() const = 0;
 
-  // Takes no more connections or requests; what is being answered goes on.
+  // Accepts no more connections or requests; running answers are completed.
   virtual void Drain() = 0;
   // Whether everything is answered and sent.
   virtual bool idle() const = 0;

@@ -1,4 +1,4 @@
-// What a server is made of: limits, and what its connections share. Values; used in the loop.
+// The options of a server: limits, and the state its connections share. Values; used in the loop.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ struct ServerLimits {
   // All bodies from their first byte until they are used, and all answers until they are sent. What
   // is beyond it is refused with 503; a client may have as much as is free for the others.
   size_t held_bytes_max = 96 << 20;
-  // An event stream whose client has more than this left to read is cut at the next event.
+  // An event stream with more than this unsent is closed at the next event.
   size_t unsent_bytes_max = 1 << 20;
   std::chrono::nanoseconds header_timeout = std::chrono::seconds(10);
   std::chrono::nanoseconds body_timeout = std::chrono::seconds(60);
@@ -33,7 +33,7 @@ struct ServerLimits {
 // One exchange that is over, for the access log and the metrics.
 struct ExchangeRecord {
   std::string method;
-  std::string target;    // as it was sent, shortened
+  std::string target;    // as sent, shortened
   std::string endpoint;  // the route's pattern, or "other"
   int status = 0;
   uint64_t bytes = 0;  // answered, headers included

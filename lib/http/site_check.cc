@@ -84,7 +84,7 @@ bool IsAuthority(std::string_view text) {
   return is_bracketed ? IsAddress6(name) : IsName(name);
 }
 
-// "name", "name:80", "[::1]:80": nothing after the name but a port, which may be empty.
+// "name", "name:80", "[::1]:80": only a port, possibly empty, after the name.
 bool IsHostAndPort(std::string_view host) {
   const size_t end = host.starts_with('[') ? host.find(']') : host.find(':');
   if (end == std::string_view::npos) return !host.starts_with('[');
@@ -93,7 +93,7 @@ bool IsHostAndPort(std::string_view host) {
   return port == ":" || (port.starts_with(':') && IsPort(port.substr(1)));
 }
 
-// What is checked and what is used could be two names.
+// The checked name and the used one could differ.
 std::optional<ApiError> UnclearHost(const Request& request) {
   const auto is_host = [](const auto& header) { return header.first == "host"; };
   if (std::count_if(request.headers.begin(), request.headers.end(), is_host) > 1) {
@@ -123,8 +123,8 @@ bool IsFromABrowser(const Request& request) {
   return request.Header("origin") || request.Header("sec-fetch-site");
 }
 
-// Whether the server's own page asks: by the browser's word, which no page can change, or because
-// page and server have one address, before or behind a proxy.
+// Whether the request comes from the server's own page: by the browser's header, which no page can
+// change, or because page and server have one address, before or after a proxy.
 bool IsSameSite(const Request& request, std::string_view origin) {
   if (const auto site = request.Header("sec-fetch-site")) {
     return site == "same-origin" || site == "none";
@@ -133,8 +133,9 @@ bool IsSameSite(const Request& request, std::string_view origin) {
          IsHomeOf(origin, request.Header("x-forwarded-host").value_or(""));
 }
 
-// Whether a page of another site asks without an Origin, as for an image, a script or a frame. It
-// cannot read the answer, but it could hold a place. A link that a person follows is not refused.
+// Whether a page of another site sends the request without an Origin, as for an image, a script or
+// a frame. It cannot read the answer, but could occupy a place. A link that a person follows is not
+// refused.
 bool IsEmbeddedElsewhere(const Request& request) {
   const auto site = request.Header("sec-fetch-site");
   const bool is_link = request.Header("sec-fetch-mode") == "navigate" &&

@@ -1,6 +1,5 @@
-// SiteCheck: which pages a browser may let use a server: by the origin of the page, and by the name
-// that the server was asked for (a name that another site points at this machine is not ours).
-// Pure functions; thread-safe.
+// SiteCheck: which pages a browser may let use a server: by the origin of the page, and by the Host
+// name (a name that another site points at this machine is not ours). Pure functions; thread-safe.
 #pragma once
 
 #include <optional>
@@ -32,8 +31,8 @@ StatusOr<std::string> ParseOrigin(std::string_view text);
 // The request's Origin, when `rules` let its pages read the answers; else empty.
 std::string AllowedOrigin(const SiteRules& rules, const Request& request);
 
-// Why a page of another site may not do this; nothing when the request is not from one, or when it
-// may.
+// Why a page of another site may not do this; nullopt if the request is not from one, or is
+// allowed.
 std::optional<ApiError> RefusedOrigin(const SiteRules& rules, const Request& request);
 // Why the server does not answer to the name in Host: it is another's, or no name and port at all.
 std::optional<ApiError> RefusedHost(const SiteRules& rules, const Request& request);

@@ -23,7 +23,7 @@ struct PemTexts {
 StatusOr<PemTexts> ReadTexts(const TlsFiles& files) {
   const auto certificate = ReadFile(files.certificate, kPemBytesMax);
   if (!certificate.ok()) return WithContext(certificate.status(), "tls.certificate");
-  // One reading of one file, so that a key never meets another certificate.
+  // Read once from one file, so that a key is never paired with another certificate.
   if (files.key == files.certificate) return PemTexts{*certificate, *certificate};
   const auto key = ReadFile(files.key, kPemBytesMax);
   if (!key.ok()) return WithContext(key.status(), "tls.key");
@@ -79,8 +79,8 @@ std::shared_ptr<asio::ssl::context> TlsContext::current() const {
 struct CertificateWatch::Look {
   std::shared_ptr<TlsContext> tls;
   bool under_way = false;
-  std::string problem;  // of the last look
-  Status status;        // of this one
+  std::string problem;  // of the last check
+  Status status;        // of this check
 };
 
 CertificateWatch::CertificateWatch(const std::shared_ptr<TlsContext>& tls, EventLoop& loop,

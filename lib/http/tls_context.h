@@ -27,11 +27,11 @@ struct TlsFiles {
 
 class TlsContext {
  public:
-  // An error names the file and what OpenSSL says.
+  // An error names the file and OpenSSL's reason.
   static StatusOr<std::shared_ptr<TlsContext>> Read(const TlsFiles& files);
 
-  // Takes what the files hold now for whoever connects from now on; open connections go on. An
-  // error, as of Read, leaves the certificate as it is. Reads files.
+  // Loads the current files for new connections; existing ones continue. On an error, as in Read,
+  // the certificate stays. Reads files.
   Status Reread();
 
   // The context for a connection that begins now.
@@ -42,14 +42,14 @@ class TlsContext {
 
   const TlsFiles files_;
   mutable Mutex mutex_;
-  std::string text_ GUARDED_BY(mutex_);  // of the files, as they were read
+  std::string text_ GUARDED_BY(mutex_);  // contents of the files, as read
   std::shared_ptr<boost::asio::ssl::context> current_ GUARDED_BY(mutex_);
 };
 
 class CertificateWatch {
  public:
-  // Looks every `period`, on a thread of `pool`. What cannot be used leaves the certificate as it
-  // is and is logged once. `loop` and `pool` outlive the watch.
+  // Checks every `period`, on a thread of `pool`. An unusable file leaves the certificate as it is
+  // and is logged once. `loop` and `pool` outlive the watch.
   CertificateWatch(const std::shared_ptr<TlsContext>& tls, EventLoop& loop, OffloadPool& pool,
                    std::chrono::nanoseconds period);
 

@@ -65,7 +65,7 @@ class TlsTransport : public Transport {
     asio::async_write(stream_, asio::buffer(bytes.data(), bytes.size()), Adapt(std::move(done)));
   }
   size_t QueuedBytes() override { return QueuedBytesOf(stream_.next_layer()); }
-  // The length of every answer is known to the client, so that it needs no close_notify.
+  // The client knows the length of every answer, so it needs no close_notify.
   void EndWriting() override {
     Error ignored;
     stream_.next_layer().shutdown(Socket::shutdown_send, ignored);

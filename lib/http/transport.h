@@ -14,7 +14,7 @@ namespace gp::http {
 class Transport {
  public:
   using Socket = boost::asio::ip::tcp::socket;
-  // `ok` is false once nothing more can come or go.
+  // `ok` is false once the connection is closed.
   using Done = std::function<void(bool ok, size_t bytes)>;
 
   // `tls` may be absent.
@@ -27,7 +27,7 @@ class Transport {
   virtual void Write(std::string_view bytes, Done done) = 0;  // all of them
   // Bytes in the kernel's send queue, which the client's machine has not acknowledged.
   virtual size_t QueuedBytes() = 0;
-  // No more will be written; what comes in may still be read.
+  // Nothing more will be written; input may still be read.
   virtual void EndWriting() = 0;
   virtual void Close() = 0;
 };

@@ -17,8 +17,8 @@ struct CheckpointModel {
   std::unique_ptr<ModelSource> model;
 };
 
-// The checkpoint in `directory`, its weights and its tokenizer digested. NotFound when it has no
-// manifest; DataLoss names the file that is not what the manifest says.
+// The checkpoint in `directory`, with digests of its weights and its tokenizer. NotFound when it
+// has no manifest; DataLoss names the file that does not match the manifest.
 StatusOr<CheckpointModel> OpenCheckpointModel(const std::string& directory);
 
 // A checkpoint of step 0 without optimizer state at `directory`, which appears complete or not at

@@ -1,5 +1,5 @@
-// How weights lie in files of other programs, and their way from and to fp32, which is all that gp
-// computes its master weights in. Little endian throughout. Pure functions; thread-safe.
+// How other programs' files store weights, and their conversion from and to fp32, gp's only type
+// for master weights. Little endian throughout. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>

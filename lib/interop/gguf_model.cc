@@ -61,7 +61,7 @@ class GgufHeader {
     Array(key, GgufValue::kInt32, types.size());
     for (const GgufToken type : types) Number(static_cast<uint32_t>(type));
   }
-  // Dimensions are told from the one that lies closest.
+  // Dimensions are listed from the innermost one.
   void AddTensor(const CopiedTensor& tensor, uint64_t offset) {
     Text(tensor.name);
     Number(static_cast<uint32_t>(tensor.shape.size()));
@@ -175,7 +175,7 @@ Status CheckMergesTellAll(const BytePairTokenizer& tokenizer) {
       Excerpt(tokenizer.vocabulary().tokens[static_cast<size_t>(*id)]), *id);
 }
 
-// As many tokens as the model has ids.
+// One token for each id of the model.
 StatusOr<GgufVocabulary> MakeGgufVocabulary(const Tokenizer& tokenizer, int64_t ids) {
   GgufVocabulary vocabulary;
   if (const auto* bpe = dynamic_cast<const BytePairTokenizer*>(&tokenizer)) {
@@ -207,7 +207,7 @@ void AddSizes(const ModelShape& shape, GgufHeader& header) {
              std::bit_cast<uint32_t>(1e-5f));
 }
 
-// Where a text ends: llama.cpp has names for three tokens.
+// Tokens that end a text: llama.cpp has names for three.
 constexpr const char* kEndKeys[] = {"eos", "eot", "eom"};
 
 Status CheckEnds(const SpecialTokens& special) {
@@ -249,7 +249,7 @@ uint64_t Aligned(uint64_t bytes) {
   return static_cast<uint64_t>(runspec::AlignUp(static_cast<int64_t>(bytes), kGgufAlignment));
 }
 
-// What llama.cpp multiplies with may be bf16; norms, biases and positions are fp32.
+// Weights that llama.cpp multiplies may be bf16; norms, biases and positions are fp32.
 std::vector<CopiedTensor> GgufTensors(const ModelShape& shape,
                                       const runspec::ParameterLayout& source, FloatType type) {
   std::vector<CopiedTensor> tensors = TensorsFor(runspec::MakeParameterLayout(shape), source, type);

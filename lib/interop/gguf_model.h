@@ -1,5 +1,5 @@
-// A model as GGUF (docs/formats/gguf.md), which llama.cpp and what is built on it load. Written
-// only. One thread.
+// A model as GGUF (docs/formats/gguf.md), for llama.cpp and programs built on it. Written only. One
+// thread.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace gp::interop {
 
-// Weights, sizes and tokenizer in one file at `path`, which does not exist yet; `name` is the
-// model's. FailedPrecondition when llama.cpp does not compute such a model: its gelu is tanh, its
-// tokenizer bytes or a byte-level BPE whose merges make every token that text becomes.
+// Writes weights, sizes and tokenizer into one file at `path`, which must not exist; `name` is the
+// model's. FailedPrecondition when llama.cpp cannot compute the model: it needs tanh gelu, and as
+// tokenizer bytes or a byte-level BPE whose merges make every token of any text.
 Status WriteGguf(const ModelSource& source, const std::string& name, const CopyOptions& options,
                  const std::string& path);
 

@@ -15,7 +15,7 @@ namespace {
 using runspec::Gelu;
 using runspec::ModelShape;
 
-constexpr double kLayerNormEps = 1e-5;  // of every backend
+constexpr double kLayerNormEps = 1e-5;  // in every backend
 
 // The names that transformers' ACT2FN has for the two functions that gp computes.
 std::optional<Gelu> GeluOf(const std::string& name) {

@@ -1,5 +1,5 @@
-// config.json and generation_config.json of a Hugging Face GPT-2 directory: what of it gp's model
-// can be, and what gp writes. Pure functions; thread-safe.
+// config.json and generation_config.json of a Hugging Face GPT-2 directory: parsing the settings
+// that gp supports, and writing them. Pure functions; thread-safe.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@
 namespace gp::interop {
 
 // The model that a config.json describes; its dropout is resid_pdrop. InvalidArgument names `path`
-// and the key that is missing, malformed, or asks for what gp does not compute.
+// and the key that is missing, malformed, or unsupported by gp.
 StatusOr<runspec::ModelShape> ParseHuggingFaceConfig(std::string_view text,
                                                      const std::string& path);
 
 // With every field that transformers needs. The vocabulary is written without its padding; biases
-// are always there, since transformers' GPT-2 knows no model without them.
+// are always present, since transformers' GPT-2 cannot leave them out.
 std::string FormatHuggingFaceConfig(const runspec::ModelShape& shape, FloatType type,
                                     const SpecialTokens& special);
 

@@ -16,7 +16,7 @@ namespace gp::interop {
 // interop/tensor_names.h; the tokenizer where the directory has one that gp reads.
 StatusOr<std::unique_ptr<ModelSource>> OpenHuggingFace(const std::string& directory);
 
-// What save_pretrained of model and tokenizer writes: config.json, generation_config.json,
+// The same files as save_pretrained of model and tokenizer: config.json, generation_config.json,
 // model.safetensors, and the tokenizer's files.
 Status WriteHuggingFace(const ModelSource& source, const CopyOptions& options,
                         const NewDirectory& directory);

@@ -17,7 +17,7 @@ class JsonFields {
   JsonFields(const nlohmann::json& object, std::string path)
       : object_(object), path_(std::move(path)) {}
 
-  // Absent or null, where there is a fallback, means it.
+  // Absent or null means the fallback, if there is one.
   int64_t Count(const std::string& key, std::optional<int64_t> fallback = std::nullopt);
   double Number(const std::string& key, double fallback);
   bool Flag(const std::string& key, bool fallback);

@@ -59,12 +59,12 @@ struct CopiedTensor {
   FloatType type = FloatType::kF32;
 
   int64_t count() const;
-  // As it is written.
+  // The shape in the file.
   std::vector<int64_t> WrittenShape() const;
 };
 
 // The tensors of the layout `written`, in its names and order, from those of the layout `source`,
-// which outlives them. Biases that the source lacks are zeros.
+// which outlives them. Biases missing in the source are zeros.
 std::vector<CopiedTensor> TensorsFor(const runspec::ParameterLayout& written,
                                      const runspec::ParameterLayout& source, FloatType type);
 

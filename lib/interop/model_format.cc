@@ -108,7 +108,7 @@ StatusOr<ModelFormat> DetectModelFormat(const std::string& path) {
   if (HoldsLlmc(path)) return ModelFormat::kLlmc;
   RETURN_IF_ERROR(RefuseUnread(path));
   return NotFound(
-      "{} is no model that gp reads: expected a directory with config.json (Hugging Face), "
+      "{} is not a model that gp reads: expected a directory with config.json (Hugging Face), "
       "model_args.json (nanoGPT) or manifest.json (gp), or a model file of llm.c",
       path);
 }

@@ -1,4 +1,4 @@
-// The forms that models come and go in, told apart by what is there: what `gpctl import`, `gpctl
+// The formats of imported and exported models, detected from the files: what `gpctl import`, `gpctl
 // export` and a run's init_from accept. Functions of one thread each.
 #pragma once
 
@@ -22,8 +22,8 @@ enum class ModelFormat { kCheckpoint, kHuggingFace, kLlmc, kNanoGpt };
 std::string_view ModelFormatName(ModelFormat format);
 std::optional<ModelFormat> ModelFormatOf(std::string_view name);
 
-// What `path` is: a directory with a manifest.json, a model_args.json or a config.json, or a file
-// of llm.c, or a directory whose model.bin is one. NotFound tells what was looked for.
+// The format of `path`: a directory with a manifest.json, a model_args.json or a config.json, or a
+// file of llm.c, or a directory whose model.bin is one. NotFound lists what was looked for.
 StatusOr<ModelFormat> DetectModelFormat(const std::string& path);
 
 StatusOr<std::unique_ptr<ModelSource>> OpenModel(const std::string& path, ModelFormat format);
@@ -38,8 +38,8 @@ enum class ExportFormat { kHuggingFace, kLlmc, kNanoGpt, kGguf };
 std::optional<ExportFormat> ExportFormatOf(std::string_view name);
 
 // Writes the checkpoint's model as `directory`, which appears complete or not at all: the files of
-// the format, and a model card. AlreadyExists when it is there; FailedPrecondition when the format
-// cannot hold such a model.
+// the format, and a model card. AlreadyExists when the directory exists; FailedPrecondition when
+// the format cannot hold such a model.
 Status ExportModel(const CheckpointModel& checkpoint, ExportFormat format,
                    const CopyOptions& options, const std::string& directory);
 

@@ -13,7 +13,7 @@
 
 namespace gp::interop {
 
-// What reading does with NaN and infinite weights.
+// How a reader treats NaN and infinite weights.
 enum class NotFinite { kRefuse, kTake };
 
 class ModelSource {
@@ -25,8 +25,8 @@ class ModelSource {
   const std::string& path() const { return path_; }
   // Null when the source has none.
   const std::shared_ptr<const Tokenizer>& tokenizer() const { return tokenizer_; }
-  // What programs that wrap a model put before the names of its tensors: "_orig_mod.". It is left
-  // out here; usually "".
+  // The prefix that wrappers of a model add to tensor names: "_orig_mod.". It is left out here;
+  // usually "".
   virtual std::string wrappers() const { return ""; }
 
   // All values of `tensor`, one of MakeParameterLayout(shape()). DataLoss names file and tensor

@@ -42,7 +42,7 @@ StatusOr<std::shared_ptr<const Tokenizer>> TokenizerFor(const ModelSource& sourc
 StatusOr<std::shared_ptr<const Tokenizer>> TokenizerFor(const ModelSource& source,
                                                         std::vector<std::string>& notes) {
   if (source.tokenizer() != nullptr) {
-    // Read again for the notes; what cannot be read so has no files beside it.
+    // Read again for the notes; if that fails there are no companion files.
     (void)ReadTokenizer(source.path(), &notes);
     return source.tokenizer();
   }

@@ -16,7 +16,7 @@ namespace gp::interop {
 // True when `directory` holds a model_args.json.
 bool IsNanoGpt(const std::string& directory);
 
-// The tokenizer is that of a meta.pkl, where the directory has one.
+// The tokenizer comes from a meta.pkl, if the directory has one.
 StatusOr<std::unique_ptr<ModelSource>> OpenNanoGpt(const std::string& directory);
 
 // vocab_size counts the rows that pad the vocabulary, too, as nanoGPT's 50304 does.

@@ -1,5 +1,5 @@
 // NewDirectory: a directory that appears under its name complete, or not at all. It is written
-// beside that name; Commit syncs and renames it, anything else removes it. One thread.
+// beside that name; Commit syncs and renames it, otherwise the destructor removes it. One thread.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace gp::interop {
 
 class NewDirectory {
  public:
-  // AlreadyExists when something is at `path` that is no empty directory.
+  // AlreadyExists if `path` exists and is not an empty directory.
   static StatusOr<NewDirectory> Begin(const std::string& path);
   NewDirectory(NewDirectory&& other) noexcept;
   NewDirectory& operator=(NewDirectory&&) = delete;
   ~NewDirectory();
 
-  // Where a file of that name is written until Commit.
+  // Path for writing the file of that name before Commit.
   std::string File(const std::string& name) const;
   Status Write(const std::string& name, std::string_view text) const;
 

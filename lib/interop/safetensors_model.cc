@@ -17,7 +17,7 @@ namespace {
 using runspec::ParameterInfo;
 
 constexpr char kEmbeddingName[] = "wte.weight";
-// Elements of a transposed matrix that are in memory besides the result.
+// Elements of a transposed matrix held in memory besides the result.
 constexpr int64_t kTransposePiece = int64_t{1} << 20;
 constexpr int64_t kComparePiece = int64_t{1} << 20;
 
@@ -34,7 +34,7 @@ bool NamesTheSame(const std::string& other, const std::string& name) {
          other.ends_with("." + name.substr(block_end));
 }
 
-// Where a tensor is missing: one whose name has more in it.
+// For a missing tensor: a name that contains its name.
 std::string SimilarName(const TensorSet& tensors, const std::string& name) {
   for (const std::string& other : tensors.Names()) {
     if (!NamesTheSame(other, name)) continue;

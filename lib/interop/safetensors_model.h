@@ -1,5 +1,5 @@
 // SafetensorsModel: a GPT-2 in safetensors, under gp's names, Hugging Face's or nanoGPT's. They
-// differ in their names' prefixes, in the orientation of matrices, and in buffers that are no
+// differ in their names' prefixes, in the orientation of matrices, and in buffers that are not
 // weights.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace gp::interop {
 
 class SafetensorsModel final : public ModelSource {
  public:
-  // Every tensor of `shape` must be there, in its shape and as F32, F16 or BF16, and nothing else
-  // but the buffers attn.bias and attn.masked_bias. Of a tied head, an lm_head.weight that is there
+  // Every tensor of `shape` must exist, with its shape and as F32, F16 or BF16, and no others
+  // except the buffers attn.bias and attn.masked_bias. With a tied head, an existing lm_head.weight
   // must equal the embedding. The message names file and tensor.
   static StatusOr<std::unique_ptr<ModelSource>> Open(std::string path,
                                                      const runspec::ModelShape& shape,

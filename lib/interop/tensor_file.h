@@ -1,5 +1,5 @@
 // TensorFile: one safetensors file whose tensors are read one at a time, as fp32. Nothing is
-// mapped: a file that is cut short while it is read is an error. Moves; any thread may read.
+// mapped: a file truncated while it is read is an error. Moves; any thread may read.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class TensorFile {
   const formats::SafetensorsHeader& header() const { return header_; }
 
   // Elements [first, first + values.size()) of the tensor, widened to fp32. InvalidArgument when
-  // its type is none of F32, F16, BF16. REQUIRES: the entry is of this file's header, and the range
+  // its type is not F32, F16 or BF16. REQUIRES: the entry is of this file's header, and the range
   // lies inside.
   Status Read(const formats::TensorEntry& tensor, int64_t first, std::span<float> values) const;
 

@@ -91,7 +91,7 @@ class PrefixFinder {
  private:
   const TensorSet& tensors_;
   std::optional<std::string> body_, head_;           // the first of each kind
-  std::map<std::string, std::string> by_bare_name_;  // to the name in the file
+  std::map<std::string, std::string> by_bare_name_;  // maps to the name in the file
 };
 
 }  // namespace

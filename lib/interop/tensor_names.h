@@ -16,23 +16,23 @@ namespace gp::interop {
 inline constexpr char kHeadName[] = "lm_head.weight";
 
 struct TensorNames {
-  std::string prefix;       // of every name but lm_head.weight: "_orig_mod.transformer."
+  std::string prefix;       // of every name except lm_head.weight: "_orig_mod.transformer."
   std::string head_prefix;  // of lm_head.weight: "_orig_mod."
   // Hugging Face's Conv1D holds the matrices of the blocks as (in, out).
   bool transposed = false;
 
   std::string Of(const runspec::ParameterInfo& tensor) const;
   bool IsTransposed(const runspec::ParameterInfo& tensor) const;
-  // As it lies in the file.
+  // The shape in the file.
   std::vector<int64_t> ShapeOf(const runspec::ParameterInfo& tensor) const;
-  // What stands before the names that the model itself gives: "_orig_mod."; usually "".
+  // The prefix added by wrappers of the model: "_orig_mod."; usually "".
   std::string Wrappers() const;
 };
 
-// The prefixes in `tensors`: any stack of wrappers' and "transformer.", the same before all names,
-// or before the head a shorter one. InvalidArgument names two tensors that begin differently, or
-// that would have one name without their prefixes; FailedPrecondition when an adapter of peft is
-// among them. Whether the tensors are there, and no others, is not checked.
+// The prefixes in `tensors`: any stack of wrappers' and "transformer.", the same for all names, or
+// a shorter one for the head. InvalidArgument names two tensors with different prefixes, or with
+// the same name after removing them; FailedPrecondition when a peft adapter is among them. Does not
+// check that the set of tensors is complete.
 StatusOr<TensorNames> FindTensorNames(const TensorSet& tensors, bool transposed);
 
 }  // namespace gp::interop

@@ -1,5 +1,5 @@
 // TensorSet: the tensors of a model in safetensors: one file, or a directory's model.safetensors,
-// or the shards that its model.safetensors.index.json lists. Every name occurs once. Any thread may
+// or the shards listed in its model.safetensors.index.json. Every name occurs once. Any thread may
 // read.
 #pragma once
 
@@ -19,20 +19,20 @@ class TensorSet {
  public:
   static StatusOr<TensorSet> OpenFile(const std::string& path);
 
-  // NotFound says which file was looked for. FailedPrecondition when the weights are there in a
-  // form that is not read (interop/unread_model.h): a pickle can run whatever it holds.
+  // NotFound says which file was looked for. FailedPrecondition when the weights exist in an
+  // unsupported form (interop/unread_model.h): a pickle could run any code.
   static StatusOr<TensorSet> OpenDirectory(const std::string& directory);
 
   // The file or the index, for messages.
   const std::string& path() const { return path_; }
 
-  // nullptr when there is no such tensor.
+  // nullptr if there is no such tensor.
   const formats::TensorEntry* Find(std::string_view name) const;
   std::vector<std::string> Names() const;
   // The file that holds the tensor. REQUIRES: there is one.
   const std::string& FileOf(const std::string& name) const;
 
-  // As TensorFile::Read. REQUIRES: there is such a tensor.
+  // As TensorFile::Read. REQUIRES: the tensor exists.
   Status Read(const std::string& name, int64_t first, std::span<float> values) const;
 
  private:

@@ -20,7 +20,7 @@ constexpr char kAdapterName[] = "adapter_config.json";
 constexpr char kExpected[] = "a model's directory or a model file of llm.c";
 constexpr std::string_view kTrainerPrefix = "checkpoint-";
 
-// Weights in a form that gp does not read, told by a file's name.
+// Weights in a form that gp does not read, recognised by the file's name.
 struct UnreadForm {
   std::string_view prefix, suffix;  // of the name
   std::string_view what;            // "a pickle, which can run any program when it is read"
@@ -36,8 +36,7 @@ constexpr std::string_view kSavePretrained =
 constexpr std::string_view kTorchLines =
     "docs/formats/nanogpt-model.md has the lines that write the weights as safetensors";
 
-// In the order in which they are looked for. Of several files the first one with the weights
-// counts.
+// In search order. The first match that has the weights counts.
 constexpr UnreadForm kForms[] = {
     {"pytorch_model", ".bin", kPickled, kSavePretrained},
     {"tf_model", ".h5", "weights of TensorFlow",
@@ -56,7 +55,7 @@ constexpr UnreadForm kForms[] = {
     {"", ".h5", "weights of Keras", "take the model that they were made from"},
     {"", ".msgpack", "weights of Flax", "take the model that they were made from"}};
 
-// What a Trainer and Lightning save beside the weights.
+// Files that a Trainer and Lightning save beside the weights.
 bool IsTrainingState(std::string_view name) {
   return name == "optimizer.pt" || name == "optimizer.bin" || name == "scheduler.pt" ||
          name == "scaler.pt" || name == "training_args.bin" || name == "trainer_state.json" ||
@@ -97,7 +96,7 @@ bool IsZipCutShort(const formats::RandomAccessFile& file) {
          end.find("PK\x05\x06") == std::string::npos;
 }
 
-// A file of that form that is itself damaged, or not what its name says; OK otherwise.
+// An error for a damaged or misnamed file of that form; OK otherwise.
 Status RefuseDamaged(const std::string& path, const UnreadForm& form) {
   ASSIGN_OR_RETURN(const auto file, formats::RandomAccessFile::Open(path));
   if (file.size_bytes() == 0) return InvalidArgument("{} is empty; copy the file again", path);
@@ -109,7 +108,7 @@ Status RefuseDamaged(const std::string& path, const UnreadForm& form) {
   std::string begin(std::min<uint64_t>(formats::kKindBytes, file.size_bytes()), '\0');
   RETURN_IF_ERROR(file.Read(0, begin));
   const formats::FileKind* const kind = formats::RecogniseKind(begin);
-  // A pointer or a packed file says what to do before its content matters.
+  // For a pointer or a packed file, that hint comes first.
   const bool other = kind != nullptr && (kind->what.starts_with("a Git LFS pointer") ||
                                          kind->what.starts_with("compressed by"));
   return other ? formats::RefuseOtherKinds(file, kExpected) : OkStatus();
@@ -161,7 +160,7 @@ bool Holds(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Weights that gp reads, without what says their sizes, or under another name.
+// Weights that gp reads, but without the file with their sizes, or under another name.
 Status RefuseBareSafetensors(const std::string& directory, const std::vector<std::string>& names) {
   if (Holds(names, "model.safetensors") || Holds(names, "model.safetensors.index.json")) {
     return FailedPrecondition(
@@ -199,7 +198,7 @@ Status RefuseUnreadDirectory(const std::string& directory) {
   return RefuseTrainingState(directory, names);
 }
 
-// A file that stands for a model only together with others of its directory.
+// A file that forms a model only together with others of its directory.
 bool IsPartOfDirectory(const std::string& name) {
   return name.ends_with(".safetensors") || name == "config.json" || name == "model_args.json" ||
          name == "manifest.json" || name == "model.safetensors.index.json";

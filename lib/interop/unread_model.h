@@ -1,6 +1,6 @@
-// Says what is there, and the way to a model that gp reads, where somebody names a model in another
-// form: PyTorch's pickles, TensorFlow's and Flax's weights, ONNX, GGUF, an adapter, the folder of a
-// training. Only names, the first bytes and the end of a file are looked at. Any thread may call.
+// When a user names a model in another form, says what it is and how to convert it: PyTorch's
+// pickles, TensorFlow's and Flax's weights, ONNX, GGUF, an adapter, the folder of a training. Looks
+// only at names, the first bytes and the end of a file. Any thread may call.
 #pragma once
 
 #include <string>

@@ -35,8 +35,8 @@ ArenaOptions WithPrecision(Precision precision, ArenaOptions options);
 // because bf16 products take rows of a weight gradient in pairs.
 int64_t HeadRows(const ArenaOptions& options);
 
-// Size of the tensor "scalars". It holds the loss of a pass, a loss that nobody reads, and the
-// dropout key of the pass.
+// Size of the tensor "scalars": the loss of a pass, an unused loss, and the dropout key of the
+// pass.
 inline constexpr int64_t kArenaScalarBytes = 64;
 
 // One buffer. Offsets are multiples of 64 bytes.

@@ -66,7 +66,7 @@ int BusiestRank(int shards, int workers) {
   return busiest;
 }
 
-// Memory of the decoder that writes samples while training goes on.
+// Memory of the decoder that writes samples during training.
 int64_t SamplingBytes(const RunSpec& spec, int threads) {
   const ArenaOptions arena = WithPrecision(spec.precision, {});
   return MakeDecoderPlan(spec.model, {.length = spec.batch.sequence,
@@ -127,8 +127,8 @@ class Suggestions {
     };
     if (change.micro_batch != spec_.batch.micro_batch) {
       add("batch.micro_batch=" + std::to_string(change.micro_batch));
-      // Without a total in the run file, a smaller micro-batch would make the batch smaller. The
-      // spec does not tell if the file has one.
+      // Without a total in the run file, a smaller micro-batch would shrink the batch. The spec
+      // does not show whether the file has one.
       add("batch.total_tokens=" + std::to_string(plan_.tokens_per_step));
     }
     if (change.recompute != spec_.engine.recompute) {

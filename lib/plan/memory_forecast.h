@@ -12,11 +12,11 @@
 
 namespace gp::runspec {
 
-// Memory of the process beside its plan: code and libraries, the tokenizer, stacks, buffers of
+// Memory of the process besides its plan: code and libraries, the tokenizer, stacks, buffers of
 // files and sockets. Measured, and rounded up.
 inline constexpr int64_t kProcessBytes = int64_t{256} << 20;
-// GPU memory that a run on a GPU needs beside its plan: the driver's context, kernels, the
-// libraries' plans. An allowance, not measured.
+// GPU memory that a run needs besides its plan: the driver's context, kernels, the libraries'
+// plans. An allowance, not measured.
 inline constexpr int64_t kGpuProcessBytes = int64_t{512} << 20;
 // GPU memory that each of several ranks needs in addition: NCCL allocates its channels at the first
 // sum, after the plan was made. An allowance, not measured.
@@ -24,10 +24,10 @@ inline constexpr int64_t kGpuGroupBytes = int64_t{1} << 30;
 
 // Memory by purpose, for the rank that needs the most.
 struct MemoryForecast {
-  int64_t parameters_bytes = 0;  // with the bf16 working copy
+  int64_t parameters_bytes = 0;  // including the bf16 working copy
   int64_t gradients_bytes = 0;
   int64_t optimizer_bytes = 0;
-  int64_t activations_bytes = 0;  // and the batch
+  int64_t activations_bytes = 0;  // including the batch
   int64_t workspace_bytes = 0;
   int64_t snapshot_bytes = 0;
   int64_t sampling_bytes = 0;

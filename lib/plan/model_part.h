@@ -25,8 +25,8 @@ struct ModelPart {
   bool Overlaps(const ModelPart& other) const;
 };
 
-// `wte`, `wpe`, `blocks`, `block N` (from 0), `first N blocks`, `last N blocks`, `ln_f` or, when
-// it has weights of its own, `lm_head`. Nullopt for what the model does not have.
+// `wte`, `wpe`, `blocks`, `block N` (from 0), `first N blocks`, `last N blocks`, `ln_f` or, if it
+// has its own weights, `lm_head`. Nullopt for a part that the model does not have.
 std::optional<ModelPart> ParseModelPart(std::string_view text, const ModelShape& shape);
 
 // How a run trains the parts of its model.
@@ -39,7 +39,7 @@ struct TrainedParts {
   std::vector<Rate> rates;
 };
 
-// REQUIRES: `spec` is checked; what names no part is left out.
+// REQUIRES: `spec` is checked. Skips unknown names.
 TrainedParts TrainedPartsOf(const RunSpec& spec);
 
 // Whether the run trains this parameter ("wte.weight") or, with a trailing dot, any in this module
@@ -57,14 +57,14 @@ struct ParameterRange {
   bool operator==(const ParameterRange&) const = default;
 };
 
-// From the first trained tensor to the end of the last one; frozen ones may lie between them.
+// From the first trained tensor to the end of the last one; may include frozen ones in between.
 // Empty when nothing is trained.
 ParameterRange TrainedRange(const ParameterLayout& layout);
 
 // Parameters that are trained, without alignment gaps.
 int64_t TrainedParameterCount(const ParameterLayout& layout);
 
-// The lowest blocks whose backward pass nothing needs: they and what lies below them are frozen.
+// The number of lowest blocks without a backward pass: they and everything below them are frozen.
 int64_t ForwardOnlyBlocks(const ModelShape& shape, const TrainedParts& parts);
 
 }  // namespace gp::runspec

@@ -1,5 +1,5 @@
-// Sizes that a model read from a file may have: those that a run file may ask for. What is derived
-// from them overflows nothing. Standard library only; pure.
+// The allowed sizes of a model read from a file: the same as in a run file, so derived sizes cannot
+// overflow. Standard library only; pure.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace gp::runspec {
 
-// What is wrong with the sizes, as "n_layer is 0, expected 1 to 1024"; empty when nothing is.
+// The problem with the sizes, as "n_layer is 0, expected 1 to 1024"; empty if there is none.
 std::string ProblemWithSizes(const ModelShape& shape);
 
 }  // namespace gp::runspec

@@ -1,5 +1,5 @@
 // The memory of a packed weight (Backend::Pack): a Linear layer's w (out, in) in the order in which
-// products read it, padded to whole panels of every backend. Pure functions; thread-safe.
+// matrix products read it, padded to whole panels of every backend. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace gp::runspec {
 
-// A multiple of every backend's panel width. A piece of a weight that is packed alone must begin at
-// a multiple of it.
+// A multiple of every backend's panel width. A separately packed piece of a weight must begin at a
+// multiple of it.
 inline constexpr int64_t kPackedColumns = 48;
 
 // In elements of the compute type; 16-bit elements are stored in pairs.

@@ -30,11 +30,11 @@ enum class BatchOrder {
   kSequential,
   kShuffled
 };  // windows at keyed random offsets (nanoGPT) | consecutive (llm.c) | each once a pass
-// What a document of a stream's plain text is: the whole file | what stands between blank lines |
-// each line.
+// One document of a stream's plain text: the whole file | the text between blank lines | a line.
 enum class DocumentSplit { kFile, kBlankLine, kLine };
-// What the data's files hold. kAuto: what their names and contents say; files that look like
-// something else are refused. The others take the files for that, whatever they look like.
+// The format of the data's files. kAuto: by their names and contents; files that look like
+// something else are refused. The other values read the files as that format, whatever they look
+// like.
 enum class DataFormat { kAuto, kText, kJsonLines, kUint16 };
 enum class ScheduleKind { kCosine, kLinear, kConstant, kWsd };
 enum class WarmupForm { kNanoGpt, kBuildNanoGpt };  // (it+1)/(warmup+1) | (it+1)/warmup
@@ -51,12 +51,12 @@ struct DataSpec {
   std::vector<std::string> val;     // token shards; with stream: text
   DataFormat format = DataFormat::kAuto;
   std::string tokenizer = "bytes";         // bytes | chars | gpt2, or a path
-  double val_fraction = 0.1;               // of the text, from its end
-  BatchOrder order = BatchOrder::kRandom;  // of a stream: kSequential
+  double val_fraction = 0.1;               // of data.text, from its end
+  BatchOrder order = BatchOrder::kRandom;  // a stream uses kSequential
   DocumentSplit split = DocumentSplit::kFile;
   std::string split_on;             // a string that ends a document of text and stream; or empty
-  std::string text_field = "text";  // of a stream's JSON lines
-  std::vector<double> weights;      // of the entries of train, of any scale; empty: no mixture
+  std::string text_field = "text";  // for a stream's JSON lines
+  std::vector<double> weights;      // one per entry of train, of any scale; empty: no mixture
 
   bool operator==(const DataSpec&) const = default;
 };
@@ -73,7 +73,7 @@ struct ResourceSpec {
 };
 
 struct BatchSpec {
-  int64_t micro_batch = 8;        // sequences a rank's forward sees at once
+  int64_t micro_batch = 8;        // sequences per forward pass of a rank
   bool micro_batch_auto = false;  // the largest power of two that fits the rank's memory
   int64_t sequence = 128;         // T, tokens
   int64_t total_tokens = 0;       // a step, over all shards; 0: V * micro_batch * sequence
@@ -91,7 +91,7 @@ struct OptimizerSpec {
   double eps = 1e-8;
   double weight_decay = 0.1;
   double grad_clip = 1.0;  // 0: off
-  double muon_lr = 0.02;   // of the blocks' matrices under kMuon; the others follow lr
+  double muon_lr = 0.02;   // for the blocks' matrices under kMuon; the others use lr
   double muon_momentum = 0.95;
 
   bool operator==(const OptimizerSpec&) const = default;
@@ -102,7 +102,7 @@ struct ScheduleSpec {
   int64_t warmup_steps = 0;
   int64_t warmup_tokens = 0;  // instead of warmup_steps
   WarmupForm warmup_form = WarmupForm::kNanoGpt;
-  double min_lr_ratio = 0.1;  // of optimizer.lr
+  double min_lr_ratio = 0.1;  // as a fraction of optimizer.lr
   int64_t decay_steps = 0;    // 0: budget.steps
   int64_t decay_tokens = 0;   // instead of decay_steps
 
@@ -126,7 +126,7 @@ struct EngineSpec {
   int64_t chunked_head = 0;  // rows of the output head computed at a time; 0: all at once
   bool fused_optimizer = true;
   ResidualType residual = ResidualType::kFp32;
-  bool stochastic_rounding = false;  // of the bf16 working copy
+  bool stochastic_rounding = false;  // for the bf16 working copy
   bool graph = true;                 // a GPU records a step's work once and replays it
   bool zero1 = false;                // the optimizer's state is cut over the ranks
 
@@ -137,9 +137,9 @@ struct EvalSpec {
   int64_t every_steps = 0;  // 0: only at the end
   int64_t batches = 0;      // 0: the whole validation split, once, non-overlapping windows
   int64_t patience = 0;     // evaluations in a row without an improvement that end the run; 0: off
-  double min_delta = 0;     // nats; a smaller gain is none
+  double min_delta = 0;     // nats; a smaller gain does not count
   std::vector<std::string> tasks;         // files of multiple-choice questions
-  std::string task_style = "completion";  // how they are asked (tasks/choice_style.h)
+  std::string task_style = "completion";  // the style of questions (tasks/choice_style.h)
   int64_t task_every = 0;                 // steps; 0: only at the end
 
   bool operator==(const EvalSpec&) const = default;
@@ -161,7 +161,7 @@ struct CheckpointSpec {
   int keep_last = 2;
   bool keep_best = true;   // the one with the lowest validation loss
   int64_t keep_every = 0;  // steps between checkpoints that are kept for good; 0: no ladder
-  int64_t snapshot_memory = int64_t{2} << 30;  // bytes a save may copy while training goes on
+  int64_t snapshot_memory = int64_t{2} << 30;  // bytes that a save may copy during training
 
   bool operator==(const CheckpointSpec&) const = default;
 };
@@ -187,8 +187,8 @@ struct RunSpec {
   std::string kind = "train";
   std::string preset;
   std::string init_from = "scratch";  // or the path of a model
-  // Parts of the model by name (plan/model_part.h): those that are trained, empty: all; and
-  // learning rates that stand for optimizer.lr.
+  // Parts of the model by name (plan/model_part.h): the trained ones, empty: all; and learning
+  // rates that replace optimizer.lr.
   std::vector<std::string> train;
   std::map<std::string, double> learning_rates;
   ModelShape model;
@@ -211,7 +211,7 @@ struct RunSpec {
   int priority = 0;
   std::map<std::string, std::string> labels;
   uint64_t seed = 1337;
-  std::optional<bool> deterministic;  // absent: as IsDeterministic says
+  std::optional<bool> deterministic;  // absent: see IsDeterministic
 
   // REQUIRES: resources.device is cpu or gpu.
   bool IsDeterministic() const { return deterministic.value_or(resources.device != "gpu"); }
@@ -222,9 +222,9 @@ struct RunSpec {
 // The batch, cut: total_tokens = shards * accumulation * micro_batch * sequence.
 struct BatchPlan {
   int logical_shards = 1;         // V: the smallest power of two >= the largest allowed world size
-  int64_t accumulation = 1;       // micro-batches a shard sums in one step, once the ramp is over
-  int64_t tokens_per_step = 0;    // likewise
-  int64_t ramp_accumulation = 0;  // of the first step; see plan/batch_ramp.h. 0: no ramp
+  int64_t accumulation = 1;       // micro-batches per shard and step, after the ramp
+  int64_t tokens_per_step = 0;    // after the ramp
+  int64_t ramp_accumulation = 0;  // for the first step; see plan/batch_ramp.h. 0: no ramp
   int64_t ramp_steps = 0;
 
   bool operator==(const BatchPlan&) const = default;

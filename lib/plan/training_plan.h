@@ -37,8 +37,8 @@ int GradientBuffers(int first, int count);
 // Losses of the rank's shards, the norm of the gradient, fp16's loss scale; a multiple of 64 bytes.
 int64_t StepScalarBytes(int owned_shards);
 
-// Elements of one of Muon's two work matrices, which hold the largest weight of a block, and of its
-// two square ones.
+// Elements of one of Muon's two work matrices, which hold a block's largest weight, and of its two
+// square ones.
 int64_t MuonMatrixCount(const ModelShape& shape);
 int64_t MuonSquareCount(const ModelShape& shape);
 

@@ -12,7 +12,8 @@ using grpc::experimental::InterceptionHookPoints;
 
 constexpr char kTimeKey[] = "gp-time-us";  // microseconds since 1970
 constexpr char kInsecureKey[] = "gp-insecure";
-constexpr int64_t kLastMicrosecond = 253402300799 * 1'000'000;  // of the year 9999
+constexpr int64_t kLastMicrosecond =
+    253402300799 * 1'000'000;  // the last microsecond of the year 9999
 
 class HeaderWriter final : public grpc::experimental::Interceptor {
  public:

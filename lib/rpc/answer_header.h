@@ -1,6 +1,6 @@
-// AnswerHeader: what a server tells of itself in the header of each answer, as gRPC metadata. A
-// client computes ages with the server's clock, because the times in answers come from it. A value;
-// the functions are thread-safe.
+// AnswerHeader: server information in the header of each answer, as gRPC metadata. A client
+// computes ages with the server's clock, because the times in answers come from it. A value; the
+// functions are thread-safe.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -15,7 +15,7 @@
 namespace gp::rpc {
 
 struct AnswerHeader {
-  std::optional<WallTime> now;  // of the server's clock; absent: the server is older than this
+  std::optional<WallTime> now;  // the server's clock; absent: an older server
   bool insecure = false;        // it serves a port without TLS
 };
 

@@ -1,4 +1,4 @@
-// CallObserver: an interceptor of a server that tells one function about every RPC that ended.
+// CallObserver: a server interceptor that reports every finished RPC to one function.
 #pragma once
 
 #include <grpcpp/support/server_interceptor.h>
@@ -20,7 +20,7 @@ struct EndedCall {
   double seconds = 0;
 };
 
-// Called from gRPC's threads, at once for several calls; must not wait.
+// Called from gRPC's threads, possibly concurrently; must not wait.
 using OnCallEnded = std::function<void(const EndedCall&)>;
 
 std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> MakeCallObserver(

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kBearerScheme = "Bearer ";
 
-// What follows the scheme. A header of another scheme, or a second one, is no token: it stays as it
-// is, so that the call is refused instead of taken for one without a token.
+// The text after the scheme. A header of another scheme, or a second header, is kept as it is, so
+// that the call is refused instead of being treated as one without a token.
 std::string BearerOf(const grpc::CallbackServerContext& context) {
   const auto [begin, end] = context.client_metadata().equal_range("authorization");
   if (begin == end) return "";
@@ -22,8 +22,7 @@ std::string BearerOf(const grpc::CallbackServerContext& context) {
   return std::string(value.substr(kBearerScheme.size()));
 }
 
-// "tls" or "ssl"; "insecure" without TLS; empty for a call from within the process, which comes
-// through no connection.
+// "tls" or "ssl"; "insecure" without TLS; empty for an in-process call, which has no connection.
 std::string SecurityOf(const grpc::CallbackServerContext& context) {
   const auto of_connection = context.auth_context();
   if (of_connection == nullptr) return "";

@@ -1,5 +1,5 @@
-// Caller: what the connection and the metadata of a call say about who makes it. Nothing of it is
-// checked yet but what gRPC and the kernel have checked. A value; thread-safe.
+// Caller: the caller's identity according to the connection and metadata of a call. Unverified,
+// except for what gRPC and the kernel have checked. A value; thread-safe.
 #pragma once
 
 #include <grpcpp/server_context.h>

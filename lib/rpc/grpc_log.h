@@ -10,14 +10,14 @@
 
 namespace gp::rpc {
 
-// Lets so many lines a minute through.
+// Allows this many lines a minute.
 class LineBudget {
  public:
   // `clock` outlives the budget.
   LineBudget(const Clock& clock, int lines_per_minute)
       : clock_(clock), lines_per_minute_(lines_per_minute) {}
 
-  // How many lines were left out since the last one that was not; nothing: leave this one out, too.
+  // How many lines were suppressed since the last one printed; nullopt: suppress this one too.
   std::optional<uint64_t> Take();
 
  private:
@@ -25,7 +25,7 @@ class LineBudget {
   const int lines_per_minute_;
   Mutex mutex_;
   std::optional<MonotonicTime> minute_ GUARDED_BY(mutex_);  // when it began
-  int taken_ GUARDED_BY(mutex_) = 0;                        // in this minute
+  int taken_ GUARDED_BY(mutex_) = 0;                        // in the current minute
   uint64_t left_out_ GUARDED_BY(mutex_) = 0;
 };
 

@@ -63,7 +63,7 @@ Status TryBindTcp(const ListenAddress& address) {
   return TryBind(*found, address.Text());
 }
 
-// Whether a program answers at the socket: a killed one leaves its name behind.
+// Whether a program answers at the socket: a killed one leaves its file behind.
 StatusOr<bool> HasListener(const std::string& path) {
   ASSIGN_OR_RETURN(const SocketName name, SocketName::Of(path));
   const FileDescriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

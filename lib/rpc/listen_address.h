@@ -31,12 +31,12 @@ StatusOr<ListenAddress> ParseListenAddress(std::string_view text);
 bool IsLocalAddress(std::string_view text);
 
 // Tries to bind, then closes the socket again, because gRPC does not report why it cannot bind.
-// AlreadyExists: the port is in use, or another program listens at the socket. A socket that a
-// killed program left behind is not an error.
+// AlreadyExists: the port is in use, or another program listens at the socket. A socket left by a
+// killed program is not an error.
 Status CheckBindable(const ListenAddress& address);
 
-// For a server without encryption that asks nobody who he is. InvalidArgument unless the address is
-// local, or `insecure` allows everybody who can reach the address to use it.
+// For a server without encryption and authentication. InvalidArgument unless the address is local,
+// or `insecure` allows access to everyone who can reach it.
 Status CheckPrivate(const ListenAddress& address, bool insecure);
 
 }  // namespace gp::rpc

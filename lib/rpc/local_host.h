@@ -1,4 +1,4 @@
-// Which of this machine's addresses other machines see. Thread-safe.
+// This machine's address as seen by other machines. Thread-safe.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace gp::rpc {
 
-// The address of this machine from which it reaches `host`, as the kernel's routes say; nothing is
-// sent. Loopback for a host on this machine. Unavailable when the host is unknown or there is no
-// route to it.
+// The address of this machine from which it reaches `host`, according to the kernel's routes;
+// nothing is sent. Loopback for a host on this machine. Unavailable when the host is unknown or
+// there is no route to it.
 StatusOr<std::string> LocalHostToward(const std::string& host);
 
 }  // namespace gp::rpc

@@ -20,7 +20,7 @@
 
 namespace gp::rpc {
 
-// At most so many entries of a map are read.
+// At most this many entries of a map are read.
 inline constexpr int kNumbersMax = 1024;
 
 // The message's fields in the order of the value's list; null: the message has none.

@@ -52,7 +52,7 @@ void Configure(const ServerOptions& options, grpc::ServerBuilder& builder) {
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
 }
 
-// One endpoint while the server is built: what was wanted, and the port that gRPC took.
+// One endpoint while the server is built: the requested address, and the port that gRPC bound.
 struct Binding {
   ListenAddress wanted;
   std::optional<SocketName> socket;

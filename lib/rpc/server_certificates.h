@@ -1,5 +1,5 @@
-// Why the TLS handshake with a server fails: gRPC says "certificate verify failed" and no more. May
-// be called from any thread; blocks while it connects.
+// Explains why the TLS handshake with a server fails: gRPC only says "certificate verify failed".
+// May be called from any thread; blocks while it connects.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace gp::rpc {
 // Looks at the certificates that the server at HOST:PORT presents.
 //   FailedPrecondition: one is not good yet, or no more, by this machine's clock (`now`).
 //   PermissionDenied: no authority of `tls.ca` has signed them.
-// OK when neither is the reason, the server cannot be reached within `timeout` either.
+// OK if neither is the reason, or the server cannot be reached within `timeout`.
 Status ExplainCertificates(const std::string& address, const ChannelTls& tls, WallTime now,
                            std::chrono::nanoseconds timeout);
 

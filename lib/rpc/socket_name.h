@@ -1,4 +1,4 @@
-// SocketName: a name under which the kernel finds a Unix socket. The kernel takes names of 107
+// SocketName: a name under which the kernel finds a Unix socket. The kernel accepts names of 107
 // bytes; a longer path is named through a descriptor of its directory: "/proc/self/fd/9/gp.sock".
 // Keep the object for as long as the name is used. A value, used by one thread at a time.
 #pragma once
@@ -16,7 +16,7 @@ class SocketName {
   static StatusOr<SocketName> Of(const std::string& path);
 
   const std::string& text() const { return text_; }
-  // As gRPC wants it: "unix:" and the name with what has a meaning in a URI escaped.
+  // As gRPC expects it: "unix:" and the name with URI characters escaped.
   std::string Target() const;
 
  private:

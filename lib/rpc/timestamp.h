@@ -1,7 +1,7 @@
-// Microseconds since 1970 to and from google.protobuf.Timestamp. Times come from clocks and peers
-// that may be wrong: one before 1970 or after the year 9999 becomes the nearest that a Timestamp
-// can print (protobuf's own conversion ends the process for such a time). Pure functions;
-// thread-safe.
+// Converts microseconds since 1970 to and from google.protobuf.Timestamp. Times come from clocks
+// and peers that may be wrong: one before 1970 or after the year 9999 is clamped to what a
+// Timestamp can print (protobuf's own conversion aborts the process for such a time). Pure
+// functions; thread-safe.
 #pragma once
 
 #include <google/protobuf/timestamp.pb.h>

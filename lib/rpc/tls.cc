@@ -17,10 +17,10 @@ using grpc::experimental::FileWatcherCertificateProvider;
 constexpr unsigned kRefreshSeconds = 1;
 constexpr size_t kPemBytesMax = 1 << 20;
 
-// gRPC 1.51 has no option for the oldest version of TLS. This variable names the cipher suites of
-// TLS 1.2 and older; those of TLS 1.3 are not chosen by it. The only suite named needs a key that
-// both sides share, and nobody here has one, so TLS 1.3 is what remains. gRPC reads the variable at
-// its first use of TLS. It is set before main, because then no other thread reads the environment.
+// gRPC 1.51 has no option for the minimum TLS version. This variable sets the cipher suites of TLS
+// 1.2 and older; it does not affect TLS 1.3. Its only suite needs a key that both sides share,
+// which does not exist here, so only TLS 1.3 remains. gRPC reads the variable at its first use of
+// TLS. It is set before main, because then no other thread reads the environment.
 const int kTls13Only = setenv("GRPC_SSL_CIPHER_SUITES", "PSK-AES256-GCM-SHA384", 1);
 
 StatusOr<security::Certificate> ReadCertificate(const std::string& path) {

@@ -1,6 +1,6 @@
-// TLS of servers and channels: 1.3 and nothing older, with certificates from PEM files that are
-// read again when they change, without a restart and without ending what is connected. Functions
-// may be called from any thread.
+// TLS of servers and channels: 1.3 only, with certificates from PEM files that are reloaded when
+// they change, without a restart and without closing connections. Functions may be called from any
+// thread.
 #pragma once
 
 #include <grpcpp/security/credentials.h>
@@ -16,8 +16,8 @@ namespace gp::rpc {
 struct ServerTls {
   std::string certificate;  // file: the server's certificate, then those that signed it
   std::string key;          // file; may be the same
-  // File of authorities. A client may present a certificate; one that none of them signed is
-  // refused. Empty: clients present none.
+  // File of authorities. A client may present a certificate; it must be signed by one of them.
+  // Empty: clients present none.
   std::string client_ca;
 
   bool operator==(const ServerTls&) const = default;
@@ -31,8 +31,8 @@ struct ChannelTls {
   bool operator==(const ChannelTls&) const = default;
 };
 
-// Whether the files are there and fit together, because gRPC only logs what is wrong with them.
-// Errors name the file.
+// Checks that the files exist and match, because gRPC only logs problems with them. Errors name the
+// file.
 Status CheckTls(const ServerTls& tls);
 Status CheckTls(const ChannelTls& tls);
 

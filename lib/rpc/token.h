@@ -1,9 +1,7 @@
-// Token: the secret text by which a user proves who he is (kind user), or by which a machine joins
+// Token: the secret text with which a user authenticates (kind user), or with which a machine joins
 // as a node, once (kind join). Text form, one line of letters, digits and "_":
-//
 //   gp_user_<id>_<secret>[_<digest of the CA>]        gp_join_…
-//
-// The id is public: it stands in lists, in the audit log and in messages. The secret never does.
+// The id is public: it is shown in lists, in the audit log and in messages. The secret never is.
 // Values; thread-safe.
 #pragma once
 
@@ -37,8 +35,8 @@ std::string TokenText(const Token& token);
 // InvalidArgument when the text has another form; the message does not repeat the text.
 StatusOr<Token> ParseToken(std::string_view text);
 
-// The token in a file of one line that nobody else may read. Errors name the file, never what is in
-// it.
+// The token in a one-line file that no other user may read. Errors name the file, never its
+// contents.
 StatusOr<Token> ReadTokenFile(const std::string& path);
 
 }  // namespace gp::rpc

@@ -32,8 +32,8 @@ struct FittingTotals {
 };
 FittingTotals NearestFittingTotals(const RunSpec& spec);
 
-// The step at which the budget of steps and tokens ends; 0 when only the wall time bounds the run.
-// REQUIRES: PlanBatch succeeds. Tokens that do not fill a step are left out, but there is at least
+// The step at which the budget of steps and tokens ends; 0 if only the wall time limits the run.
+// REQUIRES: PlanBatch succeeds. Tokens that do not fill a step are dropped, but there is at least
 // one step.
 int64_t TargetSteps(const RunSpec& spec);
 
@@ -47,7 +47,7 @@ Status CheckFilesHoldABatch(const std::vector<int64_t>& file_tokens, const RunSp
                             const BatchPlan& plan);
 
 // The same for each entry of a mixture (data.weights): `entry_files` says how many of the files, in
-// their order, belong to each. The message names the entry of data.train.
+// order, belong to each. The message names the entry of data.train.
 Status CheckEntriesHoldABatch(const std::vector<int64_t>& file_tokens,
                               const std::vector<int64_t>& entry_files, const RunSpec& spec,
                               const BatchPlan& plan);
@@ -56,7 +56,7 @@ Status CheckEntriesHoldABatch(const std::vector<int64_t>& file_tokens,
 // micro-batch on every logical shard.
 int64_t StridesIn(int64_t tokens, const RunSpec& spec, const BatchPlan& plan);
 
-// How many windows of a shuffled order it gives. A window is one sequence.
+// Number of windows in a shuffled order. A window is one sequence.
 int64_t WindowsIn(int64_t tokens, const RunSpec& spec);
 
 }  // namespace gp::runspec

@@ -69,7 +69,7 @@ std::optional<int64_t> ParseCount(std::string_view text) {
   const auto number = ParseWhole<double>(digits);
   if (!number) return std::nullopt;
   const double value = *number * factor;
-  // 2^53: above it a double no longer holds every whole number.
+  // 2^53: above it a double cannot represent every whole number.
   if (!(std::fabs(value) <= 9007199254740992.0)) return std::nullopt;
   const double whole = std::nearbyint(value);
   // 0.3 * 1e6 is not exact; a value within a millionth counts as the whole number.

@@ -8,7 +8,7 @@
 
 namespace gp::runspec {
 
-// The whole number in `text`; nullopt when there is none or it does not fit. Suffixes are powers of
+// The whole number in `text`; nullopt if there is none or it does not fit. Suffixes are powers of
 // 1000: k, M, B (or G), T; underscores separate digits; a number with a fraction or exponent must
 // have a whole value.
 std::optional<int64_t> ParseCount(std::string_view text);

@@ -33,8 +33,8 @@ void CheckName(const RunSpec& spec, Problems& problems) {
        "use 1 to 63 letters, digits, '-', '_' or '.', and begin with a letter or digit"});
 }
 
-// Checks the vocabulary of the tokenizer "bytes" only. For the other tokenizers, the data or an
-// installed file tells the number of ids.
+// Only for the tokenizer "bytes". For others the number of ids depends on the data or an installed
+// file.
 void CheckVocabulary(const RunSpec& spec, Problems& problems) {
   constexpr int64_t kByteIds = 256;
   if (spec.vocabulary_auto || spec.data.tokenizer != "bytes") return;
@@ -103,7 +103,7 @@ void CheckFormat(const DataSpec& data, Problems& problems) {
   belongs(DataFormat::kUint16, !data.train.empty(), "uint16", "data.train");
 }
 
-// What divides a text into documents.
+// How a text is divided into documents.
 void CheckSplitOn(const DataSpec& data, Problems& problems) {
   if (data.split_on.empty()) return;
   if (!data.train.empty()) {
@@ -193,7 +193,7 @@ void CheckWorkers(const RunSpec& spec, Problems& problems) {
   }
 }
 
-// resources.device asks for GPUs; their number follows from the ranks.
+// resources.device requests GPUs; their number follows from the ranks.
 void CheckGpus(const RunSpec& spec, Problems& problems) {
   const ResourceSpec& resources = spec.resources;
   if (resources.gpus == 0) return;

@@ -1,6 +1,6 @@
-// DocumentReader: reads a configuration key by key, in its order, for run files and for the
-// settings of daemons. It finds problems of keys (unknown, given twice, a value in place of a
-// group). The derived class reads the values. Used by one thread.
+// DocumentReader: reads a configuration key by key, in order, for run files and for the settings of
+// daemons. It finds problems of keys (unknown, given twice, a value in place of a group). The
+// derived class reads the values. Used by one thread.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ class DocumentReader {
   virtual ~DocumentReader() = default;
 
  protected:
-  // `name` is what messages call the document: "a run file"; `key_list` is a text that tells how to
-  // list its keys. `fields` outlives this object.
+  // `name` is the document's name in messages: "a run file"; `key_list` is a hint how to list its
+  // keys. `fields` outlives this object.
   DocumentReader(std::string name, std::string key_list, const Fields& fields)
       : name_(std::move(name)), key_list_(std::move(key_list)), fields_(fields) {}
 

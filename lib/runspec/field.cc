@@ -112,7 +112,7 @@ struct ValueText {
   }
 };
 
-// Plain text that YAML reads as itself: a word of harmless characters that is no number, flag or
+// Plain text that YAML reads unchanged: a word of harmless characters that is not a number, flag or
 // null.
 bool IsPlain(std::string_view text) {
   static constexpr std::string_view kHarmless =

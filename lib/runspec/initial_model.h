@@ -30,12 +30,12 @@ struct InitialModel {
 using FindInitialModel = std::function<StatusOr<InitialModel>(const std::string& reference,
                                                               const std::string& base_directory)>;
 
-// `spec` begins as the model is, but for dropout, and with its tokenizer; what the run file says
-// itself comes after.
+// Sets `spec` to the model's shape, except dropout, and to its tokenizer; the run file's own values
+// are applied later.
 void ApplyInitialModel(const InitialModel& source, RunSpec& spec);
 
-// Where `model` cannot begin with the weights of `source`: all but n_ctx, which may be less, and
-// the vocabulary, which may be more, has to be equal.
+// Mismatches between `model` and the weights of `source`: everything must be equal, except n_ctx,
+// which may be less, and the vocabulary, which may be more.
 std::vector<CrossProblem> CheckAgainst(const ModelShape& source, const ModelShape& model);
 
 // Warns when the run's tokenizer gives an id another meaning than the model's does. `given`: the

@@ -10,7 +10,7 @@ namespace gp::runspec {
 
 struct NamedFile {
   std::string key;   // "data.text"
-  std::string path;  // as the run file has it
+  std::string path;  // as in the run file
 };
 
 // In the order of the schema, init_from first.

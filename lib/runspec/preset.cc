@@ -11,7 +11,7 @@ struct Preset {
   std::string_view text;
 };
 
-// Small steps: on few cores a small model learns more from many of them than from large batches.
+// Small steps: on few cores a small model learns more from many small batches than from large ones.
 // After one minute on two cores most of a sample is English words.
 constexpr std::string_view kTiny = R"(
 model: {n_layer: 4, n_head: 4, n_embd: 128, n_ctx: 64, vocab: auto, bias: false, gelu: tanh, dropout: 0}

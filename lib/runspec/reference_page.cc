@@ -50,7 +50,7 @@ std::string GroupOf(const Field& field) {
   return dot == std::string::npos ? "" : field.path.substr(0, dot);
 }
 
-// The keys of one group; those outside of all groups for "".
+// The keys of one group; "" means the keys outside all groups.
 std::string Section(const std::string& group) {
   std::string text =
       group.empty() ? "\n## The run\n\n" : fmt::format("\n## {}\n\n{}\n\n", group, GroupDoc(group));

@@ -22,7 +22,7 @@
 namespace gp::runspec {
 namespace {
 
-// Where a value was written; `text` is the source's whole text, for the excerpt.
+// Where a value was written; `text` is the whole source, for the excerpt.
 struct Place {
   std::string source;
   std::string_view text;
@@ -47,7 +47,7 @@ std::string Leaf(const std::string& path) { return path.substr(path.rfind('.') +
 
 std::string Group(const std::string& path) { return path.substr(0, path.find('.')); }
 
-// The key that `path` replaces: a later layer that sets one of such a pair replaces the other.
+// The key that `path` replaces: a later layer that sets one key of such a pair replaces the other.
 std::string_view InsteadOf(std::string_view path) {
   static const std::map<std::string_view, std::string_view> kPairs = {
       {"schedule.warmup_steps", "schedule.warmup_tokens"},
@@ -104,7 +104,7 @@ class Loader : private DocumentReader {
     return value;
   }
 
-  // The model's shape stands above the preset's, and below what the file says.
+  // The initial model's shape overrides the preset's, and the file overrides both.
   void ReadInitialModel(const YamlNode& root, const std::vector<std::string>& overrides) {
     const std::string reference = ValueOf("init_from", root, overrides);
     if (!options_.find_initial_model || reference.empty() || reference == kFromScratch) return;
@@ -120,7 +120,7 @@ class Loader : private DocumentReader {
     if (initial_model_->ok()) ApplyInitialModel(**initial_model_, spec_);
   }
 
-  // In the words of who looked for it.
+  // Reports the finder's own error.
   void CheckInitialModel() {
     if (!initial_model_) return;
     if (!initial_model_->ok()) {
@@ -201,7 +201,7 @@ class Loader : private DocumentReader {
     });
   }
 
-  // The places of what a list or a map has in it: "train[0]", "learning_rates.wte".
+  // Records the places of list and map entries: "train[0]", "learning_rates.wte".
   void RememberInside(const std::string& path, const YamlNode& value) {
     for (size_t i = 0; i < value.items.size(); ++i) {
       const YamlNode& item = value.items[i];
@@ -284,7 +284,7 @@ class Loader : private DocumentReader {
                      [](const ConfigProblem& problem) { return problem.key.empty(); });
     if (!readable || problems().full()) return;
     CheckInitialModel();
-    // A preset's order is for data that is there as a whole.
+    // A preset's order assumes data that exists as a whole.
     if (!spec_.data.stream.empty() && !places_.contains("data.order")) {
       spec_.data.order = BatchOrder::kSequential;
     }
@@ -342,7 +342,7 @@ class Loader : private DocumentReader {
     }
     if (resources.device != "auto") spec_.deterministic = spec_.IsDeterministic();
     spec_.batch.total_tokens = PlanBatch(spec_)->tokens_per_step;
-    // A file's number of ids is known when the data is looked at; GPT-2's stands for it till then.
+    // A file's number of ids is known once the data is read; GPT-2's is used until then.
     const bool small = spec_.data.tokenizer == "bytes" || spec_.data.tokenizer == "chars";
     if (spec_.vocabulary_auto) spec_.model.vocabulary = small ? 256 : 50257;
     const int64_t multiple = spec_.pad_vocab_to;

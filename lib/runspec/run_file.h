@@ -1,6 +1,6 @@
 // Reads run files: preset, then the file, then --set overrides, then cross checks. Finds all
-// problems at once, each with its place and a hint. Does no I/O: only the machine that trains knows
-// whether the data exists. Pure functions; thread-safe.
+// problems at once, each with its place and a hint. Does no I/O: only the training machine can
+// check that the data exists. Pure functions; thread-safe.
 #pragma once
 
 #include <optional>

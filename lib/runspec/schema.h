@@ -23,7 +23,7 @@ const std::vector<RunField>& Schema();
 // The same without the slots.
 const Fields& SchemaFields();
 
-// nullptr when there is no such key.
+// nullptr if there is no such key.
 const RunField* FindField(std::string_view path);
 
 // True when keys live below `path` ("model").

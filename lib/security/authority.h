@@ -31,8 +31,8 @@ class Authority {
   // InvalidArgument when there are none, or one is neither.
   StatusOr<Certificate> IssueServer(const PrivateKey& key, const std::vector<std::string>& hosts,
                                     WallTime now, std::chrono::nanoseconds lifetime) const;
-  // A certificate with which a node proves that it is `uri`: as a client, and as a server under the
-  // name kNodeHost. Nothing that the request says counts but its key.
+  // A certificate that identifies a node as `uri`: as a client, and as a server under the name
+  // kNodeHost. Only the key of the request is used.
   StatusOr<Certificate> IssueClient(const CertificateRequest& request, const std::string& uri,
                                     WallTime now, std::chrono::nanoseconds lifetime) const;
 

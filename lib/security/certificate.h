@@ -32,7 +32,7 @@ class Certificate {
  public:
   explicit Certificate(CertificatePointer certificate) : certificate_(std::move(certificate)) {}
 
-  // The first certificate of `pem`. InvalidArgument when there is none that can be read.
+  // The first certificate of `pem`. InvalidArgument when it has no valid one.
   static StatusOr<Certificate> FromPem(std::string_view pem);
   // All of them; at least one. InvalidArgument when one cannot be read, or there are more than 64.
   static StatusOr<std::vector<Certificate>> ChainFromPem(std::string_view pem);
@@ -50,7 +50,7 @@ class Certificate {
   std::vector<std::string> IpAddresses() const;
   std::vector<std::string> Uris() const;
 
-  // FailedPrecondition when `now` is outside of its life; the message says when that was.
+  // FailedPrecondition when `now` is outside its lifetime; the message has the limits.
   Status CheckLifetime(WallTime now) const;
   // FailedPrecondition when `key` is another certificate's.
   Status CheckKey(const PrivateKey& key) const;

@@ -1,6 +1,6 @@
-// CertificateRequest: a CSR (PKCS #10): the public key that somebody wants a certificate for,
-// signed with its private key. Names in it do not count: the authority decides what a certificate
-// says. Values; may be read from any thread.
+// CertificateRequest: a CSR (PKCS #10): a public key to be certified, signed with its private key.
+// Names in it are ignored: the authority decides the certificate's contents. Values; may be read
+// from any thread.
 #pragma once
 
 #include <memory>

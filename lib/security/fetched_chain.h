@@ -1,6 +1,6 @@
-// Fetching the certificates that a server presents, before anything is known about it but the
-// digest of its authority. Nothing is sent to the server but the TLS handshake. May be called from
-// any thread; blocks. REQUIRES: the process ignores SIGPIPE, as every program of gp does.
+// Fetches the certificates that a server presents, when only the digest of its authority is known.
+// Sends nothing except the TLS handshake. May be called from any thread; blocks. REQUIRES: the
+// process ignores SIGPIPE, as every program of gp does.
 #pragma once
 
 #include <chrono>

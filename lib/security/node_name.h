@@ -9,14 +9,14 @@
 
 namespace gp::security {
 
-// Where a node is a server, for its metrics, clients check this name. It is nobody's address, so
-// that a node with its certificate cannot pass for the coordinator or for any other server.
+// When a node serves its metrics, clients check this name. It is not a real address, so a node with
+// its certificate cannot impersonate the coordinator or any other server.
 inline constexpr const char* kNodeHost = "node.gp.internal";
 
 // REQUIRES: `node_id` is one that IsNodeId accepts.
 std::string NodeUri(const std::string& node_id);
 
-// 1 to 64 letters, digits, '-' and '_': what a certificate may carry.
+// 1 to 64 letters, digits, '-' and '_': safe in a certificate.
 bool IsNodeId(const std::string& text);
 
 // The node that the certificate was made for; empty when it was not made for a node, or names more

@@ -1,5 +1,5 @@
-// What the files of this folder share: OpenSSL's objects as owned pointers, and its errors as text.
-// Functions may be called from any thread.
+// Shared by this folder: OpenSSL's objects as owned pointers, and its errors as text. Functions may
+// be called from any thread.
 #pragma once
 
 #include <openssl/bio.h>
@@ -28,14 +28,14 @@ using KeyPointer = std::unique_ptr<EVP_PKEY, OpensslFree<EVP_PKEY_free>>;
 using CertificatePointer = std::unique_ptr<X509, OpensslFree<X509_free>>;
 using RequestPointer = std::unique_ptr<X509_REQ, OpensslFree<X509_REQ_free>>;
 
-// The reason of OpenSSL's last error on this thread, and forgets all of them. "unknown reason" when
-// there is none.
+// The reason of OpenSSL's last error on this thread; clears all of them. "unknown reason" if there
+// is none.
 std::string TakeOpensslError();
 
 // A reader of `text`, which outlives it.
 BioPointer ReadingBio(std::string_view text);
 BioPointer WritingBio();
-// What was written so far.
+// The text written so far.
 std::string TextOf(BIO* bio);
 
 // Lower-case hexadecimal digits.

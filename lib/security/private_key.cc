@@ -8,7 +8,7 @@
 namespace gp::security {
 namespace {
 
-// Refuses encrypted keys: a daemon has nobody to ask for the passphrase.
+// Refuses encrypted keys: a daemon cannot ask anyone for the passphrase.
 int NoPassphrase(char*, int, int, void*) { return -1; }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::string AddressOf(const sockaddr* address) {
     inet_ntop(AF_INET, &v4->sin_addr, text.data(), text.size());
   } else if (address->sa_family == AF_INET6) {
     const auto* v6 = reinterpret_cast<const sockaddr_in6*>(address);
-    // An address of one link is written with its interface, which a certificate cannot hold.
+    // A link-local address needs its interface, which a certificate cannot hold.
     if (!IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr)) {
       inet_ntop(AF_INET6, &v6->sin6_addr, text.data(), text.size());
     }

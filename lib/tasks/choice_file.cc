@@ -98,7 +98,7 @@ StatusOr<ChoiceItem> ReadItem(const Json& object, ChoiceForm form) {
   return item;
 }
 
-// What has `endings` is HellaSwag's.
+// A line with `endings` is HellaSwag's.
 ChoiceForm FormOf(const Json& object) {
   return object.contains("endings") ? ChoiceForm::kHellaSwag : ChoiceForm::kOwn;
 }

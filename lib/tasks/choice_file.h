@@ -18,7 +18,7 @@ enum class ChoiceForm {
   kOwn,        // question or context; choices, label
 };
 
-// What HellaSwag's `ctx` was put together from.
+// The parts of HellaSwag's `ctx`.
 struct HellaSwagParts {
   std::string activity_label;
   std::string ctx_a;
@@ -30,7 +30,7 @@ struct ChoiceItem {
   std::string context;
   std::vector<std::string> endings;     // 2 to kEndingsMax, none empty
   int64_t label = 0;                    // the index of the right one
-  std::optional<HellaSwagParts> parts;  // of a line of HellaSwag that has all three
+  std::optional<HellaSwagParts> parts;  // for a line of HellaSwag that has all three
 };
 
 struct ChoiceFile {
@@ -46,9 +46,9 @@ inline constexpr size_t kLineBytesMax = size_t{1} << 20;
 inline constexpr size_t kItemsMax = 1'000'000;
 inline constexpr uint64_t kTextBytesMax = uint64_t{1} << 30;
 
-// Reads a file, plain or packed by gzip or zstd. Its first line tells the form unless `form` does;
-// the others must have the same. Lines may end in "\r\n", a byte order mark is passed over, and so
-// are blank lines. NotFound, InvalidArgument, or ResourceExhausted for what is larger than above.
+// Reads a file, plain or packed by gzip or zstd. Its first line determines the form unless `form`
+// is given; the others must have the same. Lines may end in "\r\n"; skips a byte order mark and
+// blank lines. NotFound, InvalidArgument, or ResourceExhausted above the limits.
 StatusOr<ChoiceFile> ReadChoiceFile(const std::string& path,
                                     std::optional<ChoiceForm> form = std::nullopt);
 

@@ -23,7 +23,7 @@ StatusOr<ChoiceRow> CompletionRow(const std::string& context, const std::string&
 }
 
 // White space at the end of the context goes to the ending; both are encoded together, and the
-// ending's tokens are those after as many as the context has alone.
+// ending's tokens are those after the context's own number of tokens.
 StatusOr<ChoiceRow> HarnessRow(const std::string& context, const std::string& ending,
                                const Tokenizer& tokenizer, int64_t length_max) {
   ChoiceRow row;

@@ -1,6 +1,6 @@
 // ChoiceStyle: the two published ways to ask a model a multiple-choice question. They score
-// different texts by different means, so a result always names its style. Pure functions; any
-// thread may call.
+// different texts in different ways, so a result always names its style. Pure functions; any thread
+// may call.
 #pragma once
 
 #include <string>
@@ -32,8 +32,8 @@ struct ChoiceTexts {
   std::vector<std::string> endings;  // each follows the context after a space
 };
 
-// What the model reads. InvalidArgument for a line of HellaSwag without the parts that the harness
-// style needs, and for an ending of which nothing is left.
+// The texts that the model reads. InvalidArgument for a line of HellaSwag without the parts that
+// the harness style needs, and for an ending that becomes empty.
 StatusOr<ChoiceTexts> TextsOf(const ChoiceItem& item, ChoiceForm form, ChoiceStyle style);
 
 }  // namespace gp::tasks

@@ -8,8 +8,8 @@
 
 namespace gp::tasks {
 
-// Its `preprocess`: white space off both ends, " [title]" becomes ". ", what stands in [brackets]
-// on one line goes, then two spaces become one.
+// Its `preprocess`: strips white space at both ends, replaces " [title]" by ". ", removes text in
+// [brackets] on one line, then replaces two spaces by one.
 std::string HarnessText(std::string_view text);
 
 // Python's str.capitalize: the first letter large, the others small. Letters are mapped one by one,

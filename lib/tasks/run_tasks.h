@@ -1,5 +1,5 @@
-// The multiple-choice tasks of a run file: what eval.tasks names, read and checked, before the run
-// is submitted and again where it trains. Reads the disk; any thread may call.
+// The multiple-choice tasks of a run file (eval.tasks), read and checked before the run is
+// submitted and again where it trains. Reads the disk; any thread may call.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ struct RunTask {
   ChoiceFile file;
 };
 
-// Errors name the key or the file, its line and what was expected; two files of one name are one,
-// because their results could not be told apart.
+// Errors name the key or the file, its line and what was expected; two files with one name are an
+// error too, because their results could not be distinguished.
 StatusOr<std::vector<RunTask>> ReadRunTasks(const runspec::EvalSpec& spec);
 
 }  // namespace gp::tasks

@@ -60,7 +60,7 @@ Status OtherId(const AddedToken& token, int64_t expected) {
       token.where, Excerpt(token.text), *token.id, expected, expected);
 }
 
-// What another list says of the same token.
+// Adds what another list says about the same token.
 Status AddTo(AddedToken& token, const AddedToken& more) {
   if (token.id && more.id && *token.id != *more.id) {
     return InvalidArgument("{}: '{}' has the id {}, and {} in {}", more.where, Excerpt(token.text),
@@ -90,10 +90,10 @@ StatusOr<int64_t> ReadTokenId(const Json& value, std::string_view token) {
                          Excerpt(token), ShowValue(value), BytePairVocabularyBuilder::kTokensMax);
 }
 
-// `normalized` says whether the token is looked for before or after the normalizer, which gp's
-// tokenizers have none of.
+// `normalized` decides whether the token is searched before or after the normalizer, which gp's
+// tokenizers do not have.
 StatusOr<AddedToken> ReadAddedToken(const Json& token) {
-  if (!token.is_object()) return InvalidArgument("is no object");
+  if (!token.is_object()) return InvalidArgument("is not an object");
   const Json& content = ValueOrNull(token, "content");
   if (!content.is_string() || content.get_ref<const std::string&>().empty()) {
     return InvalidArgument("content is {}, expected the token's text", ShowValue(content));
@@ -113,7 +113,7 @@ StatusOr<AddedTokens> ReadAddedTokenList(const Json& list) {
   AddedTokens tokens;
   std::set<std::string> texts;
   if (list.is_null()) return tokens;
-  if (!list.is_array()) return InvalidArgument("added_tokens is no list");
+  if (!list.is_array()) return InvalidArgument("added_tokens is not a list");
   for (size_t i = 0; i < list.size(); ++i) {
     ASSIGN_OR_RETURN(AddedToken token, ReadListed(list[i], fmt::format("added_tokens[{}]", i)));
     if (!texts.insert(token.text).second) {

@@ -17,10 +17,10 @@ namespace gp {
 
 struct AddedToken {
   std::string text;
-  std::optional<int64_t> id;  // nothing: the vocabulary's, or the next one
+  std::optional<int64_t> id;  // nullopt: the vocabulary's, or the next free one
   bool special = false;
   std::optional<SpecialTokenFlags> flags;  // nothing: the list does not say
-  bool overrides_flags = false;            // `flags` count, whatever an earlier list says
+  bool overrides_flags = false;            // `flags` win over those of an earlier list
   std::string where;                       // "added_tokens[2]", for messages
 };
 using AddedTokens = std::vector<AddedToken>;
@@ -33,8 +33,8 @@ StatusOr<AddedToken> ReadAddedToken(const nlohmann::json& token);
 StatusOr<AddedTokens> ReadAddedTokenList(const nlohmann::json& list);
 
 // Merges `more` into `tokens`; both may list the same token. Entries of `tokens` win, except that
-// flags with overrides_flags replace theirs; what an entry lacks is added.
-// InvalidArgument when two ids are given to one token.
+// flags with overrides_flags replace theirs; missing values are added. InvalidArgument when a token
+// gets two ids.
 Status AddTokens(const AddedTokens& more, AddedTokens& tokens);
 
 // Gives ids to the tokens that have none. Those that `vocab`, of tokens and ids, lacks follow it in

@@ -1,5 +1,5 @@
 // GPT-2's byte alphabet: how files of byte-level BPE write bytes as printable characters. The 188
-// bytes that are printable in Latin-1 stand for themselves, the other 68 are U+0100 and up, in
+// bytes that are printable in Latin-1 are written as themselves, the other 68 as U+0100 and up, in
 // order. Pure functions; any thread may call.
 #pragma once
 
@@ -10,13 +10,13 @@
 
 namespace gp {
 
-// The bytes in the order of their characters, which is that of GPT-2's ids 0 to 255.
+// The bytes in the order of their characters, which is the order of GPT-2's ids 0 to 255.
 const std::array<unsigned char, 256>& AlphabetOrder();
 
 // `bytes`, a character for each.
 std::string InByteAlphabet(std::string_view bytes);
 
-// The bytes that `text` writes; nothing when it has a character that stands for no byte.
+// The bytes written as `text`; nullopt when a character is not in the alphabet.
 std::optional<std::string> BytesOfAlphabet(std::string_view text);
 
 }  // namespace gp

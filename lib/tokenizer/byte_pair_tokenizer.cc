@@ -166,8 +166,7 @@ std::string BytePairTokenizer::Format(const SpecialTokens* special) const {
   return json.dump();
 }
 
-// No special token is looked for in text that a model learns from, so that whether and how to find
-// one, and what it is for, change no ids.
+// Training text is not searched for special tokens, so their flags and purposes change no ids.
 std::string BytePairTokenizer::Identity() const {
   if (vocabulary_.special_flags.empty() && vocabulary_.unlisted.empty()) return Format(nullptr);
   BytePairVocabulary vocabulary = vocabulary_;

@@ -26,9 +26,9 @@ class BytePairTokenizer : public Tokenizer {
   // names the line.
   static StatusOr<std::unique_ptr<BytePairTokenizer>> FromMerges(std::string_view vocab_bpe);
 
-  // GPT-2's own, from the vocab.bpe that scripts/bootstrap installs (looked for beside the
-  // program's tree, in share/gp/gpt2 of an installation, or where GP_GPT2_VOCAB points). NotFound
-  // lists the places.
+  // GPT-2's own, from the vocab.bpe that scripts/bootstrap installs (searched beside the program's
+  // tree, in share/gp/gpt2 of an installation, or where GP_GPT2_VOCAB points). NotFound lists the
+  // places.
   static StatusOr<std::unique_ptr<BytePairTokenizer>> InstalledGpt2();
 
   // "gpt2" with GPT-2's own vocabulary, "bpe" with any other.
@@ -42,15 +42,15 @@ class BytePairTokenizer : public Tokenizer {
   std::string Serialized() const override;
 
   const BytePairVocabulary& vocabulary() const { return vocabulary_; }
-  // A token that pieces of text become although merges do not make it, because the vocabulary says
-  // whole_pieces. Nothing when that changes no text's ids.
+  // A token that pieces of text become although no merges make it, because the vocabulary has
+  // whole_pieces. Nullopt when that changes no text's ids.
   std::optional<int32_t> token_without_merges() const { return token_without_merges_; }
 
  private:
   class Encoding;  // one text's
 
   std::string Identity() const override;
-  // With what the special tokens are for, if given.
+  // Includes the purposes of the special tokens, if given.
   std::string Format(const SpecialTokens* special) const;
   void AddWholePieces();
 
@@ -62,7 +62,7 @@ class BytePairTokenizer : public Tokenizer {
   std::optional<int32_t> token_without_merges_;
 };
 
-// The tokenizer of a vocabulary: for one of the 256 bytes alone, in order, that is a ByteTokenizer.
+// The tokenizer of a vocabulary: a ByteTokenizer if it has only the 256 bytes, in order.
 std::unique_ptr<Tokenizer> MakeBytePairTokenizer(BytePairVocabulary vocabulary);
 
 }  // namespace gp

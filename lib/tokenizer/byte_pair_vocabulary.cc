@@ -15,7 +15,7 @@ constexpr char kSpecialInText[] =
     "is a special token: Hugging Face would find it in any text, and gp would not; make another "
     "token the special one";
 
-// As files write it.
+// As written in files.
 std::string Shown(std::string_view bytes) { return Excerpt(InByteAlphabet(bytes)); }
 
 bool LooksSpecial(std::string_view text) {

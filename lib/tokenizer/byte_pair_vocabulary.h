@@ -1,6 +1,6 @@
-// BytePairVocabulary: what a byte-level BPE consists of, whatever form its files have: tokens by
-// id, and merges in order, the first of which that applies goes first. Its builder checks what
-// files say. Values; any thread may read.
+// BytePairVocabulary: the contents of a byte-level BPE, independent of its file format: tokens by
+// id, and merges in order of priority. Its builder validates the files. Values; any thread may
+// read.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ struct BytePairMerge {
   bool operator==(const BytePairMerge&) const = default;
 };
 
-// How Hugging Face finds a special token in text: only as a word of its own, with the white space
-// before it, with that after it.
+// How Hugging Face finds a special token in text: only as a separate word, including the white
+// space before it or after it.
 struct SpecialTokenFlags {
   bool single_word = false;
   bool lstrip = false;
@@ -37,10 +37,10 @@ struct SpecialTokenFlags {
 };
 
 struct BytePairVocabulary {
-  std::vector<std::string> tokens;                     // by id: bytes; of a special token its text
-  std::vector<int32_t> special;                        // ascending; no text becomes one of them
-  std::map<int32_t, SpecialTokenFlags> special_flags;  // of those that have any
-  std::set<int32_t> unlisted;         // special, but Hugging Face looks for none of them in text
+  std::vector<std::string> tokens;  // by id: bytes; for a special token its text
+  std::vector<int32_t> special;     // ascending; no text is encoded to one of them
+  std::map<int32_t, SpecialTokenFlags> special_flags;  // for those that have any
+  std::set<int32_t> unlisted;         // special, but Hugging Face does not search text for them
   std::vector<BytePairMerge> merges;  // no pair twice
   // A piece of text that is a token becomes it, even if the merges would not make it.
   bool whole_pieces = false;
@@ -51,10 +51,10 @@ struct BytePairVocabulary {
   std::vector<int32_t> ByteIds() const;
 };
 
-// Its Add functions return what is wrong without the place, which the caller knows.
+// Its Add functions return the problem without the place, which the caller adds.
 class BytePairVocabularyBuilder {
  public:
-  static constexpr int64_t kTokensMax = int64_t{1} << 24;  // as many as model.vocab may have
+  static constexpr int64_t kTokensMax = int64_t{1} << 24;  // the largest model.vocab
 
   // For at most `tokens_max` tokens.
   explicit BytePairVocabularyBuilder(int64_t tokens_max);
@@ -62,9 +62,9 @@ class BytePairVocabularyBuilder {
   // A token of these bytes. Of special tokens `bytes` are their text, which is not looked up.
   Status AddToken(std::string_view bytes, int64_t id);
   Status AddSpecial(std::string_view text, int64_t id, const SpecialTokenFlags& flags = {});
-  // A token with characters that stand for no byte, which is in the vocabulary alone.
+  // A token with characters outside the byte alphabet, which only the vocabulary lists.
   Status AddUnlisted(std::string_view text, int64_t id);
-  // Both in the byte alphabet; the tokens are there already.
+  // Both in the byte alphabet; the tokens exist already.
   Status AddMerge(std::string_view left, std::string_view right);
   // In the byte alphabet; the joined token is added, with the next id.
   Status AddMergeAndToken(std::string_view left, std::string_view right);
@@ -75,8 +75,8 @@ class BytePairVocabularyBuilder {
 
   int64_t tokens() const { return count_; }
 
-  // Every id from 0 on has a token, every byte has one, and merges make all the others. A token
-  // that no merge makes and that is written <like this> or [so] is special, unless a piece of text
+  // Checks that every id from 0 on has a token, every byte has one, and merges make all the others.
+  // A token without a merge that is written <like this> or [so] is special, unless a piece of text
   // becomes it whole.
   StatusOr<BytePairVocabulary> Finish();
 
@@ -92,9 +92,9 @@ class BytePairVocabularyBuilder {
 
   BytePairVocabulary vocabulary_;
   std::vector<bool> placed_;  // by id
-  std::vector<bool> made_;    // by id: a single byte, or joined by a merge
+  std::vector<bool> made_;    // by id: a single byte, or the result of a merge
   int64_t count_ = 0;
-  TokenTable ids_;  // of the bytes of tokens that are not special
+  TokenTable ids_;  // from the bytes of tokens that are not special
   PairTable pairs_;
 };
 

@@ -47,7 +47,7 @@ bool IsCharacterJson(const Json& document) {
          ValueOrNull(model, "vocab").is_object();
 }
 
-// JSON's objects are in the order of their keys' bytes, which is that of code points.
+// JSON objects are sorted by their keys' bytes, which is code point order.
 StatusOr<std::unique_ptr<CharTokenizer>> ReadCharacterJson(const Json& document) {
   std::vector<char32_t> characters;
   for (const auto& [token, id] : document.at("model").at("vocab").items()) {

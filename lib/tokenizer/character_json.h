@@ -1,4 +1,4 @@
-// A tokenizer of characters as Hugging Face's tokenizer.json: a BPE of one token for each
+// A tokenizer of characters as Hugging Face's tokenizer.json: a BPE with one token for each
 // character, without merges; the whole text is one piece. Pure functions; any thread may call.
 #pragma once
 

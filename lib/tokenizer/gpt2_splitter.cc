@@ -33,8 +33,8 @@ std::array<Class, kCount> MakeClasses() {
   return classes;
 }
 
-// Almost every byte of most text is ASCII, and almost every other character lies in the first
-// plane.
+// Almost every byte of most text is ASCII, and almost every other character is in the basic
+// multilingual plane.
 const std::array<Class, 0x80> kAscii = MakeClasses<0x80>();
 
 const std::array<Class, 0x10000>& FirstPlane() {
@@ -80,7 +80,7 @@ size_t ContractionBytes(std::string_view text) {
   return 0;
 }
 
-// A run of white space leaves its last symbol to what follows, unless that is all there is.
+// A run of white space leaves its last symbol to the next piece, unless the text ends there.
 size_t SpaceBytes(std::string_view text) {
   size_t end = 0, last = 0;
   for (Symbol symbol = FirstSymbol(text); symbol.kind == Class::kSpace;
@@ -99,7 +99,8 @@ size_t PieceBytes(std::string_view text) {
   return RunEnd(text, begin, kind);
 }
 
-// The symbol that ends before `end`. Longest first: a byte of a longer one is no symbol.
+// The symbol that ends before `end`. Tries the longest first: a byte of a longer symbol is not a
+// symbol.
 Symbol SymbolBefore(std::string_view text, size_t end) {
   for (size_t size = std::min<size_t>(end, 4); size > 1; --size) {
     const Symbol symbol = FirstSymbol(text.substr(end - size, size));

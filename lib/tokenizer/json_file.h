@@ -9,7 +9,7 @@
 
 namespace gp {
 
-// Errors name `path`: an empty file, one above 32 MiB, a file of a kind that is no text.
+// Errors name `path`: an empty file, one above 32 MiB, a file that is not text.
 StatusOr<std::string> ReadTokenizerText(const std::string& path);
 
 // The object in a JSON file, read strictly.

@@ -1,5 +1,5 @@
-// The text of a merges.txt or vocab.bpe: a "#version" line, then a merge of two tokens on each
-// line, the first of which goes first. Pure functions; any thread may call. The format:
+// The text of a merges.txt or vocab.bpe: a "#version" line, then one merge of two tokens per line,
+// in order of priority. Pure functions; any thread may call. The format:
 // docs/formats/tokenizers.md.
 #pragma once
 

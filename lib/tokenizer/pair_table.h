@@ -1,5 +1,5 @@
-// Which two neighbouring tokens join into which, and which join goes first: a hash table from pairs
-// of ids to joins. Filled once, then constant; any thread may read.
+// Which neighbouring tokens join into which, and in which order: a hash table from pairs of ids to
+// joins. Filled once, then constant; any thread may read.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace gp {
 
-// The rank of a join, which a smaller one goes before, and below it the id of the joined token.
+// A join's rank (smaller ranks go first) in the upper bits and the id of the joined token in the
+// lower ones.
 using Join = uint64_t;
 
 // No join; larger than every other.
@@ -24,7 +25,7 @@ class PairTable {
  public:
   PairTable();
 
-  // False, and nothing changes, when the pair is there already.
+  // False, without a change, if the pair exists already.
   bool Add(int32_t left, int32_t right, Join join);
 
   // How left and right join, or kNoJoin.

@@ -20,7 +20,7 @@ std::vector<std::string_view> Parts(const Tokenizer& tokenizer, std::string_view
   return parts;
 }
 
-// The tokens of each part, nothing for one that cannot be encoded.
+// The tokens of each part; nullopt for one that cannot be encoded.
 using PartTokens = std::vector<std::optional<std::vector<int32_t>>>;
 
 PartTokens EncodeParts(const Tokenizer& tokenizer, const std::vector<std::string_view>& parts,

@@ -19,7 +19,7 @@ class PartQueue {
  public:
   PartQueue(size_t parts, const Work& work) : parts_(parts), work_(work) {}
 
-  // Takes parts until none is left or a thread threw.
+  // Takes parts until none is left or a thread has thrown.
   void Run(size_t worker) noexcept {
     try {
       for (size_t part = next_++; part < parts_; part = next_++) work_(part, worker);
@@ -29,7 +29,7 @@ class PartQueue {
     }
   }
 
-  // Throws what a thread threw. Every thread must have ended.
+  // Rethrows an exception of a thread. Every thread must have ended.
   void Check() const {
     if (exception_) std::rethrow_exception(exception_);
   }
@@ -39,7 +39,7 @@ class PartQueue {
   const Work& work_;
   std::atomic<size_t> next_ = 0;
   std::atomic<bool> threw_ = false;
-  std::exception_ptr exception_;  // of the first that threw
+  std::exception_ptr exception_;  // the first one thrown
 };
 
 // Fewer where the system gives no more.

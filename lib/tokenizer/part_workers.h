@@ -6,9 +6,9 @@
 
 namespace gp {
 
-// Calls work(part, worker) once for each part below `parts`, workers being numbered from 0; the
-// caller's thread is one of at most `threads`. Threads that the system does not give are done
-// without. What a call throws is thrown here, and no other part is begun then.
+// Calls work(part, worker) once for each part below `parts`, with workers numbered from 0; the
+// caller's thread is one of at most `threads`. Runs with fewer if the system refuses threads.
+// Rethrows an exception of a call, and begins no other part after it.
 void WorkOnParts(size_t parts, int threads,
                  const std::function<void(size_t part, size_t worker)>& work);
 

@@ -24,7 +24,7 @@ class PieceCache {
       : entries_(std::bit_ceil(std::clamp<size_t>(text_bytes / 16, 16, size_t{1} << 15))),
         shift_(64 - std::countr_zero(entries_.size())) {}
 
-  // Empty when the piece is not there.
+  // Empty when the piece is not cached.
   std::span<const int32_t> Find(const PieceKey& key) const {
     const Entry& entry = entries_[key.Hash() >> shift_];
     return {entry.tokens.data(), entry.key == key ? entry.count : 0};

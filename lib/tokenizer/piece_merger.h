@@ -1,6 +1,5 @@
-// Byte-pair merging of one piece of text: the neighbours whose join has the smallest rank, of
-// equals the leftmost, are joined until no neighbours join. Keeps its working memory between
-// pieces. One thread calls.
+// Byte-pair merging of one piece of text: joins the neighbours with the smallest rank, the leftmost
+// of equals, until no neighbours join. Keeps its working memory between pieces. One thread calls.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +29,7 @@ class PieceMerger {
   struct Proposal {
     Join join = kNoJoin;
     size_t left = 0;
-    int32_t left_token = 0;  // as proposed; a stale entry's parts have changed since
+    int32_t left_token = 0;  // as proposed; the parts of a stale entry have changed since
     int32_t right_token = 0;
     bool operator>(const Proposal& other) const {
       return join != other.join ? join > other.join : left > other.left;

@@ -33,7 +33,7 @@ bool StandsAlone(std::string_view text, const SpecialText& found) {
   return !IsOfWord(TakeLastCodePoint(before)) && !IsOfWord(TakeCodePoint(after));
 }
 
-// Where the white space begins that `text` ends with.
+// Where the trailing white space of `text` begins.
 size_t TrailingSpaceBegin(std::string_view text) {
   while (true) {
     std::string_view rest = text;
@@ -43,7 +43,7 @@ size_t TrailingSpaceBegin(std::string_view text) {
   }
 }
 
-// How many bytes of white space `text` begins with.
+// The number of bytes of leading white space in `text`.
 size_t LeadingSpaceBytes(std::string_view text) {
   std::string_view rest = text;
   while (true) {

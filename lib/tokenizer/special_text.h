@@ -1,5 +1,5 @@
-// Where a text spells special tokens: the leftmost and longest, with the white space that belongs
-// to them, as Hugging Face's tokenizers finds them. Pure functions; any thread may call.
+// Finds special tokens spelled in a text: the leftmost and longest, with their white space, like
+// Hugging Face's tokenizers. Pure functions; any thread may call.
 #pragma once
 
 #include <cstddef>

@@ -63,7 +63,7 @@ nlohmann::ordered_json SpecialTokensJson(const SpecialTokens& tokens) {
 }
 
 StatusOr<SpecialTokens> ReadSpecialTokens(const Json& json, int64_t vocabulary) {
-  if (!json.is_object()) return InvalidArgument("special_tokens is no object");
+  if (!json.is_object()) return InvalidArgument("special_tokens is not an object");
   SpecialTokens tokens;
   for (const auto& [key, role] : kRoles) {
     const Json& value = ValueOrNull(json, key);
@@ -73,7 +73,7 @@ StatusOr<SpecialTokens> ReadSpecialTokens(const Json& json, int64_t vocabulary) 
   tokens.eos_is_guess = ValueOrNull(json, "eos_is_guess") == true;
   tokens.split_in_text = ValueOrNull(json, "split_in_text") == true;
   const Json& ends = ValueOrNull(json, "model_eos");
-  if (!ends.is_array()) return InvalidArgument("special_tokens.model_eos is no list");
+  if (!ends.is_array()) return InvalidArgument("special_tokens.model_eos is not a list");
   for (const Json& value : ends) {
     ASSIGN_OR_RETURN(const int32_t id, ReadId(value, "model_eos", vocabulary));
     tokens.model_eos.push_back(id);

@@ -1,6 +1,6 @@
-// SpecialTokens: what a tokenizer's special tokens are for, by id. A tokenizer names them, and so
-// does the configuration of the model that it belongs to; they need not agree. Values and pure
-// functions; any thread may call. Which files say what: docs/formats/tokenizers.md.
+// SpecialTokens: the purposes of a tokenizer's special tokens, by id. Both a tokenizer and its
+// model's configuration define them; they need not agree. Values and pure functions; any thread may
+// call. The files and their keys: docs/formats/tokenizers.md.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace gp {
 struct SpecialTokens {
   // The tokenizer's.
   std::optional<int32_t> bos;
-  std::optional<int32_t> eos;  // stands between documents
+  std::optional<int32_t> eos;  // separates documents
   std::optional<int32_t> pad;
   std::optional<int32_t> unk;
   // The model's. Any token may be one of them.
@@ -33,15 +33,15 @@ struct SpecialTokens {
   bool operator==(const SpecialTokens&) const = default;
 };
 
-// What the spelling of special tokens tells, where no file says what they are for: <|endoftext|>,
-// or else </s>, [EOS] and their like end a text. `tokens` are texts by id, `special` ids.
+// The purposes guessed from the spelling of special tokens, if no file defines them: <|endoftext|>,
+// or else </s>, [EOS] and similar ones end a text. `tokens` are texts by id, `special` ids.
 SpecialTokens SpecialTokensBySpelling(std::span<const std::string> tokens,
                                       std::span<const int32_t> special);
 
 // {"bos": 500, "eos": 501, "model_eos": [501]}: how tokenizer files of checkpoints keep them.
 nlohmann::ordered_json SpecialTokensJson(const SpecialTokens& tokens);
 
-// The reverse. InvalidArgument names the key whose value is no id below `vocabulary`.
+// The reverse. InvalidArgument names the key whose value is not an id below `vocabulary`.
 StatusOr<SpecialTokens> ReadSpecialTokens(const nlohmann::json& json, int64_t vocabulary);
 
 }  // namespace gp

@@ -1,5 +1,5 @@
-// Files that do not name the pattern by which text is cut before it is encoded: what their tokens
-// say about it. Pure function; any thread may call. The rule: docs/formats/tokenizers.md.
+// For files that do not name the pattern by which text is cut before encoding: what their tokens
+// reveal about it. Pure function; any thread may call. The rule: docs/formats/tokenizers.md.
 #pragma once
 
 #include "base/status.h"
@@ -8,7 +8,7 @@
 namespace gp {
 
 // A token is learned inside one piece of text. InvalidArgument names tokens that GPT-2's pattern
-// cuts in two, when there is one for each thousand: then the vocabulary has another pattern.
+// cuts in two, if there is at least one per thousand: then the vocabulary has another pattern.
 Status CheckGpt2Pattern(const BytePairVocabulary& vocabulary);
 
 }  // namespace gp

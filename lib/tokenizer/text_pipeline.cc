@@ -14,8 +14,7 @@ namespace {
 using formats::ValueOrNull;
 using Json = nlohmann::json;
 
-// GPT-2's rule as its own code spells it, and as tiktoken did and does: the same pieces of every
-// text.
+// GPT-2's rule in its own code, and in old and new tiktoken: the same pieces for every text.
 constexpr std::string_view kGpt2Patterns[] = {
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
     R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
@@ -43,7 +42,7 @@ std::vector<Json> PartsOf(const Json& step, const char* list_key) {
   return list.is_array() ? std::vector<Json>(list.begin(), list.end()) : std::vector<Json>{step};
 }
 
-// Every character is part of a match, so that nothing is left to remove, or to tell apart.
+// Every character is part of a match, so there is nothing to remove or to separate.
 bool IsSplitAsGpt2(const Json& step) {
   if (!IsOfType(step, "Split")) return false;
   const Json& pattern = ValueOrNull(step, "pattern");

@@ -1,6 +1,5 @@
-// What a Hugging Face tokenizer.json does to text before its model encodes it, and to ids
-// afterwards: whether that is what gp does. Pure functions; any thread may call. The rules:
-// docs/formats/tokenizers.md.
+// Checks that a Hugging Face tokenizer.json processes text before its model, and ids afterwards, as
+// gp does. Pure functions; any thread may call. The rules: docs/formats/tokenizers.md.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,4 +1,4 @@
-// How the tokens of data.text are split: the first train, the last are kept for validation. Pure;
+// Splits the tokens of data.text: the first are for training, the last for validation. Pure;
 // thread-safe.
 #pragma once
 
@@ -13,8 +13,8 @@ struct TextSplit {
   int64_t validation_tokens = 0;  // 0 when the fraction is 0
 };
 
-// As nanoGPT splits: the first floor(n * (1 - fraction)) train. InvalidArgument when a part is too
-// short to learn from or to be evaluated on.
+// Like nanoGPT: the first floor(n * (1 - fraction)) are for training. InvalidArgument when a part
+// is too short for training or evaluation.
 StatusOr<TextSplit> SplitText(int64_t tokens, double val_fraction);
 
 }  // namespace gp

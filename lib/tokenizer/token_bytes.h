@@ -1,5 +1,5 @@
-// TokenBytes: how many bytes of text each token stands for, which turns nats per token into bits
-// per byte. Constant after construction; any thread may call.
+// TokenBytes: the number of text bytes of each token, which converts nats per token into bits per
+// byte. Constant after construction; any thread may call.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace gp {
 
 class TokenBytes {
  public:
-  // Special tokens stand for none.
+  // Special tokens have no bytes.
   explicit TokenBytes(const Tokenizer& tokenizer);
 
-  // Bytes of all tokens together; a token of -1 has none. Nullopt when the tokenizer does not name
+  // Bytes of all tokens together; a token of -1 has none. Nullopt if the tokenizer does not define
   // one of them.
   std::optional<int64_t> Sum(std::span<const int32_t> tokens) const;
 

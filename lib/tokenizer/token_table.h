@@ -1,5 +1,5 @@
-// From the bytes of a token to its id. Short tokens, which nearly all are, lie in the table itself.
-// Filled once, then constant; any thread may read.
+// Maps the bytes of a token to its id. Short tokens, which nearly all are, are stored in the table
+// itself. Filled once, then constant; any thread may read.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class TokenTable {
 
   TokenTable();
 
-  // False, and nothing changes, when the bytes are there already. REQUIRES: not empty.
+  // False, without a change, if the bytes exist already. REQUIRES: not empty.
   bool Add(std::string_view bytes, int32_t id);
 
   // The id, or kNone. `bytes` are not empty.

@@ -38,8 +38,9 @@ StatusOr<std::unique_ptr<Tokenizer>> ParseChars(const Json& json) {
 
 StatusOr<std::unique_ptr<Tokenizer>> ParseCharacterJson(const Json& json, const AddedTokens& more) {
   if (more.empty()) return ReadCharacterJson(json);
-  return InvalidArgument("{}: '{}' is no character: a tokenizer of characters has no other tokens",
-                         more[0].where, Excerpt(more[0].text));
+  return InvalidArgument(
+      "{}: '{}' is not a character: a tokenizer of characters has no other tokens", more[0].where,
+      Excerpt(more[0].text));
 }
 
 StatusOr<std::unique_ptr<Tokenizer>> ParseGpt2(const Json& json) {

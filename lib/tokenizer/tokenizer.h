@@ -29,7 +29,7 @@ class Tokenizer {
   virtual int64_t vocabulary_size() const = 0;
   // The ids that no text becomes, ascending.
   virtual std::vector<int32_t> special_ids() const { return {}; }
-  // What they are for: by their spelling, unless files said so.
+  // Their purposes: by spelling, unless files define them.
   const SpecialTokens& special_tokens() const { return special_tokens_; }
   // The token that separates documents; nothing where the vocabulary has none.
   std::optional<int32_t> end_of_text() const { return special_tokens_.eos; }
@@ -44,21 +44,22 @@ class Tokenizer {
     return Encode(text);
   }
 
-  // The first place after 0, at or after `begin`, where `text` may be cut: the tokens of what lies
-  // before and after it are those of the whole. text.size() when there is none.
+  // The first place after 0, at or after `begin`, where `text` may be cut: encoding both parts
+  // gives the tokens of the whole. text.size() if there is none.
   virtual size_t CutAfter(std::string_view text, size_t begin) const = 0;
 
-  // The text of the ids; an id outside the vocabulary becomes U+FFFD. Bytes that are no complete
-  // UTF-8 sequence are passed on as they are.
+  // The text of the ids; an id outside the vocabulary becomes U+FFFD. Incomplete UTF-8 sequences
+  // are passed on unchanged.
   virtual std::string Decode(std::span<const int32_t> tokens) const = 0;
 
   // JSON; ParseTokenizer reads it back. Equal tokenizers give equal text.
   virtual std::string Serialized() const = 0;
 
-  // sha256 of what Serialized() says about the ids of text, hex: what checkpoints compare.
+  // sha256, in hex, of the parts of Serialized() that determine the ids of text; checkpoints
+  // compare it.
   std::string Fingerprint() const;
-  // What prepared text depends on besides: ", end of text 501" where files named another token than
-  // the spelling tells, otherwise nothing.
+  // Further input of prepared text: ", end of text 501" if files name another token than the
+  // spelling suggests, otherwise empty.
   std::string NamedEndOfText() const;
 
  protected:
@@ -69,8 +70,8 @@ class Tokenizer {
   SpecialTokens special_tokens_;
 };
 
-// The tokenizer that Serialized() wrote, or Hugging Face in a tokenizer.json. InvalidArgument names
-// what is wrong.
+// The tokenizer that Serialized() or Hugging Face wrote as a tokenizer.json. InvalidArgument names
+// the problem.
 StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized);
 // With `more` tokens, from files beside it.
 StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized,

@@ -91,7 +91,7 @@ std::string Quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// As files write it.
+// As written in files.
 std::string TokenText(const BytePairVocabulary& vocabulary, int32_t id) {
   const std::string& token = vocabulary.tokens[static_cast<size_t>(id)];
   return vocabulary.IsSpecial(id) ? token : InByteAlphabet(token);

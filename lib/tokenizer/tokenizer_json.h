@@ -1,6 +1,6 @@
-// Hugging Face's tokenizer.json, as far as it describes a byte-level BPE that cuts text as GPT-2
-// does; also the form in which checkpoints keep such a tokenizer. Pure functions; any thread may
-// call. The format: docs/formats/tokenizers.md.
+// Hugging Face's tokenizer.json, for byte-level BPEs that cut text like GPT-2; checkpoints keep
+// such tokenizers in this form too. Pure functions; any thread may call. The format:
+// docs/formats/tokenizers.md.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -14,12 +14,12 @@
 namespace gp {
 
 // The vocabulary and merges of a parsed file, with `more` tokens from files beside it.
-// InvalidArgument names the key that is damaged, or that asks for what gp would do differently.
+// InvalidArgument names a damaged key, or one that asks for something gp does differently.
 StatusOr<BytePairVocabulary> ReadTokenizerJson(const nlohmann::json& document,
                                                const AddedTokens& more = {});
 
-// Those of a vocab.json or encoder.json, from tokens to ids, with the tokens `added` to it, and of
-// the merges beside it, the text of merges.txt or vocab.bpe. Errors about the ids begin with
+// The vocabulary of a vocab.json or encoder.json, from tokens to ids, with the tokens `added` to
+// it, and the merges beside it, from merges.txt or vocab.bpe. Errors about the ids begin with
 // `vocab_name`, the others with `merges_name`.
 StatusOr<BytePairVocabulary> ReadVocabularyPair(const nlohmann::json& vocab,
                                                 std::string_view merges,

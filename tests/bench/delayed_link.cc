@@ -56,8 +56,7 @@ ifreq RequestFor(const char* interface) {
   return request;
 }
 
-// The descriptor through which what eth0 of the namespace sends is read, and what it receives is
-// written.
+// The descriptor for reading what eth0 of the namespace sends, and for writing what it receives.
 int MakeInterface(const std::string& name, const char* address) {
   Enter(name);
   const int tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC);

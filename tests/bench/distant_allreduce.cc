@@ -1,10 +1,8 @@
-// The all-reduce of a gradient between two namespaces of this machine (delayed_link.cc): each rank
-// runs in one of them. All parts are there from the beginning.
-//
+// The all-reduce of a gradient between two namespaces of this machine (delayed_link.cc), with one
+// rank in each. All parts are ready from the beginning.
 //   distant_allreduce NAMESPACE ADDRESS NAMESPACE ADDRESS SIZE_BYTES PARTS REPEATS tcp|tls
-//
 // Prints the median and the quartiles of the milliseconds of an all-reduce, on the slower rank: of
-// the parts one after the other, and of all at once, in turns.
+// the parts one after the other, and of all at once, in alternation.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/eventfd.h>

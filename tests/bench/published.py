@@ -7,7 +7,7 @@ WIDTHS = (47, 27, 27, 22, 7)
 
 
 DIGITS = {"ms": 0, "s": 1, "GB": 2}
-JUDGED_SEEDS = 3  # the mean loss of fewer says little
+JUDGED_SEEDS = 3  # the mean loss of fewer seeds says little
 
 
 def spread(values, unit):

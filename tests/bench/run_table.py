@@ -43,7 +43,7 @@ def recipe(options, precision):
     return rows[precision]
 
 
-# key, what is done, the peer, at least how many times faster (without a peer: at most how many GB), how it is measured.
+# key, description, peer, minimum speed-up (without a peer: maximum GB), how it is measured.
 ROWS = [
     ("recipe-fp32", "nanoGPT's CPU recipe through the service, fp32", "nanoGPT on torch", 2.7,
      lambda o: recipe(o, "fp32")),
@@ -159,7 +159,7 @@ def measure_all(options, earlier):
 
 
 def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that child processes are ended
     options = parse_arguments()
     earlier = earlier_table(options)
     if options.output == "text":

@@ -24,7 +24,7 @@ import time
 import layout
 
 PATIENCE_SECONDS = 120
-# Waits in the queue for good: no node has so many slots.
+# Waits in the queue forever: no node has that many slots.
 QUEUED = """apiVersion: gp/v1
 name: {name}
 model: {{n_layer: 1, n_head: 1, n_embd: 16, n_ctx: 16, pad_vocab_to: 64}}
@@ -192,7 +192,7 @@ def main():
             clusters.append(Cluster(home, tls))
             stack.callback(clusters[-1].stop)
             clusters[-1].log_in()
-        # Training first: the runs that are submitted next wait in the queue, and later ones behind them.
+        # Training first: the runs that are submitted next wait in the queue, and later ones after them.
         table = summary(in_turn(train, clusters, options)) | summary(in_turn(submit, clusters, options))
     if options.output == "json":
         print(json.dumps(table))

@@ -22,18 +22,18 @@ class FakeGateway {
   // HOST:PORT.
   std::string address() const;
 
-  // Models that it knows; others are not found. Their context is 64 tokens, each byte is one.
+  // The models it has; others are not found. Their context is 64 tokens, one per byte.
   void SetModels(std::vector<std::string> models);
-  // What each text is written as, piece by piece.
+  // The pieces of each text.
   void SetPieces(std::vector<std::string> pieces);
   // Answers completions with this error.
   void SetError(int status, const std::string& message);
-  // Writes the pieces and then neither goes on nor ends.
+  // Writes the pieces and then hangs.
   void HangAfterPieces();
   // Ends streams without "[DONE]".
   void BreakStreams();
 
-  std::vector<nlohmann::json> completions() const;  // what was asked
+  std::vector<nlohmann::json> completions() const;  // the requests received
   int left() const;                                 // clients that left a stream
 
  private:

@@ -222,7 +222,7 @@ bool FakeRunService::RunEnds() {
   return !watch_.empty() && client::IsTerminal(watch_.back().state());
 }
 
-// What there is that is `wanted`, and, to who follows, whatever is added later.
+// Sends the existing `wanted` messages and, to followers, later ones.
 template <typename Message>
 grpc::Status FakeRunService::Tell(const grpc::ServerContext& context, bool follow,
                                   std::vector<Message> FakeRunService::*messages,
@@ -238,7 +238,7 @@ grpc::Status FakeRunService::Tell(const grpc::ServerContext& context, bool follo
                   (this->*messages).end());
     }
     for (const Message& message : news) {
-      // The past is told as it is wanted; what comes later always.
+      // The history is filtered; later messages are always sent.
       if (past && !wanted(message)) continue;
       if (StreamBreaks()) return Broken();
       writer.Write(message);

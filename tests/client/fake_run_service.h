@@ -1,5 +1,5 @@
-// FakeRunService: a RunService in this process, on port 0, that answers from what a test put into
-// it. Fields may be set before a call; the service answers from gRPC's threads, under its lock.
+// FakeRunService: a RunService in this process, on port 0, that answers with data set by a test.
+// Fields may be set before a call; the service answers from gRPC's threads, under its lock.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -28,13 +28,13 @@ class FakeRunService final : public v1::RunService::Service {
   // Runs are found by name, id or "@last" (the one added last). One with the id of another takes
   // its place.
   void AddRun(const v1::Run& run);
-  // What Watch sends for that run, one after the other; it stays open when the last one is not
+  // The states that Watch sends for that run, in order; it stays open when the last one is not
   // terminal.
   void SetWatch(std::vector<v1::Run> states);
   void AddLine(const std::string& text, int rank = 0);
   void AddEvent(v1::RunState state, const std::string& kind, const std::string& reason);
   void AddPoint(const v1::MetricPoint& point);
-  // One with a quarantined_at is in quarantine, and comes back when `whole`.
+  // A checkpoint with quarantined_at is in quarantine, and is restored when `whole`.
   void AddCheckpoint(const v1::Checkpoint& checkpoint);
   void SetQuarantinedWhole(bool whole);
   // Answers NodeService, too. A drained node has one busy slot less each time that nodes are
@@ -42,16 +42,16 @@ class FakeRunService final : public v1::RunService::Service {
   void AddNode(const v1::Node& node);
   // The next `count` calls answer Unavailable, as a coordinator that restarts does.
   void FailNext(int count);
-  // Streams break with Unavailable after so many messages, once.
+  // Streams break with Unavailable after this many messages, once.
   void BreakStreamAfter(int messages);
   void SetSubmitError(grpc::Status status);
   // Version and the header of each answer say that a port is served without TLS.
   void SetInsecure();
-  // List knows no filters, as in coordinators before them.
+  // List has no filters, as in older coordinators.
   void SetWithoutFilters();
   // The newest request for the first page of a list.
   v1::ListRequest last_list() const;
-  // The fake's clock differs from this machine's by so much.
+  // The fake's clock is this far ahead of this machine's.
   void SetClockAhead(std::chrono::seconds ahead);
   WallTime now() const;
 
@@ -85,7 +85,7 @@ class FakeRunService final : public v1::RunService::Service {
   rpc::AnswerHeader Header() const;
   grpc::Status Admit();
   bool StreamBreaks();
-  // What Watch sends ends in a terminal state, so the other streams end too.
+  // Watch's states end in a terminal one, so the other streams end too.
   bool RunEnds();
   const v1::Run* Find(const std::string& reference) const REQUIRES(mutex_);
   bool IsWanted(const v1::ListRequest& request, const v1::Run& run) const REQUIRES(mutex_);

@@ -1,4 +1,4 @@
-// What a submit to a real gp-coordinator promises: it is kept, once, or refused with a reason.
+// The guarantee of a submit to a real gp-coordinator: it is kept, once, or refused with a reason.
 #include <gtest/gtest.h>
 #include <stdio.h>
 
@@ -70,8 +70,8 @@ TEST_F(AcknowledgedSubmit, ADryRunTellsWhatWouldHappenAndKeepsNothing) {
   EXPECT_EQ(listed.runs_size(), 0);
 }
 
-// Dies before and after the commit, and before the answer: the client does not know, repeats its
-// request, and there is one run.
+// Dies before and after the commit, and before the answer: the client repeats its request without
+// knowing, and there is one run.
 class SubmitFailpoint : public CoordinatorFixture,
                         public ::testing::WithParamInterface<const char*> {
  protected:

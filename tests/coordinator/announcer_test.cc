@@ -23,7 +23,7 @@ class AnnouncerTest : public ::testing::Test {
     return listener;
   }
 
-  FakeClock clock_;  // stands still: nobody looks without being told
+  FakeClock clock_;  // stands still: nothing happens without a notification
   ChangeHub hub_{clock_};
   CoordinatorMetrics metrics_{"test", clock_, Policy()};
   RunDirectories directories_;

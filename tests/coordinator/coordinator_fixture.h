@@ -1,4 +1,4 @@
-// CoordinatorFixture: a real gp-coordinator in a directory of its own, and what a user asks it over
+// CoordinatorFixture: a real gp-coordinator in its own directory, and a user's calls to it over
 // gRPC. Each call has a deadline, and fails the test when the coordinator refuses it. One thread.
 #pragma once
 
@@ -36,7 +36,7 @@ class CoordinatorFixture : public ::testing::Test {
   v1::Run Cancel(const std::string& run, const std::string& request_id = "");
   // Follows the run until `wanted`.
   v1::Run Await(const std::string& run, const std::function<bool(const v1::Run&)>& wanted);
-  // What the events of one kind say.
+  // The texts of the events of one kind.
   std::vector<std::string> EventsOfKind(const std::string& run, const std::string& kind);
 
   // Everything of a stream, until its end.

@@ -27,7 +27,7 @@ class CoordinatorProcess {
   // SIGTERM; its exit code.
   int Terminate();
 
-  // Runs it to its end; its exit code, and what it said on stderr.
+  // Runs it to its end; returns its exit code, and its stderr.
   int RunToEnd(std::string& error_output);
 
   const std::string& address() const { return address_; }

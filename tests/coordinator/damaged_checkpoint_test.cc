@@ -1,5 +1,5 @@
-// A rank says that a checkpoint is damaged: a real gp-coordinator asks a second reader, keeps what
-// is damaged in quarantine, and brings it back when it is whole again.
+// A rank reports a checkpoint as damaged: a real gp-coordinator asks a second reader, keeps a
+// damaged checkpoint in quarantine, and restores it when it is intact again.
 #include <gtest/gtest.h>
 
 #include "base/file.h"
@@ -103,7 +103,8 @@ TEST_F(DamagedCheckpoint, WhatIsDamagedIsListedInQuarantineAndComesBackOnlyWhenI
   ASSERT_TRUE(Eventually([&] { return FileExists(resumed.checkpoint + ".damaged"); }));
   Restart();
   EXPECT_EQ(Restore(id, 10), StatusCode::kDataLoss);
-  formats::DamageFile(resumed.checkpoint + ".damaged/model.safetensors");  // as it was
+  formats::DamageFile(resumed.checkpoint +
+                      ".damaged/model.safetensors");  // restores the original content
   EXPECT_EQ(Restore(id, 20), StatusCode::kFailedPrecondition);
   EXPECT_EQ(Restore(id, 10), StatusCode::kOk);
   listed = Checkpoints(id);

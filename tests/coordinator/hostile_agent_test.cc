@@ -1,6 +1,6 @@
-// An agent that lies to a real coordinator, on the same wire as an honest one that trains: whatever
-// it says, the honest one's run goes on, nothing of it is written, and what is absurd ends the
-// liar's stream with words.
+// A lying agent on a real coordinator, beside an honest one that trains: whatever it sends, the
+// honest one's run continues, none of the lies is stored, and absurd messages end the liar's stream
+// with an error.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ class HostileAgent : public CoordinatorFixture {
         .assignments(0);
   }
 
-  // The liar's own run, which it is asked to train; an answer to it comes after all that it said.
+  // Gives the liar its own run to train; the answer shows that all its earlier messages were read.
   std::string GiveTheLiarARun() {
     const std::string own = SubmitHonest("r2");
     own_ = AwaitOne(*liar_);
@@ -152,7 +152,7 @@ TEST_F(HostileAgent, IsSentAwayWithWordsWhenItSaysTooMuch) {
   ExpectTheHonestRunGoesOn();
 }
 
-// What is dropped is acknowledged, so that an honest agent that is late does not send it for ever.
+// Dropped telemetry is acknowledged, so that an honest but late agent does not resend it forever.
 TEST_F(HostileAgent, AFloodOfTelemetryOfForeignRunsIsReadAndDropped) {
   v1::Telemetry telemetry;
   for (int i = 0; i < 20'000; ++i) {

@@ -39,7 +39,7 @@ class LeaseAge : public ::testing::Test {
   }
 
   bool IsLostNow() {
-    // A turn in which nothing happens publishes nothing.
+    // An idle turn publishes nothing.
     const std::string run = "r" + std::to_string(++runs_);
     reconciler_.Request(SampleSubmit(run, run), [](const StatusOr<Admission>&) {});
     reconciler_.RunOnce(seconds(0));

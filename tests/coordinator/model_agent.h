@@ -1,5 +1,5 @@
-// ModelAgent: a node's agent with its trainers, without processes: it makes what runs there equal
-// to what the coordinator wants, and a test decides what the trainers do. A value; belongs to one
+// ModelAgent: a node's agent with its trainers, without processes: it makes the node's ranks match
+// the coordinator's desired state, and a test decides what the trainers do. A value; belongs to one
 // thread.
 #pragma once
 
@@ -36,7 +36,7 @@ class ModelAgent {
   // The newest assignment for a rank; null if there is none.
   const Assignment* AssignmentFor(const RankReport& rank) const;
 
-  // That GPU leaves the bus, and what ran there is ended; Mend: all of them are back.
+  // That GPU leaves the bus, and its ranks are ended; Mend: all GPUs are back.
   void LoseGpu(int number);
   void Mend() { slot_problems_.clear(); }
 
@@ -45,7 +45,7 @@ class ModelAgent {
 
   std::string storage_problem;
   std::string gpu_problem;
-  bool silent = false;  // connected, and nothing comes
+  bool silent = false;  // connected but silent
 
  private:
   bool SlotIsBusy(const SlotId& slot) const;

@@ -8,7 +8,7 @@
 
 namespace gp::coordinator {
 
-// Nobody but the user of this process may do anything with `directory` and what is in it.
+// Only the user of this process may access `directory` and its contents.
 inline void ExpectPrivate(const std::string& directory) {
   using std::filesystem::perms;
   const auto expect = [](const std::filesystem::path& path) {

@@ -119,7 +119,7 @@ class World {
     }
   }
 
-  // Which ranks are told to stop now, and how.
+  // Lists which ranks are told to stop now, and how.
   void TellStops(const RunId& run) {
     for (auto& [name, agent] : agents_) {
       for (const RankReport& rank : agent.ranks()) {
@@ -131,7 +131,7 @@ class World {
     }
   }
 
-  // With what each rank would connect, as its agent is told now.
+  // Lists the id each rank would connect with, according to its agent's assignment.
   void TellIds(const RunId& run) {
     for (auto& [name, agent] : agents_) {
       for (const RankReport& rank : agent.ranks()) {
@@ -228,8 +228,7 @@ class World {
     }
   }
 
-  // "isa=avx512,avx2": the levels, for each of which something was tuned there. "nccl=ID": what
-  // rank 0 made.
+  // "isa=avx512,avx2": the levels, each with a tuning. "nccl=ID": rank 0's id.
   static void Offer(const Command& command, RankReport& rank) {
     const auto id = command.options.find("nccl");
     if (id != command.options.end() && rank.rank == 0) rank.nccl_id = id->second;

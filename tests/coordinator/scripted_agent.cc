@@ -16,7 +16,7 @@
 namespace gp::coordinator {
 namespace {
 
-// Ends the stream when it lives for longer than that: a wait for what never comes is over then.
+// Ends the stream when it lives longer than that: the test no longer waits then.
 class Patience {
  public:
   explicit Patience(grpc::ClientContext& stream)

@@ -1,4 +1,4 @@
-// ScriptedAgent: speaks the agent's stream as a test tells it to. Belongs to one thread.
+// ScriptedAgent: speaks the agent's stream as scripted by a test. Belongs to one thread.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -24,11 +24,12 @@ class ScriptedAgent {
   v1::CoordinatorMessage Greet(const v1::AgentHello& hello);
   v1::AgentHello MakeHello() const;
 
-  // Takes so many assigned ranks to RUNNING; the desired state that they run by.
+  // Takes this many assigned ranks to RUNNING; returns their desired state.
   v1::DesiredState StartRanks(int count);
 
-  // Reads until a desired state satisfies `wanted`; reports it as applied. Throws when none comes
-  // within kPatience, which ends the test: what follows would wait in vain, too. So does AwaitAck.
+  // Reads until a desired state satisfies `wanted`; reports it as applied. Throws if none comes
+  // within kPatience, which ends the test, because later waits would time out too. So does
+  // AwaitAck.
   v1::DesiredState AwaitDesired(const std::function<bool(const v1::DesiredState&)>& wanted);
   v1::TelemetryAck AwaitAck(uint64_t through);
   void Report(const std::vector<v1::RankStatus>& ranks);
@@ -36,7 +37,7 @@ class ScriptedAgent {
   void Close();
   // Reads until the coordinator ends the stream; how it ended.
   Status AwaitEnd();
-  // How many desired states came on all its streams.
+  // Number of desired states received on all its streams.
   int desired_seen() const { return desired_seen_; }
 
   // A status of the assigned rank in `phase`.

@@ -248,7 +248,7 @@ void Simulation::TrainerTurn(Peer& peer, RankReport& rank) {
   }
 }
 
-// What is damaged every node finds so, and the first one now and then what is not.
+// Every node finds a damaged checkpoint damaged; the first one occasionally reports an intact one.
 bool Simulation::FindsDamaged(const Peer& peer, const Assignment& assignment) {
   if (!assignment.resume) return false;
   if (damaged_.contains(assignment.resume->manifest_digest)) return true;
@@ -287,7 +287,7 @@ void Simulation::RunStep(RankReport& rank, const Assignment& assignment) {
     written.manifest_digest = fmt::format("{}-{}-{}", rank.run, rank.epoch, rank.step);
     written.validation_loss = 3.0 - 0.01 * static_cast<double>(rank.step);
     written.final = rank.step == kTargetSteps;
-    // A run that has nothing to go back to fails, which is no fault: so never two in a row.
+    // A run without an earlier checkpoint fails, which is correct; so never damage two in a row.
     if (chaos_ && rank.step / kCheckpointSteps % 2 == 0 && Chance(0.1)) {
       damaged_.insert(written.manifest_digest);
     }

@@ -1,10 +1,9 @@
 // Simulation: the real Reconciler over a MemoryStore, model agents with model trainers, and a
-// network between them, all in one thread and driven by one seed. While there is chaos, trainers,
-// agents and the coordinator are killed at any moment, the last write of a killed coordinator is
-// lost or not, messages are lost, repeated and late, and time jumps. A few checkpoints are damaged,
-// and one node finds damaged what is not. An operator cordons and drains nodes and opens them
-// again. What must always hold is checked after every turn; once the chaos ends every run must end
-// by itself.
+// network between them, all in one thread and driven by one seed. During chaos, trainers, agents
+// and the coordinator are killed at any moment, the last write of a killed coordinator is lost or
+// not, messages are lost, repeated and late, and time jumps. A few checkpoints are damaged, and one
+// node reports an intact one as damaged. An operator cordons and drains nodes and opens them again.
+// The invariants are checked after every turn; once the chaos ends every run must end by itself.
 #pragma once
 
 #include <cstdint>
@@ -95,8 +94,8 @@ class Simulation {
   // With which NCCL id the ranks of each epoch connected.
   std::map<std::pair<RunId, Epoch>, std::string> connected_with_;
   std::map<RunId, Epoch> epochs_;                           // the newest that was seen
-  std::map<RunId, RunState> ends_;                          // as users saw them
-  std::map<std::pair<RunId, int64_t>, std::string> seals_;  // digests, as trainers were told
+  std::map<RunId, RunState> ends_;                          // as seen by users
+  std::map<std::pair<RunId, int64_t>, std::string> seals_;  // digests, as told to trainers
   std::set<std::string> damaged_;                           // digests
 };
 

@@ -10,7 +10,7 @@ from monitoring import PROMETHEUS, RUNBOOKS, SOURCE
 
 ALERTS = (PROMETHEUS / "alerts.yml").read_text()
 TESTS = SOURCE / "tests/deploy/rules_test.yml"
-# What every target has; Prometheus makes it.
+# Prometheus makes this series for every target.
 OF_PROMETHEUS = {"up"}
 
 

@@ -18,7 +18,7 @@ import kubernetes_policy as policy
 import kubernetes_test as manifests
 import pods
 import yaml
-from waiting import SECONDS_MAX, wait_for  # pods names the folder that holds it
+from waiting import SECONDS_MAX, wait_for  # pods puts its folder on sys.path
 
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
 PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
@@ -290,7 +290,7 @@ class Pods(unittest.TestCase):
         waiting = cluster.start_job(run)
         self.assertEqual(waiting.process.wait(SECONDS_MAX), 0, waiting.text())
         self.assertIn("succeeded", waiting.text())
-        for agent in started:  # as JobSet does now
+        for agent in started:  # like the current JobSet
             self.assertEqual(agent.stop(), 0, agent.text())
         self.assertIn("starting on agents-0", coordinator.run(["gpctl", "events", "Night_Run.7"]).stdout)
 

@@ -4,7 +4,7 @@ sentence for each thing that breaks it. No cluster, no network."""
 import re
 
 POD_OWNERS = ("StatefulSet", "Deployment", "DaemonSet", "Job")
-# Who installs gp makes these, by the commands of docs/operations/kubernetes.md.
+# Created by hand during installation, by the commands of docs/operations/kubernetes.md.
 CONFIG_MAPS_MADE_BY_HAND = {"gp-ca"}
 SECRETS_MADE_BY_HAND = {"gp-join", "gp-viewer", "gp-gateway-keys", "gp-gateway-tls"}
 

@@ -34,7 +34,7 @@ sys.path.append(str(SOURCE / "tests/e2e"))
 import kubernetes_policy as policy  # noqa: E402  (after what it skips for)
 import page_commands  # noqa: E402
 
-# What a custom resource may hold, to the depth that gp uses: every key, with what is below it. None: anything.
+# The allowed keys of a custom resource, to the depth that gp uses: every key, with those below it. None: anything.
 POD_TEMPLATE = {"spec": {"parallelism": None, "completions": None, "backoffLimit": None, "template": None,
                          "podFailurePolicy": None}}
 CUSTOM = {
@@ -60,7 +60,7 @@ CUSTOM = {
                     "issuerRef": {"name": None, "kind": None}, "isCA": None, "commonName": None},
     "Issuer": {"selfSigned": None, "ca": {"secretName": None}},
 }
-# What the published schemas ask for.
+# Keys that the published schemas require.
 REQUIRED = {"Certificate": {"secretName", "issuerRef"}, "JobSet": {"replicatedJobs"}, "PodMonitor": {"selector"}}
 
 

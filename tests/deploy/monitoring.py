@@ -13,7 +13,7 @@ PROMETHEUS = SOURCE / "deploy/prometheus"
 RUNBOOKS = SOURCE / "docs/runbooks"
 DASHBOARDS = sorted((SOURCE / "deploy/grafana/dashboards").glob("*.json"))
 DAEMONS = ("gp-coordinator", "gp-worker", "gp-gateway")
-# What Grafana puts in for its variables.
+# Values of Grafana's variables.
 VARIABLES = {"$__rate_interval": "1m", "$run": ".+", "$node": ".+", "$gpu": ".+", "$instance": ".+"}
 
 

@@ -29,7 +29,7 @@ sys.path.append(str(SOURCE / "tests/e2e"))
 
 from waiting import wait_for  # noqa: E402
 
-# Panels of GPUs, of which the machine may have none.
+# Panels for GPUs, which the machine may not have.
 NO_DATA = {"Utilisation", "Memory", "Temperature", "Power", "Usable, and memory errors"}
 NAME = "observed"
 SECONDS_MAX = 240
@@ -161,7 +161,7 @@ class Monitoring(unittest.TestCase):
         rules = [rule for group in groups for rule in group["rules"]]
         self.assertGreater(len(rules), 20)
         self.assertEqual([rule["name"] for rule in rules if rule["health"] != "ok"], [])
-        # What fires here is what happened: a failure would need two more.
+        # Only alerts for real events fire here: a failure would need two more.
         firing = {rule["name"] for rule in rules if rule.get("state") == "firing"}
         self.assertLessEqual(firing, {"GpLowGoodput", "GpDataStarved"})
 
@@ -208,7 +208,7 @@ class Monitoring(unittest.TestCase):
         try:
             return self.instant("max_over_time(gp_run_step[10m])")
         except urllib.error.HTTPError:
-            return None  # 503 while it reads what it has stored
+            return None  # 503 while it loads its stored data
 
 
 if __name__ == "__main__":

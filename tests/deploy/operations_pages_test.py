@@ -19,9 +19,9 @@ import page_commands  # noqa: E402
 PAGES = sorted(path for folder in ("operations", "security") for path in (SOURCE / "docs" / folder).glob("*.md"))
 # Pages whose blocks another test executes.
 ELSEWHERE = {"kubernetes.md": "tests/deploy/kubernetes_test.py", "two-nodes.md": "tests/e2e/hosts/network.py"}
-# Pages for somebody who used an earlier version of gp, and what that left.
+# Pages for users of an earlier version of gp, with the state it left.
 WITH_STATE = {"upgrade.md": "state-a3bc2193.tar.zst"}
-# Pages whose commands talk to a service that is there already.
+# Pages whose commands need a running service.
 WITH_SERVICE = ("access.md",)
 SEEN = ("configs", "deploy", "scripts", "tests")  # folders of the source that a page may name
 

@@ -12,7 +12,7 @@ NOT_RUN = "not run: "
 @dataclasses.dataclass
 class Block:
     line: int
-    mark: str  # the text of the comment before it; empty: there is none
+    mark: str  # the text of the comment before it; empty: none
     fenced: bool
     lines: list
 

@@ -90,7 +90,7 @@ class Systemd(unittest.TestCase):
 
     @classmethod
     def items(cls, words):
-        done = cls.gpctl(f"{words} -o json 2>/dev/null", check=False)  # there gpctl says that it tries again
+        done = cls.gpctl(f"{words} -o json 2>/dev/null", check=False)  # a retry is announced by gpctl there
         return json.loads(done.stdout)["items"] if done.returncode == 0 else []
 
     def show(self, unit, name):

@@ -161,7 +161,7 @@ class Backup(unittest.TestCase):
         with load(self.service):
             self.service.await_checkpoints("lm", 1)
             print(self.service.act("--backup", self.root / "monday"), end="")
-            # Retention has removed every checkpoint that the backup knows.
+            # Retention has removed every checkpoint in the backup.
             self.service.await_checkpoints("lm", 4)
 
     def lose_and_restore(self):
@@ -202,7 +202,7 @@ class Backup(unittest.TestCase):
     def test_another_machine_goes_on_from_the_newest_checkpoint(self):
         before = self.service.steps("done")
         self.back_up_under_load()
-        # The backup knows the first epoch; the newest checkpoints are of the second.
+        # The backup has the first epoch; the newest checkpoints are of the second.
         os.kill(self.service.trainer(), signal.SIGKILL)
         wait_for("the second epoch", lambda: self.service.state_of("lm")["epoch"], lambda epoch: epoch == 2)
         self.service.await_checkpoints("lm", 3)

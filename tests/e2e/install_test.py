@@ -13,7 +13,7 @@ ENGINE_PROGRAMS = ("gp-trainer", "gp-sampler", "gp-evaluator")
 
 
 def output_of(*command):
-    # A home of its own: a context of the user's would make gpctl ask that server for its version.
+    # Its own home: with the user's context gpctl would ask that server for its version.
     done = subprocess.run([str(word) for word in command], check=False, capture_output=True,
                           text=True, cwd="/", env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"})
     return done.stdout + done.stderr if done.returncode == 0 else sys.exit(

@@ -2,7 +2,7 @@
 
 import time
 
-# Against what never comes, not against what is slow on a busy machine. A test's own limit is above it (cmake/Testing.cmake).
+# A limit for hangs, not for slowness on a busy machine. A test's own limit is above it (cmake/Testing.cmake).
 SECONDS_MAX = 120
 PAUSE_SECONDS = 0.05
 SHOWN_CHARACTERS_MAX = 2000

@@ -14,7 +14,7 @@ class FakeClock final : public Clock {
     now_ += duration;
     wall_ += std::chrono::duration_cast<std::chrono::microseconds>(duration);
   }
-  // As an administrator or NTP would.
+  // Like an administrator or NTP.
   void StepWall(std::chrono::microseconds by) { wall_ += by; }
 
  private:

@@ -1,4 +1,4 @@
-// FakeCoordinatorPort: a CoordinatorPort that keeps what the agent says, for tests to wait on.
+// FakeCoordinatorPort: a CoordinatorPort that records the agent's messages, for tests to wait on.
 // Thread-safe.
 #pragma once
 
@@ -31,7 +31,7 @@ class FakeCoordinatorPort final : public agent::CoordinatorPort {
     changed_.NotifyAll();
   }
 
-  // As if the stream were down: reports do not get out.
+  // As if the stream were down: reports are not sent.
   void HoldReports(bool hold) EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     holds_reports_ = hold;

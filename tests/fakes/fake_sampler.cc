@@ -35,7 +35,7 @@ using std::chrono::milliseconds;
 struct Text {
   link::Generate request;
   int64_t written = 0;
-  std::string bytes;  // that are no whole character yet
+  std::string bytes;  // of an incomplete character
 };
 
 class FakeSampler {
@@ -146,7 +146,7 @@ class FakeSampler {
     return text;
   }
 
-  // A stop string of one character is enough for what is tested.
+  // One-character stop strings are enough for the tests.
   static void CutAtStop(const link::Generate& request, link::TextPiece& piece) {
     for (const std::string& stop : request.stop) {
       const size_t at = piece.text.find(stop);
@@ -178,7 +178,7 @@ class FakeSampler {
     }
   }
 
-  // Takes what is there, waiting `patience` for the first.
+  // Reads waiting messages, with a timeout of `patience` for the first.
   void Listen(milliseconds patience) {
     while (true) {
       auto message = channel_.Receive(patience);

@@ -1,7 +1,7 @@
-// gp-fake-trainer: speaks the link as gp-trainer does and takes steps that compute nothing, so that
+// gp-fake-trainer: speaks the link like gp-trainer and takes steps that compute nothing, so that
 // the control plane can be tested without the engine. It writes small checkpoint files and
-// misbehaves as the run's labels ask (fakes/fake_trainer_options.h). No claim about losses or bits
-// is ever made with it.
+// misbehaves as the run's labels request (fakes/fake_trainer_options.h). Never use it for claims
+// about losses or bits.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <openssl/sha.h>
@@ -171,7 +171,7 @@ class FakeTrainer {
     Exit(0);
   }
 
-  // Waits for a message of one type and minds the others meanwhile.
+  // Waits for a message of one type and handles others meanwhile.
   template <typename T>
   T Await() {
     while (true) {

@@ -1,4 +1,4 @@
-// What a trainer that an attacker controls may send its agent. Called once, by one thread.
+// Messages that an attacker's trainer may send to its agent. Called once, by one thread.
 #pragma once
 
 #include <string>

@@ -32,8 +32,8 @@ struct stat StatOf(int fd) {
   return info;
 }
 
-// Through the given descriptor where it can be read: to open and close another one would end the
-// process's locks on the file, which SQLite counts on.
+// Through the given descriptor if it is readable: opening and closing another one would release the
+// process's locks on the file, which SQLite relies on.
 std::string ContentOf(int fd) {
   FileDescriptor again;
   if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) {
@@ -143,7 +143,7 @@ SyncedDisk::Place SyncedDisk::Record(int fd) {
   std::map<std::string, Place> entries;
   for (const std::string& name : NamesIn(fd)) {
     FileDescriptor entry(openat(fd, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    if (entry.valid()) entries[name] = Hold(std::move(entry));  // else removed meanwhile
+    if (entry.valid()) entries[name] = Hold(std::move(entry));  // otherwise removed meanwhile
   }
   nodes_[place].entries = std::move(entries);
   return place;

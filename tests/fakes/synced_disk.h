@@ -1,9 +1,8 @@
-// SyncedDisk: what a disk would hold of a directory if power went now: the content of each file as
-// of its last fsync or fdatasync, under the names that were there at the last fsync of their
-// directory. Whatever was written, created, renamed or removed since is lost, which is the worst
-// that POSIX allows. A program that links it has its own fsync and fdatasync, which note instead of
-// waiting for a disk; libraries such as SQLite call them, too. One at a time in a process;
-// thread-safe.
+// SyncedDisk: the content of a directory after a power failure at this moment: each file as of its
+// last fsync or fdatasync, under the names that existed at the last fsync of its directory.
+// Anything written, created, renamed or removed since is lost, the worst case that POSIX allows. A
+// program that links it gets its own fsync and fdatasync, which only record; libraries such as
+// SQLite call them too. One at a time in a process; thread-safe.
 #pragma once
 
 #include <functional>
@@ -21,7 +20,7 @@ class SyncedDisk {
   // Files by path below the root, with their content; directories end in '/'.
   using Image = std::map<std::string, std::shared_ptr<const std::string>>;
 
-  // What is below `root` now counts as synced.
+  // The content below `root` counts as synced from now on.
   explicit SyncedDisk(const std::string& root);
   ~SyncedDisk();
   SyncedDisk(const SyncedDisk&) = delete;
@@ -38,15 +37,14 @@ class SyncedDisk {
   // The next `count` syncs below the root fail.
   void FailSyncs(int count) EXCLUDES(mutex_);
 
-  // Makes `directory` hold what the image does.
+  // Makes `directory` equal to the image.
   static void Restore(const Image& image, const std::string& directory);
 
-  // What fsync and fdatasync do.
+  // The implementation of fsync and fdatasync.
   static int Sync(int fd, bool data_only);
 
  private:
-  // A file or a directory, by its number in the file system, which nobody else gets while it is
-  // held.
+  // A file or a directory, by its inode number, which is not reused while it is held.
   struct Place {
     uint64_t device = 0;
     uint64_t inode = 0;

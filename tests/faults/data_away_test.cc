@@ -1,5 +1,6 @@
-// Data that is away when a run is placed again, or on one node of two. The run goes on when it is
-// back, with the weights of the run without faults; what never existed ends the run at once.
+// Data is missing when a run is placed again, or on one of two nodes. The run continues when the
+// data is back, with the weights of the run without faults; data that never existed ends the run at
+// once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,7 +66,7 @@ TEST_F(DataAway, MissingTextIsWaitedFor) {
   EXPECT_TRUE(cluster_.Nodes().at(0).data_problems().empty());
 }
 
-// Case runs-and-service/35: a text that changed under a run was not told apart.
+// Case runs-and-service/35: a text that changed during a run was not detected.
 TEST_F(DataAway, ChangedTextIsToldApartAndWaitedFor) {
   cluster_.StartWorker("node-a", {.slots = 1});
   const std::string run = cluster_.Submit(FaultRun(1, kSteps));

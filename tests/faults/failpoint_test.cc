@@ -1,6 +1,6 @@
-// A kill at every failpoint in the sources: the process dies there once, is started again, and the
-// run ends with the weights that it would have had. The failpoints are found by reading the
-// sources, so that none is forgotten.
+// A kill at every failpoint in the sources: the process dies there once, is restarted, and the run
+// ends with the weights of an undisturbed run. The failpoints are collected from the sources, so
+// that none is forgotten.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -27,12 +27,12 @@ WorkerSetup NodeWith(const Cluster& cluster, int slots, RankDevice device);
 // Writes text.txt into the cluster's directory.
 void WriteText(const Cluster& cluster);
 
-// The bytes of model.safetensors of the run's newest sealed checkpoint; the test fails when there
-// is none.
+// The bytes of model.safetensors of the run's newest sealed checkpoint; the test fails if there is
+// none.
 std::string FinalWeights(Cluster& cluster, const std::string& run);
 
-// Trains `steps` with one rank and no disturbance, once per process and device, and gives the final
-// weights.
+// Trains `steps` with one rank and without disturbance, once per process and device, and returns
+// the final weights.
 const std::string& UndisturbedWeights(int steps, RankDevice device = RankDevice::kCpu);
 
 }  // namespace gp::testing

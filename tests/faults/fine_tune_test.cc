@@ -1,5 +1,5 @@
-// A run that begins with another run's checkpoint, killed in the middle: it goes on from its own
-// checkpoint, and needs nothing of the other run any more.
+// A run that starts from another run's checkpoint, killed in the middle: it resumes from its own
+// checkpoint, and no longer needs the other run.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -91,9 +91,9 @@ TEST_F(FineTune, KilledGoesOnFromItsOwnCheckpointWithoutTheModelItBeganWith) {
   const auto trainers = ChildrenOf(cluster_.worker("node-a").pid());
   ASSERT_EQ(trainers.size(), 1u);
   cluster_.WaitFor(killed, [](const v1::Run& run) { return run.latest_checkpoint_step() >= 30; });
-  // It must not end before it is killed.
+  // It must not end before the kill.
   kill(trainers[0], SIGSTOP);
-  // Before the kill, so that nobody who starts again can read them.
+  // Before the kill, so that no restarted rank can read them.
   const std::string base = cluster_.Checkpoints("faults").back().directory();
   std::filesystem::rename(base, base + ".gone");
   kill(trainers[0], SIGKILL);

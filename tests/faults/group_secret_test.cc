@@ -12,7 +12,7 @@
 namespace gp::testing {
 namespace {
 
-// As hexadecimal digits, which is how the programs pass it on, and as bytes.
+// As hexadecimal digits, the form between programs, and as bytes.
 std::vector<std::string> SpellingsOf(const std::string& hex) {
   std::string bytes;
   for (size_t i = 0; i < hex.size(); i += 2) {
@@ -50,7 +50,7 @@ TEST(GroupSecret, IsInNoFileThatATrainingLeaves) {
   cluster.coordinator().Kill();
 
   const std::string state = cluster.directory() + "/coordinator";
-  // First what is there without this test having opened it: SQLite's journals, too.
+  // First the files that exist before this test opens anything: SQLite's journals, too.
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(cluster.directory())) {
     if (entry.is_regular_file()) files[entry.path()] = ReadFile(entry.path()).value();

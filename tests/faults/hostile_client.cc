@@ -1,8 +1,7 @@
 // gp-hostile-client ADDRESS RUN SECONDS SEED
-//
-// Sends a coordinator the worst that a client without manners can think of, all of it at once, and
-// prints how often each kind of it was answered in which way. A program of its own, so that what it
-// costs is not the coordinator's, and with the lowest priority: it stands for other machines.
+// Attacks a coordinator in many ways at once, and prints how often each attack got which answer. A
+// separate program, so that its cost is not the coordinator's, and with the lowest priority: it
+// represents other machines.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -42,7 +41,7 @@ struct Target {
   }
 };
 
-// How often each attack was answered in which way.
+// Counts the answers to each attack.
 class Tally {
  public:
   void Count(const std::string& attack, const grpc::Status& status) {
@@ -100,7 +99,7 @@ using Attack = std::function<grpc::Status(v1::RunService::Stub&, const Target&, 
 
 grpc::Status UnknownOverrides(v1::RunService::Stub& stub, const Target&, Random& random) {
   v1::SubmitRequest request = NewSubmit(true);
-  // As many as are read, and far more.
+  // As many as are read, or far more.
   const int count = random() % 2 == 0 ? 256 : 6000;
   for (int i = 0; i < count; ++i) request.add_overrides(fmt::format("optimiser.lr{}=1", i));
   return Submit(stub, request);
@@ -220,7 +219,7 @@ grpc::Status Streams(v1::RunService::Stub& stub, const Target& target, int count
       if (open.metrics) open.metrics->Read(&point);
     }
   }
-  // Those who never read stay for as long as they may.
+  // Clients that never read stay as long as they may.
   while (reads == 0 && target.Lasts() &&
          std::chrono::system_clock::now() < all.front().context->deadline()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -1,5 +1,5 @@
-// A coordinator with two agents that train, while a client does its worst. GP_HOSTILE_SECONDS says
-// for how long; a few seconds unless told otherwise.
+// A coordinator with two agents that train, under attack by a client. GP_HOSTILE_SECONDS sets the
+// duration; a few seconds by default.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -141,7 +141,7 @@ TEST_F(HostileClient, CostsNoLeaseNoStepAndNoMemory) {
   EXPECT_EQ(after.failures(), 0);
   for (const v1::RunEvent& event : cluster_.Events(run_)) EXPECT_NE(event.kind(), "rank_failed");
   for (const v1::Node& node : cluster_.Nodes()) EXPECT_TRUE(node.connected()) << node.name();
-  // Wide bounds: what a busy machine does to these is not the promise.
+  // Wide bounds: the effect of a busy machine is not part of the promise.
   EXPECT_GT(static_cast<double>(steps), elapsed_ms / kStepMs / 4);
   EXPECT_LT(longest, 5);
   EXPECT_LT(At(latencies, 0.99), 1000);

@@ -138,7 +138,7 @@ TEST(Ranks, AnyNumberGivesTheSameWeights) {
   }
 }
 
-// Where in the order of all events the run's first one of that kind is.
+// The position of the run's first event of that kind among all events.
 uint64_t SequenceOf(Cluster& cluster, const std::string& run, const std::string& kind) {
   for (const v1::RunEvent& event : cluster.Events(run)) {
     if (event.kind() == kind) return event.sequence();

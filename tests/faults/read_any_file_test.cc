@@ -1,5 +1,5 @@
-// Runs that name files which are not theirs to read: each fails in words, at once and without
-// another try, and nothing of the file is in a log, a record or a reason.
+// Runs that name files they may not read: each fails with a message, at once and without a retry,
+// and none of the file's content is in a log, a record or a reason.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -58,7 +58,7 @@ class ReadAnyFile : public ::testing::Test {
                          {.slots = 1, .config = fmt::format("data: {{roots: [{}]}}\n", At(root))});
   }
 
-  // A run that says the same often, so that what it read would be seen.
+  // A run that repeats its data often, so that leaked content would be seen.
   static std::string RunWith(const std::string& data, const std::string& more = "") {
     return Replaced(FaultRun(1, 20), "{text: [text.txt], tokenizer: bytes}", data) +
            "sample: {every: 5, max_tokens: 60}\n" + more;
@@ -73,7 +73,7 @@ class ReadAnyFile : public ::testing::Test {
     return end;
   }
 
-  // No byte of the secret is in what the run left and what the daemons said.
+  // No byte of the secret is in the run's files or the daemons' output.
   void ExpectNothingTold(const v1::Run& run) {
     EXPECT_THAT(run.reason(), Not(HasSubstr(kSecret)));
     for (const v1::LogLine& line : cluster_.Lines(run.run_id())) {
@@ -185,7 +185,7 @@ TEST_F(ReadAnyFile, ARunDirectoryWithALinkInItIsNotWritten) {
   const v1::Run end = cluster_.WaitForEnd(run);
   EXPECT_EQ(end.state(), v1::RUN_STATE_FAILED);
   EXPECT_EQ(end.epoch(), 1u) << end.reason();
-  EXPECT_THAT(end.reason(), HasSubstr("checkpoints is a link, or lies behind one"));
+  EXPECT_THAT(end.reason(), HasSubstr("checkpoints is a link, or below one"));
   EXPECT_TRUE(std::filesystem::is_empty(At("elsewhere")));
 }
 
@@ -257,7 +257,7 @@ TEST_F(ReadAnyFileFromAfar, NeitherRelativePathsNorFilesOfOtherRunsAreTaken) {
   ExpectRefused(FaultRun(1, 20), "data.text: 'text.txt' is a relative path");
   const std::string directory = cluster_.Get(run).run_directory();
   for (const char* name : {"/metrics.jsonl", "/checkpoints", "/../", "/run.yaml"}) {
-    ExpectRefused(RunOfText(directory + name), "belongs to a run and is no checkpoint");
+    ExpectRefused(RunOfText(directory + name), "belongs to a run but is not a checkpoint");
   }
   const std::string checkpoint = cluster_.Checkpoints(run).back().directory();
   ExpectRefused(RunOfText(JoinPath(cluster_.directory(), "text.txt")) + "namespace: other\n" +

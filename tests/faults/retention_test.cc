@@ -13,7 +13,7 @@ namespace gp::testing {
 namespace {
 
 constexpr size_t kKeepLast = 2;
-// And one that is being written, and one that was sealed before the oldest is deleted.
+// Plus one being written, and one sealed before the oldest is deleted.
 constexpr size_t kDirectoriesMax = kKeepLast + 2;
 constexpr int64_t kMoreSaves = 200;
 constexpr int kRounds = 2;
@@ -51,8 +51,7 @@ class Retention : public ::testing::Test {
     return names;
   }
 
-  // However many checkpoints the run has saved, their number falls to what is kept while it goes
-  // on.
+  // However many checkpoints the run has saved, their number falls to the limit while it continues.
   void ExpectThatFewAreLeft() {
     for (int round = 0; round < kRounds; ++round) {
       const int64_t saved = cluster_.Get(run_).latest_checkpoint_step();

@@ -1,5 +1,5 @@
-// A run's directory that is deleted, or deleted and made again, while the run trains: the run loses
-// no step at a stop, and goes on afterwards.
+// A run's directory is deleted, or deleted and created again, while the run trains: the run loses
+// no step at a stop, and continues afterwards.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -118,7 +118,7 @@ TEST_P(Stop, AtAnyMomentLosesNoStepAndCountsNoFailure) {
   ExpectEveryStopToGoOnWhereItWas();
 }
 
-// The stop's save is cut short: what was sealed before it is what the run goes on from.
+// The stop's save is cut short: the run resumes from the checkpoint sealed before it.
 TEST_P(Stop, ThatADeathCutsShortIsSafe) {
   for (int stops = 0; stops < GP_FAULT_STOPS && WaitForTheMoment(); ++stops) {
     Process& worker = cluster_.worker("node-a");

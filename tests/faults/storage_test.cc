@@ -1,5 +1,5 @@
-// Storage that fails: full, read-only, or damaged. Each is told in words, loses nothing that was
-// sealed, and ends when the storage is good again.
+// Storage that fails: full, read-only, or damaged. Each fault is reported, loses no sealed
+// checkpoint, and ends when the storage is good again.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -136,7 +136,7 @@ TEST_F(Storage, ARunsDirectoryThatWasMovedAwayIsNamedAndSavesGoOnWhenItIsBack) {
   EXPECT_TRUE(cluster_->KeptItsLastStep(run));
 }
 
-// What is unmounted under a run leaves an empty mount point.
+// Unmounting under a run leaves an empty mount point.
 TEST_F(Storage, NothingIsMadeWhereTheStorageWas) {
   cluster_->StartWorker("node-a", {.slots = 2});
   const std::string run = cluster_->Submit(FaultRun(2, 10'000'000));

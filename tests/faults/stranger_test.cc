@@ -1,6 +1,6 @@
-// A stranger at every TCP port that a coordinator and an agent open: hundreds of connections that
-// say nothing, garbage, or a request that never ends. Meanwhile a run is trained and users are
-// answered; afterwards nothing is left of the visit.
+// An unknown client on every TCP port that a coordinator and an agent open: hundreds of connections
+// that are silent, send garbage, or never finish a request. Meanwhile a run trains and users are
+// answered; afterwards no connection is left.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kVisitors = 200;  // at each port
 constexpr int64_t kMemoryMegabytesMax = 400;
-// Whoever waited for the visitors would wait for 10 s, until their handshakes are given up.
+// A server that waited for these clients would take 10 s, until their handshakes time out.
 constexpr double kAnswerSecondsMax = 5;
 
 // The sockets of a process, by inode.
@@ -69,7 +69,7 @@ std::string Words(int visitor, std::mt19937& random) {
     case 3:
       return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + garbage;
     default:
-      return std::string("\x16\x03\x01\x04\x00\x01", 6) + garbage;  // TLS, a hello that is none
+      return std::string("\x16\x03\x01\x04\x00\x01", 6) + garbage;  // TLS with an invalid hello
   }
 }
 
@@ -87,7 +87,7 @@ std::optional<FileDescriptor> Visit(int port, const std::string& words) {
   return socket;
 }
 
-// How long a call of a user takes.
+// Duration of a user's call.
 std::chrono::duration<double> AskForTheVersion(Cluster& cluster) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kPatience);

@@ -1,6 +1,6 @@
-// A rolling upgrade under a running job: each node is drained, its agent stopped and started again,
+// A rolling upgrade under a running job: each node is drained, its agent stopped and restarted,
 // then the coordinator. The run takes each step once and ends with the weights of the undisturbed
-// one. What gpctl shows meanwhile is in the test's output (docs/operations/upgrade.md).
+// one. gpctl's screens meanwhile are in the test's output (docs/operations/upgrade.md).
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ class Upgrade : public ::testing::Test {
     EXPECT_EQ(TypeGpctl(cluster_, "workers uncordon " + name).code, 0);
   }
 
-  // Rank 0 writes a line for each step, also while nobody asks for it.
+  // Rank 0 writes a line for each step, even while nobody reads it.
   size_t RecordBytes() {
     const std::string path = cluster_.storage_root() + "/runs/" + run_ + "/metrics.jsonl";
     return ReadFile(path, size_t{1} << 30).value_or("").size();
@@ -77,7 +77,7 @@ class Upgrade : public ::testing::Test {
     EXPECT_EQ(ChildrenOf(cluster_.worker(node).pid()), trainers);
   }
 
-  // "goes on from step 41", and the trainers say that 41 was their last.
+  // "goes on from step 41", and the trainers report 41 as their last step.
   void ExpectNoStepLost(const v1::Run& end) {
     static const std::regex kFrom("goes on from step (\\d+) ");
     std::vector<std::string> resumed;

@@ -1,4 +1,4 @@
-// A file of multiple-choice questions that somebody brings, and what both styles make of it.
+// An untrusted file of multiple-choice questions, and the rows that both styles make of it.
 #include <cstdint>
 
 #include "base/check.h"

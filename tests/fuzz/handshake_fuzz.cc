@@ -1,7 +1,7 @@
-// A stranger at the door of a group of ranks, in both roles. As a caller it sends what it likes to
-// a rank that awaits its peer: it is turned away, and the peer still finds its place. As the called
-// rank it answers what it likes: the caller never takes it for its peer. The first byte of the
-// input tells the role.
+// An unknown peer at a group of ranks, in both roles. As a caller it sends arbitrary bytes to a
+// rank that awaits its peer: it is refused, and the real peer still connects. As the called rank it
+// answers arbitrary bytes: the caller never accepts it as its peer. The first byte of the input
+// chooses the role.
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -33,14 +33,14 @@ GroupOptions Options(int rank, const std::vector<std::string>& addresses) {
           .connect_timeout = std::chrono::milliseconds(5000)};
 }
 
-// How many bytes the other side reads as a greeting.
+// The number of bytes that the other side reads as a greeting.
 size_t GreetingBytes(Bytes bytes) {
   if (bytes.size() < kGreetingHeaderBytes) return bytes.size();
   const auto body = DecodeGreetingHeader(bytes.first<kGreetingHeaderBytes>());
   return std::min(bytes.size(), kGreetingHeaderBytes + body.value_or(bytes.size()));
 }
 
-// What it sends after a greeting waits for the challenge, so that it is read as a proof.
+// Bytes after the greeting wait for the challenge, so that they are read as a proof.
 void Visit(const std::string& address, Bytes bytes) {
   const Socket socket = ConnectTo(address, Later(), {});
   const Bytes first = bytes.first(GreetingBytes(bytes));

@@ -1,5 +1,5 @@
-// What an engine process sends its supervisor, or the other way round: a header and a payload of
-// each type, and a whole stream through a Channel. What is accepted is written and read again.
+// Messages between an engine process and its supervisor, in both directions: a header and a payload
+// of each type, and a whole stream through a Channel. Accepted messages are written and read again.
 #include <sys/socket.h>
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace {
 using namespace gp;
 using namespace gp::link;
 
-// One end is told everything and then closed; the other one ends with an error in words.
+// Sends everything to one end and closes it; the other one ends with an error message.
 void TryStream(std::string_view bytes) {
   auto ends = Channel::MakePair();
   GP_CHECK(ends.ok());

@@ -1,4 +1,4 @@
-// A vocab.bpe that somebody brings; the tokenizer encodes its own file.
+// An untrusted vocab.bpe; the tokenizer encodes its own file.
 #include <cstdint>
 
 #include "fuzz/tokenizer_promises.h"

@@ -1,6 +1,6 @@
 // Readers of models. The input's first byte chooses a file of a model's directory, the rest is that
 // file's content. The other files are those of a good model with one block and one channel. A model
-// that opens is read whole.
+// that opens is read completely.
 #include <fcntl.h>
 
 #include <cstdint>
@@ -64,7 +64,7 @@ struct Case {
   const char* changed;  // name of the file whose content is the input
   const char* config;   // name of the good description of the model; nullptr: none
   const char* config_text;
-  const char* prefix;   // of the tensors' names in the good weights
+  const char* prefix;   // prefix of the tensors' names in the good weights
   const char* weights;  // name of the good weights; nullptr: none
 };
 

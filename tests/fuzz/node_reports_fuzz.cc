@@ -1,6 +1,6 @@
-// An agent that lies. One node trains a run; another one, with a run of its own, says what it
-// likes. Whatever that is, the first run does not change, no rule is broken, and a message makes
-// the coordinator keep only so much.
+// A lying agent. One node trains a run; another one, with its own run, sends arbitrary reports.
+// They must not change the first run or break an invariant, and each message may add only a limited
+// amount of state.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -59,7 +59,7 @@ NodeConnected MakeHello(const NodeId& node) {
           .slots = {{SlotId("s"), "cpu", {0}, 1 << 20}}};
 }
 
-// The cluster, and what it was told so far.
+// The cluster, and the reports it has received.
 class Fixture {
  public:
   Fixture() {
@@ -103,7 +103,7 @@ class Fixture {
     }
   }
 
-  // Nothing times out while the fuzzer lies, so that only its words have effects.
+  // Nothing times out during fuzzing, so only the reports have effects.
   const Policy policy_{.lease = std::chrono::hours(1), .start_timeout = std::chrono::hours(1)};
   Now now_{.instant = Instant(std::chrono::hours(1))};
   Cluster cluster_;

@@ -1,4 +1,4 @@
-// What stands in a folder of prepared data: dataset.json, prepare.json, a shard. The first byte
+// The files in a folder of prepared data: dataset.json, prepare.json, a shard. The first byte
 // chooses.
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
-// What a stranger sends, into the parsers of the gateway: a body of /v1/completions, a target, a
-// file of keys. Run by libFuzzer (the target gateway_request_fuzz of a build with clang), and over
-// the corpus by a unit test.
+// Untrusted input for the parsers of the gateway: a body of /v1/completions, a target, a file of
+// keys. Run by libFuzzer (the target gateway_request_fuzz of a build with clang), and over the
+// corpus by a unit test.
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string_view>

@@ -1,5 +1,5 @@
-// What somebody submits: a run file, as YAML and as a run. What is accepted is written resolved,
-// and means the same when it is read again.
+// An untrusted run file, as YAML and as a run. An accepted one is written resolved, and means the
+// same when it is read again.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// A run's log, and the records in it, as a disk may give them back. Opening loses no whole record
-// that readers saw, is the same a second time, and what a record says is written and read again.
+// A run's log, and its records, with arbitrary content. Opening loses no complete record that
+// readers saw and is idempotent; decoded records are written and read again.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -16,11 +16,11 @@ namespace {
 using namespace gp;
 using namespace gp::coordinator;
 
-// Of this process: made once, removed at its end.
+// One per process: created once, removed at its end.
 class Scratch {
  public:
   Scratch() {
-    // In memory, where there is such a place: every input syncs files.
+    // In memory, if possible: every input syncs files.
     directory_ = std::string(FileExists("/dev/shm") ? "/dev/shm" : "/tmp") + "/gp-fuzz-XXXXXX";
     GP_CHECK(mkdtemp(directory_.data()) != nullptr);
   }
@@ -93,7 +93,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   TryRecord(bytes);
   TryFile(scratch.FileWith(bytes));
-  // As one whole record, so that what is inside it is reached.
+  // As one complete record, so that its contents are parsed.
   if (size == 0) return 0;
   const std::string path = scratch.FileWith("");
   auto file = RecordFile::Open(path, [](std::string_view) {});

@@ -1,5 +1,5 @@
-// A model file that somebody brings. Every tensor of an accepted file lies inside it, and its
-// header, written again, means the same.
+// An untrusted model file. Every tensor of an accepted file is inside it, and its rewritten header
+// means the same.
 #include <cstdint>
 #include <numeric>
 #include <string>

@@ -67,7 +67,7 @@ std::string Written(Example& example) {
   return text;
 }
 
-// As one text for each group, because a file gives each group once.
+// One text for each group, because a file contains each group once.
 void CheckSame(Example& example) {
   Example again;
   for (const Setting& setting : Table(example)) {

@@ -1,5 +1,5 @@
-// A file that somebody prepares, plain or packed, cut into documents by each rule. The first byte
-// chooses the rule.
+// An untrusted text file, plain or packed, cut into documents by each rule. The first byte chooses
+// the rule.
 #include <cstdint>
 #include <optional>
 #include <string>

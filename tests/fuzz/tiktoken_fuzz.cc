@@ -1,5 +1,5 @@
-// A .tiktoken file that somebody brings. After a first byte of 1 the rest follows lines of the 256
-// bytes, so that ranks and merges are reached.
+// An untrusted .tiktoken file. After a first byte of 1 the rest follows lines of the 256 bytes, so
+// that ranks and merges are reached.
 #include <cstdint>
 #include <string>
 

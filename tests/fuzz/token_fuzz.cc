@@ -1,5 +1,5 @@
-// The text of a token that somebody presents. What is accepted is exactly what a token's text is;
-// what is refused is not repeated.
+// Parses an untrusted token. An accepted text is exactly what the token's text form is; an error
+// never repeats a refused text.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
-// A tokenizer.json, or a vocab.json with its merges.txt, that somebody brings. The first byte
-// chooses where the rest stands: as the whole file; in place of the special tokens, of the tokens
-// after the 256 bytes, or of the merges in a file that is otherwise good; as the merges.txt of a
-// good vocab.json; as all files beside a good tokenizer.json.
+// An untrusted tokenizer.json, or a vocab.json with its merges.txt. The first byte chooses the role
+// of the rest: the whole file; the special tokens, the tokens after the 256 bytes, or the merges in
+// an otherwise good file; the merges.txt of a good vocab.json; all files beside a good
+// tokenizer.json.
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-// What holds of every tokenizer that was read, whoever wrote its file. Any thread may call.
+// Properties of every tokenizer that was read, from any file. Any thread may call.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace gp {
 
-// Also checks that an error says something.
+// Also checks that an error has a message.
 inline void CheckPromises(const StatusOr<std::unique_ptr<Tokenizer>>& read, std::string_view text) {
   if (!read.ok()) {
     GP_CHECK(!read.status().message().empty());

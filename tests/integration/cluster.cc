@@ -33,7 +33,7 @@ void SetDeadline(grpc::ClientContext& context) {
   context.set_deadline(std::chrono::system_clock::now() + kPatience);
 }
 
-// What http://ADDRESS/metrics says; empty when nobody answers.
+// The text of http://ADDRESS/metrics; empty if there is no answer.
 std::string Scrape(const std::string& address_text) {
   const auto listen = rpc::ParseListenAddress(address_text);
   if (!listen.ok()) return "";
@@ -72,7 +72,7 @@ std::string WriteConfig(const std::string& path, const std::string& text) {
   return path;
 }
 
-// What is in an address file, once it is there; empty when the process ended first.
+// The contents of an address file, once it exists; empty if the process ended first.
 nlohmann::json AwaitAddresses(const std::string& path, Process& process) {
   Eventually([&] { return FileExists(path) || !process.Running(); });
   const auto content = ReadFile(path);

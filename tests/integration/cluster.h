@@ -16,7 +16,7 @@
 namespace gp::testing {
 
 struct ClusterOptions {
-  std::string trainer;  // empty: gp-trainer beside gp-worker
+  std::string trainer;  // empty: the gp-trainer beside gp-worker
   // Settings of the coordinator (YAML) beside the flags; short waits suit tests.
   std::string coordinator_config;
   std::string listen;        // HOST:PORT for others, with TLS; empty: the socket alone
@@ -29,7 +29,7 @@ struct WorkerSetup {
   int slots = 2;
   std::vector<std::string> environment;
   std::string config;        // YAML
-  bool gpus = false;         // else this machine's GPUs are left alone
+  bool gpus = false;         // otherwise this machine's GPUs are not used
   std::string storage_root;  // empty: the cluster's
   std::string coordinator;   // empty: the cluster's socket
   std::string join_token;    // for a coordinator at HOST:PORT
@@ -55,7 +55,7 @@ class Cluster {
   // The worker's metrics, as Prometheus reads them.
   std::string Metrics(const std::string& name) const;
 
-  // Where the coordinator serves others, HOST:PORT.
+  // The address of the coordinator for others, HOST:PORT.
   const std::string& listen() const { return listen_; }
   // The coordinator's address, unix:PATH.
   const std::string& address() const { return address_; }
@@ -70,14 +70,14 @@ class Cluster {
   std::vector<v1::Checkpoint> Checkpoints(const std::string& run);
   std::vector<v1::Node> Nodes();
 
-  // The run once it fulfils `condition`; asks again and again, over restarts of the coordinator
-  // too. The test fails when `timeout` passes first.
+  // The run once it fulfils `condition`; polls, over restarts of the coordinator too. The test
+  // fails after `timeout`.
   v1::Run WaitFor(const std::string& run, const std::function<bool(const v1::Run&)>& condition,
                   std::chrono::seconds timeout = kPatience);
   v1::Run WaitForState(const std::string& run, v1::RunState state);
   v1::Run WaitForStep(const std::string& run, int64_t step);
   v1::Run WaitForEnd(const std::string& run);
-  // Whether the newest checkpoint is that of the newest step, once all points have arrived.
+  // Whether the newest checkpoint is of the newest step, once all points have arrived.
   bool KeptItsLastStep(const std::string& run);
 
  private:

@@ -1,4 +1,4 @@
-// What is killed comes back, with real daemons and the fake trainer.
+// Killed processes come back, with real daemons and the fake trainer.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -11,8 +11,7 @@ namespace {
 constexpr const char* kSlow = "fake-step-ms: '10'";
 constexpr const char* kSaves = "checkpoint: {every: 20}\n";
 
-// The newest step that a checkpoint directory is named after: how far training went, whoever is
-// told.
+// The newest step in the name of a checkpoint directory: how far training really went.
 int64_t FurthestStep(const std::string& checkpoints) {
   int64_t step = 0;
   for (const std::string& name : ListDirectory(checkpoints).value_or(std::vector<std::string>{})) {

@@ -48,7 +48,7 @@ class GpuNode : public ::testing::Test {
     cluster_.StartCoordinator();
   }
 
-  // One worker whose GPUs are described by a file of its own.
+  // A worker whose GPUs are described by a file.
   void StartWorker(const std::string& name, const std::string& gpus,
                    const std::string& more_config = "") {
     Describe(name, gpus);

@@ -44,7 +44,7 @@ def run(name, arguments, stdout):
                           check=False)
 
 
-# Case runs-and-service/47: what could not be written was lost with exit code 0.
+# Case runs-and-service/47: output that could not be written was lost with exit code 0.
 class LostOutputTest(unittest.TestCase):
     CASES = [(name, arguments) for name in PROGRAMS for arguments in prints_of(name)]
 

@@ -22,7 +22,7 @@ from waiting import wait_for  # noqa: E402
 PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 PATIENCE = 60
-PUBLIC = "metrics.public"  # stands for the setting, which has no flag
+PUBLIC = "metrics.public"  # represents the setting, which has no flag
 LISTENS = "0A"  # the state of a socket in /proc/net/tcp
 
 

@@ -37,9 +37,9 @@ class Process {
 
 // The processes whose parent is `pid`.
 std::vector<int> ChildrenOf(int pid);
-// The most memory that the process ever had (VmHWM); the test fails when the kernel does not tell.
+// The peak memory of the process (VmHWM); the test fails if the kernel does not report it.
 int64_t PeakMegabytesOf(int pid);
-// True while a process with this id exists and is no zombie.
+// True while a process with this id exists and is not a zombie.
 bool Alive(int pid);
 
 }  // namespace gp::testing

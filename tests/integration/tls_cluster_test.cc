@@ -1,4 +1,4 @@
-// A coordinator on TCP with TLS, nodes that join with tokens, and callers who should not come in.
+// A coordinator on TCP with TLS, nodes that join with tokens, and callers that must be refused.
 #include <gmock/gmock.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ class TlsCluster : public ::testing::Test {
     cluster_->StartCoordinator();
   }
 
-  // As an admin makes it, over the socket.
+  // Created by an admin over the socket.
   std::string MakeToken(const std::string& kind) {
     v1::CreateTokenRequest request;
     request.set_kind(kind);
@@ -98,7 +98,7 @@ class TlsCluster : public ::testing::Test {
     return {.ca = CaPath(), .certificate = path, .key = path};
   }
 
-  // What becomes of a stream that says that it is `node`: OK when the coordinator welcomes it.
+  // The result of a stream that claims to be `node`: OK when the coordinator welcomes it.
   Status ConnectAs(const std::string& node, const rpc::ChannelTls& tls,
                    const std::string& token = "") {
     const auto stub =
@@ -283,7 +283,7 @@ std::string AskAnybody(const std::shared_ptr<grpc::Channel>& channel, const std:
              : status.error_message();
 }
 
-// They stand outside of the gate, because load balancers and grpcurl ask them.
+// They bypass the gate, because load balancers and grpcurl call them.
 TEST_F(TlsCluster, HealthAndReflectionAnswerAnybodyAndTellNothingOfRuns) {
   Start();
   const std::string id = cluster_->Submit(FakeRun(1, 10));
@@ -320,7 +320,7 @@ TEST_F(TlsCluster, AWorkerThatCannotJoinSaysWhyAndEnds) {
   cluster_->StartWorker("first", {.coordinator = cluster_->listen(), .join_token = token});
   cluster_->LaunchWorker("second", {.coordinator = cluster_->listen(), .join_token = token});
   EXPECT_EQ(cluster_->worker("second").Wait(kPatience), 1);
-  EXPECT_NE(Log("second").find("used already"), std::string::npos) << Log("second");
+  EXPECT_NE(Log("second").find("is used up"), std::string::npos) << Log("second");
   EXPECT_EQ(Log("second").find(token), std::string::npos) << "a secret is in the log";
 }
 
@@ -339,7 +339,7 @@ class WrongClock : public TlsCluster {
             fmt::format("LD_PRELOAD={}", std::getenv("GP_SHIFTED_CLOCK_LIBRARY"))};
   }
 
-  // As an admin of another machine types it.
+  // Typed by an admin on another machine.
   TypedOutcome Type(const std::string& command, std::chrono::seconds ahead) {
     std::vector<std::string> environment = ClockAt(ahead);
     environment.push_back("GPCTL_SERVER=" + cluster_->listen());
@@ -349,7 +349,7 @@ class WrongClock : public TlsCluster {
     return TypeGpctl(*cluster_, command, environment);
   }
 
-  // `text` says what is wrong with the certificate, and the time of the wrong clock, which is now.
+  // `text` names the problem of the certificate, and the current time of the wrong clock.
   void ExpectBothTimes(const std::string& text, const std::string& words,
                        std::chrono::seconds ahead) const {
     constexpr std::string_view kClock = ", and this machine's clock says ";
@@ -381,7 +381,7 @@ class WrongClock : public TlsCluster {
   security::Lifetime life_;
 };
 
-// Case runs-and-service/34: gpctl and agents said "certificate verify failed", for ever.
+// Case runs-and-service/34: gpctl and agents only said "certificate verify failed", forever.
 TEST_F(WrongClock, BehindIsNamedWithBothTimes) {
   ExpectEverybodyNames("is not valid before " + security::TimeText(life_.begin),
                        -std::chrono::hours(2));

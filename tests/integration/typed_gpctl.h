@@ -1,5 +1,5 @@
-// TypedGpctl: gpctl as a person types it for a cluster of a test. What was typed and what came back
-// goes to the test's output, too. Used from the test's thread.
+// TypedGpctl: gpctl as a person types it for a cluster of a test. Commands and their output also go
+// to the test's output. Used from the test's thread.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct TypedOutcome {
   std::string output;  // both streams
 };
 
-// `command` is what follows "gpctl", for a shell; `environment` is "NAME=value".
+// `command` follows "gpctl", for a shell; `environment` is "NAME=value".
 TypedOutcome TypeGpctl(const Cluster& cluster, const std::string& command,
                        const std::vector<std::string>& environment = {});
 

@@ -1,4 +1,4 @@
-// gp-worker as a program: what it says and how it exits when something is in its way.
+// gp-worker as a program: its messages and exit codes when it cannot start.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -32,7 +32,7 @@ class WorkerProgram : public ::testing::Test {
     return arguments;
   }
   std::string log_path() const { return directory_ + "/log"; }
-  // The exit code and what was printed.
+  // The exit code and the output.
   std::pair<int, std::string> Run(const std::vector<std::string>& more) {
     Process process(Arguments(more), {}, log_path());
     const int code = process.Wait(kPatience).value_or(-1000);

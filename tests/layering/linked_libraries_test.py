@@ -23,7 +23,7 @@ def loaded_libraries(program):
     return [line.strip() for line in done.stdout.splitlines()]
 
 
-# Programs for GPUs take what LD_LIBRARY_PATH names, because the driver may be there: all but LibTorch.
+# Programs for GPUs use LD_LIBRARY_PATH, because the driver may be there, for all libraries except LibTorch.
 def pinned_libraries(name, libraries):
     if name.endswith("-cuda"):
         return ["libtorch.so", "libtorch_cpu.so", "libc10.so", "libgomp.so.1"]

@@ -1,6 +1,6 @@
-// What tests of converters need: a protobuf message in which every field has a value of its own,
-// and the fields that a message leaves out. Both walk the descriptor, so a field that is added
-// later is in them. Pure functions.
+// Helpers for tests of converters: a protobuf message in which every field has a distinct value,
+// and the list of unset fields. Both walk the descriptor, so they include fields added later. Pure
+// functions.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -10,13 +10,13 @@
 
 namespace gp::testing {
 
-// Sets every field, those of nested messages too, to a value that occurs once; repeated fields and
-// maps get two elements. Of a oneof the last field is set. Times are whole microseconds.
+// Sets every field, including nested messages, to a unique value; repeated fields and maps get two
+// elements. In a oneof the last field is set. Times are whole microseconds.
 void SetEveryField(google::protobuf::Message& message);
 
-// "progress.phases.other": the fields that have no value or the default one, by name in the order
-// of the descriptor. A repeated field counts as set when it has elements, and so does each of them
-// by itself.
+// "progress.phases.other": the fields without a value or with the default one, by name in the order
+// of the descriptor. A repeated field counts as set if it has elements; the elements are checked
+// too.
 std::vector<std::string> UnsetFields(const google::protobuf::Message& message);
 
 }  // namespace gp::testing

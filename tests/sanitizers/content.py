@@ -54,7 +54,7 @@ class Contents:
     def digest(self, inputs):
         """The digest of a program that is built from these files and from the headers that they include."""
         files = filter(self._counts, self._with_headers(inputs))
-        digests = sorted({self._digest_of(file) for file in files})  # of code, so a file's name and place do not matter
+        digests = sorted({self._digest_of(file) for file in files})  # of code, so name and place do not matter
         return hashlib.sha256("".join(digests).encode()).hexdigest()[:DIGEST_LENGTH]
 
     def _counts(self, file):

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 PR_SET_CHILD_SUBREAPER = 36
-END_SECONDS = 5  # to end after SIGTERM, before SIGKILL follows
+END_SECONDS = 5  # time to end after SIGTERM, before SIGKILL follows
 
 
 class OutOfTime(Exception):

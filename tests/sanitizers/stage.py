@@ -6,7 +6,7 @@ import content
 import processes
 
 LISTS = {"asan": "unit_tests.txt", "tsan": "threads_tests.txt"}  # in the build tree, written by cmake/Testing.cmake
-LAST_LINES = 40  # of a build that failed
+LAST_LINES = 40  # printed when a build fails
 
 
 class Stage:

@@ -21,8 +21,8 @@ namespace {
 constexpr std::chrono::milliseconds kTick{100};
 // A trainer that does not read a message within this time hangs. Its peers must not wait for it.
 constexpr std::chrono::seconds kSendTimeout{1};
-// Messages read from one trainer before the others have their turn. For a trainer that has ended it
-// is more than its socket can hold, so all of them are read.
+// Messages read from one trainer before the others get their turn. For an ended trainer this is
+// more than its socket can hold, so all of them are read.
 constexpr int kMessagesMax = 256;
 constexpr int kFinalMessagesMax = 1 << 16;
 constexpr size_t kIncarnationLength = 10;
@@ -185,7 +185,7 @@ void Agent::ServeTrainers() {
 
 void Agent::Serve(const RankKey& key, Running& running) {
   Rank& rank = *ranks_.Find(key);
-  // Asked before the last messages and lines are read, so that none is missed.
+  // Checked before the last messages and lines are read, so that none is missed.
   const std::optional<int> wait_status = running.process->Reap();
   ForwardLines(key, *running.process);
   HandleMessages(rank, *running.process, wait_status ? kFinalMessagesMax : kMessagesMax);

@@ -31,14 +31,15 @@ struct AgentOptions {
   std::vector<std::string> trainer_environment;  // "NAME=value"
   std::string gpu_trainer_program;               // for GPU slots
   std::vector<std::string> gpu_environment;      // what trainers on GPUs get in addition
-  FilePolicy files;                              // what trainers may touch
-  std::optional<daemon::Account> account;        // who trainers run as; absent: as this process
-  TrainerGroups* groups = nullptr;               // null: trainers share the agent's control group
-  std::string data_address = "127.0.0.1";        // host that trainers listen on
-  std::string version;                           // sent to trainers
-  bool pin_trainers = true;                      // to the cores of their slot
+  FilePolicy files;                              // files that trainers may access
+  std::optional<daemon::Account>
+      account;                      // the user that trainers run as; absent: this process' user
+  TrainerGroups* groups = nullptr;  // null: trainers share the agent's control group
+  std::string data_address = "127.0.0.1";  // host that trainers listen on
+  std::string version;                     // sent to trainers
+  bool pin_trainers = true;                // to the cores of their slot
   ReconcileOptions reconcile;
-  // How long an agent that stops waits, after its last trainer, until the coordinator has noted how
+  // How long a stopping agent waits, after its last trainer, until the coordinator has recorded how
   // the trainers ended.
   std::chrono::nanoseconds farewell = std::chrono::seconds(5);
   std::function<void()> on_registered = [] {
@@ -81,8 +82,8 @@ class Agent {
   StatusOr<TrainerCommand> CommandFor(const v1::Assignment& assignment, const SlotInfo& slot) const;
   void LaunchTrainer(const v1::Assignment& assignment, const TrainerCommand& command,
                      const SlotInfo& slot, Rank& rank);
-  // A control group of its own for the process. Null where there is none, and why is logged; an
-  // error when the settings need one.
+  // A control group for the process. Null if there is none, with the reason logged; an error when
+  // the settings need one.
   StatusOr<std::unique_ptr<TrainerGroup>> GroupFor(const Rank& rank, pid_t pid);
   void RecordExit(Rank& rank, ExitReport exit);
   void Send(const RankKey& key, const link::Message& message);

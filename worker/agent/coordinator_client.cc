@@ -141,7 +141,7 @@ bool CoordinatorClient::Converse() {
   return welcomed;
 }
 
-// The reason in words where gRPC has none, or says "certificate verify failed".
+// The reason as text if gRPC has none, or says "certificate verify failed".
 std::string CoordinatorClient::WhyAway(const grpc::Status& ended) const {
   if (options_.tls && ended.error_code() == grpc::StatusCode::UNAVAILABLE) {
     const Status explained = rpc::ExplainCertificates(options_.address, *options_.tls,
@@ -221,7 +221,7 @@ bool CoordinatorClient::HearWelcome(const v1::Welcome& welcome) {
     telemetry_.Rewind();
     SetWindow(welcome.telemetry_window_bytes());
     welcomed_ = true;
-    // The Hello may be out of date already: send the newest report at once.
+    // The Hello may already be out of date: send the newest report at once.
     report_urgent_ = report_number_ > 0;
     report_due_ = std::chrono::steady_clock::now() + report_interval_;
     changed_.NotifyAll();

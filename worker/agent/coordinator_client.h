@@ -1,7 +1,7 @@
 // CoordinatorClient: the agent's stream to the coordinator. Connects, says Hello, reconnects with
-// backoff for ever, and posts the coordinator's messages to the Inbox. While there is no
-// connection, the newest report and the telemetry wait here. Two threads of its own: one connects
-// and reads, one writes. Made and stopped by the daemon; other methods from any thread.
+// backoff forever, and posts the coordinator's messages to the Inbox. While disconnected, the
+// newest report and the telemetry wait here. It has two threads: one connects and reads, one
+// writes. Made and stopped by the daemon; other methods from any thread.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -102,8 +102,8 @@ class CoordinatorClient final : public CoordinatorPort {
   uint64_t reported_through_ GUARDED_BY(mutex_) = 0;
   bool report_urgent_ GUARDED_BY(mutex_) = false;
   SteadyTime report_due_ GUARDED_BY(mutex_);
-  // True when one batch of telemetry was sent ahead of the urgent report that waits. So the
-  // coordinator gets what a trainer printed and measured before it hears of the trainer's exit.
+  // True when a batch of telemetry was sent ahead of a waiting urgent report, so that the
+  // coordinator gets a trainer's output and measurements before its exit.
   bool telemetry_went_first_ GUARDED_BY(mutex_) = false;
   TelemetryQueue telemetry_ GUARDED_BY(mutex_);
   size_t window_bytes_ GUARDED_BY(mutex_) = kTelemetryWindowBytes;

@@ -125,7 +125,7 @@ v1::AgentHello MakeHello(const WorkerSettings& settings, const std::string& node
   return hello;
 }
 
-// Who trainers run as, and what that user's environment says of itself.
+// The user that trainers run as, with its environment.
 StatusOr<std::optional<daemon::Account>> AccountOf(const std::string& user) {
   if (user.empty()) return std::optional<daemon::Account>();
   if (geteuid() != 0) {
@@ -181,7 +181,7 @@ StatusOr<std::unique_ptr<TrainerGroups>> OpenGroups(const WorkerSettings& settin
   return nullptr;
 }
 
-// Null for a coordinator on a Unix socket, which knows this user, and with --insecure.
+// Null for a coordinator on a Unix socket, which recognises this user, and with --insecure.
 StatusOr<std::unique_ptr<NodeCredentials>> OpenCredentials(const WorkerSettings& settings,
                                                            const std::string& node_id,
                                                            const std::atomic<bool>& stopping) {
@@ -227,7 +227,7 @@ Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime)
   rpc::InstallGrpcLog();
   Inbox inbox;
   std::atomic<bool> stopping = false;
-  // A second SIGINT comes from a person at the terminal, or from gpctl for one.
+  // A second SIGINT comes from a person at the terminal, or from gpctl on a person's behalf.
   const StopSignals signals([&](const std::string& name) {
     stopping = true;
     inbox.Post(StopRequested{.hurried = name == "SIGINT"});

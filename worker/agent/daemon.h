@@ -13,7 +13,7 @@ namespace gp::agent {
 // REQUIRES: called once, on the main thread, before other threads exist.
 Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime);
 
-// What the daemon finds out about this node's GPUs at its start, as one JSON document.
+// This node's GPUs as the daemon finds them at its start, as one JSON document.
 StatusOr<std::string> DescribeGpus(const WorkerSettings& settings);
 
 }  // namespace gp::agent

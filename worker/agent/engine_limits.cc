@@ -24,7 +24,7 @@ bool IsPrintable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](const char c) { return c > ' ' && c <= '~'; });
 }
 
-// Each returns what is wrong.
+// Each returns the problem; empty if there is none.
 struct EngineJudge {
   std::string operator()(const link::Hello&) const { return ""; }
   std::string operator()(const link::Ready&) const { return ""; }
@@ -71,7 +71,7 @@ struct EngineJudge {
                    kCheckpointTextBytesMax);
   }
 
-  // What only the agent says, and what only samplers say.
+  // Messages that only the agent or only samplers send.
   template <typename Other>
   std::string operator()(const Other&) const {
     return "a message that no trainer sends";

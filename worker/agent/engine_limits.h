@@ -1,5 +1,6 @@
-// What a trainer may say. One that says anything else, or more, is ended: its messages become part
-// of the agent's reports, which carry the other runs of the node too. Pure functions; thread-safe.
+// Limits on a trainer's messages. A trainer that sends anything else, or more, is killed: its
+// messages become part of the agent's reports, which also carry the node's other runs. Pure
+// functions; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ inline constexpr size_t kUnansweredMax = 32;
 // Those that one trainer may send between two turns of the agent's loop.
 inline constexpr int kWrittenPerTurnMax = 64;
 
-// What is wrong with a message from a trainer, for a reason; empty when nothing is.
+// The problem with a trainer's message, as a reason; empty if there is none.
 std::string Misbehaviour(const link::Message& message);
 
 }  // namespace gp::agent

@@ -32,8 +32,8 @@ std::string Ending(int wait_status) {
   return fmt::format("exited with code {}", WEXITSTATUS(wait_status));
 }
 
-// What a line of output says of an end. Our own log's lines lose their head (time, level, program);
-// those about progress say nothing.
+// The part of an output line that explains an end. Lines of our own log lose their prefix (time,
+// level, program); progress lines explain nothing.
 std::string_view WordsOfEnd(std::string_view line) {
   const size_t level = line.find(' ') + 1;
   const size_t program = line.find(' ', level) + 1;

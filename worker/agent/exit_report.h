@@ -19,12 +19,12 @@ struct ExitReport {
 
 // The facts known when the process was reaped.
 struct ExitEvidence {
-  int wait_status = 0;                 // as waitpid gives it
+  int wait_status = 0;                 // from waitpid
   bool finished = false;               // it reported that all its steps are done
   bool told_stop = false;              // we asked it to stop
   std::string kill_reason;             // we killed it, and why; empty: we did not
   bool memory_killed = false;          // the kernel's out-of-memory killer struck while it ran
-  uint64_t memory_limit_bytes = 0;     // of its control group; 0: none of its own
+  uint64_t memory_limit_bytes = 0;     // of its control group; 0: it has none
   std::optional<link::Failed> failed;  // this and stopped: its last message
   std::optional<link::Stopped> stopped;
   std::string last_line;  // the last line it printed

@@ -21,7 +21,7 @@ namespace gp::agent {
 SlotHealths HealthOf(const std::vector<SlotInfo>& slots, const std::vector<GpuReading>& readings,
                      const std::string& program_problem);
 
-// Why `path` cannot be started, and what to do; empty when it can.
+// Why `path` cannot be executed, and what to do; empty if it can.
 std::string WhyNotExecutable(const std::string& path);
 
 class GpuWatch {

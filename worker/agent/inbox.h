@@ -22,8 +22,7 @@ struct ReportWritten {};
 struct SlotsChanged {
   SlotHealths healths;
 };
-// End every trainer and leave. A hurried one, when the agent is leaving already, does not wait for
-// what trainers save.
+// End every trainer and exit. A hurried request during shutdown does not wait for trainers to save.
 struct StopRequested {
   bool hurried = false;
 };

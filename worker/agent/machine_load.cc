@@ -20,7 +20,7 @@ double RunnableThreads(const std::string& loadavg) {
   return mean_of_a_minute;
 }
 
-// Nullopt when the file was not read or does not tell.
+// Nullopt when the file was not read or lacks the number.
 std::optional<uint64_t> SwappedPages(const std::string& vmstat) {
   std::optional<uint64_t> pages;
   uint64_t count = 0;

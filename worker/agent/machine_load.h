@@ -1,5 +1,5 @@
-// MachineLoad: how busy the node's machine is: threads that want to run, whoever started them, and
-// what moves from and to swap. From Linux's /proc. Owned by the Agent; not thread-safe.
+// MachineLoad: how busy the node's machine is: runnable threads of all programs, and swap traffic.
+// From Linux's /proc. Owned by the Agent; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class MachineLoad {
   explicit MachineLoad(std::string proc = "/proc") : proc_(std::move(proc)) {}
 
   // Reads the files again when the newest reading is some seconds old. Numbers that the system does
-  // not tell are 0.
+  // not report are 0.
   const v1::MachineLoad& Read(MonotonicTime now);
 
  private:

@@ -171,7 +171,7 @@ void AgentMetrics::Families::AddCheckpoints() {
       &Counter("gp_checkpoint_written_bytes_total", "Bytes of checkpoints, all files.");
 }
 
-// What Prometheus scrapes: the kernel is asked for the memory of trainers at a scrape.
+// The page that Prometheus scrapes; a scrape asks the kernel for the memory of trainers.
 class AgentMetrics::Page final : public prometheus::Collectable {
  public:
   explicit Page(Families& families) : families_(families) {}

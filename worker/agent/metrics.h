@@ -33,7 +33,7 @@ class AgentMetrics {
   void SetSlots(size_t free, size_t busy);
   void SetConnected(bool connected);
   void SetTelemetry(size_t waiting, uint64_t dropped_points, uint64_t dropped_lines);
-  // `memory_limit_bytes`: that of its control group; 0 without one.
+  // `memory_limit_bytes`: the limit of its control group; 0 without one.
   void TrainerStarted(const RankKey& key, int pid, uint64_t memory_limit_bytes);
   void TrainerExited(v1::ExitCause cause);
   void StepCommitted(const RankKey& key, const link::StepReport& report);
@@ -47,7 +47,7 @@ class AgentMetrics {
   void SetGpus(const std::vector<SlotInfo>& slots, const std::vector<GpuReading>& readings,
                const SlotHealths& healths);
 
-  // What Prometheus scrapes; it must not be used after this object is gone.
+  // The page that Prometheus scrapes; must not be used after this object is destroyed.
   std::shared_ptr<prometheus::Collectable> page() const;
   // Everything in the text exposition format.
   std::string Text() const;

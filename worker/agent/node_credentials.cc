@@ -36,7 +36,8 @@ void SetTimeout(grpc::ClientContext& context, nanoseconds timeout) {
   context.set_deadline(deadline);
 }
 
-// The key of the join in progress, so that the same one is shown again when an answer gets lost.
+// The key of the join in progress, kept so that a lost answer can be requested again with the same
+// key.
 StatusOr<PrivateKey> JoinKey(const std::string& path) {
   const auto kept = ReadSecretFile(path, kPemBytesMax);
   if (kept.ok()) {
@@ -47,7 +48,7 @@ StatusOr<PrivateKey> JoinKey(const std::string& path) {
   return key;
 }
 
-// Key and certificate are one file, so that no reader finds one without the other.
+// Key and certificate share one file, so a reader never finds one without the other.
 Status WritePair(const std::string& path, const PrivateKey& key, const std::string& certificate) {
   const auto read = Certificate::FromPem(certificate);
   if (!read.ok()) return WithContext(read.status(), "the coordinator's answer");
@@ -114,9 +115,9 @@ Status NodeCredentials::CheckFiles() const {
   return rpc::CheckTls(tls());
 }
 
-// Tries to renew: a revoked certificate is refused, and a good one is only replaced by a newer one.
-// Without a join token there is nothing to do here; the agent's stream will be refused with the
-// reason.
+// Tries to renew: a revoked certificate is refused, and a valid one is only replaced by a newer
+// one. Without a join token there is nothing to do here; the agent's stream will be refused with
+// the reason.
 bool NodeCredentials::IsRefused() const {
   if (options_.join_token_file.empty()) return false;
   Status renewed = Renew();

@@ -1,12 +1,10 @@
-// NodeCredentials: how this node proves to a coordinator on TCP who it is, and knows the
-// coordinator (docs/security/tls.md). Kept in <state.dir>/security:
-//
+// NodeCredentials: how this node authenticates itself to a coordinator on TCP, and the coordinator
+// to it (docs/security/tls.md). Kept in <state.dir>/security:
 //   node.pem  the node's key and certificate
 //   ca.crt    the authority of the coordinator, found by the digest in the join token
-//   node.key  the key of a join that is not finished
-//
-// A thread renews node.pem when two thirds of its life have passed; channels read it again by
-// themselves. Made and owned by the daemon, one thread.
+//   node.key  the key of an unfinished join
+// A thread renews node.pem after two thirds of its lifetime; channels reload it by themselves. Made
+// and owned by the daemon, one thread.
 #pragma once
 
 #include <chrono>
@@ -36,10 +34,10 @@ struct NodeCredentialsOptions {
 
 class NodeCredentials {
  public:
-  // Joins when the node has no certificate that is good, or has a join token and a certificate that
-  // the coordinator refuses because it was revoked. Begins to renew. Tries again while the
-  // coordinator cannot be reached, until `stopped` returns true: then Cancelled. Any other error is
-  // final and tells the way out: no token, a token that is not good, another server.
+  // Joins if the node has no valid certificate, or has a join token and a certificate that the
+  // coordinator refuses because it was revoked. Starts renewal. Retries while the coordinator
+  // cannot be reached, until `stopped` returns true: then Cancelled. Any other error is final and
+  // says what to do: no token, an invalid token, another server.
   static StatusOr<std::unique_ptr<NodeCredentials>> Open(NodeCredentialsOptions options,
                                                          Clock& clock,
                                                          const std::function<bool()>& stopped);
@@ -54,7 +52,7 @@ class NodeCredentials {
 
   std::string Path(const std::string& name) const;
   std::string CaPath() const { return options_.ca.empty() ? Path("ca.crt") : options_.ca; }
-  // OK when node.pem and the authority are there and good.
+  // OK when node.pem and the authority exist and are valid.
   Status CheckFiles() const;
   // Whether there is a join token to use instead of a certificate that was revoked.
   bool IsRefused() const;

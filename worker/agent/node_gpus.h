@@ -1,5 +1,5 @@
-// NodeGpus: what gp-worker found about the GPUs of its node when it started. Made once by the
-// daemon; a node without GPUs, or with a broken driver, is a value too.
+// NodeGpus: the GPUs that gp-worker found when it started. Made once by the daemon; also represents
+// a node without GPUs, or with a broken driver.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// The agent's state directory: its version, and the node's durable id, which is made at the first
-// start so that a restarted agent is the same node. Called once at start.
+// The agent's state directory: its version, and the node's durable id, which is created at the
+// first start so that a restarted agent is the same node. Called once at start.
 #pragma once
 
 #include <string>

@@ -49,7 +49,7 @@ struct Observer {
   }
   bool operator()(const link::CheckpointReport& written) const {
     if (written.epoch != rank.key.epoch) return false;
-    // An older one that nobody answered leads nowhere: the run resumes from the newest.
+    // An older unanswered checkpoint is not needed: the run resumes from the newest.
     if (rank.written.size() >= kUnansweredMax) rank.written.erase(rank.written.begin());
     rank.written.push_back(ToProto(written));
     return true;

@@ -1,5 +1,5 @@
-// Rank: what the agent knows about one trainer process, and RankTable: all of them. Values owned by
-// the agent's loop; not thread-safe. The table only records; Reconcile decides what to do next
+// Rank: the agent's state of one trainer process, and RankTable: all of them. Values owned by the
+// agent's loop; not thread-safe. The table only records; Reconcile decides what to do next
 // (worker/agent/reconcile.h).
 #pragma once
 

@@ -1,6 +1,6 @@
-// RankMemorySeries: the series of gp-worker about the memory of its trainers' processes. They are
-// there while a process runs. It is the kernel that is asked, at a scrape, so no trainer does
-// anything for it. Thread-safe; owned by AgentMetrics.
+// RankMemorySeries: gp-worker's series for the memory of trainer processes. They exist while a
+// process runs. A scrape reads the numbers from the kernel, so trainers do nothing for it.
+// Thread-safe; owned by AgentMetrics.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ class RankMemorySeries {
   // `registry` outlives this.
   explicit RankMemorySeries(prometheus::Registry& registry);
 
-  // `limit_bytes`: what the kernel lets the process take; 0 when there is no limit of its own.
-  // A process of a newer epoch takes the place of an older one that has not ended yet.
+  // `limit_bytes`: the kernel's memory limit of the process; 0 if it has none. A process of a newer
+  // epoch replaces an older one that has not ended yet.
   void Started(const RankKey& key, int pid, uint64_t limit_bytes) EXCLUDES(mutex_);
   void Ended(const RankKey& key) EXCLUDES(mutex_);
-  // Reads what each process holds now.
+  // Reads the current memory of each process.
   void Refresh() EXCLUDES(mutex_);
 
  private:

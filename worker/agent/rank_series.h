@@ -1,6 +1,6 @@
-// RankSeries: the series of gp-worker that have the labels run and rank. They begin with a rank's
-// first step and go a minute after its end, so that a scrape still sees what it did last. The same
-// rank of a newer epoch goes on with them. Thread-safe; owned by AgentMetrics.
+// RankSeries: gp-worker's series with the labels run and rank. They begin with a rank's first step
+// and stay for a minute after its end, so that a scrape still sees the last values. The same rank
+// of a newer epoch continues them. Thread-safe; owned by AgentMetrics.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ class RankSeries {
     prometheus::Histogram* save_blocking = nullptr;
     prometheus::Histogram* save_background = nullptr;
     prometheus::Counter* failed_saves = nullptr;
-    int64_t failed_saves_seen = 0;  // of this epoch's process
+    int64_t failed_saves_seen = 0;  // by this epoch's process
   };
 
   Series& SeriesOf(const RankKey& key) REQUIRES(mutex_);

@@ -37,7 +37,7 @@ struct SendGo {
 struct SendStop {
   RankKey key;
   std::string reason;
-  std::optional<std::chrono::nanoseconds> save_within;  // absent: it leaves at once
+  std::optional<std::chrono::nanoseconds> save_within;  // absent: it exits at once
 };
 struct SendSealResult {
   RankKey key;
@@ -54,7 +54,7 @@ struct Kill {
   RankKey key;
   std::string reason;
 };
-// Remove the rank from the table: the coordinator knows that it ended.
+// Remove the rank from the table: the coordinator has recorded its end.
 struct Forget {
   RankKey key;
 };

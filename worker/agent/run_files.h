@@ -19,8 +19,8 @@ struct FilePolicy {
   bool owners_coordinator = false;  // this agent, too, reaches the coordinator through that socket
 };
 
-// The trainer's arguments that tell it. InvalidArgument when the assignment's directory is not the
-// run's own beneath storage_root.
+// The trainer's arguments for these files. InvalidArgument when the assignment's directory is not
+// the run's own below storage_root.
 StatusOr<std::vector<std::string>> FileArguments(const v1::Assignment& assignment,
                                                  const FilePolicy& policy);
 

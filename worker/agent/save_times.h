@@ -11,10 +11,10 @@
 
 namespace gp::agent {
 
-// What a checkpoint took, as far as it is known.
+// The known costs of a checkpoint.
 struct SaveCost {
-  std::optional<double> blocking_seconds;    // in which its rank took no step
-  std::optional<double> background_seconds;  // from the step that it saves until all is synced
+  std::optional<double> blocking_seconds;    // time in which its rank took no step
+  std::optional<double> background_seconds;  // from the saved step until all files are synced
   uint64_t size_bytes = 0;
 };
 

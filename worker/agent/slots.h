@@ -1,5 +1,5 @@
-// SlotTable: the places where this node can run a trainer: sets of CPU cores, and GPUs where there
-// are any. Made once at start; only their health changes. A value, owned by the agent's loop.
+// SlotTable: the places where this node can run a trainer: sets of CPU cores, and any GPUs. Made
+// once at start; only their health changes. A value, owned by the agent's loop.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ struct SlotHealth {
 
   bool operator==(const SlotHealth&) const = default;
 };
-using SlotHealths = std::map<std::string, SlotHealth>;  // by slot; a slot that is absent is well
+using SlotHealths =
+    std::map<std::string, SlotHealth>;  // by slot; a slot without an entry is healthy
 
 struct SlotInfo {
   std::string id;              // "cpu-0", "gpu-0"
@@ -60,11 +61,11 @@ std::vector<SlotInfo> MakeGpuSlots(const std::vector<Gpu>& gpus, const std::vect
 // The cores of this node's slots.
 struct NodeCores {
   std::vector<int> cores;
-  // False where a limit of a control group lets fewer run at once than the process may run on, as
-  // in most pods. Nobody else knows then which of them this node uses, so trainers run on any.
+  // False if a control group's limit allows fewer busy cores than the process may run on, as in
+  // most pods. Then it is unknown which of them this node may use, so trainers run on any.
   bool pinned = true;
 };
-// `allowed`: those that this process may run on, of which `count` may be busy at once.
+// `allowed`: the cores that this process may run on, of which `count` may be busy at once.
 NodeCores ChooseCores(std::vector<int> allowed, int count);
 
 // The memory that this node's trainers may have: that of the machine, or of a control group that

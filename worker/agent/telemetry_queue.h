@@ -1,6 +1,6 @@
 // TelemetryQueue: points and lines on their way to the coordinator, kept until they are
-// acknowledged as durable. They wait in two lanes with a budget each, so that a burst of lines
-// pushes out no point; a full lane drops its oldest items, and a line in the run's log tells how
+// acknowledged as durable. They wait in two lanes with separate budgets, so that a burst of lines
+// displaces no point; a full lane drops its oldest items, and a line in the run's log says how
 // many. An item gets its number, counted from 1, when it is first sent. Not thread-safe; its owner
 // locks.
 #pragma once
@@ -44,7 +44,7 @@ class TelemetryQueue {
 
  private:
   struct Waiting {
-    uint64_t order = 0;  // in which it was added
+    uint64_t order = 0;  // order of arrival over both lanes
     v1::TelemetryItem item;
   };
   // Items of a run that were dropped and are not mentioned in its log yet.
@@ -66,7 +66,7 @@ class TelemetryQueue {
 
   size_t waiting() const { return points_.items.size() + lines_.items.size(); }
   Lane& NextLane();
-  // Numbers the next item that waits, or the line that tells the gap before it.
+  // Numbers the next waiting item, or the line that reports the gap before it.
   void SendNext();
 
   const size_t items_max_;

@@ -115,8 +115,8 @@ StatusOr<std::unique_ptr<TrainerGroup>> TrainerGroups::Make() {
   if (limits_.memory_bytes > 0) {
     RETURN_IF_ERROR(
         WriteControl(JoinPath(path, "memory.max"), std::to_string(limits_.memory_bytes)));
-    // Otherwise the kernel swaps out what is beyond the limit. The file is absent where the kernel
-    // does not account for swap.
+    // Otherwise the kernel would swap out the excess. The file is absent if the kernel does not
+    // account for swap.
     const Status no_swap = WriteControl(JoinPath(path, "memory.swap.max"), "0");
     if (!no_swap.ok()) {
       LogWarning("a trainer may swap beyond trainer.memory_max", {{"error", Message(no_swap)}});

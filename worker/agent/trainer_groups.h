@@ -1,7 +1,7 @@
-// TrainerGroups: a control group (version 2) for each trainer, where the agent may make them. The
-// kernel then limits what a trainer takes of memory and how many threads and processes it has, and
-// says which one it killed for want of memory. Made by the daemon before any trainer runs; used by
-// the agent's loop.
+// TrainerGroups: a control group (version 2) for each trainer, if the agent may make them. The
+// kernel then limits a trainer's memory and its number of threads and processes, and reports which
+// one it killed when out of memory. Made by the daemon before any trainer runs; used by the agent's
+// loop.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +19,7 @@ struct TrainerGroupLimits {
   int tasks = 4096;           // threads and processes; an honest trainer has some hundred
 };
 
-// The group of one trainer. Removed with its end, when no process is left in it.
+// The group of one trainer. Removed at its end, once no process is left in it.
 class TrainerGroup {
  public:
   TrainerGroup(std::string directory, uint64_t memory_bytes)
@@ -30,7 +30,7 @@ class TrainerGroup {
 
   // Moves the process into the group, with all of its threads and what it starts.
   Status Add(pid_t pid) const;
-  // How many processes the kernel killed because this group, or one above it, had no memory left.
+  // How many processes the kernel killed because this group, or one above it, was out of memory.
   uint64_t OutOfMemoryKills() const;
   // The limit, when the group itself ran into it; 0 when it has none, or when memory ended above.
   uint64_t ReachedLimitBytes() const;
@@ -44,13 +44,13 @@ class TrainerGroup {
 class TrainerGroups {
  public:
   // Makes this process' group a parent of groups: this process itself moves to the one called
-  // "agent". FailedPrecondition says why that may not be: no control groups of version 2, the group
-  // is not this user's (systemd: Delegate=), or it has other processes. Nothing has changed then.
-  // Looks below `root`, which only tests change.
+  // "agent". FailedPrecondition says why that is impossible: no control groups of version 2, the
+  // group is not this user's (systemd: Delegate=), or it has other processes; nothing is changed
+  // then. Searches below `root`; only tests change it.
   static StatusOr<std::unique_ptr<TrainerGroups>> Open(const TrainerGroupLimits& limits,
                                                        const std::string& root = "/");
 
-  // A new group; what an earlier agent could not remove is not used again.
+  // A new group; groups that an earlier agent could not remove are not reused.
   StatusOr<std::unique_ptr<TrainerGroup>> Make();
   const TrainerGroupLimits& limits() const { return limits_; }
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kLineBytesMax = 8192;
 constexpr size_t kReadBytesMax = 64 << 10;
-// More than a pipe holds. It limits the output when a grandchild goes on printing.
+// More than a pipe holds. Limits the output when a grandchild keeps printing.
 constexpr size_t kFinalBytesMax = 1 << 20;
 
 static_assert(link::kEngineDescriptor == daemon::kFirstChildDescriptor);

@@ -47,8 +47,8 @@ class TrainerProcess {
   // Sends `signal` to the whole process group. Does nothing after the end.
   void Signal(int signal);
 
-  // The lines printed since the last call, at most 64 KiB of them; after Reap everything that is
-  // left, an unfinished line included. Does not block.
+  // The lines printed since the last call, at most 64 KiB of them; after Reap all the rest,
+  // including an unfinished line. Does not block.
   std::vector<std::string> ReadLines();
   // The last line that it printed.
   const std::string& last_line() const { return last_line_; }

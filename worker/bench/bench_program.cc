@@ -45,7 +45,7 @@ int RunAtEdge(const BenchProgram& program, int argc, char** argv) {
   } catch (const std::invalid_argument& error) {
     return Fail(program, error.what(), 2);
   } catch (const std::exception& error) {
-    // fmt::print throws when it cannot write; StandardOutput tells why.
+    // fmt::print throws when it cannot write; StandardOutput has the reason.
     return std::ferror(stdout) != 0 ? 1 : Fail(program, error.what(), 1);
   }
 }

@@ -55,7 +55,7 @@ void KernelCases::AddLinear(const std::string& name, LinearShape shape, bool gel
   const std::string sizes = fmt::format("{} x {} x {}", shape.rows, shape.in, shape.out);
   const double flops = 2.0 * static_cast<double>(shape.rows * shape.in * shape.out);
   const auto kind = options_.shape.gelu;
-  const bool in_block = calls > 1;  // and not the head
+  const bool in_block = calls > 1;  // not the head
   Add(name + (gelu ? " forward, GELU" : " forward"), sizes,
       {.flops = flops, .calls_per_step = calls, .run = [=] {
          backend->Forward(LinearForward{shape, y, x, w, bias, activated, kind, in_block});
@@ -126,7 +126,7 @@ void KernelCases::AddLayerNorm() {
   const std::string sizes = fmt::format("{} x {}", rows_, c);
   const double values = static_cast<double>(count);
   const int layers = static_cast<int>(options_.shape.layers);
-  backend_->Forward(forward);  // so that the statistics are those of a norm
+  backend_->Forward(forward);  // so that the statistics match the input
   Add("LayerNorm", sizes,
       {.bytes = values * (4 + Size(type_)), .run = [=] { backend->Forward(forward); }});
   Add("residual + LayerNorm", sizes,

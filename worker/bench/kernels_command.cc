@@ -1,5 +1,5 @@
-// `gp-bench kernels`: each operation of the backend at a model's shapes, in milliseconds and as a
-// fraction of what this machine was measured to reach.
+// `gp-bench kernels`: times each operation of the backend at a model's shapes, in milliseconds and
+// as a fraction of this machine's measured peak.
 #include <fmt/format.h>
 
 #include <algorithm>

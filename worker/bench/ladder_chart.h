@@ -9,7 +9,7 @@
 
 namespace gp::engine {
 
-// `subtitle` says what was measured and where.
+// `subtitle` describes the measurement and the machine.
 std::string LadderChart(const std::vector<RungResult>& rungs, const std::string& subtitle);
 
 }  // namespace gp::engine

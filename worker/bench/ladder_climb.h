@@ -1,4 +1,4 @@
-// Measures a rung: a few steps in a process of its own, so that rungs do not share memory and a
+// Measures a rung: a few steps in a separate process, so that rungs do not share memory and a
 // library's threads end with the process. One thread calls, before this process has threads.
 #pragma once
 
@@ -32,8 +32,8 @@ struct RungResult {
   bool kept = true;  // false: slower here, so the next rung climbs without it
 };
 
-// The device of the process and its free memory. A child process asks, because a process that has
-// used a device cannot fork any more.
+// The device of the process and its free memory. A child process queries it, because a process that
+// has used a device cannot fork any more.
 struct LadderDevice {
   std::string name;
   int64_t free_bytes = 0;

@@ -50,7 +50,7 @@ std::string Subtitle(const LadderFlags& flags, const ModelOptions& model,
                      flags.model.model, model.micro_batch, model.sequence, machine);
 }
 
-// What there is to climb on, and its name.
+// The machine to measure, and its name.
 StatusOr<std::pair<LadderMachine, std::string>> FindMachine(const LadderFlags& flags,
                                                             const ModelOptions& model) {
   LadderMachine machine{.cores = model.threads, .tokens_per_step_max = flags.tokens_max};

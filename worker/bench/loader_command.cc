@@ -1,6 +1,6 @@
 // `gp-bench loader`: how fast a run's batches can be read, from token shards with a cold page cache
-// and a warm one, from a mixture of shards, or from text; and how long steps wait that learn at a
-// given pace.
+// and a warm one, from a mixture of shards, or from text; and how long steps at a given pace wait
+// for data.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ namespace {
 struct LoaderFlags {
   std::vector<std::string> shards;  // empty: they are made
   std::vector<std::string> stream;  // text; instead of shards
-  std::string tokenizer = "gpt2";   // of the text
+  std::string tokenizer = "gpt2";   // for text
   std::string order = "random";
   bool mixture = false;
   int64_t batch = 64;
@@ -126,8 +126,8 @@ class Loader {
     return static_cast<double>(batches) * static_cast<double>(tokens_.size()) / seconds;
   }
 
-  // What each of `batches` steps waits, in milliseconds, when the rest of it takes so long that
-  // `pace` tokens are learned a second.
+  // The wait of each of `batches` steps, in milliseconds, when the rest of a step takes long enough
+  // to consume `pace` tokens a second.
   StatusOr<std::vector<double>> Waits(int64_t batches, double pace) {
     const std::chrono::duration<double> step(static_cast<double>(tokens_.size()) / pace);
     std::vector<double> waits;

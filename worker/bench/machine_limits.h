@@ -21,7 +21,7 @@ double MeasureFlops(const ModelOptions& options, int64_t peak_side = kPeakSide);
 // Bytes a second, read and written: a triad on options.threads cores, or a copy of 16 peak_side^2
 // bytes on the device.
 double MeasureBandwidth(const ModelOptions& options, int64_t peak_side = kPeakSide);
-// Bytes a second that options.threads cores read; of a device, what MeasureBandwidth says.
+// Bytes per second that options.threads cores read; on a device, the result of MeasureBandwidth.
 double MeasureReadBandwidth(const ModelOptions& options);
 
 }  // namespace gp::engine

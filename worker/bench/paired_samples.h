@@ -37,8 +37,8 @@ struct PairedSamples {
   std::vector<double> ratios;  // peer's median over ours, block by block
 };
 
-// `ours` does the work so many times and returns the milliseconds of each; warm-up is dropped. With
-// a null `peer`, only `ours` is measured.
+// `ours` does the work this many times and returns the milliseconds of each; warm-up is dropped.
+// With a null `peer`, only `ours` is measured.
 StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
                                       const std::function<std::vector<double>(int)>& ours,
                                       Peer* peer);

@@ -1,5 +1,5 @@
-// What the benches print with -o json: a document with apiVersion gp/v1 and a kind, to which fields
-// are only added. Pure functions; thread-safe.
+// The output of the benches with -o json: a document with apiVersion gp/v1 and a kind, to which
+// fields are only added. Pure functions; thread-safe.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -26,7 +26,7 @@ class StepBench {
   StepBench(const ModelOptions& options, std::unique_ptr<LanguageModel> model,
             bool fused_optimizer);
 
-  // `count` steps, which wait for the device as the trainer does: for the gradient norm, and at the
+  // `count` steps, which wait for the device like the trainer's: for the gradient norm, and at the
   // end. Times are the backend's.
   std::vector<StepTimes> Run(int count);
   StepTimes Step() { return Run(1).front(); }

@@ -13,7 +13,7 @@ namespace gp::engine {
 
 // A peer whose steps alternate with ours; read after the flags are parsed.
 struct StepPeer {
-  std::string name;  // empty: there is none
+  std::string name;  // empty: no peer
   std::function<StatusOr<std::unique_ptr<Peer>>(const ModelOptions&)> start;
 };
 

@@ -1,5 +1,6 @@
-// `gp-bench tune`: times how this machine best computes a model's matrix products and keeps the
-// choices in the tuning cache, which runs begin with. Choices change the time alone, not the bits.
+// `gp-bench tune`: finds by timing how this machine best computes a model's matrix products and
+// keeps the choices in the tuning cache, which runs start with. Choices change only the time, not
+// the bits.
 #include <fmt/format.h>
 
 #include <memory>

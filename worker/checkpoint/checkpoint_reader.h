@@ -45,7 +45,7 @@ Status ReadWeightsByTensor(Storage& storage, const std::string& directory,
                            const formats::CheckpointManifest& manifest, const WeightsSink& take);
 
 // Weights and the optimizer's state, for resuming. Also verifies tokenizer.json. `layout` is that
-// of the manifest's shape and says which parts the run trains: the moments of the others are not
+// of the manifest's shape and marks the parts that the run trains: moments of the others are not
 // touched.
 Status ReadTrainingState(Storage& storage, const std::string& directory,
                          const formats::CheckpointManifest& manifest,

@@ -245,11 +245,11 @@ class CheckpointWriter::Worker {
   }
 
   StatusOr<SavedCheckpoint> WriteAll(const CheckpointState& state, const std::string& directory) {
-    // The run's directory may have been deleted meanwhile; what it is in is there, or the storage
-    // is away.
+    // The run's directory may have been deleted meanwhile; its parent exists, unless the storage is
+    // unmounted.
     RETURN_IF_ERROR(storage_.MakeDirectory(DirectoryOf(parent_)));
     RETURN_IF_ERROR(storage_.MakeDirectory(parent_));
-    // An attempt before this one may have left files that it could not remove.
+    // An earlier attempt may have left files that it could not remove.
     RETURN_IF_ERROR(storage_.RemoveTree(directory));
     RETURN_IF_ERROR(storage_.MakeDirectory(directory));
     formats::CheckpointManifest manifest = ManifestOf(state);

@@ -7,7 +7,7 @@
 
 namespace gp::engine {
 
-// `what` names the file and what is wrong with it.
+// `what` names the file and the problem.
 inline Status DamagedCheckpoint(const std::string& what) {
   return DataLoss("{}; the checkpoint is damaged", what);
 }

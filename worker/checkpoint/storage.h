@@ -29,7 +29,7 @@ class Storage {
  public:
   virtual ~Storage() = default;
 
-  // Creates `directory` in one that exists, durable on return. OK when it is there.
+  // Creates `directory` in an existing one, durable on return. OK if it exists.
   virtual Status MakeDirectory(const std::string& directory) = 0;
   virtual StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) = 0;
   // Replaces a small file atomically and durably. It commits a manifest.

@@ -1,8 +1,8 @@
-// The storage broker: a process that reaches the files of a confined one by their paths. The
-// kernel's rules for a confined process belong to the directories that had the names when it
-// confined itself; a directory that takes the place of a deleted one is closed to it. The broker
-// starts before that and stays unconfined, but it does not interpret what it is sent: a child does
-// one operation, confined anew, and its answer may carry an open file.
+// The storage broker: a process that accesses a confined process's files by path. The kernel's
+// rules for a confined process refer to the directories that had the names when it confined itself;
+// it cannot open a directory that replaces a deleted one. The broker starts before that and stays
+// unconfined, but does not interpret requests itself: a child performs one operation, confined
+// again, and its answer may carry an open file.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace gp::engine {
 
-// Starts the broker, and returns a Storage whose operations it does. `confine` is called in the
-// child of each operation, before it reads what to do; the operation fails with its error. The
+// Starts the broker, and returns a Storage whose operations it performs. `confine` is called in the
+// child of each operation, before it reads the request; the operation fails with its error. The
 // broker ends with this process, or when the Storage is destroyed. Called before this process has a
 // second thread; the Storage is thread-safe.
 StatusOr<std::shared_ptr<Storage>> StartStorageBroker(const std::function<Status()>& confine);

@@ -45,8 +45,8 @@ class StreamedSnapshot {
   void Open(const Buffers& buffers) EXCLUDES(mutex_);
 
   // Passes values [first, last) of a buffer to `consume`, in pieces. Each call begins at or after
-  // the end of the buffer's call before; what lies before it will not be read again.
-  // DeadlineExceeded when the snapshot was given up.
+  // the end of the buffer's previous call; earlier values will not be read again. DeadlineExceeded
+  // when the snapshot was given up.
   Status Read(int buffer, int64_t first, int64_t last, const Consume& consume) EXCLUDES(mutex_);
 
   // Nothing more of this buffer will be read, so overwrites do not wait for it any more.

@@ -95,7 +95,7 @@ Status TensorStream::Finish() {
                                          expected_.digest));
   }
   if (header_complete_) return OkStatus();
-  return DataLoss("{} is no safetensors file: it ends inside its header", path_);
+  return DataLoss("{} is not a safetensors file: it ends inside its header", path_);
 }
 
 }  // namespace gp::engine

@@ -74,7 +74,7 @@ void BatchReader::ReadWhatIsAsked() {
     }
     const Status status =
         source_.Fill(place.step, place.shard, place.micro_batch, tokens_, targets_);
-    // The disk reads what comes a step later.
+    // Prefetch the same micro-batch of the next step.
     source_.Expect(place.step + 1, place.shard, place.micro_batch);
     MutexLock lock(mutex_);
     status_ = status;

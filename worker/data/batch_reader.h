@@ -1,6 +1,6 @@
-// BatchReader: reads a rank's micro-batches one ahead of the step, in a thread of its own, so that
-// the step copies a batch that is in memory instead of reading files or waiting for text to be
-// tokenized. What it gives is what BatchSource::Fill gives. One thread calls.
+// BatchReader: reads a rank's micro-batches one ahead of the step, in its own thread, so that the
+// step copies a batch from memory instead of waiting for files or tokenization. Its batches equal
+// those of BatchSource::Fill. One thread calls.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace gp::engine {
 
-// What a reader did since it was asked the last time.
+// A reader's work since the last query.
 struct ReaderCounts {
   // Micro-batches in memory when one was taken, the least: 1, or 0 when the caller had to wait.
   int batches_ready = 1;
-  int64_t bytes = 0;  // of tokens that were read
+  int64_t bytes = 0;  // of the tokens read
 };
 
 class BatchReader {
@@ -28,7 +28,7 @@ class BatchReader {
   // `plan` outlive this.
   BatchReader(const BatchSource& source, const runspec::BatchPlan& plan, int first_shard,
               int shard_count);
-  // Waits until what is being read is read.
+  // Waits for the read in progress.
   ~BatchReader();
   BatchReader(const BatchReader&) = delete;
   BatchReader& operator=(const BatchReader&) = delete;
@@ -64,7 +64,7 @@ class BatchReader {
   Place ahead_ GUARDED_BY(mutex_);         // the batch that is read ahead; none at first
   bool asked_ GUARDED_BY(mutex_) = false;  // the thread reads it or is about to
   bool ending_ GUARDED_BY(mutex_) = false;
-  Status status_ GUARDED_BY(mutex_);  // of reading it
+  Status status_ GUARDED_BY(mutex_);  // of the last read
   ReaderCounts counts_ GUARDED_BY(mutex_);
   // The batch that is read ahead. The thread writes it while `asked_` is true, the caller reads it
   // while it is false.

@@ -83,8 +83,8 @@ int64_t BatchSource::RandomOffset(int64_t step, int shard, int64_t micro_batch, 
   return entry.offset + Below(bits, entry.tokens - sequence_);
 }
 
-// The last file that begins at or before this stride or window; files without a whole one are never
-// found.
+// The last file that begins at or before this stride or window; files without a complete one are
+// never returned.
 size_t BatchSource::FileOf(const Entry& entry, int64_t unit) {
   const std::vector<int64_t>& before = entry.units_before;
   return static_cast<size_t>(std::upper_bound(before.begin(), before.end(), unit) -

@@ -1,6 +1,6 @@
-// BatchSource: which tokens each micro-batch of a run holds. A pure function of (seed, step, shard,
+// BatchSource: the tokens of each micro-batch of a run. A pure function of (seed, step, shard,
 // micro-batch, row): there is no loader state to save, and the global batch of a step is the same
-// whatever the number of ranks. Constant after construction; any thread may call.
+// for any number of ranks. Constant after construction; any thread may call.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ class BatchSource {
  public:
   // `tokens` outlives this. InvalidArgument when the split, or a part of a mixture, is too short
   // for one sequence (random), for one sequence in a file (shuffled) or for one micro-batch on
-  // every logical shard (sequential): the message names both numbers.
-  // `spec` gives order, seed, micro_batch, sequence and the weights of a mixture, of which
-  // `entry_files` are the files of each entry; `plan` comes from runspec::PlanBatch.
+  // every logical shard (sequential): the message names both numbers. `spec` gives order, seed,
+  // micro_batch, sequence and the weights of a mixture; `entry_files` gives the number of files of
+  // each of its entries; `plan` comes from runspec::PlanBatch.
   static StatusOr<BatchSource> Make(const TokenSource& tokens, const runspec::RunSpec& spec,
                                     const runspec::BatchPlan& plan,
                                     const std::vector<int64_t>& entry_files = {});
@@ -34,8 +34,7 @@ class BatchSource {
   // Nothing of the steps before `step` will be filled any more: a stream lets their tokens go.
   void Pass(int64_t step) const;
 
-  // That micro-batch will be asked for soon: what has to come from a disk begins to come. Returns
-  // at once.
+  // Prefetches that micro-batch from disk. Returns at once.
   void Expect(int64_t step, int shard, int64_t micro_batch) const;
 
   // The offset in the split of a row's first token; what Fill reads from.
@@ -43,13 +42,13 @@ class BatchSource {
 
   int64_t rows() const { return rows_; }
   int64_t sequence() const { return sequence_; }
-  // What Fill reads for a micro-batch.
+  // The bytes that Fill reads for a micro-batch.
   int64_t batch_bytes() const { return rows_ * (sequence_ + 1) * tokens_->token_bytes(); }
 
  private:
-  // Files that rows are drawn from together: all of them, or those of an entry of a mixture. A file
-  // gives as many units as it holds whole: strides, each one micro-batch on every shard, in the
-  // sequential order, windows of one sequence in the shuffled one.
+  // Files from which rows are drawn together: all of them, or those of an entry of a mixture. A
+  // file gives as many units as it holds completely: strides, each one micro-batch on every shard,
+  // in the sequential order, windows of one sequence in the shuffled one.
   struct Entry {
     int64_t offset = 0;  // in the split
     int64_t tokens = 0;
@@ -74,7 +73,7 @@ class BatchSource {
   int64_t rows_;      // sequences in a micro-batch
   int64_t sequence_;  // tokens in a row
   runspec::BatchPlan plan_;
-  Mixture mixture_;  // of one entry, unless there are weights
+  Mixture mixture_;  // with one entry, unless there are weights
   std::vector<Entry> entries_;
 };
 

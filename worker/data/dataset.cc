@@ -60,7 +60,7 @@ void WarnOfSpelledEnds(const formats::SpelledEnds& ends, std::string_view key) {
   for (const std::string& warning : SpelledEndWarnings(ends, key)) LogWarning(warning);
 }
 
-// What ends documents, for the fingerprint of text that has them.
+// The document separator, for the fingerprint of text.
 std::string SplitOnText(const runspec::DataSpec& spec, const Tokenizer& tokenizer) {
   if (spec.split_on.empty() && spec.stream.empty()) return "";
   const std::string split_on = spec.split_on.empty() ? "" : " at " + spec.split_on;
@@ -127,7 +127,7 @@ StatusOr<OpenedShards> OpenShards(const std::vector<std::string>& paths, const s
   return opened;
 }
 
-// What a mixture adds to the fingerprint.
+// The mixture's part of the fingerprint.
 std::string MixtureText(const runspec::DataSpec& spec, const std::vector<int64_t>& entry_files) {
   if (spec.weights.empty()) return "";
   return fmt::format(" mixed {} of {}", fmt::join(spec.weights, " "), fmt::join(entry_files, " "));

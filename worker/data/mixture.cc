@@ -12,11 +12,11 @@
 namespace gp::engine {
 namespace {
 
-// So many that the largest source has enough of each block to fill it up, however the others round.
+// Large enough that the largest source can fill each block, however the others round.
 constexpr int64_t kBlockRows = 4096;
 static_assert(kBlockRows >= runspec::kMixedSourcesMax * runspec::kMixedSourcesMax);
 
-// Its order is another one than that of a source's windows.
+// A block's order must differ from that of a source's windows.
 constexpr uint64_t kBlockKey = 0x6d69787475726573;
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Mixture: which of several sources each row of a run is taken from. Of every 4096 rows in a row, a
-// block, each source has its share; which rows of the block these are follows from the seed. Over
-// any number of blocks a source's rows differ from its exact share by less than one; the largest
-// source, which fills the blocks, by less than the number of sources. A pure function of seed,
-// weights and row, so that it needs no state and does not depend on the number of ranks. Constant
-// after construction; any thread may call.
+// Mixture: decides which of several sources each row of a run comes from. In every block of 4096
+// rows each source has its share; the seed decides which rows these are. Over any number of blocks
+// a source's rows differ from its exact share by less than one; the largest source, which fills the
+// blocks, by less than the number of sources. A pure function of seed, weights and row, so it needs
+// no state and does not depend on the number of ranks. Constant after construction; any thread may
+// call.
 #pragma once
 
 #include <cstddef>

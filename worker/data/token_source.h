@@ -26,8 +26,8 @@ class TokenSource {
   // token that is not below the vocabulary. REQUIRES: the range lies inside the source.
   virtual Status Read(int64_t offset, std::span<int32_t> tokens) const = 0;
 
-  // Tokens [offset, offset + count) will be read soon: what has to come from a disk begins to come.
-  // Returns at once. REQUIRES: the range lies inside the source.
+  // Tokens [offset, offset + count) will be read soon: starts reading them from disk. Returns at
+  // once. REQUIRES: the range lies inside the source.
   virtual void Expect(int64_t /*offset*/, int64_t /*count*/) const {}
 
   // Tokens before `offset` will not be read any more: memory for them may go.

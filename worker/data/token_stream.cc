@@ -11,7 +11,7 @@
 namespace gp::engine {
 namespace {
 
-// Two make more tokens than any model on one device learns from.
+// Two make more tokens than any model on one device consumes.
 constexpr int kEncodingThreads = 2;
 // Text that waits to be encoded: about four million tokens.
 constexpr uint64_t kWaitingBytes = uint64_t{16} << 20;
@@ -85,7 +85,7 @@ Status TokenStream::LoadUntil(int64_t offset) const {
   return OkStatus();
 }
 
-// All of them are counted only when the stream has been read once.
+// The counts are complete only once the stream has been read to its end.
 void TokenStream::WarnOnce(const formats::SpelledEnds& ends) const {
   if (ends.empty() || std::exchange(warned_, true)) return;
   for (const std::string& warning : SpelledEndWarnings(ends, "a part of data.stream")) {

@@ -30,7 +30,7 @@
 
 namespace gp::engine {
 
-// As much as any run reads, and far from the end of 64 bits.
+// More than any run reads, and far below 64 bits.
 inline constexpr int64_t kEndless = int64_t{1} << 60;
 
 struct StreamPosition {
@@ -40,12 +40,12 @@ struct StreamPosition {
   bool operator==(const StreamPosition&) const = default;
 };
 
-// What checkpoints keep: one line of JSON.
+// The form in checkpoints: one line of JSON.
 std::string FormatStreamPosition(const StreamPosition& position);
 // DataLoss says what is wrong.
 StatusOr<StreamPosition> ParseStreamPosition(const std::string& text);
 
-// How documents are tokenized for a run: as `gpctl data prepare` does it.
+// How documents are tokenized for a run: like `gpctl data prepare`.
 corpus::EncodingRules StreamRules(const Tokenizer& tokenizer,
                                   const corpus::DocumentRules& documents);
 

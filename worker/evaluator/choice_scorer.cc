@@ -10,8 +10,8 @@ namespace {
 
 using tasks::ChoiceRow;
 
-// Writes a row and its targets, which are the ending's tokens. After it, tokens are 0 and targets
-// -1; no row sees what is after it.
+// Writes a row and its targets, which are the ending's tokens. The rest is padded with token 0 and
+// target -1; causal attention never reads it.
 void FillRow(const ChoiceRow& row, std::span<int32_t> tokens, std::span<int32_t> targets) {
   const auto length = static_cast<size_t>(row.input_length());
   const size_t first = length - static_cast<size_t>(row.scored);

@@ -16,15 +16,14 @@ namespace gp::engine {
 
 class ChoiceScorer {
  public:
-  // Batches of at most `sequences_max` rows; `rows` outlive this and none is longer than the model
-  // reads.
+  // Batches of at most `sequences_max` rows; `rows` outlive this and fit the model's context.
   ChoiceScorer(std::span<const tasks::ChoiceRow> rows, int64_t sequences_max);
 
   int64_t batch_count() const;
 
   // The nats of each row's ending, in the rows' order: the same bits on every rank and for every
-  // world size. Infinity for what is no number. A collective operation; `before_batch` may throw to
-  // break it off.
+  // world size. Infinity replaces NaN. A collective operation; `before_batch` may throw to abort
+  // it.
   std::vector<double> Score(LanguageModel& model, Communicator& communicator,
                             const std::function<void()>& before_batch = {},
                             const BatchesDone& done = {}) const;
@@ -37,7 +36,8 @@ class ChoiceScorer {
 
   const std::span<const tasks::ChoiceRow> rows_;
   const int64_t sequences_max_;
-  std::vector<size_t> order_;  // the longest row first: what needs most memory fails at once
+  std::vector<size_t>
+      order_;  // the longest row first: the one that needs most memory fails at once
 };
 
 }  // namespace gp::engine

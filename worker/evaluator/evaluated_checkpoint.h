@@ -1,5 +1,5 @@
-// EvaluatedCheckpoint: the model of a checkpoint with its tokenizer, and what can be measured of
-// it: its loss on text or tokens, and its answers to multiple-choice questions. One thread calls.
+// EvaluatedCheckpoint: the model of a checkpoint with its tokenizer, and its measurements: loss on
+// text or tokens, and answers to multiple-choice questions. One thread calls.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ namespace gp::engine {
 struct EvaluationOptions {
   int threads = 1;
   runspec::Precision precision = runspec::Precision::kAuto;  // kAuto: as the run computed
-  // Told how many batches of all are done.
+  // Called with the numbers of finished and of all batches.
   std::function<void(int64_t done, int64_t all)> progress = [](int64_t, int64_t) {};
 };
 
 class EvaluatedCheckpoint {
  public:
   // A checkpoint's directory, or that of a run: its newest one. NotFound without a checkpoint;
-  // DataLoss names the damaged file; FailedPrecondition for a precision that is not known.
+  // DataLoss names the damaged file; FailedPrecondition for an unknown precision.
   static StatusOr<EvaluatedCheckpoint> Open(const std::string& directory,
                                             EvaluationOptions options);
 

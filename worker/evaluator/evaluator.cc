@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// What a batch adds.
+// Sums of a batch.
 enum Sum : size_t { kLoss, kTokens, kBytes, kSums };
 
 void Sums(LanguageModel& model, const TokenBatch& batch, const TokenBytes& token_bytes,

@@ -20,7 +20,8 @@ using BatchAt = std::function<TokenBatch(int64_t index)>;
 struct Evaluation {
   double loss = 0;  // nats per target token; targets of -1 do not count
   int64_t tokens = 0;
-  std::optional<int64_t> bytes;  // that the targets stand for; absent where no tokenizer names one
+  std::optional<int64_t>
+      bytes;  // bytes of the targets' text; absent if the tokenizer lacks one of them
 
   // The loss in bits, for each byte of text: comparable between vocabularies. Absent without bytes.
   std::optional<double> bits_per_byte() const;

@@ -21,7 +21,7 @@ constexpr uint64_t kRunFileBytesMax = uint64_t{1} << 20;
 
 bool IsShard(const std::string& path) { return path.ends_with(".bin") || path.ends_with(".npy"); }
 
-// A checkpoint lies in RUN/checkpoints/NAME.
+// A checkpoint is in RUN/checkpoints/NAME.
 StatusOr<std::optional<runspec::RunSpec>> SpecOf(const std::string& checkpoint) {
   const std::string path = JoinPath(DirectoryOf(DirectoryOf(checkpoint)), "resolved.yaml");
   if (!FileExists(path)) return std::nullopt;

@@ -1,5 +1,6 @@
-// HeldOutTokens: what a checkpoint is evaluated on: files that somebody names, or the validation
-// split of the run that wrote the checkpoint. Constant after construction; one thread opens it.
+// HeldOutTokens: the data on which a checkpoint is evaluated: files that a user names, or the
+// validation split of the run that wrote the checkpoint. Constant after construction; one thread
+// opens it.
 #pragma once
 
 #include <memory>
@@ -14,8 +15,8 @@
 
 namespace gp::engine {
 
-// Token shards (*.bin, *.npy) or text. `format` says what they hold whatever their names are and
-// whatever they look like: kText, or kUint16 of shards.
+// Token shards (*.bin, *.npy) or text. `format` overrides detection by name and content: kText, or
+// kUint16 for shards.
 struct HeldOutFiles {
   std::vector<std::string> paths;
   runspec::DataFormat format = runspec::DataFormat::kAuto;
@@ -30,7 +31,7 @@ class HeldOutTokens {
                                       int threads);
 
   const TokenSource& tokens() const { return *tokens_; }
-  // The length that the run trained with; the model's context where no run file tells.
+  // The training sequence length; the model's context if there is no run file.
   int64_t sequence() const { return sequence_; }
 
  private:

@@ -138,7 +138,7 @@ Status Run(const Options& options) {
   return OkStatus();
 }
 
-// What the engine throws is an error like the others.
+// Exceptions of the engine become ordinary errors.
 Status RunAtEdge(const Options& options) {
   try {
     return Run(options);

@@ -18,20 +18,20 @@ struct SampleRequest {
   SamplingOptions sampling;
   int64_t max_tokens = 200;
   uint64_t seed = 1337;
-  uint64_t sample = 0;              // which of the samples of this seed
+  uint64_t sample = 0;              // index among the samples of this seed
   std::vector<std::string> stop;    // the text ends before the first of them
   bool ignore_end_of_text = false;  // else the end-of-text token ends the text
 };
 
 class CheckpointSampler {
  public:
-  // As SamplerModel::Open.
+  // Like SamplerModel::Open.
   static StatusOr<CheckpointSampler> Open(const std::string& directory,
                                           const SamplerOptions& options = {});
 
-  // Each request's prompt and what follows it; many requests at a time cost little more than one.
+  // Each request's prompt with its continuation; many requests at a time cost little more than one.
   // InvalidArgument for a prompt that the vocabulary cannot express or that is empty; DataLoss for
-  // weights that give no numbers. Equal requests give equal text, whatever the others are.
+  // weights that give NaN. Equal requests give equal text, whatever the others are.
   StatusOr<std::vector<std::string>> Sample(std::span<const SampleRequest> requests);
 
   const SamplerModel& model() const { return model_; }

@@ -97,7 +97,7 @@ class LinkedSampler {
     }
   }
 
-  // Answers Hello; nothing when the supervisor says Stop first.
+  // Answers Hello; nullopt if the supervisor sends Stop first.
   std::optional<link::OpenModel> AwaitOpen() {
     while (true) {
       const auto message = inbox_.Receive(kLong);
@@ -131,7 +131,7 @@ class LinkedSampler {
             .reproducible = model.reproducible()};
   }
 
-  // Handles messages that have arrived; waits for one when there is no text to write. False after
+  // Handles messages that have arrived; waits for one if there is no text to write. False after
   // Stop.
   bool TakeMessages(TextWriter& writer) {
     while (true) {
@@ -160,7 +160,7 @@ int RunLinkedSampler(FileDescriptor link, const std::string& program) {
   try {
     return ProcessStatus(sampler.Serve());
   } catch (const std::bad_alloc&) {
-    sampler.Send(link::Failed{contract::ExitCause::kOutOfMemory, "there is no memory left"});
+    sampler.Send(link::Failed{contract::ExitCause::kOutOfMemory, "out of memory"});
   } catch (const std::exception& error) {
     sampler.Send(link::Failed{contract::ExitCause::kError, error.what()});
   }

@@ -38,7 +38,7 @@ struct Options {
   std::string precision = "auto";
 };
 
-// Among which tokens one is drawn, and where a text ends.
+// Flags for drawing tokens and for ending a text.
 void AddChoiceOptions(Command app, SampleRequest& request) {
   SamplingOptions& sampling = request.sampling;
   app.Option("--top-k", sampling.top_k, "Tokens to choose from; 0: all")

@@ -1,5 +1,5 @@
 // SamplerModel: a model and its tokenizer from a checkpoint directory alone, ready to write text.
-// On the process' device where the program has one, else on the CPU. One thread uses it.
+// On the process' device if there is one, else on the CPU. One thread uses it.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ struct SamplerOptions {
   int64_t slots = 1;  // texts that are written at a time, at most
   // Memory for weights, cache and buffers; the model gets fewer slots when they do not fit.
   uint64_t memory_bytes = UINT64_MAX;
-  // kAuto: as the checkpoint's run computed; fp32 when its manifest does not tell.
+  // kAuto: the precision of the checkpoint's run; fp32 if its manifest does not record it.
   runspec::Precision precision = runspec::Precision::kAuto;
 };
 
 class SamplerModel {
  public:
-  // `directory` is a checkpoint, or a run's directory: then its newest complete checkpoint is
-  // taken. NotFound when there is none; DataLoss, naming the file, when it is damaged; every file
-  // that is read is verified. ResourceExhausted when the memory does not hold one text.
+  // `directory` is a checkpoint, or a run's directory, of which the newest complete checkpoint is
+  // used. NotFound when there is none; DataLoss, naming the file, when it is damaged; verifies
+  // every file that it reads. ResourceExhausted when the memory cannot hold one text.
   static StatusOr<SamplerModel> Open(const std::string& directory,
                                      const SamplerOptions& options = {});
 

@@ -28,10 +28,10 @@ struct TextRequest {
   SamplingOptions sampling;
   int64_t max_tokens = 200;
   uint64_t seed = 0;
-  uint64_t sample = 0;              // which of the texts of this seed
+  uint64_t sample = 0;              // index among the texts of this seed
   std::vector<int32_t> end_tokens;  // each of them ends the text when it is drawn
-  std::optional<int64_t> scored;    // score each token, with so many alternatives
-  bool score_prompt = false;        // with `scored`: the prompt's tokens, too
+  std::optional<int64_t> scored;    // score each token, with this many alternatives
+  bool score_prompt = false;        // with `scored`: also the prompt's tokens
 };
 
 enum class TextEnd {
@@ -45,7 +45,7 @@ enum class TextEnd {
 struct TextProgress {
   uint64_t id = 0;
   std::optional<int32_t> token;  // the next one
-  ScoredToken score;             // the token's score, when the request asked for it
+  ScoredToken score;             // the token's score, if requested
   // For the tokens of the prompt that were read, from the second on.
   std::vector<ScoredToken> prompt_scores;
   TextEnd end = TextEnd::kNone;
@@ -87,7 +87,7 @@ class TextBatch {
   Decoder& decoder_;
   const TextBatchOptions options_;
   std::deque<std::unique_ptr<Text>> waiting_;
-  std::vector<std::unique_ptr<Text>> texts_;  // those with a slot, in the order in which they came
+  std::vector<std::unique_ptr<Text>> texts_;  // texts with a slot, in order of arrival
   std::vector<int64_t> free_slots_;
 
   // The pass under way.

@@ -23,7 +23,7 @@ class TextWriter {
 
   // A request that cannot be done is answered with a piece that has an error.
   void Add(const link::Generate& request);
-  // Ends the text. Its stream is free for the next pass, and no more pieces of it follow.
+  // Ends the text. Its stream is free for the next pass, and no more of its pieces follow.
   void Withdraw(uint64_t request);
 
   bool idle() const { return batch_.idle() && refused_.empty(); }

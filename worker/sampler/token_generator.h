@@ -17,7 +17,7 @@ struct Generation {
   SamplingOptions sampling;
   int64_t max_tokens = 200;
   uint64_t seed = 0;
-  uint64_t sample = 0;  // which of the samples of this seed
+  uint64_t sample = 0;  // index among the samples of this seed
 };
 
 // The tokens after each prompt. Ends early when `stop` is requested, or a text when its logits are

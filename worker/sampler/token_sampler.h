@@ -19,7 +19,7 @@ struct SamplingOptions {
   double temperature = 0.8;              // 0: always the likeliest token
   int64_t top_k = 50;                    // tokens that may be chosen; 0: all
   double top_p = 1;  // the likeliest tokens whose probabilities add up to it may be chosen
-  double min_p = 0;  // and of these, those with this share of the largest probability
+  double min_p = 0;  // of these, tokens with at least this share of the largest probability
 };
 
 // In [0, 1).
@@ -30,8 +30,8 @@ void AdjustLogits(const SamplingOptions& options, std::span<const int32_t> writt
                   std::span<float> logits);
 
 // The token at which the running sum of the probabilities, in the order of the ids, passes
-// `uniform`. Equal logits at the edge of the top k or of top p: the lower id is in. REQUIRES: at
-// least one logit.
+// `uniform`. Equal logits at the limit of top k or top p: the lower id is kept. REQUIRES: at least
+// one logit.
 int32_t SampleToken(std::span<const float> logits, const SamplingOptions& options, double uniform);
 
 }  // namespace gp::engine

@@ -14,8 +14,8 @@ struct ScoredToken {
   std::vector<float> top_logprobs;
 };
 
-// The score of `token`, with `alternatives` of the first `drawable` ids beside it. All logits count
-// in the softmax. If `token` is the likeliest, its logprob is the same number here and in
+// The score of `token`, with `alternatives` among the first `drawable` ids. All logits are part of
+// the softmax. If `token` is the likeliest, its logprob is the same number here and in
 // top_logprobs. REQUIRES: 0 <= token < logits.size(), drawable <= logits.size().
 ScoredToken ScoreToken(std::span<const float> logits, int64_t drawable, int32_t token,
                        int64_t alternatives);

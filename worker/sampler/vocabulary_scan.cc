@@ -64,7 +64,8 @@ std::vector<float> BlockMaxima(std::span<const float> logits) {
 }
 
 // Ids of logits that may be among the `count` largest. Each of the `count` blocks with the largest
-// maxima has one that is as large as the least of these maxima, so nothing below it is among them.
+// maxima has one that is at least the smallest of these maxima, so nothing below it can be among
+// them.
 std::vector<int32_t> Candidates(std::span<const float> logits, size_t count) {
   const std::vector<float> maxima = BlockMaxima(logits);
   float bound = -std::numeric_limits<float>::infinity();

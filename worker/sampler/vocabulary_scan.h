@@ -1,5 +1,5 @@
-// Passes over the logits of a whole vocabulary, some 50,000 of them for each token that is drawn.
-// In vector arithmetic that every processor rounds alike. Pure functions; thread-safe.
+// Passes over the logits of a whole vocabulary, some 50,000 for each drawn token, in vector
+// arithmetic that every processor rounds in the same way. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace gp::engine {
 // The largest logit. Ignores NaNs; -infinity when there is nothing else.
 float LargestLogit(std::span<const float> logits);
 
-// Ids of the `count` largest logits, falling; of equal ones the lower id is in and comes first. All
-// of them when there are no more than `count`. REQUIRES: no logit is not-a-number.
+// Ids of the `count` largest logits, descending; of equal ones the lower id is kept and comes
+// first. All of them if there are no more than `count`. REQUIRES: no logit is NaN.
 std::vector<int32_t> LikeliestIds(std::span<const float> logits, int64_t count);
 
 // exp((logit - shift) * factor) for each logit, with a relative error of at most 3e-7; 0 below

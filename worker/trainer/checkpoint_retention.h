@@ -1,7 +1,6 @@
 // Which checkpoints of a run are kept: the newest few, the one with the lowest validation loss, and
-// the first at or after each multiple of keep_every steps.
-// Under the service the coordinator's catalogue decides; this is for a trainer that works alone.
-// Thread-safe.
+// the first at or after each multiple of keep_every steps. Under the service the coordinator's
+// catalogue decides; this is for a standalone trainer. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +23,7 @@ struct StoredCheckpoint {
 std::vector<std::string> ExpendableCheckpoints(std::vector<StoredCheckpoint> stored,
                                                const runspec::CheckpointSpec& spec);
 
-// Removes what is expendable below `parent`, and nothing that has no readable manifest.
+// Removes expendable checkpoints below `parent`, but nothing without a readable manifest.
 Status PruneCheckpoints(const std::string& parent, const runspec::CheckpointSpec& spec);
 
 }  // namespace gp::engine

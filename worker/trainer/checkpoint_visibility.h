@@ -20,8 +20,8 @@ struct VisibilityTimeout {
   std::chrono::milliseconds pause = std::chrono::seconds(1);
 };
 
-// Returns what is missing of the checkpoint on this node; nullopt if every file in its manifest is
-// here with its size. Does not read the contents.
+// Returns what is missing of the checkpoint on this node; nullopt if every file in its manifest
+// exists with its size. Does not read the contents.
 std::optional<std::string> MissingOfCheckpoint(const contract::ResumePoint& resume);
 
 // Returns when the whole checkpoint is visible to all ranks, or to none: then it is damaged, and

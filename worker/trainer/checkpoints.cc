@@ -114,7 +114,7 @@ void RecordLossScale(const std::optional<LossScale>& scale, TrainingRecord& reco
   record.finite_steps = scale->state().finite_steps;
 }
 
-// A run that goes on in fp16 after another precision begins with the initial scale.
+// A run that changes to fp16 from another precision begins with the initial scale.
 void RestoreLossScale(const TrainingRecord& record, std::optional<LossScale>& scale) {
   if (!scale) return;
   LossScale::State state;
@@ -123,15 +123,15 @@ void RestoreLossScale(const TrainingRecord& record, std::optional<LossScale>& sc
   scale->Restore(state);
 }
 
-// Where the stream stands before the step that follows.
+// The position of the stream before the next step.
 void RecordStream(const PreparedRun& run, int64_t step, TrainingRecord& record) {
   if (run.dataset.stream == nullptr) return;
   const int64_t tokens = runspec::TokensBefore(run.plan, step);
   record.stream_position = FormatStreamPosition(run.dataset.stream->PositionBefore(tokens));
 }
 
-// A position after the step is that of a run with other batches: the stream then begins at its
-// front, and comes to the same tokens later.
+// A position beyond the step belongs to a run with other batches: the stream then starts at its
+// beginning, and reaches the same tokens later.
 void RestoreStream(const formats::CheckpointManifest& manifest, const PreparedRun& run) {
   const std::optional<std::string>& recorded = manifest.record.stream_position;
   if (run.dataset.stream == nullptr || !recorded) return;
@@ -278,7 +278,7 @@ void Checkpoints::Poll() {
   if (const auto result = writer_.Take()) Conclude(*result);
 }
 
-// Waits only once for a save: a storage that hangs delays training by this time and no more.
+// Waits for a save only once: a storage that hangs delays training by this time and no more.
 void Checkpoints::Drain() {
   if (writer_.in_flight() && !overdue_) {
     Conclude(Await(kSaveTimeout));
@@ -315,7 +315,7 @@ void Checkpoints::TellOfNewDirectory(int64_t step) {
   LogWarning(*warning_);
 }
 
-// The reason, with what became of the run's directory, or the missing bytes when the disk is full.
+// The reason, with the state of the run's directory, or the missing bytes when the disk is full.
 std::string Checkpoints::WhyNot(const Status& status) const {
   if (const std::string trouble = storage_->directory().Trouble(status); !trouble.empty()) {
     return fmt::format("{}; {}", Message(status), trouble);
@@ -343,7 +343,7 @@ std::optional<double> RestoreState(const contract::ResumePoint& resume, Prepared
                               .shape = run.spec.model,
                               .data_fingerprint = run.dataset.fingerprint,
                               .tokenizer_fingerprint = run.dataset.tokenizer->Fingerprint()});
-  // The run file is what it was, so a misfit is due to the files that it names.
+  // The run file is unchanged, so a mismatch is due to the files that it names.
   if (manifest.status().code() == StatusCode::kFailedPrecondition) {
     throw TrainingError(ExitCause::kData,
                         fmt::format("the run's data has changed: {}{}", Message(manifest.status()),

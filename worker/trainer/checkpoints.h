@@ -65,7 +65,8 @@ class Checkpoints {
   // Reports a save that has ended since the last call.
   void Poll();
 
-  // Why the newest failed save failed, or where saves go on; returned once. The log has it already.
+  // Why the newest failed save failed, or where saves continue; returned once. It has been logged
+  // already.
   std::optional<std::string> TakeWarning() { return std::exchange(warning_, std::nullopt); }
 
   // Saves that failed or were skipped so far.

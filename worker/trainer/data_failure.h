@@ -1,5 +1,5 @@
-// DataFailure: what it means for a run that its data cannot be used: the cause of the rank's end,
-// which decides whether the run is tried again and where. Thread-safe.
+// DataFailure: the cause with which a rank ends when its data cannot be used; it decides whether
+// the run is retried and where. Thread-safe.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace gp::engine {
 
 // kStorage when a read failed. kData when a file is missing on this node or the run may not read it
 // here, and for other problems of data that the run has `begun` with, because it was good then.
-// kConfig when the run file names data that is no good.
+// kConfig when the run file names unusable data.
 contract::ExitCause CauseOfUnusableData(const Status& status, bool begun);
 
 // Throws a TrainingError of that cause unless `status` is OK.

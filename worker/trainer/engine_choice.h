@@ -44,8 +44,8 @@ void AddTo(formats::TrainingRecord& record, const EngineRecord& engine);
 // device lacks a setting.
 void ResolveDevice(runspec::RunSpec& spec);
 
-// The levels of this processor up to the one that the environment variable GP_ISA_MAX names, the
-// fastest first; of a run on a device, its kernels.
+// The levels of this processor up to the one in the environment variable GP_ISA_MAX, the fastest
+// first; for a run on a device, its kernels.
 std::vector<std::string> OfferedLevels(bool on_device = false);
 
 // The kernel choices tuned on this machine for the offered levels. Skips a damaged file.

@@ -1,6 +1,6 @@
-// The weights of a model that a run begins with (init_from), read from wherever it lies into the
-// model's parameters: one tensor at a time, on every rank, which then agree that they read the
-// same. One thread; errors are exceptions.
+// Reads the weights of a model that a run starts from (init_from) into the model's parameters: one
+// tensor at a time, on every rank; the ranks then check that they have read the same. One thread;
+// errors are exceptions.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 namespace gp::engine {
 
 // `model` is initialised already: positions after its context are left out, and rows of ids that
-// the model at `path` lacks stay as they are. TrainingError(kConfig) when it is not there or does
-// not fit; kStorage when ranks read different weights. A collective operation.
+// the model at `path` lacks stay as they are. TrainingError(kConfig) when the path is missing or
+// does not fit; kStorage when ranks read different weights. A collective operation.
 void LoadInitialWeights(const std::string& path, Communicator& communicator, LanguageModel& model);
 
 }  // namespace gp::engine

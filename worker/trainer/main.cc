@@ -47,7 +47,7 @@ int NotConfined(const Status& status) {
   return ProcessStatus(ExitCode::kFailure);
 }
 
-// Where the run is saved from then on; nullptr when `files` confine to nothing.
+// The run's storage from then on; nullptr if `files` do not confine.
 StatusOr<std::shared_ptr<RunStorage>> ConfineTo(const RunFiles& files) {
   if (files.run_directory.empty()) return nullptr;
   ASSIGN_OR_RETURN(auto broker, StartStorageBroker([&files] {
@@ -69,7 +69,7 @@ int TrainManaged(const RunFiles& files) {
                     SystemClock());
 }
 
-// Confined as a run's trainer is, so that it tells what a run will find.
+// Confined like a run's trainer, so that it reports what a run will find.
 int PrintSupport() {
   InitLogging(GP_PROGRAM, LogLevel::kWarning);  // the answer is all that it prints
   const Status confined = confinement::Confine({.gpus = true});

@@ -286,7 +286,7 @@ class ManagedTraining final : public TrainingEvents {
   EngineRecord decided_;                 // since Configure
   int64_t step_ = 0;                     // the last committed one
   std::optional<int64_t> written_step_;  // step of the newest checkpoint that this process wrote
-  bool waiting_ = false;                 // the supervisor knows what this rank waits for
+  bool waiting_ = false;                 // the supervisor was told what this rank waits for
 };
 
 // Whether a failure is only a result of Stop. After a request to exit at once, every failure is;

@@ -46,7 +46,7 @@ class KnownBatch {
     }
   }
 
-  // A text with fewer first tokens than rows gives the rows again, which harms nothing.
+  // If a text has fewer distinct first tokens than rows, rows are repeated, which is harmless.
   void Fill(std::span<int32_t> tokens, std::span<int32_t> targets) const {
     for (size_t i = 0; i < tokens.size(); ++i) {
       tokens[i] = tokens_[i % tokens_.size()];

@@ -31,7 +31,7 @@ using contract::ExitCause;
 
 constexpr double kPeakMeasurementSeconds = 0.05;
 
-// The kernels that the checkpoint was computed with; empty when it does not tell, or without a
+// The kernels recorded in the checkpoint; empty if it does not record them, or without a
 // checkpoint.
 EngineRecord RecordedEngine(const TrainingPlace& place) {
   if (!place.resume) return {};
@@ -109,8 +109,8 @@ void UseTokenizerOf(const std::string& checkpoint, runspec::RunSpec& spec) {
   spec.data.tokenizer = JoinPath(checkpoint, formats::kTokenizerName);
 }
 
-// The data of a run that has trained before is what it was taken for then, also where this version
-// of gp would ask what it is; another content is found by its fingerprint.
+// The data of a resumed run keeps the format it was detected as then, even if this version of gp
+// would ask for it; changed content is detected by its fingerprint.
 runspec::RunSpec WithContentAsBefore(runspec::RunSpec spec) {
   if (spec.data.format != runspec::DataFormat::kAuto) return spec;
   if (!spec.data.text.empty()) spec.data.format = runspec::DataFormat::kText;

@@ -23,7 +23,7 @@
 
 namespace gp::engine {
 
-// Where a training runs, and as which rank.
+// The place of a training, and its rank.
 struct TrainingPlace {
   std::string run_id;
   std::string run_name;

@@ -1,5 +1,5 @@
-// How much of its machine's memory a rank may take, and whether its run fits into that. Any thread,
-// the one that speaks to the group; errors are TrainingErrors.
+// The share of its machine's memory that a rank may use, and whether its run fits into it. Any
+// thread, the one that calls the group; errors are TrainingErrors.
 #pragma once
 
 #include "base/machine/available_memory.h"

@@ -1,6 +1,6 @@
-// RunDirectory: knows the directory that a run began with, and says when its path leads elsewhere.
-// The kernel lets a confined trainer write in that directory alone, not in a new one of the same
-// name. Immutable; thread-safe.
+// RunDirectory: remembers the directory that a run began with, and detects that its path leads
+// elsewhere. The kernel lets a confined trainer write only in that directory, not in a new one of
+// the same name. Immutable; thread-safe.
 #pragma once
 
 #include <string>
@@ -24,13 +24,13 @@ class RunDirectory {
 
   Place Find() const;
 
-  // What became of it and the way out, for a save that ended with `failed`. Empty when the
-  // directory is where it was, or when the save failed for another reason, like a full disk.
+  // The problem of the directory and the fix, for a save that ended with `failed`. Empty if the
+  // directory is still in place, or the save failed for another reason, like a full disk.
   std::string Trouble(const Status& failed) const;
 
  private:
   const std::string path_;
-  const FileDescriptor opened_;  // not valid: it was not there
+  const FileDescriptor opened_;  // invalid: it did not exist
 };
 
 }  // namespace gp::engine

@@ -26,11 +26,11 @@ class RunEvaluation {
   // `run`, complete, and `communicator` outlive me.
   RunEvaluation(PreparedRun& run, Communicator& communicator);
 
-  // Adds what it finds. Throws TrainingStopped between two batches when `stop` is requested.
+  // Adds its results. Throws TrainingStopped between two batches when `stop` is requested.
   void Validate(const std::stop_token& stop, Evaluated& evaluated);
   void AskTasks(const std::stop_token& stop, Evaluated& evaluated);
 
-  // Batches of the group, and one of them for timing.
+  // Batches of the group, and a single one for timing.
   int64_t validation_batches() const;
   void TryValidationBatch();
   int64_t task_batches() const;

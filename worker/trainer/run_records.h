@@ -1,7 +1,7 @@
-// RunRecords: the files that rank 0 writes about a run into its directory while it trains:
-// metrics.jsonl, a TensorBoard event file, samples.jsonl, resolved.yaml, budget.json
-// (docs/formats/records.md). Records never stop a training: when one cannot be written, that is
-// logged once and the rest goes on. Owned by the training; one thread.
+// RunRecords: the files that rank 0 writes into a run's directory during training: metrics.jsonl, a
+// TensorBoard event file, samples.jsonl, resolved.yaml, budget.json (docs/formats/records.md).
+// Records never stop a training: if one cannot be written, that is logged once and the others
+// continue. Owned by the training; one thread.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ class RunRecords {
   bool warned_ = false;
 };
 
-// The stored result of converting a wall time to steps; it is durable before it is used. 0 steps
-// when there is none yet; DataLoss names a damaged file.
+// The stored conversion of a wall time to steps; durable before use. 0 steps if there is none yet;
+// DataLoss names a damaged file.
 StatusOr<StepBudget> ReadStoredBudget(const std::string& run_directory);
 Status StoreBudget(Storage& storage, const std::string& run_directory, const StepBudget& budget);
 

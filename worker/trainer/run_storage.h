@@ -1,7 +1,7 @@
-// RunStorage: where the checkpoints of a run are written. The process writes them itself in the
-// directory that it began with. When that was deleted or replaced, the storage broker makes and
-// opens the files of the new directory. A directory that was moved away may come back, so nothing
-// takes its place before the last save. Thread-safe.
+// RunStorage: writes the checkpoints of a run. The process itself writes in the directory that it
+// began with. If that was deleted or replaced, the storage broker makes and opens the files of the
+// new directory. A directory that was moved away may come back, so it is not replaced before the
+// last save. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,7 @@ class RunStorage final : public Storage {
 
   const RunDirectory& directory() const { return directory_; }
 
-  // From now on a new directory takes the place of one that was moved away: what is not saved now
-  // is lost.
+  // From now on a new directory replaces one that was moved away: an unsaved state would be lost.
   void BeginLastSave() { last_save_ = true; }
 
   Status MakeDirectory(const std::string& directory) override;
@@ -38,7 +37,7 @@ class RunStorage final : public Storage {
   Storage& Reached();
 
   const RunDirectory directory_;
-  const std::shared_ptr<Storage> broker_;  // nullptr: there is no broker
+  const std::shared_ptr<Storage> broker_;  // nullptr without a broker
   LocalStorage local_;
   std::atomic<bool> last_save_ = false;
 };

@@ -62,7 +62,7 @@ class StandaloneTraining final : public TrainingEvents {
     const auto found =
         ValueOrThrow(ExitCause::kStorage, formats::FindCheckpoints(CheckpointsOf(place_)));
     stop_ = stop;
-    // A run of the service has a directory that the coordinator made; nobody made this one.
+    // The coordinator creates a run's directory under the service; standalone, this process does.
     ThrowIfError(ExitCause::kStorage, MakeDirectories(place_.run_directory));
     for (size_t i = 0; !joined_; ++i) {
       try {
@@ -136,7 +136,7 @@ class StandaloneTraining final : public TrainingEvents {
   }
 
   const runspec::RunSpec spec_;
-  TrainingPlace place_;               // resumes from what is being tried
+  TrainingPlace place_;               // resumes from the checkpoint being tried
   std::stop_token stop_;              // since Run
   std::vector<std::string> damaged_;  // the newer ones
   bool joined_ = false;
@@ -165,7 +165,7 @@ int ThreadsOf(const runspec::RunSpec& spec) {
 }
 
 int PrintFailure(const link::Failed& failed) {
-  // A list of located problems says "error:" in each of its lines, and ends its last one.
+  // A list of located problems already has "error:" in each line, and a final line end.
   const bool located = failed.message.starts_with("error: ");
   const std::string text = located ? failed.message : "gp-trainer: " + failed.message + "\n";
   std::fputs(text.c_str(), stderr);

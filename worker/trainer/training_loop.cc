@@ -283,8 +283,8 @@ bool TrainingLoop::TasksAreDue() const {
   return !run_.tasks.empty() && Due(run_.spec.eval.task_every);
 }
 
-// A stop may break the evaluation off. Then its step is reported with what was found so far, and
-// saved without a validation loss.
+// A stop may abort the evaluation. Then its step is reported with the results so far, and saved
+// without a validation loss.
 Evaluated TrainingLoop::EvaluateOrReport(const StepResult& result, const std::stop_token& stop) {
   Evaluated evaluated;
   try {

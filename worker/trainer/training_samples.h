@@ -18,11 +18,10 @@ class TrainingSamples {
   // is replaced by the text's first token, with a warning.
   explicit TrainingSamples(PreparedRun& run);
 
-  // What follows the prompt.
+  // The continuation of the prompt.
   std::string Write(int64_t step, const std::stop_token& stop);
 
-  // Tokens of a sample that are beyond the window. For each of them the whole window is computed
-  // again.
+  // Tokens of a sample beyond the window. For each of them the whole window is computed again.
   int64_t recomputed_tokens() const;
 
   // Computes one token of either kind, so that the caller can measure its time.

@@ -117,7 +117,7 @@ ChoiceText Completion::PartOf(size_t index, link::TextPiece& piece) {
   if (first && request_.echo) {
     const size_t prompt = PromptOf(index);
     part.text = prompts_.texts[prompt];
-    // The sampler returns the rest of such a character, or what stands for it.
+    // The sampler returns the rest of such a character, or its replacement.
     if (ContinuesPrompt()) part.text.resize(part.text.size() - UnfinishedBytes(part.text));
     const std::vector<int32_t>& tokens = prompts_.tokens[prompt];
     for (size_t i = 0; request_.logprobs && i < tokens.size(); ++i) {

@@ -20,17 +20,17 @@ class Completion : public std::enable_shared_from_this<Completion> {
   Completion(std::shared_ptr<http::Exchange> exchange, CompletionRequest request,
              PreparedPrompts prompts, SharedFacts facts, std::string model);
 
-  // Answers the exchange, at once or when the texts are there.
+  // Answers the exchange, at once or when the texts are complete.
   void Begin(ModelPool& pool);
 
  private:
   link::Generate TextOf(size_t index) const;
-  // The text goes on within the prompt's last character, when that is unfinished.
+  // Whether the text continues the last character of the prompt, when that is unfinished.
   bool ContinuesPrompt() const { return request_.echo && request_.max_tokens > 0; }
   // The prompt of a choice.
   size_t PromptOf(size_t index) const { return index / static_cast<size_t>(request_.n); }
   void OnPiece(size_t index, link::TextPiece piece);
-  // The answer grows by `bytes`. False: the client may not hold so much, and was told.
+  // The answer grows by `bytes`. False: over the client's limit; the error was sent.
   bool Hold(size_t bytes);
   void OnFailed(const http::ApiError& error);
   // The choice's next part: `text` with what logprobs say about it.
@@ -41,18 +41,18 @@ class Completion : public std::enable_shared_from_this<Completion> {
   http::Headers AnswerHeaders() const;
 
   std::shared_ptr<http::Exchange> exchange_;   // until it is answered
-  std::shared_ptr<http::EventStream> stream_;  // from the first text on, of a stream
+  std::shared_ptr<http::EventStream> stream_;  // streams only: set from the first text on
   const CompletionRequest request_;            // without its prompts
   const PreparedPrompts prompts_;
   const SharedFacts facts_;
   const uint64_t seed_;
   const std::string model_;
   const CompletionText text_;
-  std::vector<ChoiceText> choices_;     // what was written so far; of a stream, without texts
-  std::vector<LogprobsText> logprobs_;  // by choice
+  std::vector<ChoiceText> choices_;     // what was written so far; for a stream, without texts
+  std::vector<LogprobsText> logprobs_;  // one per choice
   std::vector<bool> begun_;             // whether the choice has its prompt
   CompletionUsage usage_;
-  size_t held_bytes_;               // of request and answer
+  size_t held_bytes_;               // bytes held for request and answer
   std::function<void()> withdraw_;  // once it was submitted
   size_t unfinished_;
 };

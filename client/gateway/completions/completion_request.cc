@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double kIdMax = std::numeric_limits<int32_t>::max();
-constexpr double kTokensMax = 1e6;  // the model's context says more exactly
+constexpr double kTokensMax = 1e6;  // a coarse limit; the model's context is the exact one
 constexpr double kTemperatureMax = 100;
 constexpr double kPenaltyMax = 2;
 constexpr double kBiasMax = 100;

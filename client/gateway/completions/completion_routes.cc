@@ -70,7 +70,7 @@ class CompletionRoute {
   size_t body_bytes_max_;
 };
 
-// Where clients and people look for what is elsewhere, or not here.
+// Hints for paths that clients and people try but that are elsewhere, or not offered.
 void AddHints(http::Router& router) {
   struct Hint {
     const char* method;

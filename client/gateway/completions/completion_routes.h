@@ -1,5 +1,5 @@
-// The endpoints that speak about text and models: /v1/completions, /v1/models, /tokenize and those
-// beside them. Registered once; used in the loop.
+// The endpoints for text and models: /v1/completions, /v1/models, /tokenize and related ones.
+// Registered once; used in the loop.
 #pragma once
 
 #include "client/gateway/models/model_service.h"

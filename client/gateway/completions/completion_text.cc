@@ -14,7 +14,7 @@ void AppendComma(std::string& out) {
   if (!out.empty()) out += ',';
 }
 
-// {"name": logprob, …}: the likeliest tokens and the one that was drawn.
+// {"name": logprob, …}: the likeliest tokens and the drawn one.
 void AppendTop(const Tokenizer& tokenizer, int32_t token, const link::TokenScore& score,
                std::string& out) {
   std::set<std::string> written;

@@ -17,7 +17,7 @@ namespace gp::gateway {
 // The four lists of a choice's logprobs.
 class LogprobsText {
  public:
-  // `score` is absent for the first token of a prompt, which nothing comes before.
+  // `score` is absent for the first token of a prompt, which has no context.
   void Add(const Tokenizer& tokenizer, int32_t token, const link::TokenScore* score);
   // What was added since the last Take.
   size_t bytes() const {
@@ -31,7 +31,7 @@ class LogprobsText {
   std::string logprobs_;
   std::string tops_;
   std::string offsets_;
-  CharacterCounter written_;  // of the text, which the offsets count in
+  CharacterCounter written_;  // characters of the text so far; offsets count in them
 };
 
 // The fields that all answers to one request share.
@@ -56,7 +56,7 @@ struct ChoiceText {
 
 class CompletionText {
  public:
-  // `nulls`: each chunk says "usage": null, because the last one will tell it.
+  // `nulls`: each chunk has "usage": null, because the last one carries the usage.
   CompletionText(const CompletionHead& head, bool nulls);
 
   // `index`, …: one chunk with one choice.

@@ -5,7 +5,7 @@
 namespace gp::gateway {
 namespace {
 
-// What a text of JSON holds; text between quotes does not count.
+// Nesting and sizes of a JSON text, ignoring brackets inside strings.
 struct Shape {
   int64_t depth = 0;
   int64_t containers = 0;
@@ -61,7 +61,7 @@ std::string ProblemOf(const Shape& shape) {
                                              : "";
 }
 
-// Reads text that is no JSON, to tell where and why.
+// Parses invalid JSON to report where and why it fails.
 class ProblemFinder : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return true; }

@@ -1,5 +1,5 @@
-// Reading a JSON body strictly: every field by its name, its type and its range. The first problem
-// is kept; what is read after it is ignored. Values; one thread.
+// Strict reading of a JSON body: every field by its name, type and range. Keeps the first problem
+// and ignores what is read after it. Values; one thread.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ class JsonBody {
  public:
   using Json = nlohmann::json;
 
-  // What is beyond these is refused before memory is taken for it.
+  // Larger bodies are refused before memory is allocated for them.
   static constexpr int64_t kDepthMax = 16;          // of nested lists and objects
   static constexpr int64_t kContainersMax = 4096;   // lists and objects: prompts and a few more
-  static constexpr int64_t kMembersMax = 16 << 10;  // of all objects: biases, and what is ignored
+  static constexpr int64_t kMembersMax = 16 << 10;  // of all objects: biases and ignored fields
   static constexpr int64_t kStringsMax = 32 << 10;  // names of fields included
   // 128 prompts of 8192 ids, and the values of all fields.
   static constexpr int64_t kValuesMax = (1 << 20) + kMembersMax;
@@ -36,7 +36,7 @@ class JsonBody {
 
   explicit JsonBody(std::string_view text);
 
-  // The field, or null when it is absent or null; it counts as known.
+  // The field, or null when it is absent or null. Marks it as known.
   const Json* Find(const std::string& name);
 
   void Read(const std::string& name, bool& value);

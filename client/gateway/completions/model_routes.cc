@@ -52,7 +52,7 @@ class ModelList {
   }
 
  private:
-  // What the text was made of.
+  // The origin of a text.
   struct Made {
     uint64_t catalogue = 0;
     uint64_t shelf = 0;

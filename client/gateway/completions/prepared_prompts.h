@@ -15,9 +15,9 @@
 namespace gp::gateway {
 
 struct PreparedPrompts {
-  std::vector<std::vector<int32_t>> tokens;  // by prompt; each has at least one
+  std::vector<std::vector<int32_t>> tokens;  // one per prompt; each has at least one token
   std::vector<std::string> texts;            // for echo; empty without it
-  std::vector<int64_t> max_tokens;           // by prompt: as asked for, or what has room
+  std::vector<int64_t> max_tokens;           // one per prompt: the requested number, or what fits
   int64_t token_count = 0;
 
   // What it takes in memory, about.

@@ -9,7 +9,7 @@
 
 namespace gp::gateway {
 
-// The token's text; of one whose bytes are no whole characters "bytes:\xe2\x80", as OpenAI has it.
+// The token's text; if its bytes are not whole characters, "bytes:\xe2\x80", as OpenAI writes it.
 std::string TokenName(const Tokenizer& tokenizer, int32_t id);
 
 }  // namespace gp::gateway

@@ -168,8 +168,8 @@ http::Response TokenizerInfo(const ResolvedModel& model) {
   const bool gpt2 = facts.tokenizer->kind() == "gpt2";
   std::string out = R"({"tokenizer_class":)";
   http::AppendJsonString(gpt2 ? "GPT2Tokenizer" : facts.tokenizer->kind(), out);
-  // lm_eval stops at eos_token, so it is null where the tokenizer names no such token, as in vLLM.
-  // It puts bos_token before a document, so that is never null.
+  // lm_eval stops at eos_token, so it is null if the tokenizer has no such token, as in vLLM.
+  // lm_eval puts bos_token before a document, so that is never null.
   out += fmt::format(R"(,"eos_token":{},"bos_token":{},"pad_token":{},"unk_token":{})",
                      name_of(special.eos), name_of(special.bos.value_or(facts.first_token())),
                      name_of(special.pad), name_of(special.unk));
@@ -227,7 +227,7 @@ class TokenizerRoute {
   }
 
  private:
-  // Waits, because until all names are known it is not known how many models are served.
+  // Waits, because the number of served models is unknown until all names are known.
   void Answer(const SharedExchange& exchange, const Question& question) const {
     if (!exchange->Hold(question.bytes)) return exchange->Respond(Busy());
     models_.WhenKnown(question.model,

@@ -1,6 +1,6 @@
-// Catalogue: the names of models, and which checkpoint each stands for. RUN is the newest
-// checkpoint of a run, RUN@latest too, RUN@best the one with the lowest validation loss, RUN@STEP
-// one of them; a run's id works in place of its name. Used in the loop.
+// Catalogue: the names of models and the checkpoint that each means. RUN and RUN@latest are the
+// newest checkpoint of a run, RUN@best the one with the lowest validation loss, RUN@STEP a given
+// one; a run's id works in place of its name. Used in the loop.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,22 @@ enum class NameKind { kAlias, kBest, kStep, kDirectory };
 // "alias", "best", "step", "directory".
 std::string_view Name(NameKind kind);
 
-// One name and what it stands for now.
+// One name and its current checkpoint.
 struct NamedModel {
-  std::string id;        // as it was asked for: "demo", "demo@best"
+  std::string id;        // as requested: "demo", "demo@best"
   std::string resolved;  // "demo@2000"
   std::string root;      // "demo"
   NameKind kind = NameKind::kStep;
-  bool moves = false;  // the name will stand for a newer checkpoint one day
+  bool moves = false;  // the name may mean a newer checkpoint later
   ServedCheckpoint checkpoint;
 };
 
 class Catalogue {
  public:
-  // All runs that the coordinator knows, instead of those it knew before. Until they have been
-  // `complete` once, runs go by their ids alone: a run that is missing may be the newest of a name.
+  // Replaces all runs known from the coordinator. Until an update was `complete`, runs have only
+  // their ids as names: a missing run may be the newest of a name.
   void UpdateRuns(std::vector<ServedRun> runs, bool complete);
-  // What a scan found in the directories that were given names.
+  // The result of scanning the named directories.
   void UpdateDirectories(std::vector<ServedRun> directories);
   // Called after each update that changed something.
   void OnChange(std::function<void()> call) { on_change_ = std::move(call); }
@@ -43,7 +43,7 @@ class Catalogue {
 
   // Empty `id`: the newest checkpoint of all. NotFound suggests a name.
   StatusOr<NamedModel> Find(const std::string& id) const;
-  // By the run's id, whatever its name stands for.
+  // By the run's id, whichever run its name means.
   RunModels ModelsOfRun(const std::string& run_id) const;
   bool empty() const { return entries_.empty(); }
   // Aliases first, then the best ones, then steps, the newest first.
@@ -66,9 +66,9 @@ class Catalogue {
   const Entry* EntryOf(const std::string& root) const;
 
   std::vector<ServedRun> runs_;
-  bool has_all_runs_ = false;  // all were known once, so that names are given
+  bool has_all_runs_ = false;  // an update was complete, so names may be used
   std::vector<ServedRun> directories_;
-  std::vector<Entry> entries_;  // with a checkpoint each, the newest checkpoint first
+  std::vector<Entry> entries_;  // runs with a checkpoint, the newest checkpoint first
   uint64_t version_ = 0;
   std::function<void()> on_change_;
 };

@@ -1,5 +1,5 @@
-// CheckpointFacts: what the gateway reads of a checkpoint itself: its manifest and tokenizer.
-// Constant once read; thread-safe. CheckpointShelf: those that were read; used in the loop.
+// CheckpointFacts: what the gateway itself reads of a checkpoint: its manifest and tokenizer.
+// Constant once read; thread-safe. CheckpointShelf: the facts read so far; used in the loop.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@ struct CheckpointFacts {
   std::string fingerprint;  // "fp_" and the beginning of the digest of its weights
   std::shared_ptr<const Tokenizer> tokenizer;
   int64_t parameters = 0;
-  size_t token_bytes_max = 1;  // of the longest token's text
+  size_t token_bytes_max = 1;  // bytes of the longest token's text
 
   int64_t context() const { return manifest.shape.context; }
   // No text of prompt and answer together is longer.
   size_t text_bytes_max() const { return static_cast<size_t>(context()) * token_bytes_max; }
   // Ids that a prompt may have.
   int64_t vocabulary() const;
-  // For a prompt that is absent or empty: what a model that was imported and not trained since
-  // calls its first token, otherwise what documents begin with here.
+  // The first token for an absent or empty prompt: the model's own begin token if it was imported
+  // and not trained since, otherwise the token that begins documents.
   int32_t first_token() const;
 };
 using SharedFacts = std::shared_ptr<const CheckpointFacts>;
@@ -58,13 +58,14 @@ class CheckpointShelf {
 
   explicit CheckpointShelf(http::OffloadPool& pool) : pool_(pool) {}
 
-  // What is known of it already; null when it was never read.
+  // The facts if they were read already; otherwise null.
   SharedFacts Known(const std::string& directory) const;
-  // Reads it unless it is known, and calls back: at once when it is. A failure is not kept.
+  // Reads the facts unless they are cached, and calls back: at once when they are. A failure is not
+  // cached.
   void Want(const std::string& directory, Done done);
-  // Keeps those alone.
+  // Drops all others.
   void Retain(const std::vector<std::string>& directories);
-  // Grows when more or less is known.
+  // Grows whenever facts are added or dropped.
   uint64_t version() const { return version_; }
 
  private:

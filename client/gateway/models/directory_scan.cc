@@ -30,7 +30,7 @@ std::string Absolute(const std::string& path) {
   return getcwd(current, sizeof current) == nullptr ? path : AbsolutePath(path, current);
 }
 
-// Readable or not, the newest first: the directory itself, or what is below it.
+// Readable or not, the newest first: the directory itself, or the checkpoints below it.
 StatusOr<std::vector<formats::FoundCheckpoint>> FindAll(const std::string& directory) {
   if (FileExists(JoinPath(directory, formats::kManifestName))) {
     return std::vector<formats::FoundCheckpoint>{{directory, formats::ReadManifest(directory)}};

@@ -1,5 +1,5 @@
-// Finding the checkpoints of a directory that was given a name: one checkpoint, or those of a run's
-// directory. Pure but for reading files; thread-safe.
+// Finds the checkpoints of a named directory: one checkpoint, or those of a run's directory. Pure
+// apart from reading files; thread-safe.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ StatusOr<NamedDirectory> ParseNamedDirectory(std::string_view text);
 // name the directory, what belongs there, and the way out.
 Status CheckDirectory(const NamedDirectory& named);
 
-// The checkpoints that are there now; may be empty.
+// The checkpoints that exist now; may be empty.
 ServedRun ScanDirectory(const NamedDirectory& named);
 
 }  // namespace gp::gateway

@@ -10,16 +10,17 @@
 namespace gp::gateway {
 namespace {
 
-// Handed to a sampler beyond its streams, so that one that ends has the next at once.
+// Texts given to a sampler beyond its streams, so that a stream that ends has the next text at
+// once.
 constexpr int64_t kTextsAhead = 2;
-// How long a newer checkpoint may take to find room beside the one that answers.
+// How long a newer checkpoint may wait for memory while the older one answers.
 constexpr std::chrono::seconds kSwapPatience{2};
 // Texts wait here while the sampler has this much of its link to read.
 constexpr size_t kUnsentBytesMax = 4 << 20;
 // A model without requests is removed, and its failure count with it, this long after its last
 // failure.
 constexpr std::chrono::seconds kFailureCooldown{60};
-// A load that fails so often in a row fails those who wait for it.
+// After this many failed loads in a row the waiting requests fail.
 constexpr int kLoadsMax = 3;
 
 double Gibibytes(uint64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
@@ -62,14 +63,14 @@ struct ModelPool::Model {
   FairQueue queue;
   std::map<uint64_t, Running> running;  // by the text's number
   int64_t streams = 0;
-  bool prepared = false;  // to be loaded though nobody waits for it
+  bool prepared = false;  // load it even if no request waits
   bool yields = false;    // ends its texts and leaves
   uint64_t last_use = 0;
   Time phase_since;
   Time last_heard;
-  Time waits_since;  // for room
+  Time waits_since;  // since when it waits for memory
   bool waits_for_room = false;
-  int failures = 0;  // in a row
+  int failures = 0;  // failed loads in a row
   Time not_before;   // the sampler is started again at this time
   Status problem;    // why the last start failed
 
@@ -130,7 +131,7 @@ std::optional<http::ApiError> ModelPool::Submit(const SharedFacts& facts, const 
         .code = "model_failed",
         .retry_after = SecondsUntil(model.not_before)};
   }
-  // A client may have as many as there is room for others', so that nobody takes all.
+  // A client may use as many places as it leaves free for others, so one client cannot take all.
   const size_t waiting = model.queue.requests();
   const size_t own = model.queue.requests_of(request->asker);
   if (waiting >= options_.requests_waiting_max || own >= options_.requests_waiting_max - waiting) {
@@ -210,7 +211,7 @@ std::string ModelPool::Route(const std::string& alias, const std::string& newest
   if (next != nullptr && (next->phase == Model::Phase::kLoading || next->failed())) {
     return known.answering;
   }
-  // It is about to be loaded; or it has no room beside the other, which leaves once it is idle.
+  // It is about to be loaded, or has no room beside the older one, which leaves once it is idle.
   if (now - known.awaited_since < kSwapPatience) return known.answering;
   return known.answering = newest;
 }
@@ -265,7 +266,7 @@ void ModelPool::Balance() {
   }
 }
 
-// Whether there is room now. Sends away what is idle; it counts until it is gone.
+// Whether there is room now. Stops idle samplers; their memory counts until they are gone.
 bool ModelPool::MakeRoom(uint64_t bytes, const Model& wanted) {
   uint64_t used = Used();
   if (used + bytes <= options_.memory_bytes_max) return true;
@@ -424,7 +425,7 @@ void ModelPool::OnEnded(const std::string& directory, const Status& status) {
                  .code = "model_failed",
                  .retry_after = SecondsUntil(model.not_before)});
   } else {
-    model.problem = OkStatus();  // those who wait for it still may
+    model.problem = OkStatus();  // those who still wait may try again
   }
 }
 

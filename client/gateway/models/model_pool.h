@@ -1,6 +1,6 @@
-// ModelPool: the checkpoints that are loaded, one sampler process each, within a memory limit; who
-// waits for which; and what happens when a sampler ends. Idle samplers leave when another needs
-// their memory, the least recently used first. Used in the loop.
+// ModelPool: the loaded checkpoints, one sampler process each, within a memory limit; the requests
+// waiting for each; and what happens when a sampler ends. When memory is needed, idle samplers are
+// stopped, the least recently used first. Used in the loop.
 #pragma once
 
 #include <chrono>
@@ -32,12 +32,12 @@ struct ModelPoolOptions {
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(2);
   // A sampler that is writing texts and is silent for this long is treated as hung.
   std::chrono::nanoseconds stall_timeout = std::chrono::minutes(1);
-  // Someone who waits for room for so long makes a busy model end its texts and leave.
+  // After a request has waited for room this long, a busy model finishes its texts and leaves.
   std::chrono::nanoseconds yield_after = std::chrono::seconds(5);
   std::chrono::nanoseconds tick = std::chrono::milliseconds(250);
   BackoffOptions restart = {.initial = std::chrono::milliseconds(100),
                             .max = std::chrono::seconds(30)};
-  // How much a sampler of this checkpoint takes.
+  // The memory that a sampler of this checkpoint takes.
   std::function<StatusOr<uint64_t>(const CheckpointFacts& facts)> memory_bytes;
 };
 
@@ -64,13 +64,13 @@ class ModelPool {
   // Has the texts written. An error: it was refused and nothing is called. `name` is for messages.
   std::optional<http::ApiError> Submit(const SharedFacts& facts, const std::string& name,
                                        const std::shared_ptr<TextRequest>& request);
-  // Nobody waits for it any more; nothing is called.
+  // The client no longer waits; no callback is called.
   void Withdraw(uint64_t ticket);
 
-  // The checkpoint that a name which moves is answered from: the newest one, or while that is being
-  // loaded the one that answered so far.
+  // The checkpoint that answers for a moving name: the newest one, or, while that is being loaded,
+  // the previous one.
   std::string Route(const std::string& alias, const std::string& newest);
-  // Loads it beside the others where there is room, because it will be asked for.
+  // Loads it in advance where there is room, because requests are expected.
   bool Prepare(const SharedFacts& facts, const std::string& name);
   // The checkpoints that samplers have, or are about to have.
   std::vector<std::string> Loaded() const;
@@ -83,7 +83,7 @@ class ModelPool {
   // Why it is failed.
   std::string ProblemOf(const std::string& directory) const;
   PoolCounts Counts() const;
-  // Fails what waits and what is being written; for the end of the gateway.
+  // Fails waiting and running requests; for the gateway's shutdown.
   void FailAll(const http::ApiError& error);
 
  private:
@@ -93,7 +93,7 @@ class ModelPool {
   Model& ModelOf(const SharedFacts& facts, const std::string& name);
   Model* Find(const std::string& directory) const;
   StatusOr<uint64_t> MemoryOf(const CheckpointFacts& facts) const;
-  // Starts what is wanted, and makes room for it.
+  // Starts wanted samplers and makes room for them.
   void Balance();
   bool MakeRoom(uint64_t bytes, const Model& wanted);
   uint64_t Used() const;
@@ -113,7 +113,7 @@ class ModelPool {
   const ModelPoolOptions options_;
   std::map<std::string, std::unique_ptr<Model>> models_;  // by directory
   std::map<uint64_t, std::string> tickets_;               // the directory of each request
-  // An alias: the directory that answers, and the one that will.
+  // An alias: the directory that answers now, and the next one.
   struct Alias {
     std::string answering;
     std::string awaited;

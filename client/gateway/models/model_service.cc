@@ -123,8 +123,8 @@ void ModelService::Scan() {
   scanning_ = work_.Submit(work, done);
 }
 
-// Forgets the facts of checkpoints that are gone, unless a sampler still answers from them, and
-// loads what will be asked for.
+// Forgets the facts of deleted checkpoints, unless a sampler still answers from them, and loads
+// models in advance.
 void ModelService::OnChange() {
   const std::vector<NamedModel> all = catalogue_.List();
   std::vector<std::string> directories = pool_.Loaded();

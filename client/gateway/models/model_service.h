@@ -31,8 +31,8 @@ struct ModelServiceOptions {
   std::vector<NamedDirectory> directories;
   std::chrono::nanoseconds scan_period = std::chrono::seconds(2);  // between two scans of them
   bool has_coordinator = false;  // its runs are models; UpdateRuns will be called
-  // Says why the run that `name` is the name or the id of is no model: NotFound, or Unavailable
-  // when it will be one in a moment. OK: there is no such run. Unset: the coordinator is not asked.
+  // Explains why the run with the name or id `name` is not a model: NotFound, or Unavailable if it
+  // will be one soon. OK: there is no such run. Unset: the coordinator is not asked.
   using Explained = std::function<void(const Status& why)>;
   std::function<void(const std::string& name, Explained then)> explain;
   // How long a request waits for the names of models after the start.
@@ -56,16 +56,16 @@ class ModelService {
   // Finds the model in the catalogue. Until all names are known, returns Unavailable instead of
   // NotFound, and for an empty `id`.
   StatusOr<NamedModel> Find(const std::string& id) const;
-  // Calls `then`, now or later, with the error for a name that Find returned `why` for. Runs that
-  // exist and are not served are told from names that nothing has.
+  // Calls `then`, now or later, with the error for a name for which Find returned `why`.
+  // Distinguishes runs that exist but are not served from unknown names.
   void Refuse(const std::string& id, const Status& why,
               std::function<void(const http::ApiError&)> then) const;
   // Runs `call`, now or later, when all names are known, or `id` is, or after options.patience. An
-  // empty `id` waits for all names: only then is the newest checkpoint of all known.
+  // empty `id` waits for all names: only then is the newest checkpoint known.
   void WhenKnown(const std::string& id, std::function<void()> call);
 
-  // Finds the checkpoint that `id` stands for and reads it unless it is known. Calls back, at once
-  // or later.
+  // Finds the checkpoint that `id` means and reads its facts if needed. Calls back, at once or
+  // later.
   using Done = std::function<void(const std::variant<ResolvedModel, http::ApiError>&)>;
   void Resolve(const std::string& id, Done done);
 

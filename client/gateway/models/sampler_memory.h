@@ -1,4 +1,4 @@
-// How much memory a sampler of a checkpoint takes, known before it is started. Pure functions;
+// The memory that a sampler of a checkpoint needs, computed before it is started. Pure functions;
 // thread-safe.
 #pragma once
 
@@ -17,8 +17,8 @@ struct SamplerMemoryOptions {
   uint64_t memory_bytes_max = 0;
 };
 
-// For as many of the streams as fit. ResourceExhausted when not even one does; FailedPrecondition
-// when the sampler will refuse the checkpoint because it does not know the recorded precision.
+// For as many of the streams as fit. ResourceExhausted when not even one fits; FailedPrecondition
+// when the sampler will refuse the checkpoint because the recorded precision is unknown.
 StatusOr<uint64_t> SamplerMemory(const formats::CheckpointManifest& manifest,
                                  const SamplerMemoryOptions& options);
 

@@ -83,10 +83,10 @@ class Child : public std::enable_shared_from_this<Child> {
     kill(-pid_, SIGKILL);
   }
 
-  // Nobody listens any more.
+  // No more events are delivered.
   void Abandon() {
     events_ = std::make_shared<const SamplerEvents>();
-    Kill("nobody needs it");
+    Kill("no longer needed");
   }
 
   int pid() const { return pid_; }
@@ -161,7 +161,7 @@ class Child : public std::enable_shared_from_this<Child> {
   }
 
   void Reap() {
-    kill(-pid_, SIGKILL);  // what is left of its group
+    kill(-pid_, SIGKILL);  // the rest of its process group
     while (waitpid(pid_, &exit_status_, 0) < 0 && errno == EINTR) {
     }
     reaped_ = true;
@@ -169,7 +169,7 @@ class Child : public std::enable_shared_from_this<Child> {
     TellEnd();
   }
 
-  // Once the process is gone and what it said last is read.
+  // Called once the process is gone and its last messages are read.
   void TellEnd() {
     if (!reaped_ || !link_ended_) return;
     const auto events = std::exchange(events_, std::make_shared<const SamplerEvents>());

@@ -20,12 +20,13 @@ struct SamplerCommand {
   std::string version;  // the gateway's, for Hello
 };
 
-// What a sampler tells. Not called any more once it ended, or its process object is destroyed.
+// Events of a sampler. No more are delivered after its end, or after its process object is
+// destroyed.
 struct SamplerEvents {
   std::function<void(const link::ModelReady&)> ready;
   std::function<void(link::TextPiece)> piece;
   std::function<void()> sent;  // the sampler has read its link
-  // The process is gone. `status` says why: what it said in Failed, or how it ended.
+  // The process is gone. `status` says why: its Failed message, or how it ended.
   std::function<void(const Status& status)> ended;
 };
 
@@ -41,9 +42,9 @@ class SamplerProcess {
 
   // False: the message is too long for the link, and was not sent.
   virtual bool Send(const link::Message& message) = 0;
-  // What it has not read yet.
+  // Bytes that it has not read yet.
   virtual size_t unsent_bytes() const = 0;
-  // Leaves at once, by itself; killed when it does not.
+  // Asks it to exit at once, and kills it if it does not.
   virtual void Stop() = 0;
   // SIGKILL. `why` becomes the reason of its end.
   virtual void Kill(const std::string& why) = 0;

@@ -1,5 +1,5 @@
-// What the gateway may serve: sealed checkpoints, as those who find them tell the catalogue: the
-// coordinator's reader and the scan of directories. Plain values.
+// What the gateway may serve: sealed checkpoints, as reported to the catalogue by the coordinator's
+// reader and the directory scan. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ struct ServedRun {
   std::vector<ServedCheckpoint> checkpoints;
 };
 
-// What the models of one run are called: `root`, and `root`@STEP for each of `steps`.
+// The model names of one run: `root`, and `root`@STEP for each of `steps`.
 struct RunModels {
-  std::string root;  // empty: none of its checkpoints is served
+  std::string root;  // empty: the run has no served checkpoint
   std::vector<int64_t> steps;
 
   bool operator==(const RunModels&) const = default;

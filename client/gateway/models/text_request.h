@@ -1,6 +1,5 @@
-// TextRequest: the texts that one client waits for, all from one model. FairQueue: those that no
-// sampler has taken yet; whoever asks takes turns with the others, by what the texts cost. Used in
-// the loop.
+// TextRequest: the texts that one client waits for, all from one model. FairQueue: the texts that
+// no sampler has taken yet; clients take turns by the cost of their texts. Used in the loop.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@ namespace gp::gateway {
 
 struct TextRequest {
   std::string asker;
-  size_t count = 0;  // of texts
+  size_t count = 0;  // number of texts
   // A text, made when its turn comes; the number is given later.
   std::function<link::Generate(size_t index)> text;
   // Tokens that a text reads and writes at most. Absent: all cost the same.
@@ -34,10 +33,9 @@ struct TextRequest {
   std::unique_ptr<http::Timer> deadline;
 };
 
-// Start-time fair queueing (Goyal, Vin, Cheng 1996): the next text is that of the asker whose texts
-// have cost least so far. An asker with no waiting text is forgotten, and the virtual time moves on
-// to what its texts have cost: an asker that comes back begins there, without credit for the time
-// it was away.
+// Start-time fair queueing (Goyal, Vin, Cheng 1996): the next text belongs to the client whose
+// texts have cost least so far. A client without waiting texts is forgotten, and virtual time
+// advances to its cost: when it returns it starts there, without credit for its absence.
 class FairQueue {
  public:
   struct Waiting {
@@ -46,10 +44,10 @@ class FairQueue {
   };
 
   void Push(const std::shared_ptr<TextRequest>& request);
-  // The first text of whoever's turn it is.
+  // The first text of the client whose turn it is.
   std::optional<Waiting> Pop();
   void Remove(uint64_t ticket);
-  // All of them, which then no longer wait.
+  // Removes and returns all texts.
   std::vector<std::shared_ptr<TextRequest>> Clear();
 
   // The request with this ticket; null when no text of it waits.
@@ -61,12 +59,12 @@ class FairQueue {
  private:
   struct Lane {
     std::deque<Waiting> texts;  // at least one
-    size_t requests = 0;        // that have a text here
+    size_t requests = 0;        // requests with a text here
     int64_t cost = 0;           // virtual time at which its next text starts
     uint64_t turn = 0;          // among lanes of one cost the lowest is next
   };
-  using Lanes = std::map<std::string, Lane>;  // by asker
-  // `texts` texts of `ticket` no longer wait. Erases the lane when no text of it is left.
+  using Lanes = std::map<std::string, Lane>;  // by client
+  // `texts` texts of `ticket` no longer wait. Erases the lane when it is empty.
   void Forget(Lanes::iterator entry, uint64_t ticket, size_t texts);
 
   Lanes lanes_;

@@ -1,5 +1,5 @@
-// Board: what is known of the coordinator's runs and workers at one moment. Immutable once
-// published; read by any thread.
+// Board: a snapshot of the coordinator's runs and workers. Immutable once published; read by any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace gp::gateway {
 
 using client::Sample;
 
-// What the page of one run shows beside its points.
+// What the page of one run shows besides its points.
 struct RunDetails {
   v1::Run run;                              // with its resolved run file
   std::vector<v1::Checkpoint> checkpoints;  // oldest first, sealed ones and quarantined ones
@@ -29,7 +29,7 @@ struct RunDetails {
 struct SealedCheckpoint {
   int64_t step = 0;
   std::string directory;
-  std::string manifest_digest;  // tells two checkpoints of one step apart
+  std::string manifest_digest;  // distinguishes two checkpoints of one step
   std::optional<double> validation_loss;
   double sealed_at = 0;  // seconds since 1970
   bool latest = false;
@@ -52,16 +52,16 @@ struct Board {
   std::string address;  // the coordinator's; empty: the gateway has no coordinator
   bool connected = false;
   std::string message;  // why it is not connected; empty when it is
-  // The first 100 of the coordinator's list: what runs, what waits, what has ended.
+  // The first 100 of the coordinator's list: running, waiting, then ended.
   std::vector<v1::Run> runs;
-  bool has_all_runs = false;               // there are no others
-  std::optional<int64_t> total;            // of all runs; absent: the coordinator does not say
+  bool has_all_runs = false;     // the list was complete
+  std::optional<int64_t> total;  // number of all runs; absent: not reported by the coordinator
   std::map<v1::RunState, int64_t> counts;  // of all runs
-  std::map<std::string, v1::Run> others;   // by run id; further runs that somebody looks at
+  std::map<std::string, v1::Run> others;   // by run id; other runs that pages show
   std::vector<v1::Node> nodes;
-  std::map<std::string, std::shared_ptr<const RunDetails>> details;  // by run id; of some runs
+  std::map<std::string, std::shared_ptr<const RunDetails>> details;  // by run id; for followed runs
   std::vector<SealedRun> sealed;                                     // newest first
-  bool sealed_complete = false;  // no run's checkpoints are still to be asked for
+  bool sealed_complete = false;  // the checkpoints of every run have been fetched
   // The documents of /api/v1/runs and /api/v1/workers.
   std::shared_ptr<const std::string> runs_text = std::make_shared<const std::string>();
   std::shared_ptr<const std::string> workers_text = std::make_shared<const std::string>();

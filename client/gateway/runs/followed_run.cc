@@ -18,7 +18,7 @@ constexpr size_t kEventsMax = 500;
 // Samples are few; a trainer's log may be long.
 constexpr int kLogTail = 2000;
 constexpr std::chrono::seconds kReopenPause{1};
-// Checkpoints are also pruned, which no event tells.
+// Checkpoints are also pruned, without an event.
 constexpr std::chrono::seconds kAskAgain{10};
 
 }  // namespace
@@ -49,7 +49,7 @@ void FollowedRun::TendStream(
     if (!end) return;
     stream.open.reset();
     if (end->ok()) {
-      // The end of a run is told after the last of its points.
+      // The end of a run is sent after its last point.
       stream.finished = stream.told && terminal;
       stream.told = true;
     } else {
@@ -65,7 +65,7 @@ std::unique_ptr<client::OpenStream> FollowedRun::OpenPoints(const v1::Run& run, 
   request.set_run(run.run_id());
   request.set_follow(follow);
   {
-    // A later epoch may have taken steps again; those are told from the start.
+    // A later epoch may have repeated steps; those are sent from the start.
     MutexLock lock(mutex_);
     request.set_after_step(run.epoch() > points_epoch_ ? -1 : points_.last_step());
   }

@@ -1,6 +1,6 @@
-// FollowedRun: one run that somebody looks at: its points, events and samples, kept up to date
-// through streams. Tend and Close belong to the thread that follows runs; streams add to it on
-// gRPC's threads, anybody reads.
+// FollowedRun: one run that a page shows: its points, events and samples, kept up to date through
+// streams. Tend and Close belong to the thread that follows runs; streams add to it on gRPC's
+// threads; any thread reads.
 #pragma once
 
 #include <chrono>
@@ -27,12 +27,12 @@ class FollowedRun {
               std::function<void(News)> on_news);
   ~FollowedRun() { Close(); }
 
-  // Opens what is to be open and asks for what is not streamed. `run` is its newest state.
+  // Opens missing streams and fetches what is not streamed. `run` is its newest state.
   void Tend(const v1::Run& run);
-  // Ends the streams; what is known stays.
+  // Ends the streams; the data stays.
   void Close();
 
-  // Null until its past is known; the same object until something has changed.
+  // Null until its history is complete; the same object until something changes.
   std::shared_ptr<const RunDetails> Details() const;
 
   struct Points {
@@ -44,8 +44,8 @@ class FollowedRun {
   Points PointsAfter(uint32_t appended, size_t count_max) const;
 
  private:
-  // A stream first tells the past and ends, so that it is known when that is complete; then another
-  // one follows.
+  // The first stream sends the history and ends, so that its completeness is known; then a second
+  // one follows new data.
   struct Stream {
     std::unique_ptr<client::OpenStream> open;
     bool told = false;      // the past
@@ -73,13 +73,14 @@ class FollowedRun {
   Stream events_stream_;
   Stream log_stream_;
   uint64_t samples_size_ = 0;
-  std::string asked_;  // what Get and Checkpoints were asked for last
+  std::string asked_;  // the state for which Get and Checkpoints were last called
   std::chrono::steady_clock::time_point asked_at_;
 
   mutable Mutex mutex_;
   RunDetails details_ GUARDED_BY(mutex_);
-  std::string described_ GUARDED_BY(mutex_);  // what Get and Checkpoints told; empty at first
-  bool complete_ GUARDED_BY(mutex_) = false;  // the past of the streams is known
+  std::string described_
+      GUARDED_BY(mutex_);  // the last answers of Get and Checkpoints; empty at first
+  bool complete_ GUARDED_BY(mutex_) = false;  // the history of the streams is complete
   bool stale_ GUARDED_BY(mutex_) = false;     // a checkpoint event came
   PointSeries points_ GUARDED_BY(mutex_);
   uint64_t points_epoch_ GUARDED_BY(mutex_) = 0;

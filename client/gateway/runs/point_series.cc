@@ -74,7 +74,7 @@ Point CompactPoint(const contract::TrainingPoint& point) {
     } else if constexpr (std::is_same_v<Value, std::optional<double>>) {
       if (value) number = static_cast<float>(*value);
     } else {
-      GP_CHECK(false, "{} is charted and is no number", field.name);
+      GP_CHECK(false, "{} is charted but is not a number", field.name);
     }
   });
   if (!point.scores.empty()) {

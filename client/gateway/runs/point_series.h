@@ -1,6 +1,6 @@
-// PointSeries: the reported steps of one run, kept compactly for charts. It appends, forgets steps
-// that a restarted run takes again, and answers with at most as many points as a chart has columns,
-// keeping the extremes. A value; whoever owns it guards it.
+// PointSeries: the reported steps of one run, kept compactly for charts. It appends, drops steps
+// that a restarted run repeats, and answers with at most as many points as a chart has columns,
+// keeping the extremes. A value; its owner guards it.
 #pragma once
 
 #include <array>
@@ -60,9 +60,9 @@ struct Point {
 
 Point CompactPoint(const contract::TrainingPoint& point);
 
-// At most `count_max` (at least 2) of `points`, in their order: the first and the last one, every
-// evaluated one while fewer than `count_max` are, and those with the least and the greatest loss of
-// each of equal stretches of steps. All of them when they are no more than that.
+// At most `count_max` (at least 2) of `points`, in order: the first and the last, every evaluated
+// one while there are fewer than `count_max`, and those with the least and the greatest loss of
+// equal stretches of steps. All points if there are no more than that.
 std::vector<Point> Decimate(std::span<const Point> points, size_t count_max);
 
 // Steps from..to, both included, as at most `count_max` points.
@@ -84,7 +84,7 @@ class PointSeries {
   void Clear() { points_.clear(); }
 
   size_t size() const { return points_.size(); }
-  // How many were ever appended: what a reader remembers to ask for the ones After it.
+  // How many were ever appended; a reader passes it to After to get later points.
   uint32_t appended() const { return appended_; }
   // -1 when there is no point.
   int64_t last_step() const { return points_.empty() ? -1 : points_.back().step; }

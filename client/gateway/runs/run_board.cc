@@ -13,11 +13,11 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Who looks at a run says so more often than this.
+// Pages renew their interest in a run more often than this.
 constexpr std::chrono::seconds kLookLasts{60};
-// Runs beside the first page of the list that are looked at.
+// Runs outside the first page of the list that pages show.
 constexpr size_t kOthersMax = 100;
-// While somebody waits for the past of a run.
+// While a request waits for the history of a run.
 constexpr std::chrono::milliseconds kLoadingPause{25};
 // Events come in bursts.
 constexpr std::chrono::milliseconds kSurveyPauseMin{200};
@@ -36,7 +36,7 @@ std::string WhyNotConnected(const std::string& address, const Status& status) {
   return fmt::format("the coordinator at {} cannot be reached", address);
 }
 
-// Equal while nothing happens: a worker that is connected is heard all the time.
+// Equal while nothing changes: a connected worker's last-heard time is left out.
 std::string WorkersKey(Board board) {
   for (v1::Node& node : board.nodes) {
     if (node.connected()) node.clear_last_heard_at();
@@ -160,7 +160,7 @@ void RunBoard::Publish(StatusOr<RunSurvey::Finding> finding) {
   on_change_();
 }
 
-// A page that shows a run goes on when newer runs move it off the first page of the list.
+// A page that shows a run keeps working when newer runs move it off the first page of the list.
 void RunBoard::KeepLookedAt(const v1::ListResponse& page, Board& board) const {
   std::set<std::string_view> listed;
   for (const v1::Run& run : page.runs()) listed.insert(run.run_id());
@@ -209,7 +209,7 @@ void RunBoard::Add(const v1::Run& run) {
   changed_.NotifyAll();
 }
 
-// The one that was looked at longest ago, when there is room for no other.
+// Drops the run whose page was viewed longest ago when there is no room.
 void RunBoard::DropOneOther(Board& board) const {
   if (board.others.size() < kOthersMax) return;
   auto dropped = board.others.begin();
@@ -257,7 +257,7 @@ void RunBoard::KeepFollowing() {
   for (const auto& [id, run] : left) run->Close();
 }
 
-// New points and events wait for the next turn, so that many of them cost one.
+// Batches new points and events until the next turn.
 bool RunBoard::AwaitFollow() {
   const auto begin = steady_clock::now();
   MutexLock lock(mutex_);
@@ -286,7 +286,7 @@ std::map<std::string, v1::Run> RunBoard::Wanted() const {
   for (const auto& [id, run] : board_->others) runs.push_back(&run);
   for (const v1::Run* run : runs) {
     const auto looked = looked_at_.find(run->run_id());
-    // Newest looks first, then live runs, then what was followed already.
+    // Most recently viewed first, then live runs, then runs followed already.
     if (looked != looked_at_.end()) {
       ranked.emplace_back(looked->second, run);
     } else if (IsLive(*run) && live++ < options_.live_followed_max) {

@@ -44,7 +44,7 @@ struct RunBoardOptions {
   std::chrono::milliseconds timeout = std::chrono::seconds(3);
   // Runs whose points and events are kept: 3 MiB each at most.
   size_t followed_max = 16;
-  // Live runs among these that nobody has looked at yet, so that their pages open at once.
+  // Live runs among these that no page has shown yet, so that their pages open at once.
   size_t live_followed_max = 4;
 };
 
@@ -60,14 +60,14 @@ class RunBoard {
 
   // Asks the coordinator about runs that are not on the board.
   RunQuestions& questions() { return questions_; }
-  // Adds a run that the coordinator returned to the board's `others`, where it stays while somebody
-  // looks at it.
+  // Adds a run that the coordinator returned to the board's `others`, where it stays while a page
+  // shows it.
   void Add(const v1::Run& run);
 
-  // Somebody wants details and points of this run of the board now and for the next minute.
+  // A page wants details and points of this run now and for the next minute.
   void LookAt(const std::string& run_id);
 
-  // Nothing when the run is not followed, or its past is not known yet.
+  // Nullopt if the run is not followed, or its history is not complete yet.
   std::optional<FollowedRun::Points> Points(const std::string& run_id,
                                             const PointRange& range) const;
   std::optional<FollowedRun::Points> PointsAfter(const std::string& run_id, uint32_t appended,
@@ -83,7 +83,7 @@ class RunBoard {
   bool IsLookedAt(const std::string& run_id) const REQUIRES(mutex_);
   void DropOneOther(Board& board) const REQUIRES(mutex_);
   static void Put(RunSurvey::Finding finding, Board& board);
-  // Fetches the state of `others`, and removes those that nobody looks at.
+  // Fetches the state of `others`, and removes those that no page shows.
   void RefreshOthers();
   void PublishDetails();
   // The runs of the board that are to be followed, by id.

@@ -1,5 +1,5 @@
-// RunQuestions: asks the coordinator what a page wants to know beside the board, on a thread of its
-// own, one question after the other. Owned by the RunBoard; thread-safe.
+// RunQuestions: asks the coordinator what a page needs besides the board, on its own thread, one
+// question at a time. Owned by the RunBoard; thread-safe.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace gp::gateway {
 
 class RunQuestions {
  public:
-  // Whoever ends it first interrupts the client, which outlives this object.
+  // To stop it early, interrupt the client, which outlives this object.
   explicit RunQuestions(client::RunClient& client);
   ~RunQuestions();
 

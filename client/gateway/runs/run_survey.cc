@@ -82,8 +82,7 @@ Status RunSurvey::ReadNewestEnded() {
   return Read(request).status();
 }
 
-// Ended runs come last, newest first, so reading stops after kRunsMax runs: the board keeps no
-// more.
+// Ended runs come last, newest first, so reading stops after kRunsMax runs, the board's limit.
 Status RunSurvey::ReadOlderRuns(std::string page_token) {
   v1::ListRequest request;
   request.set_include_finished(true);
@@ -123,9 +122,8 @@ void RunSurvey::ForgetOldest() {
   for (auto rank = ranks.begin(); rank != kept; ++rank) known_.erase(std::get<2>(*rank));
 }
 
-// Those whose checkpoints have changed, the newest first, because a name means its newest run. When
-// there are none, the one that was not asked for longest: older checkpoints are pruned without a
-// word.
+// Runs whose checkpoints have changed, the newest first, because a name means its newest run. If
+// there are none, the one fetched longest ago: older checkpoints are pruned without an event.
 StatusOr<bool> RunSurvey::AskForCheckpoints() {
   std::vector<std::pair<Rank, Known*>> changed;
   Known* oldest = nullptr;

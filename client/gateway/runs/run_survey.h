@@ -1,7 +1,7 @@
-// RunSurvey: asks the coordinator for its runs, its workers and the sealed checkpoints of every
-// run, the latter only where something has changed. One survey asks for the checkpoints of a
-// limited number of runs, the newest first, so that the rest of it is never old; the next survey
-// goes on. Owned and used by one thread, which may wait.
+// RunSurvey: fetches the coordinator's runs, its workers and the sealed checkpoints of each run
+// that has changed. One survey fetches the checkpoints of a limited number of runs, the newest
+// first, so that the rest of it is never stale; the next survey continues. Owned and used by one
+// thread, which may wait.
 #pragma once
 
 #include <cstddef>
@@ -28,16 +28,16 @@ class RunSurvey {
     v1::ListResponse page;  // the first kBoardRuns runs of the coordinator's list
     std::vector<v1::Node> nodes;
     std::vector<SealedRun> sealed;  // newest first
-    bool complete = false;          // `sealed` lacks no run; the next survey asks for the others
+    bool complete = false;  // no run is missing in `sealed`; otherwise the next survey continues
   };
   StatusOr<Finding> Run();
 
  private:
   struct Known {
     v1::Run run;
-    std::string asked;   // the state of its checkpoints when they were asked for
+    std::string asked;   // the state of the run when its checkpoints were fetched
     SealedRun sealed;    // its sealed checkpoints; may be empty
-    uint64_t round = 0;  // when they were asked for
+    uint64_t round = 0;  // the round in which they were fetched
   };
 
   StatusOr<v1::ListResponse> FirstPage();
@@ -53,7 +53,7 @@ class RunSurvey {
 
   client::RunClient& client_;
   uint64_t round_ = 0;
-  std::map<std::string, Known> known_;  // by run id, those with a checkpoint
+  std::map<std::string, Known> known_;  // by run id, runs with a checkpoint
 };
 
 }  // namespace gp::gateway

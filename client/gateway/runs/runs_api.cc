@@ -24,8 +24,8 @@ constexpr int64_t kPointsMax = 5000;
 constexpr int64_t kSinceMax = 253402300799;  // the last second of the year 9999
 // New points in one message; more of them are decimated.
 constexpr size_t kNewPointsMax = 2000;
-// A page that has this much left to read is told nothing more until it has read some; then it gets
-// the newest state. A page that takes nothing for the server's write_timeout is cut.
+// A page with this much unread data gets no more until it has read some; then it gets the newest
+// state. A page that reads nothing for the server's write_timeout is disconnected.
 constexpr size_t kBacklogBytesMax = 256 << 10;
 
 http::ApiError UnknownRun(const Board& board, std::string_view reference) {
@@ -144,7 +144,7 @@ StatusOr<PointRange> RangeOf(const http::Request& request) {
   return range;
 }
 
-// A document with "type" in front of its first field.
+// A document with "type" added as its first field.
 std::string Typed(const char* type, const std::string& document) {
   return fmt::format("{{\"type\":\"{}\",{}", type, std::string_view(document).substr(1));
 }
@@ -215,8 +215,8 @@ void RunsApi::AnswerRuns(const Exchanged& exchange) {
   const auto list = ListOf(exchange->request());
   if (!list.ok()) return exchange->Respond(http::ErrorOf(list.status()));
   if (board->address.empty()) return exchange->Respond(UnknownRun(*board, ""));
-  // The text of a thousand runs takes longer than the loop may wait, so it is made where the
-  // coordinator was asked.
+  // Serialising a thousand runs takes longer than the loop may block, so it is done on the thread
+  // that asked the coordinator.
   const auto respond = InLoop<SharedText>([this, exchange](const StatusOr<SharedText>& text) {
     text.ok() ? Answer(exchange, *text) : exchange->Respond(http::ErrorOf(text.status()));
   });
@@ -237,8 +237,8 @@ std::function<void(const StatusOr<Message>&)> RunsApi::InLoop(
   };
 }
 
-// An id is one run for ever. A name means its newest run, which may not be on a board that lacks
-// some; then the coordinator knows.
+// An id always means the same run. A name means its newest run, which may be missing on the board;
+// then the coordinator is asked.
 void RunsApi::Find(const Exchanged& exchange, const std::string& reference, Opener found) {
   const auto board = board_.board();
   const v1::Run* run = FindRun(*board, reference);
@@ -395,8 +395,8 @@ void RunsApi::Tell(Page& page) {
   if (KeepsUp(*page.stream)) TellPoints(page);
 }
 
-// A page asks for the past itself, and is told what was appended since. So its count begins before
-// its question is answered.
+// A page requests the history itself and is sent what is appended since, so counting starts before
+// its request is answered.
 void RunsApi::StartPoints() {
   for (Page& page : pages_) {
     if (page.run_id.empty() || page.points) continue;

@@ -29,13 +29,13 @@ namespace gp::gateway {
 
 struct RunsApiOptions {
   RunBoardOptions board;
-  // Time between two messages of a stream; what happens in between is told once.
+  // Time between two messages of a stream; changes in between are merged.
   std::chrono::milliseconds stream_period{500};
-  // How long a request waits for the past of a run that nobody had looked at.
+  // How long a request waits for the history of a run that no page has shown before.
   std::chrono::milliseconds patience = std::chrono::seconds(10);
   // Event streams. One client may have as many as are free for the others.
   size_t streams_max = 1000;
-  // What the models of a run are called, which only the catalogue knows. Called in the loop.
+  // The model names of a run, which only the catalogue knows. Called in the loop.
   std::function<RunModels(const std::string& run_id)> models = [](const auto&) {
     return RunModels();
   };
@@ -60,7 +60,7 @@ class RunsApi {
   using SharedText = std::shared_ptr<const std::string>;
   using Answerer = std::function<void(const Exchanged&, const std::string& run_id)>;
   using Opener = std::function<void(const std::string& run_id)>;
-  // A page that is kept up to date, and what it was told last.
+  // A connected page, and what it was last sent.
   struct Page {
     std::shared_ptr<http::EventStream> stream;
     std::string run_id;  // empty: no run
@@ -81,14 +81,14 @@ class RunsApi {
 
   void Answer(const Exchanged& exchange, const SharedText& text);
   void AnswerRuns(const Exchanged& exchange);
-  // Calls `found` with the id of the run that `reference` names, which is on the board then; asks
-  // the coordinator first if necessary. Responds with an error when no run has that name.
+  // Calls `found` with the id of the run that `reference` names, once it is on the board; asks the
+  // coordinator if necessary. Responds with an error when no run has that name.
   void Find(const Exchanged& exchange, const std::string& reference, Opener found);
   // Calls `then` in the loop, with what the coordinator answers, while this object exists.
   template <typename Message>
   std::function<void(const StatusOr<Message>&)> InLoop(
       std::function<void(const StatusOr<Message>&)> then);
-  // Calls `answer` when the details of the run that the path names are known.
+  // Calls `answer` when the details of the run in the path are known.
   void WhenKnown(const Exchanged& exchange, Answerer answer);
   void AnswerRun(const Exchanged& exchange, const std::string& run_id);
   void AnswerPoints(const Exchanged& exchange, const std::string& run_id);
@@ -110,7 +110,7 @@ class RunsApi {
   std::list<Page> pages_;
   std::vector<Waiting> waiting_;
   std::unique_ptr<http::Timer> ticks_;
-  // Posted calls do nothing once this object is gone.
+  // Posted calls do nothing after this object is destroyed.
   const std::shared_ptr<RunsApi*> self_;
   RunBoard board_;  // the last: its threads call the others
 };

@@ -229,7 +229,7 @@ Json WorkersDocument(const Board& board) {
 }
 
 Json RunDocument(const Board& board, const RunDetails& details, const RunModels& models) {
-  // The board is asked more often.
+  // The board is refreshed more often.
   const v1::Run* newer = FindRun(board, details.run.run_id());
   Json run = RunFields(newer == nullptr ? details.run : *newer);
   run["namespace"] = details.run.namespace_();

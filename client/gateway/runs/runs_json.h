@@ -1,5 +1,5 @@
-// The documents of /api/v1 about runs and workers, and what the event stream repeats of them. Times
-// are seconds since 1970; absent numbers are null. Pure functions; thread-safe.
+// The documents of /api/v1 about runs and workers, also used by the event stream. Times are seconds
+// since 1970; absent numbers are null. Pure functions; thread-safe.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -107,7 +107,7 @@ StatusOr<AgentSize> SizeOf(const runspec::ResourceSpec& resources, const JobSetO
                    .memory = fmt::format("{}Gi", cpus * kGigabytesPerCpu)};
 }
 
-// `text` as a name of Kubernetes: what does not fit becomes '-'.
+// `text` as a Kubernetes name: invalid characters become '-'.
 std::string SetName(const std::string& text) {
   std::string name;
   for (const char c : text) {

@@ -10,10 +10,10 @@
 namespace gp::gpctl {
 
 struct JobSetOptions {
-  std::string cluster_namespace = "gp";  // of Kubernetes
+  std::string cluster_namespace = "gp";  // the Kubernetes namespace
   std::string queue;                     // Kueue's local queue; empty: none
   std::string image_prefix;              // such as registry.example/
-  std::string memory;                    // of each agent; empty: by its CPUs and GPUs
+  std::string memory;                    // memory of each agent; empty: from its CPUs and GPUs
   int gpus_per_agent = 0;                // 0: all that the run takes, at most eight
 };
 

@@ -14,7 +14,7 @@
 namespace gp::gpctl {
 namespace {
 
-// The text as a file that only this process and what it starts can open.
+// The text as a file in memory that only this process and its children can open.
 StatusOr<FileDescriptor> FileInMemory(const std::string& text) {
   FileDescriptor file(memfd_create("object", MFD_CLOEXEC));
   if (!file.valid()) return ErrnoStatus(errno, "make a file in memory for", "kubectl");

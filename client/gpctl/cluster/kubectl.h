@@ -12,7 +12,7 @@ namespace gp::gpctl {
 // The path of kubectl. FailedPrecondition when the search path has none.
 StatusOr<std::string> FindKubectl(const Console& console);
 
-// `kubectl create` with this text. What it says goes to console.err. FailedPrecondition when it
+// `kubectl create` with this text. Its output goes to console.err. FailedPrecondition when it
 // refuses, with its exit code; Cancelled when interrupted.
 Status CreateObject(const std::string& kubectl, const std::string& text, Console& console);
 

@@ -6,8 +6,8 @@ namespace gp::gpctl {
 
 namespace {
 
-// Global flags may stand before or after the command. They are added to each command instead of
-// "falling through" to the program, because then a run called "list" could not be named: CLI11
+// Global flags may come before or after the command. They are added to each command instead of
+// "falling through" to the program, because otherwise a run called "list" could not be named: CLI11
 // would take it for the command.
 void AddGlobalFlags(Command command, GlobalOptions& options, const std::string& group) {
   const auto add = [&](const std::string& name, std::string& value, const std::string& text) {

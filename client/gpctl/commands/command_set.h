@@ -1,5 +1,5 @@
-// CommandSet: the commands of gpctl, what they accept and what runs when they are chosen. Built by
-// RunGpctl before parsing; used by its thread alone.
+// CommandSet: the commands of gpctl, their flags and what they run. Built by RunGpctl before
+// parsing; used by its thread only.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,7 @@ class CommandSet {
   std::map<Command, Action> actions_;
 };
 
-// The help of one command, with its whole name in the usage line.
+// The help of one command, with its full name in the usage line.
 std::string HelpOf(Command command);
 
 // One line each in command_set.cc, in the order of `gpctl help`.

@@ -1,5 +1,5 @@
 // gpctl completion: scripts for bash, zsh and fish, made from the table of commands. The scripts
-// ask gpctl for the names of runs when they complete.
+// ask gpctl for run names.
 #include <algorithm>
 #include <memory>
 

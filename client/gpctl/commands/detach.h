@@ -1,4 +1,4 @@
-// The message of a command that Ctrl-C ends while the run goes on. Used by gpctl's main thread.
+// The message of a command that Ctrl-C ends while the run continues. Used by gpctl's main thread.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace gp::gpctl {
 
-// Prints on stderr that the run goes on and how to follow it again. Returns kInterrupted.
+// Prints on stderr that the run continues and how to follow it again. Returns kInterrupted.
 ExitCode SayDetached(const std::string& run_name, const std::string& comeback, Session& session);
 
 }  // namespace gp::gpctl

@@ -8,7 +8,7 @@
 
 namespace gp::gpctl {
 
-// What `gpctl` alone prints: the commands by group, in their order, and the topics.
+// The output of plain `gpctl`: the commands by group, in order, and the topics.
 std::string MainHelp(Command program);
 
 std::vector<std::string> HelpTopics();

@@ -33,7 +33,7 @@ struct ListOptions {
   std::string since;
   std::string search;
 
-  // Whether it asks for more than coordinators before the filters understand.
+  // Whether it needs filters that older coordinators do not support.
   bool Filters() const {
     return !states.empty() || !labels.empty() || !user.empty() || mine || !since.empty() ||
            !search.empty();
@@ -41,7 +41,7 @@ struct ListOptions {
 };
 
 struct ListedRuns {
-  std::vector<v1::Run> runs;     // what runs, what waits, what has ended; newest first in each
+  std::vector<v1::Run> runs;     // running, waiting, then ended; newest first in each
   bool truncated = false;        // there are more than the limit
   std::optional<int64_t> total;  // absent: the coordinator does not count these
 };
@@ -65,7 +65,7 @@ Status AddLabels(const ListOptions& options, v1::ListRequest& request) {
   return OkStatus();
 }
 
-// Ages are counted with the coordinator's clock, which an answer tells.
+// Ages use the coordinator's clock, which every answer carries.
 Status AddSince(const ListOptions& options, Session& session, v1::ListRequest& request) {
   if (options.since.empty()) return OkStatus();
   const auto age = ParseDuration(options.since);
@@ -127,8 +127,8 @@ std::string ListJson(const ListedRuns& listed, bool insecure) {
   return Pretty(document);
 }
 
-// A lost gp.db looks like a new service. Empty where the storage cannot be seen from here, or where
-// runs of other namespaces were not asked for.
+// After the loss of gp.db a service looks new. Empty if the storage cannot be seen from here, or if
+// runs of other namespaces were not requested.
 std::string UnknownRunsText(const Session& session) {
   if (!session.NamespaceOfRuns().empty()) return "";
   const auto service = session.Service();

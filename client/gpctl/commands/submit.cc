@@ -56,7 +56,7 @@ void WarnOfPlan(const std::string& address, const runspec::RunSpec& spec, Consol
   }
 }
 
-// Tells how many slots stay idle. With a service on one machine nobody else may need them.
+// Prints how many slots stay idle. With a service on one machine nobody else may need them.
 void TellIdleSlots(client::RunClient& client, const runspec::RunSpec& spec,
                    const std::string& run_id, Console& console) {
   if (!rpc::IsLocalAddress(client.address()) || spec.resources.device != "cpu") return;
@@ -163,7 +163,7 @@ StatusOr<ExitCode> Submit(const SubmitOptions& options, Session& session) {
   return FollowRun(response.run(), WatchOptions{.last_document_only = true}, session);
 }
 
-// The server reads the run file again, and repeats what was warned of here.
+// The server parses the run file again and repeats the warnings printed here.
 void TellNewWarnings(const v1::SubmitResponse& response, const runspec::RunFileResult& checked,
                      Console& console) {
   std::set<std::string> told;

@@ -19,7 +19,7 @@ struct SubmitOptions {
   bool wait = false;
   bool dry_run = false;
   std::string backend = "service";  // service | k8s
-  JobSetOptions job_set;            // of k8s
+  JobSetOptions job_set;            // for --backend k8s
 };
 
 // Checks the file here (InvalidArgument holds every problem), then sends it. Warnings go to stderr.

@@ -14,7 +14,7 @@ StatusOr<runspec::RunSpec> SpecOf(const RunFileText& file, const SubmitOptions& 
   return *std::move(result.spec);
 }
 
-// The run of a failed command must not wait for agents that nobody brings.
+// If a command fails, its run must not wait for agents that never start.
 Status Withdraw(const v1::Run& run, const Status& problem, Session& session) {
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   const auto cancelled = client->Cancel(run.run_id());
@@ -37,7 +37,7 @@ StatusOr<ExitCode> PrintJobSet(const RunFileText& file, const SubmitOptions& opt
 
 StatusOr<v1::SubmitResponse> SubmitToCluster(const RunFileText& file, const SubmitOptions& options,
                                              Session& session) {
-  // Finds what would fail, before the run is submitted.
+  // Checks everything that could fail before the run is submitted.
   ASSIGN_OR_RETURN(const runspec::RunSpec spec, SpecOf(file, options, session));
   RETURN_IF_ERROR(JobSetText(spec, options.job_set, spec.name, spec.name).status());
   ASSIGN_OR_RETURN(const std::string kubectl, FindKubectl(session.console()));
@@ -49,7 +49,7 @@ StatusOr<v1::SubmitResponse> SubmitToCluster(const RunFileText& file, const Subm
   if (created.ok()) return response;
   // Without a request id of the user's own, a repeated answer is only gpctl's second try.
   if (!response.replayed() || options.request_id.empty()) return Withdraw(run, created, session);
-  // The run is that of an earlier submit, whose JobSet is probably there.
+  // The run belongs to an earlier submit, whose JobSet probably exists.
   session.console().err << "warning: " << Message(created) << "\n";
   return response;
 }

@@ -7,7 +7,7 @@
 
 namespace gp::gpctl {
 
-// Checks the file here and prints the JobSet. Nothing is asked of the coordinator.
+// Checks the file here and prints the JobSet, without calling the coordinator.
 StatusOr<ExitCode> PrintJobSet(const RunFileText& file, const SubmitOptions& options,
                                Session& session);
 

@@ -16,7 +16,7 @@ struct WatchOptions {
   bool last_document_only = false;  // with -o json: one document at the end instead of a stream
 };
 
-// A live screen on a terminal, a line per interval elsewhere. The exit code tells how the run
+// A live screen on a terminal, otherwise a line per interval. The exit code reflects how the run
 // ended; Ctrl-C detaches.
 StatusOr<ExitCode> FollowRun(const v1::Run& run, const WatchOptions& options, Session& session);
 

@@ -14,16 +14,16 @@ namespace gp::gpctl {
 
 struct DataCheck {
   std::optional<DataReport> report;  // absent when there is a problem
-  std::string problem;               // one sentence that also tells what to do; empty: none
+  std::string problem;               // one sentence with the fix; empty: none
   bool refused = false;              // the run cannot train because of the problem
 };
 
-// `server` is the service that would train: HOST:PORT, unix:PATH, or empty when none is known. A
-// service on TCP may have workers on other machines, with other files. A service on a Unix socket,
-// or one that is not started yet, has its workers here.
+// `server` is the service that would train: HOST:PORT, unix:PATH, or empty if unknown. A service on
+// TCP may have workers on other machines, with other files. A service on a Unix socket, or one that
+// is not started yet, has its workers here.
 DataCheck CheckData(const runspec::RunSpec& spec, const std::string& server);
 
-// What a user should know before the run: the problem, and what the report warns of.
+// What a user should know before the run: the problem, and the report's warnings.
 std::vector<std::string> WarningsOf(const DataCheck& check);
 
 // Sets a model.vocab of auto to the data's number of ids, so that a plan can be made.

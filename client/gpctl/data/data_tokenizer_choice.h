@@ -1,5 +1,4 @@
-// The tokenizer that a --tokenizer flag names, without a run or a text to learn from. Reads the
-// disk.
+// The tokenizer named by a --tokenizer flag, without a run or a text to learn from. Reads the disk.
 #pragma once
 
 #include <memory>

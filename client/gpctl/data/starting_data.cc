@@ -30,7 +30,7 @@ constexpr std::string_view kTextEnds[] = {".txt", ".txt.gz", ".txt.zst"};
 constexpr std::string_view kJsonEnds[] = {".jsonl",  ".jsonl.gz",  ".jsonl.zst",
                                           ".ndjson", ".ndjson.gz", ".ndjson.zst"};
 
-// Trainers read plain files: what is packed is unpacked into the state directory.
+// Trainers read plain files, so packed ones are unpacked into the state directory.
 StatusOr<std::string> Unpacked(const std::string& path, const Session& session) {
   constexpr std::string_view kPacked = ".gz";
   if (!path.ends_with(kPacked)) return path;
@@ -75,7 +75,7 @@ StatusOr<FolderContent> ContentOf(const std::string& folder) {
   return content;
 }
 
-// The files that `patterns` name are taken; what else is in the folder is not.
+// Only files that match `patterns` are taken; returns what else the folder has.
 StatusOr<std::string> LeftOut(const std::string& folder, const std::vector<std::string>& patterns) {
   ASSIGN_OR_RETURN(const FolderContent content, ContentOf(folder));
   int64_t others = 0;
@@ -146,7 +146,7 @@ Status CheckJsonLines(const std::string& path) {
                          formats::WayFor(likeness->way, path));
 }
 
-// What is in the file. A name that ends with .jsonl says it; each line is checked when it is read.
+// The contents of the file. A .jsonl name decides; each line is checked when it is read.
 StatusOr<Form> FormOf(const corpus::Source& source) {
   if (source.form == corpus::TextForm::kJsonLines) {
     RETURN_IF_ERROR(CheckJsonLines(source.path));
@@ -167,7 +167,7 @@ std::string_view WordFor(Form form) {
   return form == Form::kJsonLines ? "lines of JSON" : "text";
 }
 
-// The one that made the tokens, if it lies beside them.
+// The tokenizer file beside the tokens, which made them; empty if there is none.
 std::string TokenizerBeside(const std::string& shard) {
   const std::string folder = DirectoryOf(shard);
   const std::string file = JoinPath(folder, "tokenizer.json");
@@ -175,8 +175,7 @@ std::string TokenizerBeside(const std::string& shard) {
   return FileExists(JoinPath(folder, "meta.pkl")) ? "chars" : "";
 }
 
-// A file, or those of a pattern. Text and lines of JSON may be mixed when the names say which is
-// which.
+// A file, or those of a pattern. Text and lines of JSON may be mixed if the names distinguish them.
 Status SetForm(const std::string& path, StartingData& data) {
   ASSIGN_OR_RETURN(const auto sources, corpus::ExpandSources({path}));
   std::set<Form> forms;
@@ -217,7 +216,7 @@ StatusOr<StartingData> DemoData(const Session& session) {
   return StartingData{.files = {std::move(plain)}};
 }
 
-// Adds what `text` names. One run file has one key for all of it.
+// Adds the files of `text`. One run file has a single key for all of them.
 Status Join(const StartingData& more, const std::string& text, StartingData& data) {
   const bool tokens = more.form == Form::kTokens || data.form == Form::kTokens;
   const bool by_content = more.by_content || data.by_content;

@@ -13,24 +13,22 @@ namespace gp::gpctl {
 
 struct StartingData {
   enum class Form {
-    kText,       // of data.text
+    kText,       // for data.text
     kJsonLines,  // at least among text: of data.stream
-    kTokens,     // of data.train
+    kTokens,     // for data.train
   };
 
   std::vector<std::string> files;  // absolute paths or patterns; empty: no text was found
   Form form = Form::kText;
   bool by_content = false;  // lines of JSON whose names do not say it: data.format has to
-  // The tokenizer that lies beside tokens, as data.tokenizer names it; empty for text, and when no
-  // tokenizer lies there.
+  // The tokenizer beside the tokens, as in data.tokenizer; empty for text, or if there is none.
   std::string tokenizer;
-  // What lies beside `files` in the folder and is not trained on, in a sentence; empty: nothing.
+  // A sentence about files beside `files` that are not trained on; empty: none.
   std::string left_out;
 };
 
-// The files that `texts` name: files, folders, patterns; without them the demo's text, where this
-// machine has it. NotFound and InvalidArgument name what is not there, or holds nothing to train
-// on.
+// The files that `texts` name: files, folders, patterns; by default the demo's text, if installed.
+// NotFound and InvalidArgument name what is missing or holds nothing to train on.
 StatusOr<StartingData> FindStartingData(const std::vector<std::string>& texts,
                                         const Session& session);
 

@@ -1,5 +1,5 @@
-// TextSources: the text that a command reads, as its arguments name it, with the flags that tell
-// what it is.
+// TextSources: the text that a command reads, as named by its arguments, with the flags that
+// describe it.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace gp::gpctl {
 
 struct TextSources {
   std::vector<std::string> arguments;
-  std::string form;  // of the text; empty: as the names say
+  std::string form;  // format of the text; empty: from the file names
   corpus::DocumentRules documents;
 };
 

@@ -11,10 +11,10 @@
 
 namespace gp::gpctl {
 
-// The places where the demo's text may be: its Debian package's folder, and beside the programs.
+// Where to look for the demo's text: its Debian package's folder, and beside the programs.
 std::vector<std::string> DemoTextPlaces(const std::string& program_directory);
 
-// The first of `candidates` that exists. NotFound tells how to get a text.
+// The first of `candidates` that exists. NotFound explains how to get a text.
 StatusOr<std::string> FindDemoText(const std::vector<std::string>& candidates);
 
 // The whole file, unpacked when it is gzip. InvalidArgument when it is too small to learn from, or

@@ -66,7 +66,7 @@ Check CheckProblem(const std::string& problem) {
           end == std::string::npos ? "reinstall the NVIDIA driver" : problem.substr(end + 2)};
 }
 
-// How serious a missing library is: attention works without cuDNN, and one GPU works without NCCL.
+// The grade of a missing library: attention works without cuDNN, and one GPU works without NCCL.
 Grade GradeWithout(const std::string& library, int gpus) {
   const bool spare = library == "cuDNN" || (library == "NCCL" && gpus < 2);
   return spare ? Grade::kWarning : Grade::kFail;
@@ -82,7 +82,7 @@ Check CheckLibrary(const SupportJson& library, int gpus) {
   return check;
 }
 
-// A mode that a device lacks is not a failure; the check tells what to use instead.
+// A mode that a device lacks is not a failure; the check names the alternative.
 Check CheckMode(const SupportJson& mode) {
   const bool works = mode.value("works", false);
   return {.subject = "  " + Text(mode, "name"),

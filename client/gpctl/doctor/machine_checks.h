@@ -18,13 +18,13 @@ Check CheckDisk(const std::string& directory);
 Check CheckStateDirectory(const std::string& directory);
 // Whether this process, and so those that it starts, may have enough files open.
 Check CheckOpenFiles();
-// Whether `root` is the storage of the service: its probe file says `identity`. `adopt` is the
-// command that takes another one.
+// Whether `root` is the storage of the service, which its probe file identifies. `adopt` is the
+// command that accepts another one.
 Check CheckStorage(const std::string& root, const std::string& identity, const std::string& adopt);
 // `now`: seconds since 1970. With a clock that was never set, files and certificates have wrong
 // times.
 Check CheckClock(double now);
-// Tells what this kernel can confine trainers and samplers with, and what it lacks.
+// What this kernel offers to confine trainers and samplers, and what it lacks.
 Check CheckConfinement(const confinement::Offer& offer);
 // Checks that a free port on loopback exists.
 Check CheckPorts();

@@ -1,4 +1,4 @@
-// Who can read what travels between this program and the coordinator, and between the ranks of a
+// Who could read the traffic between this program and the coordinator, and between the ranks of a
 // run, as text for people. Pure functions; thread-safe.
 #pragma once
 
@@ -18,8 +18,8 @@ std::string ConnectionText(const client::RunClient& client);
 // "encrypted between nodes (TLS 1.3)"
 std::string EncryptionText(bool encrypted);
 
-// How gradients travel between nodes, for a run whose ranks are on several nodes and have connected
-// once. "" for any other run, because it sends no gradients to other nodes.
+// How gradients travel between nodes, for a run on several nodes whose ranks have connected once.
+// "" for any other run, which sends no gradients to other nodes.
 std::string GradientsText(const v1::Run& run);
 
 }  // namespace gp::gpctl

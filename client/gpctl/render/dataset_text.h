@@ -8,10 +8,10 @@
 
 namespace gp::gpctl {
 
-// Some lines: what is where, of what, made with what.
+// A few lines: the files, their contents and how they were made.
 std::string DatasetText(const formats::DatasetFile& dataset, const std::string& directory);
 
-// A sentence for each thing that a model would learn otherwise than somebody may have meant.
+// A sentence for each way in which a model might learn something unintended.
 std::vector<std::string> DatasetWarnings(const formats::DatasetFile& dataset);
 
 // The data section of a run file that trains on it; `tokenizer` as the user named it.

@@ -1,6 +1,6 @@
-// NewestEvents: the newest few events of a run, for places that have room for a few. Checkpoints
-// are routine and would fill it: those that were retired are left out, and seals that follow each
-// other are one entry. 'gpctl events' shows everything. Not thread-safe.
+// NewestEvents: the last few events of a run, for small displays. Checkpoints are routine and would
+// fill it: retired ones are left out, and consecutive seals are one entry. 'gpctl events' shows
+// everything. Not thread-safe.
 #pragma once
 
 #include <deque>
@@ -18,7 +18,7 @@ class NewestEvents {
 
  private:
   std::deque<v1::RunEvent> events_;
-  int seals_ = 0;  // that the newest entry stands for
+  int seals_ = 0;  // seals that the newest entry covers
 };
 
 }  // namespace gp::gpctl

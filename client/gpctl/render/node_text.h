@@ -9,8 +9,8 @@
 
 namespace gp::gpctl {
 
-// A table of the nodes: a row for a node's cores and one for each GPU, with the run there or the
-// reason why nothing can run there. A node that is silent for more than half of the lease says so.
+// A table of the nodes: a row for a node's cores and one for each GPU, with its run or the reason
+// why it cannot run anything. A node that is silent for more than half of the lease is marked.
 std::string NodeTable(const v1::NodesResponse& nodes, double now, const TextStyle& style);
 
 // "ready", "busy", "lost", "cordoned", "draining" or "drained", as the coordinator's metrics count

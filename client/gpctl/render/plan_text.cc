@@ -39,8 +39,8 @@ int Threads(const RunSpec& spec) {
 
 bool OnGpu(const RunSpec& spec) { return spec.resources.device == "gpu"; }
 
-// Memory for one worker. The GPU that a worker will get is not known here, so a run on GPUs has no
-// limit. On a CPU, not all ranks of the run have to be on this machine.
+// Memory for one worker. The GPU that a worker will get is unknown, so a run on GPUs has no limit.
+// On CPUs, the ranks may be spread over several machines.
 int64_t PerWorker(const RunSpec& spec, const AvailableMemory& memory) {
   if (OnGpu(spec)) return std::numeric_limits<int64_t>::max();
   return memory.bytes /
@@ -282,7 +282,7 @@ Json PlanFields(const RunSpec& spec, const AvailableMemory& memory, const DataRe
   if (const auto warning = LostWorkWarning(spec, memory)) json["lost_work_warning"] = *warning;
   json["memory_bytes"] = forecast.total_bytes();
   json["memory"] = MemoryFields(forecast);
-  if (OnGpu(spec)) return json;  // the memory of the service's GPUs is not known here
+  if (OnGpu(spec)) return json;  // the memory of the service's GPUs is unknown here
   json["memory_available_bytes"] = memory.bytes;
   const auto warning = MemoryWarning(spec, memory);
   json["fits"] = !warning.has_value();

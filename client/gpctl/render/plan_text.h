@@ -22,7 +22,7 @@ Json PlanFields(const runspec::RunSpec& spec, const AvailableMemory& memory,
 
 Json DataFields(const DataReport& data);
 
-// How often `tokens` of a budget read the training data.
+// How many times `tokens` of training read the training data.
 double Epochs(int64_t tokens, const DataReport& data);
 
 // A warning when the run would not fit on this machine, with the setting that would make it fit.

@@ -23,7 +23,7 @@ constexpr int kUsualWidth = 80;
 constexpr int kBarCellsMin = 12;
 constexpr int kSparkCellsMax = 24;
 
-// As many as leave room for the numbers beside the curve.
+// As many cells as fit beside the numbers.
 int SparkCells(int width) { return std::clamp(width - 52, 8, kSparkCellsMax); }
 
 // The part of the run that is done, 0 to 1: by steps, or by time for a run that is bounded by time.
@@ -65,7 +65,7 @@ std::string Heading(const v1::Run& run, double now, int width, const TextStyle& 
          CutToWidth(FittedLine(std::move(parts), "   ", room), room, style.utf8);
 }
 
-// The reason why the run does not go on; empty for a running one.
+// Why the run is not running; empty for a running one.
 std::string ReasonLine(const v1::Run& run, bool utf8) {
   return run.state() == v1::RUN_STATE_RUNNING ? "" : "  " + OneSafeLine(run.reason(), utf8);
 }

@@ -22,7 +22,7 @@
 namespace gp::gpctl {
 namespace {
 
-// Where the second line of an event begins.
+// Indentation of an event's second line.
 constexpr int kEventIndent = 8;
 
 std::string EtaText(const v1::Run& run) {
@@ -35,7 +35,7 @@ std::string_view WithoutLogLine(std::string_view reason) {
   return reason.substr(0, reason.find("; its last line: "));
 }
 
-// Why a run does not go on, or what it warns of; "" for a healthy run.
+// Why a run is not running, or its warning; "" for a healthy run.
 std::string ReasonCell(const v1::Run& run, bool utf8) {
   const bool healthy =
       run.state() == v1::RUN_STATE_RUNNING || run.state() == v1::RUN_STATE_SUCCEEDED;
@@ -160,7 +160,7 @@ std::vector<Table::Cell> RunRow(const v1::Run& run, const RunColumns& shown, dou
   return row;
 }
 
-// "latest, best": what is special about the checkpoint.
+// "latest, best": the marks of the checkpoint.
 std::string MarksOf(const v1::Checkpoint& checkpoint) {
   if (checkpoint.has_quarantined_at()) return "quarantined";
   std::string marks = checkpoint.latest() ? "latest" : "";
@@ -321,7 +321,7 @@ std::string CheckpointDetails(const v1::Checkpoint& checkpoint, double now) {
 }
 
 std::string StepLine(const v1::MetricPoint& point, int64_t target_steps, const TextStyle& style) {
-  // A wall time becomes steps while the run goes on.
+  // A wall time becomes a number of steps during the run.
   if (point.target_steps() > 0) target_steps = point.target_steps();
   std::vector<LinePart> parts;
   const auto add = [&parts](std::string text, int rank = 0) {

@@ -21,10 +21,10 @@ bool AreOfSeveralNamespaces(const std::vector<v1::Run>& runs);
 // With a column for what differs: the namespace, and the user.
 std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextStyle& style);
 
-// What stands in a run's details beside the run.
+// Context for a run's details.
 struct DetailsContext {
   std::vector<v1::RunEvent> newest_events = {};
-  std::string connection = {};  // to the coordinator, see ConnectionText
+  std::string connection = {};  // how gpctl is connected to the coordinator, see ConnectionText
   std::string next = {};        // the commands to type next
 };
 

@@ -10,17 +10,17 @@
 
 namespace gp::gpctl {
 
-// Whether a person should look at the run's newest warning. One that says "recovered: …" tells that
-// an earlier warning is over.
+// Whether the run's newest warning needs attention. "recovered: …" means that an earlier warning is
+// over.
 bool IsWarned(const v1::Run& run);
-// The state's name; "diverged" of a run that succeeded and whose newest warning says so.
+// The state's name; "diverged" for a run that succeeded but whose newest warning says so.
 std::string StateWord(const v1::Run& run);
 
 // Green while it runs or when it succeeded, yellow when it waits or ended with a warning, red when
 // it failed, grey when it was cancelled.
 Color StateColor(const v1::Run& run);
 
-// Who submitted it: "alice", "owner", "anyone"; empty of a coordinator of an older version.
+// Who submitted it: "alice", "owner", "anyone"; empty from an older coordinator.
 std::string UserName(const v1::Run& run);
 
 // Seconds since 1970; 0 for a time that was never set.

@@ -1,5 +1,5 @@
 // How long a run would take on the cores of a machine like this one. A forecast: its FLOPs are
-// counted, the rate of a core is stated by instruction set, not measured. Pure functions;
+// counted, but the rate of a core is assumed by instruction set, not measured. Pure functions;
 // thread-safe.
 #pragma once
 
@@ -20,8 +20,7 @@ struct CoreRate {
 
 // From the text of /proc/cpuinfo.
 CoreRate StatedRate(const std::string& cpuinfo);
-// By the name of an instruction-set level: "avx2", "avx512_bf16". Nullopt for what is no level of
-// CPUs.
+// By the name of an instruction-set level: "avx2", "avx512_bf16". Nullopt for unknown names.
 std::optional<CoreRate> RateOfLevel(const std::string& level);
 
 // "2 cores at 40 GFLOP/s, the stated rate of AVX2".
@@ -31,7 +30,7 @@ struct TimeForecast {
   double step_seconds = 0;
   // The run's budget; the steps that fit into budget.wall_time when no steps are set.
   int64_t steps = 0;
-  double evaluation_seconds = 0;  // of one evaluation; 0 when its length is not known
+  double evaluation_seconds = 0;  // of one evaluation; 0 if its length is unknown
   int64_t evaluations = 0;
   int cores = 0;  // cores that the run would use on this machine
   CoreRate rate;
@@ -42,8 +41,8 @@ struct TimeForecast {
   }
 };
 
-// `validation_tokens`: the length of the validation split; 0 when it is not known. Nullopt for a
-// run on GPUs, because its GPUs are not known. REQUIRES: the vocabulary is a number.
+// `validation_tokens`: the length of the validation split; 0 if unknown. Nullopt for a run on GPUs,
+// because its GPUs are unknown. REQUIRES: the vocabulary is a number.
 std::optional<TimeForecast> ForecastTime(const runspec::RunSpec& spec, const CoreRate& rate,
                                          int cores, int64_t validation_tokens = 0);
 

@@ -1,5 +1,5 @@
-// Why a run waits for slots, or trains slower than forecast: computed from what the coordinator
-// tells at that moment, and stored nowhere. Pure functions; thread-safe.
+// Why a run waits for slots, or trains slower than forecast: computed from the coordinator's
+// current answers; stored nowhere. Pure functions; thread-safe.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,13 @@
 
 namespace gp::gpctl {
 
-// What is known beside the run.
+// The state around the run.
 struct Surroundings {
   std::vector<v1::Run> live_runs;  // those that the caller may look at
   std::vector<v1::Node> nodes;
 };
 
-// A run that has slots which another one waits for.
+// A run that holds slots for which another one waits.
 struct SlotHolder {
   std::string run_id;
   std::string name;  // empty: the caller may not look at it
@@ -38,8 +38,8 @@ struct Finding {
   std::string text;
 };
 
-// Who has the slots of the kind that the run waits for; who leaves first comes first, and those of
-// whom that is unknown last.
+// Runs holding slots of the kind that this run waits for, ordered by when they end; unknown ends
+// come last.
 std::vector<SlotHolder> HoldersOf(const v1::Run& run, const Surroundings& around);
 
 // How long a step would take at the stated rate of the run's cores. Nullopt for a run on GPUs, and
@@ -47,7 +47,7 @@ std::vector<SlotHolder> HoldersOf(const v1::Run& run, const Surroundings& around
 std::optional<StepForecast> ForecastStep(const v1::Run& run);
 
 // A waiting run's place, who holds the slots and until when; a running one's speed against the
-// forecast, and what holds it up. Empty for other states.
+// forecast, and what slows it down. Empty for other states.
 std::vector<Finding> FindingsOn(const v1::Run& run, const Surroundings& around, double now);
 
 // "NAME is STATE: REASON", then the findings, one a line.

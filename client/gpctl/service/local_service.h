@@ -14,18 +14,18 @@
 
 namespace gp::gpctl {
 
-// The record of the service that is supervised in `directory` now; waits while it is still
-// starting. NotFound when there is none.
+// The record of the service supervised in `directory`; waits while it is still starting. NotFound
+// when there is none.
 StatusOr<ServiceRecord> FindRunningService(const ServiceDirectory& directory,
                                            client::Interruption& interruption);
 
-// Whether a service is supervised in `directory`, also from another container, or its coordinator
-// still runs. PermissionDenied when it is another user's; Unavailable, with where it runs, when
-// that is another host, from which nothing here reaches its socket.
+// Whether a service is supervised in `directory`, even from another container, or its coordinator
+// still runs. PermissionDenied if it is another user's; Unavailable, with its location, if it runs
+// on another host, whose socket cannot be reached from here.
 StatusOr<bool> ServiceRuns(const ServiceDirectory& directory);
 
-// The lock that a supervisor holds. AlreadyExists when another one of this machine was faster,
-// which FindRunningService then finds; FailedPrecondition when it runs elsewhere.
+// The supervisor's lock. AlreadyExists if another one on this machine was faster, which
+// FindRunningService then finds; FailedPrecondition if it runs elsewhere.
 StatusOr<daemon::StateLock> LockToSupervise(const ServiceDirectory& directory);
 
 // Starts a gpctl process in the background that supervises the daemons. AlreadyExists as above.
@@ -46,9 +46,9 @@ struct StoppedService {
 // Whether running trainers save their last step before they end.
 enum class StopWay { kSave, kAtOnce };
 
-// Stops the supervisor and any daemon that is left, by their recorded identity. OK when nothing
-// runs. PermissionDenied when it is another user's. Internal, with the holder of the lock, when a
-// process that cannot be seen from here uses the directory; its record is not touched.
+// Stops the supervisor and any remaining daemon, by their recorded identity. OK when nothing runs.
+// PermissionDenied if it is another user's. Internal, with the holder of the lock, if a process
+// that cannot be seen from here uses the directory; its record is not touched.
 StatusOr<StoppedService> StopService(const ServiceDirectory& directory,
                                      StopWay way = StopWay::kSave);
 

@@ -1,6 +1,6 @@
-// Monitoring: the Prometheus that 'gpctl up --monitoring' runs beside the service, with the rules
-// and alerts of deploy/prometheus, which are compiled in. Functions; the Supervisor starts and
-// stops the program.
+// Monitoring: the Prometheus that 'gpctl up --monitoring' runs beside the service, with the
+// compiled-in rules and alerts of deploy/prometheus. Functions; the Supervisor starts and stops the
+// program.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace gp::gpctl {
 
-// The program `prometheus` on $PATH. NotFound says how to install it.
+// The program `prometheus` on $PATH. NotFound explains how to install it.
 StatusOr<std::string> FindPrometheus();
 
-// `address`, or its host with a free port when its port is 0: Prometheus does not tell which port
-// it took.
+// `address`, or its host with a free port if its port is 0: Prometheus does not report the port it
+// took.
 StatusOr<std::string> WithFreePort(const std::string& address);
 
 // Writes the configuration that scrapes what `record` names, the rules and the alerts.

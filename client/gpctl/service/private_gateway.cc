@@ -65,8 +65,8 @@ Status PrivateGateway::Spawn() {
     log = FileDescriptor(
         open(JoinPath(scratch_, "log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   }
-  // The gateway has a process group of its own, so that only gpctl receives Ctrl-C. It is
-  // `confined`, so it ends when gpctl ends or is killed.
+  // The gateway has its own process group, so that only gpctl receives Ctrl-C. It is `confined`, so
+  // it ends when gpctl ends or is killed.
   ASSIGN_OR_RETURN(pid_, daemon::StartChild({.program = options_.program,
                                              .arguments = arguments,
                                              .output = log.get(),

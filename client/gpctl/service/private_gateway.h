@@ -15,7 +15,7 @@ namespace gp::gpctl {
 
 struct PrivateGatewayOptions {
   std::string program;  // path of gp-gateway
-  std::string model;    // what the checkpoint is called
+  std::string model;    // name of the checkpoint
   // A checkpoint's directory, or a run's: then its newest checkpoint.
   std::string directory;
   std::string listen = "127.0.0.1:0";  // HOST:PORT

@@ -35,9 +35,9 @@ struct SpawnOptions {
   std::string log_path;                // stdout and stderr are appended here; empty: inherited
 };
 
-// Starts `program` in a session of its own, with default signals, /dev/null as its input and no
-// other descriptors; its umask makes its files private to the user. When exec fails, the error
-// tells why, and no process is left.
+// Starts `program` in its own session, with default signals, /dev/null as input and no other
+// descriptors; its umask makes its files private to the user. When exec fails, the error says why,
+// and no process is left.
 StatusOr<ProcessIdentity> SpawnDetached(const SpawnOptions& options);
 
 // Reaps children that have ended, so that none stays a zombie.

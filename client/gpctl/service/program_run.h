@@ -24,8 +24,8 @@ struct ProgramRun {
 StatusOr<int> RunProgram(const ProgramRun& run, client::Interruption& interruption,
                          const std::function<void(const std::string&)>& on_output);
 
-// The same for the program `name` beside gpctl. FailedPrecondition when it is not there, with what
-// builds it.
+// The same for the program `name` beside gpctl. FailedPrecondition if it is missing, with the
+// command that builds it.
 StatusOr<int> RunOwnProgram(const Console& console, const std::string& name,
                             const std::vector<std::string>& arguments,
                             const std::function<void(const std::string&)>& on_output);

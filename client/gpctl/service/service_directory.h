@@ -14,8 +14,8 @@
 
 namespace gp::gpctl {
 
-// What runs in a state directory, in <state dir>/service.json. Processes that do not run have pid
-// 0.
+// The processes of a state directory, in <state dir>/service.json. Processes that do not run have
+// pid 0.
 struct ServiceRecord {
   ProcessIdentity supervisor;
   ProcessIdentity coordinator;
@@ -25,7 +25,7 @@ struct ServiceRecord {
   std::string address;              // the coordinator's socket, unix:PATH
   std::string listen;               // HOST:PORT where it serves others; empty: nowhere
   std::string storage_root;         // where runs and checkpoints are
-  std::string storage_identity;     // what its .gp-probe says
+  std::string storage_identity;     // from its .gp-probe
   std::string coordinator_metrics;  // HOST:PORT
   std::string worker_metrics;
   std::string gateway_address;  // HOST:PORT of its pages and API
@@ -41,7 +41,7 @@ struct ServiceRecord {
   bool ready = false;                   // the worker has registered
 };
 
-// What the .gp-probe of a storage root says; empty when it cannot be read.
+// The identity in the .gp-probe of a storage root; empty if it cannot be read.
 std::string StorageIdentity(const std::string& storage_root);
 
 class ServiceDirectory {
@@ -77,14 +77,14 @@ class ServiceDirectory {
   StatusOr<daemon::StateLock> Lock() const;
 
   // That lock, those of the coordinator and the agent, and those of storage roots in the directory,
-  // which may be another service's; as far as they exist. Nothing uses the directory while they are
-  // held.
+  // which may belong to another service; as far as they exist. While they are held the directory is
+  // unused.
   StatusOr<std::vector<daemon::StateLock>> LockAll() const;
 
   // The process that holds the supervisor's lock now; nullopt when none does.
   std::optional<daemon::LockHolder> Holder() const;
 
-  // Deletes what is in the directory, its lock last, and the directory unless it is a mount. The
+  // Deletes the directory's contents, its lock last, and the directory unless it is a mount. The
   // caller holds every lock.
   Status Remove() const;
 

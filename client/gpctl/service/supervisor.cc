@@ -97,7 +97,7 @@ Status Supervisor::Start() {
   return status;
 }
 
-// Where the storage is now. The coordinator knows its storage and refuses another one.
+// The current location of the storage. The coordinator refuses any storage but its own.
 void Supervisor::ChooseStorage(bool has_runs) {
   if (has_runs && record_.storage_root.empty()) record_.storage_root = directory_.Storage();
   if (!options_.storage_root.empty()) record_.storage_root = options_.storage_root;
@@ -143,8 +143,8 @@ Status Supervisor::StartGateway() {
   return OkStatus();
 }
 
-// After the others, because it scrapes their addresses. A Prometheus that was left running may
-// scrape old ones, so it is stopped.
+// Last, because it scrapes the others' addresses. A Prometheus that is still running may scrape old
+// ones, so it is stopped.
 Status Supervisor::StartMonitoring() {
   RETURN_IF_ERROR(StopProcess(std::exchange(monitoring_.process, {}), options_.stop_grace));
   if (!options_.monitoring) return OkStatus();
@@ -175,7 +175,7 @@ Status Supervisor::Announce() {
 }
 
 // If a supervisor was killed right after it had started a daemon, the record lacks that daemon.
-// Then the daemon's address file tells its process number.
+// Then its process number is in the daemon's address file.
 void Supervisor::Adopt(Daemon& daemon) {
   if (IsAlive(daemon.process)) return;
   const auto file = ReadAddressFile(directory_.AddressFile(daemon.name));
@@ -189,8 +189,8 @@ std::string Supervisor::MetricsAddress(const std::string& previous, int offset) 
   return KeepingPort(fmt::format("127.0.0.1:{}", port), previous);
 }
 
-// The host on which this node's trainers listen for those of other nodes: the one on which the
-// coordinator serves. Empty when it serves this machine alone.
+// The host on which this node's trainers listen for other nodes: the one on which the coordinator
+// serves. Empty if it serves only this machine.
 std::string Supervisor::DataAddress() const {
   const auto listen = rpc::ParseListenAddress(options_.listen);
   if (!listen.ok() || listen->IsLocal()) return "";

@@ -1,9 +1,9 @@
-// Supervisor: keeps one coordinator, one agent and one gateway, and Prometheus if that is asked
-// for, running on this machine, out of one state directory. A daemon that dies, for example by kill
-// -9, is started again on the same ports. It adopts daemons that an earlier supervisor left
-// running. Training does not wait for the gateway: without one the service is up, and its record
-// tells why. Lives in the foreground of 'gpctl up', or in the background process that 'gpctl up
-// --detach' leaves; used by that process's main thread.
+// Supervisor: keeps one coordinator, one agent and one gateway, and optionally Prometheus, running
+// on this machine from one state directory. A daemon that dies, for example by kill -9, is
+// restarted on the same ports. It adopts daemons that an earlier supervisor left running. Training
+// does not wait for the gateway: without one the service is up, and its record says why. Runs in
+// the foreground of 'gpctl up', or in the background process that 'gpctl up --detach' leaves; used
+// by that process's main thread.
 #pragma once
 
 #include <chrono>
@@ -22,12 +22,12 @@ namespace gp::gpctl {
 struct SupervisorOptions {
   std::string program_directory;  // holds gp-coordinator, gp-worker and gp-gateway
   int workers = 0;                // slots; 0: one slot of all cores
-  // HOST:PORT where the coordinator serves others, beside the socket that only this user reaches;
-  // empty: nowhere.
+  // HOST:PORT where the coordinator serves others, besides the socket that only this user can
+  // reach; empty: nowhere.
   std::string listen;
   // `listen` without TLS or tokens, and the gateway to other machines without API keys.
   std::string storage_root;  // absolute; empty: that of the last start, or one in the directory
-  bool adopt = false;        // the coordinator takes the storage that is there, at its first start
+  bool adopt = false;        // the coordinator accepts the existing storage at its first start
   bool insecure = false;
   // First of the three ports for metrics; the one after them is Prometheus'. 0: the ports of the
   // last start, else free ones.
@@ -35,8 +35,8 @@ struct SupervisorOptions {
   bool gateway = true;
   std::string gateway_listen;           // HOST:PORT; empty: on loopback, the port of the last time
   bool monitoring = false;              // run Prometheus; on loopback, the port of the last time
-  std::string trainer;                  // program; empty: the one beside gp-worker
-  std::string gpu_trainer;              // program; empty: the gp-trainer-cuda beside gp-worker
+  std::string trainer;                  // path; empty: the one beside gp-worker
+  std::string gpu_trainer;              // path; empty: the gp-trainer-cuda beside gp-worker
   std::string gpus;                     // as gp-worker --gpus; empty: all
   std::vector<std::string> data_roots;  // as gp-worker --data-root
   std::chrono::milliseconds start_timeout = std::chrono::seconds(30);
@@ -49,7 +49,7 @@ struct SupervisorOptions {
 
 class Supervisor {
  public:
-  // `tell` gets a line for each daemon that died or was started again. The caller holds the lock of
+  // `tell` receives a line for each daemon that died or was restarted. The caller holds the lock of
   // `directory`.
   Supervisor(ServiceDirectory directory, SupervisorOptions options,
              client::Interruption& interruption, std::function<void(const std::string&)> tell);
@@ -75,11 +75,11 @@ class Supervisor {
     std::string name;     // "coordinator"
     std::string program;  // path
     ProcessIdentity process;
-    std::string address;  // as its address file says
+    std::string address;  // from its address file
     std::string metrics;
     std::string listen;    // the coordinator's
     size_t log_begin = 0;  // where its log stood when it was started
-    int failures = 0;      // in a row
+    int failures = 0;      // failures in a row
     std::chrono::steady_clock::time_point started;
     std::chrono::steady_clock::time_point next_start;
   };

@@ -1,6 +1,6 @@
 // Small files that gpctl writes and that later versions of gpctl read: contexts and the record of a
-// local service. Each says its version as `apiVersion: gp/v1` (docs/formats/versions.md).
-// Functions; any thread may call.
+// local service. Each has its version as `apiVersion: gp/v1` (docs/formats/versions.md). Functions;
+// any thread may call.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct FileFormat {
 // The text of the YAML or JSON file `path` in the newest version. A file of an older version is
 // copied to <path>.v<version>, then replaced; if that cannot be written, only the text is migrated.
 // A file without apiVersion has version 1. FailedPrecondition when a newer gpctl wrote it,
-// InvalidArgument when apiVersion is no version; text that is no YAML is returned as it is.
+// InvalidArgument when apiVersion is not a version; text that is not YAML is returned unchanged.
 StatusOr<std::string> ReadVersionedFile(const std::string& path, uint64_t size_bytes_max,
                                         const FileFormat& format);
 

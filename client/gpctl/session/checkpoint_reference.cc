@@ -70,7 +70,7 @@ StatusOr<v1::Run> FindRun(const CheckpointReference& reference, Session& session
                             ShellWord("./" + reference.run)));
 }
 
-// A name means its newest run; an older one may have what is wanted.
+// A name means its newest run; an older one may have the wanted checkpoint.
 Status NoCheckpoint(const v1::Run& run, client::RunClient& service, Session& session) {
   const char* const yet = client::IsTerminal(run.state()) ? "" : " yet";
   v1::ListRequest request;

@@ -12,7 +12,7 @@ namespace gp::gpctl {
 struct CheckpointReference {
   std::string run;        // empty for a directory
   std::string directory;  // absolute
-  // Which checkpoint of a run: `step`, `best`, or the latest when neither is set.
+  // The checkpoint of a run: `step`, `best`, or the latest if neither is set.
   std::optional<int64_t> step;
   bool best = false;
 };

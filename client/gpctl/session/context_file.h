@@ -1,6 +1,6 @@
-// Contexts: which coordinator gpctl talks to. The user's file ($XDG_CONFIG_HOME/gpctl/config.yaml)
-// holds named ones; each state directory of 'gpctl up' holds its own in a file called "context".
-// Values and files; no thread rules.
+// Contexts: the coordinators that gpctl can talk to. The user's file
+// ($XDG_CONFIG_HOME/gpctl/config.yaml) holds named ones; each state directory of 'gpctl up' holds
+// its own in a file called "context". Values and files; no thread rules.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace gp::gpctl {
 struct Context {
   std::string server;         // HOST:PORT or unix:PATH
   std::string state_dir;      // the local service's directory; empty for a server elsewhere
-  std::string token_file;     // of 'gpctl login'; empty: no token is shown
+  std::string token_file;     // from 'gpctl login'; empty: no token is sent
   std::string ca_file;        // authorities of the server's certificate; empty: no TLS
   std::string run_namespace;  // where --namespace names none; empty: the run file's, or any
 };
@@ -30,7 +30,7 @@ std::string ContextFilePath(const Console& console);
 // otherwise.
 std::string DefaultStateDirectory(const Console& console);
 
-// A missing file is an empty one. InvalidArgument names the file, line and what was expected;
+// A missing file counts as empty. InvalidArgument names the file, line and expected value;
 // FailedPrecondition: a newer gpctl wrote it.
 StatusOr<ContextFile> LoadContextFile(const std::string& path);
 Status SaveContextFile(const std::string& path, const ContextFile& file);

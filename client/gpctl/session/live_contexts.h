@@ -1,5 +1,5 @@
-// Live contexts: those of the user's file that lead to a service: one that runs on this machine, or
-// one elsewhere. Reads files; no thread rules.
+// Live contexts: contexts of the user's file whose service runs on this machine or is elsewhere.
+// Reads files; no thread rules.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace gp::gpctl {
 
-// "running" or "stopped" for a service of this machine, "remote" or "socket" for one that nobody
-// has asked.
+// "running" or "stopped" for a service of this machine, "remote" or "socket" for others, which are
+// not contacted.
 std::string ServiceWord(const Context& context);
 
-// By name, without the one of `state_dir`. Files that cannot be read count for nothing.
+// By name, without the one of `state_dir`. Unreadable files are ignored.
 std::vector<std::string> LiveContexts(const Console& console, const std::string& state_dir);
 
-// "; another service is there: 'gpctl context use local'" when there is one beside that of
+// "; another service is there: 'gpctl context use local'" if there is one besides that of
 // `state_dir`, else empty.
 std::string OtherServiceText(const Console& console, const std::string& state_dir);
 

@@ -1,4 +1,4 @@
-// RunFeed: follows one run through the coordinator's streams on threads of its own and keeps a
+// RunFeed: follows one run through the coordinator's streams on its own threads and keeps a
 // RunModel up to date. Owned and read by gpctl's main thread.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace gp::gpctl {
 struct FeedOptions {
   bool events = false;
   bool samples = false;  // also deliver the samples in rank 0's log
-  // The time that the run may take; 0: what its resolved file says.
+  // The time budget of the run; 0: from its resolved file.
   double time_budget_seconds = 0;
 };
 

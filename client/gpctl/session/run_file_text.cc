@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kRunFileBytesMax = 1 << 20;
 
-// The override "KEY=VALUE". Several paths become a JSON list, which YAML reads as its own.
+// The override "KEY=VALUE". Several paths become a JSON list, which YAML also reads.
 std::string PathOverride(const runspec::RunField& field, runspec::RunSpec& spec) {
   const runspec::Slot slot = field.slot(spec);
   if (auto* const* path = std::get_if<std::string*>(&slot)) return field.path + "=" + **path;
@@ -42,7 +42,7 @@ void AddInitialModel(runspec::RunSpec& spec, std::vector<std::string>& overrides
   }
 }
 
-// /dev/stdin, and <(…) of a shell: no file lies beside them.
+// /dev/stdin, and <(…) of a shell: they have no folder to look in.
 bool IsOpenFile(const std::string& path) {
   const bool of_process = path.starts_with("/proc/") && path.find("/fd/") != std::string::npos;
   return path == "/dev/stdin" || path.starts_with("/dev/fd/") || of_process;

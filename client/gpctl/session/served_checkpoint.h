@@ -20,8 +20,8 @@ struct ServedCheckpoint {
 // exist or has no checkpoint; DataLoss when the checkpoint is damaged.
 StatusOr<ServedCheckpoint> FindServed(const std::string& reference, Session& session);
 
-// HOST:PORT of the gateway that runs with the service of this invocation; nullopt when there is
-// none on this machine.
+// HOST:PORT of the gateway that runs with the service of this invocation; nullopt if this machine
+// has none.
 std::optional<std::string> FindGateway(const Session& session);
 
 }  // namespace gp::gpctl

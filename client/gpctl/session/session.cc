@@ -228,7 +228,7 @@ StatusOr<v1::Run> Session::FindRun(const std::string& reference) {
   return run;
 }
 
-// Where else a run may be, unless a flag has named the service.
+// Suggests other services that may have the run, unless a flag has named the service.
 std::string Session::OtherServices() const {
   if (!options_.server.empty() || !options_.state_dir.empty()) return "";
   const StatusOr<Context> service = Service();

@@ -1,5 +1,5 @@
-// Session: one invocation of gpctl: its global flags, its console and the coordinator it talks to.
-// Owned by RunGpctl; used by its thread alone.
+// Session: one invocation of gpctl: its global flags, its console and its coordinator. Owned by
+// RunGpctl; used by its thread only.
 #pragma once
 
 #include <atomic>
@@ -42,8 +42,8 @@ class Session {
     return {width(), utf8(), console_.Animated(),
             console_.out_is_terminal ? console_.Size().rows : 0};
   }
-  // Seconds since 1970 by the coordinator's clock once it has answered, because the times that
-  // screens show come from it; before that by this machine's.
+  // Seconds since 1970 by the coordinator's clock once it has answered, because displayed times
+  // come from it; before that by this machine's clock.
   double Now() const;
 
   // Where 'gpctl up' keeps the service: --state-dir, GPCTL_STATE_DIR or the default; absolute.
@@ -54,8 +54,8 @@ class Session {
   StatusOr<Context> Service() const;
   // HOST:PORT or unix:PATH of that service.
   StatusOr<std::string> ServerAddress() const;
-  // The state directory of that service; the default one when nothing names a service.
-  // InvalidArgument when it was not started by 'gpctl up' on this machine.
+  // The state directory of that service; the default one if no service is named. InvalidArgument if
+  // it was not started by 'gpctl up' on this machine.
   StatusOr<std::string> ServiceDirectoryPath() const;
 
   // `command` ("watch mine") as it can be typed next, for the service of this invocation.
@@ -63,8 +63,8 @@ class Session {
   // The same for the service in `state_dir`; the command does not depend on the current context.
   std::string HintFor(const std::string& state_dir, const std::string& command) const;
 
-  // Whether the newest answer of Client() said that the coordinator serves a port without TLS; then
-  // one line on the error stream warns of it.
+  // Whether the last answer of Client() said that the coordinator serves a port without TLS; if so,
+  // prints a one-line warning on the error stream.
   bool WarnIfInsecure();
 
   // The client of the coordinator; made at the first call.
@@ -78,12 +78,13 @@ class Session {
   // A client for tokens and the audit log of the same coordinator.
   StatusOr<std::unique_ptr<client::AccessClient>> NewAccessClient() const;
 
-  // --namespace, or that of the context; empty: none is named. "*" means every one, for runs none.
+  // --namespace, or that of the context; empty: none given. "*" means every namespace; not allowed
+  // for naming a run.
   std::string Namespace() const;
   std::string NamespaceOfRuns() const;
 
-  // The run that a name, id, unique prefix or "@last" means. NotFound suggests the nearest name or
-  // tells that the prefix is ambiguous; both give exit code 3.
+  // The run with this name, id, unique prefix of an id, or "@last". NotFound suggests the nearest
+  // name or says that the prefix is ambiguous; both give exit code 3.
   StatusOr<v1::Run> FindRun(const std::string& reference);
 
  private:
@@ -93,9 +94,9 @@ class Session {
   Status ExplainMissingRun(const std::string& reference);
   Status CheckServiceRuns(const std::string& state_dir) const;
 
-  // What the newest answer told. Written by the threads of every client of this session.
+  // Values of the newest answer. Written by the threads of every client of this session.
   struct Told {
-    std::atomic<int64_t> clock_ahead_us = 0;  // of this machine's
+    std::atomic<int64_t> clock_ahead_us = 0;  // relative to this machine's clock
     std::atomic<bool> insecure = false;
   };
 

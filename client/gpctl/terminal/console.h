@@ -33,11 +33,12 @@ struct Console {
   bool in_is_terminal = false;
   bool out_is_terminal = false;
   TerminalSize size;
-  std::function<TerminalSize()> measured_size;  // asks a real terminal, which may be resized
+  std::function<TerminalSize()>
+      measured_size;                  // the current size of a real terminal, which may be resized
   std::function<int()> output_error;  // errno of the first write to `out` that failed, or 0
 
-  // Prints what a command has changed, in words or as a document. Where `out` cannot be written,
-  // prints it to `err` and returns false: a change that nobody hears of is made again or forgotten.
+  // Prints what a command has changed, as text or as a document. If `out` cannot be written, prints
+  // it to `err` and returns false: an unreported change would be repeated or forgotten.
   bool PrintChange(const std::string& text) const;
   // A line for each sentence.
   void Warn(const std::vector<std::string>& warnings) const;

@@ -15,14 +15,15 @@ int DisplayWidth(std::string_view text);
 // in "…" ("~" in ASCII).
 std::string CutToWidth(std::string_view text, int columns, bool utf8);
 
-// The same, but the middle is cut, because the ends of names tell runs apart: "fine-tu…-lr-3e-4".
+// The same, but cuts the middle, because the ends of names distinguish runs: "fine-tu…-lr-3e-4".
 std::string CutMiddleToWidth(std::string_view text, int columns, bool utf8);
 
 // `text` in lines of at most `columns`, broken at spaces where possible; every line after the first
 // begins with `indent` spaces. Lines end in '\n', but for the last. `columns` of 0 breaks nothing.
 std::string Wrapped(std::string_view text, int columns, int indent);
 
-// "  label       text" and a line break; what does not fit goes on beneath the text.
+// "  label       text" and a line break; text that does not fit continues on the next lines, below
+// the text.
 std::string LabelledLine(std::string_view label, std::string_view text, int columns);
 
 // `text` followed by spaces up to `columns`; longer text is left as it is.

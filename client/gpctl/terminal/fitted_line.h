@@ -1,5 +1,5 @@
-// FittedLine: a line of parts, from which the least important are left out on a narrow terminal.
-// Pure function; thread-safe.
+// FittedLine: a line of parts; on a narrow terminal the least important ones are left out. Pure
+// function; thread-safe.
 #pragma once
 
 #include <string>

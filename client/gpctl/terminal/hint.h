@@ -9,7 +9,7 @@
 
 namespace gp::gpctl {
 
-// The program that a shell runs for `name`; "" when there is none.
+// The program that a shell would run for `name`; "" if there is none.
 std::string FoundOnPath(const Console& console, const std::string& name);
 
 // The word that starts this gpctl: "gpctl" when the search path finds it, else its path.
@@ -18,7 +18,7 @@ std::string ProgramWord(const Console& console);
 // "run.yaml", or the first name like it that does not exist in the working directory.
 std::string FreeRunFileName(const Console& console);
 
-// The lines that tell what to type next, one command each.
+// Lines that suggest the next commands, one each.
 std::string NextText(const std::vector<std::string>& commands);
 
 }  // namespace gp::gpctl

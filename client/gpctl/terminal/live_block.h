@@ -1,5 +1,5 @@
 // LiveBlock: the last lines of a terminal, redrawn in place. Owned and used by one thread; nothing
-// else may write to the terminal while a block stands.
+// else may write to the terminal while a block is shown.
 #pragma once
 
 #include <ostream>
@@ -11,7 +11,7 @@ class LiveBlock {
  public:
   explicit LiveBlock(std::ostream& out) : out_(out) {}
 
-  // Replaces what was drawn before. REQUIRES: each line ends in '\n' and fits into the terminal's
+  // Replaces the previous content. REQUIRES: each line ends in '\n' and fits into the terminal's
   // width.
   void Draw(const std::string& lines);
 

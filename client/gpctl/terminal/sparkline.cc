@@ -12,7 +12,7 @@ constexpr std::string_view kBars[] = {"▁", "▂", "▃", "▄", "▅", "▆", 
 constexpr std::string_view kAsciiBars[] = {"_", ".", "-", "=", "+", "*", "#"};
 constexpr std::string_view kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
 
-// One value that is not finite marks its whole cell, so that the mean does not hide it.
+// A value that is not finite marks its whole cell, because the mean would hide it.
 double MeanOf(const std::vector<double>& values, size_t begin, size_t end) {
   double sum = 0;
   for (size_t i = begin; i < end; ++i) sum += values[i];

@@ -16,9 +16,9 @@ class Table {
   struct Column {
     std::string title;
     Align align = Align::kLeft;
-    // What happens when the table is wider than the terminal. First, cells of columns that may be
-    // shortened lose their middle. Then columns are left out, the one of the highest rank first; a
-    // column of rank 0 is never left out.
+    // What to drop when the table is wider than the terminal. First, cells of columns that may be
+    // shortened lose their middle. Then columns are left out, the highest rank first; a column of
+    // rank 0 is never left out.
     bool shorten = false;
     int rank = 0;
   };

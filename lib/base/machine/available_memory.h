@@ -1,5 +1,5 @@
-// How much memory this process may still take: the smallest of the machine's available memory, the
-// room in its control groups, and the room in its address space. Thread-safe.
+// The memory that this process may still allocate: the smallest of the machine's available memory,
+// the room in its control groups, and the room in its address space. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ struct ControlGroup {
 
 // Every group that limits this process through `controller` ("memory", "cpu"), from its own up to
 // the root of each hierarchy. In a container the lower ones are often hidden: their directories do
-// not exist. Reads below `root` (proc/ and sys/fs/cgroup/), which only tests change.
+// not exist. Reads below `root` (proc/ and sys/fs/cgroup/); only tests change it.
 std::vector<ControlGroup> ControlGroups(const std::string& controller,
                                         const std::string& root = "/");
 

@@ -1,4 +1,4 @@
-// How many files and connections this process may have open. Called by main's thread at the start.
+// The limit of open files and connections. Called by main's thread at the start.
 #pragma once
 
 #include "base/status.h"

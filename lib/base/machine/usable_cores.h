@@ -8,16 +8,16 @@
 
 namespace gp {
 
-// The numbers of those on which the kernel may run it, in order.
+// The numbers of the cores that this process may run on, in order.
 StatusOr<std::vector<int>> UsableCores();
 
 // How many of them may be busy at once: the tightest CPU limit of the process's control groups
-// (`limits.cpu` of a pod) in whole cores, at most `cores`, at least 1. Reads below `root`, which
-// only tests change.
+// (`limits.cpu` of a pod) in whole cores, at most `cores`, at least 1. Reads below `root`; only
+// tests change it.
 int CoresWithinLimit(int cores, const std::string& root = "/");
 
-// The number of usable cores within that limit, for the number of threads: at least 1, also when
-// the kernel does not tell.
+// The number of usable cores within that limit, for the number of threads: at least 1, even if it
+// cannot be determined.
 int CountUsableCores();
 
 }  // namespace gp

@@ -1,6 +1,5 @@
-// Cleans text that somebody else wrote (a name, a reason, a sample) before a person sees it, so
-// that it cannot drive a terminal, reorder a line, or make one line of a log into two. Pure
-// functions; thread-safe.
+// Sanitizes untrusted text (a name, a reason, a sample) before a person sees it, so that it cannot
+// control a terminal, reorder a line, or split a log line in two. Pure functions; thread-safe.
 #pragma once
 
 namespace gp {

@@ -5,7 +5,7 @@
 
 namespace gp {
 
-// `word` quoted so that a shell takes it for one word; unchanged when that is not needed.
+// `word` quoted as a single shell word; unchanged if that is not needed.
 std::string ShellWord(const std::string& word);
 
 }  // namespace gp

@@ -5,7 +5,7 @@
 namespace gp {
 namespace {
 
-constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};  // by length in bytes
+constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};  // indexed by length in bytes
 
 size_t LengthOf(unsigned char lead) {
   if (lead < 0x80) return 1;
@@ -15,8 +15,8 @@ size_t LengthOf(unsigned char lead) {
   return 0;
 }
 
-// How many bytes a code point has that begins like `text`, and how many of them are there: as many
-// as could be followed by the rest of one. Length 0: `text` begins like no code point.
+// The length of a code point that begins like `text`, and how many of its bytes are present: as
+// many as could be followed by the rest of one. Length 0: no code point begins like `text`.
 struct Beginning {
   size_t length = 0;
   size_t bytes = 0;

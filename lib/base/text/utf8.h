@@ -1,6 +1,6 @@
-// UTF-8, strictly: shortest forms only, no surrogates, nothing above U+10FFFF. What is not UTF-8 is
-// replaced as WHATWG and Python do: one replacement for each longest beginning of a character that
-// cannot go on, and for each other byte. Pure functions.
+// UTF-8, strictly: shortest forms only, no surrogates, nothing above U+10FFFF. Invalid UTF-8 is
+// replaced as in WHATWG and Python: one replacement for each longest incomplete character, and for
+// each other byte. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ void AppendCodePoint(char32_t code_point, std::string& text);
 
 inline constexpr std::string_view kReplacementCharacter = "\xef\xbf\xbd";  // U+FFFD
 
-// Removes from the front what one replacement stands for. REQUIRES: `text` is not empty and does
-// not begin with a code point.
+// Removes the part at the front that becomes one replacement. REQUIRES: `text` is not empty and
+// does not begin with a code point.
 void TakeInvalidPart(std::string_view& text);
 
-// The bytes at the front that are whole code points: all of them, if `text` is UTF-8.
+// The number of bytes at the front that form complete code points: all of them, if `text` is UTF-8.
 size_t WholeUtf8Bytes(std::string_view text);
 inline bool IsUtf8(std::string_view text) { return WholeUtf8Bytes(text) == text.size(); }
 
@@ -33,8 +33,8 @@ std::string ValidUtf8(std::string_view text);
 // The bytes at the end that more bytes could make a code point of: at most three.
 size_t UnfinishedBytes(std::string_view text);
 
-// Counts the characters of a text that comes in pieces which may split them; an invalid part is
-// one.
+// Counts the characters of a text that arrives in pieces, which may split characters; an invalid
+// part counts as one.
 class CharacterCounter {
  public:
   void Add(std::string_view bytes);

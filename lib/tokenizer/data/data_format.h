@@ -1,4 +1,4 @@
-// What data.format says to the readers of a run's text and token files. Pure functions.
+// What data.format means for the readers of a run's text and token files. Pure functions.
 #pragma once
 
 #include "formats/text_file.h"

@@ -40,7 +40,7 @@ void DropCutCharacter(std::string& text) {
   if (end > 0 && static_cast<unsigned char>(text[end - 1]) >= 0xc0) text.resize(end - 1);
 }
 
-// Appends what fits of a file; false when that is not all of it.
+// Appends as much of a file as fits; false when that is not all of it.
 StatusOr<bool> AppendFile(const std::string& path, const formats::TextCheck& check,
                           uint64_t bytes_max, std::string& text) {
   bool all = true;
@@ -55,7 +55,7 @@ StatusOr<bool> AppendFile(const std::string& path, const formats::TextCheck& che
   return all;
 }
 
-// The length of what was not read follows from the file's.
+// The length of the unread rest follows from the file's size.
 Status AddFile(const std::string& path, const formats::TextCheck& check, uint64_t bytes_max,
                TextBeginning& beginning) {
   const size_t before = beginning.text.size();
@@ -84,7 +84,7 @@ StatusOr<TextBeginning> ReadBeginning(const std::vector<std::string>& paths,
   return beginning;
 }
 
-// Tokens of all of the text, as far as its beginning tells.
+// Tokens of all of the text, extrapolated from its beginning.
 StatusOr<int64_t> CountTokens(const Tokenizer& tokenizer, const TextBeginning& beginning,
                               const std::string& split_on, uint64_t encoded_bytes_max,
                               bool& estimated) {
@@ -103,7 +103,7 @@ StatusOr<int64_t> CountTokens(const Tokenizer& tokenizer, const TextBeginning& b
   return static_cast<int64_t>(static_cast<double>(tokens.size()) * share);
 }
 
-// The number of ids the model will know.
+// The number of ids of the model.
 StatusOr<int64_t> CheckVocabulary(const Tokenizer& tokenizer, RunSpec spec, DataReport& report) {
   report.vocabulary = tokenizer.vocabulary_size();
   RETURN_IF_ERROR(runspec::ApplyVocabulary(report.vocabulary, spec));
@@ -163,7 +163,7 @@ Status ScanTokens(const formats::TokenShard& shard, int64_t vocabulary, int64_t 
   return OkStatus();
 }
 
-// The tokens of each file, of which `tokens_each` are read.
+// The tokens of each file, of which `tokens_each` are scanned.
 StatusOr<std::vector<int64_t>> ScanShards(const std::vector<std::string>& paths,
                                           const std::string& key, int64_t vocabulary,
                                           int64_t tokens_each, formats::Headerless headerless,

@@ -1,6 +1,6 @@
-// DataReport: the data that a run file names, looked at before the run: whether it is there and of
-// the expected form, how many tokens it holds and whether the model knows them all. The trainer
-// says the same words when it opens the same data. Reads the disk; any thread may call.
+// DataReport: a check of a run file's data before the run: whether it exists in the expected form,
+// how many tokens it holds and whether the model has all their ids. The trainer gives the same
+// errors when it opens the same data. Reads the disk; any thread may call.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@ struct DataReport {
   int64_t train_files = 0;
   int64_t train_tokens = 0;
   int64_t validation_tokens = 0;
-  std::vector<int64_t> entry_tokens;  // of a mixture: of each entry of data.train
+  std::vector<int64_t> entry_tokens;  // for a mixture: of each entry of data.train
   bool estimated = false;             // the tokens were counted in a part of the text only
   int64_t vocabulary = 0;             // ids of the tokenizer
-  int64_t largest_id = -1;            // in the shards; -1 of text
+  int64_t largest_id = -1;            // in the shards; -1 for text
   bool sampled = false;               // largest_id is that of a part of the tokens
   std::vector<std::string> warnings;  // sentences
   std::string format;                 // "text", or that of the first shard: "llm.c"
 };
 
-// What is read at most. More costs time, not certainty about the rest.
+// Limits on reading. More would cost time without much certainty about the rest.
 struct InspectionLimits {
-  uint64_t text_bytes = 32 << 20;    // of text, for its characters and their number
-  uint64_t encoded_bytes = 4 << 20;  // of text, for GPT-2's tokens in a byte
-  int64_t tokens = 64 << 20;         // of shards, for the largest id
+  uint64_t text_bytes = 32 << 20;    // of text, to collect characters and their number
+  uint64_t encoded_bytes = 4 << 20;  // of text, to measure GPT-2's tokens per byte
+  int64_t tokens = 64 << 20;         // of shards, to find the largest id
 };
 
 // Errors name the key or the file, the place and the way out.

@@ -1,5 +1,5 @@
-// The tokenizer of a run: what data.tokenizer means for its text or for its token shards. Any
-// thread may call.
+// The tokenizer of a run: the meaning of data.tokenizer for its text or token shards. Any thread
+// may call.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace gp {
 StatusOr<std::unique_ptr<Tokenizer>> MakeTextTokenizer(const std::string& kind,
                                                        std::string_view text);
 
-// A chars tokenizer is read from nanoGPT's meta.pkl beside `first_shard`, the run's first file of
+// A chars tokenizer comes from nanoGPT's meta.pkl beside `first_shard`, the run's first file of
 // training tokens.
 StatusOr<std::unique_ptr<Tokenizer>> MakeShardTokenizer(const std::string& kind,
                                                         const std::string& first_shard);

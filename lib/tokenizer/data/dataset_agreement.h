@@ -1,5 +1,5 @@
-// DatasetAgreement: whether token shards belong to a run's tokenizer, as dataset.json beside them
-// tells. Reads the disk; any thread may call.
+// DatasetAgreement: whether token shards match a run's tokenizer, according to dataset.json beside
+// them. Reads the disk; any thread may call.
 #pragma once
 
 #include <string>

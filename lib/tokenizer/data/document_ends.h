@@ -16,15 +16,15 @@ namespace gp {
 // <|endoftext|>, and the text of the tokenizer's own end.
 std::vector<std::string> DocumentEnds(const Tokenizer& tokenizer);
 
-// How often `text` has them, apart from `split_on`.
+// How often `text` contains them, except `split_on`.
 formats::SpelledEnds SpelledEndsOf(const Tokenizer& tokenizer, std::string_view text,
                                    std::string_view split_on);
 
-// What a user should know of a run whose data `key` spells them: data.text, data.stream.
+// Warnings for a run whose data `key` contains them: data.text, data.stream.
 std::vector<std::string> SpelledEndWarnings(const formats::SpelledEnds& ends, std::string_view key);
 
-// Tokens of the documents between the strings `split_on`, each after the end-of-text token; those
-// of white space alone are left out. InvalidArgument when the tokenizer has no such token.
+// Tokens of the documents between the strings `split_on`, each after the end-of-text token;
+// documents of only white space are left out. InvalidArgument when the tokenizer has no such token.
 StatusOr<std::vector<int32_t>> EncodeDocuments(const Tokenizer& tokenizer, std::string_view text,
                                                std::string_view split_on, int threads);
 

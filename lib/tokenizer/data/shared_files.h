@@ -7,8 +7,8 @@
 
 namespace gp {
 
-// A sentence that names the first file of data.val that is a file of `key`, too, by another name or
-// through a link as well; empty when there is none. Paths that do not exist are passed over.
+// A sentence that names the first file of data.val that is also a file of `key`, even under another
+// name or through a link; empty if there is none. Skips paths that do not exist.
 std::string DescribeSharedFiles(const std::vector<std::string>& train,
                                 const std::vector<std::string>& validation, const char* key);
 

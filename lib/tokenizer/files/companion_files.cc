@@ -17,8 +17,7 @@ namespace {
 using formats::ValueOrNull;
 using Json = nlohmann::json;
 
-// transformers' SPECIAL_TOKENS_ATTRIBUTES, in the order in which it numbers them; then its lists of
-// further ones.
+// transformers' SPECIAL_TOKENS_ATTRIBUTES, in its numbering order; then its lists of further ones.
 constexpr const char* kNames[] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                   "pad_token", "cls_token", "mask_token"};
 constexpr const char* kNameLists[] = {"additional_special_tokens", "extra_special_tokens"};
@@ -26,8 +25,8 @@ constexpr const char* kNameLists[] = {"additional_special_tokens", "extra_specia
 // Classes that cut text as GPT-2 does and add nothing.
 constexpr std::string_view kKnownClasses[] = {"GPT2Tokenizer", "GPT2TokenizerFast",
                                               "PreTrainedTokenizerFast", "TokenizersBackend"};
-// These leave a tokenizer.json as it is, too. Others build their own normalizer, pattern and
-// template around its vocabulary, whatever the file says.
+// These classes also use a tokenizer.json unchanged. Others build their own normalizer, pattern and
+// template around its vocabulary, ignoring the rest of the file.
 constexpr std::string_view kClassesThatKeepTokenizerJson[] = {"CodeGenTokenizer",
                                                               "CodeGenTokenizerFast"};
 
@@ -49,7 +48,7 @@ StatusOr<AddedToken> ReadTokenAt(const Json& token, const std::string& where) {
   return read;
 }
 
-// {"<pad>": 500, …}. transformers takes <|endoftext|> for special unless it is told otherwise.
+// {"<pad>": 500, …}. By default transformers treats <|endoftext|> as special.
 Status AddIds(const Json& ids, const std::string& file, AddedTokens& tokens) {
   AddedTokens listed;
   for (const auto& [text, value] : ids.items()) {
@@ -77,7 +76,7 @@ StatusOr<int64_t> IdOfKey(const std::string& key, const std::string& where) {
 // {"500": {"content": "<pad>", …}, …}
 Status AddDecoder(const Json& decoder, const std::string& where, AddedTokens& tokens) {
   if (decoder.is_null()) return OkStatus();
-  if (!decoder.is_object()) return InvalidArgument("{} is no object", where);
+  if (!decoder.is_object()) return InvalidArgument("{} is not an object", where);
   AddedTokens listed;
   for (const auto& [key, value] : decoder.items()) {
     const std::string place = fmt::format("{}['{}']", where, Excerpt(key));
@@ -106,7 +105,7 @@ Status AddName(const Json& name, const std::string& where, AddedTokens& names) {
 // Some versions of transformers write a list, later ones an object.
 Status AddNameList(const Json& list, const std::string& where, AddedTokens& names) {
   if (list.is_null()) return OkStatus();
-  if (!list.is_array() && !list.is_object()) return InvalidArgument("{} is no list", where);
+  if (!list.is_array() && !list.is_object()) return InvalidArgument("{} is not a list", where);
   for (const Json& name : list) RETURN_IF_ERROR(AddName(name, where, names));
   return OkStatus();
 }
@@ -157,7 +156,7 @@ Status CheckClass(const Json& config, CompanionOf kind) {
       shown);
 }
 
-// A tokenizer.json says itself which tokens a text is given.
+// A tokenizer.json itself defines which tokens are added to a text.
 Status CheckConfig(const Json& config, CompanionOf kind) {
   RETURN_IF_ERROR(RefuseFlag(config, "add_prefix_space",
                              "set it to false, and begin texts with a space where the model "
@@ -194,7 +193,7 @@ StatusOr<AddedTokens> TokensIn(const CompanionFiles& files, CompanionOf kind) {
   SortById(tokens);
   ASSIGN_OR_RETURN(const AddedTokens names, ReadNames(map, config));
   RETURN_IF_ERROR(AddTokens(names, tokens));
-  // Later messages begin with the path of the file that these stand beside.
+  // Later messages begin with the directory of these files.
   const size_t directory = config.path.rfind('/') + 1;
   for (AddedToken& token : tokens) token.where.erase(0, directory);
   return tokens;

@@ -1,6 +1,6 @@
-// What transformers saves beside a tokenizer.json or vocab.json: added_tokens.json,
+// The files that transformers saves beside a tokenizer.json or vocab.json: added_tokens.json,
 // tokenizer_config.json and special_tokens_map.json, and config.json and generation_config.json of
-// the model. Functions of one thread each. What is read of them: docs/formats/tokenizers.md.
+// the model. Functions of one thread each. The keys read from them: docs/formats/tokenizers.md.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -24,7 +24,7 @@ struct CompanionFiles {
   CompanionFile generation_config;
 };
 
-// Which file they stand beside.
+// The kind of file that they are beside.
 enum class CompanionOf { kTokenizerJson, kVocabulary };
 
 // The files of these names after `stem`, a directory with its '/' and perhaps a prefix.

@@ -27,7 +27,7 @@ BytePairVocabulary ByteVocabulary() {
   return vocabulary;
 }
 
-// PreTrainedTokenizerFast does what tokenizer.json says.
+// PreTrainedTokenizerFast follows tokenizer.json.
 OrderedJson Config(bool gpt2_class) {
   return {
       {"tokenizer_class", gpt2_class ? "GPT2Tokenizer" : "PreTrainedTokenizerFast"},
@@ -40,8 +40,8 @@ bool IsListed(const BytePairVocabulary& vocabulary, int32_t id) {
   return vocabulary.IsSpecial(id) && !vocabulary.unlisted.contains(id);
 }
 
-// {"bos_token": "<|BOS|>", …}. transformers looks for a token in text once it has a name, so that
-// only tokens may be named that it looks for anyway.
+// {"bos_token": "<|BOS|>", …}. transformers searches text for a token once it is named, so only
+// tokens that it searches for anyway may be named.
 OrderedJson Names(const BytePairVocabulary& vocabulary, const SpecialTokens& special) {
   OrderedJson names = OrderedJson::object();
   const auto add = [&](const char* key, std::optional<int32_t> id) {
@@ -54,7 +54,7 @@ OrderedJson Names(const BytePairVocabulary& vocabulary, const SpecialTokens& spe
   return names;
 }
 
-// Which tokens of vocab.json are special, for readers that pass tokenizer.json over.
+// The special tokens of vocab.json, for readers that ignore tokenizer.json.
 OrderedJson AddedTokensDecoder(const BytePairVocabulary& vocabulary) {
   OrderedJson decoder = OrderedJson::object();
   for (const int32_t id : vocabulary.special) {
@@ -80,10 +80,10 @@ std::string Text(const OrderedJson& json) {
   return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
-// transformers' GPT2Tokenizer makes its BPE of the vocabulary and the merges alone, would add
-// <|endoftext|> to a vocabulary without it, and takes it for the eos_token unless one is named.
-// Neither it nor the files vocab.json and merges.txt can tell that pieces are tokens without
-// merges.
+// transformers' GPT2Tokenizer builds its BPE from the vocabulary and the merges only, would add
+// <|endoftext|> to a vocabulary without it, and uses it as the eos_token unless one is named.
+// Neither GPT2Tokenizer nor the files vocab.json and merges.txt can express that pieces are tokens
+// without merges.
 Files BytePairFiles(const BytePairTokenizer& tokenizer) {
   const BytePairVocabulary& vocabulary = tokenizer.vocabulary();
   const bool merges_tell_all = !tokenizer.token_without_merges();
@@ -92,7 +92,7 @@ Files BytePairFiles(const BytePairTokenizer& tokenizer) {
   OrderedJson config = Config(gpt2_class);
   const OrderedJson names = Names(vocabulary, special);
   if (!vocabulary.special.empty()) {
-    // What has no name here would get one by its spelling. A guess has one only so.
+    // A token without a name here would get one by its spelling; that would only be a guess.
     for (const char* key : {"bos_token", "eos_token", "pad_token", "unk_token"}) {
       if (special.eos_is_guess && key == std::string_view("eos_token")) continue;
       config[key] = names.value(key, OrderedJson());

@@ -1,4 +1,4 @@
-// The tokenizer files of a Hugging Face directory: what transformers and tokenizers load, with the
+// The tokenizer files of a Hugging Face directory, which transformers and tokenizers load, with the
 // same ids. Pure function; any thread may call.
 #pragma once
 

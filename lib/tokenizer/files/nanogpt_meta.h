@@ -1,5 +1,5 @@
-// nanoGPT's meta.pkl: which character each id of its token shards stands for. It is a Python
-// pickle; it is read without running anything in it. Any thread may call.
+// nanoGPT's meta.pkl: the character of each id in its token shards. It is a Python pickle; reading
+// it never executes code. Any thread may call.
 #pragma once
 
 #include <memory>

@@ -59,7 +59,7 @@ class Reader {
  private:
   using Ids = std::vector<int32_t>;
 
-  // What the files of the model say of a key.
+  // The value of a key in the model's files.
   struct Setting {
     bool is_null = false;  // or an empty list: there is no such token
     Ids ids;
@@ -83,7 +83,7 @@ class Reader {
     return std::nullopt;
   }
 
-  // Whether a file says which token that is; null says that there is none.
+  // Whether a file names that token; null means that there is none.
   bool Name(const char* key, Token& token) {
     const Json& map = files_.special_tokens_map.json;
     const Json& config = files_.tokenizer_config.json;
@@ -99,7 +99,7 @@ class Reader {
     if (id) token = id;
     if (!id) {
       notes_.push_back(
-          fmt::format("{} is '{}', which is no special token of the tokenizer: it is "
+          fmt::format("{} is '{}', which is not a special token of the tokenizer: it is "
                       "passed over",
                       key, Excerpt(text.get_ref<const std::string&>())));
     }
@@ -130,7 +130,7 @@ class Reader {
     }
   }
 
-  // A tokenizer whose own name for it is not known has the model's.
+  // A tokenizer that does not name its own takes the model's.
   void SetEosOfModel(const Ids& ids) {
     const auto special =
         std::find_if(ids.begin(), ids.end(), [&](int32_t id) { return IsSpecial(id); });
@@ -166,7 +166,7 @@ class Reader {
     return setting;
   }
 
-  // That of generation_config.json, or else of config.json.
+  // The value in generation_config.json, or else in config.json.
   StatusOr<Setting> ModelSetting(const char* key) {
     ASSIGN_OR_RETURN(const Setting general, SettingIn(files_.model_config, key));
     ASSIGN_OR_RETURN(const Setting generation, SettingIn(files_.generation_config, key));

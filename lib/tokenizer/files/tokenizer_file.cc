@@ -31,10 +31,10 @@ struct FilePair {
   std::string_view merges;
 };
 
-// A prefix may stand before all names: small-vocab.json.
+// All names may share a prefix: small-vocab.json.
 constexpr FilePair kPairs[] = {{"vocab.json", "merges.txt"}, {"encoder.json", "vocab.bpe"}};
 
-// What stands before the names.
+// The prefix before the names.
 std::string StemOf(const std::string& path, std::string_view name) {
   return path.substr(0, path.size() - name.size());
 }
@@ -68,7 +68,7 @@ StatusOr<BytePairVocabulary> ReadTiktoken(const std::string& path) {
   return vocabulary;
 }
 
-// What stands before the name of `path`, and before those of the files beside it.
+// The prefix before the name of `path`, and before those of the files beside it.
 std::optional<std::string> FindStem(const std::string& path) {
   if (path.ends_with(kTokenizerJson)) return StemOf(path, kTokenizerJson);
   for (const FilePair& names : kPairs) {
@@ -79,7 +79,7 @@ std::optional<std::string> FindStem(const std::string& path) {
   return std::nullopt;
 }
 
-// The vocabulary of a file that its name tells; nothing when it does not.
+// The vocabulary of a file recognised by its name; nullopt for other names.
 StatusOr<std::optional<BytePairVocabulary>> ReadByName(const std::string& path,
                                                        const CompanionFiles& companions) {
   const auto some =

@@ -15,9 +15,9 @@ namespace {
 
 constexpr int64_t kTokensBetweenTellings = 64;
 
-// The pieces as rows of tokens, in place of which they are joined. A cell holds the token that
-// starts there; the last cell of a longer token holds its length, negated, so that what is before a
-// place is found; cells between are out of use. Each piece has a cell without a token after it.
+// The pieces as rows of tokens, which are joined in place. A cell holds the token that starts
+// there; the last cell of a longer token holds its length, negated, to find the token before a
+// place; cells in between are unused. Each piece ends with a cell without a token.
 class PieceRows {
  public:
   explicit PieceRows(const std::vector<CountedPiece>& pieces) {
@@ -37,17 +37,17 @@ class PieceRows {
   static constexpr int32_t kNoToken = INT32_MIN;
 
   uint32_t size() const { return static_cast<uint32_t>(cells_.size()); }
-  // What starts at a place; negative when nothing does.
+  // The token that starts at a place; negative if none does.
   int32_t at(uint32_t place) const { return cells_[place]; }
 
-  // Where the token before `place` starts; nothing at a piece's front.
+  // Where the token before `place` starts; nullopt at a piece's front.
   std::optional<uint32_t> Before(uint32_t place) const {
     const int32_t last = cells_[place - 1];
     if (last == kNoToken) return std::nullopt;
     return last >= 0 ? place - 1 : place - static_cast<uint32_t>(-last);
   }
 
-  // Puts one token of `length` bytes in the place of two, the second of which starts at `second`.
+  // Replaces two tokens, the second of which starts at `second`, by one of `length` bytes.
   void Join(uint32_t first, uint32_t second, int32_t joined, uint32_t length) {
     cells_[second] = kInside;
     cells_[first + length - 1] = -static_cast<int32_t>(length);
@@ -113,10 +113,10 @@ class Trainer {
   struct Pair {
     int32_t left = 0;
     int32_t right = 0;
-    int64_t count = 0;             // how often the two are neighbours now
-    int64_t told_at = -1;          // the round of joins in which it was last proposed
-    bool merged = false;           // it has a merge, and came back with a token made twice
-    std::vector<uint32_t> places;  // of the left one; some no longer hold
+    int64_t count = 0;     // how often the two are neighbours now
+    int64_t told_at = -1;  // the round of joins in which it was last proposed
+    bool merged = false;   // already merged, and proposed again because a token was made twice
+    std::vector<uint32_t> places;  // of the left token; some are no longer valid
   };
   struct Proposal {
     int64_t count = 0;  // when proposed
@@ -223,7 +223,7 @@ class Trainer {
   std::vector<Pair> pairs_;
   absl::flat_hash_map<uint64_t, size_t> indices_;  // of pairs
   int64_t round_ = 0;
-  std::vector<size_t> changed_;      // in this round
+  std::vector<size_t> changed_;      // changed in this round
   std::vector<Proposal> proposals_;  // a heap
 };
 

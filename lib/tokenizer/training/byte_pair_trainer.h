@@ -16,11 +16,12 @@ namespace gp {
 struct BytePairTraining {
   int64_t vocabulary = 50257;  // ids in all: 256 bytes, merges, and as the last one <|endoftext|>
   int64_t count_min = 2;       // a pair that occurs less often is not joined
-  // Told the number of tokens so far, now and then; false ends the training with Cancelled.
+  // Called now and then with the number of tokens so far; returning false ends the training with
+  // Cancelled.
   std::function<bool(int64_t tokens)> progress;
 };
 
-// Numbered as GPT-2's. It has fewer tokens than asked for when no pair occurs often enough.
+// Numbered like GPT-2's. It has fewer tokens than requested if no pair occurs often enough.
 // REQUIRES: a vocabulary of at least 257.
 StatusOr<BytePairVocabulary> TrainBytePairs(const std::vector<CountedPiece>& pieces,
                                             const BytePairTraining& training);

@@ -100,8 +100,8 @@ void PieceCounter::EndDocument() {
   if (ends_.size() == kDocumentsMax) Count(buffer_.size());
 }
 
-// The first `bytes` of the buffer, which hold all the documents that have ended; many short ones
-// at once, so that there is work for every thread.
+// Counts the first `bytes` of the buffer, which hold all finished documents; many short ones at
+// once, so that every thread has work.
 void PieceCounter::Count(size_t bytes) {
   std::vector<std::string_view> parts;
   std::string_view rest = std::string_view(buffer_).substr(0, bytes);

@@ -1,6 +1,6 @@
-// PieceCounter: how often each piece of a text occurs, the pieces being those that GPT-2 encodes
-// one by one. Text of any length comes in bit by bit; memory is two buffers and the distinct
-// pieces. One thread calls; counting takes the threads that it is given.
+// PieceCounter: counts how often each piece of a text occurs, using GPT-2's pieces. Text of any
+// length arrives bit by bit; memory is two buffers and the distinct pieces. One thread calls;
+// counting uses the given number of threads.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ class PieceCounter {
   void Add(std::string_view text);
   void EndDocument();
 
-  // The pieces of two bytes and more, frequent ones first, then in the order of their bytes: the
-  // same whatever the number of threads. ResourceExhausted when they are too many to learn from.
+  // The pieces of two or more bytes, frequent ones first, then sorted by their bytes: the same for
+  // any number of threads. ResourceExhausted when there are too many.
   StatusOr<std::vector<CountedPiece>> Take();
 
  private:
@@ -41,7 +41,7 @@ class PieceCounter {
 
   const size_t buffer_bytes_;
   std::string buffer_;
-  std::vector<size_t> ends_;                     // in the buffer, of the documents that have ended
+  std::vector<size_t> ends_;                     // in the buffer, of finished documents
   std::vector<std::unique_ptr<Counts>> counts_;  // one for each thread
 };
 

@@ -15,7 +15,7 @@ import runner
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "fp8")
 # cuDNN's attention takes 16 bits only; fp8 rounds the operands of products and keeps bf16 for attention.
 ATTENTION_16_BIT = ("bf16", "fp16", "fp8")
-# The most important first; 350M at 64 beside a peer is more than most cards hold.
+# The most important first; 350M at 64 beside a peer does not fit most cards.
 BATCHES = {"tiny": (64, 4, 1, 16), "124M": (64, 4, 1, 16), "350M": (16, 4, 1, 64), "1558M": (4, 16, 64, 1)}
 PEERS = {"": "", "torch": " beside torch eager", "torch-compile": " beside torch.compile", "llmc": " beside llm.c"}
 # Relative distance of all gradients to the reference engine's, by norm (fp32 on a CPU, autograd).
@@ -108,7 +108,7 @@ def judge_cases(cases):
 
 def test_program(name, context):
     """How many tests of a GoogleTest program passed, as judge_cases() says."""
-    report = context.scratch / f"{name}.xml"  # its JSON does not tell why a test was skipped
+    report = context.scratch / f"{name}.xml"  # its JSON lacks the reason of a skipped test
     report.unlink(missing_ok=True)
     failure = None
     try:
@@ -268,7 +268,7 @@ def attention_gradients(kind, context):
 def precision(_):
     rows = [Row(f"gradients-{name}", f"gradients of 124M in {name} against the reference engine's fp32",
                 functools.partial(gradients, "124M", 2, 128, name), 30)
-            for name in PRECISIONS if name != "fp32"]  # which correctness has
+            for name in PRECISIONS if name != "fp32"]  # fp32 is covered by correctness
     rows += [Row(f"attention-{kind}", f"the same in bf16 with {kind} attention",
                  functools.partial(attention_gradients, kind), 30)
              for kind in ("math", "flash", "cudnn")]
@@ -339,7 +339,7 @@ def bench_llmc(model, tag, _):
 
 def kernels(_):
     rows = [kernels_row(model, batch) for model in ("124M", "350M", "tiny") for batch in BATCHES[model]
-            if (model, batch) != ("124M", 64)]  # which headline_details has
+            if (model, batch) != ("124M", 64)]  # covered by headline_details
     return [kernels_row("124M", 64, "fp8"), *rows, kernels_row("1558M", 4), kernels_row("1558M", 4, "fp8")]
 
 

@@ -11,7 +11,7 @@ import time
 
 import machine_facts
 
-GRACE_S = 15  # that is left for writing when the time is up
+GRACE_S = 15  # reserved for writing results when the time is up
 ATTEMPTS = 2  # starts of a row at most, when the call ends before the row does
 WATCH = "read -r _; kill -s KILL 0"  # waits for the end of its input, and ends its group
 SHORT_OF_MEMORY = re.compile(r"out of memory|OutOfMemory|ALLOC_FAILED", re.IGNORECASE)
@@ -41,7 +41,7 @@ class Results:
         self.stages = {}
         if self.path.exists():
             self.stages = json.loads(self.path.read_text(encoding="utf-8"))["stages"]
-        # Rows that were skipped in an earlier call are tried again: what they missed may be here now.
+        # Rows skipped in an earlier call are tried again: their requirements may be met now.
         self.again = {(stage, key) for stage, found in self.stages.items() for key, row in found.items()
                       if row["status"] == "skipped" and not row.get("final")}
 

@@ -60,8 +60,8 @@ AllReduceRank::AllReduceRank(const GroupOptions& options, const TcpListener& lis
   }
 }
 
-// Allocates the buffer in memory that peers share, if there is such memory. Its values are the
-// rank's whole contribution; its other subtrees have zeros.
+// Allocates the buffer in memory shared with peers, if there is any. Its values are the rank's
+// whole contribution; its other subtrees have zeros.
 void AllReduceRank::AllocateBuffer(int64_t elements) {
   const auto count = static_cast<size_t>(elements);
   values_ = control_->Allocate(count);
@@ -110,7 +110,7 @@ double AllReduceRank::Run() {
 }
 
 AllReduceRanks::AllReduceRanks(int ranks, int64_t elements, RankTransport transport) {
-  if (transport == RankTransport::kNccl) DeviceGroupLibrary();  // or why there is none
+  if (transport == RankTransport::kNccl) DeviceGroupLibrary();  // throws if there is none
   std::vector<TcpListener> listeners;
   std::vector<std::string> addresses;
   for (int rank = 0; rank < ranks; ++rank) {

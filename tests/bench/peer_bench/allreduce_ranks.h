@@ -1,6 +1,6 @@
 // AllReduceRanks: a group of processes on this machine that all-reduce a buffer together, for
-// `gp-peer-bench allreduce`. The caller is rank 0. The others are forks of it and end with it. Make
-// it before any thread exists; one thread calls. Errors are exceptions.
+// `gp-peer-bench allreduce`. The caller is rank 0. The others are forked from it and end with it.
+// Make it before any thread exists; one thread calls. Errors are exceptions.
 #pragma once
 
 #include <sys/types.h>
@@ -24,7 +24,7 @@ class AllReduceRank {
   AllReduceRank(const GroupOptions& options, const TcpListener& listener, int64_t elements,
                 RankTransport transport);
 
-  // Rank 0 sends whether the ranks go on; every rank returns it.
+  // Rank 0 sends whether the ranks continue; every rank returns it.
   bool Tell(bool go_on);
 
   // Milliseconds of one all-reduce that all ranks begin together, on the slowest rank.

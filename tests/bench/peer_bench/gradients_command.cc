@@ -1,6 +1,6 @@
-// `gp-peer-bench gradients`: one forward and backward pass beside the reference engine's (torch::nn
-// with autograd, fp32, on the CPU) from the same weights and batch, and how far the gradients are
-// apart.
+// `gp-peer-bench gradients`: one forward and backward pass compared with the reference engine's
+// (torch::nn with autograd, fp32, on the CPU) from the same weights and batch; reports how far the
+// gradients differ.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -15,7 +15,7 @@ namespace asio = boost::asio;
 
 constexpr std::chrono::seconds kAnswerMax(30);
 
-// One stream: answered once the head of its answer has come, open until its end.
+// One stream: answered once its answer's header has arrived, open until its end.
 class IdleStream {
  public:
   IdleStream(asio::io_context& io, int64_t& answered) : socket_(io), answered_(answered) {}

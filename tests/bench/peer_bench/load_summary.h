@@ -1,4 +1,4 @@
-// What a bench of a server prints of its rounds. Pure functions; thread-safe.
+// The summary that a server bench prints of its rounds. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Goal: gp-peer-bench as a user runs it: what it has beside gp-bench, and a peer that is not there.
+// Goal: gp-peer-bench works as a user runs it: its extra commands, and a missing peer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

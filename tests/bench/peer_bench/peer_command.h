@@ -1,4 +1,4 @@
-// The commands that gp-peer-bench has beside those of gp-bench, one file each
+// The commands that gp-peer-bench has in addition to gp-bench's, one file each
 // (worker/bench/bench_command.h). Used by main's thread.
 #pragma once
 

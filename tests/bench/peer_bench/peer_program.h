@@ -1,4 +1,4 @@
-// Which program a named peer is and how it is started (tests/bench/peers). One thread calls.
+// The program of a named peer and how it is started (tests/bench/peers). One thread calls.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// `gp-peer-bench sample`: writing text with a cache of keys and values, alone or beside Hugging
-// Face's generate.
+// `gp-peer-bench sample`: writes text with a key-value cache, alone or beside Hugging Face's
+// generate.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -121,7 +121,7 @@ class SampleBench {
     return model;
   }
 
-  // Through the host, wherever the model lies.
+  // Through the host, wherever the model's memory is.
   void SetParameters(LanguageModel& model) {
     std::vector<float> values;
     for (const runspec::ParameterInfo& tensor : model.layout().tensors) {
@@ -165,7 +165,7 @@ Json ProfileTokens(const SampleFlags& flags, const ModelOptions& options) {
   return OperationsJson(backend.TakeTimes(), count);
 }
 
-// What a step can reach at best: all matrices are read once, at the measured bandwidth, and
+// The best that a step can reach: all matrices are read once, at the measured bandwidth, and
 // multiplied with a row for each text, at the measured peak.
 Json MakeRoofline(const ModelOptions& options, int64_t texts, double step_ms) {
   const runspec::ModelShape& shape = options.shape;

@@ -1,5 +1,5 @@
-// `gp-peer-bench serve`: texts through the gateway, by many clients at a time, alone or beside
-// llama.cpp's server and beside our sampler without HTTP.
+// `gp-peer-bench serve`: texts through the gateway, by many concurrent clients, alone or beside
+// llama.cpp's server and our sampler without HTTP.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -84,7 +84,7 @@ Json BesideJson(const std::string& name, const TextServer& server, const ServedR
   return json;
 }
 
-// How long /livez takes while as many texts as there are streams are written.
+// Latency of /livez while every stream is writing a text.
 StatusOr<Json> MeasureLivez(const RoundOptions& options, TextServer& gateway) {
   ASSIGN_OR_RETURN(const LoadOutcome outcome, gateway.Write({.streams = options.streams,
                                                              .tokens = options.tokens,

@@ -21,7 +21,7 @@ struct RoundOptions {
   int warmup = 1;
 };
 
-// What one server did in all measured rounds.
+// One server's results over all measured rounds.
 struct ServedRounds {
   std::vector<double> tokens_per_second;    // by round
   std::vector<double> requests_per_second;  // by round
@@ -29,8 +29,8 @@ struct ServedRounds {
 };
 
 // Returns one element per server. In every round each server writes the same texts; the order of
-// the servers changes. Fails when a server wrote fewer tokens than it was asked for: the rates
-// would not compare.
+// the servers changes. Fails when a server wrote fewer tokens than requested: the rates would not
+// be comparable.
 StatusOr<std::vector<ServedRounds>> MeasureInTurn(const RoundOptions& options,
                                                   const std::vector<TextServer*>& servers);
 

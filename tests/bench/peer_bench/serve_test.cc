@@ -1,5 +1,5 @@
-// Goal: what gp-peer-bench serve says follows from what was timed, and an event stream is read the
-// same however it arrives.
+// Goal: the results of gp-peer-bench serve follow from the measured times, and an event stream is
+// read the same however it arrives.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,7 +73,7 @@ TEST(ServeRounds, PromptsDifferWithinARoundAndRepeatWithIt) {
   }
 }
 
-// Writes every text at a rate of its own, and too short a one when told to.
+// Writes every text at its own rate, and too short a text on request.
 class FakeServer : public TextServer {
  public:
   FakeServer(double seconds, int64_t missing) : seconds_(seconds), missing_(missing) {}

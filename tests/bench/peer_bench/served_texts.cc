@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kServerStartMax(120);
 constexpr char kLlamaServer[] = ".deps/peers/llama.cpp/bin/llama-server";
 constexpr double kTemperature = 0.8;
 constexpr int64_t kTopK = 50;
-// llama.cpp reserves cache in pieces of so many tokens.
+// llama.cpp reserves cache in units of this many tokens.
 constexpr int64_t kLlamaContextStep = 256;
 
 nlohmann::json RequestBody(const TextRound& round, int64_t i) {

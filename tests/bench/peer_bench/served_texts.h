@@ -1,6 +1,6 @@
-// The three ways in which gp-peer-bench serve can have texts written, behind one interface, so that
-// it can alternate between them: our gateway, llama.cpp's server, and our sampler without HTTP. One
-// thread calls.
+// The three ways in which gp-peer-bench serve can write texts, behind one interface, so that it can
+// alternate between them: our gateway, llama.cpp's server, and our sampler without HTTP. One thread
+// calls.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class TextServer {
   virtual ~TextServer() = default;
   virtual std::string description() const = 0;
   virtual StatusOr<LoadOutcome> Write(const TextRound& round) = 0;
-  // Resident memory of the process that serves HTTP; 0 when there is no such process.
+  // Resident memory of the HTTP server process; 0 if there is none.
   virtual int64_t ResidentBytes() const { return 0; }
   virtual uint16_t port() const { return 0; }
 };
@@ -37,7 +37,7 @@ struct ServedModel {
   int64_t streams = 1;      // at a time, at most
   int64_t text_tokens = 0;  // prompt and text, at most
   int threads = 1;
-  std::string scratch;  // for files of the servers
+  std::string scratch;  // directory for the servers' files
 };
 
 StatusOr<std::unique_ptr<TextServer>> StartGateway(const ServedModel& model);

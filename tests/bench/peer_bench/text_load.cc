@@ -27,7 +27,7 @@ constexpr std::chrono::seconds kTextSilenceMax(120);
 constexpr std::chrono::milliseconds kProbeEvery(20);
 constexpr unsigned kOk = 200;
 
-// What the streams of a round share.
+// State shared by the streams of a round.
 struct Round {
   explicit Round(const TextLoad& l) : load(l) {}
 
@@ -46,7 +46,7 @@ struct Round {
   Status status;
 };
 
-// One kept connection that asks again and again. Lives as long as one of its operations.
+// One kept-alive connection that sends requests repeatedly. Lives as long as one of its operations.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   explicit Connection(Round& round) : round_(round), stream_(round.io) {}

@@ -1,6 +1,6 @@
 // One round of load on a server: streaming completions, a fixed number at a time, until `texts` of
-// them are written, over kept-alive connections. One thread does all of it (Boost.Asio), so that
-// the client takes little of the server's cores.
+// them are written, over kept-alive connections. A single thread does all of it (Boost.Asio), so
+// that the client takes little of the server's cores.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct TextTiming {
 };
 
 struct LoadOutcome {
-  std::vector<TextTiming> texts;  // in the order in which they ended
+  std::vector<TextTiming> texts;  // in the order of completion
   std::vector<double> probe_ms;
 };
 

@@ -49,7 +49,7 @@ def serve_as_rank(arguments):
 
 
 def lead(arguments):
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leaves no directory and no rank behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # removes the directory and the ranks
     with tempfile.TemporaryDirectory() as directory:
         arguments.store = os.path.join(directory, "store")
         others = [subprocess.Popen([sys.executable, __file__, f"--ranks={arguments.ranks}", f"--rank={rank}",

@@ -1,5 +1,5 @@
-// Stands in for cuDNN's attention in the rehearsed programs: opens the library, refuses and takes
-// what cuDNN does, and computes with the flash kernels.
+// Replaces cuDNN's attention in the rehearsed programs: opens the library, accepts and refuses the
+// same shapes as cuDNN, and computes with the flash kernels.
 #include <dlfcn.h>
 
 #include <memory>

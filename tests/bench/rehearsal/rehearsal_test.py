@@ -34,7 +34,7 @@ QUICK_TESTS = ("*NcclOnDevices.SumLosses*", "AdamWKernel.*", "CudaRuntime.*", "G
                "CudaTraining.ARecorded*")
 # The emulated device fills its memory, a hundred megabytes, in each program.
 LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
-HANGS = "step-tiny-b64-bf16-torch"  # as fake_torch says
+HANGS = "step-tiny-b64-bf16-torch"  # as in fake_torch
 # The rows that do not end with "ok": their status and the beginning of the reason.
 EXPECTED = {HANGS: ("failed", "was ended together with 2 calls")}
 # The attention kernel that each precision uses on a machine with cuDNN.
@@ -263,7 +263,7 @@ class Rehearsal(unittest.TestCase):
                       "### 1558M, 16 rows, fp8", "FP8 at 1558M, B=64: "):
             self.assertIn(words, text)
         self.assertRegex(text, r"124M, B=64, bf16 beside torch.compile \(flash attention\) .* ≥ 1.15: short by \d+ %")
-        # The emulation is faster than what stands for llm.c, unless the machine is busy.
+        # The emulation is faster than the stand-in for llm.c, unless the machine is busy.
         self.assertRegex(text, r"124M, B=64, bf16 bf16-residual beside llm.c \(cudnn 91900 attention\) .* ≥ 1.10: (met|short by \d+ %)")
         for precision, attention in ATTENTION.items():
             self.assertIn(f"| 124M, B=16, {precision} ({attention} attention) |", text)

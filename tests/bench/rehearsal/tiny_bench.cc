@@ -1,6 +1,5 @@
 // Makes gp-peer-bench small enough for the emulation: models of every name are tiny, and the linker
-// puts a main() in front of its own that takes few and short sequences and steps. A peer is told
-// the sizes that were asked for.
+// wraps its main() with one that limits sequences and steps. A peer is told the requested sizes.
 #include <spawn.h>
 
 #include <algorithm>
@@ -96,7 +95,7 @@ int __real_posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_act
                         const posix_spawnattr_t* attributes, char* const argv[],
                         char* const environment[]);
 
-// Starts a peer of `gp-peer-bench step` with the sizes that were asked for.
+// Starts a peer of `gp-peer-bench step` with the requested sizes.
 int __wrap_posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
                         const posix_spawnattr_t* attributes, char* const argv[],
                         char* const environment[]) {

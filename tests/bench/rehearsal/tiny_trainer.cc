@@ -1,5 +1,5 @@
-// Put in front of gp-trainer's main by the linker: whatever model a run file describes, a tiny one
-// is trained, in the seconds that the emulation has. Where total tokens are set, a step has two
+// The linker puts this before gp-trainer's main: it trains a tiny model, whatever the run file
+// describes, in the seconds available under emulation. If total tokens are set, a step has two
 // micro-batches.
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Goal: a stream that breaks goes on where it stopped: nothing twice, nothing lost.
+// Goal: a broken stream resumes where it stopped, without repeats or losses.
 #include "client/api/run_client.h"
 
 #include <gmock/gmock.h>
@@ -65,7 +65,7 @@ TEST_F(RunClientTest, AConsumerThatHasEnoughEndsItsStream) {
   EXPECT_EQ(seen, 2);
 }
 
-// Answers on TCP. The fake has a socket, whose connections are there at once.
+// Answers on TCP. The fake uses a socket, whose connections exist at once.
 class VersionService final : public v1::RunService::Service {
   grpc::Status Version(grpc::ServerContext*, const v1::VersionRequest*,
                        v1::VersionResponse*) override {

@@ -1,5 +1,5 @@
-// Goal: nothing that a user, an agent or a trainer wrote drives a terminal, reorders a line or
-// forges one, whatever field it came in.
+// Goal: no text of a user, an agent or a trainer controls a terminal, reorders a line or forges
+// one, in any field.
 #include "client/api/safe_message.h"
 
 #include <gtest/gtest.h>

@@ -55,8 +55,7 @@ class RunningGateway {
     });
   }
 
-  // As the program ends: the loop first, so that nothing which is still on its way finds less than
-  // there was.
+  // In the program's order: the loop ends first, so that pending calls find everything they use.
   ~RunningGateway() {
     loop_.Stop();
     thread_.join();
@@ -70,7 +69,7 @@ class RunningGateway {
   http::Answer Post(const std::string& target, const std::string& body) {
     return http::Ask(port(), "POST", target, body);
   }
-  // What `call` costs the loop's thread, however busy the machine is.
+  // Time that `call` takes on the loop's thread, however busy the machine is.
   template <typename Call>
   std::chrono::nanoseconds LoopTimeOf(Call call) {
     return http::LoopTimeOf(loop_, std::move(call));

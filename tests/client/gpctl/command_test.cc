@@ -257,7 +257,7 @@ TEST_F(CommandTest, MetricsOfARunWithoutStepsSaySoBesideTheOutput) {
 }
 
 TEST_F(CommandTest, LogsWithoutLinesSaySoAndARankMustExist) {
-  v1::Run run = MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_QUEUED);  // of two ranks
+  v1::Run run = MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_QUEUED);  // with two ranks
   service_.AddRun(run);
   const Outcome outcome = Run({"logs", "a", "--rank", "1"});
   EXPECT_EQ(outcome.code, 0);
@@ -512,7 +512,7 @@ TEST_F(CommandTest, NothingThatOthersWroteDrivesTheTerminal) {
   }
 }
 
-// Case runs-and-service/47: what could not be written was lost without a word.
+// Case runs-and-service/47: output that could not be written was lost silently.
 TEST_F(CommandTest, OutputThatCannotBeWrittenIsAnErrorOfEveryCommand) {
   const v1::Run run = MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED);
   service_.AddRun(run);

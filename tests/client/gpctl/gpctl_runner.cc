@@ -8,7 +8,7 @@
 namespace gp::testing {
 namespace {
 
-// Collects output and requests the interruption once the awaited text is there. Written by one
+// Collects output and requests the interruption once the expected text appears. Written by one
 // thread.
 class WatchedBuffer : public std::stringbuf {
  public:

@@ -1,4 +1,4 @@
-// GpctlRunner: runs gpctl in this process with a home of its own. Used by one thread.
+// GpctlRunner: runs gpctl in this process with its own home. Used by one thread.
 #pragma once
 
 #include <map>

@@ -91,7 +91,7 @@ TEST_F(RunCommandTest, SubmitSendsTheAbsolutePathOfATokenizer) {
   EXPECT_THAT(damaged.err, HasSubstr("data.tokenizer: " + gpctl_.home() + "/in.txt: this is no"));
 }
 
-// Case runs-and-service/47: a change that nobody hears of is made twice.
+// Case runs-and-service/47: an unreported change is made twice.
 TEST_F(RunCommandTest, WhatWasChangedIsSaidWhenTheOutputCannotBeWritten) {
   WriteRunFile();
   service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
@@ -169,7 +169,7 @@ TEST_F(RunCommandTest, ValidateOpensTheData) {
   std::filesystem::remove(gpctl_.home() + "/in.txt");
   const std::vector<std::string> arguments = {"validate",         "run.yaml", "--set",
                                               "data.text=in.txt", "--set",    "budget.steps=20"};
-  // Workers of a service that listens on TCP may have what is not here.
+  // Workers of a service on TCP may have files that are not here.
   EXPECT_THAT(Run(arguments).err,
               HasSubstr("in.txt does not exist; put it there or mount its file"));
   WriteFile("in.txt", std::string(50'000, 'x'));

@@ -219,7 +219,7 @@ TEST_F(UpTest, TwoServicesRunSideBySideAndStop) {
   EXPECT_NE(json::parse(a.out)["address"], json::parse(b.out)["address"]);
   EXPECT_EQ(json::parse(a.out)["workers"], 2);
   EXPECT_EQ(Gpctl({"list", "--state-dir", State("a")}).code, 0);
-  EXPECT_EQ(Gpctl({"list"}).code, 0);  // the context leads to the one that came up last
+  EXPECT_EQ(Gpctl({"list"}).code, 0);  // the context refers to the one that came up last
   const ServiceRecord record = *ServiceDirectory(State("a")).Load();
   EXPECT_EQ(Gpctl({"down", "--state-dir", State("a")}).code, 0);
   for (const ProcessIdentity& process :
@@ -301,7 +301,7 @@ TEST_F(UpTest, ACommandSucceedsAcrossAKilledCoordinator) {
   EXPECT_NE(directory.Load()->coordinator, coordinator);
 }
 
-// Of the kind of case runs-and-service/53: what is deleted is in use by somebody else.
+// Like case runs-and-service/53: deleting something that another service uses.
 TEST_F(UpTest, PurgeKeepsTheStorageOfAnotherService) {
   ASSERT_EQ(Up("a").code, 0);
   ASSERT_EQ(Gpctl({"down", "--state-dir", State("a")}).code, 0);
@@ -426,7 +426,7 @@ TEST_F(UpTest, ACoordinatorInAnotherContainerKeepsItsDirectory) {
   EXPECT_TRUE(Eventually([&] { return Shell(gpctl + " down" + place).code == 0; }));
 }
 
-// Starts a service in `state` with a run that ended and one that goes on.
+// Starts a service in `state` with a run that ended and one that continues.
 void SubmitTwoRuns(const std::string& home,
                    const std::function<Result(std::vector<std::string>)>& gpctl) {
   std::ofstream text(home + "/text.txt");

@@ -42,7 +42,7 @@ class AccessGateTest : public ::testing::Test {
     return gate_.Admit(caller, method).status();
   }
 
-  // What the audit log says once it is closed.
+  // The contents of the audit log once it is closed.
   std::vector<formats::AuditRecord> Records() {
     audit_.reset();
     std::vector<formats::AuditRecord> records;
@@ -87,7 +87,7 @@ TEST_F(AccessGateTest, ATokenThatDoesNotCountSaysWhy) {
   const rpc::Token unknown = rpc::MakeToken(rpc::TokenKind::kUser, "");
   ExpectRefused(Try(With(revoked), kGet), StatusCode::kUnauthenticated, "revoked");
   ExpectRefused(Try(With(expired), kGet), StatusCode::kUnauthenticated, "expired");
-  ExpectRefused(Try(With(unknown), kGet), StatusCode::kUnauthenticated, "not known");
+  ExpectRefused(Try(With(unknown), kGet), StatusCode::kUnauthenticated, "unknown token");
   for (const formats::AuditRecord& record : Records()) {
     EXPECT_EQ(record.outcome, "UNAUTHENTICATED");
     EXPECT_EQ(record.principal, "nobody");
@@ -96,7 +96,7 @@ TEST_F(AccessGateTest, ATokenThatDoesNotCountSaysWhy) {
   }
 }
 
-// Who has a role may do what asks for it or for a lower one, and nothing else.
+// A role allows the methods that require it or a lower role, and nothing else.
 TEST_F(AccessGateTest, EachRoleOpensItsMethodsAndNoOthers) {
   const std::pair<Role, Least> roles[] = {{Role::kViewer, Least::kViewer},
                                           {Role::kSubmitter, Least::kSubmitter},
@@ -133,7 +133,7 @@ TEST_F(AccessGateTest, ARoleCountsInItsNamespace) {
   const auto get = gate_.Admit(With(token), kGet).value();
   EXPECT_TRUE(get->Authorize("other").ok());
   EXPECT_EQ(get->RoleIn("default"), std::nullopt);
-  // What belongs to every namespace takes the role in every namespace.
+  // A method that concerns every namespace requires the role in every namespace.
   const rpc::Token admin = MakeToken({{"research", Role::kAdmin}});
   ExpectRefused(Try(With(admin), "gp.v1.AccessService/Audit"), StatusCode::kPermissionDenied,
                 "in every namespace");
@@ -142,7 +142,7 @@ TEST_F(AccessGateTest, ARoleCountsInItsNamespace) {
 TEST_F(AccessGateTest, TheOwnerOfTheSocketIsAdmin) {
   const rpc::Caller owner{.address = "unix:", .is_socket_owner = true};
   for (const AccessRule& rule : AccessTable()) EXPECT_TRUE(Try(owner, rule.method).ok());
-  // Who shows a token is who the token says, also there.
+  // A token determines the caller's identity, there too.
   rpc::Caller viewer = With(MakeToken({{kEveryNamespace, Role::kViewer}}));
   viewer.is_socket_owner = true;
   EXPECT_EQ(Try(viewer, kSubmit).code(), StatusCode::kPermissionDenied);

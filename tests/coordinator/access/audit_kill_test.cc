@@ -13,8 +13,8 @@
 namespace gp::coordinator {
 namespace {
 
-// Writes records one by one in a process of its own, which dies at the failpoint. `acknowledged` is
-// a file that grows by a byte for each record that is durable.
+// Writes records one by one in a child process, which dies at the failpoint. `acknowledged` is a
+// file that grows by a byte for each durable record.
 void WriteUntilKilled(const std::string& failpoint, const std::string& directory,
                       const std::string& acknowledged) {
   const pid_t child = fork();

@@ -224,7 +224,7 @@ TEST_F(AuditLogTest, TellsWhenItCannotBeWritten) {
   Open({.file_bytes_max = 1});
   ASSERT_TRUE(Write("run-1").ok());
   EXPECT_TRUE(log_->health().ok());
-  // The next record begins a file, and there is no directory for it.
+  // The next record begins a new file, but its directory is gone.
   ASSERT_TRUE(RemoveTree(directory_).ok());
   EXPECT_FALSE(Write("run-2").ok());
   EXPECT_FALSE(log_->health().ok());

@@ -1,5 +1,5 @@
-// A coordinator that is killed while a join token is used. A process reads once where it shall die,
-// so this one never uses a token up before the last of its children has.
+// A coordinator is killed while a join token is used. A process reads its failpoint once, so this
+// one uses no token before the last of its children has.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -13,7 +13,7 @@
 namespace gp::coordinator {
 namespace {
 
-// Redeems in a process of its own, which dies at the failpoint.
+// Redeems in a child process, which dies at the failpoint.
 bool DiesRedeeming(const std::string& failpoint, const std::string& directory,
                    const rpc::Token& token, const std::string& redeemer) {
   const pid_t child = fork();

@@ -87,7 +87,7 @@ TEST_F(TokenStoreTest, RefusesAWrongSecretAsItRefusesAnUnknownId) {
   rpc::Token wrong = MakeUser().token;
   wrong.secret.back() = wrong.secret.back() == '0' ? '1' : '0';
   const Status with_wrong_secret = store_->Authenticate(wrong).status();
-  ExpectUnauthenticated(with_wrong_secret, "not known");
+  ExpectUnauthenticated(with_wrong_secret, "unknown token");
   EXPECT_EQ(with_wrong_secret, store_->Authenticate(rpc::MakeToken(TokenKind::kUser, "")).status());
 }
 
@@ -128,7 +128,7 @@ TEST_F(TokenStoreTest, AJoinTokenIsUsedUpByTheFirstMachine) {
   const IssuedToken issued = MakeJoin();
   EXPECT_TRUE(store_->Redeem(issued.token, "key-a").ok());
   for (int start = 0; start < 2; ++start) {
-    ExpectUnauthenticated(store_->Redeem(issued.token, "key-b").status(), "used already");
+    ExpectUnauthenticated(store_->Redeem(issued.token, "key-b").status(), "is used up");
     // The answer to the first machine may have been lost.
     EXPECT_TRUE(store_->Redeem(issued.token, "key-a").ok());
     Reopen();
@@ -143,7 +143,7 @@ TEST_F(TokenStoreTest, AJoinTokenOfThreeUsesLetsThreeMachinesIn) {
     EXPECT_TRUE(store_->Redeem(issued.token, machine).ok());
     Reopen();
   }
-  ExpectUnauthenticated(store_->Redeem(issued.token, "d").status(), "lets 3 machines in");
+  ExpectUnauthenticated(store_->Redeem(issued.token, "d").status(), "admits 3 machines");
   EXPECT_TRUE(store_->Redeem(issued.token, "b").ok()) << "an answer may get lost";
   const TokenRecord record = store_->Find(issued.record.id).value();
   EXPECT_EQ(record.uses_max, 3);
@@ -179,9 +179,9 @@ TEST_F(TokenStoreTest, ReadsAFileOfBeforeJoinTokensHadANumberOfUses) {
   }
   Reopen();
   EXPECT_TRUE(store_->Redeem(used, "key-a").ok());
-  ExpectUnauthenticated(store_->Redeem(used, "key-b").status(), "used already");
+  ExpectUnauthenticated(store_->Redeem(used, "key-b").status(), "is used up");
   EXPECT_TRUE(store_->Redeem(fresh, "key-b").ok());
-  ExpectUnauthenticated(store_->Redeem(fresh, "key-c").status(), "used already");
+  ExpectUnauthenticated(store_->Redeem(fresh, "key-c").status(), "is used up");
 }
 
 TEST_F(TokenStoreTest, OfManyMachinesAtOnceAsManyGetInAsTheJoinTokenHasUses) {

@@ -63,8 +63,8 @@ class CheckpointVerifierTest : public ::testing::Test {
     directories_.Stop();
   }
 
-  // A run that sealed two checkpoints and resumed from the later one, which its rank then calls
-  // damaged, or what else happened `last`.
+  // A run that sealed two checkpoints and resumed from the later one, which its rank then reports
+  // as damaged; or other events as `last`.
   void Begin(const std::vector<EventBody>& last = {RankFailed{2, 0, ExitCause::kDamagedCheckpoint,
                                                               "damaged", true, At(7),
                                                               NextReader::kCoordinator}}) {
@@ -129,7 +129,7 @@ class CheckpointVerifierTest : public ::testing::Test {
   std::unique_ptr<Reconciler> reconciler_;
 };
 
-// Begin stands for a restart too: what was asked before it is read after it.
+// Begin also acts as a restart: earlier requests are read after it.
 TEST_F(CheckpointVerifierTest, AWholeCheckpointStaysWhateverARankSaid) {
   Begin();
   EXPECT_TRUE(

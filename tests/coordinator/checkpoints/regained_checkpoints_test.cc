@@ -43,7 +43,7 @@ class RegainedCheckpoints : public ::testing::Test {
     ASSERT_TRUE(applied.ok()) << applied;
   }
 
-  // Applies what Regain says, and returns the run after it.
+  // Applies the events of Regain, and returns the run after it.
   const RunValue& Regained(const std::vector<UnlistedCheckpoint>& unlisted) {
     const auto run = cluster_.FindRun(RunId("r"));
     for (const Event& event : Regain(*run, unlisted, CheckListed(*run).gone, At(9))) Do(event);
@@ -131,7 +131,7 @@ TEST_F(RegainedCheckpoints, ThoseThatWereRemovedSinceLeaveTheCatalogue) {
   EXPECT_TRUE(CheckListed(run).gone.empty());
 }
 
-// What is listed of an ended run can be sampled, exported and begun from.
+// Listed checkpoints of an ended run can be sampled, exported and used as a start.
 TEST_F(RegainedCheckpoints, AnEndedRunDoesNotListThoseThatAreGone) {
   Start(1);
   for (const int64_t step : {10, 20}) Seal(1, step);
@@ -215,7 +215,7 @@ TEST_F(RegainedCheckpoints, AnOlderStorageRootWithoutThemCostsTheRunItsCheckpoin
   Start(1);
   Seal(1, 10);
   EXPECT_TRUE(CheckStorage({cluster_.FindRun(RunId("r"))}).ok());
-  const auto found = FindUnlisted(run_());  // there is no folder checkpoints
+  const auto found = FindUnlisted(run_());  // the folder checkpoints does not exist
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_TRUE(found->empty());
   EXPECT_EQ(Regained(*found).LatestCheckpoint(), nullptr);
@@ -239,7 +239,7 @@ TEST_F(RegainedCheckpoints, AStorageRootThatIsNotMountedIsAnError) {
   other.submission = std::make_shared<const Submission>(submission);
   EXPECT_TRUE(CheckStorage({absent, std::make_shared<const RunValue>(other)}).ok());
 
-  // A directory that cannot be looked at counts only when no other one is there.
+  // A directory that cannot be checked counts only if no other one exists.
   const std::string loop = mounted.path() + "/loop";
   ASSERT_EQ(symlink(loop.c_str(), loop.c_str()), 0);
   submission.run_directory = loop + "/run";

@@ -46,7 +46,7 @@ TEST(FindOrphans, TakesTheLeavingsOfAnEpochThatIsOver) {
             Names{"step-00000020-e3-bbb"});
 }
 
-// While no coordinator was there, the agent forgot all but the newest.
+// While there was no coordinator, the agent forgot all but the newest.
 TEST(FindOrphans, TakesWhatTheRunningEpochWroteBeforeItsNewestSeal) {
   auto run = MakeRun(RunState::kRunning, 2, true);
   run.checkpoints = {Sealed("step-00000010-e1-aaa", false), Sealed("step-00000040-e2-bbb", false)};
@@ -101,7 +101,7 @@ TEST_F(QuarantinedRun, IsSetAsideAfterAStartWhenAnEarlierCoordinatorDidNotComeTo
   EXPECT_TRUE(FileExists(held_ + ".damaged"));
 }
 
-// As when a storage is mounted again that was away.
+// As when an unmounted storage is mounted again.
 TEST_F(QuarantinedRun, KeepsItsNameWhenItWasLostAndIsThereAgain) {
   auto run = *cluster_.FindRun(id_);
   run.quarantined[0].lost = true;
@@ -111,7 +111,7 @@ TEST_F(QuarantinedRun, KeepsItsNameWhenItWasLostAndIsThereAgain) {
   EXPECT_TRUE(FileExists(held_));
 }
 
-// A task may wait for long behind others that remove files.
+// A task may wait long for others that remove files.
 TEST_F(QuarantinedRun, IsNotRenamedByALateTaskForSomethingElse) {
   const StoredEvent ended{.event = {id_, At(9), "", "", RunEnded{RunState::kFailed, "x"}}};
   const StoredEvent other{.event = {id_, At(9), "", "", CheckpointDamaged{20, "x"}}};
@@ -183,8 +183,8 @@ TEST(RunDirectories, KeepsTheRunFileAndSweepsAtTheEnd) {
   EXPECT_FALSE(FileExists(DirectoryOf(orphan)));
 }
 
-// The thread would take hours if it went through the catalogue for each name and each retirement.
-// Case runs-and-service/42: checkpoints came faster than old ones were deleted.
+// The thread would take hours if it scanned the catalogue for each name and each retirement. Case
+// runs-and-service/42: checkpoints came faster than old ones were deleted.
 TEST(RunDirectories, KeepUpWithARunThatSavesOften) {
   constexpr int kSealed = 20'000;
   constexpr int kLeft = 200;

@@ -157,7 +157,7 @@ TEST_F(StateBackup, IsNotMixedWithWhatAnEarlierTryLeft) {
                           "state/security/nodes.db-wal", "state/runs/of-try/summary",
                           "state/audit/audit-1.log"};
   for (const char* name : leftovers) ASSERT_TRUE(WriteFileAtomically(File(name), "other").ok());
-  // Without the folder of a restore they are of a state whose audit log nobody has saved.
+  // Without a restore's folder they belong to a state whose audit log nobody has saved.
   EXPECT_EQ(Restore().status().code(), StatusCode::kAlreadyExists);
   for (const char* name : leftovers) EXPECT_TRUE(FileExists(File(name))) << name;
   ASSERT_TRUE(MakeDirectories(File("state/restore")).ok());

@@ -156,7 +156,7 @@ TEST_F(StateUpgrade, TheBackupIsRestoredToTheVersionThatItHas) {
   ASSERT_EQ(rename(File("state").c_str(), File("aside").c_str()), 0);
   const auto restored =
       RestoreState({.state_dir = File("state"), .backup = File("aside/backups/version-1")}, clock_);
-  // The run never had a directory, so what is checked is that the backup was read.
+  // The run never had a directory, so this checks that the backup was read.
   EXPECT_THAT(restored.ok() ? *restored : Message(restored.status()), HasSubstr("1 runs go on"));
 }
 

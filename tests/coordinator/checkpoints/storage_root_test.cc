@@ -80,7 +80,7 @@ TEST_F(StorageRootTest, IsAdoptedSilentlyWithEveryCheckpoint) {
   EXPECT_EQ(*ReadFile(Probe()), "mine");
 }
 
-// Nothing tells whether the known storage was emptied or is not mounted.
+// It is unclear whether the known storage was emptied or is not mounted.
 TEST_F(StorageRootTest, AnEmptyMountPointIsANewStorageForAnEmptyCatalogueWithoutRuns) {
   const auto opened = StorageRoot::Open(Root(), {.identity = "mine"});
   ASSERT_TRUE(opened.ok()) << opened.status();

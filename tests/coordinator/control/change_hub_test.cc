@@ -44,7 +44,7 @@ class ChangeHubTest : public ::testing::Test {
     hub_.Subscribe(topic, listener);
     return listener;
   }
-  // Takes no time: something is to be told.
+  // Takes no time: there is something to notify.
   void Turn() { hub_.RunOnce(seconds(0)); }
 
   FakeClock clock_;

@@ -73,7 +73,7 @@ class ReconcilerTest : public ::testing::Test {
     disk_.full = full;
   }
 
-  // What an earlier coordinator left.
+  // The events of an earlier coordinator.
   void Remember(const std::vector<Event>& events) {
     ASSERT_TRUE(MemoryStore(disk_).Append(events).ok());
     Open();

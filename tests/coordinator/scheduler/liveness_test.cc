@@ -1,4 +1,4 @@
-// Goal: a trainer counts as gone when it is known to be, neither earlier nor later.
+// Goal: a trainer counts as gone exactly when it is known to be.
 #include "coordinator/scheduler/liveness.h"
 
 #include <gtest/gtest.h>

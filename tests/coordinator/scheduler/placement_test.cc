@@ -1,5 +1,5 @@
-// What a placement follows beside the fit: the smallest slot gives the threads; nodes that lack the
-// run's data are passed over.
+// What a placement depends on besides the fit: the smallest slot sets the number of threads; nodes
+// that lack the run's data are skipped.
 #include "coordinator/scheduler/placement.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Goal: the terms of a run's end begin anew when the coordinator does.
+// Goal: the time limits of a run's end start again when the coordinator restarts.
 #include "coordinator/scheduler/progress.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ class FinishingRun : public ::testing::Test {
   FinishingRun() {
     for (Event& event : OneOfEachKind()) {
       if (std::holds_alternative<CancelRequested>(event.body)) break;
-      // A run without a checkpoint has given up, and nothing of it finishes.
+      // A run without a checkpoint has given up, and none of its steps finish.
       if (std::holds_alternative<CheckpointDamaged>(event.body)) continue;
       if (std::holds_alternative<CheckpointRestored>(event.body)) continue;
       Do(event);
@@ -34,7 +34,7 @@ class FinishingRun : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << Kind(event) << ": " << status;
   }
 
-  // What is planned at that time, when the ranks are still there.
+  // The plan at that time, while the ranks still exist.
   gp::coordinator::Plan PlanAt(std::chrono::nanoseconds after_start) {
     cluster_.now = kStart + after_start;
     NodeReported report{NodeId("n"), 1, cluster_.last_sequence, {}, {}};

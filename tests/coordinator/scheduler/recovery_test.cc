@@ -1,5 +1,5 @@
-// Goal: who is blamed, how long the pause is, and that a start has a full term after a restart of
-// the coordinator.
+// Goal: who is blamed, how long the pause is, and that a start has a full time limit after a
+// restart of the coordinator.
 #include "coordinator/scheduler/recovery.h"
 
 #include <gtest/gtest.h>

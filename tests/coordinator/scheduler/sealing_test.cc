@@ -1,4 +1,5 @@
-// Goal: what a run's ranks wrote is sealed once, oldest step first, unless it must be refused.
+// Goal: each checkpoint that a run's ranks wrote is sealed once, oldest step first, unless it must
+// be refused.
 #include "coordinator/scheduler/sealing.h"
 
 #include <gtest/gtest.h>

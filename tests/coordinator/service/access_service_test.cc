@@ -153,7 +153,7 @@ class AccessServiceTest : public ::testing::Test {
     return records;
   }
 
-  // The owner's view once so many records are written: refusals are recorded a little later.
+  // The owner's view once this many records are written: refusals are recorded a little later.
   std::vector<formats::AuditRecord> AwaitRecords(size_t count) {
     std::vector<formats::AuditRecord> records;
     EXPECT_TRUE(Eventually([&] {
@@ -229,7 +229,7 @@ TEST_F(StrangerTest, GetsNothingFromAnyMethod) {
   }
 }
 
-// What is not a network is the coordinator itself, such as the probe of its own input.
+// Callers not on a network are the coordinator itself, such as the probe of its own input.
 TEST_F(StrangerTest, IsNotTheCoordinatorItself) {
   v1::WhoAmIResponse who;
   const auto inside = v1::AccessService::NewStub(server_->ChannelToItself());
@@ -244,7 +244,7 @@ TEST_F(AccessServiceTest, AViewersTokenTriesEveryMethod) {
   for (const AccessRule& rule : AccessTable()) {
     const Status status = Call(rule.method, viewer);
     const bool may = rule.least == Least::kViewer || rule.least == Least::kNobody;
-    // Who may be anybody is not asked for a name; an empty request fails all the same.
+    // Methods open to everybody ask for no name; an empty request fails anyway.
     of_nobody += rule.least == Least::kNobody && rule.mutates ? 1 : 0;
     EXPECT_EQ(!IsRefusal(status), may) << rule.method << " " << status;
     if (may) continue;
@@ -376,7 +376,7 @@ TEST_F(AccessServiceTest, RunsOfOtherNamespacesDoNotExist) {
   // The owner sees both and has to say which.
   EXPECT_EQ(Get("", "tiny").status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(Get("", "default/tiny")->namespace_(), "default");
-  // The answer to somebody else's request is not given away either.
+  // The answer to another caller's request is not revealed either.
   EXPECT_EQ(Submit(alice, "large", "default").status().code(), StatusCode::kPermissionDenied);
 }
 

@@ -1,4 +1,4 @@
-// Goal: what an agent says is heard field by field, and the answer promises what was configured.
+// Goal: an agent's hello is read field by field, and the answer contains the configuration.
 #include "coordinator/service/agent_greeting.h"
 
 #include <gmock/gmock.h>
@@ -181,7 +181,7 @@ TEST(AgentGreeting, TelemetryIsSortedByRunAndNumberedInItsOrder) {
   EXPECT_EQ(lines[1].source_sequence, 10u) << "dropped items have a number too";
 }
 
-// A run of node n in epochs 1 and 2, and what another node says of it.
+// A run of node n in epochs 1 and 2, and another node's telemetry for it.
 TEST(AgentGreeting, TelemetryOfARunThatIsNotOnTheNodeIsDropped) {
   Cluster cluster;
   for (size_t i = 0; i < 5; ++i) ASSERT_TRUE(Apply(OneOfEachKind()[i], cluster).ok());

@@ -51,7 +51,7 @@ TEST(AgentLimits, MoreThanAnHonestAgentSendsIsRefusedInWords) {
   EXPECT_THAT(Refusal(report), HasSubstr("the kernel choices have"));
 }
 
-// After the coordinator was away for long. What was written first is older than what is sealed.
+// After a long absence of the coordinator, the first checkpoints are older than the sealed ones.
 TEST(AgentLimits, OfManyCheckpointsTheNewestAreTaken) {
   v1::AgentReport report = OneRank();
   for (int i = 1; i <= 10'000; ++i) report.mutable_ranks(0)->add_written()->set_step(i);

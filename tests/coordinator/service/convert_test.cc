@@ -1,5 +1,5 @@
-// Goal: every field arrives in its own place. All values of a case differ, so that two fields that
-// were swapped show; and a new field must be added here.
+// Goal: every field arrives in its own place. All values of a case differ, so that swapped fields
+// are detected; a new field must be added here.
 #include "coordinator/service/convert.h"
 
 #include <gmock/gmock.h>

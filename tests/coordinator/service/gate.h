@@ -30,7 +30,7 @@ class Gate {
     while (!open_) changed_.Wait(mutex_);
   }
 
-  // Waits until so many have come; the test fails when they do not.
+  // Waits until this many have arrived; otherwise the test fails.
   void AwaitArrived(int count) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     MutexLock lock(mutex_);

@@ -35,7 +35,7 @@ TEST(GroupKey, TheSecretHangsOnKeyRunEpochAndNonce) {
   EXPECT_NE(SampleKey().SecretOf(RunId("run-2"), 7, "00ff"), secret);
   EXPECT_NE(SampleKey().SecretOf(kRun, 8, "00ff"), secret);
   EXPECT_NE(SampleKey().SecretOf(kRun, 7, "00fe"), secret);
-  // What ends one text cannot begin the next.
+  // The end of one text cannot become the beginning of the next.
   EXPECT_NE(SampleKey().SecretOf(RunId("run-10"), 7, "0ff"), secret);
 }
 

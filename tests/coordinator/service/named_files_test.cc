@@ -68,7 +68,7 @@ TEST(CheckNamedFiles, ACheckpointOfTheCatalogueIsForItsNamespaceAlone) {
   EXPECT_THAT(Refusal(kCheckpoint, SubmissionOf("default")),
               HasSubstr("no checkpoint in the catalogue of namespace 'default'"));
   EXPECT_THAT(Refusal(kCheckpoint, SubmissionOf("research"), ClusterWithACheckpoint(true)),
-              HasSubstr("no checkpoint in the catalogue"));
+              HasSubstr("not a checkpoint in the catalogue"));
 }
 
 TEST(CheckNamedFiles, OtherFilesOfRunsAreRefused) {

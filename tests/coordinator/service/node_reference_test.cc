@@ -1,4 +1,4 @@
-// Goal: which node a word means.
+// Goal: which node a name or id refers to.
 #include "coordinator/service/node_reference.h"
 
 #include <gmock/gmock.h>

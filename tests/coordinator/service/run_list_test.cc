@@ -1,5 +1,5 @@
-// Goal: pages of runs hold every run once while runs are added, start and end between them, and
-// cost the same however many runs have ended.
+// Goal: pages of runs hold every run once while runs are added, start and end in between, and cost
+// the same however many runs have ended.
 #include "coordinator/service/run_list.h"
 
 #include <gmock/gmock.h>
@@ -149,7 +149,7 @@ TEST_F(RunListTest, ARunThatEndsBetweenTwoPagesKeepsItsPlace) {
   EXPECT_EQ(second.total, 6) << "as the first page said";
 }
 
-// What happens between the pages is drawn: the seed is in the message.
+// The changes between pages are random; the seed is in the message.
 TEST_F(RunListTest, NoRunIsListedTwiceOrMissedWhileRunsAreAddedAndEnd) {
   constexpr int kRunsMax = 120;
   int submitted = 0;

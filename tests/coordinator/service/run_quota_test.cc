@@ -1,4 +1,4 @@
-// Goal: what counts of a user's runs, and what a refusal says.
+// Goal: which of a user's runs count, and the text of a refusal.
 #include "coordinator/service/run_quota.h"
 
 #include <gmock/gmock.h>

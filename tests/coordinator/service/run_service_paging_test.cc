@@ -1,5 +1,5 @@
-// Goal: lists and streams that come in pages or from several epochs hold everything once, wherever
-// the cuts fall. A real gp-coordinator, spoken to over gRPC.
+// Goal: lists and streams that come in pages or from several epochs contain everything exactly
+// once, wherever the cuts fall. Uses a real gp-coordinator over gRPC.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -84,7 +84,7 @@ class RunServicePagingTest : public CoordinatorFixture {
     agent.AwaitAck(next_sequence_ - 1);
   }
 
-  // Until the agent has the rank of this epoch; what it tells of others is dropped.
+  // Waits until the agent has the rank of this epoch; telemetry of others is dropped.
   static v1::Assignment AwaitEpoch(ScriptedAgent& agent, uint64_t epoch) {
     const auto is_placed = [epoch](const v1::DesiredState& desired) {
       return desired.assignments_size() == 1 && desired.assignments(0).epoch() == epoch;
@@ -311,7 +311,7 @@ TEST_F(RunServicePagingTest, EventsResumeBehindTheOneThatWasSeen) {
   }
 }
 
-// What an agent is told is told once: it costs nothing while nothing changes.
+// A desired state is sent once: it costs nothing while nothing changes.
 TEST_F(RunServicePagingTest, AnAgentIsToldOfADesiredStateOnce) {
   const std::string run = Submit("r1");
   ScriptedAgent agent(process_.address(), process_.storage_root(), 1);
@@ -336,7 +336,7 @@ TEST_F(RunServicePagingTest, MetricsLeaveOutTheStepsThatARestartLost) {
   EXPECT_EQ(Metrics(run, 8), Numbers());
 }
 
-// More than is read at once.
+// More than one read returns.
 TEST_F(RunServicePagingTest, StreamsGoOnAcrossTheirReads) {
   const std::string run = Submit("r1");
   ScriptedAgent agent(process_.address(), process_.storage_root(), 1);

@@ -1,5 +1,5 @@
-// The user service in this process, behind a real gRPC server, with a resolver and a storage that a
-// test can hold up.
+// The user service in this process, on a real gRPC server, with a resolver and a storage that a
+// test can block.
 #include "coordinator/service/run_service.h"
 
 #include <fcntl.h>
@@ -126,7 +126,7 @@ class RunServiceTest : public ::testing::Test {
     return Submit(*stub_, request, response);
   }
 
-  // Dry runs that nobody answers until the gate opens, each on a connection of its own.
+  // Dry runs that stay unanswered until the gate opens, each on its own connection.
   void HoldUpDryRuns(int count) {
     resolving_.Close();
     for (int i = 0; i < count; ++i) {
@@ -298,7 +298,7 @@ TEST_F(RunServiceTest, WorkIsNotStartedOnceTheDeadlineOfItsCallHasPassed) {
   EXPECT_EQ(resolving_.arrived(), 3);
 }
 
-// Where connections have no addresses.
+// On a socket, where connections have no addresses.
 class RunServiceOnSocketTest : public RunServiceTest {
   std::string listen() const override { return "unix:" + JoinPath(directory_.path(), "socket"); }
 };
@@ -343,8 +343,8 @@ TEST_F(RunServiceTest, ARequestThatIsTooLongIsRefusedBeforeItIsParsed) {
   EXPECT_EQ(resolving_.arrived(), 0);
 }
 
-// Case runs-and-service/22: `cancel NAME` named the newest of two live runs, and the older one went
-// on.
+// Case runs-and-service/22: `cancel NAME` meant the newest of two live runs, and the older one
+// continued.
 TEST_F(RunServiceTest, ARunFileThatIsSubmittedTwiceMakesTwoNames) {
   v1::SubmitResponse first, second;
   ASSERT_TRUE(Submit(*stub_, Request("a", false), first).ok());

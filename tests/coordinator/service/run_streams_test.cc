@@ -55,7 +55,7 @@ class MetricsSourceTest : public ::testing::Test {
     return MakeMetricsSource({reconciler_, *recorder_, store_}, RunId("r"), request);
   }
 
-  // What it tells until it waits or ends.
+  // The steps it sends until it waits or ends.
   static Steps Tell(StreamSource<v1::MetricPoint>& source, Pull last) {
     Steps told;
     v1::MetricPoint point;

@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 constexpr std::chrono::seconds kPatience{60};
 
-// What was done with the work, in order.
+// What happened to the work, in order.
 class Journal {
  public:
   void Add(const std::string& entry) {
@@ -64,7 +64,7 @@ class Passage final : public Work {
   Gate& gate_;
 };
 
-// A pool of one thread, which a test can hold up.
+// A pool of one thread, which a test can block.
 class WorkPoolTest : public ::testing::Test {
  protected:
   void HoldUp() {

@@ -1,4 +1,4 @@
-// Goal: a rank hears of others only what still holds.
+// Goal: a rank is told only information that is still valid.
 #include "coordinator/state/assignment.h"
 
 #include <gtest/gtest.h>

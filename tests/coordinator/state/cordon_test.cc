@@ -1,4 +1,4 @@
-// Goal: when a drained node is empty, and that a cordon outlives what is volatile.
+// Goal: when a drained node is empty, and that a cordon survives a restart.
 #include "coordinator/state/cordon.h"
 
 #include <gtest/gtest.h>

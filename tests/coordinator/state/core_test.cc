@@ -1,4 +1,4 @@
-// What the scenarios do not show: single rules of the core as tables.
+// Single rules of the core as tables, where scenarios do not reach.
 #include <gtest/gtest.h>
 
 #include <functional>

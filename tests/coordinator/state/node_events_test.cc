@@ -1,4 +1,4 @@
-// Goal: what an old stream of an agent says about its end changes nothing.
+// Goal: an old stream's end changes nothing.
 #include "coordinator/state/node_events.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TEST_F(NodeEvents, AnAppliedRevisionNeverGoesBack) {
   EXPECT_EQ(node().applied_revision, 7u);
 }
 
-// The slot of a run that failed is not free before the agent has heard of it.
+// The slot of a failed run is not free before its agent was told.
 TEST_F(NodeEvents, AWithdrawnSlotIsFreeOnceTheAgentAppliedTheWithdrawal) {
   Do(Hello(1));
   const std::vector<Event> life = OneOfEachKind();

@@ -1,4 +1,4 @@
-// Goal: what is stored comes back field by field, and a new field must be added here.
+// Goal: stored events come back field by field, and a new field must be added here.
 #include "coordinator/store/codec.h"
 
 #include <google/protobuf/util/message_differencer.h>

@@ -1,4 +1,5 @@
-// What the coordinator acknowledged survives a power loss at any moment, not only a killed process.
+// Everything that the coordinator acknowledged survives a power loss at any moment, not only a
+// killed process.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -91,7 +92,7 @@ TEST(PowerLoss, SyncedPointsAndLinesStay) {
   ASSERT_TRUE(log->AppendPoints({point}).ok());
   ASSERT_TRUE(log->Sync().ok());
   point.step = 2;
-  ASSERT_TRUE(log->AppendPoints({point}).ok());  // acknowledged to nobody
+  ASSERT_TRUE(log->AppendPoints({point}).ok());  // not acknowledged
 
   const TemporaryDirectory after;
   SyncedDisk::Restore(disk.Left(), after.path());
@@ -138,9 +139,9 @@ class NoObserver final : public RecordObserver {
   void OnRecorded(const RunId&, const Progress&) override {}
 };
 
-// What was on disk at each acknowledgement. The Recorder's thread adds; read after Stop.
+// The disk's content at each acknowledgement. The Recorder's thread adds; read after Stop.
 struct Moments {
-  std::vector<std::pair<int64_t, SyncedDisk::Image>> acknowledged;  // step, what is left
+  std::vector<std::pair<int64_t, SyncedDisk::Image>> acknowledged;  // step, disk content
 };
 
 TelemetryBatch Watched(TelemetryBatch batch, int64_t step, const SyncedDisk& disk,
@@ -179,7 +180,7 @@ TEST(PowerLoss, TelemetryThatWasAcknowledgedStays) {
   }
 }
 
-// The killed one had written and not synced; the agent sends it again, and it looks known.
+// The killed one had written without syncing; the agent resends it, and it looks like a duplicate.
 TEST(PowerLoss, TelemetryThatAKilledCoordinatorWroteIsAcknowledgedOnceItIsSynced) {
   const TemporaryDirectory directory;
   const SyncedDisk disk(directory.path());

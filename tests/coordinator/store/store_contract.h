@@ -1,5 +1,5 @@
-// What every Store promises, as a suite of typed tests. A fixture has Open(), which gives the store
-// as a coordinator that starts would get it, closing the one before.
+// The contract of every Store, as a suite of typed tests. A fixture has Open(), which closes the
+// store and opens it again as a starting coordinator would.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// The value of a series in the exposition text; empty when it is not there.
+// The value of a series in the exposition text; empty if absent.
 std::string ValueOf(const CoordinatorMetrics& metrics, const std::string& series) {
   std::istringstream lines(metrics.Text());
   for (std::string line; std::getline(lines, line);) {
@@ -57,7 +57,7 @@ TEST(CoordinatorMetrics, CountNodesWithACordonApart) {
   EXPECT_EQ(nodes("lost"), "1");
 }
 
-// Its connection stands until TCP gives up, and nothing else is published meanwhile.
+// Its connection stays up until TCP gives up, and nothing else is published meanwhile.
 TEST(CoordinatorMetrics, ASilentNodeIsLostAtTheScrapeAfterItsLease) {
   FakeClock clock;
   const Policy policy;
@@ -153,7 +153,7 @@ TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
   EXPECT_EQ(ValueOf(metrics, "gp_coordinator_runs_finished_total{outcome=\"succeeded\"}"), "1");
 }
 
-// What users chose must not end a label, a line or the page.
+// Users' texts must not end a label, a line or the page.
 TEST(CoordinatorMetrics, NamesThatUsersChoseCannotForgeASeries) {
   FakeClock clock;
   CoordinatorMetrics metrics("1", clock, Policy());

@@ -38,7 +38,7 @@ class PaceTest : public testing::Test {
 
 TEST_F(PaceTest, IsUnknownBeforeTheFirstStep) { EXPECT_FALSE(pace().known()); }
 
-// Three steps of a millisecond before the first evaluation said "0s left".
+// Three steps of a millisecond before the first evaluation gave "0s left".
 TEST_F(PaceTest, ForecastsNothingAfterLessThanTwoSeconds) {
   for (int i = 0; i < 3; ++i) Step(0.001, 0.001);
   EXPECT_TRUE(pace().known());

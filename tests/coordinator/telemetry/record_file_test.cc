@@ -1,5 +1,5 @@
-// Goal: records come back whole and in order, whatever their sizes and wherever a reader begins,
-// a write that failed leaves nothing behind, and damage costs the records that it touches.
+// Goal: records come back complete and in order, whatever their sizes and wherever a reader begins,
+// a failed write leaves nothing behind, and damage loses only the records it touches.
 #include "coordinator/telemetry/record_file.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ class RecordFileTest : public ::testing::Test {
     return records;
   }
 
-  // Opens the file and gives what was in it.
+  // Opens the file and returns its records.
   Records Reopen(uint64_t from = 0) {
     Records found;
     const auto file = RecordFile::Open(
@@ -95,7 +95,7 @@ class RecordFileTest : public ::testing::Test {
   const std::string path_ = JoinPath(directory_.path(), "file.log");
 };
 
-// More than a reader takes at once, and sizes that fall on no boundary.
+// More than one read returns, with unaligned sizes.
 Records ManyRecords() {
   Records records;
   for (size_t i = 0; i < 400; ++i) {

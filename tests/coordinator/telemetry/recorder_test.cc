@@ -74,7 +74,7 @@ TEST(Recorder, AcknowledgesWhatIsOnDisk) {
   EXPECT_EQ(ReadLines(recorder.DirectoryOf(RunId("r")), 10, offset)->size(), 2u);
 }
 
-// The last record of a run is announced when nothing of it waits any more.
+// The last record of a run is announced when none of its data is queued any more.
 TEST(Recorder, NothingOfARunWaitsOnceItsLastRecordIsAnnounced) {
   class Observer final : public RecordObserver {
    public:
@@ -111,7 +111,7 @@ TEST(Recorder, ANewOneKnowsWhatTheLastOneKept) {
   EXPECT_FALSE(recorder.ProgressOf(RunId("other")).newest.has_value());
 }
 
-// A disk that cannot be written to: a file stands where the directory should be.
+// An unwritable disk: a file is in the place of the directory.
 class BrokenDisk : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(WriteFileAtomically(root_, "in the way").ok()); }
@@ -161,7 +161,7 @@ TelemetryBatch OfRun(const std::string& run, int64_t step, Signal& durable) {
   return of_run;
 }
 
-// A log that cannot be opened: a directory stands where the file should be.
+// A log that cannot be opened: a directory is in its place.
 TEST(Recorder, ALogThatCannotBeWrittenLosesItsOwnTelemetryAndHoldsUpNobody) {
   TemporaryDirectory directory;
   NoObserver observer;
@@ -215,7 +215,7 @@ TEST(Recorder, MoreRunsThanOpenLogsAreAllKept) {
   }
 }
 
-// What is asked on other threads is answered from memory.
+// Queries from other threads are answered from memory.
 TEST(Recorder, KnowsTheProgressOfEveryRunWithoutReadingItsLog) {
   TemporaryDirectory directory;
   NoObserver observer;

@@ -12,7 +12,7 @@ import sys
 
 import network
 import wire
-from waiting import wait_for  # network names the folder that holds it
+from waiting import wait_for  # network puts its folder on sys.path
 
 ENCRYPTED = sys.argv[1:] == ["encrypted"]
 STEPS = 100 if ENCRYPTED else 200
@@ -24,7 +24,7 @@ SILENT_STEP = 0.95 * STEPS
 # Longer than a busy machine keeps an agent from running.
 LEASE_SECONDS = 12
 SETTINGS = {"GP_COORDINATOR_AGENTS_LEASE": f"{LEASE_SECONDS}s", "GP_COORDINATOR_GRADIENTS_ENCRYPTED": str(ENCRYPTED).lower()}
-# How ranks greet each other (docs/formats/collectives.md).
+# The greeting between ranks (docs/formats/collectives.md).
 GREETING = b"gps4" if ENCRYPTED else b"gpc4"
 
 

@@ -9,7 +9,7 @@ import ssl
 import sys
 
 import network
-from waiting import wait_for  # network names the folder that holds it
+from waiting import wait_for  # network puts its folder on sys.path
 
 STRANGER_SECONDS_MAX = 20
 GARBAGE = bytes(range(256)) * 4

@@ -5,7 +5,7 @@ import json
 import pathlib
 
 import network
-from waiting import wait_for  # network names the folder that holds it
+from waiting import wait_for  # network puts its folder on sys.path
 
 STEPS = 1_000_000  # the test ends it, when everything has changed
 # Certificates are renewed after two thirds of it, so more than once while the run trains.

@@ -15,13 +15,13 @@ import network
 CLONE_NEWNET = 0x40000000
 SO_ORIGINAL_DST = 80
 RECEIVE_BYTES = 1 << 16
-# What one direction of a connection may hold back, in pieces of at most RECEIVE_BYTES.
+# How much one direction of a connection may hold back, in pieces of at most RECEIVE_BYTES.
 HELD_PIECES_MAX = 64
 
 # Kinds of connections.
 COORDINATOR = "coordinator"
 GRADIENTS = "gradients"
-# Instead of one: nothing arrives any more, on any connection.
+# Replaces a fault: no connection delivers anything any more.
 SILENCE = "silence"
 
 
@@ -57,7 +57,7 @@ class Wire:
         for program in ("iptables", "tc"):
             if shutil.which(program) is None:
                 network.skip(f"there is no {program}: it is in Debian's packages iptables and iproute2")
-        self.gradient_bytes = 0  # that ranks have sent, both directions
+        self.gradient_bytes = 0  # sent by ranks, both directions
         self.done = []  # the cuts, as they came
         self.greetings = set()  # the first bytes of the ranks that call others
         self._rate_mbit = rate_mbit
@@ -177,7 +177,7 @@ class Wire:
             if cut.kind == SILENCE:
                 self._sound.clear()
             elif not self._break(cut.kind):
-                continue  # nobody is connected; the next one is broken
+                continue  # no rank is connected; the next connection is broken
             self._due.remove(cut)
             self.done.append(cut)
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 import exchange
-import page_commands  # serving, which exchange imports, names the folder that holds it
+import page_commands  # exchange imports serving, which puts its folder on sys.path
 import serving
 
 TOLERANCE = 1e-3

@@ -11,7 +11,7 @@ import unittest
 
 import exchange
 import serving
-from free_ports import free_ports  # serving names the folder that holds it
+from free_ports import free_ports  # serving puts its folder on sys.path
 from waiting import wait_for
 
 LLAMA = serving.SOURCE / ".deps/peers/llama.cpp"

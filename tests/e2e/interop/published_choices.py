@@ -20,7 +20,7 @@ def logprobs_behind(model, tokens, scored):
 
 
 def largest(values):
-    return max(range(len(values)), key=values.__getitem__)  # of equal ones the first
+    return max(range(len(values)), key=values.__getitem__)  # the first of equal ones
 
 
 def answer(sums, lengths):

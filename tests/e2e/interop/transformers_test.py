@@ -107,7 +107,7 @@ class Exchange(unittest.TestCase):
     @staticmethod
     def ends(directory):
         special = transformers.AutoModelForCausalLM.from_pretrained(directory).generation_config
-        # Where the model names an end, the export gives that name to the tokenizer, too.
+        # If the model names an end, the export gives that name to the tokenizer too.
         name = transformers.AutoTokenizer.from_pretrained(directory).eos_token if special.eos_token_id is None else None
         return special.bos_token_id, special.eos_token_id, special.pad_token_id, name
 

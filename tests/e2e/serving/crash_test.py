@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 import serving
-from waiting import wait_for  # serving names the folder that holds it
+from waiting import wait_for  # serving puts its folder on sys.path
 
 LOAD_THREADS = 6
 

@@ -10,7 +10,7 @@ import threading
 import unittest
 
 import serving
-from waiting import wait_for  # serving names the folder that holds it
+from waiting import wait_for  # serving puts its folder on sys.path
 
 CHECKPOINTS_MIN = 3
 RUN = """

@@ -14,12 +14,12 @@ import threading
 import unittest
 
 import serving
-from waiting import wait_for  # serving names the folder that holds it
+from waiting import wait_for  # serving puts its folder on sys.path
 
 STREAMS = 500
-# What one stream may add to the gateway's memory: a connection and its buffers, with room to spare.
+# Limit on the memory that one stream adds to the gateway: a connection and its buffers, with room to spare.
 STREAM_BYTES_MAX = 48 << 10
-# What 500 streams may add while they only get their comments.
+# Limit on the memory that 500 streams add while they only get comments.
 FLAT_BYTES_MAX = 2 << 20
 BUSY_STREAMS = 32
 QUICK_PINGS = "requests: {ping_period: 200ms}\n"
@@ -162,7 +162,7 @@ class Trouble(unittest.TestCase):
             mine, others = loads[::2], loads[1::2]
             with open(weights, "r+b") as file:
                 file.truncate(weights.stat().st_size // 2)
-            # Texts go on from the sampler's memory; whoever loads the file again is told.
+            # Texts continue from the sampler's memory; loading the file again reports the damage.
             self.await_answer(mine, lambda answer: answer[0] == 200)
             os.kill(victim, signal.SIGKILL)
             self.await_answer(mine, lambda answer: answer[0] == 500)

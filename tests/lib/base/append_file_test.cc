@@ -36,7 +36,7 @@ TEST(AppendFile, WhatStandsBehindItsEndIsReplaced) {
   EXPECT_EQ(ReadFile(path)->substr(0, 11), "whole|next|");
 }
 
-// A limit on the size of files stands for a disk that is full in the middle of a record.
+// A file size limit simulates a disk that fills up in the middle of a record.
 TEST(AppendFile, ARecordThatDoesNotFitLeavesNothingBehind) {
   const TemporaryDirectory directory;
   const std::string path = directory.File("log");

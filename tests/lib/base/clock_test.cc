@@ -24,7 +24,7 @@ TEST(ProcessStart, LiesBeforeNowAndAfterTheParents) {
   const MonotonicTime before_child = SystemClock().Now();
   const pid_t child = fork();
   if (child == 0) {
-    // A tick is 10 ms; what takes more is another field of the line.
+    // A tick is 10 ms; a larger difference means another field of the line.
     _exit(ProcessStart() + std::chrono::seconds(1) >= before_child ? 0 : 1);
   }
   int status = -1;

@@ -20,7 +20,7 @@ struct Copy {
   bool dry_run = false;
 };
 
-// Parses the words as `copy WORDS…` and remembers what was printed.
+// Parses the words as `copy WORDS…` and keeps the output.
 class CommandLineTest : public testing::Test {
  protected:
   CommandLineTest() {
@@ -104,7 +104,7 @@ TEST(CommandLine, GivesTheCommandThatWasChosenAndLeavesItsWordsToIt) {
   EXPECT_EQ(other.Remaining(), (std::vector<std::string>{"--its-flag", "3"}));
 }
 
-// A program with a command of its own and one with a verb below it.
+// A program with a plain command and one with a verb below it.
 class CommandTreeTest : public testing::Test {
  protected:
   CommandTreeTest() {

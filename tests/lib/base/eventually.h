@@ -1,4 +1,4 @@
-// Waiting in a test for what another process or thread does. May be called from any thread.
+// Waits in a test for the effect of another process or thread. May be called from any thread.
 #pragma once
 
 #include <chrono>
@@ -7,8 +7,8 @@
 
 namespace gp {
 
-// Longer than anything takes, on a machine that does much else besides: who waits for so long waits
-// in vain. What a test promises about time it says itself.
+// Longer than anything takes, even on a busy machine: a wait that reaches this limit has failed.
+// Tests state their own promises about time.
 inline constexpr std::chrono::seconds kPatience{120};
 
 // Asks until `condition` holds or `timeout` has passed; whether it held.

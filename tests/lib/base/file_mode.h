@@ -8,7 +8,7 @@
 
 namespace gp {
 
-// The permission bits; the test fails when there is no such file.
+// The permission bits; the test fails if there is no such file.
 inline mode_t ModeOf(const std::string& path) {
   struct stat status {};
   EXPECT_EQ(stat(path.c_str(), &status), 0) << path;

@@ -61,7 +61,7 @@ TEST(SecretFile, IsRefusedInWordsWhenAnotherUserMayReachIt) {
   }
 }
 
-// Reads the file as a user who is in group 4711 alone; true when it could.
+// Reads the file as a user who is only in group 4711; true if that succeeds.
 bool CanReadAs4711(const std::string& path) {
   const pid_t child = fork();
   if (child == 0) {

@@ -22,7 +22,7 @@ struct Ending {
   std::string message;
 };
 
-// What a program ends with that prints `text` to `descriptor` in both ways.
+// Runs a program that prints `text` to `descriptor` in both ways; returns how it ended.
 Ending PrintTo(int descriptor, const std::string& text, int code = 0) {
   StandardOutput output(descriptor);
   std::cout << text;

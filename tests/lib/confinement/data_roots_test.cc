@@ -52,7 +52,7 @@ TEST_F(DataRootsTest, FilesDirectoriesAndPatternsBeneathARootAreAllowed) {
   }
 }
 
-// As systemd's RestrictSUIDSGID= does.
+// Like systemd's RestrictSUIDSGID=.
 bool DenyOpenat2() {
   const scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
   return seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(openat2), 0) == 0 &&
@@ -157,7 +157,7 @@ TEST_F(DataRootsTest, TheDirectoryOfARunHoldsNoLinks) {
   Link("data", "current");
   EXPECT_TRUE(CheckHasNoLinks(At("current"), At("current/deep")).ok());
   EXPECT_THAT(Message(CheckHasNoLinks(directory_.path(), At("current/deep"))),
-              HasSubstr(At("current/deep") + " is a link, or lies behind one"));
+              HasSubstr(At("current/deep") + " is a link, or below one"));
   EXPECT_FALSE(CheckHasNoLinks(At("data"), At("other")).ok());
   Link(At("other/secret"), "data/deep/metrics.jsonl");
   EXPECT_THAT(Message(CheckHasNoLinks(directory_.path(), At("data"))),

@@ -41,7 +41,7 @@ class RestrictFilesTest : public ::testing::Test {
     ASSERT_TRUE(WriteFileAtomically(directory_.File(name), "words").ok());
   }
 
-  // What `work` returns in a process that may read data/ and write run/.
+  // Returns the result of `work` in a process that may read data/ and write run/.
   int Restricted(const std::function<int()>& work) const {
     return InChild([&] {
       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -85,7 +85,7 @@ TEST_F(RestrictFilesTest, EverythingElseIsDeniedAlsoThroughLinksThatAreMadeLater
   EXPECT_EQ(OpenError("/etc/passwd", O_RDONLY), 0);
   EXPECT_EQ(Restricted([] { return OpenError("/etc/passwd", O_RDONLY); }), EACCES);
   const int error = Restricted([&] {
-    // The link is changed by somebody who is not restricted, after the process was.
+    // An unrestricted process changes the link after this one was restricted.
     return InChild([&] { return 0; }) == 0 ? OpenError(directory_.File("data/late"), O_RDONLY) : 0;
   });
   EXPECT_EQ(error, ENOENT);

@@ -10,8 +10,8 @@
 
 namespace gp::confinement {
 
-// What `work` returns (0 to 255) in a child of this process; -1 when the child did not end by
-// itself.
+// The result of `work` (0 to 255) in a child of this process; -1 if the child did not exit
+// normally.
 inline int InChild(const std::function<int()>& work) {
   const pid_t child = fork();
   if (child == 0) _exit(work());

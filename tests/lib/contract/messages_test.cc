@@ -1,5 +1,5 @@
 // Goal: every member of every message has its key in the payload, under the name that other
-// versions know, and a new member must be added here.
+// versions use, and a new member must be added here.
 #include "contract/messages.h"
 
 #include <gtest/gtest.h>

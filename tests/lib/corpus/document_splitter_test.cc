@@ -119,7 +119,7 @@ TEST_F(DocumentSplitterTest, NamesTheLineOfJsonThatIsNot) {
   EXPECT_THAT(error("{\"id\": 1}"), HasSubstr("(byte 14 of the text)"));
   EXPECT_THAT(error("{\"text\": null}"), HasSubstr("field 'text' is null, expected a string"));
   EXPECT_THAT(error("{\"text\": 12}"), HasSubstr("is a number"));
-  EXPECT_THAT(error("{\"text\": \"a\", \"text\": \"b\"}"), HasSubstr("there twice"));
+  EXPECT_THAT(error("{\"text\": \"a\", \"text\": \"b\"}"), HasSubstr("occurs twice"));
   EXPECT_THAT(error("[1]"), HasSubstr("a list, expected an object"));
   for (const char* bad :
        {"plain", "{\"text\": \"a\"} {\"text\": \"b\"}", "{\"text\": \"a\", \"x\": tru}", "{",

@@ -51,7 +51,7 @@ TEST(JsonGrammar, NamesTheColumnAndWhatStandsThere) {
   EXPECT_THAT(Error("[+1]"), StartsWith("column 2: '+1]', expected a value"));
   EXPECT_THAT(Error("[1x]"), StartsWith("column 3: 'x]' after a number"));
   EXPECT_THAT(Error("[nan]"), StartsWith("column 2: 'nan]', expected a value"));
-  EXPECT_THAT(Error("[\"\\x\"]"), StartsWith("column 3: '\\x\"]' is no escape of JSON"));
+  EXPECT_THAT(Error("[\"\\x\"]"), StartsWith("column 3: '\\x\"]' is not a JSON escape"));
   EXPECT_THAT(Error("[\"a\tb\"]"), HasSubstr("the control character 0x09 in a string"));
   EXPECT_THAT(Error("[\"a\xff\"]"), StartsWith("column 4: the byte 0xff is not UTF-8"));
   EXPECT_THAT(Error("[1 2]"), StartsWith("column 4: '2]', expected ',' or ']'"));

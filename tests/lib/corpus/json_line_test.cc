@@ -74,7 +74,7 @@ TEST(JsonLine, ADottedFieldIsInAnObject) {
 TEST(JsonLine, NullIsToldApart) {
   EXPECT_EQ(ReadField("text", R"({"text": null})").value(), "(null)");
   EXPECT_EQ(ReadField("meta.text", R"({"meta": null, "n": 1e999})").value(), "(null)");
-  EXPECT_THAT(Error("text", R"({"text": null, "text": "a"})"), HasSubstr("there twice"));
+  EXPECT_THAT(Error("text", R"({"text": null, "text": "a"})"), HasSubstr("occurs twice"));
 }
 
 TEST(JsonLine, NestedTextIsNamed) {

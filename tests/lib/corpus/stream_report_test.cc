@@ -61,7 +61,7 @@ TEST_F(StreamReportTest, AStringThatDividesNothingIsSaid) {
                                   Write(directory_.File("b.txt"), "56")});
   spec.data.split_on = "<|endoftext>";
   EXPECT_THAT(InspectStream(spec)->warnings,
-              Contains(HasSubstr("'<|endoftext>' (data.split_on) divides no file")));
+              Contains(HasSubstr("'<|endoftext>' (data.split_on) occurs in no file")));
   spec.data.split_on = "<|endoftext|>";
   EXPECT_TRUE(InspectStream(spec)->warnings.empty());
   spec.data.split_on = "<|endoftext>";

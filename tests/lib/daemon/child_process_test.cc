@@ -17,7 +17,7 @@
 namespace gp::daemon {
 namespace {
 
-// What was written into the pipe by programs that have ended.
+// The pipe's content from programs that have ended.
 std::string ReadAll(Pipe& pipe) {
   pipe.write.Close();
   std::string all;
@@ -29,7 +29,7 @@ std::string ReadAll(Pipe& pipe) {
   return all;
 }
 
-// What a shell prints that runs `script` as `child` says.
+// The output of a shell that runs `script`, started like `child`.
 std::string OutputOf(const std::string& script, ChildProgram child = {}) {
   Pipe output = MakePipe().value();
   child.program = "/bin/sh";
@@ -82,8 +82,8 @@ TEST(StartChild, FewFileDescriptorsAreEnoughOrTheErrorSaysSo) {
     const FewOpenFiles few(64);
     EXPECT_EQ(OutputOf("echo started"), "started\n");
   }
-  // After a pipe and /dev/null two are left, and the child needs one for each that it gets. A
-  // sanitizer takes two to look at memory.
+  // A pipe and /dev/null leave two descriptors, and the child needs one for each that it gets. A
+  // sanitizer uses two to inspect memory.
   const FileDescriptor next(open("/dev/null", O_RDONLY | O_CLOEXEC));
   const FewOpenFiles few(static_cast<rlim_t>(next.get()) + 6);
   const auto started =

@@ -10,7 +10,7 @@
 namespace gp::daemon {
 namespace {
 
-// A daemon of three settings that notes what it was run with.
+// A daemon with three settings that records its arguments.
 class AnyDaemon : public ::testing::Test {
  protected:
   AnyDaemon() {

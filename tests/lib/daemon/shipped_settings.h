@@ -1,4 +1,4 @@
-// What a daemon's settings file in configs/ promises: every key of the table, with its meaning.
+// The promise of a daemon's settings file in configs/: every key of the table, with its meaning.
 #pragma once
 
 #include <gtest/gtest.h>

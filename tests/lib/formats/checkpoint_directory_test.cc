@@ -86,7 +86,7 @@ TEST_F(CheckpointDirectoryTest, AModelOfAnotherProgramIsTold) {
                        ::testing::EndsWith(command)));
 }
 
-// `gpctl import` takes directories, and of files those of llm.c alone.
+// `gpctl import` accepts directories, and only llm.c's files.
 TEST_F(CheckpointDirectoryTest, AFileLeadsToTheModelThatItBelongsTo) {
   const auto error_of = [this](const std::string& name, const std::string& bytes,
                                const std::string& beside) {

@@ -27,7 +27,7 @@ std::string Tar() {
   return header;
 }
 
-// So many items of 16 bytes each: their number, where each begins, and the end.
+// This many items of 16 bytes each: their number, the offset of each, and the end.
 std::string Offsets(uint32_t count) {
   std::string shard;
   const auto add = [&](uint32_t word) {

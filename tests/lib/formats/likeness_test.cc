@@ -100,7 +100,7 @@ TEST(UnlikeText, RecognisesLinesOfJsonAmongOtherLines) {
   EXPECT_EQ(WhatIfText("{'a', 'b'} is a set\n{'c'} is one, too\n"), "text");
 }
 
-// What curl saves for a wrong address.
+// The page that curl saves for a wrong address.
 TEST(UnlikeText, RecognisesThePageOfAServer) {
   const std::string page = "<!DOCTYPE html>\n<html><body>404 Not Found</body></html>\n";
   EXPECT_THAT(WhatIfText(page), HasSubstr("a page of HTML"));

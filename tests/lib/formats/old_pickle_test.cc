@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::string_literals;
 
-// What Python's pickle.dumps() writes with protocol 0 or 1.
+// The output of Python's pickle.dumps() with protocol 0 or 1.
 TEST(OldPickle, IsRecognised) {
   for (
       const std::string& bytes :

@@ -1,4 +1,4 @@
-// What gzip and zstd make of a text, for tests of those who unpack it. Pure functions.
+// Text packed by gzip and zstd, for tests of unpacking. Pure functions.
 #pragma once
 
 #include <gtest/gtest.h>

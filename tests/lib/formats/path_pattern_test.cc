@@ -64,7 +64,7 @@ TEST_F(PathPatternTest, AFileOfTheKernelIsNotCalledEmpty) {
               HasSubstr("/proc/cpuinfo reports size 0, as files under /proc and /sys do; copy it"));
 }
 
-// Case runs-and-service/36: a FIFO was "empty", and a regular file was not asked for.
+// Case runs-and-service/36: a FIFO was reported as "empty", without asking for a regular file.
 TEST_F(PathPatternTest, WhatIsNoFileIsNotCalledEmpty) {
   const auto error = [&](const std::string& path) {
     return Message(ExpandPatterns({path}, "data.text").status());

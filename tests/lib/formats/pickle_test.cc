@@ -8,8 +8,8 @@ namespace {
 using ::testing::HasSubstr;
 using Kind = Pickle::Value::Kind;
 
-// What Python writes of {'n': -2, 'long': 2**40, 'itos': {0: '\n', 1: 'é', 2: '€', 3: '\\'},
-// 'stoi': {the inverse}}, by protocol.
+// Python's pickles of {'n': -2, 'long': 2**40, 'itos': {0: '\n', 1: 'é', 2: '€', 3: '\\'}, 'stoi':
+// {the inverse}}, by protocol.
 const std::string_view kFiles[] = {
     "286470300a566e0a70310a492d320a73566c6f6e670a70320a4c313039393531313632373737364c0a735669"
     "746f730a70330a286470340a49300a565c75303030610a70350a7349310a56e90a70360a7349320a565c7532"
@@ -33,7 +33,7 @@ const std::string_view kFiles[] = {
     "4b0068064b0168074b0268084b0375752e",
 };
 
-// The same of {'itos': an object whose __reduce__ asks for os.system('id')}.
+// The same for {'itos': an object whose __reduce__ calls os.system('id')}.
 const std::string_view kMalicious[] = {
     "286470300a5669746f730a70310a63706f7369780a73797374656d0a70320a285669640a70330a7470340a52"
     "70350a732e",
@@ -86,7 +86,7 @@ TEST(Pickle, EveryTruncationIsRefused) {
     for (size_t size = 0; size < file.size(); ++size) {
       EXPECT_THAT(ErrorOf(file.substr(0, size)), HasSubstr("meta.pkl: byte ")) << size;
     }
-    EXPECT_THAT(ErrorOf(file + "x"), HasSubstr("the file does not"));
+    EXPECT_THAT(ErrorOf(file + "x"), HasSubstr("before the file does"));
   }
 }
 

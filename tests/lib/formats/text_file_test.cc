@@ -56,7 +56,7 @@ TEST_F(TextFileTest, NamesFileAndPlaceOfDamage) {
   EXPECT_THAT(ErrorOf("\x1f\x8b\x08 and more"), HasSubstr("is damaged near byte"));
   EXPECT_THAT(ErrorOf(Gzip("x") + "garbage"), HasSubstr("is damaged near byte"));
   std::string zstd = Zstd(std::string(1000, 'x'));
-  zstd.back() ^= 1;  // of the checksum
+  zstd.back() ^= 1;  // a byte of the checksum
   EXPECT_THAT(ErrorOf(zstd), HasSubstr("zstd says"));
   EXPECT_THAT(ErrorOf(Zstd("x") + "garbage"), HasSubstr("is damaged near byte"));
 }

@@ -186,7 +186,7 @@ TEST(Tokens, WithSwappedBytesAreRecognised) {
       std::vector<int64_t> tokens = Tokens(vocabulary);
       tokens.resize(count);
       EXPECT_FALSE(LooksByteSwapped(BytesOf<uint16_t>(tokens), vocabulary)) << vocabulary;
-      // Of a vocabulary that fills two bytes every word is an id: the bytes' variety decides.
+      // If the vocabulary fills two bytes every word is an id: the variety of bytes decides.
       if (vocabulary == 65536) continue;
       EXPECT_TRUE(LooksByteSwapped(BigEndianBytesOf<uint16_t>(tokens), vocabulary))
           << vocabulary << " " << count;

@@ -298,7 +298,7 @@ TEST_F(TokenShardTest, SaysHowToConvertOtherNumPyTypes) {
 
 TEST_F(TokenShardTest, RefusesWhatHoldsNoTokens) {
   EXPECT_THAT(ErrorOf(""), HasSubstr("is empty"));
-  EXPECT_THAT(ErrorOf("abc"), HasSubstr("no whole number of uint16 tokens"));
+  EXPECT_THAT(ErrorOf("abc"), HasSubstr("not a whole number of uint16 tokens"));
   EXPECT_EQ(TokenShard::Open(directory_.File("missing")).status().code(), StatusCode::kNotFound);
 }
 

@@ -96,7 +96,7 @@ TEST(ContentCoding, TakesDeflateWithAndWithoutZlibsHeader) {
 TEST(ContentCoding, NeverCutsABodySilently) {
   const std::string whole = Gzip("one") + Gzip("two");
   for (size_t bytes = 0; bytes < whole.size(); ++bytes) {
-    if (bytes == Gzip("one").size()) continue;  // which is a whole body
+    if (bytes == Gzip("one").size()) continue;  // which is a complete body
     EXPECT_THAT(Decoded("gzip", whole.substr(0, bytes)), HasSubstr("400: ")) << bytes;
   }
   const std::string zlib = Deflate("one", kZlib);

@@ -1,5 +1,5 @@
 // FullPool: while it lives, every thread of a pool waits and its queue is full, so the pool refuses
-// what it is given. Whatever is answered meanwhile was done in the loop. Used outside of the loop.
+// new work. Anything answered meanwhile was done in the loop. Used outside of the loop.
 #pragma once
 
 #include <latch>

@@ -1,4 +1,4 @@
-// A client over a plain socket, byte by byte, for tests that say exactly what is sent and when.
+// A client over a plain socket, byte by byte, for tests that control exactly what is sent and when.
 // Blocks for at most kPatience. Used by one thread at a time.
 #pragma once
 
@@ -23,7 +23,7 @@ struct Answer {
 
 class HttpClient {
  public:
-  // `receive_bytes`: what the kernel keeps for a client that does not read; 0: as much as it likes.
+  // `receive_bytes`: the receive buffer for a client that does not read; 0: the kernel's default.
   explicit HttpClient(int port, int receive_bytes = 0);
 
   void Send(std::string_view bytes);
@@ -32,17 +32,17 @@ class HttpClient {
                const std::string& headers = "");
   // The next answer, whole; status 0 when the server closed before its end. `head`: it has no body.
   Answer Receive(bool head = false);
-  // Takes up to `bytes` of what was sent off the socket; the next Receive returns them, too.
+  // Takes up to `bytes` off the socket; the next Receive returns them, too.
   void ReceiveSome(size_t bytes);
   // Only its head.
   Answer ReceiveHead();
-  // The next event or comment of a stream whose head was received, as it was sent; nothing at the
-  // end of the stream.
+  // The next event or comment of a stream whose head was received, unparsed; nullopt at the end of
+  // the stream.
   std::optional<std::string> NextBlock();
-  // The next event of a stream whose head was received; nothing at the end of the stream. Comments
+  // The next event of a stream whose head was received; nullopt at the end of the stream. Comments
   // are skipped.
   std::optional<std::string> NextEvent();
-  // Whether the server closed, once what it still sent is read.
+  // Whether the server closed, after reading the rest of its answer.
   bool Closed();
 
   void HalfClose();

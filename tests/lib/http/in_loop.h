@@ -27,8 +27,8 @@ auto InLoop(EventLoop& loop, Call call) {
   return result->get_future().get();
 }
 
-// The processor time of the loop's thread that passes while `call` runs here: it does not depend on
-// what else the machine does.
+// The processor time that the loop's thread spends while `call` runs here: it does not depend on
+// the load of the machine.
 template <typename Call>
 std::chrono::nanoseconds LoopTimeOf(EventLoop& loop, Call call) {
   const auto now = [&loop] {

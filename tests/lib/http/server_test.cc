@@ -38,7 +38,7 @@ class AnyServer : public ::testing::Test {
                    exchange->Respond({.body = std::string(kLongBytes, 'x')});
                    ++begun_;
                  }});
-    // Answers when the test says so.
+    // Answers when the test allows it.
     router_.Add({"GET", "/later", [this](const auto& exchange) {
                    exchange->OnGone([this] { ++gone_; });
                    later_ = exchange;
@@ -65,7 +65,7 @@ class AnyServer : public ::testing::Test {
   }
 
   void Serve() { server_.emplace(context_); }
-  // A client whose answer is being written, and who does not read it yet.
+  // A client whose answer is being written, but who does not read it yet.
   std::unique_ptr<HttpClient> AskForLong(const std::string& headers = "") {
     const int before = begun_;
     auto client = std::make_unique<HttpClient>(port(), 4096);
@@ -629,7 +629,7 @@ TEST_F(AnyServer, HalfHeadersLockNobodyOut) {
   HttpClient honest(port());
   honest.Request("GET", "/ping");
   EXPECT_EQ(honest.Receive().body, "pong");
-  // Who was served keeps its place while others have sent no request yet.
+  // A served client keeps its place while others have sent no request yet.
   for (int i = 0; i < 30; ++i) {
     slow.push_back(std::make_unique<HttpClient>(port()));
     slow.back()->Send("GET /");
@@ -765,7 +765,7 @@ TEST_F(AnyServer, CorsIsOffUnlessTheOriginIsNamed) {
   EXPECT_EQ(forwarded.Header("access-control-allow-headers"), "");
 }
 
-// A browser that is refused the preflight says "Failed to fetch" and no more.
+// After a refused preflight a browser only shows "Failed to fetch".
 TEST_F(AnyServer, APageThatAsksForAnUnknownPathIsToldWhatWasMeant) {
   context_.sites.cors_origins = {"https://good.example"};
   Serve();
@@ -802,7 +802,7 @@ TEST_F(AnyServer, PagesOfOtherSitesMayNotAskEvenWithoutAPreflight) {
   EXPECT_EQ(post("Origin: null\r\n" + json), 403);
   EXPECT_EQ(post("Host: here:1\r\nOrigin: http://here:2\r\n" + json), 403);
   EXPECT_EQ(post("Host: here\r\nOrigin: http://here\r\nSec-Fetch-Site: same-site\r\n" + json), 403);
-  // The server's own pages: here, behind a proxy, behind one that changes Host.
+  // The server's own pages: directly, behind a proxy, behind one that changes Host.
   EXPECT_EQ(post("Host: here:80\r\nOrigin: http://HERE\r\n" + json), 200);
   EXPECT_EQ(post("Host: 127.0.0.1:7080\r\nX-Forwarded-Host: gp.example\r\n"
                  "Origin: https://gp.example\r\n" +
@@ -812,7 +812,7 @@ TEST_F(AnyServer, PagesOfOtherSitesMayNotAskEvenWithoutAPreflight) {
                  "Sec-Fetch-Site: same-origin\r\n" +
                  json),
             200);
-  // From browsers JSON says that it is JSON; programs need not.
+  // Browsers must declare JSON; programs need not.
   EXPECT_EQ(post("Host: here\r\nOrigin: http://here\r\nContent-Type: text/plain\r\n"), 415);
   EXPECT_EQ(post("Sec-Fetch-Site: same-origin\r\n"), 415);
   EXPECT_EQ(

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A key and a certificate of it, by its own word.
+// A key and its self-signed certificate.
 class Certificate {
  public:
   explicit Certificate(const std::string& directory)
@@ -73,7 +73,7 @@ TEST(Tls, ServesOverAnEncryptedConnection) {
   EXPECT_TRUE(answer.ends_with("\r\n\r\n" + std::string(kLongBytes, 'x'))) << answer.size();
   BIO_free_all(bio);
   SSL_CTX_free(context);
-  // Who speaks plainly is let go, and nobody else minds.
+  // A client without TLS is disconnected, and others are unaffected.
   HttpClient plain(server.port());
   plain.Request("GET", "/long");
   EXPECT_EQ(plain.Receive().status, 0);

@@ -1,4 +1,4 @@
-// What llama.cpp makes of these files: tests/e2e/interop/gguf_test.py.
+// llama.cpp's reading of these files: tests/e2e/interop/gguf_test.py.
 #include "interop/gguf_model.h"
 
 #include <gmock/gmock.h>

@@ -100,7 +100,7 @@ TEST_F(HuggingFaceDirectory, WhatSpecialTokensAreForComesBack) {
   vocabulary.special = {256, 257, 258};
   const std::vector<SpecialTokens> all = {
       {.bos = 256, .eos = 257, .pad = 258, .model_bos = 256, .model_eos = {257}, .model_pad = 258},
-      // A text ends at a line break, too, which no name tells.
+      // A text also ends at a line break, which has no name.
       {.eos = 257, .unk = 256, .model_bos = 258, .model_eos = {257, 10}},
       {.eos = 257, .model_eos = {256}}};
   for (size_t i = 0; i < all.size(); ++i) {
@@ -130,7 +130,7 @@ TEST_F(HuggingFaceDirectory, MatricesLieTransposedAndPaddingIsCutOff) {
   EXPECT_EQ(set->Find("transformer.wte.weight")->shape, (std::vector<int64_t>{259, 12}));
   EXPECT_EQ(set->Find("transformer.h.1.mlp.c_fc.weight")->shape, (std::vector<int64_t>{12, 48}));
   EXPECT_EQ(set->Find("lm_head.weight"), nullptr);
-  // Square: nothing but its values tells that it is transposed.
+  // Square: only its values show that it is transposed.
   std::vector<float> projection(144);
   ASSERT_TRUE(set->Read("transformer.h.0.attn.c_proj.weight", 0, projection).ok());
   EXPECT_EQ(projection[1 * 12 + 5], SmallModel::ValueAt("h.0.attn.c_proj.weight", 5 * 12 + 1));

@@ -26,7 +26,7 @@ class LlmcModelTest : public ::testing::Test {
     return path;
   }
 
-  // llm.c asks for a multiple of 128 rows.
+  // llm.c requires a multiple of 128 rows.
   static runspec::ModelShape Padded() {
     runspec::ModelShape shape = SmallShape();
     shape.vocabulary_padded = 384;

@@ -76,7 +76,7 @@ TEST_F(ModelFormatTest, ARunThatBeginsWithAModelLearnsOfItsTokenizer) {
 TEST_F(ModelFormatTest, WhatIsNoModelIsSaidToBeNone) {
   EXPECT_EQ(DetectModelFormat(directory_.File("gone")).status().code(), StatusCode::kNotFound);
   EXPECT_THAT(Message(DetectModelFormat(directory_.path()).status()),
-              HasSubstr("is no model that gp reads"));
+              HasSubstr("is not a model that gp reads"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A model whose weights follow from their names and places, as a source for writers; and what reads
-// a model whole.
+// A model with weights derived from their names and places, as a source for writers; and a reader
+// of whole models.
 #pragma once
 
 #include <gtest/gtest.h>

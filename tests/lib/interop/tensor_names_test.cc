@@ -26,7 +26,7 @@ class TensorNamesTest : public ::testing::Test {
     return FindTensorNames(tensors, /*transposed=*/false);
   }
 
-  // A model's tensors after a prefix, the head after one of its own.
+  // A model's tensors with a prefix, the head with its own.
   StatusOr<TensorNames> FindWith(const std::string& prefix, const std::string& head_prefix) {
     return Find({prefix + "wte.weight", prefix + "h.0.ln_1.bias", prefix + "h.0.attn.bias",
                  prefix + "ln_f.weight", head_prefix + "lm_head.weight"});
@@ -53,7 +53,7 @@ TEST_F(TensorNamesTest, EveryStackOfPrefixesIsFound) {
       {"_orig_mod.module.model.transformer.", "_orig_mod.module.model.", "_orig_mod.module.model."},
       {"base_model.model.transformer.", "base_model.model.", "base_model.model."},
       {"_fsdp_wrapped_module.transformer.", "_fsdp_wrapped_module.", "_fsdp_wrapped_module."},
-      // Only the body was compiled, or stands in a part of its own.
+      // Only the body was compiled, or the body is in a submodule.
       {"transformer._orig_mod.", "", "transformer._orig_mod."},
       {"model.", "", "model."}};
   for (const auto& [prefix, head_prefix, wrappers] : cases) {
@@ -70,7 +70,7 @@ TEST_F(TensorNamesTest, NamesThatBeginDifferentlyAreRefused) {
               AllOf(HasSubstr("model.safetensors: the names of tensors"),
                     HasSubstr("'_orig_mod.wte.weight' and 'wpe.weight' begin differently")));
   EXPECT_THAT(Error({"module.wte.weight", "_orig_mod.lm_head.weight"}), HasSubstr("differently"));
-  // The head has more before it than what it is a part of.
+  // The head has a longer prefix than the module it is part of.
   EXPECT_THAT(Error({"wte.weight", "module.lm_head.weight"}), HasSubstr("differently"));
 }
 

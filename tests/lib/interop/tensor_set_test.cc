@@ -69,7 +69,7 @@ TEST_F(TensorSetTest, IndexAndShardsMustAgree) {
   WriteShard("b.safetensors", {"x"});
   WriteShard("c.safetensors", {"y", "z"});
   WriteIndex(R"({"x": "a.safetensors", "w": "b.safetensors"})");
-  EXPECT_THAT(Error(), HasSubstr("tensor 'x' lies in"));
+  EXPECT_THAT(Error(), HasSubstr("tensor 'x' is in both"));
   WriteIndex(R"({"x": "a.safetensors", "w": "c.safetensors"})");
   EXPECT_THAT(Error(), HasSubstr("which does not hold it"));
   WriteIndex(R"({"y": "c.safetensors"})");

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 constexpr char kPickleWords[] = "can run any program when it is read";
 constexpr char kTorchPage[] = "docs/formats/nanogpt-model.md has the lines that write the weights";
 
-// What torch.save writes.
+// A file like torch.save's.
 std::string Archive() {
   return std::string("PK\x03\x04\0\0 archive/data.pkl", 24) + "weights" +
          std::string("PK\x05\x06\0\0\0\0\0\0\0\0", 12);
@@ -38,7 +38,7 @@ class UnreadModelTest : public ::testing::Test {
   std::string File(const std::string& name, const std::string& bytes) {
     return JoinPath(Directory({name}, bytes), name);
   }
-  // What an import of it says.
+  // The error of importing it.
   static std::string Error(const std::string& path) { return Message(OpenModelAt(path).status()); }
   std::string ErrorOf(const std::vector<std::string>& names) { return Error(Directory(names)); }
 
@@ -46,8 +46,8 @@ class UnreadModelTest : public ::testing::Test {
   int count_ = 0;
 };
 
-// nanoGPT writes nothing else.
-// Case models-and-data/12: the error did not know nanoGPT's ckpt.pt.
+// nanoGPT writes nothing else. Case models-and-data/12: the error did not recognise nanoGPT's
+// ckpt.pt.
 TEST_F(UnreadModelTest, ACheckpointOfNanoGptIsNamedWithItsPage) {
   for (const char* name : {"ckpt.pt", "model.pth", "last.ckpt"}) {
     const std::string path = File(name, Archive());
@@ -60,7 +60,7 @@ TEST_F(UnreadModelTest, ACheckpointOfNanoGptIsNamedWithItsPage) {
     EXPECT_THAT(Message(OpenModel(directory, ModelFormat::kNanoGpt).status()), HasSubstr(said));
     EXPECT_THAT(Message(OpenModel(directory, ModelFormat::kHuggingFace).status()), HasSubstr(said));
   }
-  // The arguments are there, the weights are not.
+  // The arguments exist, the weights do not.
   EXPECT_THAT(Error(File("ckpt.pt", "\x80\x02}q\x01.")), HasSubstr("is a file of torch.save"));
   const std::string half = Directory({"ckpt.pt", "model_args.json"},
                                      R"({"n_layer":1,"n_head":1,"n_embd":1,"block_size":1,)"
@@ -116,7 +116,7 @@ TEST_F(UnreadModelTest, WeightsThatAreReadAreNamedByTheirDirectory) {
   EXPECT_THAT(Error(path), HasSubstr("name the directory: " + DirectoryOf(path)));
   EXPECT_THAT(Error(DirectoryOf(path)), HasSubstr("without a config.json (Hugging Face)"));
   EXPECT_THAT(ErrorOf({"weights.safetensors"}), HasSubstr("read from model.safetensors"));
-  EXPECT_THAT(Error(File("tokenizer.txt", "words")), HasSubstr("is no model that gp reads"));
+  EXPECT_THAT(Error(File("tokenizer.txt", "words")), HasSubstr("is not a model that gp reads"));
 }
 
 TEST_F(UnreadModelTest, TheFolderOfATrainingNamesItsNewestCheckpoint) {

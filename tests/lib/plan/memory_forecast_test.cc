@@ -40,7 +40,7 @@ TEST(MemoryForecast, AddsUpToThePlan) {
   EXPECT_GT(ForecastMemory(spec, kPlan, 2).sampling_bytes, 0);
 }
 
-// What a CPU never writes takes no memory; a GPU's memory is taken at once.
+// Memory that a CPU never writes is not used; a GPU's memory is taken at once.
 TEST(MemoryForecast, LeavesOutGradientsAndMomentsOfFrozenParts) {
   RunSpec spec = Gpt2Spec();
   const MemoryForecast whole = ForecastMemory(spec, kPlan, 2);

@@ -1,4 +1,4 @@
-// Goal: parts of a model are named as the documentation says, and mark the tensors that they hold.
+// Goal: parts of a model have the documented names, and mark their tensors.
 #include "plan/model_part.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Goal: counts and layout of the published GPT-2 sizes, so that nobody trains a model of
-// another size by mistake.
+// Goal: counts and layout of the published GPT-2 sizes, so that no run trains another size by
+// mistake.
 #include "plan/model_shape.h"
 
 #include <gtest/gtest.h>

@@ -43,8 +43,8 @@ sockaddr_in Loopback(int port) {
   return address;
 }
 
-// A server on a busy machine: takes a connection at once and says nothing for a while, then passes
-// its bytes to and from `port`. One connection after the other.
+// A server on a busy machine: accepts a connection at once, is silent for a while, then passes its
+// bytes to and from `port`. One connection after the other.
 class SlowDoor {
  public:
   SlowDoor(int port, milliseconds delay)

@@ -1,5 +1,5 @@
-// Goal: every field of a value arrives in the message's field of its name and comes back from
-// there. All values differ, so that two fields that were swapped show.
+// Goal: every field of a value is copied to the message's field of its name and back. All values
+// differ, so that swapped fields are detected.
 #include "rpc/message_fields.h"
 
 #include <gmock/gmock.h>

@@ -47,7 +47,7 @@ TEST_F(ServerCertificatesTest, NothingIsWrongWhenClocksDifferALittle) {
   }
 }
 
-// Case runs-and-service/34: "certificate verify failed", for ever.
+// Case runs-and-service/34: "certificate verify failed", forever.
 TEST_F(ServerCertificatesTest, AClockThatIsWrongIsNamedWithBothTimes) {
   const Status behind = ExplainAt(-hours(2));
   EXPECT_EQ(behind.code(), StatusCode::kFailedPrecondition);

@@ -12,7 +12,7 @@ namespace gp::rpc {
 // "No such file or directory" inside gRPC.
 void SpoilConnects(int count);
 
-// How many of them have not been made yet.
+// How many of them are still to be made.
 int ConnectsToSpoil();
 
 }  // namespace gp::rpc

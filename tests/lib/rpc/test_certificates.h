@@ -25,7 +25,7 @@ class TestCertificates {
     RenewClient();
   }
 
-  // Another certificate for the server, with a key of its own, in place of the one before.
+  // Another certificate for the server, with its own key, replacing the previous one.
   void RenewServer(const std::vector<std::string>& hosts) {
     const auto key = security::PrivateKey::Generate();
     const auto certificate = authority_.IssueServer(key, hosts, SystemClock().WallNow(), kHour);

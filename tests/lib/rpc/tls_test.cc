@@ -23,7 +23,7 @@ namespace gp::rpc {
 namespace {
 
 // Answers with the node of the caller's certificate as its version, and streams until the caller
-// has heard enough.
+// stops.
 class PeerTeller final : public v1::RunService::Service {
   grpc::Status Version(grpc::ServerContext* context, const v1::VersionRequest*,
                        v1::VersionResponse* response) override {
@@ -165,7 +165,7 @@ TEST_F(TlsTest, ANodesCertificateDoesNotMakeACoordinator) {
   }
 }
 
-// Such connections would take every descriptor of the server.
+// Otherwise such connections would use up every descriptor of the server.
 TEST_F(TlsTest, AConnectionThatNeverShakesHandsIsClosed) {
   const auto server =
       RpcServer::Start({.endpoints = {{.address = "127.0.0.1:0", .tls = certificates_.Server()}},

@@ -36,7 +36,7 @@ std::vector<std::string> ProblemsAfter(const Change& change) {
 }
 
 struct Rule {
-  const char* key;  // the one that is pointed at
+  const char* key;  // the key that the error points at
   Change allowed;
   Change refused;
 };

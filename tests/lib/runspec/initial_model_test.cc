@@ -76,7 +76,7 @@ TEST(InitialModel, WhatCannotBeginWithItIsNamedWhereItStands) {
   EXPECT_THAT(ProblemOf("model: {n_layer: 4}\n"),
               HasSubstr("run.yaml:6:18: model.n_layer is 4, but the model of init_from has 3"));
   EXPECT_THAT(ProblemOf("model: {gelu: erf}\n"), HasSubstr("model.gelu is erf"));
-  EXPECT_THAT(ProblemOf("model: {n_ctx: 512}\n"), HasSubstr("knows only 256 positions"));
+  EXPECT_THAT(ProblemOf("model: {n_ctx: 512}\n"), HasSubstr("has only 256 positions"));
   EXPECT_THAT(ProblemOf("model: {vocab: 300}\n"), HasSubstr("has 50257 ids"));
   EXPECT_THAT(ProblemOf("", {"model.n_embd=32"}), HasSubstr("model.n_embd is 32"));
 }

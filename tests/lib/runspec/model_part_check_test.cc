@@ -1,5 +1,5 @@
-// Goal: parts of a model that a run file names wrongly are refused where they stand, with what is
-// possible.
+// Goal: a run file that names a wrong part of a model is refused at its place, with the possible
+// names.
 #include "runspec/model_part_check.h"
 
 #include <gmock/gmock.h>

@@ -300,7 +300,7 @@ TEST(RunFile, CrossChecksAreShownBesideOtherErrorsWhereTheirValuesAreKnown) {
   ASSERT_EQ(both.size(), 2u) << RenderProblems(both);
   EXPECT_THAT(both[0].message, HasSubstr("eval.every must be"));
   EXPECT_THAT(both[1].message, HasSubstr("not a multiple of model.n_head"));
-  // What a group with an error means is not known, nor what a key that nobody knows stands for.
+  // A group with an error has no meaning, nor does an unknown key.
   EXPECT_EQ(Problems(std::string(kGood) + "model: {n_head: 6, gelu: tahn}\n").size(), 1u);
   EXPECT_EQ(Problems("data: {text: [a]}\nbudgte: {steps: 10}\n").size(), 1u);
 }

@@ -29,7 +29,7 @@ TEST(SamplerPlan, TakesAsManyStreamsAsWantedWhereTheyFit) {
   EXPECT_LT(plan.total_bytes, 648'000'000u + 32u * 76'500'000u + 80'000'000u);
 }
 
-// A context of one token, so that the cache of keys and values is small.
+// A context of one token, so that the key-value cache is small.
 TEST(SamplerPlan, CountsTheLargestTensorThatIsReadBesideTheWeights) {
   ModelShape shape = kGpt2;
   shape.layers = 1;

@@ -1,5 +1,5 @@
-// Goal: every key of the schema takes the values of its range, edges included, and writes nothing
-// but its own member.
+// Goal: every key of the schema accepts the values of its range, including the limits, and changes
+// only its own member.
 #include "runspec/value_reader.h"
 
 #include <fmt/format.h>

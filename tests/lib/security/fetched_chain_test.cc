@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::chrono::seconds kPlenty{60};
 
-// A socket on a free port, which nobody else gets while it exists. It does not listen.
+// A socket on a free port, which stays reserved while it exists. It does not listen.
 class Port {
  public:
   Port() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

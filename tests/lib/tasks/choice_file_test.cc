@@ -70,9 +70,9 @@ TEST(ChoiceFile, EveryErrorNamesFileLineAndExpectation) {
   EXPECT_THAT(second("{"), error("cut short"));
   EXPECT_THAT(second("[1]"), error("expected a JSON object"));
   EXPECT_THAT(second("{\"question\": \"\xff\", \"choices\": [\"a\", \"b\"], \"label\": 0}"),
-              error("no JSON"));
+              error("not JSON"));
   EXPECT_THAT(second(R"({"question": "\ud800", "choices": ["a", "b"], "label": 0})"),
-              error("no JSON"));
+              error("not JSON"));
   EXPECT_THAT(second(kHellaSwagLine), error("expected \"question\" or \"context\""));
   EXPECT_THAT(second(R"({"choices": ["a", "b"], "label": 0})"), error("\"context\" to be text"));
   EXPECT_THAT(second(R"({"question": "", "choices": ["a", "b"], "label": 0})"),
@@ -97,7 +97,7 @@ TEST(ChoiceFile, EveryErrorNamesFileLineAndExpectation) {
               error("twice"));
 }
 
-// The words of the JSON parser were shown, which say nothing of an encoding.
+// The JSON parser's message was shown, which does not mention an encoding.
 TEST(ChoiceFile, TextInAnotherEncodingIsNamedWithTheCommand) {
   std::string wide;
   for (const char c : std::string(kOwnLine)) wide += {c, '\0'};

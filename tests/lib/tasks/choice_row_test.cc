@@ -65,7 +65,7 @@ TEST(ChoiceRow, CompletionRefusesALongText) {
 
 TEST(ChoiceRow, HarnessRefusesAnEndingThatTheModelCannotRead) {
   EXPECT_THAT(Message(Encode(File("0", {"b", "12345"}), ChoiceStyle::kHarness, 5).status()),
-              HasSubstr("q.jsonl:7: an ending is 6 tokens"));
+              HasSubstr("q.jsonl:7: an ending has 6 tokens"));
   EXPECT_THAT(Message(Encode(File(" ", {"b", "c"}), ChoiceStyle::kHarness).status()),
               HasSubstr("q.jsonl:7: expected a context"));
 }

@@ -1,4 +1,4 @@
-// What is expected here is what Python 3.11 prints for lm-evaluation-harness' lines.
+// The expected texts were printed by Python 3.11 for lm-evaluation-harness' lines.
 #include "tasks/harness_text.h"
 
 #include <gtest/gtest.h>

@@ -52,7 +52,7 @@ TEST(BytePairTokenizer, EncodesALongPieceInReasonableTime) {
   EXPECT_EQ((*tokenizer)->Encode(std::string(1'000'000, 'a'))->size(), 125'000u);
 }
 
-// As checkpoints have kept it since the first version.
+// The form in checkpoints since the first version.
 TEST(BytePairTokenizer, Gpt2sSerializedFormIsItsKindAndItsMerges) {
   const auto tokenizer = BytePairTokenizer::InstalledGpt2();
   if (!tokenizer.ok()) GTEST_SKIP() << tokenizer.status();

@@ -1,5 +1,5 @@
-// Goal: GPT-2's encoding equals tiktoken's, and what must not change it does not: the cut into
-// parts, threads, what was encoded before.
+// Goal: GPT-2's encoding equals tiktoken's, whatever the cut into parts, the number of threads and
+// earlier texts.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -168,7 +168,7 @@ class HuggingFace(unittest.TestCase):
                 path.write_text(json.dumps(document | way))
                 self.assertEqual(self.ours(path, text), tokenizers.Tokenizer.from_file(str(path)).encode(text).ids)
 
-    # Case models-and-data/16: what transformers 5 saved of a tokenizer was refused.
+    # Case models-and-data/16: a tokenizer saved by transformers 5 was refused.
     def test_what_earlier_calls_left_is_passed_over(self):
         """transformers keeps truncation and padding of a call in what it saves, and obeys them in no later one."""
         directory = self.export("gpt2", "used")
@@ -289,7 +289,7 @@ class HuggingFace(unittest.TestCase):
                         (directory / file).write_text(json.dumps(content))
                     theirs = transformers.AutoTokenizer.from_pretrained(str(directory))
                     again = transformers.AutoTokenizer.from_pretrained(str(self.export(directory, f"again{number}{name}")))
-                    # What has no name there gets one here by its spelling.
+                    # Tokens without a name there get one here by their spelling.
                     for one, other in zip(names(theirs), names(again)):
                         self.assertTrue(one == other or (one is None and other == SPECIAL and name != "GPT2Tokenizer"), (one, other))
                     self.assertEqual(len(theirs), len(again))

@@ -23,7 +23,7 @@ inline nlohmann::json SmallVocab(int64_t first = 0) {
   return vocab;
 }
 
-// As Hugging Face writes it.
+// As written by Hugging Face.
 inline nlohmann::json SmallTokenizerJson() {
   return {{"version", "1.0"},
           {"truncation", nullptr},

@@ -1,4 +1,4 @@
-// What Hugging Face's own library makes of such texts: hugging_face_test.py.
+// Hugging Face's own library on such texts: hugging_face_test.py.
 #include "tokenizer/special_text.h"
 
 #include <gmock/gmock.h>

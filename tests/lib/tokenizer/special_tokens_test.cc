@@ -73,8 +73,8 @@ TEST(SpecialTokens, DamageIsNamed) {
   const auto error = [](const char* text) {
     return Message(ReadSpecialTokens(Json::parse(text), 10).status());
   };
-  EXPECT_THAT(error("[]"), HasSubstr("special_tokens is no object"));
-  EXPECT_THAT(error("{}"), HasSubstr("special_tokens.model_eos is no list"));
+  EXPECT_THAT(error("[]"), HasSubstr("special_tokens is not an object"));
+  EXPECT_THAT(error("{}"), HasSubstr("special_tokens.model_eos is not a list"));
   EXPECT_THAT(error(R"({"bos":10,"model_eos":[]})"),
               HasSubstr("special_tokens.bos is 10, expected an id below 10"));
   EXPECT_THAT(error(R"({"model_eos":[-1]})"), HasSubstr("special_tokens.model_eos is -1"));

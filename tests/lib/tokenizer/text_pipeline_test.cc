@@ -33,7 +33,7 @@ Json SplitThenBytes(const Json& split, bool use_regex = false, bool prefix = fal
   return {{"type", "Sequence"}, {"pretokenizers", std::vector<Json>{split, bytes}}};
 }
 
-// What is said of a tokenizer.json with another value of a key.
+// The error for a tokenizer.json with another value of a key.
 std::string ErrorWith(const char* key, const Json& value) {
   Json document = SmallTokenizerJson();
   document[key] = value;

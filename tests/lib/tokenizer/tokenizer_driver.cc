@@ -1,6 +1,6 @@
-// The tokenizers, for tests that hold them beside other libraries.
+// The tokenizers, for tests that compare them with other libraries.
 //   tokenizer_driver encode TOKENIZER TEXT     writes the ids of a file as int32 to standard output
-//   tokenizer_driver special TOKENIZER TEXT    the same, text that spells special tokens being them
+//   tokenizer_driver special TOKENIZER TEXT    the same, reading spelled special tokens as such
 //   tokenizer_driver export TOKENIZER DIR      writes Hugging Face's files of it
 // TOKENIZER is a path, bytes, gpt2, or chars:TEXT for the characters of a file.
 #include <cstdio>

@@ -6,7 +6,7 @@ import subprocess
 import unittest
 import unittest.mock
 
-import gpu_check_case  # first: it names the folder of the modules
+import gpu_check_case  # first: it puts the modules' folder on sys.path
 import caches
 
 

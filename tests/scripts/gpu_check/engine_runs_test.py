@@ -4,7 +4,7 @@ import json
 import os
 import unittest
 
-import gpu_check_case  # first: it names the folder of the modules
+import gpu_check_case  # first: it puts the modules' folder on sys.path
 import engine_runs
 import runner
 

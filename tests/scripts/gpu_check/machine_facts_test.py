@@ -2,7 +2,7 @@
 import unittest
 import unittest.mock
 
-import gpu_check_case  # noqa: F401  (first: it names the folder of the modules)
+import gpu_check_case  # noqa: F401  (first: it puts the modules' folder on sys.path)
 import libraries
 import machine_facts
 

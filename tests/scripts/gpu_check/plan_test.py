@@ -3,7 +3,7 @@ import argparse
 import re
 import unittest
 
-import gpu_check_case  # first: it names the folder of the modules
+import gpu_check_case  # first: it puts the modules' folder on sys.path
 import rows
 import runner
 

@@ -7,7 +7,7 @@ import unittest
 import unittest.mock
 import xml.sax.saxutils
 
-import gpu_check_case  # first: it names the folder of the modules
+import gpu_check_case  # first: it puts the modules' folder on sys.path
 import engine_runs
 import llmc_gpu_step
 import machine_facts

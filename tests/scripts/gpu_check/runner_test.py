@@ -10,7 +10,7 @@ import time
 import unittest
 import unittest.mock
 
-import gpu_check_case  # first: it names the folder of the modules
+import gpu_check_case  # first: it puts the modules' folder on sys.path
 import machine_facts
 import rows
 import runner

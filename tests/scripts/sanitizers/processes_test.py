@@ -9,7 +9,7 @@ from unittest import mock
 import sanitizer_case
 import processes
 
-# Starts a process in a session of its own, as a daemon does, writes its id and leaves it alone.
+# Starts a process in its own session, like a daemon, writes its id and leaves it running.
 LEAVES_ONE = """
 import subprocess, sys
 left = subprocess.Popen(["sleep", "1000"], start_new_session=True)

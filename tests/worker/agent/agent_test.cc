@@ -238,7 +238,7 @@ TEST_F(AgentTest, StoppingTheAgentLetsItsTrainersSaveAndTakesNothingNew) {
     return true;
   }));
   EXPECT_EQ(port_.report().slot_problems().at("cpu-1"), "its agent is being stopped");
-  inbox_.Post(StopRequested{});  // the save goes on, and waits for its seal
+  inbox_.Post(StopRequested{});  // the save continues, and waits for its seal
   assignment.add_sealed_steps(saved);
   Assign(1, "");
   PostDesired();

@@ -1,4 +1,4 @@
-// Goal: a coordinator that lies gets no trainer to work outside the storage root.
+// Goal: a lying coordinator cannot make a trainer work outside the storage root.
 #include "worker/agent/assignment_check.h"
 
 #include <gmock/gmock.h>

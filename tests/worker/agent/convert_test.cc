@@ -1,5 +1,5 @@
-// Goal: every field arrives in its own place. All values of a case differ, so that two fields that
-// were swapped show; and a new field must be added here.
+// Goal: every field arrives in its own place. All values of a case differ, so that swapped fields
+// are detected; a new field must be added here.
 #include "worker/agent/convert.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ std::string DifferenceBetween(const google::protobuf::Message& expected,
   return difference;
 }
 
-// Every field of an assignment but the ones that other parts of the agent read.
+// Every field of an assignment except those that other parts of the agent read.
 v1::Assignment FullAssignment() {
   return Parse<v1::Assignment>(R"(
       run_id: "run id" run_name: "run name" epoch: 3 rank: 1 world_size: 2

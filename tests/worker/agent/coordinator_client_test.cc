@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ServerStream = grpc::ServerReaderWriter<v1::CoordinatorMessage, v1::AgentMessage>;
 
-// Welcomes with `generation`, acknowledges telemetry if asked to, keeps what it hears. Ends the
+// Welcomes with `generation`, acknowledges telemetry if configured, records messages. Ends the
 // stream after `messages_max`.
 class FakeAgentService final : public v1::AgentService::Service {
  public:
@@ -46,8 +46,8 @@ class FakeAgentService final : public v1::AgentService::Service {
     return grpc::Status::OK;
   }
 
-  // The next message that satisfies `wanted`, whatever comes before it; nullopt when it does not
-  // come in time. Reports come all the time, so the time is that of the whole wait.
+  // The next message that satisfies `wanted`, skipping others; nullopt if it does not come in time.
+  // Reports come all the time, so the limit is for the whole wait.
   std::optional<v1::AgentMessage> NextThat(
       const std::function<bool(const v1::AgentMessage&)>& wanted) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -168,7 +168,7 @@ TEST_F(CoordinatorClientTest, ReconnectsWithItsRanksAndSendsUnacknowledgedTeleme
   EXPECT_EQ(hello->hello().ranks(0).run_id(), "run1");
 }
 
-// Reports go on while the coordinator takes no more telemetry.
+// Reports continue while the coordinator accepts no more telemetry.
 TEST_F(CoordinatorClientTest, SendsNoMoreTelemetryThanTheCoordinatorTakes) {
   service_.acknowledges = false;
   service_.window_bytes = 2000;
@@ -217,7 +217,7 @@ TEST_F(CoordinatorClientTest, LeavesACoordinatorOfAnOlderGeneration) {
   client_->Report({}, true);
   ASSERT_TRUE(service_.Next(v1::AgentMessage::kReport));
   service_.generation = 4;
-  // From here on each connection is a Hello that knows of generation 5, and no report follows.
+  // From here on each connection is a Hello with generation 5, without a report.
   int refused = 0;
   EXPECT_TRUE(service_.NextThat([&refused](const auto& message) {
     if (!message.has_hello()) refused = 0;

@@ -1,4 +1,5 @@
-// Goal: what an honest trainer sends passes, at its limits too; what is beyond them has a reason.
+// Goal: an honest trainer's messages pass, even at the limits; those beyond them are refused with a
+// reason.
 #include "worker/agent/engine_limits.h"
 
 #include <gmock/gmock.h>

@@ -6,7 +6,7 @@
 namespace gp::agent {
 namespace {
 
-// As waitpid encodes them.
+// Encoded as by waitpid.
 constexpr int Exited(int code) { return code << 8; }
 constexpr int Signalled(int signal) { return signal; }
 
@@ -21,7 +21,7 @@ TEST(ExitReport, ARankThatLeftAtItsOwnOrAPeersRequestWasStopped) {
       Explain({.wait_status = Exited(0), .stopped = link::Stopped{1, 464, "SIGTERM"}});
   EXPECT_EQ(report.cause, v1::EXIT_CAUSE_STOPPED);
   EXPECT_EQ(report.message, "stopped after step 464: SIGTERM");
-  // It had taken its last step, but nobody had sealed the checkpoint of it.
+  // It had taken its last step, but its checkpoint was not sealed.
   EXPECT_EQ(Explain({.wait_status = Exited(0),
                      .finished = true,
                      .stopped = link::Stopped{1, 500, "cancelled"}})

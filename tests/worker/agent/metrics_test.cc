@@ -64,7 +64,7 @@ TEST(AgentMetrics, TheLoaderHasSeriesOfItsOwn) {
   EXPECT_THAT(metrics.Text(), HasSubstr("gp_data_read_bytes_total{rank=\"0\",run=\"r\"} 200"));
 }
 
-// A value of the page; -1 when the series is not there.
+// A value of the page; -1 if the series is absent.
 double ValueOf(const AgentMetrics& metrics, const std::string& series) {
   const std::string text = metrics.Text();
   const size_t at = text.find("\n" + series + " ");

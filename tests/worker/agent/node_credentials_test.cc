@@ -22,7 +22,7 @@ namespace {
 using security::Certificate;
 using security::CertificateRequest;
 
-// Signs what it is asked to. Fails first as `failures` say, after it has noted the request.
+// Signs every request. Fails first as `failures` say, after recording the request.
 class FakeEnrollment final : public v1::EnrollmentService::Service {
  public:
   explicit FakeEnrollment(const security::Authority& authority) : authority_(authority) {}
@@ -41,7 +41,7 @@ class FakeEnrollment final : public v1::EnrollmentService::Service {
     return rpc::ToGrpc(Unauthenticated("no certificate"));
   }
 
-  std::chrono::seconds age{0};  // of the next certificate, which lives for an hour
+  std::chrono::seconds age{0};  // age of the next certificate, which is valid for an hour
   std::deque<Status> failures;
   std::vector<std::string> tokens;
   std::vector<std::string> keys;  // their digests

@@ -172,7 +172,7 @@ TEST(Reconcile, DeclinesAnUnknownSlotByName) {
             "decline run1/1/0 slot 'gpu-7' does not exist on this node; it has cpu-0, cpu-1");
 }
 
-// What is refused is in assignment_check_test.cc.
+// The refused cases are in assignment_check_test.cc.
 TEST(Reconcile, AnAssignmentOfALyingCoordinatorIsDeclined) {
   v1::DesiredState desired;
   Assign(desired, 1, 0, "cpu-0").set_run_id("../x");

@@ -118,7 +118,7 @@ TEST(TelemetryQueue, SaysWhatWasDroppedOfARunThatSaysNothingMore) {
   EXPECT_FALSE(queue.has_unsent());
 }
 
-// What was sent keeps its number; what is dropped never had one.
+// A sent item keeps its number; a dropped one never had one.
 TEST(TelemetryQueue, NumbersHaveNoGaps) {
   TelemetryQueue queue(2);
   queue.Add(Line(1));

@@ -113,7 +113,7 @@ TEST_F(TrainerGroupsTest, AGroupThatMayNotBeDividedSaysHowItMay) {
   EXPECT_EQ(Read("cgroup.subtree_control"), "(none)");
 }
 
-// Takes far more than 64 MiB once a byte comes.
+// Allocates far more than 64 MiB once a byte arrives.
 pid_t StartGlutton(int start) {
   const pid_t child = fork();
   if (child != 0) return child;

@@ -1,4 +1,4 @@
-// What was saved comes back bit for bit, and damage is named.
+// A saved state is restored bit for bit, and damage is named.
 #include "worker/checkpoint/checkpoint_reader.h"
 
 #include <gmock/gmock.h>

@@ -167,7 +167,8 @@ TEST_F(CheckpointWriterTest, WhatCannotBeReadIsNotReplaced) {
   EXPECT_TRUE(formats::VerifyDigests(complete.directory, complete.manifest_digest, {}).ok());
 }
 
-// A Storage whose first manifest is in place when its commit fails, and which removes nothing then.
+// A Storage whose first commit fails after the manifest is in place, and which then removes
+// nothing.
 class HalfCommittingStorage : public LocalStorage {
  public:
   Status WriteAtomically(const std::string& path, std::string_view data) override {

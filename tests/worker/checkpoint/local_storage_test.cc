@@ -1,5 +1,5 @@
-// Goal: what was appended is in the file, whatever its size, and whatever a file system does with
-// writes past the page cache. This program has its own write(2), which can refuse or cut them.
+// Goal: all appended bytes are in the file, whatever its size, and however a file system treats
+// writes past the page cache. This program has its own write(2), which can refuse or shorten them.
 #include "worker/checkpoint/local_storage.h"
 
 #include <fcntl.h>
@@ -36,7 +36,7 @@ extern "C" ssize_t write(int fd, const void* data, size_t size) {
         errno = EINVAL;
         return -1;
       case DirectWrites::kCutShort: {
-        // What follows no longer begins where the kernel allows it.
+        // The next write is no longer aligned as the kernel requires.
         fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_DIRECT);
         const auto written = syscall(SYS_write, fd, data, std::min<size_t>(size, 1000));
         fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_DIRECT);
@@ -101,7 +101,7 @@ int DirectWritesMost(DirectWrites kind) {
     case DirectWrites::kRefused:
       return 1;
     default:
-      return 2;  // the short one, and what is left of it
+      return 2;  // the short one, and the rest
   }
 }
 

@@ -1,5 +1,5 @@
-// A checkpoint that a power loss leaves is a whole one: there is none without all of its files, and
-// the one before it stays until a new one is there.
+// After a power loss every checkpoint is complete: none lacks a file, and the previous one stays
+// until a new one exists.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -46,7 +46,7 @@ class CheckpointPowerLoss : public ::testing::Test {
     ASSERT_TRUE(saved.ok()) << saved.status();
   }
 
-  // The step of the newest checkpoint after a power loss, -1 without one; it must be whole.
+  // The step of the newest checkpoint after a power loss, -1 without one; it must be complete.
   static int64_t StepLeft(const SyncedDisk::Image& left) {
     const TemporaryDirectory after;
     SyncedDisk::Restore(left, after.path());

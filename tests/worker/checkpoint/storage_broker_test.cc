@@ -94,8 +94,8 @@ TEST_F(StorageBrokerTest, ServesSeveralThreads) {
   }
 }
 
-// What a confined process finds where its directory was: 0 when the broker reaches the new one and
-// nothing else.
+// The view of a confined process after its directory was replaced: 0 if the broker reaches the new
+// one and nothing else.
 int UseNewDirectory(const std::string& run, const std::string& outside) {
   const auto confine = [&run] {
     RETURN_IF_ERROR(MakeDirectory(run));
@@ -103,7 +103,7 @@ int UseNewDirectory(const std::string& run, const std::string& outside) {
   };
   const auto storage = StartStorageBroker(confine);
   std::promise<void> confined;
-  // A thread that was there before the confinement may still change other directories.
+  // A thread started before the confinement may still change other directories.
   std::thread other([&run, begun = confined.get_future()] {
     begun.wait();
     std::filesystem::remove_all(run);

@@ -1,5 +1,5 @@
-// What is read is the state as it was at Open, whenever and in whatever order it is overwritten,
-// and copies stay within their limit.
+// Reads return the state as of Open, whenever and in whatever order it is overwritten, and copies
+// stay within their limit.
 #include "worker/checkpoint/streamed_snapshot.h"
 
 #include <gtest/gtest.h>

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 constexpr std::chrono::seconds kPatience{30};
 
-// The token at an offset is the offset. Keeps what was asked of it; one offset is broken.
+// The token at an offset is the offset. Records requests; one offset is broken.
 class RecordedTokens : public TokenSource {
  public:
   explicit RecordedTokens(int64_t size, int64_t broken = -1) : size_(size), broken_(broken) {}

@@ -63,10 +63,9 @@ TEST(BatchSource, RandomBatchesFollowFromTheKeysAlone) {
             StepTokens(*BatchSource::Make(*tokens, spec, plan), 7, 4, 2));
 }
 
-// 10 cells of 10,000 draws: the chi-square statistic with 9 degrees of freedom exceeds 33.7 once in
-// 10,000 seeds.
-// A run that goes on under a later version must see the batches that it would have seen; the
-// numbers were computed from the definition elsewhere.
+// 10 cells of 10,000 draws: the chi-square statistic with 9 degrees of freedom exceeds 33.7 for one
+// in 10,000 seeds. A run resumed under a later version must see the same batches; the numbers were
+// computed independently from the definition.
 TEST(BatchSource, RandomOffsetsAreTheSameInEveryVersion) {
   const auto tokens = Counting(10'000);
   const runspec::RunSpec spec = Spec(BatchOrder::kRandom, 4, 2, 3, 16);
@@ -230,7 +229,7 @@ TEST(BatchSource, AShuffledOrderDoesNotDependOnHowTheBatchIsCut) {
             Offsets(*BatchSource::Make(*tokens, cut, *runspec::PlanBatch(cut)), 40, 8, 1));
 }
 
-// Two files of three whole windows each and one of none: no window crosses from one to the next.
+// Two files with three complete windows each and one without any: no window crosses files.
 TEST(BatchSource, AShuffledWindowStaysInItsFile) {
   TemporaryDirectory directory;
   std::vector<formats::TokenShard> shards;
@@ -248,7 +247,7 @@ TEST(BatchSource, AShuffledWindowStaysInItsFile) {
             (std::set<int64_t>{0, 8, 16, 33, 41, 49}));
 }
 
-// Three files of 400 tokens, of which the first is an entry and the others another one.
+// Three files of 400 tokens: the first is one entry, the others another.
 class MixedTokens : public TokenSource {
  public:
   int64_t size() const override { return 1200; }

@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 constexpr std::string_view kPackedText = "To learn from text that is packed, unpack it.\n";
 
-// What gzip makes of it.
+// The text packed by gzip.
 std::string PackedText() {
   constexpr std::string_view kHex =
       "1f8b08000000000002030bc957c8494d2cca53482bcacf552849ad285128c9482c51c82c5628484cce4e"

@@ -1,5 +1,5 @@
 // A text, and the same text prepared into shards of each published layout, give a run the same
-// batches; what a trainer makes of them is a function of the batches alone.
+// batches; the trainer's results depend on the batches only.
 #include <gtest/gtest.h>
 
 #include "corpus/preparation.h"
@@ -78,7 +78,7 @@ TEST_F(PreparedDataTest, EveryLayoutGivesTheBatchesOfTheTextItWasMadeFrom) {
   corpus::SyntheticText made_up(5);
   std::string text;
   while (text.size() < 20'000) text += made_up.NextDocument() + "\n";
-  const size_t cut = text.size() * 9 / 10;  // of bytes, as data.val_fraction 0.1
+  const size_t cut = text.size() * 9 / 10;  // in bytes, like data.val_fraction 0.1
   const auto bytes = MakeTextTokenizer("bytes", "");
   for (const auto order : {runspec::BatchOrder::kRandom, runspec::BatchOrder::kSequential,
                            runspec::BatchOrder::kShuffled}) {

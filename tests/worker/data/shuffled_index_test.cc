@@ -19,8 +19,8 @@ std::vector<int64_t> Order(uint64_t key, int64_t count, int64_t first) {
   return order;
 }
 
-// A run that goes on under a later version must see the batches that it would have seen; the
-// numbers were computed from the definition elsewhere.
+// A run resumed under a later version must see the same batches; the numbers were computed
+// independently from the definition.
 TEST(ShuffledIndex, IsTheSameInEveryVersion) {
   EXPECT_THAT(Order(12345, 10, 10), ElementsAre(6, 0, 8, 7, 2, 3, 1, 9, 5, 4));
   EXPECT_THAT(Order(7, 1'000'000'000'001, 4),

@@ -60,7 +60,7 @@ TEST(ChoiceScorer, AnEndingsLossIsThatOfItsTokensBehindTheOthers) {
       std::fill(targets.begin(), targets.end() - rows[i].scored, -1);
       const double alone = model->Loss(
           {std::span(rows[i].tokens).first(length), targets, 1, rows[i].input_length()});
-      // Tolerance: sums of fp32 products whose order depends on the rows beside them.
+      // Tolerance: the order of fp32 sums depends on the other rows of the product.
       EXPECT_NEAR(scores[i], alone, 1e-4) << "row " << i;
     }
   }

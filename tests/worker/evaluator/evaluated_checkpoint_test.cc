@@ -59,14 +59,14 @@ double LossOf(const std::string& text, int64_t window) {
 TEST_F(EvaluatedCheckpointTest, TheLossOnATextIsThatOfItsWindows) {
   const auto evaluation = Open().Validate({{Write("text.txt", text_)}});
   ASSERT_TRUE(evaluation.ok()) << evaluation.status();
-  // Tolerance: sums of fp32 products whose order depends on the rows beside them.
+  // Tolerance: the order of fp32 sums depends on the other rows of the product.
   EXPECT_NEAR(evaluation->loss, LossOf(text_, kRandomModelShape.context), 1e-5);
   EXPECT_EQ(evaluation->tokens, std::ssize(text_) - 1);
   EXPECT_EQ(evaluation->bytes, evaluation->tokens) << "a token is a byte";
 }
 
 TEST_F(EvaluatedCheckpointTest, ShardsOfTheTextHaveTheSameLoss) {
-  std::string tokens;  // as nanoGPT writes them: 16 bits each
+  std::string tokens;  // in nanoGPT's form: 16 bits each
   for (const char byte : text_) tokens += {byte, '\0'};
   const std::string shard = Write("tokens.bin", tokens);
   EXPECT_THAT(ErrorOf({shard}), HasSubstr("looks like text in UTF-16LE, expected tokens"));

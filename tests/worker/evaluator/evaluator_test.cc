@@ -39,7 +39,7 @@ BigramModel UnevenModel() {
   return model;
 }
 
-// What each rank of a group computes.
+// The result of each rank of a group.
 std::vector<std::optional<double>> EvaluateOn(int world_size, int64_t batch_count) {
   auto group = MakeLocalGroup(world_size, 8);
   std::vector<std::optional<double>> results(group.size());
@@ -71,7 +71,7 @@ TEST(Evaluator, AModelThatKnowsNothingScoresTheLogarithmOfTheVocabulary) {
 }
 
 TEST(Evaluator, BytesAreThoseOfTheTargets) {
-  // Of "a", "é" and "€": 1, 2 and 3 bytes; the fourth and fifth id no tokenizer names.
+  // "a", "é" and "€": 1, 2 and 3 bytes; the tokenizer has no fourth and fifth id.
   const auto tokenizer = CharTokenizer::FromText("a\u00e9\u20ac");
   ASSERT_TRUE(tokenizer.ok());
   const std::vector<int32_t> tokens = {0, 1, 2}, targets = {1, 2, -1}, unnamed = {1, 4, -1};

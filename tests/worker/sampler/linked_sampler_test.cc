@@ -80,7 +80,7 @@ class LinkedSamplerTest : public testing::Test {
     return whole;
   }
 
-  // Reads what the sampler still sends: it waits for a supervisor that does not read.
+  // Reads the rest of the sampler's messages: it waits for a supervisor that does not read.
   int AwaitExitCode() {
     for (auto message = channel_->Receive(kPatience); message.ok() && *message;) {
       message = channel_->Receive(kPatience);

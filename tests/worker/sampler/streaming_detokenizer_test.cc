@@ -10,7 +10,7 @@
 namespace gp::engine {
 namespace {
 
-// What a stream gives for the bytes of `text`, one byte a token; pieces are joined by '|'.
+// A stream's output for the bytes of `text`, one byte a token; pieces are joined by '|'.
 struct Given {
   std::string text;
   int64_t tokens = 0;
@@ -166,7 +166,7 @@ TEST(StreamingDetokenizer, AnUnfinishedCharacterAtTheEndIsAReplacementThatMayBeA
 
 TEST(StreamingDetokenizer, AnEmptyStopMeansNothing) { EXPECT_EQ(Feed("text", {""}).text, "text"); }
 
-// Where the text ends: before the stop that is complete first, the longest of those.
+// Where the text ends: before the stop string that is complete first, the longest of those.
 size_t EndOf(std::string_view text, const std::vector<std::string>& stops) {
   for (size_t size = 1; size <= text.size(); ++size) {
     size_t end = std::string::npos;

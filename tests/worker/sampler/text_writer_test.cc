@@ -82,7 +82,7 @@ link::Generate RandomRequest(std::mt19937& random, uint64_t number) {
   return request;
 }
 
-// All that was said of each request, as text that can be compared.
+// The answers to each request, as comparable text.
 class Transcript {
  public:
   void Add(const link::Generated& generated) {
@@ -130,8 +130,8 @@ std::string Alone(Decoder& decoder, link::Generate request) {
 
 class TextWriterTest : public testing::TestWithParam<bool> {};
 
-// What a request becomes does not depend on who else is there, on who leaves, on when it joins, or
-// on how prompts are cut.
+// A request's text does not depend on which others are present, leave or join, or on how prompts
+// are cut.
 TEST_P(TextWriterTest, ATextDependsOnItsRequestAlone) {
   const uint32_t seed = std::random_device()();
   SCOPED_TRACE(seed);

@@ -28,7 +28,7 @@ Look SeesAt(int look) {
   };
 }
 
-// What each rank threw; empty when it went on.
+// What each rank threw; empty if it continued.
 std::vector<std::string> Agree(const std::vector<Look>& looks) {
   const int ranks = static_cast<int>(looks.size());
   constexpr int kShards = 4;  // a power of two, and no fewer than ranks

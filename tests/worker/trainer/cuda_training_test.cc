@@ -1,6 +1,6 @@
-// Goal: a whole training runs on the CUDA backend: it learns what the CPU learns, a recorded step
-// gives the files of one that is not, and a run goes on from its checkpoint to the same bits, in
-// fp16 with its loss scale. Where no GPU is, the emulated device computes.
+// Goal: a whole training runs on the CUDA backend: it learns as on the CPU, a recorded step gives
+// the same files as an unrecorded one, and a run resumes from its checkpoint to the same bits, in
+// fp16 with its loss scale. Without a GPU the emulated device computes.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Goal: a whole training, from its first step to its last checkpoint, works over memory that the
-// host cannot reach, and leaves the files that a CPU leaves. (A stray access ends this test.)
+// Goal: a whole training, from its first step to its last checkpoint, works with memory that the
+// host cannot access, and writes the same files as a CPU. (A stray access ends this test.)
 #include <gtest/gtest.h>
 
 #include <map>
@@ -77,7 +77,7 @@ TEST(DetachedTrainer, RecordsEachPassOnce) {
   const int64_t first = backend.replays();
   rank.RunSteps(1);
   const int64_t second = backend.replays() - first;
-  // Forward and backward of two micro-batches of four shards, every one of them from a record.
+  // Forward and backward of two micro-batches of four shards, each replayed from a record.
   EXPECT_EQ(second, 16);
 }
 
@@ -176,7 +176,7 @@ class ManagedDevice {
     }
   }
 
-  // `isa` is what an earlier epoch decided, if one did.
+  // `isa`: decided by an earlier epoch; empty: not yet.
   void Start(const std::string& run_file, const std::string& isa) {
     Send(link::Hello{.version = "test", .incarnation = "one"});
     Await<link::Hello>();

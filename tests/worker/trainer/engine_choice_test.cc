@@ -1,5 +1,4 @@
-// Goal: what a run records is what it computes with, also where it could not take what was recorded
-// before.
+// Goal: a run records what it computes with, even if it could not reproduce the earlier record.
 #include "worker/trainer/engine_choice.h"
 
 #include <gtest/gtest.h>

@@ -32,11 +32,11 @@ constexpr int64_t kLongSave = 60'000;
 // The messages of the ranks from the stop until they exited.
 struct LastWords {
   std::vector<link::CheckpointReport> written;
-  std::vector<int64_t> last_steps;  // by rank; -1: it did not say that it stopped
+  std::vector<int64_t> last_steps;  // by rank; -1: it did not report a stop
   std::vector<std::string> reasons;
 };
 
-// Seals what is written, until every rank has left with status 0.
+// Seals every checkpoint, until every rank has exited with status 0.
 LastWords ListenToTheEnd(TestEpoch& epoch) {
   const size_t count = epoch.ranks.size();
   LastWords words{.last_steps = std::vector<int64_t>(count, -1),
@@ -158,7 +158,7 @@ TEST(LinkedTrainingStop, AnEvaluationThatWasBrokenOffIsMadeUpForBeforeAnEarlySto
   EXPECT_TRUE(written.back().final);
 }
 
-// A step of minutes, of which a stop leaves seconds.
+// A step of minutes, stopped within seconds.
 TEST(LinkedTrainingStop, AStepThatTakesTooLongIsBrokenOffAndTheOneBeforeItIsSaved) {
   const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
@@ -174,7 +174,7 @@ TEST(LinkedTrainingStop, AStepThatTakesTooLongIsBrokenOffAndTheOneBeforeItIsSave
   EXPECT_EQ(words.last_steps, std::vector<int64_t>{1});
 }
 
-// A file where the directory should be: no checkpoint can be written, by nobody.
+// A file in place of the directory: no checkpoint can be written.
 TEST(LinkedTrainingStop, AFinalSaveThatFailsIsTriedAgainUntilItSucceeds) {
   const TemporaryDirectory whole;
   const std::string expected = ModelBytes(TrainWhole(whole, 1).back().directory);

@@ -54,7 +54,7 @@ TEST(ManagedTraining, TheFilesAreEqualForEveryNumberOfRanksAndAfterAResume) {
   const TemporaryDirectory three;
   EXPECT_TRUE(ModelBytes(TrainWhole(three, 3).back().directory) == expected);
 
-  // Two other ranks go on from the checkpoint of step 6, in the directory of the finished run.
+  // Two other ranks resume from the checkpoint of step 6, in the directory of the finished run.
   TestEpoch resumed(one, 2, kTinyEpoch + 1,
                     contract::ResumePoint{6, alone[0].directory, alone[0].manifest_digest});
   resumed.Form(TinyRunFile(one.File("text.txt"), kTinySteps, 6));
@@ -68,7 +68,7 @@ TEST(ManagedTraining, TheFilesAreEqualForEveryNumberOfRanksAndAfterAResume) {
       << "records of steps that are taken again must be dropped";
 }
 
-// Trains on one rank, on three, and on two that go on from the first one's checkpoint of step 6.
+// Trains on one rank, on three, and on two that resume from the first one's checkpoint of step 6.
 void ExpectEqualFilesForEveryNumberOfRanks(const std::string& run_file) {
   const auto train = [&](const TemporaryDirectory& out, int ranks, uint64_t epoch,
                          const std::optional<contract::ResumePoint>& resume = {}) {
@@ -107,7 +107,7 @@ TEST(ManagedTraining, AMixtureGivesEqualFilesForEveryNumberOfRanksAndAfterAResum
                   directory.Write("val.bin", NanoGptShard(TinyText().substr(0, 500))))));
 }
 
-// What rank 0 reported beside losses, by step.
+// Rank 0's reports besides losses, by step.
 using ScoresByStep = std::map<int64_t, std::map<std::string, double>>;
 
 ScoresByStep ScoresOn(int ranks, int questions) {
@@ -261,7 +261,7 @@ TEST(ManagedTraining, MissingDataIsAFailureOfItsOwnThatNamesThePath) {
   EXPECT_EQ(epoch.ranks[0]->Wait(), 2);
 }
 
-// How a rank fails that goes on with `text` in the place of the text that it began with.
+// The failure of a rank that resumes with `text` in place of its original text.
 link::Failed FailureWith(const std::string& text) {
   const TemporaryDirectory directory;
   const auto written = TrainWhole(directory, 1);
@@ -335,8 +335,7 @@ TEST(ManagedTraining, ACheckpointThatOnlyOneRankMissesIsNotDamaged) {
   EXPECT_NE(failed.message.find("another rank sees it"), std::string::npos) << failed.message;
 }
 
-// A cache directory in which something was tuned for the fastest level of this machine, for one
-// thread.
+// A cache directory with a tuning for the fastest level of this machine, for one thread.
 std::string TunedCache(const TemporaryDirectory& directory, const std::string& name, int columns) {
   const std::string cache = directory.File(name);
   KernelChoices choices;
@@ -350,7 +349,7 @@ std::string TunedCache(const TemporaryDirectory& directory, const std::string& n
   return "XDG_CACHE_HOME=" + cache;
 }
 
-// What a rank's log says that it computes with.
+// The choices in use, according to a rank's log.
 std::string ChoicesInForce(const std::string& log) {
   const auto text = ReadFile(log);
   EXPECT_TRUE(text.ok()) << text.status();

@@ -1,6 +1,6 @@
-// Goal: a group of GPUs forms, trains, fails and goes on as a group of CPUs does, with the
-// optimizer's state whole or cut. Method: real trainer processes, driven through their links, that
-// take the host for their GPUs and connect through a library with NCCL's API over shared memory.
+// Goal: a group of GPUs forms, trains, fails and resumes like a group of CPUs, with the optimizer's
+// state whole or partitioned. Method: real trainer processes, driven through their links, that use
+// the host as their GPUs and connect through a library with NCCL's API over shared memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -92,7 +92,7 @@ TEST(NcclTraining, ARankThatIsKilledInACollectiveEndsItsPeersAndTheNextEpochTrai
   EXPECT_EQ(Train(directory, 2, /*zero1=*/false, kEpoch + 1).size(), 3u);
 }
 
-// NCCL does not encrypt. Inside one node nothing leaves the machine.
+// NCCL does not encrypt. Within one node nothing leaves the machine.
 TEST(NcclTraining, AnEncryptedGroupOfSeveralNodesIsRefusedInWordsAndOneNodeTrains) {
   for (const bool several_nodes : {true, false}) {
     const TemporaryDirectory directory;

@@ -23,7 +23,7 @@ sample: {{every: 0}}
 checkpoint: {{every: 0}}
 )";
 
-// What the run file above asks for, when it trains these parts.
+// The forecast for the run file above, training these parts.
 runspec::MemoryForecast Forecast(const std::vector<std::string>& train = {}) {
   runspec::RunSpec spec;
   spec.model = *runspec::NamedModelShape("124M");
@@ -35,8 +35,8 @@ runspec::MemoryForecast Forecast(const std::vector<std::string>& train = {}) {
       spec, {.logical_shards = 1, .accumulation = 1, .tokens_per_step = 256}, 2);
 }
 
-// The most memory that a trainer took: one that trained two steps, and one that went on from
-// their checkpoint.
+// The peak memory of a trainer: of one that trained two steps, and of one that resumed from their
+// checkpoint.
 int64_t PeakOfTraining(const std::string& settings = "") {
   const TemporaryDirectory directory;
   std::string text;

@@ -1,4 +1,4 @@
-// Goal: people see at once when a fresh model does not begin at the loss that it should.
+// Goal: users see at once when a fresh model does not start at the expected loss.
 #include "worker/trainer/progress_log.h"
 
 #include <gmock/gmock.h>

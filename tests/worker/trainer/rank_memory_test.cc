@@ -1,5 +1,5 @@
-// Goal: ranks that draw on the same memory fit together or not at all; what could never fit is
-// hopeless, what is in others' hands is tried again.
+// Goal: ranks that share memory either all fit or none start; a run that can never fit fails for
+// good, one that waits for others' memory is retried.
 #include "worker/trainer/rank_memory.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ MachineMemory Memory(int64_t free, int64_t limit) {
   return {{.bytes = free, .limit = "MemAvailable"}, {.bytes = limit, .limit = "MemTotal"}};
 }
 
-// What each rank of a group ends with, by rank; kCompleted: it goes on.
+// The result of each rank of a group, by rank; kCompleted: it continues.
 std::vector<ExitCause> Causes(const std::vector<MachineMemory>& memories) {
   auto group = MakeLocalGroup(static_cast<int>(memories.size()), TinyPlan().logical_shards);
   std::vector<ExitCause> causes(memories.size(), ExitCause::kCompleted);

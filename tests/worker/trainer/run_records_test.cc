@@ -96,8 +96,8 @@ TEST_F(RunRecordsTest, AResumeDropsWhatIsBeyondItsStep) {
   EXPECT_EQ(samples.find("late"), std::string::npos);
 }
 
-// A TensorBoard that is open has read the dropped steps and is told to drop them, too.
-// Case runs-and-service/04: after a restart TensorBoard drew the lost steps too.
+// A TensorBoard that is open has read the dropped steps and must drop them too. Case
+// runs-and-service/04: after a restart TensorBoard drew the lost steps too.
 TEST_F(RunRecordsTest, EachProcessSaysAtWhichStepItBegins) {
   FakeClock clock;
   ASSERT_TRUE(RunRecords::Open(directory_, 0, clock).ok());

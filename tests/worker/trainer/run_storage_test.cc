@@ -27,7 +27,7 @@ class RunStorageTest : public ::testing::Test {
     storage_ = std::make_unique<RunStorage>(run_, broker_);
   }
 
-  // Whether the broker is asked for a directory of the run.
+  // Whether the run's directory is opened through the broker.
   bool AsksTheBroker() {
     const int before = broker_->asked;
     storage_->MakeDirectory(JoinPath(run_, "checkpoints")).IgnoreError();

@@ -1,5 +1,5 @@
-// Goal: dynamic loss scaling changes nothing but what overflows, costs no skipped step that counts,
-// and goes on exactly from a checkpoint's state. The scale acts on fp32 gradients here, in which a
+// Goal: dynamic loss scaling changes only overflowing steps, costs no skipped step that counts, and
+// resumes exactly from a checkpoint's state. Here the scale acts on fp32 gradients, in which a
 // power of two is exact.
 #include <gtest/gtest.h>
 

@@ -45,7 +45,7 @@ std::string Prepare(const TemporaryDirectory& directory, const std::string& text
 TEST(ShardTraining, EveryLayoutTrainsAsTheTextItWasMadeFrom) {
   const TemporaryDirectory directory;
   const std::string text = TinyText();
-  const size_t cut = text.size() * 9 / 10;  // as data.val_fraction 0.1
+  const size_t cut = text.size() * 9 / 10;  // like data.val_fraction 0.1
   for (const std::string order : {"random", "sequential", "shuffled"}) {
     const std::string expected =
         Trained(directory,

@@ -115,7 +115,7 @@ TEST(StandaloneTraining, GoingOnCountsTheUpdatesThatWereMadeAndNotTheSteps) {
   EXPECT_EQ(last->record.updates, 12);
 }
 
-// An older version took the text for UTF-8; this one asks what it is.
+// An older version accepted the text as UTF-8; this one asks what it is.
 TEST(StandaloneTraining, GoesOnWithTheDataThatItBeganWith) {
   const TemporaryDirectory directory;
   std::string text = TinyText();
@@ -191,21 +191,21 @@ TEST(StandaloneTraining, KeepsTheNewestCheckpointsAndTheBest) {
   EXPECT_EQ(left->size(), 1u);
 }
 
-// A run without end and without a checkpoint before it is told to stop, which it is once it trains.
+// Stops an endless run, without an earlier checkpoint, once it trains.
 std::unique_ptr<TrainerProcess> StopOnceItTrains(const TemporaryDirectory& directory,
                                                  const std::string& log = "") {
   auto process = std::make_unique<TrainerProcess>(
       std::vector<std::string>{"--spec", directory.File("run.yaml"), "--out", directory.File("out"),
                                "--set", "budget.steps=1000000", "--set", "checkpoint.every=0"},
       /*managed=*/false, std::vector<std::string>(), log);
-  // The first lines of the records tell that it trains.
+  // The first lines of the records show that it trains.
   EXPECT_TRUE(
       Eventually([&] { return FileSize(directory.File("out/metrics.jsonl")).value_or(0) > 0; }));
   process->Signal(SIGTERM);
   return process;
 }
 
-// No step follows that could tell of it.
+// No later step could report it.
 TEST(StandaloneTraining, ASaveThatFailsAtTheEndIsTold) {
   const TemporaryDirectory directory;
   WriteRun(directory);
@@ -298,7 +298,7 @@ TEST(StandaloneTraining, AnEarlyStopKeepsTheBestCheckpointAndIsFinal) {
   EXPECT_EQ(last->record.best_step, 2);
   EXPECT_EQ(last->record.evaluations_without_gain, 2);
   const std::string expected = Content(JoinPath(Newest(directory), "model.safetensors"));
-  // A run that was stopped is over; one that resumes from before the stop stops again, alike.
+  // A stopped run is over; one that resumes from before the stop stops again at the same step.
   ASSERT_EQ(Train(directory, stopping), 0);
   EXPECT_EQ(formats::ReadManifest(Newest(directory))->step, 6);
   ASSERT_TRUE(RemoveTree(directory.File("out")).ok());
@@ -367,7 +367,7 @@ std::vector<std::string> Losses(const TemporaryDirectory& directory) {
   return losses;
 }
 
-// Trains twice, once with kills between, and compares all that both have learned.
+// Trains twice, once with kills in between, and compares all results.
 void ExpectKillsChangeNothing(const std::string& run_file) {
   const TemporaryDirectory undisturbed, killed;
   undisturbed.Write("run.yaml", run_file);

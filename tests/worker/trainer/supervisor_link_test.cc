@@ -50,7 +50,8 @@ TEST_F(SupervisorLinkTest, AStopWithTimeToSaveBreaksNothingOffUntilHalfOfItIsOve
   EXPECT_TRUE(link_->stop_token().stop_requested());
 }
 
-// systemd signals the agent and its trainers alike: the agent's Stop comes on top of the signal.
+// systemd signals both the agent and its trainers: the agent's Stop comes in addition to the
+// signal.
 TEST_F(SupervisorLinkTest, ASignalAndAStopAreNoSecondStop) {
   link_->BeginSteps();
   link_->RequestStop(StopAsker::kSignal, "SIGTERM", milliseconds(1'000'000'000));

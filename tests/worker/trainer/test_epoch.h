@@ -90,7 +90,7 @@ class TestEpoch {
   }
 
   // Every rank has the message before one acts on it: a rank that loses a peer waits half a second
-  // for a stop of its own.
+  // for its own stop.
   void Stop(const link::Stop& stop) {
     for (auto& rank : ranks) rank->Signal(SIGSTOP);
     for (auto& rank : ranks) rank->Send(stop);
@@ -98,8 +98,8 @@ class TestEpoch {
   }
 
   // Seals every checkpoint that a rank writes, and returns them when all ranks have exited with
-  // status 0. Whatever else a rank says goes to `hear`, if given. Each rank has a listener of its
-  // own: a trainer waits while nobody reads what it says.
+  // status 0. Passes other messages to `hear`, if given. Each rank has its own listener: a trainer
+  // blocks while its messages are not read.
   std::vector<link::CheckpointReport> Finish(
       const std::function<void(size_t rank, const link::Message&)>& hear = {}) {
     std::vector<link::CheckpointReport> written;

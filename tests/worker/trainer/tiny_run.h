@@ -1,6 +1,5 @@
-// A run so small that a step takes a millisecond, with everything in it that bits can depend on:
-// four logical shards, two micro-batches each, dropout, biases, sizes that are no multiples of
-// anything.
+// A run so small that a step takes a millisecond, with everything that can affect bits: four
+// logical shards, two micro-batches each, dropout, biases, awkward sizes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Goal: what a trainer allocates is the plan, to the byte, whatever the switches, the optimizer and
-// the shards it owns.
+// Goal: a trainer allocates exactly the plan, to the byte, for all switches, optimizers and owned
+// shards.
 #include "plan/training_plan.h"
 
 #include <gtest/gtest.h>

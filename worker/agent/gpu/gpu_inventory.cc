@@ -29,7 +29,7 @@ GpuDriver AskDriver(const NvmlFunctions& call) {
   return driver;
 }
 
-// A GPU that shares the processor's memory reports none of its own. That is not a problem.
+// A GPU that shares the processor's memory reports no memory of its own. That is not a problem.
 NvmlReturn AskMemory(const NvmlFunctions& call, NvmlDevice device, NvmlMemory& memory) {
   const NvmlReturn code = call.device_memory(device, &memory);
   return code == kNvmlNotSupported ? kNvmlSuccess : code;
@@ -107,7 +107,7 @@ std::vector<Gpu> Chosen(const VisibleDevices& visible, const std::vector<Gpu>& g
   return chosen;
 }
 
-// Names the first word of the setting that is not a GPU of this node; empty when there is none.
+// The first entry of the setting that is not a GPU of this node; empty if there is none.
 std::string WhatIsMissing(const VisibleDevices& visible, const std::vector<Gpu>& gpus) {
   const auto missing = visible.FirstMissing(NamesOf(gpus));
   if (!missing) return "";

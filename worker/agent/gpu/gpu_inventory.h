@@ -31,8 +31,8 @@ struct Gpu {
 // utilisation).
 struct GpuReading {
   std::string uuid;
-  bool lost = false;    // it left the bus or must be reset: what computes there is lost
-  std::string problem;  // why nothing new should start there, and what to do; empty when it is well
+  bool lost = false;    // it left the bus or must be reset; its work is lost
+  std::string problem;  // why new work should not start there, and what to do; empty when healthy
   std::optional<uint64_t> memory_used_bytes;
   std::optional<double> utilization_ratio;  // 0 to 1: time in which a kernel ran
   std::optional<double> temperature_celsius;
@@ -57,8 +57,8 @@ class GpuInventory {
 
   const GpuDriver& driver() const { return driver_; }
   const std::vector<Gpu>& gpus() const { return gpus_; }
-  // Names GPUs that were left out because they did not answer at the start, or a GPU that `visible`
-  // names and that does not exist; empty when there is no problem.
+  // Names GPUs that were left out because they did not answer at the start, or a nonexistent GPU in
+  // `visible`; empty when there is no problem.
   const std::string& problem() const { return problem_; }
 
   // One reading for each GPU, in the order of gpus().

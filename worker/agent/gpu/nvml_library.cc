@@ -8,8 +8,8 @@
 namespace gp::agent {
 namespace {
 
-// dlerror names the file that is missing. This tells an absent library from one that is there but
-// cannot be loaded.
+// dlerror names the missing file. This distinguishes an absent library from one that cannot be
+// loaded.
 Status WhyNotLoaded(const std::string& path) {
   const char* reason = dlerror();
   const std::string text = reason == nullptr ? "cannot be loaded" : reason;

@@ -62,15 +62,15 @@ struct NvmlFunctions {
 class NvmlLibrary {
  public:
   // Loads and initialises `path` ("libnvidia-ml.so.1": from LD_LIBRARY_PATH, else from the system's
-  // libraries). NotFound: this machine has no NVIDIA driver. FailedPrecondition: it has one that
-  // cannot be used; the message tells what to do.
+  // libraries). NotFound: this machine has no NVIDIA driver. FailedPrecondition: its driver cannot
+  // be used; the message says what to do.
   static StatusOr<std::unique_ptr<NvmlLibrary>> Open(const std::string& path);
   ~NvmlLibrary();
   NvmlLibrary(const NvmlLibrary&) = delete;
   NvmlLibrary& operator=(const NvmlLibrary&) = delete;
 
   const NvmlFunctions& call() const { return functions_; }
-  // "the driver does not answer": what went wrong and, if known, what to do.
+  // "the driver does not answer": the problem and, if known, the fix.
   std::string Explain(NvmlReturn code) const;
 
  private:

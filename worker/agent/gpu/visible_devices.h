@@ -1,6 +1,6 @@
 // VisibleDevices: which GPUs may be used. The syntax is that of CUDA_VISIBLE_DEVICES: numbers (as
-// nvidia-smi counts) and UUIDs or their beginnings, in order, up to the first that does not exist.
-// A value; pure functions.
+// nvidia-smi counts) and UUIDs or their prefixes, in order, up to the first that does not exist. A
+// value; pure functions.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace gp::agent {
 
-// How one GPU can be named.
+// The names of one GPU.
 struct GpuNames {
   int index = 0;
   std::string uuid;
@@ -31,7 +31,7 @@ class VisibleDevices {
   // their card; the number selects the first of them.
   std::vector<size_t> Choose(const std::vector<GpuNames>& gpus) const;
 
-  // The first word of the setting that names none of `gpus`: it and what follows are not used.
+  // The first entry of the setting that matches none of `gpus`: it and later entries are not used.
   std::optional<std::string> FirstMissing(const std::vector<GpuNames>& gpus) const;
 
  private:

@@ -200,15 +200,15 @@ struct CacheRows {
   int64_t position = 0;
 };
 
-// Causal attention of rows qkv (rows, 3*C) of several sequences, each against its own slot. Their
-// keys and values are put into the cache first. A row's result depends on its sequence alone.
+// Causal attention of rows qkv (rows, 3*C) of several sequences, each against its own slot. First
+// stores their keys and values in the cache. A row's result depends only on its sequence.
 struct CachedAttention {
   int64_t heads = 0;
   int64_t head_size = 0;
   Buffer out;  // (rows, C)
   Buffer qkv;
   KvCache cache;
-  std::span<const CacheRows> sequences;  // in host memory; each has another slot
+  std::span<const CacheRows> sequences;  // in host memory; each in a different slot
   float* scratch = nullptr;              // (threads, ScratchFloats)
 
   static int64_t ScratchFloats(int64_t capacity, int64_t head_size) {
@@ -216,7 +216,7 @@ struct CachedAttention {
   }
 };
 
-// logits (rows, columns) of which the first `classes` count; targets in [0, classes), or -1:
+// logits (rows, columns), of which the first `classes` are valid; targets in [0, classes), or -1:
 // ignored.
 struct CrossEntropyShape {
   int64_t rows = 0;
@@ -258,7 +258,7 @@ struct StochasticRounding {
 // then the step must not change anything.
 struct GradientFactor {
   float* factor = nullptr;                 // the result; backend memory, like what it depends on
-  const double* sum_of_squares = nullptr;  // of the gradient, still multiplied by the loss scale
+  const double* sum_of_squares = nullptr;  // of the gradient, before dividing by the loss scale
   const double* losses = nullptr;          // (loss_count)
   int64_t loss_count = 0;
   double norm_max = 0;  // 0: no limit

@@ -1,8 +1,7 @@
 // The device of this process: whether there is one, which precisions it computes in, and the
-// Backend on it. Which file implements it is chosen by CMake: no_device_backend.cc in the programs
-// for CPUs, the CUDA backend's in gp-trainer-cuda. A process has one device at most: device 0 of
-// those it may see (CUDA_VISIBLE_DEVICES). Functions may be called from any thread; errors are
-// exceptions.
+// Backend on it. CMake chooses the implementation: no_device_backend.cc in the programs for CPUs,
+// the CUDA backend's in gp-trainer-cuda. A process has at most one device: device 0 of the visible
+// ones (CUDA_VISIBLE_DEVICES). Functions may be called from any thread; errors are exceptions.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ struct DeviceLack {
 
 struct DeviceInfo {
   std::string name;          // "NVIDIA H200"; empty: there is none
-  std::string why_none;      // "no CUDA device is visible"; set only when there is none
+  std::string why_none;      // "no CUDA device is visible"; set only if there is none
   std::string kernels;       // "cuda sm_90": what Backend::name() will say
   int64_t memory_bytes = 0;  // the device's whole memory
   int64_t free_bytes = 0;    // now
@@ -33,7 +32,7 @@ struct DeviceInfo {
   // The result of earlier tuning on this device (DeviceBackendOptions::tuning); empty when there is
   // none.
   std::string tuning;
-  // The beginning of every text that was tuned on this device; empty: not known.
+  // The prefix of every tuning made on this device; empty: unknown.
   std::string tuning_prefix;
 
   bool exists() const { return !name.empty(); }
@@ -54,7 +53,7 @@ struct DeviceBackendOptions {
   std::string tuning;
 };
 
-// What a device's backend chose to compute with.
+// What a device's backend has chosen to compute with.
 struct DeviceChoices {
   std::string tuning;              // goes into the run's record. Empty: nothing was chosen
   std::string attention;           // "cudnn 91900", "flash"; empty for engine.attention: math
@@ -69,8 +68,8 @@ struct DeviceBackend {
 // Queries the device once and keeps the answer, except for free_bytes.
 DeviceInfo FindDevice();
 
-// Throws std::invalid_argument, which tells what to do, when there is no device or it lacks what
-// the options ask for; std::bad_alloc when its memory is full.
+// Throws std::invalid_argument, with what to do, when there is no device or it lacks something that
+// the options require; std::bad_alloc when its memory is full.
 DeviceBackend MakeDeviceBackend(const DeviceBackendOptions& options);
 
 }  // namespace gp::engine

@@ -1,6 +1,6 @@
-// Which elements a Dropout keeps. Every backend computes exactly this, so that a mask depends on
-// its key alone. Header only, standard library only; pure functions, thread-safe, for the host and
-// for a CUDA device.
+// Which elements a Dropout keeps. Every backend computes exactly this, so that a mask depends only
+// on its key. Header only, standard library only; pure functions, thread-safe, for the host and for
+// a CUDA device.
 #pragma once
 
 #include <cstdint>

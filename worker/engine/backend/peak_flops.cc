@@ -7,7 +7,7 @@ namespace {
 
 // TFLOP/s. fp16 and bf16 products that sum in fp32; 0: the card has no such units.
 struct Peak {
-  const char* name;  // a whole word of what the driver says; the first that fits counts
+  const char* name;  // a whole word of the driver's name; the first match counts
   const char* source;
   double fp32;
   double tf32;
@@ -65,8 +65,8 @@ double Of(const Peak& peak, runspec::Precision precision) {
   return 0;
 }
 
-// "A40" is in "NVIDIA A40-48Q", not in "NVIDIA RTX A4000". A GeForce's name is followed by nothing:
-// Ti, SUPER and Laptop are other cards. A part of a GPU (MIG) has no peak of its own.
+// "A40" is in "NVIDIA A40-48Q", not in "NVIDIA RTX A4000". A GeForce's name must not continue: Ti,
+// SUPER and Laptop are other cards. A part of a GPU (MIG) has no peak of its own.
 bool IsNamed(const std::string& device, const std::string& name) {
   const size_t at = device.find(name);
   if (at == std::string::npos || device.find("MIG") != std::string::npos) return false;

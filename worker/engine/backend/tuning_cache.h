@@ -17,8 +17,8 @@ std::string TuningCachePath(const std::string& file);
 // Nothing when the path is empty or cannot be read.
 std::optional<std::string> ReadTuningCache(const std::string& path);
 
-// Replaces the file at once, so that a reader finds the old or the new one. Throws
-// std::runtime_error that names the path, or the variables when the path is empty.
+// Replaces the file atomically: a reader finds the old or the new one. Throws std::runtime_error
+// that names the path, or the variables when the path is empty.
 void WriteTuningCache(const std::string& path, const std::string& text);
 
 }  // namespace gp::engine

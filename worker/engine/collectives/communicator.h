@@ -28,7 +28,7 @@ class CollectiveError : public std::runtime_error {
 };
 
 // The members of the group. `addresses[rank]` is host:port of each rank's listener; all of them
-// know `secret`, which keeps out other epochs and other programs.
+// share `secret`, which keeps out other epochs and other programs.
 struct GroupOptions {
   std::string run_id;
   uint64_t epoch = 0;
@@ -46,13 +46,13 @@ struct GroupOptions {
   std::chrono::milliseconds timeout{120000};
 };
 
-// One all-reduce of a sequence. The caller leaves its memory alone until the sequence is done.
+// One all-reduce of a sequence. The caller does not touch its memory until the sequence is done.
 struct TreePart {
   std::span<float> values;
   std::vector<std::span<float>> partials;
 };
 
-// A sequence of all-reduces, whose parts another thread makes while earlier ones travel.
+// A sequence of all-reduces, whose parts another thread produces while earlier ones are in flight.
 class TreeParts {
  public:
   virtual ~TreeParts() = default;
@@ -78,9 +78,9 @@ class Communicator {
   // object. Empty when this memory gives no advantage.
   virtual std::span<float> Allocate(size_t count) = 0;
 
-  // The least number of elements for an AllReduceTree of their own, called from another thread
-  // while the caller computes. 0 when this gains nothing, because AllReduceTree needs the caller's
-  // cores and not a network.
+  // The minimum number of elements for which a separate AllReduceTree, called from another thread
+  // while the caller computes, is worthwhile. 0 if it never is, because AllReduceTree needs the
+  // caller's cores and not a network.
   virtual size_t overlap_elements() const = 0;
 
   // values := the sum over V logical shards in one fixed binary tree, bit-equal on every rank and
@@ -91,8 +91,8 @@ class Communicator {
   virtual void AllReduceTree(std::span<float> values,
                              const std::vector<std::span<float>>& partials) = 0;
 
-  // AllReduceTree of each part, in their order, which is the same on every rank. Returns when
-  // `parts` has ended and all of them are done. Between machines parts travel at once: a later one
+  // AllReduceTree of each part, in order, which is the same on every rank. Returns when `parts` has
+  // ended and all of them are done. Between machines parts are in flight concurrently: a later one
   // does not wait for the round trip of an earlier one.
   virtual void AllReduceParts(TreeParts& parts);
 

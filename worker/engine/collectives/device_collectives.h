@@ -24,7 +24,7 @@ class DeviceCollectives {
   // Sets the queue whose work the calls below follow: a cudaStream_t (Backend::queue()).
   virtual void Follow(void* queue) = 0;
 
-  // As Communicator::AllReduceTree, of device memory.
+  // Like Communicator::AllReduceTree, for device memory.
   virtual void BeginAllReduceTree(std::span<float> values,
                                   const std::vector<std::span<float>>& partials) = 0;
 

@@ -12,7 +12,7 @@
 
 namespace gp::engine {
 
-// The id that the ranks connect with; rank 0 makes it. std::runtime_error tells what is missing.
+// The id that the ranks connect with; rank 0 makes it. std::runtime_error says what is missing.
 std::string MakeDeviceGroupId();
 
 // Connects the group (nccl_communicator.h).

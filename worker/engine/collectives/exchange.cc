@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t kPiecesPerCall = 16;
-// How long a wait for the feed may last, which no peer is to blame for.
+// How long a wait for the feed may last, for which no peer is to blame.
 constexpr milliseconds kFeedSlice{10000};
 
 struct Gathered {
@@ -55,7 +55,7 @@ bool Move(const std::string& operation, const Lane& lane, PieceQueue& queue, boo
   return moved.bytes > 0;
 }
 
-// Whether bytes have arrived that poll does not know of.
+// Whether bytes have arrived that poll does not report.
 bool HoldsMore(const Lane& lane) { return lane.in.movable() && lane.socket->holds_more(); }
 
 std::vector<pollfd> PollSet(const std::vector<Lane>& lanes) {

@@ -19,7 +19,7 @@ namespace gp::engine {
 // Consecutive pieces of memory that pass through one direction of a connection. Pieces [0, open)
 // may move.
 struct PieceQueue {
-  std::vector<std::span<std::byte>> pieces;  // none is empty
+  std::vector<std::span<std::byte>> pieces;  // none of them empty
   size_t open = 0;
   size_t next = 0;    // pieces [0, next) have moved entirely
   size_t offset = 0;  // bytes of pieces[next] that have
@@ -75,7 +75,7 @@ class ExchangeFeed {
 
 // Returns when every lane is done and `feed`, which may be null, has ended. `progressed` is called
 // after bytes have moved. CollectiveError names the peer that was lost, or that moved nothing for
-// too long while it was waited for; `operation` begins the message.
+// too long while needed; `operation` begins the message.
 void RunExchange(std::vector<Lane>& lanes, const std::vector<Bystander>& bystanders,
                  const ExchangeLimits& limits, const std::string& operation,
                  const std::function<void()>& progressed, ExchangeFeed* feed = nullptr);

@@ -36,7 +36,7 @@ struct NcclApi {
   decltype(&ncclGroupStart) group_start = nullptr;
   decltype(&ncclGroupEnd) group_end = nullptr;
 
-  // Opens `library`, a path or a name that the system looks for. NcclUnavailable tells what was
+  // Opens `library`, a path or a name that the system searches for. NcclUnavailable lists what was
   // tried and what to do.
   static NcclApi Open(const std::string& library);
 

@@ -9,8 +9,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// How long a rank that exits waits for its peers. Data that they still read arrive in far less
-// time.
+// How long an exiting rank waits for its peers. Data that they still read arrive in far less time.
 constexpr milliseconds kFarewell{2000};
 // A wait spins for this long, because a short wait must not sleep. Then it sleeps, because a long
 // wait must not use a core.

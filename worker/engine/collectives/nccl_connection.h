@@ -40,7 +40,7 @@ class NcclConnection {
   void Issue(const char* operation, const Call& call);
   void IssueGroup(const char* operation, const std::vector<Call>& calls);
 
-  // Returns when done() says so.
+  // Returns once done() is true.
   void Wait(const char* operation, const std::function<bool()>& done);
 
   // Throws when aborted or failed.

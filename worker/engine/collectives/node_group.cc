@@ -154,7 +154,7 @@ class Forming {
   int missing_ = 0;
 };
 
-// Row a tells whose memory rank a holds.
+// Row a lists whose memory rank a has mapped.
 std::vector<std::vector<bool>> GatherReaches(Wire& wire,
                                              const std::vector<std::optional<PeerMemory>>& peers) {
   const auto ranks = peers.size();

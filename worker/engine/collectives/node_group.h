@@ -1,5 +1,5 @@
-// Finds out which ranks of a group run on one machine, and passes memory between those ranks: over
-// a socket of that machine, to peers that know the secret of the epoch. One thread calls.
+// Determines which ranks of a group run on one machine, and passes memory between those ranks: over
+// a socket of that machine, to peers that have the secret of the epoch. One thread calls.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@
 namespace gp::engine {
 
 // A name that is equal for processes which can pass memory to each other; made of the machine's
-// boot id and its network namespace. Empty when the system does not tell.
+// boot id and its network namespace. Empty if the system does not provide it.
 std::string MachineIdentity();
 
 struct NodeGroup {
   std::vector<size_t> node_of;                   // by rank (node_plan.h)
-  std::vector<std::optional<PeerMemory>> peers;  // by rank; those of the own node
+  std::vector<std::optional<PeerMemory>> peers;  // by rank; only ranks of this node
 };
 
 // Every rank of the group must call it at the same time. Ranks whose options.machine are equal and

@@ -20,8 +20,8 @@ struct NodePlan {
 
   std::vector<int> mates;          // ranks of the own node, ascending, the own one included
   size_t place = 0;                // own place among them
-  std::vector<Addition> within;    // additions within the own node, in the whole plan's leaves
-  std::vector<size_t> own_leaves;  // leaves of the whole plan that the own node passes on
+  std::vector<Addition> within;    // additions within this node, in the whole plan's leaves
+  std::vector<size_t> own_leaves;  // leaves of the whole plan that this node passes on
   TreePlan across;                 // between nodes
   // The number of ranks of the smallest node. Carrier i of a node exchanges part i of the elements
   // with the carriers i of the other nodes.

@@ -1,7 +1,7 @@
 // NodeReduction: an all-reduce along the fixed tree in a group in which some ranks share memory.
 // The ranks of a node add directly in each other's buffers, each its part of the elements, and
 // write the result to all of them. Only sums between nodes go over the network. Messages over the
-// sockets tell when a part is complete. A message also orders memory accesses between its two
+// sockets signal that a part is complete. A message also orders memory accesses between its two
 // ranks, and shows when a peer has died. Owned by a communicator; one thread.
 #pragma once
 
@@ -23,17 +23,17 @@ class NodeReduction {
   NodeReduction(const TreePlan& whole, const std::vector<size_t>& node_of,
                 std::unique_ptr<NodeMemory> memory, std::vector<std::optional<PeerMemory>> peers);
 
-  // As Communicator::Allocate.
+  // Like Communicator::Allocate.
   std::span<float> Allocate(size_t count);
 
-  // As Communicator::AllReduceTree. Memory that is not from Allocate is copied in and out.
+  // Like Communicator::AllReduceTree. Memory that is not from Allocate is copied in and out.
   void Run(Wire& wire, std::span<float> values, const std::vector<std::span<float>>& partials);
 
  private:
   // Addresses that hold for one call.
   struct Views {
-    std::vector<float*> leaves;   // by leaf of the whole plan; those of the own node
-    std::vector<float*> results;  // by mate: where its result belongs
+    std::vector<float*> leaves;   // by leaf of the whole plan; those of this node
+    std::vector<float*> results;  // by mate: the destination of its result
   };
 
   bool is_alone() const { return other_mates_.empty(); }

@@ -1,6 +1,6 @@
-// Sockets between the processes of one machine that carry messages, each with a descriptor or none.
-// The kernel chooses their names, which vanish with them. Errors are CollectiveError; a connection
-// that fails is nullopt. One thread calls.
+// Sockets between the processes of one machine, for messages that may each carry a descriptor. The
+// kernel chooses their names, which vanish with them. Errors are CollectiveError; a connection that
+// fails is nullopt. One thread calls.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ std::optional<Socket> ConnectToNode(const std::string& name, SteadyTime deadline
 // Sends `bytes`, with a copy of `file` unless that is negative; false when the peer is gone.
 bool SendNodeMessage(const Socket& socket, std::span<const std::byte> bytes, int file = -1);
 
-// nullopt when nothing came in time.
+// nullopt when nothing arrived in time.
 std::optional<NodeMessage> ReceiveNodeMessage(const Socket& socket, SteadyTime deadline,
                                               const std::stop_token& stop);
 

@@ -17,7 +17,7 @@ struct Addition {
   bool operator==(const Addition&) const = default;
 };
 
-// Every rank's aligned subtrees, rank after rank: the leaves from which the tree is finished.
+// Every rank's aligned subtrees, rank after rank: the leaves from which the tree is completed.
 std::vector<ShardRange> LeavesOfGroup(int logical_shards, int world_size);
 
 // After these additions, in this order, leaf 0 holds the sum. `leaves` are consecutive aligned

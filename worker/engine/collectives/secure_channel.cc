@@ -19,9 +19,9 @@ namespace {
 
 constexpr const char* kCipher = "TLS_AES_128_GCM_SHA256";
 constexpr std::array<unsigned char, 2> kCipherNumber = {0x13, 0x01};
-// There is one key for a connection, so its name says nothing.
+// There is one key per connection, so its name carries no information.
 constexpr std::string_view kKeyName = "gp";
-// The most that one call moves, so that no connection holds up the others.
+// The most that one call moves, so that no connection delays the others.
 constexpr size_t kBytesPerCall = size_t{1} << 20;
 // Read from the kernel at once: several records.
 constexpr size_t kReadBufferBytes = size_t{128} << 10;
@@ -32,7 +32,7 @@ std::string OpenSslReason() {
   return reason == nullptr ? "no reason given" : reason;
 }
 
-// SSL_get_error looks at what is left of earlier calls.
+// SSL_get_error inspects errors left by earlier calls.
 void ForgetErrors() {
   ERR_clear_error();
   errno = 0;
@@ -192,7 +192,7 @@ std::string SecureChannel::WhyNot(int result) const {
   }
 }
 
-// Bytes that have moved come first; the reason is told when there are none.
+// Reports bytes that have moved first, and the reason once there are none.
 Moved SecureChannel::Stopped(int result, Moved moved) {
   lost_ = WhyNot(result);
   if (moved.bytes == 0) moved.lost = lost_;

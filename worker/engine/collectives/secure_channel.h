@@ -24,7 +24,7 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 // The result of one call, which moves as much as the connection takes or holds now.
 struct Moved {
   size_t bytes = 0;
-  std::string lost;  // why the connection is no more; empty while it is there
+  std::string lost;  // why the connection was lost; empty while it exists
 };
 
 class SecureChannel {
@@ -44,13 +44,13 @@ class SecureChannel {
   Moved Send(std::span<const iovec> pieces);
   Moved Receive(std::span<const iovec> pieces);
 
-  // Whether Receive may have more at once, though nothing arrives: poll does not see what OpenSSL
-  // has read already.
+  // Whether Receive may return data at once even if poll reports none: OpenSSL may have read it
+  // already.
   bool holds_more() const { return holds_more_; }
 
  private:
   void Shake(int fd, SteadyTime deadline, const std::stop_token& stop);
-  // Why the last call gave `result`, which is no success; empty when it is to be made again later.
+  // Why the last call failed with `result`; empty if it must be repeated later.
   std::string WhyNot(int result) const;
   Moved Stopped(int result, Moved moved);
   void ChangeKeyWhenDue();

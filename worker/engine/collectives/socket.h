@@ -30,18 +30,18 @@ class Socket {
   int fd() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
 
-  // Everything that moves from now on is encrypted. Both ends do it at the same time. Throws what
-  // SecureChannel does.
+  // Encrypts all later traffic. Both ends call it at the same time. Throws the exceptions of
+  // SecureChannel.
   void Encrypt(Side side, const ChannelKey& key, SteadyTime deadline, const std::stop_token& stop);
 
-  // Moves what the connection takes or has now, of pieces that follow each other. Call Send again
+  // Moves as much as the connection can take or has now, of consecutive pieces. Call Send again
   // with the same bytes until they have moved.
   Moved Send(std::span<iovec> pieces) const;
   Moved Receive(std::span<iovec> pieces) const;
-  // Whether Receive may have something at once although poll says nothing.
+  // Whether Receive may return data at once even if poll reports none.
   bool holds_more() const { return channel_ != nullptr && channel_->holds_more(); }
 
-  // Ends both directions without giving up the descriptor: calls in flight on it fail at once.
+  // Ends both directions but keeps the descriptor: calls in flight on it fail at once.
   void Sever() const;
 
  private:

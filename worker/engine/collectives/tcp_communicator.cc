@@ -26,7 +26,7 @@ std::unique_ptr<NodeMemory> MakeNodeMemory(const std::string& machine) {
   }
 }
 
-// Hands each part that is there to `add`.
+// Hands each available part to `add`.
 class PartsFeed final : public ExchangeFeed {
  public:
   PartsFeed(TreeParts& parts, std::function<void(TreePart)> add)

@@ -1,5 +1,5 @@
 // TcpCommunicator: the Communicator between processes. Two connections to every peer, TCP_NODELAY,
-// non-blocking, driven by the calling thread alone; Abort severs them. Ranks on one machine add
+// non-blocking, driven only by the calling thread; Abort severs them. Ranks on one machine add
 // gradients in shared memory (node_reduction.h). Bytes on the wire: docs/formats/collectives.md.
 #pragma once
 

@@ -14,9 +14,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A connection that sends nothing takes one of kGuestsMax places for this long, or until others
-// need the place: whoever came first goes first. So a flood of strangers holds no peer up that
-// greets at once, as peers do.
+// A silent connection takes one of kGuestsMax places for this long, or until another needs the
+// place: the oldest is closed first. So a flood of unknown clients cannot delay a peer, because
+// peers greet at once.
 constexpr size_t kGuestsMax = 64;
 constexpr int kGuestsPerRound = 32;
 constexpr milliseconds kMeetingTimeout{5000};
@@ -162,7 +162,7 @@ class Mesh {
     return true;
   }
 
-  // Asks who sent a fitting greeting for a proof; false for any other greeting.
+  // Challenges the sender of a valid greeting to prove itself; false for any other greeting.
   bool Challenge(Guest& guest) {
     const auto greeting = DecodeGreeting(guest.received);
     if (!greeting || !IsMissingPeer(*greeting)) return false;
@@ -193,7 +193,7 @@ class Mesh {
     return true;
   }
 
-  // Nothing of a gradient is sent unencrypted when one of the two ranks was told to encrypt.
+  // No gradient data is sent unencrypted if either rank requires encryption.
   void CheckAgreement(const Guest& guest) const {
     if (guest.encrypted == options_.encrypted) return;
     throw CollectiveError("rank " + std::to_string(guest.rank) +

@@ -1,6 +1,6 @@
-// How the ranks of an epoch find each other: every rank connects to all lower ones and accepts all
-// higher ones, twice each: for partial sums and for finished ones, which thus never wait behind
-// each other. One thread calls.
+// How the ranks of an epoch connect: every rank connects to all lower ones and accepts all higher
+// ones, twice each: for partial sums and for finished ones, which thus never wait for each other.
+// One thread calls.
 #pragma once
 
 #include <stop_token>
@@ -18,10 +18,10 @@ struct TcpGroup {
   int strangers = 0;            // connections that were closed because they were not of this epoch
 };
 
-// Connects the full mesh. `listener` is the one behind options.addresses[options.rank]. A
-// connection is closed and counted unless it begins with the greeting of a missing higher rank of
-// this run and epoch, with the secret. CollectiveError after options.connect_timeout, with the
-// missing rank, and when `stop` is requested.
+// Connects the full mesh. `listener` is the one at options.addresses[options.rank]. A connection is
+// closed and counted unless it begins with the greeting of a missing higher rank of this run and
+// epoch, with the secret. CollectiveError after options.connect_timeout, with the missing rank, and
+// when `stop` is requested.
 TcpGroup ConnectTcpGroup(const GroupOptions& options, const TcpListener& listener,
                          const std::stop_token& stop);
 

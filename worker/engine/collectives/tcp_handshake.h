@@ -1,6 +1,6 @@
-// How two ranks meet: the same over TCP and inside a node. The caller greets, the called rank sends
-// a challenge, and each proves to the other, the caller first, that it knows the secret of the
-// epoch. The secret itself is never sent. Bytes: docs/formats/collectives.md. Any thread may call.
+// How two ranks authenticate, over TCP and inside a node. The caller greets, the called rank sends
+// a challenge, and each proves to the other, the caller first, that it has the secret of the epoch.
+// The secret itself is never sent. Bytes: docs/formats/collectives.md. Any thread may call.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace gp::engine {
 
-// Random bytes, used once, so that no recorded proof is good a second time.
+// Random bytes, used once, so that a recorded proof cannot be replayed.
 using Nonce = std::array<std::byte, 32>;
 // Throws CollectiveError when the system gives no random bytes.
 Nonce RandomNonce();
@@ -37,7 +37,7 @@ struct Greeting {
   uint32_t logical_shards = 0;
   std::string run_id;
   Nonce nonce{};
-  bool encrypted = false;  // TLS follows the proofs; the magic tells
+  bool encrypted = false;  // TLS follows the proofs; announced by the magic
   Connection connection = Connection::kMain;
 };
 
@@ -48,7 +48,7 @@ inline constexpr size_t kGreetingBodyBytesMax = 1024;
 // REQUIRES: run_id of at most 256 bytes.
 std::vector<std::byte> EncodeGreeting(const Greeting& greeting);
 
-// The size of the body that follows; nullopt when the bytes are no greeting's header.
+// The size of the body that follows; nullopt when the bytes are not a greeting's header.
 std::optional<size_t> DecodeGreetingHeader(std::span<const std::byte, kGreetingHeaderBytes> header);
 
 // nullopt unless `bytes`, header and body, are exactly one greeting.
@@ -58,8 +58,8 @@ std::optional<Greeting> DecodeGreeting(std::span<const std::byte> bytes);
 Greeting GreetingTo(const GroupOptions& options, int rank,
                     Connection connection = Connection::kMain);
 // Whether `greeting` claims to be from a higher rank of the group to the rank of `options`. It
-// proves nothing yet. Whether both encrypt is compared when the proof is there, so that it can be
-// told in words.
+// proves nothing yet. Encryption settings are compared after the proof, so that a mismatch can be
+// reported.
 bool IsGreetingFor(const GroupOptions& options, const Greeting& greeting);
 
 enum class Side { kCaller, kCalled };

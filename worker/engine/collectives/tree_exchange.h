@@ -1,10 +1,10 @@
 // TreeExchange: all-reduces along the fixed tree over the connections of a group, one or several
-// that travel at once. The elements of each are cut into one chunk per participant. Each sends each
-// peer its partial sums of that peer's chunk, finishes the tree for its own chunk block by block
-// while later blocks still arrive, and sends the finished blocks to all: 2*(W-1)/W of the bytes
-// each way when W divides V. Partial sums and finished blocks have connections of their own: the
-// partial sums of a later all-reduce do not wait for the finished blocks of an earlier one, which
-// take a round trip. Lives for one exchange; one thread.
+// concurrently. The elements of each are cut into one chunk per participant. Each sends each peer
+// its partial sums of that peer's chunk, completes the tree for its own chunk block by block while
+// later blocks still arrive, and sends the finished blocks to all: 2*(W-1)/W of the bytes each way
+// when W divides V. Partial sums and finished blocks use separate connections: the partial sums of
+// a later all-reduce do not wait for the finished blocks of an earlier one, which take a round
+// trip. Lives for one exchange; one thread.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class TreeExchange {
  public:
   static constexpr size_t kBlockElements = 32768;  // 128 KiB: a block of each leaf stays in L2
   // Blocks that a peer may be ahead of the slowest one. With the kernel's buffers, this is all the
-  // memory that an exchange needs beside the values.
+  // memory that an exchange needs besides the values.
   static constexpr size_t kWindowBlocks = 4;
 
   // `ring` keeps the window between exchanges. `lanes`, from Wire::LanesOfSequence, have their
@@ -38,7 +38,7 @@ class TreeExchange {
   struct Part {
     std::span<float> values;
     std::vector<std::span<float>> partials;
-    std::vector<size_t> begins;  // by main lane: the piece that is its header, of those that arrive
+    std::vector<size_t> begins;  // by main lane: index of the piece that is its incoming header
   };
   // A block of this participant's chunk.
   struct Block {

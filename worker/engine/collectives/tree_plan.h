@@ -25,7 +25,7 @@ TreePlan PlanOfRanks(int logical_shards, int world_size, int rank);
 
 // A tree in two parts: the additions that each group of participants can do alone, and the rest.
 struct SplitPlan {
-  std::vector<std::vector<Addition>> within;  // by group, in the numbers of the whole plan's leaves
+  std::vector<std::vector<Addition>> within;  // by group, in the whole plan's leaf numbers
   std::vector<size_t> remaining;              // leaves of the whole plan that `across` still adds
   TreePlan across;  // participants: the groups; its leaf i is `remaining[i]`
 };

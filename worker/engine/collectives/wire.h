@@ -43,13 +43,13 @@ class Wire {
   // directions.
   std::vector<Lane> Lanes(Operation operation, size_t size, const std::vector<int>& ranks);
 
-  // The same for a sequence of collectives that travel at once: Announce adds the header of each,
-  // BeginCollective comes before it. The lanes for results, which have no header, come last.
+  // The same for a sequence of concurrent collectives: Announce adds the header of each, and is
+  // called after BeginCollective. The lanes for results, which have no header, come last.
   std::vector<Lane> LanesOfSequence(const std::vector<int>& ranks);
   void Announce(std::span<Lane> lanes, Operation operation, size_t size);
 
-  // Moves everything, also what `feed` adds. Peers that have no lane are watched when
-  // `watch_others`. `progressed` is called after bytes have moved.
+  // Moves everything, including what `feed` adds. Watches peers without a lane if `watch_others`.
+  // `progressed` is called after bytes have moved.
   void Run(std::vector<Lane>& lanes, const std::string& name, bool watch_others,
            const std::function<void()>& progressed, ExchangeFeed* feed = nullptr);
 

@@ -1,5 +1,5 @@
-// Decoder: a model with a cache of what it has read, for writing text token by token. Each slot
-// holds one sequence. Slots are independent: a slot's next token does not depend on the other
+// Decoder: a model with a cache of the tokens it has read, for writing text token by token. Each
+// slot holds one sequence. Slots are independent: a slot's next token does not depend on the other
 // slots. Standard library only; errors are exceptions. One thread calls.
 #pragma once
 

@@ -1,12 +1,12 @@
-// Gpt2: GPT-2 (Radford et al. 2019) with forward and backward written by hand over a Backend.
+// Gpt2: GPT-2 (Radford et al. 2019) with hand-written forward and backward over a Backend.
 // Pre-LayerNorm blocks
 //   x += dropout(proj(attention(qkv(ln_1(x)))))
 //   x += dropout(c_proj(gelu(c_fc(ln_2(x)))))
 //   logits = head(ln_f(x))
 // on one arena allocated at construction; nothing is allocated later. Under bf16 and fp16 the
 // numerics are torch autocast's: matrix products and attention take 16 bits and sum in fp32;
-// LayerNorm, residual, softmax and losses are fp32. The arena is the backend's memory: batches
-// travel through Upload, and a pass is a fixed sequence of operations, which the backend may record
+// LayerNorm, residual, softmax and losses are fp32. The arena is the backend's memory: batches are
+// copied by Upload, and a pass is a fixed sequence of operations, which the backend may record
 // (Backend::Replay). One thread calls.
 #pragma once
 
@@ -158,7 +158,7 @@ class Gpt2 final : public LanguageModel {
   const runspec::Attention attention_;
   const runspec::Recompute recompute_;
   const int64_t head_rows_max_;
-  const int64_t lowest_block_;  // of those whose backward pass runs
+  const int64_t lowest_block_;  // the lowest block with a backward pass
   std::unique_ptr<Backend> backend_;
   const Gpt2Slots slots_;
   const Gpt2Buffers buffers_;

@@ -1,5 +1,5 @@
-// Where each tensor of Gpt2 lies: slots in the flat parameter layout, and activations in the arena
-// that runspec::MakeArenaPlan laid out. Plain values, made once; the arena outlives them.
+// The place of each tensor of Gpt2: slots in the flat parameter layout, and activations in the
+// arena laid out by runspec::MakeArenaPlan. Plain values, made once; the arena outlives them.
 #pragma once
 
 #include <cstddef>

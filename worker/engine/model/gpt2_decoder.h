@@ -92,7 +92,7 @@ class Gpt2Decoder final : public Decoder {
   // Fills the next round with tokens that are left, as many as there are rows. False if none are
   // left.
   bool PlanRound(std::span<const SlotTokens> added);
-  // Notes which of the next `count` rows need logits. They belong to `entry`, of which `taken`
+  // Records which of the next `count` rows need logits. They belong to `entry`, of which `taken`
   // tokens are read; its logits begin at row `to`.
   void WantRows(const SlotTokens& entry, int64_t taken, int64_t count, int64_t to);
   void RunRound();

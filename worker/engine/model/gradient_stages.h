@@ -24,8 +24,8 @@ struct GradientStages {
   std::vector<GradientRange> embedding;
 };
 
-// Each element of a trained tensor is in exactly one range, and none of a frozen one; the ranges of
-// a stage are ascending and not adjacent.
+// Each element of a trained tensor is in exactly one range, and no element of a frozen one; the
+// ranges of a stage are ascending and not adjacent.
 GradientStages MakeGradientStages(const runspec::ParameterLayout& layout, int64_t layers);
 
 }  // namespace gp::engine

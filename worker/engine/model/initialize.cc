@@ -29,7 +29,7 @@ double DeviationOf(const std::string& name, int64_t layers) {
 
 // The functions below use only operations that IEEE 754 rounds exactly, one by one (this file is
 // compiled without contraction), so that a seed gives the same bits on every processor; libm's
-// depend on the instructions it finds. Both are within a few units of fp64's last place.
+// results depend on the available instructions. Both are within a few units of fp64's last place.
 
 // ln x of a positive normal x: 2 atanh((m - 1) / (m + 1)) + e ln 2 with m in [sqrt(1/2), sqrt(2)).
 double ExactLog(double x) {

@@ -1,6 +1,6 @@
 // nanoGPT's initialisation, draw by draw. Its model.py constructs every module first, and torch's
-// constructors draw initial values of their own; then it visits the modules in order, and at last
-// the c_proj weights. Only the order and the sizes of the draws count: what a constructor drew is
+// constructors draw initial values; then it visits the modules in order, and finally the c_proj
+// weights. Only the order and the sizes of the draws matter: the constructors' values are
 // overwritten.
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/empty.h>

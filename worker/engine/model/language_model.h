@@ -43,7 +43,7 @@ class LanguageModel {
   // The type of activations and of the working copy.
   virtual DataType compute_type() const { return DataType::kFloat32; }
 
-  // Where the model computes; the optimizer runs on it too.
+  // The backend of the model; the optimizer runs on it too.
   virtual Backend& backend() = 0;
 
   // Announces the arguments of the Backward that will follow the next Forward. Optional: an engine
@@ -53,25 +53,25 @@ class LanguageModel {
     (void)gradient_scale, (void)gradients, (void)accumulate;
   }
 
-  // Backward multiplies its gradients by *loss_scale, which lies in backend memory and is read when
-  // the pass runs; nullptr, as at first: by 1. For fp16.
+  // Backward multiplies its gradients by *loss_scale, in backend memory, read when the pass runs;
+  // nullptr, the default: by 1. For fp16.
   virtual void set_loss_scale(const float* loss_scale) { (void)loss_scale; }
 
   // Runs the model with activations kept for Backward and returns the sum (not the mean) of the
   // token losses in nats.
   virtual double Forward(const TokenBatch& batch, const Dropout& dropout) = 0;
 
-  // The same, with the sum added to *loss, which lies in backend memory: nothing waits. The batch
-  // may change on return.
+  // The same, adding the sum to *loss in backend memory, without waiting. The batch may change on
+  // return.
   virtual void ForwardInto(const TokenBatch& batch, const Dropout& dropout, double* loss) {
     *loss += Forward(batch, dropout);
   }
 
   // Gradients of gradient_scale * (the sum that the last Forward returned), overwriting `gradients`
-  // or adding to it. Same layout as the parameters; alignment gaps are zero, and those of frozen
-  // tensors are not touched. REQUIRES: a Forward with targets came right before. `ready`, unless it
-  // is empty, is called on this thread, for each element of a trained tensor once and for no
-  // element twice, in an order that depends only on the layout.
+  // or adding to it. Same layout as the parameters; alignment gaps are zero, and frozen tensors'
+  // are not touched. REQUIRES: a Forward with targets came right before. `ready`, unless it is
+  // empty, is called on this thread, exactly once for each element of a trained tensor, in an order
+  // that depends only on the layout.
   virtual void Backward(float gradient_scale, std::span<float> gradients, bool accumulate,
                         const GradientReady& ready) = 0;
 

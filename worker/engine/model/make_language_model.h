@@ -52,10 +52,10 @@ ModelOptions ModelOptionsOf(const runspec::RunSpec& spec, int threads);
 // The options of the arena of a model with `options`.
 runspec::ArenaOptions ArenaOptionsOf(const ModelOptions& options);
 
-// kFused and kEager compute with Gpt2 over the CPU backend or the device's (kEager with one pass
-// per operation), kReference with torch::nn and autograd in fp32. Parameters are zero. Throws
-// std::invalid_argument for sizes that do not fit each other and for what the backend cannot do.
-// `choices`, if present, receives DeviceBackend::choices where a device computes.
+// kFused and kEager compute with Gpt2 on the CPU backend or the device's (kEager with one pass per
+// operation), kReference with torch::nn and autograd in fp32. Parameters are zero. Throws
+// std::invalid_argument for inconsistent sizes and for options that the backend does not support.
+// `choices`, if present, receives DeviceBackend::choices when a device computes.
 std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options,
                                                  DeviceChoices* choices = nullptr);
 

@@ -21,8 +21,8 @@ class PackedWeights {
   PackedWeights(const runspec::ModelShape& shape, const runspec::ArenaPlan& plan, std::byte* arena,
                 Backend& backend);
 
-  // Takes one tensor's values, which lie in the host's memory. Throws std::invalid_argument for a
-  // name or a number of values that is not the model's.
+  // Takes one tensor's values, in host memory. Throws std::invalid_argument for a name or a number
+  // of values that is not the model's.
   void Set(const std::string& name, std::span<const float> values);
 
   // By offsets in runspec::ParameterLayout. A matrix is packed; a vector has the compute type;

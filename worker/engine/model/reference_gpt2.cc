@@ -180,7 +180,7 @@ class Network {
     return probabilities.matmul(qkv[2]).transpose(1, 2).reshape({b, t, shape_.channels});
   }
 
-  // (t, t), true where a key lies after its query.
+  // (t, t), true for keys after their query.
   Tensor Future(int64_t layer, int64_t t) const {
     if (style_.mask_on_the_fly) return FutureMask(t);
     return masks_[static_cast<size_t>(layer)].narrow(0, 0, t).narrow(1, 0, t);
@@ -189,7 +189,7 @@ class Network {
   const runspec::ModelShape& shape_;
   const runspec::ParameterLayout& layout_;
   const ReferenceStyle style_;
-  std::vector<Tensor> masks_;  // by layer, unless they are made on the fly
+  std::vector<Tensor> masks_;  // by layer, unless they are computed on the fly
   std::map<std::string, Tensor> leaves_;
 };
 

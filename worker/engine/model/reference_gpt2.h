@@ -13,8 +13,7 @@
 
 namespace gp::engine {
 
-// How a model is written before it is optimised; `gp-bench ladder` starts with this. The results
-// are the same.
+// Variants of an unoptimised model, from which `gp-bench ladder` starts. The results are the same.
 struct ReferenceStyle {
   bool library_operations = true;  // LayerNorm and GELU of the library, or made of elementary ones
   bool mask_on_the_fly = true;     // or (context, context), stored by every layer

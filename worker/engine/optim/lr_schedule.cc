@@ -13,7 +13,7 @@ double WarmupRate(const runspec::ScheduleSpec& spec, double lr, int64_t step) {
   return lr * static_cast<double>(step + 1) / static_cast<double>(divisor);
 }
 
-// How far `step` is on the way from `first` to `last`, in [0, 1].
+// The fraction of the way from `first` to `last` at `step`, in [0, 1].
 double Progress(int64_t step, int64_t first, int64_t last) {
   if (step >= last) return 1;
   return std::max(0.0, static_cast<double>(step - first) / static_cast<double>(last - first));

@@ -10,10 +10,10 @@ namespace gp::engine {
 // The rate of update `step` (0 is the first), between spec.min_lr_ratio * lr and lr:
 //   warm-up   lr * (step+1)/(warmup+1) (nanoGPT) or lr * (step+1)/warmup (build-nanogpt)
 //   cosine    from the end of warm-up to decay_steps, the minimum afterwards
-//   linear    likewise along a line
+//   linear    the same along a line
 //   wsd       constant, then along a line over the last fifth of decay_steps
 //   constant  lr
-// `budget_steps` stands in for decay_steps = 0.
+// `budget_steps` replaces decay_steps = 0.
 double LearningRate(const runspec::ScheduleSpec& spec, double lr, int64_t budget_steps,
                     int64_t step);
 

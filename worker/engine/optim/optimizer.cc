@@ -10,8 +10,8 @@
 namespace gp::engine {
 namespace {
 
-// Values between two questions whether a save holds them; each value's update is its own, so that
-// pieces change no bits.
+// Elements updated between two BeforeOverwrite calls. The update is element-wise, so the size does
+// not change results.
 constexpr int64_t kPiece = int64_t{1} << 20;
 
 std::span<float> AllocateMoment(Backend& backend, int64_t count) {
@@ -54,7 +54,7 @@ void Optimizer::Update(LanguageModel& model, std::span<float> gradients, double 
   ++updates_;
   const float factor_value = TakesFactorByValue() ? ReadFactor(factor) : 0;
   if (std::isnan(factor_value)) return;
-  // What other ranks update will be overwritten, too.
+  // Slices of other ranks will be overwritten too.
   if (options_.slice) AboutToOverwrite(0, total_count_);
   Apply({model, gradients, lr, factor, factor_value});
 }
@@ -115,7 +115,7 @@ void Optimizer::UpdatePiece(const Step& step, int64_t first, int64_t last, const
   RoundRange(step.model, first, last);
 }
 
-// What backend.Update does in one pass, with the gradients multiplied already.
+// Does the work of backend.Update in separate passes, with the gradients multiplied already.
 void Optimizer::UpdateInPasses(const AdamWUpdate& update) {
   if (update.weight_decay != 0) {
     backend_.Axpby(update.count, update.parameters,

@@ -1,6 +1,6 @@
 // Optimizer: updates the parameters from a gradient, over the flat buffers. Owns two moments in the
-// parameters' layout and the number of updates; a checkpoint stores nothing else of it.
-// AdamW and Muon implement the update. One thread calls.
+// parameters' layout and the number of updates, which is all that a checkpoint stores of it. AdamW
+// and Muon implement the update. One thread calls.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class Optimizer {
   // is NaN nothing changes, and the caller must call UndoSkippedUpdate.
   void Update(LanguageModel& model, std::span<float> gradients, double lr, const float* factor);
 
-  // Uncounts the last Update, which changed nothing.
+  // Takes back the count of the last Update, which changed nothing.
   void UndoSkippedUpdate() { --updates_; }
 
   // Whether Update takes the factor by value, for which it waits.
@@ -82,7 +82,7 @@ class Optimizer {
     float factor_value = 0;  // set only if TakesFactorByValue(); never NaN
   };
 
-  // Elements that are updated alike: tensors that lie side by side, with the gaps after them.
+  // Elements with the same update: adjacent tensors, with the gaps after them.
   struct Range {
     int64_t first = 0;
     int64_t last = 0;
@@ -98,7 +98,7 @@ class Optimizer {
       const std::function<bool(const runspec::ParameterInfo&)>& takes);
   // AdamW (Loshchilov & Hutter 2019, arXiv:1711.05101).
   void UpdateRange(const Step& step, const Range& range);
-  // For what does not go through UpdateRange.
+  // For updates that do not use UpdateRange.
   void AboutToOverwrite(int64_t first, int64_t last) const;
   // The working copy of elements [first, last), if there is one.
   void RoundRange(LanguageModel& model, int64_t first, int64_t last) const;

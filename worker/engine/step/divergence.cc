@@ -26,7 +26,7 @@ std::optional<std::string> Divergence::Observe(int64_t step, double loss,
   return Judge({"training loss", mean_loss_, loss, best_mean_}, step);
 }
 
-// Half of what had been learned is lost.
+// The loss at which half of the gain over a uniform guess is lost.
 double Divergence::LimitAfter(double best) const {
   const double above_best = best + std::max(kMarginNats, 0.5 * (uniform_ - best));
   return std::min(uniform_ + kMarginNats, above_best);

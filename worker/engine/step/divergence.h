@@ -1,5 +1,5 @@
-// Divergence: notices that a training's loss is far above that of a uniform guess, ln(vocabulary),
-// or far above the best that it had. Rank 0 has one; one thread.
+// Divergence: detects that a training's loss is far above that of a uniform guess, ln(vocabulary),
+// or far above its own best. On rank 0; one thread.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 namespace gp::engine {
 
 bool EarlyStop::Observe(int64_t step, double loss) {
-  // A loss that is not a number is no improvement.
+  // NaN is not an improvement.
   if (loss < state_.best_loss - min_delta_) {
     state_ = {.best_loss = loss, .best_step = step};
     return true;

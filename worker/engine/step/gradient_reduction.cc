@@ -39,7 +39,7 @@ GradientReduction::~GradientReduction() {
 
 GradientReady GradientReduction::BeginLastPass() {
   if (communicator_.overlap_elements() == 0) return {};
-  // The additions that finish this rank's tree are known before their values are.
+  // The additions that complete this rank's tree are known before their values are.
   shard_sum_.Finish([this](const ShardSum::Addition& one) { additions_.push_back(one); });
   partials_ = shard_sum_.TakePartials();
   if (communicator_.device() != nullptr) {

@@ -1,10 +1,10 @@
 // GradientReduction: sums one step's gradients of this rank's shards over all shards of all ranks.
-// Over a network it does this while the last backward pass still runs: a thread of its own sums the
-// ranges that are final, in the order of the pass, several at once. On one machine this thread
-// would compete with the backward pass for the cores, so the reduction waits for the whole
-// gradient. A run of one rank needs no thread and no copy. GPUs need no thread: their communicator
-// queues each piece after the work that makes it, and nothing waits. The bits are the same in all
-// cases. Lives for one step; the trainer's thread calls.
+// Over a network it does this while the last backward pass still runs: its own thread sums final
+// ranges, in the order of the pass, several at once. On one machine this thread would compete with
+// the backward pass for the cores, so the reduction waits for the whole gradient. A run of one rank
+// needs no thread and no copy. GPUs need no thread: their communicator queues each piece after the
+// work that makes it, and nothing waits. The bits are the same in all cases. Lives for one step;
+// the trainer's thread calls.
 #pragma once
 
 #include <exception>
@@ -55,7 +55,7 @@ class GradientReduction : private TreeParts {
     MonotonicTime end;
   };
 
-  // As TreeParts, for the thread.
+  // TreeParts, for the thread.
   int fd() const override { return ready_.fd(); }
   std::optional<TreePart> Take() override;
   void Idle() override;
@@ -76,9 +76,9 @@ class GradientReduction : private TreeParts {
   std::vector<std::span<float>> partials_;
   GradientBuckets buckets_;
   ReadyRanges ready_;
-  bool begun_on_device_ = false;  // and not finished
+  bool begun_on_device_ = false;  // but not finished
   std::exception_ptr error_;      // written by the thread, read after it is joined
-  std::vector<Span> reduced_;     // likewise: when the thread reduced, from idle to idle
+  std::vector<Span> reduced_;     // same; the times in which the thread was busy reducing
   bool reducing_ = false;         // the thread's own
   double hidden_seconds_ = 0;
   std::optional<std::jthread> thread_;  // while the last pass is reduced

@@ -1,4 +1,4 @@
-// PhaseTimer: cuts a step's wall time into disjoint phases whose sum is the step. Lives for one
+// PhaseTimer: divides a step's wall time into disjoint phases whose sum is the step. Lives for one
 // step; one thread.
 #pragma once
 

@@ -1,7 +1,7 @@
-// ReadyRanges: the ranges of a gradient that are final, on their way from the trainer's thread to
-// the one that reduces them. Its descriptor is readable when there is something to take, so that
-// the second thread can wait for this and for its peers at once. One thread posts and closes,
-// another one takes.
+// ReadyRanges: the final ranges of a gradient, passed from the trainer's thread to the one that
+// reduces them. Its descriptor is readable when there is something to take, so that the second
+// thread can wait for this and for its peers at once. One thread posts and closes, another one
+// takes.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ class ReadyRanges {
 
   // Does nothing when it is closed.
   void Post(GradientRange range);
-  // No more will be posted; what is there can still be taken.
+  // No more will be posted; queued ranges can still be taken.
   void Close();
 
   // Readable when there is a range, or the end.
@@ -32,7 +32,7 @@ class ReadyRanges {
   void Signal();
 
   Mailbox<GradientRange> ranges_;
-  const FileDescriptor signal_;  // counts what was posted and not taken, and the end
+  const FileDescriptor signal_;  // counts ranges posted but not taken, and the end
 };
 
 }  // namespace gp::engine

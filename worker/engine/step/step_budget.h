@@ -26,7 +26,7 @@ struct WallTimeMeasurement {
   double elapsed_seconds = 0;    // since training began, calibration included
   int64_t steps_done = 0;
   double step_seconds = 0;  // time of one step
-  // One evaluation, and the steps between two; the last one comes after the last step.
+  // One evaluation, and the steps between two; the last one follows the last step.
   double evaluation_seconds = 0;
   int64_t evaluation_every = 0;  // 0: only the last one
   double task_seconds = 0;       // the same for the questions of eval.tasks

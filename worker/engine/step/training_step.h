@@ -33,7 +33,7 @@ struct AllReduceCost {
   int64_t bytes = 0;   // of the gradients that were summed
 };
 
-// What a rank asks the whole group to do after the present step. Larger ones win.
+// What a rank asks the whole group to do after this step. Larger values win.
 enum class StepRequest { kNone = 0, kSave = 1, kStop = 2 };
 
 struct StepResult {
@@ -42,15 +42,16 @@ struct StepResult {
   double gradient_norm = 0;  // before clipping
   double learning_rate = 0;
   bool skipped = false;  // the gradient was not finite: parameters are unchanged
-  // Skipped because fp16's loss scale was too large, which it no longer is.
+  // Skipped because fp16's loss scale was too large; it has been reduced.
   bool overflowed = false;
-  // What a rank of the group asked for, the same on every rank: this step is the last one; the
-  // state is to be saved.
+  // A request of any rank, the same on every rank: this step is the last one; the state must be
+  // saved.
   bool last = false;
   bool save = false;
   double seconds = 0;
   contract::StepPhases phases;
-  // Absent for one rank, which sums nothing, and on GPUs, whose collectives no host's clock sees.
+  // Absent for a single rank, which sums nothing, and on GPUs, whose collectives the host cannot
+  // time.
   std::optional<AllReduceCost> all_reduce;
 };
 
@@ -72,7 +73,7 @@ class TrainingStep {
 
   int64_t step() const { return step_; }
   Optimizer& optimizer() { return *optimizer_; }
-  // Where each rank keeps a part of the optimizer's state (engine.zero1), else nullptr.
+  // If each rank keeps a part of the optimizer's state (engine.zero1); else nullptr.
   OptimizerShards* shards() { return shards_ ? &*shards_ : nullptr; }
   // Absent unless the run computes in fp16.
   std::optional<LossScale>& loss_scale() { return loss_scale_; }
@@ -86,7 +87,7 @@ class TrainingStep {
   // Continues after `step` committed steps; parameters and optimizer are restored already.
   void ResumeAfter(int64_t step) { step_ = step; }
 
-  // What the schedule takes for the length of the run.
+  // The run length used by the schedule.
   void set_schedule_steps(int64_t steps) { schedule_steps_ = steps; }
 
  private:

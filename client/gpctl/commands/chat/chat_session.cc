@@ -81,7 +81,7 @@ StatusOr<ExitCode> ChatSession::Run() {
     const auto turn = HandleLine(*line);
     if (turn.ok() && *turn == Turn::kLeave) return ExitCode::kOk;
     if (turn.ok()) continue;
-    // The first problem ends the chat of a script; a person can go on.
+    // The first problem ends a chat driven by a script; a person can continue.
     if (!interactive_) return turn.status();
     Say("error: " + Message(turn.status()));
   }

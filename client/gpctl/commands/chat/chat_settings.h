@@ -20,7 +20,7 @@ ChatCommand ParseChatCommand(const std::string& line);
 
 // The names that Set takes: "temperature", "seed", …
 std::vector<std::string> ChatSettingNames();
-// InvalidArgument tells which values the setting takes.
+// InvalidArgument lists the values that the setting takes.
 Status SetChatSetting(const ChatCommand& command, SampleOptions& options);
 // "temperature 0.8   top-k 50   …"
 std::string ChatSettingsText(const SampleOptions& options);

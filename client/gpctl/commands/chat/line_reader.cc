@@ -8,8 +8,8 @@ namespace {
 
 // The most lines that may wait when the input is ahead of the chat.
 constexpr size_t kLinesMax = 64;
-// How long the destructor waits for the thread, so that the owner of an input that has an end may
-// destroy the input.
+// How long the destructor waits for the thread, so that the owner of a finite input may destroy the
+// input.
 constexpr std::chrono::milliseconds kLeaveGrace{100};
 
 void ReadLines(std::istream& in, const std::shared_ptr<Mailbox<std::string>>& lines) {

@@ -1,5 +1,5 @@
-// LineReader: reads lines of an input on a thread of its own, because reading may block for ever
-// and the caller must stay interruptible. One thread takes the lines.
+// LineReader: reads lines of an input on its own thread, because reading may block forever and the
+// caller must stay interruptible. One thread takes the lines.
 #pragma once
 
 #include <chrono>

@@ -69,7 +69,7 @@ std::string DataText(const InitOptions& options, const StartingData& data) {
       "loss\n",
       files, kRelative);
   if (data.by_content) out += "  format: jsonl  # the files' names do not say it\n";
-  // Characters are those of the whole text, which a stream does not read before it trains.
+  // chars needs the characters of the whole text, which a stream has not read before training.
   const bool chars =
       runspec::PresetText(options.preset).find("tokenizer: chars") != std::string_view::npos;
   if (chars) out += "  tokenizer: bytes  # the preset's chars must see all of the text first\n";
@@ -194,7 +194,7 @@ void WarnOfLines(const InitOptions& options, const StartingPoint& start, Console
   console.Warn(WarningsOf(data));
 }
 
-// A file of tokens does not say which tokenizer made them. Takes the one beside it, or the first
+// A file of tokens does not record its tokenizer. Takes the tokenizer file beside it, or the first
 // one that has all of its ids. InvalidArgument says what is wrong with the file.
 Status ChooseTokenizerOfTokens(const InitOptions& options, StartingPoint& start, Console& console) {
   const bool known = !start.data.tokenizer.empty();

@@ -37,7 +37,7 @@ struct TrainTokenizerOptions {
 struct TrainedTokenizer {
   std::unique_ptr<BytePairTokenizer> tokenizer;
   int64_t text_bytes = 0;
-  int64_t null_lines = 0;  // of JSON, skipped
+  int64_t null_lines = 0;  // lines of JSON that were skipped
   int64_t pieces = 0;
   formats::SpelledEnds spelled_ends;
 };

@@ -73,7 +73,7 @@ StatusOr<ExitCode> RestoreCheckpoint(const v1::Checkpoint& held, Session& sessio
   return ExitCode::kOk;
 }
 
-// `manifest_digest`: what the catalogue holds; empty for a directory.
+// `manifest_digest`: as in the catalogue; empty for a directory.
 StatusOr<ExitCode> VerifyFiles(const std::string& directory, const std::string& manifest_digest,
                                Session& session) {
   const auto manifest = formats::VerifyCheckpoint(directory, manifest_digest);

@@ -24,8 +24,8 @@ struct GenerateOptions {
   bool force = false;
 };
 
-// Documents until there is enough: lines of JSON when the name says so, otherwise text with a blank
-// line between them.
+// Writes documents until the size is reached: lines of JSON if the name says so, otherwise text
+// with blank lines between.
 Status Generate(const GenerateOptions& options, const std::string& path, Session& session) {
   FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!file.valid()) return ErrnoStatus(errno, "create", path);

@@ -44,7 +44,8 @@ StatusOr<std::shared_ptr<const Tokenizer>> TokenizerOf(const ModelSource& source
   if (tokenizer->vocabulary_size() <= source.shape().vocabulary) return tokenizer;
   const auto first = static_cast<int32_t>(source.shape().vocabulary);
   return InvalidArgument(
-      "the tokenizer has {} ids, the model of {} only {}: remove the tokens from '{}' on from the "
+      "the tokenizer has {} ids, the model of {} only {}: remove token '{}' and all later ones "
+      "from the "
       "tokenizer's files, or name another tokenizer with --tokenizer",
       tokenizer->vocabulary_size(), source.path(), source.shape().vocabulary,
       Excerpt(tokenizer->Decode({&first, 1})));

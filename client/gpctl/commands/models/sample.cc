@@ -41,7 +41,8 @@ std::vector<std::string> SamplerArguments(const std::string& directory,
   return arguments;
 }
 
-// Prints a gateway's texts in gp-sampler's form: the first one as it comes, the others after it.
+// Prints a gateway's texts in gp-sampler's format: the first one while it is written, the others
+// after it.
 Status SampleThroughGateway(client::GatewayClient& gateway,
                             const client::CompletionOptions& request, const std::string& prompt,
                             const std::function<void(const std::string&)>& on_text) {

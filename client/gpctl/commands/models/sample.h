@@ -1,5 +1,5 @@
-// Writes text from a checkpoint, with the gp-sampler beside gpctl or with a gateway; both write the
-// same text. Used by gpctl's main thread.
+// Writes text from a checkpoint, with the gp-sampler beside gpctl or through a gateway; both write
+// the same text. Used by gpctl's main thread.
 #pragma once
 
 #include <functional>

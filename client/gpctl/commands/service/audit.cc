@@ -52,7 +52,7 @@ StatusOr<ExitCode> ListAudit(const AuditOptions& options, Session& session) {
   return WithContext(damaged, "a record could not be shown; 'gpctl audit verify' says where");
 }
 
-// Lines as they are, so that whoever gets the file can check it.
+// Copies the lines unchanged, so that the recipient can verify them.
 StatusOr<ExitCode> ExportAudit(const AuditOptions& options, Session& session) {
   ASSIGN_OR_RETURN(const auto client, session.NewAccessClient());
   std::string text;
@@ -95,7 +95,7 @@ Status CheckHash(const std::string& hash) {
       "prints it");
 }
 
-// Whether the log still goes on from what was noted.
+// Checks that the log still contains the noted hash.
 Status CheckExpected(const std::string& expected, const formats::AuditSummary& summary) {
   if (expected.empty() || summary.wanted_sequence) return OkStatus();
   return DataLoss(

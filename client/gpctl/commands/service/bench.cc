@@ -1,4 +1,4 @@
-// gpctl bench: measures the engine on this machine, with the gp-bench beside gpctl.
+// gpctl bench: measures the engine on this machine, using the gp-bench beside gpctl.
 #include "base/file.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/service/program_run.h"
@@ -29,7 +29,7 @@ void AddBenchCommand(CommandSet& commands) {
   const Command command =
       commands.Add("bench", kOtherGroup,
                    "Measure this machine: bench ladder, step, kernels, loader, tune, plan");
-  command.AllowTrailingArguments();  // what follows is gp-bench's
+  command.AllowTrailingArguments();  // the rest goes to gp-bench
   command.Footer(
       "'gpctl bench' alone lists what can be measured, 'gpctl bench step --help' its flags.");
   commands.Bind(command,

@@ -196,7 +196,7 @@ StatusOr<v1::Run> SubmitDemo(const DemoText& text, const DemoOptions& options, i
   return response.run();
 }
 
-// Cancels the run of a demo that was interrupted, so that it does not go on at the next `gpctl up`.
+// Cancels the run of an interrupted demo, so that it does not resume at the next `gpctl up`.
 void CancelLeftRun(const v1::Run& run, Session& session) {
   client::Interruption fresh;
   const auto client = session.NewClient(fresh);
@@ -280,7 +280,7 @@ StatusOr<ExitCode> Report(const v1::Run& run, const DemoText& text, Session& ses
 StatusOr<ExitCode> Demo(const DemoOptions& options, Session& session) {
   std::ostream& out = session.console().out;
   ASSIGN_OR_RETURN(const DemoText text, PrepareText(options, session));
-  // Whoever works with another service goes on with it.
+  // A user who works with another service keeps its context.
   const std::string context = CurrentContext(session);
   DemoService service(session);
   ASSIGN_OR_RETURN(const ServiceRecord record, service.Start());

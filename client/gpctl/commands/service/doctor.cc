@@ -20,7 +20,7 @@
 namespace gp::gpctl {
 namespace {
 
-// The output of a program beside gpctl; nullopt when it cannot be started or fails.
+// The output of a program beside gpctl; nullopt if it cannot be started or fails.
 std::optional<std::string> Ask(const std::string& name, const char* argument, Session& session) {
   std::string output;
   const auto code = RunProgram({.program = JoinPath(session.console().program_directory, name),
@@ -53,7 +53,7 @@ std::string LibraryRemedy(const std::string& program, const Console& console) {
   return fmt::format("try it without LD_LIBRARY_PATH, which is {}; otherwise {}", path, remedy);
 }
 
-// Starts the program, which shows that its libraries, such as LibTorch, can be loaded.
+// Starts the program to prove that its libraries, such as LibTorch, can be loaded.
 Check CheckProgram(const std::string& name, Session& session) {
   const std::string program = JoinPath(session.console().program_directory, name);
   std::string output;
@@ -75,7 +75,7 @@ Check CheckProgram(const std::string& name, Session& session) {
   return {.subject = name, .finding = output.empty() ? program : output};
 }
 
-// Checks what else training on GPUs needs, when the machine has GPUs.
+// Further checks for training on GPUs, if the machine has any.
 void AddGpuMachineChecks(int gpus, Session& session, std::vector<Check>& checks) {
   const Check program = CheckProgram("gp-trainer-cuda", session);
   checks.push_back(program);
@@ -94,7 +94,7 @@ void AddGpuMachineChecks(int gpus, Session& session, std::vector<Check>& checks)
 
 void AddGpuChecks(Session& session, std::vector<Check>& checks) {
   const auto document = Ask("gp-worker", "--print-gpus", session);
-  if (!document) return;  // the check of the program itself tells why
+  if (!document) return;  // the check of the program itself reports why
   const GpuFindings findings = CheckGpus(*document);
   checks.insert(checks.end(), findings.checks.begin(), findings.checks.end());
   if (findings.gpus > 0) AddGpuMachineChecks(findings.gpus, session, checks);

@@ -19,7 +19,7 @@ class DrainFeed {
  public:
   DrainFeed(client::RunClient& client, Session& session) : client_(client), session_(session) {}
 
-  // Prints what is new about them. With JSON it prints nothing.
+  // Prints what has changed. With JSON it prints nothing.
   Status Tell(const v1::Node& node) {
     if (session_.json()) return OkStatus();
     for (const v1::Slot& slot : node.slots()) {
@@ -39,7 +39,7 @@ class DrainFeed {
  private:
   client::RunClient& client_;
   Session& session_;
-  std::map<std::string, std::string> runs_;  // what was printed of each
+  std::map<std::string, std::string> runs_;  // the last line printed for each
 };
 
 StatusOr<v1::Node> FindNode(client::RunClient& client, const std::string& id) {

@@ -1,4 +1,4 @@
-// gpctl workers drain: takes a node out of use and tells how its runs leave.
+// gpctl workers drain: takes a node out of use and reports how its runs leave.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct DrainOptions {
 };
 
 // Returns when nothing runs on the node. DeadlineExceeded when that takes too long;
-// FailedPrecondition when somebody opens the node meanwhile. Ctrl-C ends the wait, not the drain.
+// FailedPrecondition when the node is opened again meanwhile. Ctrl-C ends the wait, not the drain.
 StatusOr<ExitCode> Drain(const DrainOptions& options, Session& session);
 
 }  // namespace gp::gpctl

@@ -34,8 +34,8 @@ Status CheckDigest(const std::string& digest) {
       Excerpt(digest, kDigestCharacters), kDigestCharacters);
 }
 
-// The authority's certificate: from the file that the user names, or from the server itself, known
-// by its digest.
+// The authority's certificate: from the file that the user names, or from the server, checked by
+// its digest.
 StatusOr<std::string> AuthorityPem(const LoginOptions& options, const rpc::Token& token,
                                    Session& session) {
   if (!options.ca_file.empty()) {
@@ -76,7 +76,7 @@ StatusOr<Context> Keep(const LoginOptions& options, const std::string& name,
   return context;
 }
 
-// Asks the coordinator who it takes the token's holder for.
+// Asks the coordinator for the identity of the token's holder.
 StatusOr<v1::WhoAmIResponse> Try(const Context& context, const rpc::Token& token,
                                  Session& session) {
   client::RunClientOptions options{.address = context.server};

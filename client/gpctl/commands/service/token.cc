@@ -48,7 +48,7 @@ StatusOr<v1::CreateTokenRequest> RequestOf(const TokenOptions& options,
   return InvalidArgument("--ttl {}: expected a second or more, such as 10m or 90d", ttl);
 }
 
-// Takes back a token that nobody can read. Returns what became of it.
+// Revokes a token that could not be written. Returns the result in words.
 std::string Revoke(const v1::TokenInfo& token, client::AccessClient& client) {
   if (client.RevokeToken(token.id()).ok()) {
     return fmt::format("the new token {} was revoked again", token.id());
@@ -66,7 +66,7 @@ Status KeepToken(const v1::CreateTokenResponse& created, const std::string& out,
   return WithContext(written, fmt::format("--out {}: {}", out, Revoke(created.info(), client)));
 }
 
-// The token itself goes to the file, or to stdout alone, so that it can be redirected.
+// The token goes to the file, or alone to stdout, so that it can be redirected.
 StatusOr<ExitCode> CreateToken(const TokenOptions& options, Session& session) {
   ASSIGN_OR_RETURN(const v1::CreateTokenRequest request, RequestOf(options, session.Namespace()));
   ASSIGN_OR_RETURN(const auto client, session.NewAccessClient());

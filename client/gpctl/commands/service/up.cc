@@ -267,7 +267,7 @@ Status CheckGatewayFlags(const UpOptions& options) {
   return WithContext(rpc::CheckPrivate(*address, options.insecure), "--gateway-listen");
 }
 
-// As the agent sees them.
+// Paths as the agent sees them.
 StatusOr<std::vector<std::string>> DataRoots(const UpOptions& options, Session& session) {
   std::vector<std::string> roots;
   for (const std::string& root : options.data_roots) {

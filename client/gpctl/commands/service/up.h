@@ -8,8 +8,8 @@
 
 namespace gp::gpctl {
 
-// Makes the service the one that later commands talk to. The service works without the user's file,
-// so a failure is only a warning.
+// Makes this service the current context. The service works without the user's file, so a failure
+// is only a warning.
 void SaveServiceContexts(const ServiceDirectory& directory, const ServiceRecord& record,
                          Session& session);
 

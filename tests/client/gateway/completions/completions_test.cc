@@ -112,10 +112,10 @@ TEST_F(Completions, NamesTokensThatAreNoWholeCharacters) {
   EXPECT_EQ(choice["logprobs"]["text_offset"], Json::parse("[0,1]"));
 }
 
-// The text is what a decoder makes of all bytes, and each token's offset is where it is there.
-// Case gateway-and-pages/02: text_offset was wrong after bytes that are not UTF-8.
+// The text is the decoded sequence of all bytes, and each token's offset is its place in it. Case
+// gateway-and-pages/02: text_offset was wrong after bytes that are not UTF-8.
 TEST_F(Completions, OffsetsCountTheCharactersOfTheText) {
-  // F0 9F and E2 82, which do not go on, are one replacement each; FF and 80 stand alone.
+  // F0 9F and E2 82, which are incomplete, are one replacement each; FF and 80 are separate.
   const std::string prompt = "[97,240,159,98,226,130,255,128,99]";
   const Json choice =
       Complete(R"({"prompt":)" + prompt + R"(,"max_tokens":9,"logprobs":0})")["choices"][0];
@@ -194,7 +194,7 @@ TEST_F(Completions, MaxTokensIsAnUpperBound) {
   EXPECT_EQ(answer["choices"][1]["text"], std::string(63, 'b'));
 }
 
-// Case gateway-and-pages/15: clients did not know the error of a prompt that is too long.
+// Case gateway-and-pages/15: clients did not recognise the error of a prompt that is too long.
 TEST_F(Completions, SaysInTheWordsOfOpenAiThatThePromptIsTooLong) {
   for (const size_t length : {64, 65, 70'000}) {
     const Json error = Complete(
@@ -208,7 +208,8 @@ TEST_F(Completions, SaysInTheWordsOfOpenAiThatThePromptIsTooLong) {
   // A prompt that fills the context can be scored.
   Complete("{\"prompt\":\"" + std::string(64, 'a') +
            "\",\"max_tokens\":0,\"echo\":true,\"logprobs\":1}");
-  Complete("{\"prompt\":\"" + std::string(200'000, 'a') + "\"}", 400);  // parsed beside the loop
+  Complete("{\"prompt\":\"" + std::string(200'000, 'a') + "\"}",
+           400);  // parsed on the offload pool
 }
 
 TEST_F(Completions, RefusesIdsThatTheModelDoesNotHave) {
@@ -296,7 +297,7 @@ TEST_F(Completions, TokenizesInBothDialects) {
       << unknown.body;
 }
 
-// lm_eval ends what it has written at eos_token, and begins documents with bos_token.
+// lm_eval ends texts at eos_token, and begins documents with bos_token.
 TEST_F(Completions, TokenizerInfoNamesNoEndWhereTheModelHasNone) {
   const Json info = Json::parse(Get("/tokenizer_info").body);
   for (const char* none : {"eos_token", "eos_token_id", "pad_token", "unk_token"}) {
@@ -400,7 +401,7 @@ TEST_F(Completions, TheLoopStaysFreeOfWorkOnLargeBodies) {
     std::string target, body, headers;
     int status;
   } requests[] = {
-      // Parsing finds what is wrong with the first four; the others are encoded or decoded.
+      // The first four fail in parsing; the others are encoded or decoded.
       {"/tokenize", R"({"prompt":5,"large":")" + large + R"("})", "", 400},
       {"/detokenize", R"({"tokens":")" + large + R"("})", "", 400},
       {"/v1/completions", R"({"max_tokens":")" + large + R"("})", "", 400},
@@ -439,7 +440,7 @@ TEST_F(Completions, ATextForOneOfSeveralTokenizersNamesItsModel) {
   EXPECT_EQ(Get("/tokenizer_info?model=other").status, 200);
 }
 
-// A model with <|endoftext|> (261), <a> (262) and <b> (263) whose files say what they are for.
+// A model with <|endoftext|> (261), <a> (262) and <b> (263) whose files define their purposes.
 class CompletionsWithSpecialTokens : public Completions {
  protected:
   CompletionsWithSpecialTokens() {
@@ -459,7 +460,7 @@ class CompletionsWithSpecialTokens : public Completions {
   }
 };
 
-// lm_eval asks for the token before a document so, and takes the first id.
+// lm_eval asks for the token before a document this way, and takes the first id.
 TEST_F(CompletionsWithSpecialTokens, TokenizeReadsThemAsVllmAndLlamaCppDo) {
   EXPECT_EQ(Tokens(R"({"prompt":"<a>","add_special_tokens":false})"), "[262]");
   EXPECT_EQ(Tokens(R"({"content":"<b>"})"), "[263]");

@@ -52,7 +52,7 @@ class Pool : public ::testing::Test {
   std::string StateOf(const std::string& model) {
     return Json::parse(http::Ask(gateway_->port(), "GET", "/v1/models/" + model).body)["state"];
   }
-  // A stream that goes on until its client leaves; its first event was read.
+  // A stream that continues until its client leaves; its first event was read.
   std::unique_ptr<http::HttpClient> Busy(const std::string& model) {
     auto client = std::make_unique<http::HttpClient>(gateway_->port());
     client->Request(
@@ -201,7 +201,7 @@ TEST_F(Pool, ARequestThatTakesTooLongEndsWithAnError) {
 TEST_F(Pool, RefusesMoreRequestsThanMayWait) {
   Add("a", {.fake = "mute"});
   options_.streams = 1;
-  options_.requests_waiting_max = 4;  // half of it for one client
+  options_.requests_waiting_max = 4;  // half of these for one client
   Serve();
   std::vector<std::unique_ptr<http::HttpClient>> clients;
   // A sampler of one stream is given three texts: two ahead.

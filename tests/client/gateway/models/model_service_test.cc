@@ -57,7 +57,7 @@ TEST_F(ModelServiceTest, ARequestWaitsForTheRunsOfTheCoordinator) {
   EXPECT_EQ(Json::parse(list.get().body)["data"][0]["id"], "demo");
 }
 
-// It would get the ids of the model that happened to be known first.
+// Otherwise it would get the ids of the model known first.
 TEST_F(ModelServiceTest, ATextWithoutAModelWaitsUntilItIsKnownHowManyModelsThereAre) {
   RunningGateway gateway({.pool = RunningGateway::FakePool(),
                           .directories = Directory(),
@@ -94,7 +94,7 @@ TEST_F(ModelServiceTest, UntilTheRunsAreListedAnUnknownNameIsNotRefusedForGood) 
 }
 
 // Two of 50 runs are called twin. The older one answered for the newer one, whose checkpoints the
-// gateway had not asked for yet.
+// gateway had not fetched yet.
 TEST_F(ModelServiceTest, TheNameOfARunWaitsUntilNoNewerRunOfThatNameCanBeMissing) {
   std::vector<ServedRun> runs;
   for (int number = 0; number < 50; ++number) {
@@ -124,7 +124,7 @@ TEST_F(ModelServiceTest, TheNameOfARunWaitsUntilNoNewerRunOfThatNameCanBeMissing
   EXPECT_EQ(Json::parse(best.get().body)["step"], 50);
   EXPECT_THAT(nameless.get().body, HasSubstr("50 models are served here"));
   EXPECT_EQ(Json::parse(http::Ask(gateway.port(), "GET", "/v1/models/id-r0").body)["step"], 1);
-  // Known once, the names stay while more is asked for.
+  // Once complete, the names stay while more is fetched.
   gateway.InLoop([&] { gateway.models().UpdateRuns(older, /*complete=*/false); });
   EXPECT_EQ(Json::parse(http::Ask(gateway.port(), "GET", "/v1/models/twin").body)["step"], 1);
 }

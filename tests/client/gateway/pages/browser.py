@@ -9,7 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 SIZES = {"phone": (390, 844), "laptop": (1280, 800), "desktop": (1440, 900)}
-WAIT_SECONDS = 120  # against what never comes, not against what is slow on a busy machine
+WAIT_SECONDS = 120  # a limit for hangs, not for slowness on a busy machine
 
 
 def skip(reason):
@@ -25,7 +25,7 @@ try:
 except ImportError:
     skip("python3-selenium is not installed")
 
-# What a script runs before any of the page's: every violation of the policy is kept.
+# Runs before any script of the page; records all policy violations and copied texts.
 RECORDER = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) =>
@@ -117,7 +117,7 @@ class Browser:
     def copied(self):
         return self.js("return window.copied.at(-1)")
 
-    # What the browser noticed
+    # Browser findings
 
     def collect(self):
         self.console += self.driver.get_log("browser")

@@ -65,13 +65,13 @@ class FakeGateway(http.server.ThreadingHTTPServer):
         self.cluster = fake_runs.FakeCluster(empty)
         self.failures, self.asked, self.left_early = [], [], 0
         self.break_after = None       # tokens after which a stream's connection is cut
-        self.broken = 0.0             # share of tokens that are no whole characters
+        self.broken = 0.0             # share of tokens with incomplete characters
         self.hold_after = None        # tokens after which streams wait until `released` is set
         self.released = threading.Event()
         self.stopping, self.sockets = threading.Event(), []
         self.streams_allowed = threading.Event()
         self.streams_allowed.set()
-        self.stream_refusal = (503, "the gateway is starting")  # what they are answered while they are not allowed
+        self.stream_refusal = (503, "the gateway is starting")  # the answer while streams are refused
         self.streams = []             # the runs of the event streams that are open; None: of no run
 
     @property

@@ -33,7 +33,7 @@ class FakeRun:
         self.initial_model = more.get("initial_model")
         self.unmeasured = more.get("unmeasured", ())  # columns without values
         self.scale = more.get("scale", 1.0)
-        self.model = name        # what its models are called: the id where the name is another's; None: not served
+        self.model = name        # model name: the id if another run has the name; None: not served
         self.checkpoint_every = more.get("checkpoint_every", CHECKPOINT_EVERY)
         self.evaluate_every = more.get("evaluate_every", 100)
 

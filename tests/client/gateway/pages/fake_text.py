@@ -12,7 +12,7 @@ STORY = [(" " + word) for word in STORY if word]
 SYLLABLES = ["th", " e", "an", " o", "ing", " wa", "er", "ou", " s", "re", "li", " t", "ha", "\n", "it", " be"]
 
 
-# Tokens of a model that knows bytes and has learned little: parts of characters that end or go on anywhere.
+# Tokens of a barely trained byte model: parts of characters that end or continue anywhere.
 BROKEN = ["bytes:" + "".join(f"\\x{byte:02x}" for byte in part) for part in (
     b"\xff", b"\x80", b"\xc3", b"\xe2", b"\xe2\x80", b"\x99", b"\xf0\x9f", b"\x98\x80", b"\xe0", b"\xed\xa0", b"\xef\xbf", b"\xbd",
     b" \xe2", b"\xa9\xc3", b"\xc0", b"\xf4\x90")]

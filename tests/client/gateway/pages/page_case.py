@@ -47,8 +47,8 @@ class PageCase(unittest.TestCase):
     def start_gateway(self, **options):
         self.gateway = fake_gateway.FakeGateway(**options).start()
         self.addCleanup(self.gateway.stop)
-        # Runs before the gateway stops: a page that is still open would ask a closed port, and the next case would
-        # find that error on its console.
+        # Runs before the gateway stops: an open page would ask a closed port, and the next case would find that error
+        # on its console.
         self.addCleanup(self.browser.leave)
         self.browser.url = self.gateway.url
 

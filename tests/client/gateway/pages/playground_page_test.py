@@ -102,7 +102,7 @@ class Playground(page_case.PageCase):
         self.assertNotIn("�", text)
         self.assertNotIn("bytes:", text)
 
-    # Case gateway-and-pages/07: after bytes that are no characters tokens were shown at wrong places.
+    # Case gateway-and-pages/07: after bytes that are not characters, tokens were shown at wrong places.
     def test_tokens_keep_their_places_after_bytes_that_are_no_characters(self):
         self.fake(token_seconds=0).broken = 0.4
         for seed in range(6):
@@ -133,10 +133,10 @@ class Playground(page_case.PageCase):
         cases = [
             ([b"\xe2", b"\x80", b"\x99"], [[0, 0], [0, 0], [0, 1]]),          # one character in three tokens
             ([b"\xff", b"a"], [[0, 1], [0, 1]]),
-            ([b"\xe2", b"a"], [[0, 0], [1, 1]]),                               # given up at the next token
+            ([b"\xe2", b"a"], [[0, 0], [1, 1]]),                               # abandoned at the next token
             ([b"\xe2\x80", b"\xc3", b"\xa9"], [[0, 0], [1, 0], [0, 1]]),
             ([b"\xc3", b"\xff"], [[0, 0], [1, 1]]),
-            ([b"\xe0", b"\x80"], [[0, 0], [1, 1]]),                            # never goes on after E0
+            ([b"\xe0", b"\x80"], [[0, 0], [1, 1]]),                            # never follows E0
             ([b"\xed\xa0\x80"], [[0, 3]]),                                    # half of a surrogate pair
             ([b"\xef", b"\xbf", b"\xbd", b"b"], [[0, 0], [0, 0], [0, 1], [0, 1]]),  # U+FFFD itself
             ([b"\xf0\x9f", b"\x98\x80"], [[0, 0], [0, 2]]),                   # two units in JavaScript

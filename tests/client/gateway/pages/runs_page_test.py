@@ -7,13 +7,13 @@ import page_case
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
-# What the loss chart draws: its window, the number of its rows, and its curves.
+# State of the loss chart: its window, the number of its rows, and its curves.
 CHART = """const chart = group.charts[0];
 return {rows: chart.rows?.length ?? 0, curves: (chart.curves ?? []).map((one) => one.run.name + " " + one.kind),
         window: chart.graph?.xAxisRange() ?? null, log: chart.graph?.getOption("logscale") ?? null,
         first: chart.rows?.[0]?.[0] ?? null, last: chart.rows?.at(-1)?.[0] ?? null}"""
 
-# How many pixels of a chart's canvas have the colour of the first run, more or less.
+# Number of pixels of a chart's canvas in about the colour of the first run.
 INKED = """const canvas = document.querySelectorAll(".chart")[arguments[0]].querySelector("canvas");
 const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
 const ink = themeColour("var(--series-0)").match(/\\d+/g).map(Number);
@@ -25,7 +25,7 @@ for (let i = 0; i < data.length; i += 4) {
 return count;"""
 
 
-# What a chart's vertical axis says.
+# Labels of a chart's vertical axis.
 LABELS = """const labels = document.querySelectorAll(".chart")[arguments[0]].querySelectorAll(".dygraph-axis-label-y");
 return [...labels].map((one) => one.textContent.trim()).filter((text) => text)"""
 
@@ -603,7 +603,7 @@ class Runs(page_case.PageCase):
         self.browser.wait(lambda: len(self.browser.js("return group.runs")) == 3, "three runs")
         rows = self.chart()["rows"]
         self.assertGreater(rows, 1500)
-        # A drawing of all five charts; what matters is that it is far below the time in which somebody notices.
+        # Draws all five charts; the time must be far below what a person notices.
         spent = self.browser.js("""drawCharts(); const times = [];
             for (let i = 0; i < 5; i += 1) {
               const begin = performance.now();
@@ -614,7 +614,7 @@ class Runs(page_case.PageCase):
         print(f"{rows} rows, 3 runs, 5 charts: {spent:.0f} ms", flush=True)
         self.assertLess(spent, 1000)
 
-    # What happened
+    # Events
 
     def test_failures_and_checkpoints_are_marks_on_the_axis(self):
         self.fake()

@@ -108,7 +108,8 @@ TEST_F(RunBoardTest, ANewCheckpointAppearsAndNothingChangesWithoutNews) {
 TEST_F(RunBoardTest, GoesOnWithWhatItKnowsWhenTheCoordinatorIsGone) {
   service_.AddRun(MakeRun("demo", kId, v1::RUN_STATE_RUNNING));
   RunBoardOptions options = Fast(service_.address());
-  options.timeout = std::chrono::milliseconds(300);  // until it says that nobody answers
+  options.timeout =
+      std::chrono::milliseconds(300);  // time until it reports that the coordinator does not answer
   RunBoard board(options, [] {});
   ASSERT_TRUE(Sees(board, [](const Board& now) { return now.connected; }));
   service_.FailNext(1'000'000);
@@ -219,7 +220,7 @@ TEST_F(RunBoardTest, CheckpointsOfTheNewestAndOfLiveRunsAreKnownWhenThereAreTooM
   EXPECT_EQ(now->sealed.back().name, "r0") << "the oldest run trains";
 }
 
-// With 70 runs it took three pauses, and the older of two runs of one name was known first.
+// With 70 runs it took three pauses, and the older of two runs with one name was known first.
 TEST_F(RunBoardTest, AllCheckpointsAreAskedForWithoutAPauseTheNewestRunsFirst) {
   for (int number = 0; number < 120; ++number) {
     const bool is_twin = number == 0 || number == 119;
@@ -253,7 +254,7 @@ TEST_F(RunBoardTest, AllCheckpointsAreAskedForWithoutAPauseTheNewestRunsFirst) {
   }
 }
 
-// Case gateway-and-pages/09: a run that ran was hidden behind 100 that waited.
+// Case gateway-and-pages/09: a running run was hidden by 100 waiting ones.
 TEST_F(RunBoardTest, ARunBehindALongQueueIsServedAndOnTheBoardWhileItRunsAndAfter) {
   v1::Run busy = MakeRun("busy", kId, v1::RUN_STATE_RUNNING);
   busy.set_latest_checkpoint_step(100);

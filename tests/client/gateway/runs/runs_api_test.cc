@@ -54,7 +54,7 @@ class RunsApiTest : public ::testing::Test {
     return {};
   }
 
-  // Changes what every page is told: a megabyte.
+  // Changes what every page receives: a megabyte.
   void Change(int version) {
     v1::Run run = MakeRun("demo", kId, v1::RUN_STATE_RUNNING);
     run.set_reason(std::to_string(version) + std::string(1 << 20, 'x'));
@@ -274,7 +274,7 @@ TEST_F(RunsApiTest, AStreamBeginsWithEverythingAndTellsChanges) {
   EXPECT_EQ(Next(client, "runs")["runs"][0]["state"], "running");
   EXPECT_EQ(Next(client, "workers")["workers"].size(), 1u);
   EXPECT_EQ(Next(client, "run")["events"].size(), 1u);
-  // A page asks for the past now; what comes after that is told.
+  // A page requests the history now and is sent what comes after it.
   EXPECT_EQ(server.Get("/api/v1/runs/demo/points").status, 200);
   for (int step = 201; step <= 203; ++step) service_.AddPoint(MakeStep(step));
   std::vector<int64_t> steps;
@@ -365,7 +365,7 @@ TEST_F(RunsApiTest, ManyPagesThatLeaveAreForgotten) {
     EXPECT_EQ(client.ReceiveHead().status, 200);
     ASSERT_TRUE(client.NextEvent().has_value());
     client.Close();
-    // Places of those who left are given to others.
+    // Places of clients who left are reused.
     if (i % 50 == 49) {
       ASSERT_TRUE(Eventually([&] {
         return server.server().InLoop([&] { return server.server().server().connections(); }) <= 1;

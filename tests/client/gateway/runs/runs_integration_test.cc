@@ -56,7 +56,7 @@ TEST(RunsIntegration, ALiveRunIsFollowedToItsEndAndOverAKilledCoordinator) {
     return board->sealed.size() == 1 && board->sealed[0].checkpoints.size() == 2;
   }));
 
-  // The page's stream lived through all of it and tells the end.
+  // The page's stream survives all of it and reports the end.
   bool ended = false;
   while (!ended) {
     const auto event = page.NextEvent();

@@ -140,7 +140,7 @@ TEST(RunsJson, ARunHasItsCheckpointsEventsAndSamples) {
   ExpectJson("run.json", json);
 }
 
-// The catalogue decides whose a name is; the board does not know of --model NAME=DIR.
+// The catalogue decides which run has a name; the board does not see --model NAME=DIR.
 TEST(RunsJson, ModelsOfARunGoByTheNamesOfTheCatalogueAndAreNullWhereNoneIsServed) {
   const Board board = MakeBoard();
   const RunDetails details = MakeDetails(board.runs[0]);

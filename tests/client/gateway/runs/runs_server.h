@@ -33,7 +33,7 @@ class RunsServer {
   RunsApi& api() { return *api_; }
   http::RunningServer& server() { return server_; }
   int port() const { return server_.port(); }
-  // With keys, whoever sends `Authorization: NAME` is the client NAME.
+  // With keys, `Authorization: NAME` identifies the client NAME.
   http::Answer Get(const std::string& target) { return http::Ask(port(), "GET", target); }
 
  private:

@@ -1,5 +1,4 @@
-// Goal: a wait ends when its condition is met, not a step before or after, and its exit code says
-// whether it was.
+// Goal: a wait ends exactly when its condition is met, and its exit code says whether it was.
 #include "client/gpctl/commands/wait_condition.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What gpctl shows and checks of GPUs; what a real driver says was not run here.
+// What gpctl shows and checks about GPUs; not run with a real driver here.
 #include "client/gpctl/doctor/gpu_checks.h"
 
 #include <gmock/gmock.h>

@@ -43,7 +43,7 @@ TEST(PlanText, TellsTheSharesAndEpochsOfAMixture) {
                                       "data.order=random", "budget.tokens=0", "budget.steps=100"});
   EXPECT_THAT(PlanText(spec, kPlenty), HasSubstr("mixture    75 % a.bin, 25 % b.bin\n"));
   DataReport data;
-  data.entry_tokens = {76800, 102400};  // 100 steps learn from 204,800 tokens
+  data.entry_tokens = {76800, 102400};  // 100 steps use 204,800 tokens
   EXPECT_THAT(PlanText(spec, kPlenty, &data),
               HasSubstr("mixture    75 % a.bin (2 epochs), 25 % b.bin (0.5 epochs)\n"));
 }

@@ -1,6 +1,5 @@
-// Goal: every field that the coordinator tells stands under its name in the documents of `-o json`.
-// All values of a case differ, so that two fields that were swapped show; and whoever adds a field
-// covers it here.
+// Goal: every field of the coordinator appears under its name in the documents of `-o json`. All
+// values of a case differ, so that swapped fields are detected; a new field must be added here.
 #include "client/gpctl/render/run_json.h"
 
 #include <google/protobuf/text_format.h>
@@ -51,7 +50,7 @@ TEST(RunJson, ARunHasAllItsFields) {
         kernels { key: "avx2" value: "choices" } }
       gradients_encrypted: true queue_position: 9 submitted_by: "user ann"
       device: "gpu" initial_model: "base@250")");
-  // Its kind is not told: there is one.
+  // Its kind is left out: there is only one.
   EXPECT_EQ(Json(gpctl::RunFields(run)), Json::parse(R"({
       "run_id": "id", "name": "name", "namespace": "team", "priority": 2, "state": "running",
       "reason": "reason", "epoch": 3, "failures": 4, "workers": 5, "gradients_encrypted": true,
@@ -134,7 +133,7 @@ TEST(RunJson, ANodeHasAllItsFields) {
       busy_slots: 3 lost: true
       data_problems { run_id: "run" run_name: "run name" reason: "no data" }
       load { runnable_threads: 2.5 cores: 4 swap_bytes_per_second: 8.5 })");
-  // Cores, and when it was last heard, are for the screens; `state` tells that it is lost.
+  // Cores, and when it was last heard from, are for the screens; `state` shows that it is lost.
   EXPECT_EQ(Json(gpctl::NodeFields(node)), Json::parse(R"({
       "node_id": "id", "name": "name", "connected": true, "state": "draining", "busy_slots": 3,
       "version": "0.1.0", "cordon": {

@@ -1,4 +1,4 @@
-// Goal: the words for a step and for what is left of a run.
+// Goal: the words for a step and for the rest of a run.
 #include "client/gpctl/render/run_words.h"
 
 #include <gtest/gtest.h>

@@ -50,7 +50,8 @@ TEST(TimeForecast, AWallTimeBoundsTheSteps) {
   EXPECT_EQ(ForecastTime(spec, rate, 1)->steps, 10);
 }
 
-// Case runs-and-service/39: evaluations took most of the time, and "time about 0s" was said.
+// Case runs-and-service/39: evaluations took most of the time, but the forecast was "time about
+// 0s".
 TEST(TimeForecast, CountsEvaluations) {
   runspec::RunSpec spec = Spec();
   const CoreRate rate{StepFlops(spec), "AVX2"};  // one second a step of 4096 tokens

@@ -69,8 +69,9 @@ TEST(WhyText, ARunAsFastAsForecastSaysSo) {
 }
 
 TEST(WhyText, ASlowRunIsComparedWithTheForecast) {
-  EXPECT_THAT(Why(Slow()), AllOf(HasSubstr("100 ms a step, 4.0 times the forecast of 25 ms"),
-                                 HasSubstr("  cause       neither its nodes nor its phases tell")));
+  EXPECT_THAT(Why(Slow()),
+              AllOf(HasSubstr("100 ms a step, 4.0 times the forecast of 25 ms"),
+                    HasSubstr("  cause       neither its nodes nor its phases explain it")));
   v1::Run brief = Slow();
   brief.mutable_progress()->set_step_seconds(0.001);
   brief.mutable_progress()->set_pace_seconds(0.001);
@@ -84,10 +85,11 @@ TEST(WhyText, ABusyMachineIsNamed) {
   node.mutable_load()->set_runnable_threads(4.5);
   EXPECT_THAT(Why(Slow(), {{}, {node}}), Not(HasSubstr("busy")));
   node.mutable_load()->set_runnable_threads(9.5);
-  EXPECT_THAT(Why(Slow(), {{}, {node}}),
-              AllOf(HasSubstr("  machine     node a is busy: 9.5 threads want its 4 cores, and "
-                              "runs have 4 of these"),
-                    Not(HasSubstr("  cause"))));
+  EXPECT_THAT(
+      Why(Slow(), {{}, {node}}),
+      AllOf(HasSubstr("  machine     node a is overloaded: 9.5 runnable threads for its 4 cores, "
+                      "of which runs have 4"),
+            Not(HasSubstr("  cause"))));
   node.set_node_id("another");
   EXPECT_THAT(Why(Slow(), {{}, {node}}), Not(HasSubstr("busy"))) << "it does not train there";
 }
@@ -95,7 +97,7 @@ TEST(WhyText, ABusyMachineIsNamed) {
 TEST(WhyText, SwapDataAllReduceAndWhatIsBetweenStepsAreNamed) {
   v1::Node node = NodeOf("a", {"aaaaaaaa01", "aaaaaaaa01"});
   node.mutable_load()->set_swap_bytes_per_second(12 << 20);
-  EXPECT_THAT(Why(Slow(), {{}, {node}}), HasSubstr("node a moves 12.0 MiB each second"));
+  EXPECT_THAT(Why(Slow(), {{}, {node}}), HasSubstr("node a moves 12.0 MiB per second"));
   v1::Run run = Slow();
   run.mutable_progress()->mutable_phases()->set_data_wait(0.045);
   EXPECT_THAT(Why(run), HasSubstr("  data        45.0% of a step waits for data"));
@@ -138,7 +140,7 @@ TEST(WhyText, AWaitingRunLearnsItsPlaceAndWhoHoldsTheSlotsUntilWhen) {
                         "(until 2025-11-21T09:15:40Z)\n"
                         "  held by     mine (aaaaaaaa01): 2 slots on a, b, for about 2m30s "));
   EXPECT_THAT(text, HasSubstr("starts (aaaaaaaa03): 1 slot on a, end time unknown"));
-  EXPECT_THAT(text, HasSubstr("a run that you may not look at: 1 slot on a"));
+  EXPECT_THAT(text, HasSubstr("a run that you may not see: 1 slot on a"));
   const Json fields = WhyFields(waits, around, kNow);
   EXPECT_EQ(fields["queue_position"], 2);
   EXPECT_EQ(fields["holders"][0]["name"], "soon");

@@ -1,4 +1,4 @@
-// What 'gpctl up --monitoring' writes, and what it says without Prometheus; a real one runs in
+// What 'gpctl up --monitoring' writes, and its message without Prometheus; a real one runs in
 // tests/deploy/monitoring_live_test.py.
 #include "client/gpctl/service/monitoring.h"
 

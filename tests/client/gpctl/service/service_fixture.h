@@ -49,8 +49,8 @@ class ServiceFixture : public ::testing::Test {
     supervisor.Run();
   }
 
-  // A daemon that serves at the fake coordinator's address and lives until it is told to end. Who
-  // sees its address file may tell it.
+  // A daemon that serves at the fake coordinator's address and lives until it is asked to end. Any
+  // reader of its address file may ask.
   void WriteDaemon(const std::string& name, const std::string& before = "",
                    const std::string& on_term = "") {
     WriteScript(gpctl_.home() + "/" + name,
@@ -61,7 +61,7 @@ class ServiceFixture : public ::testing::Test {
                     "echo started >&2\nmv $file.new $file\nwhile :; do sleep 0.02; done\n");
   }
 
-  // One that ends once the other has been told to end as well, and says that it did.
+  // A daemon that ends once the other has also been asked to end, and records that.
   void WriteDaemonThatAwaits(const std::string& name, const std::string& other) {
     WriteDaemon(name, "",
                 fmt::format("touch $0.told; while [ ! -e {}/{}.told ]; do sleep 0.02; done; "

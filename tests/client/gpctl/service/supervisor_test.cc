@@ -207,7 +207,7 @@ TEST_F(SupervisorTest, TheStorageStaysWhereItWasUntilAnotherPlaceIsNamed) {
   RunOnce(Options());
   EXPECT_THAT(ArgumentsOf("gp-worker"), HasSubstr(flag))
       << "also when the next start does not name it";
-  // The coordinator tells whether the storage that it knows is there.
+  // The coordinator reports whether its known storage is present.
   WriteScript(gpctl_.home() + "/gp-coordinator", "echo 'not my storage' >&2\nexit 1\n");
   options.storage_root = gpctl_.home() + "/elsewhere";
   client::Interruption interruption;

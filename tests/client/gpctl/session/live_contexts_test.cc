@@ -1,4 +1,5 @@
-// What is said of other services when the chosen one does not answer or does not know the run.
+// What is printed about other services when the chosen one does not answer or does not have the
+// run.
 #include "client/gpctl/session/live_contexts.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +16,8 @@ using ::testing::Not;
 
 class LiveContextsTest : public ServiceFixture {
  protected:
-  // The contexts "first", whose service runs; "stopped"; and "gone", whose directory is no more.
+  // The contexts "first", whose service runs; "stopped"; and "gone", whose directory no longer
+  // exists.
   void SetUp() override {
     Add("first", true);
     Add("stopped", false);

@@ -1,4 +1,4 @@
-// What gpctl tells a person to type next.
+// The next commands that gpctl suggests.
 #include "client/gpctl/terminal/hint.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Goal: the smallest limit counts and is named; files that the kernel would drop are not in
-// use; the limit does not depend on what is in use.
+// Goal: the smallest limit counts and is named; file pages that the kernel would drop do not count
+// as used; the limit does not depend on usage.
 #include "base/machine/available_memory.h"
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 namespace gp {
 namespace {
 
-// What a shell makes of `text`.
+// The shell's interpretation of `text`.
 std::string Shell(const std::string& text) {
   FILE* shell = popen(("printf %s " + text).c_str(), "r");
   std::string out;

@@ -54,8 +54,8 @@ TEST(Utf8, KnowsTheBytesThatMayStillBecomeACharacter) {
   }
 }
 
-// Strings of bytes that Python chose, with what its decoder makes of them: lengths in one byte, the
-// bytes, the decoded text. Half of the bytes are from sequences that are nearly UTF-8.
+// Byte strings chosen by Python, with the results of its decoder: lengths in one byte, the bytes,
+// the decoded text. Half of the bytes come from sequences that are nearly UTF-8.
 class DecodedByPython {
  public:
   explicit DecodedByPython(int count) {

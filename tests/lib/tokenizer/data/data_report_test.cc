@@ -69,12 +69,12 @@ TEST_F(DataReportTest, EndsThatTheTextSpellsAreSaidAndMayDivideIt) {
               ElementsAre(AllOf(HasSubstr("data.text spells <|endoftext|> 2 times"),
                                 HasSubstr("data.split_on: '<|endoftext|>'"))));
   spec_.data.split_on = "<|endoftext|>";
-  // End, a, b, end, line break, c, d; what is after the last one is blank.
+  // End, a, b, end, line break, c, d; the part after the last one is blank.
   EXPECT_EQ(Inspect().train_tokens, 7);
   EXPECT_THAT(Inspect().warnings, ElementsAre());
   spec_.data.split_on = "<|endoftext>";
   EXPECT_THAT(Inspect().warnings,
-              Contains(HasSubstr("'<|endoftext>' (data.split_on) is nowhere in the text")));
+              Contains(HasSubstr("'<|endoftext>' (data.split_on) does not occur in the text")));
 }
 
 TEST_F(DataReportTest, WhatIsNoTextIsRefusedInEveryFile) {
@@ -169,7 +169,7 @@ TEST_F(DataReportTest, ValidationNeedsATokenToReadAndOneToPredict) {
   EXPECT_THAT(Error(), HasSubstr("data.val: the files hold 0 tokens"));
   spec_.data.val = {Write("v.raw", std::string("\7\0", 2))};
   EXPECT_THAT(Error(), HasSubstr("data.val: the files hold 1 token,"));
-  // Less than a window is padded; what counts is all files together.
+  // Files shorter than a window are padded; the total of all files counts.
   spec_.data.val = {WriteShard("v.bin", 1, 50, 3), WriteShard("w.bin", 1, 50, 3)};
   EXPECT_EQ(Inspect().validation_tokens, 2);
 }

@@ -29,7 +29,7 @@ Json Added(int64_t id, const char* text, bool special = true) {
 
 class CompanionFilesTest : public testing::Test {
  protected:
-  // A directory of its own with these files, and merges.txt where there is a vocab.json.
+  // A directory with these files, and merges.txt if there is a vocab.json.
   std::string Directory(const Files& files) {
     const std::string path = directory_.File(std::to_string(++count_));
     EXPECT_TRUE(MakeDirectories(path).ok());
@@ -121,7 +121,7 @@ TEST_F(CompanionFilesTest, ThePrefixOfAVocabularyIsThatOfItsCompanions) {
   EXPECT_EQ(Read(JoinPath(path, "small-vocab.json"))->vocabulary_size(), 263);
 }
 
-// As transformers does.
+// Like transformers.
 TEST_F(CompanionFilesTest, NamedTokensWithoutIdsGetTheNextOnes) {
   const Json config = {{"bos_token", "<|endoftext|>"},
                        {"mask_token", "<mask>"},
@@ -194,16 +194,16 @@ TEST_F(CompanionFilesTest, DamageIsNamedWithItsFileAndKey) {
     return Error(Pair({{"tokenizer_config.json", json}}));
   };
   EXPECT_THAT(config({{"added_tokens_decoder", 7}}),
-              HasSubstr("tokenizer_config.json: added_tokens_decoder is no object"));
+              HasSubstr("tokenizer_config.json: added_tokens_decoder is not an object"));
   EXPECT_THAT(config({{"added_tokens_decoder", {{"x", Added(0, "<a>")}}}}),
               HasSubstr("added_tokens_decoder['x']: expected an id"));
   EXPECT_THAT(config({{"added_tokens_decoder", {{"262", {{"content", 7}}}}}}),
               HasSubstr("added_tokens_decoder['262']: content is 7, expected the token's text"));
   EXPECT_THAT(config({{"added_tokens_decoder", {{"262", {{"content", "<a>"}, {"lstrip", 1}}}}}}),
               HasSubstr("lstrip is 1, expected true or false"));
-  EXPECT_THAT(config({{"eos_token", 7}}), HasSubstr("eos_token: is no object"));
+  EXPECT_THAT(config({{"eos_token", 7}}), HasSubstr("eos_token: is not an object"));
   EXPECT_THAT(config({{"extra_special_tokens", "x"}}),
-              HasSubstr("extra_special_tokens is no list"));
+              HasSubstr("extra_special_tokens is not a list"));
   for (const char* name :
        {"added_tokens.json", "tokenizer_config.json", "special_tokens_map.json"}) {
     const std::string path = Pair({});
@@ -258,8 +258,8 @@ TEST_F(CompanionFilesTest, AClassThatCutsTextOtherwiseThanTokenizerJsonIsRefused
   }
 }
 
-// transformers applies added_tokens_decoder after tokenizer.json, and names do not change a token
-// that is there.
+// transformers applies added_tokens_decoder after tokenizer.json, and names do not change an
+// existing token.
 TEST_F(CompanionFilesTest, FlagsOfAddedTokensDecoderCountBeforeThoseOfTokenizerJson) {
   const auto flags_of = [&](const Files& files) {
     const auto tokenizer = Read(Whole(files));
@@ -295,7 +295,7 @@ TEST_F(CompanionFilesTest, HowATokenIsFoundInTextIsHandedOn) {
     ASSERT_NE(back, nullptr) << name;
     EXPECT_EQ(back->Serialized(), tokenizer->Serialized()) << name;
   }
-  // Of a name with flags, where the list has none.
+  // For a name with flags, if the list has none.
   EXPECT_EQ(Read(Pair({{"added_tokens.json", {{"<mask>", 262}}},
                        {"special_tokens_map.json", {{"mask_token", mask}}}}))
                 ->vocabulary()

@@ -1,4 +1,4 @@
-// What Hugging Face's own library makes of these files: hugging_face_test.py.
+// Hugging Face's own library on these files: hugging_face_test.py.
 #include "tokenizer/files/hugging_face_tokenizer.h"
 
 #include <gmock/gmock.h>
@@ -73,8 +73,8 @@ TEST(HuggingFaceTokenizer, BytesAre256TokensWithoutMerges) {
   EXPECT_EQ(Json::parse(files.at("tokenizer.json"))["model"]["merges"], Json::array());
 }
 
-// GPT2Tokenizer of transformers, vocab.json and merges.txt know nothing of ignore_merges.
-// Case models-and-data/17: ignore_merges was lost, and ids changed.
+// transformers' GPT2Tokenizer, vocab.json and merges.txt cannot express ignore_merges. Case
+// models-and-data/17: ignore_merges was lost, and ids changed.
 TEST(HuggingFaceTokenizer, ATokenThatNoMergeMakesStaysInTokenizerJson) {
   const BytePairTokenizer tokenizer = WithToken("Ġzebra", true, false);
   ASSERT_EQ(tokenizer.token_without_merges(), 262);
@@ -108,8 +108,8 @@ TEST(HuggingFaceTokenizer, SpecialTokensOfAnySpellingComeBackInEveryForm) {
   EXPECT_EQ(decoder["262"]["special"], true);
 }
 
-// Listed, Hugging Face would find it in ordinary text, which it does not while it is in the
-// vocabulary alone: no byte is written as 日.
+// If listed, Hugging Face would find it in ordinary text; as a plain vocabulary entry it is never
+// found, because no byte is written as 日.
 TEST(HuggingFaceTokenizer, ATokenThatNoTextBecomesIsNotListed) {
   for (const bool special : {false, true}) {
     const BytePairTokenizer tokenizer = WithToken("日本", false, special);
@@ -135,7 +135,7 @@ TEST(HuggingFaceTokenizer, CharactersAreABpeWithoutMerges) {
   EXPECT_EQ(vocab["€"], (*tokenizer)->vocabulary_size() - 1);
 }
 
-// As transformers 5 saves it.
+// As saved by transformers 5.
 TEST(HuggingFaceTokenizer, CharactersMayHaveAPostProcessorThatAddsNothing) {
   const auto tokenizer = CharTokenizer::FromText("ab");
   Json document = Json::parse(HuggingFaceTokenizerFiles(**tokenizer).at("tokenizer.json"));

@@ -1,4 +1,4 @@
-// What transformers makes of the same files: hugging_face_test.py.
+// transformers on the same files: hugging_face_test.py.
 #include "tokenizer/files/special_token_files.h"
 
 #include <gmock/gmock.h>
@@ -87,7 +87,7 @@ TEST_F(SpecialTokenFiles, WithoutNamesTheModelsEndSeparatesDocuments) {
     EXPECT_EQ(tokenizer->end_of_text(), 263);
     EXPECT_THAT(tokenizer->special_tokens().model_eos, ElementsAre(263));
   }
-  // Unless the model's end is no special token: documents may hold it.
+  // Unless the model's end is not a special token: documents may contain it.
   const auto tokenizer = Read({{"config.json", {{"eos_token_id", 260}}}});
   EXPECT_EQ(tokenizer->end_of_text(), 261);
   EXPECT_THAT(tokenizer->special_tokens().model_eos, ElementsAre(260));
@@ -108,7 +108,7 @@ TEST_F(SpecialTokenFiles, NullMeansThatThereIsNone) {
   EXPECT_EQ(tokenizer->special_tokens(), (SpecialTokens{.eos = 263, .model_eos = {263}}));
 }
 
-// <|endoftext|> is known by its spelling: it separates documents, and no text ends at it.
+// <|endoftext|> is recognised by its spelling: it separates documents, but texts do not end at it.
 TEST_F(SpecialTokenFiles, AModelWithoutAnEndHasNone) {
   const std::map<std::string, Json> no_end[] = {
       {{"config.json", {{"eos_token_id", nullptr}}}},
@@ -167,7 +167,7 @@ TEST_F(SpecialTokenFiles, WithoutAModelTheSpellingTellsWhereTextsEnd) {
   EXPECT_THAT(notes_, IsEmpty());
 }
 
-// Where the key is missing, transformers takes 50256.
+// If the key is missing, transformers uses 50256.
 TEST_F(SpecialTokenFiles, TheDefaultOfTheClassIsTakenOnlyForGpt2sEndOfText) {
   const auto gpt2 = BytePairTokenizer::InstalledGpt2();
   if (!gpt2.ok()) GTEST_SKIP() << gpt2.status();

@@ -37,7 +37,7 @@ class TokenizerFileTest : public testing::Test {
 
   std::string Error(const std::string& path) { return Message(ReadTokenizer(path).status()); }
 
-  // What is said of the tokenizer.json after a change.
+  // The error for the tokenizer.json after a change.
   std::string ErrorAfter(const std::function<void(Json&)>& change) {
     Json document = SmallTokenizerJson();
     change(document);
@@ -112,8 +112,8 @@ TEST_F(TokenizerFileTest, MergesArePairsOrText) {
             expected_->Fingerprint());
 }
 
-// Two merges may make one token; a token that its own merges miss is found whole only where the
-// file says so.
+// Two merges may make the same token; a token that its own merges cannot make is found whole only
+// if the file says so.
 TEST_F(TokenizerFileTest, TheOrderOfTheMergesDecides) {
   Json document = SmallTokenizerJson();
   document["model"]["merges"] = {"l l", "Ġ w", "e ll", "h e", "he ll", "h ell", "hell o"};
@@ -180,8 +180,8 @@ TEST_F(TokenizerFileTest, WhatChangesNoIdsGivesTheSameTokenizer) {
   }
 }
 
-// Merges make none of these. A piece of text that is one of them becomes it, unless the file lists
-// it as special; what pieces never are stays special by its brackets.
+// No merges make these. A piece of text equal to one of them becomes it, unless the file lists it
+// as special; tokens that pieces never equal stay special by their brackets.
 TEST_F(TokenizerFileTest, WholePiecesAreTokensWhateverTheirBrackets) {
   Json document = SmallTokenizerJson();
   document["model"]["ignore_merges"] = true;
@@ -356,7 +356,7 @@ TEST_F(TokenizerFileTest, PartsOfAMergeMayBeMadeByLaterMerges) {
   Write("vocab.json", SmallVocab().dump());
   EXPECT_EQ(Read(Write("merges.txt", "hell o\nhe ll\nĠ w\nl l\nh e\n"))->Fingerprint(),
             tokenizer->Fingerprint());
-  // Here 'hel' is made first, so that nothing makes 'hello' of the letters.
+  // Here 'hel' is made first, so the letters never become 'hello'.
   document["model"]["vocab"]["hel"] = 262;
   document["model"]["merges"] = {"he l", "hell o", "he ll", "Ġ w", "l l", "h e"};
   EXPECT_THAT(*Read(Write("tokenizer.json", document.dump()))->Encode("hello"), ElementsAre(260));

@@ -115,7 +115,7 @@ TEST(BytePairTrainer, EqualsTheDefinitionOnRandomPieces) {
   }
 }
 
-// What it learns from, its tokenizer encodes as it was joined there.
+// Its tokenizer encodes the training text with the same joins.
 TEST(BytePairTrainer, TheTokenizerMakesTheLearnedPieces) {
   const BytePairTokenizer tokenizer(Train({{" the", 9}, {" then", 4}, {" of", 3}}, 300));
   EXPECT_EQ(tokenizer.Encode(" the then of")->size(), 3u);

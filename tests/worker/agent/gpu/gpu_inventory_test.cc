@@ -1,4 +1,4 @@
-// Against the fake NVML; what a real driver answers was not run here.
+// With the fake NVML; not run with a real driver here.
 #include "worker/agent/gpu/gpu_inventory.h"
 
 #include <cstdlib>
@@ -82,7 +82,7 @@ TEST(GpuInventory, AGpuThatIsAskedForAndDoesNotExistIsNamed) {
   const auto inventory = Open(VisibleDevices("1,7", nullptr));
   ASSERT_TRUE(inventory.ok()) << inventory.status();
   EXPECT_EQ(inventory->gpus().size(), 1u);
-  EXPECT_NE(inventory->problem().find("no GPU '7'"), std::string::npos) << inventory->problem();
+  EXPECT_NE(inventory->problem().find("names '7'"), std::string::npos) << inventory->problem();
   EXPECT_EQ(Open(VisibleDevices("1", nullptr))->problem(), "");
   EXPECT_EQ(Open(VisibleDevices("all", "7"))->problem(), "") << "the environment limits silently";
 }
@@ -115,7 +115,7 @@ TEST(GpuInventory, AGpuThatIsLostAtTheStartIsLeftOutAndNamed) {
             "GPU 0 does not answer: GPU is lost; reset it with nvidia-smi -r, or reboot");
 }
 
-// As with CUDA's forward compatibility; programs look among the system's libraries first otherwise.
+// As with CUDA's forward compatibility; otherwise programs search the system's libraries first.
 TEST(GpuInventory, TakesTheLibraryThatLibraryPathNames) {
   const FakeGpus fake(kTwoGpus);
   const std::filesystem::path library = FakeGpus::Library();

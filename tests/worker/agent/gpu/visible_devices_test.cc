@@ -31,7 +31,8 @@ TEST(VisibleDevices, WhatCanBeNoGpuIsNamed) {
   }
   const Status status = VisibleDevices::Check("0,banana");
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(Message(status).substr(0, 33), "'banana' in '0,banana' is no GPU;") << Message(status);
+  EXPECT_EQ(Message(status).substr(0, 36), "'banana' in '0,banana' is not a GPU;")
+      << Message(status);
   EXPECT_FALSE(VisibleDevices::Check("0,,1").ok());
 }
 

@@ -1,5 +1,5 @@
-// Goal: a gradient is clipped as PyTorch clips it, freed of the loss scale, and refused as a whole
-// when anything that it came from is not finite.
+// Goal: a gradient is clipped like PyTorch's, divided by the loss scale, and refused as a whole
+// when any input was not finite.
 #include "worker/engine/backend/gradient_factor.h"
 
 #include <gtest/gtest.h>

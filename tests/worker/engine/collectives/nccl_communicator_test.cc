@@ -1,6 +1,6 @@
-// Goal: the communicator between GPUs keeps the contract of every Communicator, sums in pieces
-// beside a queue of work, and forms no group that was not meant. Method: its sources over an
-// emulated CUDA runtime and a library with NCCL's API over shared memory; ranks are threads.
+// Goal: the communicator between GPUs fulfils the contract of every Communicator, reduces pieces
+// alongside a queue of work, and never forms a wrong group. Method: its sources over an emulated
+// CUDA runtime and a library with NCCL's API over shared memory; ranks are threads.
 #include "worker/engine/collectives/nccl_communicator.h"
 
 #include <gmock/gmock.h>
@@ -167,8 +167,8 @@ TEST(NcclCommunicator, RanksThatDoDifferentThingsHearOfIt) {
   });
 }
 
-// NCCL itself would sum the wrong elements or wait: the stand-in tells, so that the tests of whole
-// steps show that all ranks cut and order the gradient alike.
+// NCCL itself would sum the wrong elements or wait: the stand-in detects it, so that the tests of
+// whole steps show that all ranks cut and order the gradient in the same way.
 TEST(NcclCommunicator, PiecesInAnotherOrderAreNoticed) {
   constexpr size_t kLarge = 3072;
   constexpr size_t kSmall = 1024;

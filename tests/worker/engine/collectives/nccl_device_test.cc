@@ -1,6 +1,6 @@
-// Goal: the communicator between GPUs sums, moves and ends with the real devices and library as it
-// does with the tests' own. Method: one rank for each GPU of the machine, in threads. Built over
-// the emulation, which has one, and, where CUDA is built, over the devices.
+// Goal: the communicator between GPUs works with the real devices and library as with the tests'
+// own. Method: one rank for each GPU of the machine, in threads. Built over the emulation, which
+// has one, and, if CUDA is built, over the devices.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

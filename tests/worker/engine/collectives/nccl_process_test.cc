@@ -1,6 +1,6 @@
-// Goal: what becomes of a group of GPUs when the process of a rank is killed or stops answering:
-// the others hear of it in bounded time, whatever they were doing. Method: as in
-// nccl_communicator_test.cc, with real processes.
+// Goal: when the process of a rank in a group of GPUs is killed or stops answering, the others
+// detect it in bounded time, whatever they were doing. Method: as in nccl_communicator_test.cc,
+// with real processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 using testing::HasSubstr;
 
 constexpr int kShards = 4;
-// Far longer than any of this takes: who waits for so long has not noticed.
+// Far longer than any of this takes: a wait that reaches it has failed to notice.
 constexpr milliseconds kNever{60000};
 constexpr std::chrono::seconds kPrompt{20};
 
@@ -63,7 +63,7 @@ class ForkedRanks {
   Communicator& group() { return *group_; }
   pid_t pid(int rank) const { return children_[static_cast<size_t>(rank) - 1]; }
 
-  // The status with which a rank left.
+  // The exit status of a rank.
   int StatusOf(int rank) {
     int status = 0;
     waitpid(pid(rank), &status, 0);
@@ -91,7 +91,7 @@ std::string ErrorOfAllReduce(Communicator& group, size_t count = 1 << 18) {
   return memory[0] == std::vector<float>(count, kShards) ? "" : "a wrong sum";
 }
 
-// Whether a rank that goes on as if all were well hears of the dead one.
+// Whether a rank that continues as usual detects the dead one.
 bool Notices(Communicator& group) {
   try {
     group.Barrier();

@@ -9,7 +9,7 @@
 namespace gp::engine {
 namespace {
 
-// What a peer gets when it is sent the descriptor.
+// The peer's copy of a descriptor sent to it.
 Socket CopyOf(int fd) { return Socket(dup(fd)); }
 
 TEST(NodeMemory, IsSeenByWhoHoldsItsDescriptor) {
@@ -52,7 +52,7 @@ TEST(PeerMemory, RefusesPlacesThatThePeerDoesNotHave) {
   };
   expect_refused();
   EXPECT_NE(peer.At(0, 1024), nullptr);
-  expect_refused();  // what is mapped by now is no reason to look less closely
+  expect_refused();  // memory mapped already is checked just as strictly
   EXPECT_NE(peer.At(4092, 1), nullptr);
 }
 

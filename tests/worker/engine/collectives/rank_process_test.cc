@@ -1,5 +1,5 @@
-// Goal: what becomes of a group when one of its processes is killed or stops answering: the others
-// hear of it, by name and in time, and the dead one leaves no memory behind.
+// Goal: when a process of a group is killed or stops answering, the others detect it, by name and
+// in time, and the dead one leaves no memory behind.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,13 +26,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Far longer than any of this takes: who waits for so long has not noticed.
+// Far longer than any of this takes: a wait that reaches it has failed to notice.
 constexpr milliseconds kNever{60000};
 constexpr std::chrono::seconds kPrompt{20};
 
-// Ranks 1 and up, as processes: each meets the others in a barrier, says that it is past it, does
-// `body`, says the answer, and stays until it is killed, so that nobody loses a rank but the one
-// that the test takes.
+// Ranks 1 and up, as processes: each meets the others in a barrier, reports that it passed, runs
+// `body`, sends the answer, and stays until it is killed, so that only the rank chosen by the test
+// is lost.
 class ForkedRanks {
  public:
   using Body = std::function<int(Communicator& group)>;
@@ -84,7 +84,7 @@ class ForkedRanks {
   Communicator& group() { return *group_; }
   pid_t pid(int rank) const { return children_[static_cast<size_t>(rank) - 1].pid; }
 
-  // What the rank says next; -1 when it ended instead, or says nothing for long.
+  // The rank's next answer; -1 if it ended instead, or is silent for long.
   int AnswerOf(int rank) {
     const int fd = children_[static_cast<size_t>(rank) - 1].answers.get();
     pollfd waiting{.fd = fd, .events = POLLIN, .revents = 0};
@@ -145,7 +145,7 @@ std::string ErrorOfAllReduce(Communicator& group, size_t count = 1 << 20) {
 const std::vector<std::vector<std::string>> kGroups = {
     {"", ""}, {"m", "m"}, {"", "", ""}, {"m", "m", "m"}, {"m", "m", "other"}};
 
-// Rank 1 is the one that the test takes.
+// Rank 1 is the one killed by the test.
 int ExpectLoss(Communicator& group) {
   if (group.rank() == 1) return 0;
   return ErrorOfAllReduce(group).find("rank 1") != std::string::npos ? 0 : 1;
@@ -164,7 +164,7 @@ TEST(RankProcess, AKilledRankIsNoticedByAllAtOnce) {
   }
 }
 
-// Only rank 0 has a short timeout: the rank that gives up first names the missing one.
+// Only rank 0 has a short timeout: the rank that times out first names the missing one.
 TEST(RankProcess, ARankThatIsStoppedIsGivenUpAfterTheTimeoutByName) {
   for (const auto& machines : kGroups) {
     ForkedRanks ranks(machines, &ExpectLoss);

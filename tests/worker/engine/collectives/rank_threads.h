@@ -33,8 +33,8 @@ inline void OnEachRank(
   }
 }
 
-// The same for the ranks of a group. When one throws, the group is aborted, so that nobody waits
-// for it.
+// The same for the ranks of a group. If one throws, the group is aborted, so that no rank waits for
+// it.
 inline void OnEachRank(const std::vector<std::unique_ptr<Communicator>>& group,
                        const std::function<void(size_t rank)>& body) {
   OnEachRank(group.size(), body, [&group] {

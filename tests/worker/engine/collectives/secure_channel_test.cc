@@ -1,4 +1,4 @@
-// Two ranks whose connections pass through somebody who reads them, changes them, or stalls them.
+// Two ranks whose connections pass through a third party that reads, changes or stalls them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ constexpr float kGradient = 1234.5678f;
 
 SteadyTime Later() { return std::chrono::steady_clock::now() + kLong; }
 
-// Passes bytes between the rank that connects to it, twice, and `target`, and keeps the first of
+// Passes bytes between the rank that connects to it, twice, and `target`, and records the first of
 // them.
 class Tap {
  public:
@@ -172,7 +172,7 @@ TEST(EncryptedGroup, AChangedByteEndsTheGroupInWords) {
         << place;
     EXPECT_FALSE(outcome.error[0].empty() || outcome.error[1].empty()) << errors;
   }
-  // Plain, nobody notices.
+  // Without encryption the change goes unnoticed.
   const Outcome plain = AddThroughATap({.encrypted = {false, false}, .change_at = 200'000});
   EXPECT_EQ(plain.error[0] + plain.error[1], "");
 }
@@ -192,7 +192,7 @@ TEST(EncryptedGroup, WhoStallsTlsIsWaitedForAsLongAsForAPeer) {
   const auto begin = std::chrono::steady_clock::now();
   // Long enough for both ranks to come to TLS on a busy machine.
   const Outcome outcome = AddThroughATap({.stall_at = 300, .connect_timeout = milliseconds(3000)});
-  // The first one that gives up closes the connection.
+  // The first one that times out closes the connection.
   EXPECT_THAT(outcome.error[0] + outcome.error[1], HasSubstr("did not answer in time"));
   EXPECT_FALSE(outcome.error[0].empty() || outcome.error[1].empty());
   EXPECT_LT(std::chrono::steady_clock::now() - begin, kLong);

@@ -1,4 +1,4 @@
-// What tests of communicators sum, and what must come out.
+// Inputs of the tests of communicators, and the expected sums.
 #pragma once
 
 #include <cstring>
@@ -35,7 +35,7 @@ inline std::vector<float> PlainTree(const std::vector<std::vector<float>>& shard
   return left;
 }
 
-// What `member` contributes: the sum of each of its aligned subtrees.
+// The contribution of `member`: the sum of each of its aligned subtrees.
 inline std::vector<std::vector<float>> PartialsOf(const Communicator& member,
                                                   const std::vector<std::vector<float>>& shards) {
   std::vector<std::vector<float>> partials;

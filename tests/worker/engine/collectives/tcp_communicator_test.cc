@@ -244,8 +244,8 @@ TEST(TcpCommunicator, ASilentVisitorHoldsNobodyUp) {
   EXPECT_EQ(strangers, 0);
 }
 
-// Far more than have a place at once. Each would keep its place for five seconds, so that all of
-// them would take more than eighteen.
+// Far more than have a place at once. Each would keep its place for five seconds, more than
+// eighteen in total.
 TEST(TcpCommunicator, AFloodOfSilentVisitorsHoldsNobodyUp) {
   std::vector<Socket> silent;
   const auto begin = std::chrono::steady_clock::now();

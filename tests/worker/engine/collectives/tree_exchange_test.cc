@@ -1,6 +1,6 @@
-// Goal: all-reduces that travel at once. Partial sums of a later one do not wait for the finished
-// blocks of an earlier one, and a peer that sends anything else than what is expected, or nothing
-// more, ends the group with words.
+// Goal: concurrent all-reduces. Partial sums of a later one do not wait for the finished blocks of
+// an earlier one, and a peer that sends something unexpected, or nothing more, ends the group with
+// an error message.
 #include "worker/engine/collectives/tree_exchange.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ using std::chrono::milliseconds;
 using testing::HasSubstr;
 
 constexpr milliseconds kLong{30000};
-// A test waits for it once; the peer needs a small part of it for what it does before.
+// A test waits for it once; the peer needs a small part of it for its earlier work.
 constexpr milliseconds kShort{2000};
 // Forming nodes takes the numbers 1 and 2.
 constexpr uint64_t kFirstNumber = 3;
@@ -44,7 +44,7 @@ Bytes Header(uint64_t number, uint64_t size) {
   return bytes;
 }
 
-// Rank 1 of two, of which a test decides what it sends. Rank 0 is real.
+// Rank 1 of two, simulated by the test. Rank 0 is real.
 class TreeExchangeTest : public testing::TestWithParam<bool> {
  protected:
   // More than a rank may be ahead of its peers, so that blocks are received in turns.
@@ -71,7 +71,7 @@ class TreeExchangeTest : public testing::TestWithParam<bool> {
             .timeout = kLong};
   }
 
-  // What rank 0 sums: every value of part i is i + 1.
+  // The sum on rank 0: every value of part i is i + 1.
   std::string ErrorOfSum() {
     values_.clear();
     PostedParts parts;
@@ -206,7 +206,7 @@ TEST_P(TreeExchangeTest, APeerThatDoesNotBeginALaterPartIsNamed) {
   EXPECT_THAT(ErrorOfSum(), HasSubstr("lost rank 1: it did not come within 2000 ms"));
 }
 
-// Until the first part is there, no peer is to blame, however long it takes.
+// Until the first part is ready, no peer is to blame, however long it takes.
 TEST_P(TreeExchangeTest, APartThatIsLateHereIsNoTimeoutOfAPeer) {
   group_->SetTimeout(milliseconds(20));
   PostedParts parts;

@@ -1,5 +1,5 @@
-// Goal: a rank that is in another collective is noticed by its header alone, whichever part of it
-// differs, and a header that is still coming is not mistaken for another.
+// Goal: a rank in another collective is detected by its header alone, whichever part of it differs,
+// and an incomplete header is not mistaken for another.
 #include "worker/engine/collectives/wire.h"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ Bytes LittleEndian(std::initializer_list<std::pair<uint64_t, size_t>> values) {
   return bytes;
 }
 
-// As docs/formats/collectives.md says: operation, reserved, sequence, size.
+// As in docs/formats/collectives.md: operation, reserved, sequence, size.
 Bytes Header(uint64_t operation, uint64_t sequence, uint64_t size) {
   return LittleEndian({{operation, 4}, {0, 4}, {sequence, 8}, {size, 8}});
 }

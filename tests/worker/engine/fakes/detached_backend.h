@@ -64,7 +64,7 @@ class DetachedBackend : public DecoratedBackend {
   std::vector<Region> regions_ GUARDED_BY(mutex_);
   int64_t allocated_bytes_ = 0;
   double* scalar_ = nullptr;
-  // Between BeginDownload and AwaitDownload: nobody has the bytes sooner.
+  // Between BeginDownload and AwaitDownload: the bytes arrive at AwaitDownload.
   void* downloaded_to_ = nullptr;
   std::vector<std::byte> downloaded_;
   std::map<ReplayKey, std::vector<Operation>> records_;

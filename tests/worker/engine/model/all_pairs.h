@@ -1,6 +1,6 @@
 // All pairs: a small set of cases in which every setting of every switch meets every setting of
-// every other one. Greedy: each case takes, switch by switch, the setting that meets the most
-// partners for the first time. Pure functions.
+// every other one. Greedy: each case takes, switch by switch, the setting with the most new pairs.
+// Pure functions.
 #pragma once
 
 #include <cstddef>

@@ -48,8 +48,8 @@ struct Result {
   }
 };
 
-// Three micro-batches, twice, so that every pass is replayed; the last one's gradient is told as it
-// becomes final.
+// Three micro-batches, twice, so that every pass is replayed; the last one's gradient is reported
+// as it becomes final.
 Result Compute(const ModelOptions& options, Dropout dropout) {
   Result result;
   const auto model = MakeLanguageModel(options);

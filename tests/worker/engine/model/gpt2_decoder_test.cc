@@ -116,7 +116,7 @@ TEST_P(Gpt2DecoderTest, APromptAtOnceEqualsTheFullPass) {
   }
 }
 
-// Slots begin and end at different times, with prompts beside single tokens.
+// Slots begin and end at different times, mixing prompts and single tokens.
 TEST_P(Gpt2DecoderTest, OtherSequencesDoNotMatter) {
   Append({{2, c_.first(11)}});
   Append({{0, a_.first(3)}, {2, c_.subspan(11, 2)}});

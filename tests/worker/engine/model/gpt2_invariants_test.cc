@@ -1,5 +1,5 @@
-// Goal: what must not change the bits does not (threads, engines, repetition), and what must not
-// change the values does not (accumulation, padding, batch size); bad batches are refused by name.
+// Goal: threads, engines and repetition do not change the bits, and accumulation, padding and batch
+// size do not change the values; bad batches are refused by name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,7 +73,7 @@ TEST(Gpt2Invariants, PaddingTheVocabularyChangesNothing) {
     std::copy_n(without->parameters().begin() + tensor.offset, tensor.count,
                 with->parameters().begin() + with->layout().at(tensor.name).offset);
   }
-  // What stands in the padding rows does not matter either.
+  // The contents of the padding rows do not matter either.
   const runspec::ParameterInfo& wte = with->layout().at("wte.weight");
   const int64_t used = OddShape().vocabulary * OddShape().channels;
   std::fill_n(with->parameters().begin() + wte.offset + used, wte.count - used, 0.7f);

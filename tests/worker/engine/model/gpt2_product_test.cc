@@ -9,8 +9,8 @@ namespace {
 
 class Gpt2Product : public testing::TestWithParam<int> {};
 
-// The next combination of all switches but the last three: of parts that are trained, of threads,
-// which keep the bits (gpt2_invariants_test.cc), and of sizes. False after the last one.
+// The next combination of all switches except the last three: trained parts, threads, which keep
+// the bits (gpt2_invariants_test.cc), and sizes. False after the last one.
 bool Advance(SwitchCase& pick) {
   for (size_t at = 0; at + 3 < pick.size(); ++at) {
     if (++pick[at] < Switches()[at].settings) return true;

@@ -148,7 +148,7 @@ TEST(Gpt2Switches, SaveTheMemoryThatTheyPromise) {
   EXPECT_EQ(plain - ArenaBytes(block), 11 * rows * (15 * 768 + 4 + 12) * 4);
   ModelOptions frozen = options;
   frozen.trained.trained = {{"h", 10, 12}, {"ln_f"}};
-  // Ten blocks keep nothing, and share one set of buffers, their input among them.
+  // Ten blocks keep nothing, and share one set of buffers, including their input.
   EXPECT_EQ(plain - ArenaBytes(frozen), 9 * rows * (16 * 768 + 4 + 12) * 4);
 }
 

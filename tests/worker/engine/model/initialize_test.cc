@@ -1,4 +1,4 @@
-// Goal: both initialisations have GPT-2's distribution, depend on the seed alone, and `torch` is
+// Goal: both initialisations have GPT-2's distribution, depend only on the seed, and `torch` is
 // nanoGPT's bit for bit.
 #include <gtest/gtest.h>
 

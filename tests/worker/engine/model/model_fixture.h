@@ -44,7 +44,7 @@ class Batch {
 };
 
 // Larger weights than a fresh model's, so that attention and GELU leave their linear range, and
-// biases that are not 0.
+// biases other than 0.
 inline void FillParameters(LanguageModel& model, float deviation = 0.2f, unsigned seed = 3) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal(0, deviation);

@@ -16,14 +16,14 @@
 
 namespace gp::engine {
 
-// How many settings each switch has; a case picks one of each, by number.
+// The number of settings of each switch; a case picks one of each, by number.
 struct Switch {
   const char* name;
   int settings;
   std::function<void(int setting, ModelOptions& options, Dropout& dropout)> apply;
 };
 
-// What is trained: all; the last block; the first one, so that the pass goes back through frozen
+// The trained parts: all; the last block; the first one, so that the pass goes back through frozen
 // ones; the head and the embedding, the positions, nothing below the head.
 inline runspec::TrainedParts SomeParts(int i, bool tied) {
   const runspec::ModelPart wte{"wte"}, wpe{"wpe"}, ln_f{"ln_f"};
@@ -104,7 +104,7 @@ inline std::string Description(const SwitchCase& settings) {
 inline constexpr float kUntouched = 99.0f;
 
 // `tolerance` is relative, by norm, of the whole gradient; a single tensor, whose rounding errors
-// average less, may be off by three times that. Those of frozen tensors are as they were.
+// average less, may be off by three times that. Gradients of frozen tensors must be unchanged.
 inline void ExpectGradients(const runspec::ParameterLayout& layout, std::vector<float> gradients,
                             std::vector<double> expected, double tolerance) {
   for (const runspec::ParameterInfo& tensor : layout.tensors) {

@@ -1,5 +1,5 @@
 // Goal: an update moves trained tensors as if nothing were frozen, each with its own learning rate
-// as PyTorch's parameter groups do, and leaves every bit of the frozen ones as it is.
+// like PyTorch's parameter groups, and leaves every bit of the frozen ones as it is.
 #include <gtest/gtest.h>
 #include <torch/nn/utils/clip_grad.h>
 #include <torch/optim/adamw.h>

@@ -19,7 +19,7 @@ struct Row {
   ScheduleKind kind;
   WarmupForm form;
   int64_t step;
-  double rate;  // of lr = 1
+  double rate;  // for lr = 1
 };
 
 TEST(LearningRate, FollowsTheTable) {
@@ -55,7 +55,7 @@ struct Published {
   std::vector<std::pair<int64_t, double>> rates;  // by step
 };
 
-// What the get_lr of the programs that published these recipes gives, in double precision.
+// Results of get_lr in the programs that published these recipes, in double precision.
 TEST(LearningRate, EqualsThePublishedSchedules) {
   const Published recipes[] = {
       // nanoGPT, config/train_shakespeare_char.py.

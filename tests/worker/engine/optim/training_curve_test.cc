@@ -17,7 +17,7 @@ constexpr int64_t kSequences = 6;
 constexpr int64_t kLength = 24;
 constexpr int64_t kSteps = 100;
 
-// Tokens with a pattern to learn: each follows from the one before, with noise.
+// Tokens with a pattern to learn: each depends on the one before, with noise.
 std::vector<int32_t> MakeTokens(std::mt19937& random) {
   std::vector<int32_t> tokens;
   for (int64_t i = 0; i <= kSequences * kLength; ++i) {

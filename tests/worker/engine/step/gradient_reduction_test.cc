@@ -23,7 +23,7 @@ bool SameBits(const std::vector<float>& left, const std::vector<float>& right) {
          std::memcmp(left.data(), right.data(), left.size() * sizeof(float)) == 0;
 }
 
-// As TrainTinyGroup, with pieces of at least `elements`.
+// Like TrainTinyGroup, with pieces of at least `elements`.
 std::vector<std::vector<float>> TrainOverlapped(int world_size, size_t elements) {
   auto group = MakeLocalGroup(world_size, TinyPlan().logical_shards);
   std::vector<std::vector<float>> parameters(group.size());
@@ -49,7 +49,7 @@ TEST(GradientReduction, OverlapChangesNoBitForAnyNumberOfRanks) {
   }
 }
 
-// What is reduced while backward runs is hidden; the step's phases show the rest alone.
+// Reduction during backward is hidden; the step's phases only show the rest.
 TEST(GradientReduction, TellsTheWholeTimeOfTheAllReduce) {
   auto group = MakeLocalGroup(2, TinyPlan().logical_shards);
   OnEachRank(group, [&](size_t rank) {

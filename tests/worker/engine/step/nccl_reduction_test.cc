@@ -1,6 +1,6 @@
-// Goal: ranks that sum their gradients through NCCL, piece by piece while backward goes on, train
-// to the same bits as one rank alone, cut the gradient alike, and hear of a rank that fails.
-// Method: the CPU's backend makes the gradients; its memory serves as that of the emulated device.
+// Goal: ranks that sum their gradients through NCCL, piece by piece during backward, train to the
+// same bits as one rank alone, cut the gradient in the same way, and detect a failing rank. Method:
+// the CPU's backend makes the gradients; its memory serves as that of the emulated device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -94,7 +94,7 @@ runspec::RunSpec ShardedSpec() {
   return spec;
 }
 
-// What rank 0 has of a training whose ranks each keep a part of the optimizer's state.
+// Rank 0's view of a training whose ranks each keep a part of the optimizer's state.
 struct Sharded {
   std::vector<float> parameters;
   HostMoments moments;
@@ -193,7 +193,7 @@ TEST(NcclReduction, ARankThatFailsInTheMiddleOfAPassIsNotWaitedFor) {
     shard_sum.Next();
     const GradientReady ready = reduction.BeginLastPass();
     ready(4, 8);
-    if (group.rank() == 1) return;  // as by an exception
+    if (group.rank() == 1) return;  // as after an exception
     EXPECT_THROW(
         {
           ready(0, 4);

@@ -1,5 +1,5 @@
-// Goal: the thread that reduces a gradient while the last pass still writes it reads only what is
-// final, and all of it. Needs no model, so that ThreadSanitizer can judge it.
+// Goal: the thread that reduces a gradient while the last pass still writes it reads only final
+// values, and all of them. Needs no model, so that ThreadSanitizer can check it.
 #include <gtest/gtest.h>
 
 #include <deque>

@@ -103,7 +103,7 @@ TEST(TrainingStep, EveryMicroBatchHasADropoutMaskOfItsOwn) {
     TinyRank rank(*group[0], TinySpec(), plan, FillAlike);
     return rank.RunSteps(1)[0].loss;
   };
-  // With the same mask twice the mean of two equal micro-batches is that of one.
+  // With the same mask twice, the mean of two equal micro-batches would equal that of one.
   EXPECT_GT(std::abs(first_loss(1) - first_loss(2)), 1e-5);
 }
 

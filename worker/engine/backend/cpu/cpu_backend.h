@@ -1,5 +1,5 @@
-// The CPU backend: hand-written kernels in four instruction-set levels behind one table
-// (kernel_set.h), a thread pool of its own, huge pages. Standard library only.
+// The CPU backend: hand-written kernels at four instruction-set levels behind one table
+// (kernel_set.h), its own thread pool, huge pages. Standard library only.
 #pragma once
 
 #include <cstdint>

@@ -161,8 +161,8 @@ class Piece {
                                       panel_, c, ldc, adds);
   }
 
-  // Where the sums of tile (row, column) are stored between two blocks of k. This is y itself when
-  // y is fp32 and not flipped.
+  // Where the sums of tile (row, column) are stored between two blocks of k: in y itself if y is
+  // fp32 and not flipped.
   float* UnfinishedSums(int64_t row, int64_t column) const {
     if (sums_in_y_) return output_.y.f32() + row * output_.ldy + column;
     return scratch_ + (row - rows_.first) * blocking_.columns + (column - columns_.first);

@@ -14,15 +14,15 @@ namespace {
 constexpr int64_t kRowsAtOnceMax = 64;
 constexpr int64_t kPanelMax = int64_t{kTileVectorsMax} * 16;
 constexpr int64_t kRowsBytes = 512 << 10;
-// The tiles of rows take turns on this much of a panel. It fits a first-level cache beside the
-// rows.
+// Size of the panel block that all tiles of rows process before the next. It fits a first-level
+// cache together with the rows.
 constexpr int64_t kBlockBytes = 24 << 10;
 constexpr int64_t kPairsBlockBytes = kBlockBytes / 2;  // as much, widened
 // With fewer tiles of rows, widening bf16 in registers again for each tile is faster than widening
 // a block once in memory.
 constexpr int64_t kWidenTilesMin = 4;
-// How far ahead a panel of bf16 is prefetched when one tile reads it. In fp32 the processor's own
-// prefetch alone is faster.
+// Prefetch distance for a panel of bf16 when one tile reads it. In fp32 the processor's own
+// prefetch is faster.
 constexpr int64_t kPairsAheadBytes = 2048;
 
 // A thread's workspace: unfinished sums, a widened block, rows of A.
@@ -38,9 +38,9 @@ int64_t UnitsOf(DataType type, int64_t k) {
   return type == DataType::kBfloat16 ? DivideUp(k, 2) : k;
 }
 
-// Gives out panels to whichever thread asks: half of each thread's even part of what is left, so
-// that all end together although one core is slower, or late. Who computes a panel does not change
-// its bits.
+// Distributes panels to whichever thread asks: half of each thread's even part of the rest, so that
+// all end together although one core is slower, or late. The bits of a panel do not depend on its
+// thread.
 class PanelShares {
  public:
   PanelShares(int64_t panels, int threads) : panels_(panels), threads_(threads) {}
@@ -94,7 +94,7 @@ class PackedPiece {
   }
 
   void LoadRows(int64_t first, int64_t count) {
-    if (first == first_row_ && count == rows_) return;  // as for the share before
+    if (first == first_row_ && count == rows_) return;  // the same as the previous share
     first_row_ = first;
     rows_ = count;
     a_ = static_cast<const uint32_t*>(args_.a.data.data) + first * args_.a.ld;
@@ -138,7 +138,7 @@ class PackedPiece {
     }
   }
 
-  // The block's bf16 as fp32 for all tiles; the next block is prefetched meanwhile.
+  // Widens the block's bf16 to fp32 for all tiles, prefetching the next block.
   void ComputeWidened(const std::byte* b, int64_t unit, int64_t units, int64_t tiles) {
     kernels_.widen_panel(reinterpret_cast<const uint32_t*>(b), units, b + units * panel_ * 4,
                          widened_);
@@ -162,7 +162,7 @@ class PackedPiece {
   const GemmArgs& args_;
   const bool pairs_;
   const int64_t panel_;
-  const int64_t units_;    // of k, in B
+  const int64_t units_;    // units of k in B
   const int64_t a_units_;  // units of A for one of B
   float* const sums_;
   float* const widened_;

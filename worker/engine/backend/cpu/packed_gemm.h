@@ -1,7 +1,7 @@
-// The matrix product with a weight that was packed once, at load, for a decoder: B's panels lie in
-// memory in the order in which the kernels read them, so B streams through once for up to 64 rows
-// and nothing is copied. Threads take panels as they come to them. Every element has the bits that
-// Gemm gives it. Stateless; one thread calls.
+// The matrix product with a weight that was packed once, at load, for a decoder: B's panels are
+// stored in the order in which the kernels read them, so B streams through once for up to 64 rows
+// and nothing is copied. Threads take panels dynamically. Every element has the same bits as with
+// Gemm. Stateless; one thread calls.
 #pragma once
 
 #include <cstddef>

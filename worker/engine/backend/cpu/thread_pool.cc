@@ -52,8 +52,8 @@ void ThreadPool::WorkerLoop(int thread) {
   }
 }
 
-// A late thread fails here: the part's generation is no longer the one before. So whoever succeeds
-// holds up the end of the region, and task_ is still this generation's.
+// A late thread fails here: the part's generation has changed. A thread that succeeds delays the
+// end of the region, so task_ is still this generation's.
 void ThreadPool::TryPart(int part, uint32_t generation) {
   uint32_t before = generation - 1;
   if (!begun_[static_cast<size_t>(part)].compare_exchange_strong(before, generation)) return;

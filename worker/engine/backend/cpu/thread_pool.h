@@ -1,9 +1,10 @@
 // ThreadPool: the threads of one CPU backend. Run calls a function once for each part of the work;
-// there are as many parts as threads, and For cuts ranges into parts statically, so what a part is
+// there are as many parts as threads, and For cuts ranges into parts statically, so a part's range
 // never depends on timing. Thread i takes part i. The caller takes over the part of a thread that
 // has not begun it: on a busy machine a short region does not wait until the system gives that
-// thread a core. Waiting threads spin briefly, for a training step has hundreds of short regions,
-// and then sleep, for another process may need the core. One thread (the owner) calls Run.
+// thread a core. Waiting threads spin briefly, because a training step has hundreds of short
+// regions, and then sleep, because another process may need the core. One thread (the owner) calls
+// Run.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +54,7 @@ class ThreadPool {
 
   void RunTask(Task task, const void* data);
   void WorkerLoop(int thread);
-  // Calls the task for the part unless somebody else has begun it.
+  // Calls the task for the part unless another thread has begun it.
   void TryPart(int part, uint32_t generation);
   // Waits until `value` differs from `old`.
   void AwaitChange(const std::atomic<uint32_t>& value, uint32_t old);
@@ -64,7 +65,7 @@ class ThreadPool {
   const void* data_ = nullptr;
   std::atomic<uint32_t> generation_{0};       // of the task; a new one starts the workers
   std::atomic<uint32_t> running_{0};          // parts, but the caller's own, that are not finished
-  std::vector<std::atomic<uint32_t>> begun_;  // by part: the generation in which it was begun last
+  std::vector<std::atomic<uint32_t>> begun_;  // by part: the generation in which it was last begun
   std::atomic<int> sleepers_{0};
   std::atomic<bool> stopping_{false};
   Mutex mutex_;

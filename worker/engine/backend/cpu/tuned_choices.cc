@@ -9,7 +9,7 @@
 namespace gp::engine {
 namespace {
 
-// The processor's name from the kernel; empty when there is none.
+// The processor's name from the kernel; empty if unknown.
 std::string ProcessorName() {
   std::ifstream cpuinfo("/proc/cpuinfo");
   std::string line;

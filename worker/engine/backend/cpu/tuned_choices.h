@@ -16,8 +16,8 @@ std::string TunedChoicesPath(Isa isa, int threads);
 // The default when nothing was tuned. Throws std::invalid_argument that names a damaged file.
 KernelChoices ReadTunedChoices(Isa isa, int threads);
 
-// Replaces the file at once, so that a reader finds the old or the new one. Throws
-// std::runtime_error that names the path.
+// Replaces the file atomically: a reader finds the old or the new one. Throws std::runtime_error
+// that names the path.
 void WriteTunedChoices(const KernelChoices& choices, Isa isa, int threads);
 
 }  // namespace gp::engine

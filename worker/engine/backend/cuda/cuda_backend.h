@@ -21,7 +21,7 @@ struct CudaBackendOptions {
   runspec::ArenaOptions arena;
   bool tf32 = false;          // fp32 products round their operands to TF32
   bool fp8 = false;           // products with may_be_fp8 are computed in FP8
-  bool deterministic = true;  // algorithms whose sums have one order
+  bool deterministic = true;  // only algorithms with a fixed order of sums
   bool graphs = true;         // Replay records
   GemmChoices gemms = {};
 };
@@ -31,12 +31,12 @@ LinearOptions LinearOptionsOf(const CudaBackendOptions& options);
 
 struct CudaBackendMade {
   std::unique_ptr<Backend> backend;
-  std::string attention;           // "cudnn 9.19.0", "flash": what Attention::kFlash is here
+  std::string attention;  // "cudnn 9.19.0", "flash": the implementation of Attention::kFlash
   std::vector<std::string> notes;  // choices that were not used, and why; for the log
 };
 
-// On the current device. Throws std::invalid_argument when the device lacks what the options ask
-// for, std::bad_alloc when its memory is full, CudaError for other failures.
+// On the current device. Throws std::invalid_argument when the device lacks something that the
+// options require, std::bad_alloc when its memory is full, CudaError for other failures.
 CudaBackendMade MakeCudaBackend(const CudaBackendOptions& options);
 
 }  // namespace gp::engine

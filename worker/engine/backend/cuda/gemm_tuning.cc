@@ -26,8 +26,8 @@ DataType ComputeTypeOf(const runspec::ArenaOptions& arena) {
   return arena.fp16 ? DataType::kFloat16 : DataType::kFloat32;
 }
 
-// The memory that the products of a step read and write. No product writes what it reads: a product
-// that is timed runs often, and its values must stay as they were.
+// The memory that the products of a step read and write. No product writes its inputs: a timed
+// product runs often, and its values must not change.
 struct StepOperands {
   Buffer x;      // an activation: only read
   Buffer y;      // what a layer computes, and then its gradient
@@ -184,8 +184,8 @@ class StepProducts {
 
  private:
   // One of a block's four layers. The gradient of its bias is summed with the gradient of its
-  // weight (sums_dy), of the layer in front of a GELU with the next layer's dx, or by LayerNorm: so
-  // does the fused engine. The eager engine's products with sums of dy are not tuned.
+  // weight (sums_dy), or, for the layer before a GELU, with the next layer's dx, or by LayerNorm,
+  // as in the fused engine. The eager engine's products with sums of dy are not tuned.
   struct Layer {
     LinearShape shape;
     bool gelu_behind = false;

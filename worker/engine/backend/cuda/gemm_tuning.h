@@ -25,10 +25,10 @@ GemmChoices TuneGemms(const CudaBackendOptions& options, GemmChoices known);
 // Empty when neither XDG_CACHE_HOME nor HOME is set.
 std::string TunedGemmsPath(const std::string& tuning_device);
 
-// The choices in the device's file; none when there is no file or it cannot be read.
+// The choices in the device's file; empty if there is no file or it cannot be read.
 GemmChoices ReadTunedGemms(const std::string& tuning_device);
 
-// Replaces the file at once, so that a reader finds the old or the new one. False when it cannot be
+// Replaces the file atomically: a reader finds the old or the new one. False if it cannot be
 // written; then the next start has to tune again.
 bool WriteTunedGemms(const GemmChoices& choices);
 

@@ -1,4 +1,4 @@
-// gpctl eval over a program that stands for gp-evaluator.
+// gpctl eval over a stand-in for gp-evaluator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -103,7 +103,8 @@ TEST_F(ModelCommandTest, APrefixThatWasTakenOffIsTold) {
   ASSERT_TRUE(interop::WriteSafetensors(interop::SmallModel(), shape, names, {}, {}, weights).ok());
   const Outcome imported = Import("hf");
   EXPECT_EQ(imported.code, 0) << imported.err;
-  EXPECT_THAT(imported.out, HasSubstr("names        without '_orig_mod.', which a wrapper put"));
+  EXPECT_THAT(imported.out,
+              HasSubstr("names        without '_orig_mod.', the prefix that a wrapper added"));
   ASSERT_TRUE(RemoveTree(Path("mine")).ok());
   EXPECT_EQ(nlohmann::json::parse(Import("hf", {"-o", "json"}).out)["removed_prefix"],
             "_orig_mod.");
@@ -162,7 +163,7 @@ TEST_F(ModelCommandTest, ContradictionsAboutSpecialTokensAreSaid) {
                     HasSubstr("warning: generation_config.json: pad_token_id names the id 999")));
 }
 
-// </s> is known by its spelling, and the configuration says that there is no end.
+// </s> is an end by its spelling, but the configuration says that there is none.
 TEST_F(ModelCommandTest, AGuessedEndIsSaidAndNotExported) {
   MakeHuggingFace("hf", interop::SmallModel());
   const auto write = [this](const char* name, const char* text) {
@@ -186,7 +187,7 @@ TEST_F(ModelCommandTest, AGuessedEndIsSaidAndNotExported) {
   EXPECT_FALSE(exported("tokenizer_config.json").contains("eos_token"));
 }
 
-// The configuration says where texts end, whatever the tokenizer.
+// The configuration defines where texts end, for any tokenizer.
 TEST_F(ModelCommandTest, AnotherTokenizerKeepsTheModelsEnd) {
   MakeHuggingFace("hf", interop::SmallModel());
   ASSERT_TRUE(
@@ -207,7 +208,7 @@ TEST_F(ModelCommandTest, TokensThatTheModelHasNoRowsForAreNamed) {
   const Outcome refused = Run({"import", Path("hf"), "--name", "mine", "--to", Path("mine")});
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, AllOf(HasSubstr("the tokenizer has 260 ids"), HasSubstr("only 259"),
-                                 HasSubstr("take the tokens from '<d>' on out")));
+                                 HasSubstr("remove token '<d>' and all later ones")));
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::Outcome;
 
-// A service whose gateway is the fake one.
+// A service with the fake gateway.
 class GatewayCommandTest : public ::testing::Test {
  protected:
   GatewayCommandTest() : directory_(gpctl_.home() + "/state") {
@@ -64,7 +64,7 @@ class GatewayCommandTest : public ::testing::Test {
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   }
 
-  // Stands for a gp-gateway that serves at the fake one's address.
+  // A stand-in for gp-gateway that serves at the fake one's address.
   void WritePrivateGateway() {
     WriteProgram("gp-gateway",
                  "echo \"$@\" >\"$0.arguments\"\n"

@@ -34,7 +34,7 @@ class ServeTest : public ::testing::Test {
         << formats::FormatManifest({.run_name = run, .step = 250});
   }
 
-  // Serves until it is told to end, and says when it was.
+  // Serves until it is asked to end, and records that.
   void WriteGateway(const std::string& before = "") {
     const std::string path = gpctl_.home() + "/gp-gateway";
     std::ofstream(path) << "#!/bin/sh\n"

@@ -142,7 +142,7 @@ TEST_F(AccessCommandTest, ATokenThatCannotBeShownIsTakenBack) {
   EXPECT_EQ(made, 4);
 }
 
-// What a newcomer tries first.
+// A newcomer's first attempt.
 TEST_F(AccessCommandTest, WhoCallsWithoutTlsIsToldToLogIn) {
   const Outcome called = User({"--server", listen_, "--timeout", "1s", "list"});
   EXPECT_EQ(called.code, 6);
@@ -270,7 +270,7 @@ TEST_F(AccessCommandTest, ALogThatWasReplacedDoesNotHaveTheHashThatWasNoted) {
   ASSERT_EQ(process_.Terminate(), 0);
   const std::string directory = JoinPath(process_.state_dir(), "audit");
   EXPECT_EQ(Own({"audit", "verify", directory, "--expect", noted}).code, 0);
-  // Somebody removes the log; the next start begins another, which is intact.
+  // If the log is removed, the next start begins a new one, which is intact.
   ASSERT_TRUE(RemoveTree(directory).ok());
   process_.Start();
   MakeToken("operator");

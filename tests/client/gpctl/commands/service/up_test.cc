@@ -1,4 +1,4 @@
-// `up` and `down`, and what other commands say of a service that does not run.
+// `up` and `down`, and what other commands print about a stopped service.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -181,7 +181,7 @@ TEST_F(ServiceCommandTest, UpWithAdoptIsRefusedWhileAServiceRuns) {
   EXPECT_EQ(gpctl_.Run({"up", "--state-dir", directory_.root()}).code, 0);
   const testing::Outcome outcome = gpctl_.Run({"up", "--adopt", "--state-dir", directory_.root()});
   EXPECT_EQ(outcome.code, 5) << outcome.out;
-  EXPECT_THAT(outcome.err, HasSubstr("a service runs in " + directory_.root()));
+  EXPECT_THAT(outcome.err, HasSubstr("a service already runs in " + directory_.root()));
   EXPECT_THAT(outcome.err, HasSubstr("gpctl down"));
   EXPECT_THAT(outcome.err, HasSubstr("stops it, then it can start with --adopt"));
   interruption.Request();

@@ -195,7 +195,7 @@ TEST(PackedGemm, HasTheBitsOfOtherProducts) {
   }
 }
 
-// Bias, GELU and rounding after the product, as a decoder asks for them.
+// Bias, GELU and rounding after the product, as a decoder requests them.
 TEST(PackedGemm, EndsAsOtherProductsDo) {
   for (const Isa isa : SupportedIsas()) {
     for (const DataType type : {DataType::kFloat32, DataType::kBfloat16}) {

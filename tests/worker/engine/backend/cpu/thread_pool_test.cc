@@ -1,5 +1,5 @@
 // Goal: every part of a task is done once, ranges cover without overlap, sleeping workers wake, and
-// nobody waits for a thread that has not begun.
+// no caller waits for a thread that has not begun.
 #include "worker/engine/backend/cpu/thread_pool.h"
 
 #include <gtest/gtest.h>

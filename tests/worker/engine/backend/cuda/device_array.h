@@ -1,6 +1,5 @@
-// Arrays in device memory for the tests of kernels, reached through the CUDA runtime only, so that
-// the same test runs on a GPU and in the emulation; and the fixture that skips where there is no
-// device.
+// Arrays in device memory for the tests of kernels, accessed only through the CUDA runtime, so that
+// the same test runs on a GPU and in the emulation; and the fixture that skips without a device.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -86,8 +85,8 @@ inline float FromBits(uint16_t bits, DataType type) {
                                      : __half2float(__ushort_as_half(bits));
 }
 
-// Values on the device in any of the Backend's types, given and read as float. at() is what was
-// given, rounded to the type.
+// Values on the device in any of the Backend's types, set and read as float. at() is the value that
+// was set, rounded to the type.
 class DeviceArray {
  public:
   DeviceArray(const std::vector<float>& values, DataType type)
@@ -97,7 +96,7 @@ class DeviceArray {
   float* f32() const { return reinterpret_cast<float*>(bytes_.data()); }
   float at(int64_t i) const { return values_[static_cast<size_t>(i)]; }
   int64_t size() const { return static_cast<int64_t>(values_.size()); }
-  // What the device has now.
+  // The device's current values.
   std::vector<float> Get() const {
     const std::vector<std::byte> bytes = bytes_.Get();
     std::vector<float> values(values_.size());

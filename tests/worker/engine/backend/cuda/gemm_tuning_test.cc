@@ -1,7 +1,6 @@
-// Goal: tuning covers every product of a step, writes nothing that a product reads (which the
-// emulation refuses, so that values stay as they were), passes over an epilogue that costs more
-// than it saves, is remembered in a file that may be damaged or of another device, and takes
-// nothing twice.
+// Goal: tuning covers every product of a step, never writes a product's inputs (the emulation
+// refuses that, so values stay as they were), avoids an epilogue that costs more than it saves, is
+// cached in a file that may be damaged or of another device, and times nothing twice.
 #include "worker/engine/backend/cuda/gemm_tuning.h"
 
 #include <gtest/gtest.h>
@@ -92,7 +91,7 @@ class FullDevice {
   ~FullDevice() { cuda_emulation::SetDevices(cuda_emulation::DefaultDevice()); }
 };
 
-// Choices for products with this in their names, and those of them that pass over the product.
+// Choices for products with this in their names, and how many of them avoid a fused product.
 struct Counts {
   int all = 0;
   int passed_over = 0;
@@ -149,7 +148,7 @@ TEST_F(GemmTuningTest, KeepsAnEpilogueThatIsFasterAndWhatWasChosenBefore) {
   EXPECT_TRUE(again.Covers(otherwise));
 }
 
-// What is known needs neither time nor memory.
+// Known choices need neither time nor memory.
 TEST_F(GemmTuningTest, TakesNoMemoryWhereNothingIsToBeTimed) {
   const GemmChoices known = TuneGemms(Options(), GemmChoices("here"));
   const FullDevice full;

@@ -1,6 +1,6 @@
-// Goal: the model over the CUDA backend computes what it computes over the CPU backend and what the
-// fp64 reference says, for every pair of its switches and in every precision; graphs change no bit;
-// memory is the plan's.
+// Goal: the model on the CUDA backend computes the same as on the CPU backend and as the fp64
+// reference, for every pair of its switches and in every precision; graphs change no bit; memory is
+// as planned.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -86,7 +86,7 @@ class DeviceModel {
 
 using Gpt2OnCuda = DeviceTest;
 
-// As ExpectMatchesReference does for the CPU.
+// Like ExpectMatchesReference for the CPU.
 void ExpectOnDevice(const ModelOptions& options, const Dropout& dropout, double tolerance) {
   const bool is_fp32 = options.precision == Precision::kFp32;
   DeviceModel device(options, is_fp32 ? 0.2f : 0.1f);
@@ -114,8 +114,8 @@ double ToleranceOf(const ModelOptions& options) {
   }
 }
 
-// gpu_check tells a failure of a test with this property apart from those of our kernels: the
-// emulation assumes what NVIDIA's libraries do, and the device may show that they do otherwise.
+// gpu_check distinguishes a failure of a test with this property from a failure of our kernels: the
+// emulation makes assumptions about NVIDIA's libraries, which the device may refute.
 constexpr char kAssumes[] = "assumes";
 constexpr char kOddSizes[] = "cuBLASLt takes 21 channels and heads of 7";
 
@@ -184,8 +184,8 @@ TEST_F(Gpt2OnCuda, ComputesInFp16AtOddSizes) {
   ExpectOnDevice(odd, kDropout, ToleranceOf(odd));
 }
 
-// Three steps (run, recorded, replayed) of two micro-batches with other batches and masks each
-// time: what a record must not have kept.
+// Three steps (run, recorded, replayed) of two micro-batches with different batches and masks each
+// time, which a record must not keep.
 std::vector<float> ThreeSteps(const ModelOptions& options, std::vector<double>* losses) {
   DeviceModel device(options);
   std::vector<float> gradients;
@@ -325,7 +325,7 @@ TEST_F(Gpt2OnCuda, SaysWhatItIs) {
   EXPECT_GT(FindDevice().free_bytes, 0);
 }
 
-// What is chosen by timing may be another algorithm each time: the record decides.
+// Timing may choose another algorithm each time, so the record decides.
 TEST_F(Gpt2OnCuda, ComputesWithTheProductsOfTheRecordOnceTheyAreChosen) {
   std::string cache = testing::TempDir() + "gpt2-on-cuda-XXXXXX";
   ASSERT_NE(mkdtemp(cache.data()), nullptr) << cache;

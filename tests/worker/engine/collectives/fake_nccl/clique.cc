@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t kMagic = 0x6c63636e656b6166;  // "fakenccl"
 constexpr uint64_t kPipeBytes = 64 << 10;
 
-// Whether it has ended, though nobody may have waited for it.
+// Whether it has ended, even if it has not been reaped.
 bool HasEnded(pid_t process) {
   const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
   if (descriptor < 0) return errno == ESRCH;
@@ -57,7 +57,7 @@ struct Clique::Memory {
     std::atomic<Place> place;
     std::atomic<pid_t> process;  // 0: not known yet
   };
-  // Bytes that were written and read, ever; the difference lies in `bytes`.
+  // Total bytes written and read; the difference is in `bytes`.
   struct Pipe {
     std::atomic<uint64_t> written;
     std::atomic<uint64_t> read;

@@ -1,8 +1,7 @@
-// Clique: the shared memory through which the ranks of one fake NCCL communicator meet: who is
-// there, and a pipe of bytes from every rank to every other. It is a file in /dev/shm, as NCCL's
-// are, which the last rank to join removes; what killed makers left is removed by the next one. A
-// rank that is killed is noticed by its process. One thread per rank calls; each has its own
-// mapping.
+// Clique: the shared memory in which the ranks of one fake NCCL communicator meet: who is present,
+// and a pipe of bytes from every rank to every other. It is a file in /dev/shm, like NCCL's, which
+// the last rank to join removes; leftovers of killed creators are removed by the next one. A killed
+// rank is detected by its process. One thread per rank calls; each has its own mapping.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@ namespace gp::fake_nccl {
 
 inline constexpr int kRanksMax = 8;
 
-// Where a clique's memory is, as it travels in a ncclUniqueId.
+// The location of a clique's memory, sent inside a ncclUniqueId.
 struct CliqueAddress {
   uint64_t magic = 0;
   int64_t process = 0;
@@ -31,7 +30,7 @@ class Clique {
   // Makes the memory.
   static std::optional<CliqueAddress> Make();
 
-  // Null when nothing is there, or something else.
+  // Null if the file does not exist or is something else.
   static std::unique_ptr<Clique> Open(const CliqueAddress& address);
   ~Clique();
   Clique(const Clique&) = delete;

@@ -1,4 +1,5 @@
-// The fake's collectives, sends and receives: what goes to whom, and what is made of what arrives.
+// The fake's collectives, sends and receives: what is sent to whom, and how the received data is
+// combined.
 #include <nccl.h>
 
 #include <algorithm>
@@ -94,7 +95,7 @@ void CopyBytes(void* to, const void* from, size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }
 
-// Every rank's `count` values of `from` to all that `wanted` says; they arrive in rank order.
+// Every rank's `count` values of `from`, sent to all ranks in `wanted`; they arrive in rank order.
 struct Gathered {
   std::shared_ptr<std::vector<std::byte>> all;
   Builder builder;

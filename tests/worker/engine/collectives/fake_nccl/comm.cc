@@ -70,7 +70,7 @@ void ncclComm::Run() {
     Fail(error.remote ? ncclRemoteError : ncclInternalError, error.what());
   } catch (const Aborted&) {
   }
-  // An error stays to be asked for; the place is kept until the communicator goes.
+  // Errors can still be queried; the place is kept until the communicator is destroyed.
   std::unique_lock lock(mutex_);
   posted_.wait(lock, [this] { return aborted_.load(); });
   lock.unlock();
@@ -114,7 +114,7 @@ void ncclComm::Do(const FakeWork& work) {
     if (exchange.Advance()) {
       patience.Moved();
     } else if (patience.Wait()) {
-      // What a peer put in before it left still counts: look again before giving up.
+      // Data that a peer sent before it left still counts: look again before giving up.
       try {
         exchange.CheckPeers();
       } catch (const ExchangeError&) {

@@ -1,7 +1,6 @@
-// ncclComm: one rank's communicator in the fake. What is posted to it runs on a thread of its own,
-// in order. The emulated streams are always idle, so posted work counts as "in progress", which
-// NCCL may say of any call to a non-blocking communicator, until it is complete. Any thread may
-// call.
+// ncclComm: one rank's communicator in the fake. Posted work runs on its own thread, in order. The
+// emulated streams are always idle, so posted work counts as "in progress", which NCCL may report
+// for any call to a non-blocking communicator, until it is complete. Any thread may call.
 #pragma once
 
 #include <nccl.h>
@@ -19,7 +18,7 @@
 #include "worker/engine/collectives/fake_nccl/clique.h"
 #include "worker/engine/collectives/fake_nccl/exchange.h"
 
-// Messages that move together, and what is done with what arrived.
+// Messages that move together, and the function for the received data.
 struct FakeWork {
   std::vector<gp::fake_nccl::Message> messages;
   std::vector<std::function<void()>> finish;
@@ -28,7 +27,7 @@ struct FakeWork {
 struct ncclComm {
  public:
   ncclComm(std::unique_ptr<gp::fake_nccl::Clique> clique, int rank, int ranks);
-  // Ends what is under way, and leaves.
+  // Aborts running work, and leaves.
   ~ncclComm();
   ncclComm(const ncclComm&) = delete;
   ncclComm& operator=(const ncclComm&) = delete;

@@ -1,6 +1,6 @@
-// Exchange: messages between a rank and its peers that move side by side, as the sends and receives
-// of one NCCL group do; those between the same two ranks keep their order. Both ends of a message
-// begin with what it belongs to, so that ranks that do different things hear of it. One thread.
+// Exchange: concurrent messages between a rank and its peers, like the sends and receives of one
+// NCCL group; messages between the same two ranks keep their order. Both ends of a message begin
+// with a label, so that ranks in different operations detect it. One thread.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class ExchangeError : public std::runtime_error {
   const bool remote;
 };
 
-// What a message belongs to.
+// The operation that a message belongs to.
 struct Label {
   uint64_t operation = 0;
   uint64_t number = 0;  // number of the collective in its communicator; 0 for sends and receives
@@ -45,7 +45,7 @@ class Exchange {
  public:
   Exchange(Clique& clique, const std::vector<Message>& messages);
 
-  // Moves what can move. True when something did.
+  // Moves whatever can move. True if anything did.
   bool Advance();
   bool done() const { return lanes_.empty(); }
 

@@ -1,8 +1,8 @@
-// A library with NCCL's C API for tests without GPUs: collectives over memory that processes and
-// threads share. Its calls, states and errors are those of a non-blocking NCCL communicator: a call
-// answers ncclInProgress and ncclCommGetAsyncError says when it is done; a peer that is gone is a
+// A library with NCCL's C API for tests without GPUs: collectives over memory shared by processes
+// and threads. Its calls, states and errors are those of a non-blocking NCCL communicator: a call
+// returns ncclInProgress and ncclCommGetAsyncError reports completion; a lost peer is a
 // ncclRemoteError found in the background; calls that come too early are refused. Reductions add in
-// the order of the ranks, equally on each. A blocking communicator is not offered.
+// the order of the ranks, identically on each. There is no blocking communicator.
 #include <nccl.h>
 
 #include <cstdio>
@@ -19,7 +19,7 @@ using gp::fake_nccl::kRanksMax;
 
 namespace {
 
-// What a thread has called since ncclGroupStart.
+// A thread's calls since ncclGroupStart.
 struct Group {
   int depth = 0;
   std::vector<std::pair<ncclComm_t, FakeWork>> work;

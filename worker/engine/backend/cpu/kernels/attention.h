@@ -1,7 +1,7 @@
 // Causal attention of one head, after FlashAttention (Dao et al. 2022, arXiv:2205.14135): 64
 // queries at a time against all their keys, with a strip of 64 rows of scores and never a T x T
-// matrix. Everything is fp32 inside; bf16 inputs are widened first. Row i's result depends on rows
-// 0..i alone, whatever T is.
+// matrix. Everything is fp32 inside; bf16 inputs are widened first. Row i's result depends only on
+// rows 0..i, whatever T is.
 #pragma once
 
 #include "worker/engine/backend/cpu/kernels/attention_head.h"

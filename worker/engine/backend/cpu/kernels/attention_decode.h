@@ -1,7 +1,7 @@
 // Causal attention of new tokens against the cached keys and values of their sequence, one query
-// row at a time. Keys lie in blocks of kKeyBlock positions, channel by channel, so that scores are
-// vectors over positions; values lie row by row. Sums run in the order of attention.h, so a row has
-// the bits that a full pass gives it.
+// row at a time. Keys are stored in blocks of kKeyBlock positions, channel by channel, so that
+// scores are vectors over positions; values are stored row by row. Sums run in the order of
+// attention.h, so a row has the same bits as in a full pass.
 #pragma once
 
 #include <type_traits>
@@ -51,7 +51,7 @@ inline void ScoreBlocks(const T* keys, int64_t head_size, const float* q, float*
   }
 }
 
-// Scores of keys [0, count) and of what lies after them in their last block.
+// Scores of keys [0, count) and of the padding in their last block.
 template <typename T>
 inline void ScoreRow(const CachedHead<T>& head, int64_t count, const float* q, float* scores) {
   const int64_t blocks = (count + kKeyBlock - 1) / kKeyBlock;

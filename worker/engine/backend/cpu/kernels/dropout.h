@@ -7,8 +7,8 @@
 
 namespace gp::engine::GP_ISA_NAMESPACE {
 
-// The mask of one row: scale where kept, 0 where dropped. Computes what dropout_key.h's DropoutHash
-// does, kWidth columns at a time.
+// The mask of one row: scale if kept, 0 if dropped. Computes dropout_key.h's DropoutHash, kWidth
+// columns at a time.
 class DropoutRow {
  public:
   DropoutRow(uint64_t row_key, uint32_t threshold, float scale)

@@ -7,8 +7,8 @@
 
 namespace gp::engine::GP_ISA_NAMESPACE {
 
-// How many values ahead of the loop are prefetched: the processor's own prefetchers do not use the
-// whole memory bandwidth.
+// Prefetch distance in values: the processor's own prefetchers do not use the whole memory
+// bandwidth.
 inline constexpr int64_t kFlatAhead = 1024;
 
 // PyTorch's power of beta, by squaring, in double.

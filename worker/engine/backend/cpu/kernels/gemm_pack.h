@@ -176,8 +176,7 @@ inline void PackPanel(const PackBlock& block, int64_t first, int64_t count, uint
   }
 }
 
-// Pairs stay pairs where the tile kernels take them, or where that is asked for; else they are
-// widened.
+// Keeps pairs if the tile kernels take them or pairs are requested; otherwise widens them.
 inline void Pack(const PackBlock& block) {
   const bool bf16 = block.from.data.type == DataType::kBfloat16;
   const bool widens = bf16 && !kBf16Tiles && !block.keep_pairs;

@@ -1,7 +1,7 @@
-// Products with a weight that was packed once, at load: its panels stream through the cache in the
-// order they lie in memory, bf16 as bf16, and are widened in registers. A lane sums its products in
-// the order of the tile kernels (gemm_tile.h), so the bits are those of any other product. See
-// PanelBlock in kernel_set.h.
+// Products with a weight that was packed once, at load: its panels stream through the cache in
+// memory order, bf16 as bf16, and are widened in registers. A lane sums its products in the order
+// of the tile kernels (gemm_tile.h), so the bits are those of any other product. See PanelBlock in
+// kernel_set.h.
 #pragma once
 
 #include "worker/engine/backend/cpu/kernels/gemm_tile.h"
@@ -10,7 +10,7 @@
 
 namespace gp::engine::GP_ISA_NAMESPACE {
 
-// How a vector of the panel's columns becomes a factor: a 32-bit unit of each column takes kSteps
+// Turns a vector of the panel's columns into factors: a 32-bit unit of each column takes kSteps
 // products, each with a unit of A.
 struct PanelFp32 {
   using Unit = float;
@@ -31,8 +31,8 @@ struct PanelPairs {
   static Vec Add(Vec sum, uint32_t a, Factor b) { return Bf16Product::Add(sum, a, b); }
 };
 #else
-// The odd element first, as WidenPairs puts them. One shuffle widens either; which one is read from
-// a table, because two steps side by side need more registers than there are.
+// The odd element first, in the order of WidenPairs. One shuffle widens either; its index comes
+// from a table, because two steps side by side need more registers than there are.
 struct PanelPairs {
   using Unit = float;
   using Factor = Vec;
@@ -52,7 +52,7 @@ struct PanelPairs {
   static Vec Add(Vec sum, float a, Factor b) { return PanelFp32::Add(sum, a, b); }
 
  private:
-  // Where byte i of a factor comes from, within 16 bytes; -1: it is 0.
+  // The source of byte i of a factor, within 16 bytes; -1: it is 0.
   struct Orders {
     constexpr Orders() {
       for (int i = 0; i < kWidth * 4; ++i) {
@@ -144,7 +144,7 @@ inline void Panel(const PanelBlock& block) {
   }
 }
 
-// What becomes of a bf16 pair of A: it stays one, or is widened, the odd element first.
+// Keeps a bf16 pair of A, or widens it, the odd element first.
 inline void PutPair(uint32_t pair, uint32_t* to) {
   if constexpr (kBf16Tiles) {
     to[0] = pair;

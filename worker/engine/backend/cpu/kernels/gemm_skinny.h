@@ -1,8 +1,8 @@
-// Products of a few rows, which a decoder makes: each weight is used once or a few times, so the
-// time is that of reading B once. B is neither packed nor copied: kWidth of its rows are read where
-// they lie, turned in registers into columns, and multiplied at once. A lane sums its products in
-// the order of the tile kernels (gemm_tile.h), so the bits are those of a product of many rows. See
-// SkinnyBlock in kernel_set.h.
+// Products of a few rows, as in a decoder: each weight is used once or a few times, so the time is
+// that of reading B once. B is neither packed nor copied: kWidth of its rows are read in place,
+// transposed in registers, and multiplied at once. A lane sums its products in the order of the
+// tile kernels (gemm_tile.h), so the bits are those of a product of many rows. See SkinnyBlock in
+// kernel_set.h.
 #pragma once
 
 #include "worker/engine/backend/cpu/kernels/gemm_tile.h"

@@ -1,5 +1,5 @@
-// Isa: which instructions the CPU kernels use. Chosen once per run and part of its record, because
-// kernels of different levels round differently. Pure functions; thread-safe.
+// Isa: the instructions that the CPU kernels use. Chosen once per run and part of its record,
+// because kernels of different levels round differently. Pure functions; thread-safe.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // KernelSet: the inner loops of the CPU backend at one instruction-set level. Each works on a range
 // of rows, columns or elements, so that the caller can give every thread its own. Tables are
-// constants; the kernels are thread-safe on disjoint ranges. The Backend method of the same name
-// tells what each operation means.
+// constants; the kernels are thread-safe on disjoint ranges. Each operation is specified at the
+// Backend method of the same name.
 #pragma once
 
 #include <cstdint>
@@ -125,9 +125,9 @@ struct KernelSet {
   void (*skinny)(const SkinnyBlock& block);
   void (*panel)(const PanelBlock& block);
   // `units` units of a packed panel of bf16 pairs as fp32, for `panel`: each unit becomes two, its
-  // odd elements before its even ones. Asks memory for as many bytes at `ahead` meanwhile.
+  // odd elements before its even ones. Meanwhile prefetches as many bytes at `ahead`.
   void (*widen_panel)(const uint32_t* from, int64_t units, const void* ahead, float* to);
-  // bf16 rows of k elements as `panel` takes them: ceil(k / 2) pairs a row, or twice as many fp32
+  // bf16 rows of k elements in the form for `panel`: ceil(k / 2) pairs a row, or twice as many fp32
   // units, odd elements before even ones; an odd last element is paired with 0.
   void (*pair_rows)(const uint16_t* from, int64_t ld, int64_t rows, int64_t k, uint32_t* to);
   // Stores tile (rows, columns), row stride `ld`, at (row, column) of the output.

@@ -92,7 +92,7 @@ inline void Store(T* to, Vec value, int64_t count) {
 }
 #endif
 
-// Calls body(i, lanes) for each vector of [first, last): whole ones, then what is left.
+// Calls body(i, lanes) for each vector of [first, last): full ones, then the rest.
 template <typename Body>
 inline __attribute__((always_inline)) void ForVectors(int64_t first, int64_t last, Body body) {
   int64_t i = first;
@@ -132,7 +132,7 @@ inline Vec Min(Vec a, Vec b) {
 #endif
 }
 
-// Halves are combined until one lane is left: an order that depends on the width alone.
+// Halves are combined until one lane is left: an order that depends only on the width.
 #if GP_ISA_WIDTH == 4
 inline __m128 AddToQuarter(Vec value) { return value; }
 inline __m128 MaxToQuarter(Vec value) { return value; }
@@ -182,7 +182,7 @@ inline Vec Sqrt(Vec value) {
 // 0.
 inline Vec Exp(Vec x) {
   const Vec clamped = Max(Min(x, Splat(88.3762626647950f)), Splat(-87.3365447504f));
-  // Adding 1.5 * 2^23 rounds to a whole number, which then lies in the low bits.
+  // Adding 1.5 * 2^23 rounds to a whole number, which is then in the low bits.
   const Vec shifted = clamped * 1.44269504088896341f + 12582912.0f;
   const Vec whole = shifted - 12582912.0f;
   const Vec r = clamped - whole * 0.693359375f + whole * 2.12194440e-4f;

@@ -1,5 +1,5 @@
 // AttentionKernels: one way to compute causal attention without storing the scores. The backend
-// asks cuDNN first whether it takes a call, then our own flash kernel, which takes every call.
+// first tries cuDNN, which may decline a call, then our own flash kernel, which accepts every call.
 // Belongs to the backend. One thread calls.
 #pragma once
 
@@ -19,7 +19,7 @@ class AttentionKernels {
   // Depends only on the arguments, so the kernels that took the forward pass take the backward
   // pass.
   virtual bool Takes(const AttentionShape& shape, DataType type, const Dropout& dropout) const = 0;
-  // As kernels/flash_attention.h says; `math` and `dots` may be ignored. The work joins the stream.
+  // As in kernels/flash_attention.h; `math` and `dots` may be ignored. The work joins the stream.
   virtual void Forward(const FlashForward& args, cudaStream_t stream) = 0;
   virtual void Backward(const FlashBackward& args, cudaStream_t stream) = 0;
   // Device memory that the kernels hold in addition to the planned workspace.

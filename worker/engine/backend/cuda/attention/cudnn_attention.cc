@@ -160,7 +160,7 @@ class CudnnAttention final : public AttentionKernels {
     BuildForward();
     BuildBackward();
     const int64_t needed = std::max(WorkspaceOf(forward_), WorkspaceOf(backward_));
-    // `dots`, which the flash kernel uses and this one ignores, is before it in the scratch memory.
+    // `dots`, which the flash kernel uses and this one ignores, precedes it in the scratch memory.
     const int64_t dots = options.shape.sequences * options.shape.heads * options.shape.length * 4;
     if (needed + dots + kPadding > scratch.bytes()) own_workspace_.emplace(needed);
     scratch_ = &scratch;

@@ -14,7 +14,7 @@ class CudaMathAttention {
   CudaMathAttention(CublasLt& products, cudaStream_t stream, bool tf32)
       : products_(products), stream_(stream), tf32_(tf32) {}
 
-  // As Backend's operations of the same arguments.
+  // Like Backend's operations with the same arguments.
   void Forward(const StoredAttention& args, Buffer out);
   void Backward(const StoredAttention& args, Buffer dqkv, Buffer dout);
 

@@ -8,10 +8,10 @@
 
 namespace gp::engine {
 
-// Every operation is that of the CPU's kernel (cpu/kernels/flat.h), in its order: results agree to
-// the rounding of a contraction. The working copy, where present, is rounded by the CPU's random
-// bits. Parameters and moments are updated in place; nothing may alias. Moves 28 bytes per value,
-// 30 with a working copy.
+// Every operation is the same as in the CPU's kernel (cpu/kernels/flat.h), in the same order:
+// results agree up to the rounding of a contraction. The working copy, if present, is rounded with
+// the CPU's random bits. Parameters and moments are updated in place; nothing may alias. Moves 28
+// bytes per value, 30 with a working copy.
 void LaunchAdamW(const AdamWUpdate& update, cudaStream_t stream);
 
 }  // namespace gp::engine

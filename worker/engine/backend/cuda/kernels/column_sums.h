@@ -8,8 +8,8 @@
 
 namespace gp::engine {
 
-// Row ranges whose partial sums are kept: a function of the rows alone, so that the order of
-// summation is.
+// Row ranges whose partial sums are kept: a function of the number of rows only, so that the order
+// of summation is too.
 int64_t ColumnSumParts(int64_t rows);
 
 // Floats of `scratch` that LaunchColumnSums needs for a matrix (rows, columns).

@@ -15,7 +15,7 @@ namespace gp::engine {
 namespace {
 
 // Two blocks with a bf16 row of GPT-2 each fit into the shared memory of an sm_90 multiprocessor,
-// which leaves 64 registers to each of their threads.
+// which leaves 64 registers per thread.
 constexpr int kThreads = 512;
 constexpr int kBlocksPerMultiprocessor = 2;
 constexpr int kSumThreads = 1024;
@@ -96,7 +96,7 @@ __device__ __forceinline__ Floats<kLanes> MaskPadding(Floats<kLanes> values, int
 }
 
 // How the threads of a block share a row: thread t has every kThreads-th vector of kLanes columns
-// from the t-th on. Both passes over a row go by it, so that a thread reads back its own.
+// from the t-th on. Both passes over a row use it, so that a thread reads back its own values.
 template <int kLanes>
 struct ThreadColumns {
   static constexpr int kStride = kThreads * kLanes;
@@ -108,8 +108,8 @@ struct ThreadColumns {
     return static_cast<unsigned int>(column) / kLanes % kThreads == threadIdx.x;
   }
 
-  // use(column, vector) for this thread's vectors without padding, in ascending order; what is
-  // returned is the first of its columns that is left.
+  // Calls use(column, vector) for this thread's vectors without padding, in ascending order;
+  // returns its first remaining column.
   template <typename T, typename Use>
   static __device__ __forceinline__ int ForFullVectors(const T* row, int classes, Use use) {
     int c = static_cast<int>(threadIdx.x) * kLanes;
@@ -137,7 +137,7 @@ __device__ __forceinline__ void PrefetchNextRow(const Rows<T>& rows) {
   PrefetchToCache(rows.logits + int64_t{row} * rows.columns, min(kColumns, rows.columns));
 }
 
-// Where the second pass over a row reads it.
+// Source of the second pass over a row.
 enum class Second { kNever, kFromMemory, kFromShared };
 
 // The sum over this thread's columns of the row.

@@ -1,4 +1,4 @@
-// Limits of the current device, for launchers that choose by them. Any thread may call; CudaError
+// Limits of the current device, for launchers that depend on them. Any thread may call; CudaError
 // when there is no device.
 #pragma once
 

@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(kColumnThreads)
   }
 }
 
-// Where the sorted rows of one block begin and end, and which tokens and rows they are.
+// Begin and end of the sorted rows of one block, and their tokens and row numbers.
 struct Part {
   int64_t begin;
   int count;
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(kColumnThreads)
   }
 }
 
-// The block of the first part that continues a token adds up what all parts have of it, in order.
+// The block of the first part that continues a token adds up all parts of it, in order.
 template <int kLanes>
 __global__ void __launch_bounds__(kColumnThreads)
     ContinuedTokensKernel(int64_t rows, int64_t channels, int64_t parts,

@@ -69,7 +69,7 @@ struct alignas(kVector) Codes {
   uint8_t code[kVector];
 };
 
-// Where a vector of codes goes: whole, or what of it exists.
+// Destination of a vector of codes: stored completely, or only the existing part.
 template <bool kWhole>
 __device__ __forceinline__ void StoreCodes(uint8_t* to, const Codes& codes, int64_t count) {
   if constexpr (kWhole) {

@@ -1,5 +1,5 @@
-// Rounding to the 8-bit formats, on any device: cvt where there is one (sm_89), its arithmetic
-// elsewhere, bit for bit. Included by kernels.
+// Rounding to the 8-bit formats, on any device: cvt if available (sm_89), otherwise the same
+// arithmetic, bit for bit. Included by kernels.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,7 +23,7 @@ struct Fp8Layout {
   static constexpr uint32_t kNan = 0x7f;
 };
 
-// To nearest even; what is larger than the largest number becomes that, NaN stays NaN.
+// To nearest even; larger values saturate at the largest number, NaN stays NaN.
 template <Fp8Format kFormat>
 __device__ __forceinline__ uint8_t ToFp8(float value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890

@@ -21,10 +21,10 @@ constexpr float LargestOf(Fp8Format format) {
 void LaunchAbsoluteMaximum(float* maximum, Buffer in, int64_t count, cudaStream_t stream);
 
 // in (rows, columns) times scale = largest / *maximum, rounded to nearest even and saturated, into
-// `out` (rows, columns) and, where present, `transposed` (columns, rows): FP8 products take both
-// operands with the summed axis contiguous. *inverse_scale = 1 / scale is what the product is
-// multiplied by. A maximum of 0 (or so small that the scale would overflow) gives the scale 1; one
-// that is not finite gives NaNs, so that the step's norm shows it. Reads the tensor once.
+// `out` (rows, columns) and, if present, `transposed` (columns, rows): FP8 products take both
+// operands with the summed axis contiguous. *inverse_scale = 1 / scale multiplies the product. A
+// maximum of 0 (or so small that the scale would overflow) gives the scale 1; one that is not
+// finite gives NaNs, so that the step's norm shows it. Reads the tensor once.
 struct Fp8Quantization {
   int64_t rows = 0;
   int64_t columns = 0;

@@ -173,8 +173,8 @@ __device__ void ClearRow(int channels, int first, const RowCache<T>& cache) {
   }
 }
 
-// sums (kSums, channels) += those of the rows that the warps of the block have in their caches,
-// which lie one after the other from `cache` on.
+// sums (kSums, channels) += the rows in the caches of the block's warps, which are consecutive from
+// `cache` on.
 template <bool kSumsBranch, typename T>
 __device__ __forceinline__ void AddColumns(int warps, int channels, const RowCache<T>& cache,
                                            float* sums) {
@@ -234,7 +234,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarpSize, kBlocksPerMultiprocesso
   }
 }
 
-// What the partials add up to, in their order; each (channels) or absent.
+// The sums of the partials, in order; each (channels) or absent.
 struct ParameterGradients {
   float* of[3];
   bool accumulate;

@@ -12,8 +12,8 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kVector = 4;
 
-// A vector is widened and added at once, in ascending order; the loads of the next ones overlap
-// that.
+// A vector is widened and added at once, in ascending order, overlapping the loads of the next
+// ones.
 template <bool kAligned>
 __device__ __forceinline__ double SquaresAt(const float* values) {
   Floats<kVector> loaded;

@@ -71,7 +71,7 @@ __device__ int SumBefore(int value, int* scratch) {
   return warps_before + sum - value;
 }
 
-// Replaces each of the counts by the sum of those before it; one block.
+// Exclusive prefix sum of the counts; one block.
 __global__ void __launch_bounds__(kScanThreads) ScanKernel(int64_t count, int32_t* counts) {
   AwaitPrevious();
   GP_SHARED(int, scratch, [kScanThreads / kWarpSize]);

@@ -108,7 +108,7 @@ __device__ __forceinline__ Floats<kLanes> LoadFloats(const T* from) {
   return Unpack(LoadPacked<kLanes>(from));
 }
 
-// As LoadFloats, of memory that neither the kernel nor the one in front of it in the stream writes:
+// Like LoadFloats, for memory that neither the kernel nor the previous one in the stream writes:
 // the compiler may move such a load above stores.
 template <int kLanes>
 __device__ __forceinline__ Floats<kLanes> LoadConstants(const float* from) {
@@ -156,8 +156,8 @@ __device__ __forceinline__ void StoreWordWhole(uint2* to, uint2 word) {
 }
 #endif
 
-// As StoreFloats, to global memory, in one access: nvcc takes a vector apart where it sees its
-// lanes apart, and does not always put it together again.
+// Like StoreFloats, to global memory, in one access: nvcc splits a vector whose lanes it sees
+// separately, and does not always reassemble it.
 template <int kLanes, typename T>
 __device__ __forceinline__ void StoreFloatsWhole(T* to, const Floats<kLanes>& values) {
 #if defined(GP_CUDA_EMULATION)

@@ -28,10 +28,9 @@ inline constexpr int kRowVectors = kLanes == 1 ? 4 : 24 / kLanes;
 template <int kLanes>
 inline constexpr int kHalfRowVectors = (kRowVectors<kLanes> + 1) / 2;
 
-// kVectors of a lane's vectors of a row, as they lie in memory. The compiler
-// must not move a load above an earlier store, because both may mean the same memory: a loop that
-// loads and stores vector by vector waits for memory at each of them. Load asks for all vectors
-// before the first one is used.
+// kVectors of a lane's vectors of a row, as stored. The compiler must not move a load above an
+// earlier store, because both may alias: a loop that loads and stores vector by vector waits for
+// memory at each of them. Load requests all vectors before the first one is used.
 template <int kLanes, int kVectors, typename T>
 struct RowBatch {
   // Columns of the row from one batch to the next.

@@ -39,7 +39,7 @@ class CublasLt {
   void Run(const Product& product, cudaStream_t stream);
 
   // Called once for each kind of product without a choice, with a product whose memory may be
-  // overwritten. The algorithm that it returns is used from then on. Only for tuning.
+  // overwritten. The returned algorithm is used from then on. Only for tuning.
   using Judge = std::function<cublasLtMatmulAlgo_t(
       const Product& product, const std::vector<cublasLtMatmulAlgo_t>& candidates)>;
   void set_judge(Judge judge) { judge_ = std::move(judge); }
@@ -76,7 +76,7 @@ class CublasLt {
   std::map<ProductKind, std::unique_ptr<Plan>> plans_;
 };
 
-// As GemmChoices carries it.
+// The form used in GemmChoices.
 std::string EncodeAlgorithm(const cublasLtMatmulAlgo_t& algorithm);
 
 // "cuBLASLt 13.1.0": an encoded algorithm is valid for one version only.

@@ -17,7 +17,7 @@ cudaDataType_t TypeOf(Fp8Format format) {
 
 int64_t Fp8Operands::ScratchBytes(const LinearShape& shape) {
   const int64_t scales = 2 * 2 * kAlignment;
-  // The weight's transposed copy comes with a plain one.
+  // The weight's transposed copy comes together with a plain one.
   return Padded(shape.rows * std::max(shape.in, shape.out)) + 2 * Padded(shape.in * shape.out) +
          scales;
 }

@@ -1,5 +1,5 @@
 // GemmChoices: which cuBLASLt algorithm computes which kind of product, as found by timing
-// (gemm_tuning.h). It also says which products with an epilogue are slower than a plain product and
+// (gemm_tuning.h). It also lists products with an epilogue that are slower than a plain product and
 // a separate pass, and so are not used. The run's record stores this value, because another choice
 // sums in another order. Pure functions, standard library only.
 #pragma once

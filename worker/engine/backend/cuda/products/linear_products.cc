@@ -208,7 +208,7 @@ Product LinearProducts::InputProduct(const LinearBackwardInput& args) {
                   .tf32 = options_.tf32 && args.dy.type == DataType::kFloat32};
   if (!MayBeFp8(args.may_be_fp8, args.dy.type, s)) return product;
   product.a = Fp8Rows(args.dy, s.rows, s.out, Fp8Format::kE5m2);
-  // (in, out): what is summed lies side by side.
+  // (in, out): the summed elements are adjacent.
   product.b = Transposed(Fp8Columns(args.w, s.out, s.in, Fp8Format::kE4m3));
   return product;
 }

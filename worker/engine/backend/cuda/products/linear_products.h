@@ -36,7 +36,7 @@ class LinearProducts {
   using Judge = std::function<bool(const Work& whole, const Work& apart)>;
   void set_judge(Judge judge) { judge_ = std::move(judge); }
 
-  // As Backend's operations of the same arguments.
+  // Like Backend's operations with the same arguments.
   void Forward(const LinearForward& args);
   void BackwardInput(const LinearBackwardInput& args);
   void BackwardWeight(const LinearBackwardWeight& args);

@@ -11,8 +11,8 @@
 
 namespace gp::engine {
 
-// One matrix of a product as it lies in memory: rows of `stride` elements. `transposed`: the
-// product takes it with rows and columns exchanged.
+// One matrix of a product as stored in memory: rows of `stride` elements. `transposed`: the product
+// uses it with rows and columns exchanged.
 struct ProductOperand {
   const void* data = nullptr;
   cudaDataType_t type = CUDA_R_32F;

@@ -1,6 +1,6 @@
-// What an NVIDIA GPU is and can do: its properties, which precisions and attention kernels work on
-// it and why the others do not. Query asks the CUDA runtime; the rest are pure functions of its
-// answer. Any thread.
+// The properties of an NVIDIA GPU: which precisions and attention kernels work on it, and why the
+// others do not. Query asks the CUDA runtime; the rest are pure functions of its answer. Any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ struct CudaDevice {
   int minor = 0;
   int multiprocessors = 0;
   int64_t memory_bytes = 0;
-  int64_t shared_bytes_per_block = 0;  // the most a kernel can ask for
+  int64_t shared_bytes_per_block = 0;  // the most a kernel can request
   int driver = 0;                      // 13000: the newest CUDA that the driver runs
-  int runtime = 0;                     // 13000: what this program was built against
+  int runtime = 0;                     // 13000: the version this program was built with
 
   int capability() const { return 10 * major + minor; }
   std::string architecture() const { return "sm_" + std::to_string(capability()); }
 };
 
-// The visible GPUs; 0 where there is no driver either.
+// The visible GPUs; 0 without a driver.
 int CountDevices();
 
 // Device `index` of those that this process sees. Throws CudaError.

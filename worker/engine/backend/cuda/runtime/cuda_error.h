@@ -9,7 +9,7 @@
 
 namespace gp::engine {
 
-// What a person can do about the failure `code`.
+// What a user can do about the failure `code`.
 inline const char* WayOutOf(cudaError_t code) {
   switch (code) {
     case cudaErrorMemoryAllocation:

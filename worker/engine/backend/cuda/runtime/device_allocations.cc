@@ -10,7 +10,7 @@
 namespace gp::engine {
 namespace {
 
-// std::bad_alloc with a message that names the memory and tells what to do.
+// std::bad_alloc with a message that names the memory and says what to do.
 class DeviceMemoryFull : public std::bad_alloc {
  public:
   explicit DeviceMemoryFull(std::string message) : message_(std::move(message)) {}

@@ -23,9 +23,9 @@ constexpr unsigned int BlocksFor(int64_t count, int64_t size) {
 }
 
 #if !defined(GP_CUDA_EMULATION)
-// Whether kernels are placed early (kernels/await_previous.cuh): only where `kernel`, and so all of
-// them, were compiled for a device that can. A process computes on one device. GP_EARLY_LAUNCH=0
-// turns it off, to measure what it brings.
+// Whether kernels are launched early (kernels/await_previous.cuh): only if `kernel`, and so all of
+// them, were compiled for a device that supports it. A process computes on one device.
+// GP_EARLY_LAUNCH=0 turns it off, to measure the gain.
 inline bool LaunchesEarly(const void* kernel) {
   static const bool launches_early = [&] {
     const char* setting = std::getenv("GP_EARLY_LAUNCH");

@@ -1,4 +1,4 @@
-// RAII wrappers for the CUDA runtime, with errors as exceptions that tell what to do: CudaStream,
+// RAII wrappers for the CUDA runtime, with errors as exceptions that say what to do: CudaStream,
 // CudaEvent, DeviceMemory, PinnedMemory, CudaGraph. Each belongs to the device that was current
 // when it was made, and has one owner; any thread may use it while the owner lives.
 #pragma once

@@ -216,7 +216,7 @@ std::string BlockRunner::Deadlock() {
   return head + " for nobody";
 }
 
-// Stacks of threads that stand somewhere in the kernel are given up: kernels own nothing.
+// Stacks of threads suspended inside the kernel are abandoned: kernels own nothing.
 void BlockRunner::Abandon() {
   idle_.clear();
   for (const std::unique_ptr<Fiber>& fiber : fibers_) {

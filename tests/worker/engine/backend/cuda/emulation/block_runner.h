@@ -44,7 +44,7 @@ class BlockRunner {
   void FinishBarrier(Place place);
   [[noreturn]] void Fail(int index, Place place, const std::string& what);
   void Abandon();
-  // What the first thread that can never go on waits for, and which thread does not come.
+  // The first thread that can never continue, and the thread that it waits for.
   std::string Deadlock();
   std::string NameOf(int index) const;
   std::string StateOf(int index) const;

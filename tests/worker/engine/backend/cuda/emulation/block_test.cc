@@ -1,5 +1,5 @@
-// Goal: a block's threads see their indices, wait for each other, share memory; what a device would
-// hang on or answer with garbage is an error that says where.
+// Goal: a block's threads see their indices, wait for each other, share memory; anything that would
+// hang a device or give garbage is an error with its place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 using cuda_emulation::KernelError;
 using testing::HasSubstr;
 
-// Runs the launch, which must fail, and returns what it says.
+// Runs the launch, which must fail, and returns the message.
 template <typename Body>
 std::string ErrorOf(Body body) {
   try {

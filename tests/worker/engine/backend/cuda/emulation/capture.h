@@ -18,8 +18,8 @@ struct Capture {
   std::thread::id thread;
   bool valid = true;
   std::vector<std::function<void()>> work;
-  // Streams that an event brought in, and those of them that the origin has not waited for since
-  // their last work.
+  // Streams that joined through an event, and those that the origin has not waited for since their
+  // last work.
   std::set<cudaStream_t> members;
   std::set<cudaStream_t> unjoined;
 };
@@ -28,7 +28,7 @@ struct Capture {
 // the attempt makes invalid.
 cudaError_t ForbidDuringCapture();
 
-// Runs what is in the queues of all streams; of the legacy stream and those that wait for it.
+// Runs all queued work: of every stream; of the legacy stream and those that synchronise with it.
 void FinishAllWork();
 void FinishLegacyWork();
 

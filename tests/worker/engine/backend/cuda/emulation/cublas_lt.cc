@@ -54,7 +54,7 @@ using Preference = cublasLtMatmulPreferenceOpaque_t;
 enum Word { kMagic, kVariant, kProblem, kAlignments, kWorkspace };
 constexpr uint64_t kMagicNumber = 0x6770'6c74'6661'6b65;
 constexpr uint64_t kVariants = 3;
-// What a variant does with its parts of a sum.
+// How each variant combines its partial sums.
 constexpr uint32_t kSchemes[kVariants] = {CUBLASLT_REDUCTION_SCHEME_NONE,
                                           CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE,
                                           CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE};
@@ -81,7 +81,7 @@ cublasStatus_t Assign(T& field, const void* value, size_t bytes) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-// FNV-1a over what an algorithm was offered for.
+// FNV-1a over the problem that an algorithm was offered for.
 uint64_t Fingerprint(const Problem& p) {
   uint64_t hash = 0xcbf29ce484222325u;
   const auto mix = [&](int64_t value) {
@@ -314,8 +314,8 @@ Extent ExtentOf(const void* data, const Layout& l) {
 
 bool Overlap(const Extent& a, const Extent& b) { return a.begin < b.end && b.begin < a.end; }
 
-// A device runs the blocks of a product in any order: what one writes, another may still have to
-// read. Matrices of a batch may lie between each other.
+// A device runs the blocks of a product in any order: one may overwrite what another still has to
+// read. Matrices of a batch may be interleaved.
 bool ResultLiesApart(const Call& call) {
   const Problem& p = call.problem;
   if (p.d.batch > 1) return true;

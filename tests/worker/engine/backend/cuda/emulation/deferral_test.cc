@@ -1,5 +1,5 @@
-// Goal: deferred work runs when somebody waits for it and no sooner, in the order that streams and
-// events give it, so that what a device may do to a program without waits happens.
+// Goal: deferred work runs exactly when a wait requires it, in the order of streams and events, so
+// that everything a device may do to a program without waits happens.
 #include <gtest/gtest.h>
 
 #include "worker/engine/backend/cuda/emulation/work_queue.h"
@@ -85,7 +85,7 @@ TEST_F(EmulatedDeferral, PageableMemoryIsReadAtOnce) {
 TEST_F(EmulatedDeferral, EventsOrderStreams) {
   Launch(&AddKernel, 1, 1, 0, stream_, device_, 4);
   ASSERT_EQ(cudaEventRecord(event_, stream_), cudaSuccess);
-  Launch(&AddKernel, 1, 1, 0, stream_, device_, 100);  // nobody waits for this one
+  Launch(&AddKernel, 1, 1, 0, stream_, device_, 100);  // no wait for this one
   ASSERT_EQ(cudaStreamWaitEvent(other_, event_, 0), cudaSuccess);
   Launch(&DoubleKernel, 1, 1, 0, other_, device_);
   Fetch(other_);

@@ -1,4 +1,4 @@
-// The emulated devices, all alike, and the last error of each host thread. Any thread may call.
+// The emulated devices, all identical, and the last error of each host thread. Any thread may call.
 #pragma once
 
 #include "cuda_runtime.h"
@@ -7,7 +7,7 @@ namespace gp::cuda_emulation {
 
 // Like an H100 with little memory: sm_90, 132 multiprocessors, 227 KiB of shared memory per block.
 cudaDeviceProp DefaultDevice();
-// What every device is from now on; `count` of them, 0 for a machine without any.
+// The properties of every device from now on; `count` devices, 0 for a machine without any.
 void SetDevices(const cudaDeviceProp& properties, int count = 1);
 cudaDeviceProp Devices();
 int DeviceCount();

@@ -10,7 +10,7 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-// Saves the callee-saved registers on the running stack, its pointer in *from, and goes on where
+// Saves the callee-saved registers on the running stack, its pointer in *from, and continues where
 // `to` was saved.
 extern "C" void gp_fiber_switch(void** from, void* to);
 asm(R"(
@@ -40,12 +40,12 @@ gp_fiber_switch:
 namespace gp::cuda_emulation {
 namespace {
 
-// What a kernel's frame needs, sanitizers included, with room to spare.
+// Enough for a kernel's frame, sanitizers included.
 constexpr size_t kStackBytes = size_t{128} << 10;
 constexpr size_t kGuardBytes = 4096;
 constexpr size_t kSavedRegisters = 6;
 
-// Where the scheduler stopped, and its stack as AddressSanitizer knows it.
+// Where the scheduler stopped, and its stack for AddressSanitizer.
 struct Scheduler {
   void* stack_pointer = nullptr;
   Fiber* running = nullptr;
@@ -84,8 +84,8 @@ Fiber::~Fiber() { munmap(stack_, kGuardBytes + kStackBytes); }
 
 void Fiber::Restart() {
   ForgetFrames(stack_ + kGuardBytes, kStackBytes);
-  // What gp_fiber_switch pops: zeroed registers, then where to begin. Above them the return address
-  // of a first frame, which also leaves the stack aligned as after a call.
+  // The values that gp_fiber_switch pops: zeroed registers, then the entry point. Above them the
+  // return address of a first frame, which also aligns the stack as after a call.
   auto* top = reinterpret_cast<uintptr_t*>(stack_ + kGuardBytes + kStackBytes);
   *--top = 0;
   *--top = reinterpret_cast<uintptr_t>(+[] {

@@ -1,7 +1,6 @@
-// A fiber: a stack of its own and the point where it stopped. The scheduler resumes one, which runs
-// until it suspends itself. Switching takes a few instructions and no system call. One fiber of
-// the process runs at a time, whichever host thread resumes it. x86-64, System V calling
-// convention.
+// A fiber: a stack and the point where it stopped. The scheduler resumes one, which runs until it
+// suspends itself. Switching takes a few instructions and no system call. One fiber of the process
+// runs at a time, whichever host thread resumes it. x86-64, System V calling convention.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +18,9 @@ class Fiber {
 
   // Runs the fiber until it calls Suspend. Not for use inside a fiber.
   void Resume();
-  // Back to who resumed the running fiber.
+  // Returns to the caller that resumed the running fiber.
   static void Suspend();
-  // Forgets where the fiber stopped: what is on its stack is abandoned, the next Resume starts at
-  // the entry again.
+  // Abandons the fiber's stack; the next Resume starts at the entry again.
   void Restart();
 
  private:

@@ -22,7 +22,7 @@ constexpr int kPoison = 0xff;
 constexpr size_t kCanaryBytes = 256;
 constexpr unsigned char kCanary = 0xa5;
 constexpr size_t kMostSharedBytes = size_t{256} << 10;
-// What a kernel gets without asking for more.
+// A kernel's default limit.
 constexpr size_t kDefaultSharedBytes = size_t{48} << 10;
 
 struct Range {

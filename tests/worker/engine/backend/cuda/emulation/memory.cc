@@ -43,7 +43,7 @@ cudaError_t Allocate(void** pointer, size_t bytes, cudaMemoryType type) {
   if (is_device && bytes > Devices().totalGlobalMem - table.device_bytes) {
     return SetLastError(cudaErrorMemoryAllocation);
   }
-  // Exactly as large as asked for, so that AddressSanitizer sees the first byte after it.
+  // Exactly the requested size, so that AddressSanitizer detects the first byte after it.
   void* memory = nullptr;
   if (posix_memalign(&memory, kAlignment, bytes) != 0) {
     return SetLastError(cudaErrorMemoryAllocation);
@@ -58,7 +58,7 @@ cudaError_t Allocate(void** pointer, size_t bytes, cudaMemoryType type) {
 cudaError_t Release(void* pointer, cudaMemoryType type) {
   if (pointer == nullptr) return cudaSuccess;
   if (const cudaError_t error = ForbidDuringCapture(); error != cudaSuccess) return error;
-  FinishAllWork();  // which may use it
+  FinishAllWork();  // queued work may use it
   MutexLock lock(table_mutex);
   Table& table = TheTable();
   const auto found = table.allocations.find(reinterpret_cast<uintptr_t>(pointer));
@@ -71,7 +71,7 @@ cudaError_t Release(void* pointer, cudaMemoryType type) {
   return cudaSuccess;
 }
 
-// What kind of memory [pointer, pointer + bytes) is. `fits`: it does not leave its allocation.
+// The kind of memory at [pointer, pointer + bytes). `fits`: it is inside one allocation.
 cudaMemoryType TypeOf(const void* pointer, size_t bytes, bool* fits) {
   MutexLock lock(table_mutex);
   const auto& allocations = TheTable().allocations;

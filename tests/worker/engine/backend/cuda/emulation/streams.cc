@@ -18,7 +18,7 @@ struct CUstream_st {
 };
 struct CUevent_st {
   std::shared_ptr<Mark> mark;  // set by the last cudaEventRecord, if that was not while capturing
-  // Where it was recorded, if that was while capturing.
+  // The capture in which it was recorded, if any.
   std::shared_ptr<Capture> capture;
   cudaStream_t stream = nullptr;
 };
@@ -53,7 +53,7 @@ cudaError_t Invalidate(Capture& capture, cudaError_t error) REQUIRES(streams_mut
   return SetLastError(error);
 }
 
-// The capture that keeps this thread from calling what is unsafe, or null.
+// The capture that prevents this thread from calling unsafe functions, or null.
 Capture* CaptureInTheWay() REQUIRES(streams_mutex) {
   for (const auto& capture : TheStreams().captures) {
     const bool mine = capture->thread == std::this_thread::get_id();
@@ -80,7 +80,7 @@ bool Record(cudaStream_t stream, std::function<void()>& work, cudaError_t* error
   return true;
 }
 
-// The queue of the stream, or null and the error where a capture forbids to ask for it.
+// The queue of the stream, or null and the error if a capture forbids waiting for it.
 std::shared_ptr<WorkQueue> QueueToWaitFor(cudaStream_t stream, cudaError_t* error) {
   MutexLock lock(streams_mutex);
   cudaStream_t waited = Resolve(stream);
@@ -175,7 +175,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   delete stream;
   return cudaSuccess;
 }
-// Asking is what makes work go on here, one piece at a time.
+// Here a query advances the work by one piece.
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   cudaError_t error = cudaSuccess;
   const std::shared_ptr<WorkQueue> queue = QueueToWaitFor(stream, &error);

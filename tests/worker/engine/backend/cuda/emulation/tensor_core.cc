@@ -20,7 +20,7 @@ int ThreadIndex() {
 }
 int Lane() { return ThreadIndex() % kLanes; }
 
-// What the lanes of a warp show one another. Used by the thread that runs the kernel; a warp's
+// Data exchanged between the lanes of a warp. Used by the thread that runs the kernel; a warp's
 // lanes write before one barrier and read before the next.
 struct WarpBoard {
   float a[16][16];  // (row, k)

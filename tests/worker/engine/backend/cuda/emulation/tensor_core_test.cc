@@ -1,6 +1,6 @@
-// Goal: the warp-wide instructions of kernels/tensor_core.cuh do what the PTX ISA says: each lane
-// gets its part of a product of tiles, ldmatrix distributes rows and columns, and an asynchronous
-// copy is not there before it was waited for.
+// Goal: the warp-wide instructions of kernels/tensor_core.cuh follow the PTX ISA: each lane gets
+// its part of a tile product, ldmatrix distributes rows and columns, and the data of an
+// asynchronous copy is not visible before a wait.
 #include "worker/engine/backend/cuda/kernels/tensor_core.cuh"
 
 #include <gtest/gtest.h>

@@ -40,7 +40,7 @@ std::string Warp::Arrive(int lane, const WarpCall& call) {
   if (waiting_ == 0) has_one_mask_ = true;
   const int any = std::countr_zero(waiting_);
   if (waiting_ != 0 && CallOf(any).mask != call.mask) has_one_mask_ = false;
-  // Lanes that wait with one mask agree already: comparing with one of them is enough.
+  // Lanes waiting with one mask agree already: comparing with one of them is enough.
   const unsigned int compared = has_one_mask_ ? waiting_ & -waiting_ : waiting_;
   for (unsigned int rest = compared; rest != 0; rest &= rest - 1) {
     std::string conflict = Conflict(lane, call, std::countr_zero(rest));

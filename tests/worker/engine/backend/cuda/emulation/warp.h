@@ -1,5 +1,5 @@
-// The lanes of one warp that wait for each other, and what a warp operation gives to each of them.
-// Owned by the block runner; one thread uses it.
+// The lanes of one warp that wait for each other, and the results of a warp operation. Owned by the
+// block runner; one thread uses it.
 #pragma once
 
 #include <array>
@@ -24,11 +24,11 @@ class Warp {
  public:
   void Clear() { waiting_ = 0; }
 
-  // Empty, or what is wrong with the call, or with it and the calls of lanes that wait already.
+  // Empty, or the problem with the call, alone or together with the calls of waiting lanes.
   std::string Arrive(int lane, const WarpCall& call);
   // Whether all lanes of the mask of `lane` wait.
   bool IsComplete(int lane) const;
-  // Computes the results of the lanes of the mask of `lane`, which no longer wait. REQUIRES:
+  // Computes the results for the lanes in the mask of `lane`, which no longer wait. REQUIRES:
   // IsComplete(lane). Empty, or why there is no result.
   std::string Finish(int lane);
 

@@ -1,5 +1,5 @@
-// Goal: warp operations give each lane what CUDA's documentation says, in all modes and widths; a
-// lane that does not come or is not in the mask is an error that says where.
+// Goal: warp operations give each lane the results in CUDA's documentation, in all modes and
+// widths; a lane that is missing or not in the mask is reported with its place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

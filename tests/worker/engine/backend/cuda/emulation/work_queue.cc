@@ -62,9 +62,9 @@ bool WorkQueue::IsEmpty() {
   return items_.empty();
 }
 
-// The next piece, once nobody runs one; none when there is none or `mark` has been reached. Whoever
-// runs a piece may wait for another queue; to stop waiting at the mark keeps two that wait for each
-// other's queues from doing so for good.
+// The next piece, once no other thread runs one; nullopt if the queue is empty or `mark` has been
+// reached. A running piece may wait for another queue; stopping at the mark prevents two queues
+// from waiting for each other forever.
 std::optional<WorkQueue::Item> WorkQueue::Begin(const Mark* mark) {
   const auto reached = [mark] { return mark != nullptr && mark->reached; };
   MutexLock lock(mutex_);

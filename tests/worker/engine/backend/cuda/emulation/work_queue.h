@@ -1,7 +1,7 @@
-// What has been submitted to a stream and has not run yet, and the marks that order streams among
-// each other. At first work runs when it is submitted; with SetDeferred it stays until somebody
-// waits for it, as late as a device may run it, so that a missing wait shows. Any thread may call,
-// also when another destroys the stream: who holds a queue keeps it.
+// Work submitted to a stream that has not run yet, and the marks that order streams. By default
+// work runs when it is submitted; with SetDeferred it stays until a wait requires it, as late as a
+// device may run it, so that a missing wait shows. Any thread may call, even while another destroys
+// the stream: a shared pointer keeps the queue alive.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ class WorkQueue;
 
 // A place in a queue: what an event remembers of its last record.
 struct Mark {
-  std::weak_ptr<WorkQueue> queue;  // gone once its stream is, whose work has then run
+  std::weak_ptr<WorkQueue> queue;  // expired once its stream is destroyed, whose work has then run
   std::atomic<bool> reached = false;
   std::chrono::steady_clock::time_point time;  // once reached
 };
@@ -28,13 +28,13 @@ class WorkQueue : public std::enable_shared_from_this<WorkQueue> {
  public:
   void Push(std::function<void()> work);
   std::shared_ptr<Mark> Record();
-  // What is pushed from now on runs after `mark` has been reached.
+  // Work pushed from now on runs after `mark` has been reached.
   void WaitFor(std::shared_ptr<Mark> mark);
 
   // Runs everything, and what it waits for in other queues.
   void Run();
   void RunUntil(const Mark& mark);
-  // Runs one piece, after what another thread runs; false when there is none.
+  // Runs one piece, after one that another thread runs; false if there is none.
   bool RunOne() { return RunOneBefore(nullptr); }
   bool IsEmpty();
 
@@ -52,14 +52,14 @@ class WorkQueue : public std::enable_shared_from_this<WorkQueue> {
 
   Mutex mutex_;
   std::deque<Item> items_ GUARDED_BY(mutex_);
-  bool running_ GUARDED_BY(mutex_) = false;  // a piece, which the next one waits for
+  bool running_ GUARDED_BY(mutex_) = false;  // a piece is running; the next one waits for it
   CondVar ended_;
 };
 
-// Runs what `mark` waits for, if it is still there.
+// Runs the work that `mark` waits for, if its queue still exists.
 void RunUntilReached(const Mark& mark);
 
-// For the work that calls: events say from now on that it took so much longer. Nobody waits.
+// For running work: makes events report this much more time. Does not sleep.
 void PretendToTake(std::chrono::nanoseconds time);
 
 // Also set by GP_CUDA_EMULATION_DEFERRED=1 in the environment.

@@ -1,5 +1,5 @@
-// Goal: one launch updates parameters and moments as torch.optim.AdamW does, and rounds the working
-// copy by the CPU's random bits, for any count and alignment.
+// Goal: one launch updates parameters and moments like torch.optim.AdamW, and rounds the working
+// copy with the CPU's random bits, for any count and alignment.
 #include "worker/engine/backend/cuda/kernels/adamw.h"
 
 #include "worker/engine/backend/cuda/device_array.h"
@@ -38,7 +38,7 @@ class Update {
             .factor = factor_.data()};
   }
 
-  // What an update that is none leaves behind.
+  // State after a skipped update.
   void ExpectUnchanged() const {
     for (const DeviceArray* array : {&p_, &m_, &v_}) {
       const std::vector<float> values = array->Get();

@@ -1,5 +1,5 @@
-// Goal: the sums of a matrix's columns equal the plain loop for sizes that divide by nothing, added
-// to what is there or not.
+// Goal: the sums of a matrix's columns equal the plain loop, for awkward sizes, with and without
+// accumulation.
 #include "worker/engine/backend/cuda/kernels/column_sums.h"
 
 #include "worker/engine/backend/cuda/device_array.h"

@@ -17,7 +17,8 @@ constexpr CrossEntropyShape kCrossEntropyShapes[] = {
 constexpr float kMeanScale = 0.25f;
 constexpr float kLossScale = 8;
 
-// What runs: the two calls, or one that reads a row from shared memory or from memory again.
+// The kernels under test: the two calls, or the fused one that reads a row again from shared memory
+// or from memory.
 enum class Form { kTwoCalls, kFromShared, kFromMemory };
 
 class Head {
@@ -171,7 +172,7 @@ TEST_F(CrossEntropyKernels, FindTheTargetWhereverItIs) {
   }
 }
 
-// The row of 50304 columns, as large as GPT-2's, that shared memory is asked for.
+// GPT-2's row of 50304 columns in shared memory.
 TEST_F(CrossEntropyKernels, TakeTheVocabularyOfGpt2) {
   for (const Form form : {Form::kFromShared, Form::kFromMemory}) {
     const Head head({2, 50257, 50304}, DataType::kBfloat16, false);

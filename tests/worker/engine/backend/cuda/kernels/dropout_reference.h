@@ -23,7 +23,7 @@ class KeyedDropout {
   }
 
   const Dropout& dropout() const { return dropout_; }
-  // What the element is multiplied by.
+  // The factor of the element.
   double At(int64_t row, int64_t column) const {
     if (dropout_.probability == 0) return 1;
     const uint64_t key = DropoutRowKey(site_key_, static_cast<uint64_t>(row));

@@ -19,7 +19,7 @@ struct EmbeddingShape {
 constexpr EmbeddingShape kEmbeddingShapes[] = {
     {1, 1, 1, 1}, {5, 60, 3, 1}, {3, 130, 12, 3}, {2, 9, 1028, 65}, {3, 50, 20, 50257}};
 
-// Tokens of which 0 and 1 are frequent.
+// Tokens with 0 and 1 frequent.
 std::vector<int32_t> SomeTokens(const EmbeddingShape& shape) {
   std::mt19937 random(11);
   std::uniform_int_distribution<int32_t> uniform(0, static_cast<int32_t>(shape.vocabulary - 1));

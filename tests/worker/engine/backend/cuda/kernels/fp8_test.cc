@@ -24,7 +24,7 @@ double MagnitudeOf(unsigned code, Fp8Format format) {
   return exponent == 0 ? std::ldexp(fraction, 1 - bias) : std::ldexp(1 + fraction, exponent - bias);
 }
 
-// The code whose value is nearest, the even one of two.
+// The code with the nearest value, the even one of two.
 uint8_t NearestCode(float value, Fp8Format format) {
   if (std::isnan(value)) return 0x7f;
   const double magnitude = std::abs(double{value});
@@ -89,7 +89,7 @@ struct Fp8Shape {
   int64_t rows;
   int64_t columns;
 };
-// Partial tiles and vectors, whole ones, and several tiles.
+// Partial tiles and vectors, complete ones, and several tiles.
 constexpr Fp8Shape kFp8Shapes[] = {{1, 1}, {3, 9}, {8, 16}, {64, 64}, {72, 136}, {65, 7}};
 
 TEST_F(Fp8Kernel, RoundsEveryElementToTheNearest) {

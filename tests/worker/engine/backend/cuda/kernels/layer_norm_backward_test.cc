@@ -1,6 +1,6 @@
-// Goal: the gradients of LayerNorm, and of the bias in front of the addition, equal their plain
-// loops in double over odd shapes and all types, each with and without accumulation, and are the
-// same bits every time.
+// Goal: the gradients of LayerNorm, and of the bias before the addition, equal their plain loops in
+// double over odd shapes and all types, with and without accumulation, with the same bits every
+// time.
 #include "worker/engine/backend/cuda/kernels/layer_norm_backward.h"
 
 #include "worker/engine/backend/cuda/device_array.h"
@@ -34,7 +34,7 @@ class Gradients {
  public:
   explicit Gradients(const Case& c) : c_(c), rows_(c.shape.rows), channels_(c.shape.channels) {}
 
-  // `shared_bytes`: what a block may have.
+  // `shared_bytes`: the limit of a block.
   void Launch(int64_t shared_bytes = SharedBytesOfDevice()) const {
     const DeviceArray scratch =
         Unwritten(LayerNormBackwardScratch(rows_, channels_), DataType::kFloat32);

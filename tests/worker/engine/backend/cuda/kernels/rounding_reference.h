@@ -13,9 +13,8 @@ inline uint32_t ReferenceRoundingBits(const StochasticRounding& rounding, int64_
   return (x ^ (x >> 16)) ^ static_cast<uint32_t>(rounding.key >> 32);
 }
 
-// The value as `type` keeps it. Stochastically: the neighbour below in magnitude, or the one above
-// where the random bits (16 for bf16, 13 for fp16) reach what is cut off, in units of the last
-// place.
+// The value rounded to `type`. Stochastically: the neighbour below in magnitude, or the one above
+// if the random bits (16 for bf16, 13 for fp16) reach the cut-off part, in units of the last place.
 inline float RoundedByTheBook(float value, DataType type, const StochasticRounding& rounding,
                               int64_t index) {
   if (!rounding.on || std::isinf(value)) return FromBits(ToBits(value, type), type);

@@ -24,7 +24,7 @@ class SumOfSquaresKernel : public DeviceTest {
 };
 
 TEST_F(SumOfSquaresKernel, IsExactForIntegers) {
-  // A block has 4096 values; the last case fills all of them and goes around once more.
+  // A block has 4096 values; the last case fills all of them and wraps around.
   for (const int64_t count : {0, 1, 3, 4, 4095, 4096, 10007, 5000011}) {
     for (const int64_t offset : {0, 1}) {
       std::vector<float> values(static_cast<size_t>(count + offset));

@@ -1,5 +1,5 @@
-// Goal: tokens come out sorted and equal ones in the order of their rows, for one to three passes
-// and any number of tokens.
+// Goal: tokens come out sorted, equal ones in the order of their rows, for one to three passes and
+// any number of tokens.
 #include "worker/engine/backend/cuda/kernels/token_sort.h"
 
 #include <algorithm>

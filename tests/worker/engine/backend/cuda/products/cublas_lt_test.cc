@@ -195,7 +195,7 @@ TEST_F(CublasLtProducts, MultiplyWithTheGradientOfGelu) {
   }
 }
 
-// A device may not have this one: the backend asks and sums the columns itself then.
+// A device may lack this one: the backend checks, and sums the columns itself then.
 TEST_F(CublasLtProducts, SumTheRowsOfAWhereTheyCan) {
   for (const DataType type : {DataType::kBfloat16, DataType::kFloat16}) {
     const Case c = MakeCase({24, 40, 32}, type, true, false);
@@ -340,7 +340,7 @@ TEST_F(CublasLtProducts, KeepPartsOfASumInTheResultsTypeOnlyWhereThatIsFp32) {
     const Product product = c.Get(DataType::kBfloat16, d, type);
     const auto candidates = products_->Candidates(product, 32);
 #ifdef GP_CUDA_EMULATION
-    // It has one that sums at once and one for either type of the parts.
+    // There is one that sums at once and one for either type of the parts.
     EXPECT_EQ(candidates.size(), type == DataType::kFloat32 ? 3u : 2u);
 #endif
     for (const auto& candidate : candidates) {

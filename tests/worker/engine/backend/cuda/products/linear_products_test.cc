@@ -1,6 +1,6 @@
 // Goal: the three products of a Linear layer equal the CPU backend's, with biases, both GELUs and
-// sizes that no epilogue takes, as one product or in pieces; which of these is decided once, and a
-// choice is kept to; eight bits are as exact as eight bits are.
+// sizes that no epilogue supports, fused or in pieces; the choice between these is made once and
+// kept; FP8 results are as exact as eight bits allow.
 #include "worker/engine/backend/cuda/products/linear_products.h"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ class LinearProductsTest : public DeviceTest {
     if (judge_) linear.set_judge(judge_);
     return linear;
   }
-  // From now on every product is computed so where there is a choice.
+  // From now on every product is computed this way if there is a choice.
   void SetFusion(bool whole) {
     products_.emplace(workspace_->data());
     judge_ = [=](const auto&, const auto&) { return whole; };
@@ -163,7 +163,7 @@ class LinearProductsTest : public DeviceTest {
   LinearProducts::Judge judge_;
 };
 
-// Odd ones, which no epilogue with an aux takes, and ones that all do.
+// Odd shapes, which no epilogue with an aux supports, and shapes that all support.
 constexpr LinearShape kShapes[] = {{7, 21, 13}, {17, 40, 48}, {32, 16, 64}};
 
 // Half a unit in the last place, twice, by norm.
@@ -236,7 +236,7 @@ TEST_F(LinearProductsTest, AsOneProductOrInPiecesEqualTheCpus) {
   }
 }
 
-// What the choices in use say of products with this in their names.
+// What the current choices say about products with this in their names.
 std::vector<bool> Computed(const CublasLt& products, const std::string& epilogue) {
   std::vector<bool> computed;
   std::stringstream text(products.InUse().Encode());
@@ -298,8 +298,8 @@ TEST_F(LinearProductsTest, WithoutAJudgeFuseTheSumsOfLargeGradientsAlone) {
   EXPECT_EQ(computed({64, 4096, 4096}), std::vector<bool>{true});
 }
 
-// An epilogue rounds the sums to dx's type. bf16 loses digits so, which is worth a measured gain
-// alone; fp16 may overflow, which nothing is worth. TF32 keeps its sums in fp32.
+// An epilogue rounds the sums to dx's type. bf16 loses digits, which only a measured gain
+// justifies; fp16 may overflow, which nothing justifies. TF32 keeps its sums in fp32.
 TEST_F(LinearProductsTest, FuseTheSumsOfDxWhereNothingIsLostOrAClockSaysSo) {
   alignas(256) static std::byte nowhere[256];
   const auto computed = [&](DataType type, bool has_judge) {
@@ -325,7 +325,7 @@ TEST_F(LinearProductsTest, FuseTheSumsOfDxWhereNothingIsLostOrAClockSaysSo) {
 }
 
 // cuBLASLt does not fuse GELU into an fp32 product without TF32. The emulation would, so it shows
-// what is asked for; a device may also lack the others.
+// the request; a device may also lack the others.
 TEST_F(LinearProductsTest, Fp32NeverAsksForGeluInsideAProduct) {
   alignas(256) static std::byte nowhere[256];
   const auto fused = [&](DataType type, bool tf32) {

@@ -1,5 +1,5 @@
-// Goal: the workspace that the plan reserves holds what every operation of a model needs, at sizes
-// from tiny to 1558M, and what is given out is counted.
+// Goal: the planned workspace is enough for every operation of a model, at sizes from tiny to
+// 1558M, and allocations are counted.
 #include "worker/engine/backend/cuda/runtime/device_allocations.h"
 
 #include <gtest/gtest.h>

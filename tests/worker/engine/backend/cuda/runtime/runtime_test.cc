@@ -1,4 +1,4 @@
-// Goal: memory begins as zeros, uploads are free of their source at once and arrive in order,
+// Goal: memory begins zeroed, an upload's source may be reused at once and uploads arrive in order,
 // graphs replay what was recorded, and errors say what to do.
 #include "worker/engine/backend/cuda/runtime/runtime.h"
 

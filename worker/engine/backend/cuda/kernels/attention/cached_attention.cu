@@ -94,7 +94,7 @@ __device__ __forceinline__ void Score(float* scores, const float* q, const T* ke
   }
 }
 
-// Which channels and which keys of a chunk a thread sums: vectors v, v + stride, … of keys group,
+// The channels and the keys of a chunk that a thread sums: vectors v, v + stride, … of keys group,
 // group + groups, …
 struct Share {
   __device__ Share(int vectors)

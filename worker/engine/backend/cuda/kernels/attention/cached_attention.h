@@ -8,10 +8,10 @@
 
 namespace gp::engine {
 
-// args as backend.h says; args.sequences is read on the host before the call returns,
-// args.scratch is not used. In the cache keys and values lie row by row: (slots, heads, capacity,
-// D). A row's bits depend on its own sequence alone: not on the batch, and not on how many of its
-// tokens arrive together. D in [1, 256].
+// args as in backend.h; args.sequences is read on the host before the call returns, args.scratch is
+// not used. In the cache, keys and values are stored row by row: (slots, heads, capacity, D). A
+// row's bits depend only on its own sequence: not on the batch, nor on how many of its tokens
+// arrive together. D in [1, 256].
 void LaunchCachedAttention(const CachedAttention& args, cudaStream_t stream);
 
 }  // namespace gp::engine

@@ -1,5 +1,5 @@
-// Two kernels, each of which computes the scores again: blocks of keys walk over the queries that
-// see them (dk, dv), blocks of queries over their keys (dq); the formulas stand in
+// Two kernels, each of which recomputes the scores: blocks of keys walk over the queries that see
+// them (dk, dv), blocks of queries over their keys (dq); for the formulas see
 // flash_tensor_cores_backward.cu. At most 64 KiB of shared memory up to D = 128, 68 KiB above.
 #include "worker/engine/backend/cuda/kernels/attention/flash_blocks.cuh"
 #include "worker/engine/backend/cuda/kernels/attention/flash_gradient.cuh"

@@ -1,5 +1,5 @@
 // A block has one tile of queries and walks over tiles of keys in ascending order. Keys and values
-// take turns in one buffer, so that 64 KiB of shared memory (sm_75) are enough at any head size.
+// alternate in one buffer, so that 64 KiB of shared memory (sm_75) are enough at any head size.
 #include "worker/engine/backend/cuda/kernels/attention/flash_blocks.cuh"
 #include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/shared_memory.cuh"

@@ -20,7 +20,7 @@ constexpr int64_t TileBytes(int rows) {
 }
 
 // Calls `launch` with an element of `type` and, as a constant, the smallest width of a tile that
-// holds the head. fp32, which tensor cores do not take here, launches nothing.
+// holds the head. fp32, which the tensor cores here do not support, launches nothing.
 template <typename LaunchTile>
 void WithTensorCoreTile(DataType type, int64_t head_size, LaunchTile&& launch) {
   WithElementType(type, [&](auto element) {
@@ -155,7 +155,7 @@ __device__ __forceinline__ void RoundToA(FragmentA (&a)[kTiles / 2], const Fragm
   }
 }
 
-// Rows [row, row + 16) of a result, times one factor for each half of them, to where they exist.
+// Stores rows [row, row + 16) of a result that exist, times one factor for each half of them.
 template <int kD, typename T>
 __device__ __forceinline__ void StoreRows(const HeadRows<T>& to, int row,
                                           const FragmentC (&c)[kD / 8], float low, float high,

@@ -8,7 +8,7 @@ namespace gp::engine {
 
 // The values of one query, scaled for exponentials of base 2.
 struct QueryScalars {
-  float lse2;  // +inf where there is no such query: probability 0
+  float lse2;  // +inf if there is no such query: probability 0
   float dots;
   uint64_t row_key;
 };

@@ -1,10 +1,9 @@
-// Two kernels, each of which computes the scores again: one with a block per tile of keys, which
-// walks over the queries that see them and sums dk and dv, one with a block per tile of queries,
-// which walks over their keys and sums dq. This takes seven products instead of five, but no sum
-// goes through memory, and the order of every sum is fixed. Sums and score gradients stay in
-// registers; the tiles of the loop are double-buffered in shared memory.
-//
-// With p = softmax(scale q k^T), m the dropout factors and dots = sum(dout * out):
+// Two kernels, each of which recomputes the scores: one with a block per tile of keys, which walks
+// over the queries that see them and sums dk and dv, one with a block per tile of queries, which
+// walks over their keys and sums dq. This takes seven products instead of five, but no sum goes
+// through memory, and the order of every sum is fixed. Sums and score gradients stay in registers;
+// the tiles of the loop are double-buffered in shared memory. With p = softmax(scale q k^T), m the
+// dropout factors and dots = sum(dout * out):
 //   dv = (m p)^T dout,  ds = p * (m (dout v^T) - dots),  dq = scale ds k,  dk = scale ds^T q
 #include "worker/engine/backend/cuda/kernels/attention/flash_fragments.cuh"
 #include "worker/engine/backend/cuda/kernels/attention/flash_gradient.cuh"
@@ -34,7 +33,7 @@ struct Sizes {
 // The two tiles that stay (q and dout, or k and v): A operands of 16 rows of each warp.
 template <typename T, typename S>
 struct Held {
-  // In registers, where there is room.
+  // In registers, if they fit.
   static constexpr bool kHolds = S::kD <= 64;
 
   const T* tile;
@@ -57,13 +56,13 @@ struct Held {
   }
 };
 
-// Scores of keys after their query become -inf, which gives them the probability 0. The fragment's
-// first row and first column are a key and a query, or the other way around. Few tiles need it:
-// those on the diagonal.
+// Scores of keys after their query become -inf, which gives probability 0. The fragment's first row
+// and first column are a key and a query, or the other way around. Only the few tiles on the
+// diagonal need it.
 template <bool kRowsAreKeys, int kTiles>
 __device__ __forceinline__ void HideKeysBehindQueries(FragmentC (&scores)[kTiles], int row,
                                                       int column) {
-  // Row minus column of an element, without the part that is known at compile time.
+  // Row minus column of an element, without the compile-time part.
   const int distance = row + Group() - column - Member() * 2;
 #pragma unroll
   for (int n = 0; n < kTiles; ++n) {

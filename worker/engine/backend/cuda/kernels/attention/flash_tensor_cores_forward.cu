@@ -1,7 +1,7 @@
 // A block of 4 warps has 16 * kRowTiles queries per warp and walks over tiles of keys in ascending
 // order, two in shared memory at a time: one is used while the next one is loaded. Scores,
 // probabilities and results stay in registers. With kRowTiles = 2 each tile of keys that a warp
-// loads serves four products, which is what keeps shared memory ahead of a Hopper's tensor cores.
+// loads serves four products, so that shared memory keeps up with a Hopper's tensor cores.
 #include "worker/engine/backend/cuda/kernels/attention/flash_fragments.cuh"
 #include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/shared_memory.cuh"
@@ -57,8 +57,8 @@ __device__ __forceinline__ void MaskScores(FragmentC (&scores)[kTiles], int quer
 }
 
 // The softmax of Milakov & Gimelshein 2018, arXiv:1805.02867, in powers of two: scores become
-// exp(scale * (score - maximum)), what came before is brought to the new maximum. Every query has
-// seen key 0 by then, so that a maximum is finite.
+// exp(scale * (score - maximum)), and earlier results are rescaled to the new maximum. Every query
+// has seen key 0 by then, so a maximum is finite.
 template <typename S>
 __device__ __forceinline__ void Softmax(Rows<S>& rows, FragmentC (&scores)[S::kKeys / 8],
                                         float scale2) {
@@ -107,7 +107,7 @@ __device__ __forceinline__ void Drop(FragmentC (&p)[kTiles], const DropoutMask& 
 
 template <typename T, typename S, bool kDrops>
 struct ForwardWarp {
-  // Queries stay in registers where there is room.
+  // Queries stay in registers if they fit.
   static constexpr bool kHoldsQueries = S::kD <= 32;
 
   const FlashView& view;
@@ -188,7 +188,7 @@ struct ForwardWarp {
     }
   }
 
-  // One tile of keys, the first of which is `key`.
+  // One tile of keys, beginning with `key`.
   __device__ void Attend(int key, const T* keys, const T* values) {
     FragmentC scores[S::kRowTiles][S::kKeys / 8];
     Score(scores, keys);

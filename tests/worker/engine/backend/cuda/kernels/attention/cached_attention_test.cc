@@ -1,5 +1,5 @@
-// Goal: attention through a cache equals attention over the whole sequence, however its tokens
-// arrive, and a row has the same bits whatever else is in the batch.
+// Goal: cached attention equals attention over the whole sequence, however its tokens arrive, and a
+// row has the same bits whatever else is in the batch.
 #include "worker/engine/backend/cuda/kernels/attention/cached_attention.h"
 
 #include "worker/engine/backend/cuda/device_array.h"
@@ -13,14 +13,14 @@ class CachedAttentionKernel : public DeviceTest {};
 constexpr int64_t kSlots = 70;  // more than one launch takes
 constexpr int64_t kHeads = 2;
 
-// A cache and one sequence's rows, which it is fed in any portions and in any slot.
+// A cache and one sequence's rows, to be fed in any portions and into any slot.
 class Sampler {
  public:
   Sampler(int64_t length, int64_t head_size, DataType type)
       : length_(length), head_size_(head_size), type_(type) {}
 
-  // Feeds tokens [position, position + count) and keeps what comes out. `others` more sequences of
-  // one token each, of other values, share the call.
+  // Feeds tokens [position, position + count) and keeps the output. `others` more sequences of one
+  // token each, with other values, share the call.
   void Feed(int64_t position, int64_t count, int64_t slot, int64_t others) {
     std::vector<float> rows = NormalValues((count + others) * 3 * Channels(), 9);
     std::vector<CacheRows> sequences;

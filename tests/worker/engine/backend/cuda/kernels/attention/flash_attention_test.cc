@@ -125,8 +125,8 @@ TEST_F(FlashAttentionKernel, EqualsThePlainSoftmaxOnTensorCores) {
   }
 }
 
-// What the backward pass reads many elements at a time: heads of more than one such access for each
-// thread, and several heads of more queries than a block has.
+// Sizes where the backward pass uses wide accesses: heads with more than one access per thread, and
+// several heads with more queries than a block.
 TEST_F(FlashAttentionKernel, DotsWideRowsOfSeveralHeads) {
   const std::list<KeyedDropout> dropouts = DropoutCases();
   for (const AttentionShape& shape :

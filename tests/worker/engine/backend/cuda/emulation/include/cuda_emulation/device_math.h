@@ -1,5 +1,5 @@
-// Device intrinsics that a kernel may use, by their definition. The fast ones (__expf …) are exact
-// here: tolerances of tests must leave room for the error that a device's have.
+// Device intrinsics for kernels, by their definition. The fast ones (__expf …) are exact here:
+// tolerances of tests must leave room for a device's error.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ GP_MIN_MAX(unsigned long)
 GP_MIN_MAX(long long)
 GP_MIN_MAX(unsigned long long)
 #undef GP_MIN_MAX
-// As on a device, the one that is a number wins over a NaN.
+// As on a device, a number wins over NaN.
 inline float min(float a, float b) { return std::fmin(a, b); }
 inline float max(float a, float b) { return std::fmax(a, b); }
 inline double min(double a, double b) { return std::fmin(a, b); }

@@ -37,11 +37,11 @@ enum class WarpOperation {
   kMatch
 };
 
-// How many threads of the block gave a predicate that is not zero; returns when all have come.
+// The number of threads of the block with a nonzero predicate; returns when all have arrived.
 unsigned int WaitForBlock(bool predicate, Place place);
 
-// What this lane gets once all lanes of `mask` have come. `value` is a shuffled value, a predicate,
-// or a value to match; `argument` the second operand of a shuffle.
+// This lane's result once all lanes of `mask` have arrived. `value` is a shuffled value, a
+// predicate, or a value to match; `argument` the second operand of a shuffle.
 uint64_t WaitForWarp(WarpOperation operation, unsigned int mask, uint64_t value, int argument,
                      int width, Place place);
 

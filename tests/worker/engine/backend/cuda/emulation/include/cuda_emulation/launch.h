@@ -41,7 +41,7 @@ struct LaunchShape {
   bool awaits_previous = false;  // every thread must call NoteAwaited
 };
 
-// The running thread would have waited for the kernel in front of it on a device.
+// Notes that on a device the running thread would have waited for the previous kernel.
 void NoteAwaited();
 
 // cudaErrorInvalidConfiguration or cudaErrorInvalidValue where a device would refuse the shape.
