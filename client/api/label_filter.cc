@@ -29,7 +29,7 @@ Status AddLabel(std::string_view label, v1::ListRequest& list) {
   }
   if (other == nullptr) return OkStatus();
   const size_t equals = label.rfind('=');
-  return InvalidArgument("a run has one value of '{}', and two are asked for: '{}' and '{}'",
+  return InvalidArgument("a run has one value of '{}', but two were given: '{}' and '{}'",
                          Excerpt(label.substr(0, equals)), Excerpt(*other),
                          Excerpt(label.substr(equals + 1)));
 }

@@ -37,7 +37,7 @@ TEST(LabelFilter, KeysAndValuesMayHoldAnEqualsSign) {
 
 TEST(LabelFilter, TwoValuesOfOneKeyAreRefused) {
   EXPECT_EQ(Added({"team=a", "team=b"})["error"],
-            "a run has one value of 'team', and two are asked for: 'a' and 'b'");
+            "a run has one value of 'team', but two were given: 'a' and 'b'");
 }
 
 }  // namespace
