@@ -95,7 +95,7 @@ class PointSeries {
 
  private:
   const size_t capacity_;
-  std::vector<Point> points_;  // steps grow, and so does their order
+  std::vector<Point> points_;  // sorted by step and by order
   uint32_t appended_ = 0;
 };
 
