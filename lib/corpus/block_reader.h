@@ -27,7 +27,7 @@ using CutAfter = std::function<size_t(std::string_view text, size_t begin)>;
 
 class BlockReader {
  public:
-  // Goes on at `from`, which ended a block of the same source; packed text is unpacked again up to
+  // Resumes at `from`, which ended a block of the same source; packed text is unpacked again up to
   // there. InvalidArgument: not text, damaged, in another encoding than UTF-8.
   static StatusOr<BlockReader> Open(const Source& source, const DocumentRules& rules, CutAfter cut,
                                     const BlockPosition& from = {});

@@ -40,7 +40,7 @@ struct CompletionRequest {
   std::string ignored;         // fields that mean nothing here, as JsonBody tells them
 
   int64_t texts() const { return n * static_cast<int64_t>(prompts.size()); }
-  // What it takes in memory, about.
+  // Approximate memory of the request.
   size_t bytes() const;
 };
 
