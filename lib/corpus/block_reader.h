@@ -56,9 +56,9 @@ class BlockReader {
   std::string split_on_;  // for plain text; empty: no string divides it
   CutAfter cut_;
   formats::TextStream stream_;
-  std::string text_;    // read and not taken
+  std::string text_;    // read but not taken yet
   bool ended_ = false;  // there is nothing more to read
-  bool done_ = false;   // nor to take
+  bool done_ = false;   // and nothing left to take
   BlockPosition position_;
 };
 
