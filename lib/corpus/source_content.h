@@ -2,7 +2,9 @@
 // such. Any thread may call.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -15,6 +17,10 @@ namespace gp::corpus {
 // The text from its front. InvalidArgument names what the source is by its magic number, or what it
 // looks like; the latter with the setting that takes it all the same (Source::form_given).
 StatusOr<formats::TextStream> OpenSource(const Source& source);
+
+// Looks at the beginning of a piece that begins at byte `offset` of a source's text: a text may go
+// on as something else. InvalidArgument as above.
+Status CheckPiece(const Source& source, std::string_view piece, uint64_t offset);
 
 // Opens each source, so that the last of many files is refused before the first one is worked on.
 // Passes standard input over.
