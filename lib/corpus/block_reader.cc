@@ -64,7 +64,7 @@ Status BlockReader::Fill(size_t bytes) {
   ASSIGN_OR_RETURN(const size_t got, stream_.Read(std::span<char>(text_).subspan(had)));
   text_.resize(had + got);
   ended_ = text_.size() < bytes;
-  return OkStatus();
+  return CheckPiece(source_, std::string_view(text_).substr(had), position_.offset + had);
 }
 
 size_t BlockReader::DocumentsEnd() const {

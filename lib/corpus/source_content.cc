@@ -1,5 +1,6 @@
 #include "corpus/source_content.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -15,10 +16,8 @@ StatusOr<formats::TextStream> OpenStream(const Source& source) {
   return formats::TextStream::FromDescriptor(FileDescriptor(dup(STDIN_FILENO)), SourceName(source));
 }
 
-Status CheckText(const Source& source, std::string_view head) {
-  const auto likeness = formats::UnlikeText(head);
-  if (!likeness) return OkStatus();
-  if (likeness->is_json_lines) {
+Status RefuseUnlike(const Source& source, const formats::Likeness& likeness) {
+  if (likeness.is_json_lines) {
     return InvalidArgument(
         "{} looks like lines of JSON; --as jsonl (in a run file data.format: jsonl) reads a field "
         "of each line, --as txt (data.format: text) takes them as text",
@@ -26,7 +25,12 @@ Status CheckText(const Source& source, std::string_view head) {
   }
   return InvalidArgument(
       "{} looks like {}; {}. --as txt (in a run file data.format: text) takes it as it is",
-      SourceName(source), likeness->what, formats::WayFor(likeness->way, source.path));
+      SourceName(source), likeness.what, formats::WayFor(likeness.way, source.path));
+}
+
+Status CheckText(const Source& source, const formats::TextStream& stream) {
+  ASSIGN_OR_RETURN(const auto likeness, stream.Unlikeness());
+  return likeness ? RefuseUnlike(source, *likeness) : OkStatus();
 }
 
 // Each line is looked at when it is read, as UTF-8.
@@ -44,10 +48,18 @@ Status CheckLines(const Source& source, std::string_view head) {
 StatusOr<formats::TextStream> OpenSource(const Source& source) {
   ASSIGN_OR_RETURN(formats::TextStream stream, OpenStream(source));
   if (source.form == TextForm::kText && !source.form_given) {
-    RETURN_IF_ERROR(CheckText(source, stream.head()));
+    RETURN_IF_ERROR(CheckText(source, stream));
   }
   if (source.form == TextForm::kJsonLines) RETURN_IF_ERROR(CheckLines(source, stream.head()));
   return stream;
+}
+
+Status CheckPiece(const Source& source, std::string_view piece, uint64_t offset) {
+  if (source.form != TextForm::kText || source.form_given) return OkStatus();
+  auto likeness = formats::UnlikeTextInside(piece.substr(0, formats::kLikenessBytes));
+  if (!likeness || likeness->is_json_lines) return OkStatus();
+  likeness->what += fmt::format(" near byte {} of the text", offset);
+  return RefuseUnlike(source, *likeness);
 }
 
 Status CheckContents(const std::vector<Source>& sources) {

@@ -2,7 +2,9 @@
 // such. Any thread may call.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -15,6 +17,10 @@ namespace gp::corpus {
 // The text from its beginning. InvalidArgument names the source's kind by its magic number, or a
 // guess from its content; the latter with the setting that accepts it anyway (Source::form_given).
 StatusOr<formats::TextStream> OpenSource(const Source& source);
+
+// Looks at the beginning of a piece that begins at byte `offset` of a source's text: a text may go
+// on as something else. InvalidArgument as above.
+Status CheckPiece(const Source& source, std::string_view piece, uint64_t offset);
 
 // Opens each source, so that a bad file is refused before any work begins. Skips standard input.
 Status CheckContents(const std::vector<Source>& sources);

@@ -63,6 +63,9 @@ constexpr Magic kMagics[] = {
     {"Obj\x01"sv, {"an Avro file", "write it as lines of JSON"}},
     {"SQLite format 3\0"sv, {"an SQLite database", "write its text to a file"}},
     {"\x89HDF\r\n\x1a\n"sv, {"an HDF5 file", "write it as safetensors: save_pretrained()"}},
+    {"\n\x05<unk>\x15"sv,
+     {"a SentencePiece model", "a tokenizer is named in data.tokenizer, as tokenizer.json"},
+     2},
     {"GGUF"sv, {"a GGUF file", "take the model that it was made from"}},
     {"\x93NUMPY"sv, {"a NumPy array", "tokens belong in data.train", true}},
     {"\x88\xd8\x34\x01"sv, {"a token shard of llm.c", "tokens belong in data.train", true}},
@@ -93,6 +96,8 @@ constexpr FileKind kPickle = {
     "says"};
 constexpr FileKind kSafetensors = {"a safetensors file",
                                    "a model is named by its directory, in init_from"};
+constexpr FileKind kAnnexLink = {"a git-annex pointer and not the file itself",
+                                 "fetch the file: git annex get {}"};
 constexpr FileKind kBzip2 = {"compressed by bzip2", "unpack it: bzip2 -dk {}"};
 constexpr FileKind kOffsetShard = {"a shard of litdata or of MosaicML's streaming", kSaveTokens};
 constexpr FileKind kNumPyArchive = {"an archive of NumPy arrays (.npz)", "save one array: np.save"};
@@ -113,6 +118,12 @@ bool Matches(const Magic& magic, std::string_view begin) {
   }
   const bool sure = magic.bytes.size() >= 8 || !IsLetters(magic.bytes) || magic.bytes == "%PDF-";
   return sure || std::any_of(begin.begin(), begin.end(), IsControl);
+}
+
+// What git leaves of a link to a file of git-annex, where links do not exist: its target.
+bool IsAnnexLink(std::string_view begin) {
+  return (begin.starts_with("../") || begin.starts_with(".git/")) && begin.size() < kKindBytes &&
+         begin.find(".git/annex/objects/") != std::string_view::npos;
 }
 
 // The header's length in 8 bytes, then a JSON object whose keys are names of tensors.
@@ -165,10 +176,15 @@ const FileKind* RecogniseKind(std::string_view begin) {
   begin = begin.substr(0, kKindBytes);
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (begin.starts_with(kByteOrderMark)) begin.remove_prefix(kByteOrderMark.size());
+  // Somebody's editor may have put an empty line before a pointer.
+  const std::string_view line =
+      begin.substr(std::min(begin.find_first_not_of("\r\n "), begin.size()));
+  if (line.starts_with("version https://git-lfs")) begin = line;
   for (const Magic& magic : kMagics) {
     if (!Matches(magic, begin)) continue;
     return magic.bytes == "PK\x03\x04" ? KindOfZip(begin, magic.kind) : &magic.kind;
   }
+  if (IsAnnexLink(begin)) return &kAnnexLink;
   if (IsSafetensors(begin)) return &kSafetensors;
   if (IsOffsetShard(begin)) return &kOffsetShard;
   if (IsPickle(begin)) return &kPickle;

@@ -31,11 +31,11 @@ std::string_view WithoutSpace(std::string_view text) {
 
 bool IsPrintable(char c) { return (c >= 0x20 && c < 0x7f) || IsSpace(c); }
 
-bool IsCharacter(char c) { return IsPrintable(c) || static_cast<unsigned char>(c) >= 0x80; }
-
 double Share(size_t part, size_t all) {
   return static_cast<double>(part) / static_cast<double>(std::max<size_t>(all, 1));
 }
+
+bool IsCharacter(char c) { return IsPrintable(c) || static_cast<unsigned char>(c) >= 0x80; }
 
 struct Characters {
   size_t all = 0;      // bytes
@@ -149,25 +149,115 @@ bool IsObject(std::string_view line, std::string_view quote) {
   return line.ends_with('}') && Opens(line, '{', quote);
 }
 
+// The lines of `begin` with something in them that `is` takes, without the last one when the end
+// of `begin` cuts it.
+struct LineCount {
+  size_t taken = 0, all = 0;
+  double share() const { return Share(taken, all); }
+};
+
+template <typename Predicate>
+LineCount CountLines(std::string_view begin, Predicate is) {
+  LineCount count;
+  const bool cut = begin.size() >= kLikenessBytes;
+  while (!begin.empty()) {
+    const size_t end = begin.find('\n');
+    if (end == std::string_view::npos && cut && count.all > 0) break;
+    const std::string_view line = TrimmedLine(begin.substr(0, end));
+    count.all += line.empty() ? 0 : 1;
+    count.taken += !line.empty() && is(line) ? 1 : 0;
+    begin.remove_prefix(end == std::string_view::npos ? begin.size() : end + 1);
+  }
+  return count;
+}
+
+constexpr double kMostLines = 0.8;
+
 // At least two lines are objects whose names are in `quote`, with few other lines such as comments
 // among them.
 bool AreObjects(std::string_view begin, std::string_view quote) {
-  constexpr double kMost = 0.8;
-  size_t objects = 0, all = 0;
-  while (!begin.empty()) {
-    const size_t end = begin.find('\n');
-    const std::string_view line = TrimmedLine(begin.substr(0, end));
-    all += line.empty() ? 0 : 1;
-    objects += IsObject(line, quote) ? 1 : 0;
-    begin.remove_prefix(end == std::string_view::npos ? begin.size() : end + 1);
+  const LineCount count =
+      CountLines(begin, [&](std::string_view line) { return IsObject(line, quote); });
+  return count.taken >= 2 && count.share() >= kMostLines;
+}
+
+// "…", in which other quotes are escaped.
+bool IsJsonString(std::string_view line) {
+  if (line.size() < 2 || line.front() != '"' || line.back() != '"') return false;
+  line = line.substr(1, line.size() - 2);
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"') return false;
+    if (line[i] != '\\') continue;
+    if (++i == line.size() || "\"\\/bfnrtu"sv.find(line[i]) == std::string_view::npos) return false;
   }
-  return objects >= 2 && Share(objects, all) >= kMost;
+  return true;
+}
+
+// Lines of speech are in quotes, too, but not so many of them, and none with an escape.
+bool AreJsonStrings(std::string_view begin) {
+  constexpr size_t kManyLines = 16;
+  constexpr double kNearlyAll = 0.95;
+  const LineCount count = CountLines(begin, IsJsonString);
+  if (count.taken < 2 || count.share() < kMostLines) return false;
+  const LineCount escaped = CountLines(begin, [](std::string_view line) {
+    return IsJsonString(line) && line.find('\\') != std::string_view::npos;
+  });
+  return escaped.taken > 0 || (count.taken >= kManyLines && count.share() >= kNearlyAll);
+}
+
+// An id, a tab and an object: 17<TAB>{"text": …}.
+bool IsNumberedObject(std::string_view line) {
+  constexpr size_t kIdMax = 64;
+  const size_t tab = line.find('\t');
+  if (tab == 0 || tab > kIdMax || line.substr(0, tab).find_first_of(" {") != line.npos) {
+    return false;
+  }
+  return IsObject(WithoutSpace(line.substr(tab)), "\"");
+}
+
+// "data: {…}", as servers send events.
+bool IsEventObject(std::string_view line) {
+  return line.starts_with("data:") && IsObject(WithoutSpace(line.substr(5)), "\"");
+}
+
+bool AreNumberedObjects(std::string_view begin) {
+  const LineCount count = CountLines(begin, IsNumberedObject);
+  return count.taken >= 2 && count.share() >= kMostLines;
+}
+
+bool AreEventObjects(std::string_view begin) {
+  const LineCount count = CountLines(begin, IsEventObject);
+  return count.taken >= 2 && count.share() >= kMostLines;
+}
+
+// Lines of JSON that is no object, or has something before it.
+struct WrappedLines {
+  bool (*are)(std::string_view begin);
+  std::string_view what, way;
+};
+
+constexpr WrappedLines kWrappedLines[] = {
+    {AreJsonStrings, "lines of JSON strings",
+     "write an object for each: jq -c '{text: .}' {} > FILE.jsonl"},
+    {AreNumberedObjects, "lines of an id, a tab and a JSON object",
+     "write the objects alone: cut -f2- {} > FILE.jsonl"},
+    {AreEventObjects, "events of a server, with JSON in them",
+     "write the objects alone: sed -n 's/^data: *//p' {} > FILE.jsonl"}};
+
+std::optional<Likeness> LikeWrappedLines(std::string_view begin) {
+  for (const WrappedLines& lines : kWrappedLines) {
+    if (lines.are(begin)) return Likeness{std::string(lines.what), std::string(lines.way)};
+  }
+  return std::nullopt;
 }
 
 // A '{' and a name, or a '[' and values.
 std::optional<Likeness> LikeJson(std::string_view begin) {
-  const std::string_view text = WithoutSpace(begin);
+  std::string_view text = WithoutSpace(begin);
+  // Some servers begin JSON so, against scripts of other sites.
+  if (text.starts_with(")]}'")) text = WithoutSpace(text.substr(text.starts_with(")]}',") ? 5 : 4));
   if (auto list = LikeList(text)) return list;
+  if (auto wrapped = LikeWrappedLines(begin)) return wrapped;
   if (AreObjects(begin, "'")) {
     return Likeness{"lines of Python's dicts", "write lines of JSON with json.dumps"};
   }
@@ -228,12 +318,46 @@ std::optional<Likeness> UnlikeText(std::string_view begin) {
   return LikeJson(begin);
 }
 
+std::optional<Likeness> UnlikeTextInside(std::string_view piece) {
+  constexpr std::string_view kBinary = "binary data (bytes of value 0 stand in it)";
+  constexpr std::string_view kWay = "look there: files were joined, or this one is damaged";
+  // Single ones are damage; a run, or many, are of something else.
+  constexpr size_t kZeroRun = 16;
+  constexpr double kZeroShareMax = 0.001, kOneByteShareMin = 0.0005;
+  const auto zeros = static_cast<size_t>(std::count(piece.begin(), piece.end(), '\0'));
+  if (Share(zeros, piece.size()) > kZeroShareMax ||
+      piece.find(std::string(kZeroRun, '\0')) != std::string_view::npos) {
+    return Likeness{std::string(kBinary), std::string(kWay)};
+  }
+  // Characters that the cuts have split.
+  constexpr size_t kCutMax = 3;
+  for (size_t i = 0; i < kCutMax && !piece.empty() && (piece[0] & 0xc0) == 0x80; ++i) {
+    piece.remove_prefix(1);
+  }
+  const Characters count = CountCharacters(piece);
+  if (count.ForeignShare() > kForeignShareMax && count.foreign >= kForeignMin) {
+    return Likeness{"bytes that are not UTF-8", std::string(kWay)};
+  }
+  if (IsOfOneByteCharacters(count) && count.ForeignShare() >= kOneByteShareMin) {
+    return Likeness{"text that is not UTF-8, as Windows and Latin-1 write it",
+                    "convert that part of it: iconv -f WINDOWS-1252 -t UTF-8"};
+  }
+  const size_t line = piece.find('\n') + 1;  // 0: there is none
+  const std::string_view lines = piece.substr(line, piece.rfind('\n') + 1 - line);
+  if (!AreObjects(lines, "\"")) return std::nullopt;
+  return Likeness{"lines of JSON", std::string(kWay), true};
+}
+
 bool LooksLikeText(std::string_view begin) {
   constexpr double kMost = 0.95;
   // Ids whose bytes are all letters or signs are rare; this many never occur in a row.
   constexpr size_t kLettersMin = 32;
+  // Words that end with bytes of value 0. Of token ids more bytes are 0, or hardly any are letters.
+  constexpr double kZerosMax = 0.25;
+  const auto zeros = static_cast<size_t>(std::count(begin.begin(), begin.end(), '\0'));
   const auto letters = static_cast<size_t>(std::count_if(begin.begin(), begin.end(), IsCharacter));
-  if (Share(letters, begin.size()) < kMost) return false;
+  const bool words = zeros > 0 && Share(zeros, begin.size()) <= kZerosMax;
+  if (Share(letters + (words ? zeros : 0), begin.size()) < kMost) return false;
   if (CountCharacters(begin).ForeignShare() > kForeignShareMax) return false;
   return std::any_of(begin.begin(), begin.end(), IsSpace) ||
          (begin.size() >= kLettersMin && std::set<char>(begin.begin(), begin.end()).size() > 2);

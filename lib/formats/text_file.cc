@@ -1,5 +1,7 @@
 #include "formats/text_file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/file.h"
@@ -11,13 +13,30 @@ namespace {
 
 constexpr size_t kFilePieceBytes = 1 << 20;
 
-Status CheckText(const std::string& path, const TextCheck& check, std::string_view head) {
-  if (check.any_content) return OkStatus();
-  const auto likeness = UnlikeText(head);
-  if (!likeness) return OkStatus();
+Status RefuseUnlike(const std::string& path, const TextCheck& check, const Likeness& likeness) {
   const std::string way = check.setting.empty() ? "" : check.setting + " takes it as it is; ";
-  return InvalidArgument("{} looks like {}, expected text; {}{}", path, likeness->what, way,
-                         WayFor(likeness->way, path));
+  return InvalidArgument("{} looks like {}, expected text; {}{}", path, likeness.what, way,
+                         WayFor(likeness.way, path));
+}
+
+Status CheckText(const std::string& path, const TextCheck& check, const TextStream& stream) {
+  if (check.any_content) return OkStatus();
+  ASSIGN_OR_RETURN(const auto likeness, stream.Unlikeness());
+  return likeness ? RefuseUnlike(path, check, *likeness) : OkStatus();
+}
+
+// Looks at the edges of a piece that begins at byte `offset` of the text.
+Status CheckPiece(const std::string& path, const TextCheck& check, std::string_view piece,
+                  uint64_t offset) {
+  if (check.any_content) return OkStatus();
+  const size_t last = piece.size() > kLikenessBytes ? piece.size() - kLikenessBytes : 0;
+  for (const size_t at : {size_t{0}, last}) {
+    auto likeness = UnlikeTextInside(piece.substr(at, kLikenessBytes));
+    if (!likeness || likeness->is_json_lines) continue;
+    likeness->what += fmt::format(" near byte {} of the text", offset + at);
+    return RefuseUnlike(path, check, *likeness);
+  }
+  return OkStatus();
 }
 
 }  // namespace
@@ -25,7 +44,7 @@ Status CheckText(const std::string& path, const TextCheck& check, std::string_vi
 Status ReadTextFile(const std::string& path, const TextCheck& check, uint64_t text_bytes_max,
                     const std::function<Status(std::string_view)>& take) {
   ASSIGN_OR_RETURN(TextStream stream, TextStream::Open(path));
-  RETURN_IF_ERROR(CheckText(path, check, stream.head()));
+  RETURN_IF_ERROR(CheckText(path, check, stream));
   std::string piece(kFilePieceBytes, '\0');
   uint64_t left = text_bytes_max;
   while (true) {
@@ -36,6 +55,8 @@ Status ReadTextFile(const std::string& path, const TextCheck& check, uint64_t te
           "{}: the text is longer than the {} bytes that there is room for; take a part of it",
           path, text_bytes_max);
     }
+    RETURN_IF_ERROR(
+        CheckPiece(path, check, std::string_view(piece).substr(0, size), text_bytes_max - left));
     left -= size;
     RETURN_IF_ERROR(take(std::string_view(piece).substr(0, size)));
   }

@@ -1,6 +1,7 @@
 #include "formats/text_stream.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -11,10 +12,12 @@
 #include <cstring>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "formats/file_kind.h"
 #include "formats/likeness.h"
+#include "formats/sample_places.h"
 
 namespace gp::formats {
 namespace {
@@ -49,6 +52,29 @@ class TextStream::Source {
     begin_ = end_ = 0;
     ended_ = false;
     return true;
+  }
+
+  // The size of a regular file; 0 of a pipe.
+  uint64_t SizeBytes() const {
+    struct stat info {};
+    const bool regular = fstat(file_.get(), &info) == 0 && S_ISREG(info.st_mode);
+    return regular ? static_cast<uint64_t>(info.st_size) : 0;
+  }
+
+  // A piece of the file; shorter where the file ends.
+  StatusOr<std::string> PieceAt(uint64_t offset) const {
+    std::string piece(kLikenessBytes, '\0');
+    size_t filled = 0;
+    while (filled < piece.size()) {
+      const ssize_t got = pread(file_.get(), piece.data() + filled, piece.size() - filled,
+                                static_cast<off_t>(offset + filled));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return ErrnoStatus(errno, "read", name_);
+      if (got == 0) break;
+      filled += static_cast<size_t>(got);
+    }
+    piece.resize(filled);
+    return piece;
   }
 
   const std::string& name() const { return name_; }
@@ -247,6 +273,24 @@ Status TextStream::Skip(uint64_t bytes) {
 }
 
 std::string_view TextStream::head() const { return std::string_view(head_).substr(mark_bytes_); }
+
+// A part of a text may be lines of JSON, such as an example in a manual; not half of it.
+StatusOr<std::optional<Likeness>> TextStream::Unlikeness() const {
+  if (auto likeness = UnlikeText(head())) return likeness;
+  if (unpacker_ != nullptr) return std::optional<Likeness>();
+  const std::vector<uint64_t> places = SamplePlaces(source_->SizeBytes());
+  size_t json = 0;
+  for (const uint64_t place : places) {
+    ASSIGN_OR_RETURN(const std::string piece, source_->PieceAt(place));
+    auto likeness = UnlikeTextInside(piece);
+    if (!likeness) continue;
+    if (likeness->is_json_lines && 2 * ++json <= places.size()) continue;
+    likeness->what += fmt::format(" near byte {}", place);
+    likeness->is_json_lines = false;
+    return likeness;
+  }
+  return std::optional<Likeness>();
+}
 
 uint64_t TextStream::file_offset() const { return source_->offset(); }
 

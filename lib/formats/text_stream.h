@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "base/file.h"
 #include "base/status.h"
+#include "formats/likeness.h"
 
 namespace gp::formats {
 
@@ -37,6 +39,11 @@ class TextStream {
 
   // The first kLikenessBytes of the text without its mark, or all of it, for formats/likeness.h.
   std::string_view head() const;
+
+  // What the text looks like, other than text: at its beginning, and at a few later places of a
+  // plain file ("binary data from byte 4096 on"). Of packed text the beginning alone tells; readers
+  // look at the rest when they come to it.
+  StatusOr<std::optional<Likeness>> Unlikeness() const;
 
   // Length of the byte order mark: 3, or 0 without one.
   size_t mark_bytes() const { return mark_bytes_; }

@@ -4,15 +4,18 @@
 #include <charconv>
 #include <cstring>
 #include <initializer_list>
+#include <optional>
 
 #include "base/check.h"
 #include "base/file.h"
 #include "base/text/excerpt.h"
 #include "base/text/shell_word.h"
+#include "formats/array_form.h"
 #include "formats/dataset_file.h"
 #include "formats/edge_fingerprint.h"
 #include "formats/file_kind.h"
 #include "formats/likeness.h"
+#include "formats/sample_places.h"
 #include "formats/shard_writer.h"
 #include "formats/token_form.h"
 #include "formats/wide_text.h"
@@ -189,56 +192,133 @@ StatusOr<Layout> ParseNpy(const std::string& path, std::string_view bytes, uint6
   return layout;
 }
 
-Status RefuseWiderTokens(const std::string& path, const TokenForm& form) {
+// What a piece of a file without a header looks like, other than tokens of two bytes.
+struct Unlike {
+  std::string what;  // "tokens of 4 bytes (…)", for messages
+  std::string way;   // the way out, with a command
+  bool is_text = false;
+};
+
+Unlike WiderTokensOf(const std::string& path, const TokenForm& form) {
   const std::string from =
       fmt::format("{}{}", form.big_endian ? '>' : '<', form.bytes == 4 ? "u4" : "i8");
-  const std::string way = form.masked ? "some numbers are below 0 (-100 masks labels in training) "
-                                        "and are not tokens: name the file of the input ids"
-                                      : "convert it: " + RawConversion(path, from, "<u4");
-  return InvalidArgument(
-      "{} has no header and looks like {}tokens of {} bytes (as uint16, {} of them would be 0 or "
-      "small), expected uint16; {}; {}",
-      path, form.big_endian ? "big-endian " : "", form.bytes,
-      form.bytes == 4 ? "half" : "three quarters", kTakesUint16, way);
+  return {fmt::format("{}tokens of {} bytes (as uint16, {} of them would be 0 or small)",
+                      form.big_endian ? "big-endian " : "", form.bytes,
+                      form.bytes == 4 ? "half" : "three quarters"),
+          form.masked ? "some numbers are below 0 (-100 masks labels in training) and are not "
+                        "tokens: name the file of the input ids"
+                      : "convert it: " + RawConversion(path, from, "<u4")};
 }
 
-Status RefuseNarrowTokens(const std::string& path) {
-  return InvalidArgument(
-      "{} has no header and looks like tokens of 1 byte (as uint16, each would be two of them), "
-      "expected uint16; {}; convert it: {}",
-      path, kTakesUint16, RawConversion(path, "u1", "<u2"));
+Unlike FloatsOf(const std::string& path, const FloatForm& form) {
+  if (!form.whole) {
+    return {fmt::format("{} numbers", form.name),
+            "token ids are whole numbers: name the file that holds them"};
+  }
+  return {fmt::format("whole numbers that are stored as {}", form.name),
+          "convert it: " + RawConversion(path, form.numpy, "<u4")};
+}
+
+Unlike RecordsOf(const std::string& path, const Records& records) {
+  const std::string column = fmt::format("np.fromfile(sys.argv[1], '<u2')[0::{}]", records.columns);
+  const std::string way = "save the column of the tokens, here the first one: " +
+                          Conversion(path, column, WithoutEnding(path, {".npy", ".bin"}), "<u2");
+  if (records.form == RecordForm::kPairs) {
+    return {"pairs of a token and the next one (each token stands twice)", way};
+  }
+  return {fmt::format("records of {} columns (the numbers at every {} place are others than those "
+                      "between them)",
+                      records.columns,
+                      records.columns == 2   ? "second"
+                      : records.columns == 3 ? "third"
+                                             : "fourth"),
+          way};
 }
 
 // Space on the disk that a program has reserved and not written.
-bool IsUnwritten(std::string_view begin) {
+bool IsUnwritten(std::string_view piece) {
   constexpr size_t kBytesMin = 8192;
-  return begin.size() >= kBytesMin && begin.find_first_not_of('\0') == std::string_view::npos;
+  return piece.size() >= kBytesMin && piece.find_first_not_of('\0') == std::string_view::npos;
 }
 
-Status RefuseUnlikeTokens(const std::string& path, std::string_view bytes) {
-  const std::string_view begin = bytes.substr(0, kLikenessBytes);
+std::optional<Unlike> TextIn(const std::string& path, std::string_view piece) {
   constexpr std::string_view kTextKeys = "text belongs in data.text or data.stream";
-  if (const auto encoding = WideEncoding(begin)) {
+  if (const auto encoding = WideEncoding(piece)) {
+    return Unlike{
+        fmt::format("text in {}", *encoding),
+        fmt::format("{}, in UTF-8: iconv -f {} -t UTF-8 {}", kTextKeys, *encoding, ShellWord(path)),
+        true};
+  }
+  if (!LooksLikeText(piece)) return std::nullopt;
+  if (piece.find('\0') != std::string_view::npos) {
+    return Unlike{"text with bytes of value 0 in it", std::string(kTextKeys), true};
+  }
+  if (const auto likeness = UnlikeText(piece)) {
+    return Unlike{likeness->what, WayFor(likeness->way, path), true};
+  }
+  return Unlike{"text", std::string(kTextKeys), true};
+}
+
+std::optional<Unlike> UnlikeTokens(const std::string& path, std::string_view piece) {
+  if (WideEncoding(piece)) return TextIn(path, piece);
+  if (const auto floats = FloatsIn(piece)) return FloatsOf(path, *floats);
+  if (const auto form = WiderTokens(piece)) return WiderTokensOf(path, *form);
+  if (IsUnwritten(piece)) {
+    return Unlike{
+        fmt::format("{} zero bytes, like a preallocated file that was never written", piece.size()),
+        "prepare it again"};
+  }
+  if (auto text = TextIn(path, piece)) return text;
+  if (const auto records = RecordsIn(piece)) return RecordsOf(path, *records);
+  if (!LooksLikeOneByteTokens(piece)) return std::nullopt;
+  return Unlike{"tokens of 1 byte (as uint16, each would be two of them)",
+                "convert it: " + RawConversion(path, "u1", "<u2")};
+}
+
+// A download that stopped, or a preallocated file, ends with zeros; so does a padded text, but
+// shorter.
+std::optional<uint64_t> ZerosAtTheEnd(std::string_view last, uint64_t file_size) {
+  constexpr uint64_t kBytesMin = 8192, kSureBytes = 32768, kShare = 10;
+  const size_t end = last.find_last_not_of('\0');
+  const uint64_t zeros = last.size() - (end == std::string_view::npos ? 0 : end + 1);
+  const bool many = zeros >= kSureBytes || (zeros >= kBytesMin && zeros * kShare >= file_size);
+  return many ? std::optional(zeros) : std::nullopt;
+}
+
+Status RefuseZeros(const std::string& path, uint64_t zeros) {
+  return InvalidArgument(
+      "{} ends with at least {} bytes of value 0, like a download that stopped; copy or prepare it "
+      "again; {}",
+      path, zeros, kTakesUint16);
+}
+
+// What the beginning says, the rest of the file must say, too.
+Status CheckLaterPieces(const RandomAccessFile& file, std::string_view begin) {
+  std::string piece(begin.substr(0, kLikenessBytes));
+  for (const uint64_t place : SamplePlaces(file.size_bytes())) {
+    piece.resize(std::min<uint64_t>(kLikenessBytes, file.size_bytes() - place));
+    RETURN_IF_ERROR(file.Read(place, piece));
+    const auto unlike = UnlikeTokens(file.path(), piece);
+    if (!unlike) continue;
     return InvalidArgument(
-        "{} looks like text in {}, expected tokens; {}, in UTF-8: iconv -f {} -t UTF-8 {}; {}",
-        path, *encoding, kTextKeys, *encoding, ShellWord(path), kTakesUint16);
+        "{} has no header and begins like tokens, but near byte {} it looks like {}: files that "
+        "were joined, or a damaged one; prepare it again; {}",
+        file.path(), place, unlike->what, kTakesUint16);
   }
-  if (const auto form = WiderTokens(begin)) return RefuseWiderTokens(path, *form);
-  if (IsUnwritten(begin)) {
-    return InvalidArgument(
-        "{} starts with {} zero bytes, like a preallocated file that was never written; prepare it "
-        "again; {}",
-        path, begin.size(), kTakesUint16);
+  const auto zeros = ZerosAtTheEnd(piece, file.size_bytes());
+  return zeros ? RefuseZeros(file.path(), *zeros) : OkStatus();
+}
+
+Status RefuseUnlikeTokens(const RandomAccessFile& file, std::string_view bytes) {
+  const std::string_view begin = bytes.substr(0, kLikenessBytes);
+  const auto unlike = UnlikeTokens(file.path(), begin);
+  if (!unlike) return CheckLaterPieces(file, begin);
+  if (unlike->is_text) {
+    return InvalidArgument("{} looks like {}, expected tokens; {}; {}", file.path(), unlike->what,
+                           unlike->way, kTakesUint16);
   }
-  if (!LooksLikeText(begin)) {
-    return LooksLikeOneByteTokens(begin) ? RefuseNarrowTokens(path) : OkStatus();
-  }
-  if (const auto likeness = UnlikeText(begin)) {
-    return InvalidArgument("{} looks like {}, expected tokens without a header; {}; {}", path,
-                           likeness->what, WayFor(likeness->way, path), kTakesUint16);
-  }
-  return InvalidArgument("{} looks like text, expected tokens; {}; {}", path, kTextKeys,
-                         kTakesUint16);
+  return InvalidArgument("{} has no header and looks like {}, expected uint16; {}; {}", file.path(),
+                         unlike->what, kTakesUint16, unlike->way);
 }
 
 // True when dataset.json beside the file records two-byte tokens, so no guess is needed. Such
@@ -249,11 +329,13 @@ bool IsRecorded(const std::string& path, uint64_t file_size) {
   return shard != nullptr && static_cast<uint64_t>(shard->tokens) * 2 == file_size;
 }
 
-StatusOr<Layout> ParseRaw(const std::string& path, std::string_view bytes, uint64_t file_size,
+StatusOr<Layout> ParseRaw(const RandomAccessFile& file, std::string_view bytes,
                           Headerless headerless) {
+  const std::string& path = file.path();
+  const uint64_t file_size = file.size_bytes();
   RETURN_IF_ERROR(RefuseOtherKinds(path, bytes, "tokens"));
   if (headerless == Headerless::kChecked) {
-    const Status unlike = RefuseUnlikeTokens(path, bytes);
+    const Status unlike = RefuseUnlikeTokens(file, bytes);
     if (!unlike.ok() && !IsRecorded(path, file_size)) return unlike;
   }
   if (file_size % 2 == 0) return Layout{ShardFormat::kRaw, 0, 2, file_size / 2};
@@ -279,13 +361,15 @@ Status RefuseSwappedLlmC(const std::string& path, std::string_view bytes) {
 }
 
 // `bytes` are the first ones of the file, enough for every header.
-StatusOr<Layout> Parse(const std::string& path, std::string_view bytes, uint64_t file_size,
+StatusOr<Layout> Parse(const RandomAccessFile& file, std::string_view bytes,
                        Headerless headerless) {
+  const std::string& path = file.path();
+  const uint64_t file_size = file.size_bytes();
   if (bytes.empty()) return InvalidArgument("{} is empty; prepare it again", path);
   if (IsLlmC(bytes)) return ParseLlmC(path, bytes, file_size);
   if (bytes.starts_with(kNpyMagic)) return ParseNpy(path, bytes, file_size);
   RETURN_IF_ERROR(RefuseSwappedLlmC(path, bytes));
-  return ParseRaw(path, bytes, file_size, headerless);
+  return ParseRaw(file, bytes, headerless);
 }
 
 // Converts the uint16 values in the upper half of `tokens` in place. Each is read before its bytes
@@ -318,7 +402,7 @@ StatusOr<TokenShard> TokenShard::Open(const std::string& path, Headerless header
   const uint64_t size = file.size_bytes();
   std::string header(std::min(size, kHeaderMax), '\0');
   RETURN_IF_ERROR(file.Read(0, header));
-  ASSIGN_OR_RETURN(const Layout layout, Parse(path, header, size, headerless));
+  ASSIGN_OR_RETURN(const Layout layout, Parse(file, header, headerless));
   TokenShard shard(std::move(file));
   ASSIGN_OR_RETURN(shard.fingerprint_, EdgeFingerprint(shard.file_));
   shard.format_ = layout.format;

@@ -64,6 +64,16 @@ TEST_F(SourceContentTest, ListsAndPicklesInATextFileAreNamed) {
   }
 }
 
+TEST_F(SourceContentTest, WhatComesAfterTheBeginningIsLookedAt) {
+  std::string text;
+  while (text.size() < 200'000) text += "A line of a text.\n";
+  EXPECT_TRUE(Check("a.txt", text).ok());
+  const std::string joined = text + std::string(100'000, '\0');
+  EXPECT_THAT(Message(Check("a.txt", joined)), HasSubstr("looks like binary data"));
+  EXPECT_THAT(Message(Check("a.txt", joined)), HasSubstr(" near byte "));
+  EXPECT_TRUE(Check("a.txt", joined, TextForm::kText).ok());
+}
+
 TEST_F(SourceContentTest, TheLastFileIsLookedAt) {
   const std::string first = Write(directory_.File("1.txt"), "text");
   const std::string last = Write(directory_.File("2.txt"), std::string(100, '\0'));

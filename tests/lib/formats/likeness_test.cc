@@ -121,6 +121,61 @@ TEST(UnlikeText, RecognisesJson) {
 }
 
 // The way is a command that works on the file.
+TEST(UnlikeText, RecognisesJsonThatIsNoObject) {
+  EXPECT_EQ(WhatIfText("\"a \\\"b\\\"\"\n\"c\"\n"), "lines of JSON strings");
+  std::string strings, speech;
+  for (int i = 0; i < 20; ++i) {
+    strings += "\"a line\"\n";
+    speech += "\"A line,\" she said.\n\"Another one.\"\n";
+  }
+  EXPECT_EQ(WhatIfText(strings), "lines of JSON strings");
+  EXPECT_EQ(WhatIfText(speech), "text");
+  EXPECT_EQ(WhatIfText("\"Where?\"\n\"Here.\"\n"), "text") << "a short dialogue";
+  EXPECT_EQ(WhatIfText("\"a\",\"b\"\n\"c\",\"d\"\n"), "text") << "a table";
+}
+
+TEST(UnlikeText, RecognisesJsonBehindAnIdOrAWord) {
+  EXPECT_EQ(WhatIfText("1\t{\"text\": \"a\"}\n2\t{\"text\": \"b\"}\n"),
+            "lines of an id, a tab and a JSON object");
+  EXPECT_EQ(WhatIfText("data: {\"text\": \"a\"}\n\ndata: {\"text\": \"b\"}\n\ndata: [DONE]\n" +
+                       std::string("data: {\"text\": \"c\"}\ndata: {\"text\": \"d\"}\n")),
+            "events of a server, with JSON in them");
+  EXPECT_EQ(WhatIfText(")]}',\n[{\"text\": \"a\"}]"), "a list in JSON");
+  EXPECT_EQ(WhatIfText("12:01:00 INFO\t{\"a\": 1}\n12:02:00 INFO\t{\"a\": 2}\n"), "text")
+      << "a log";
+}
+
+std::string WhatInside(const std::string& piece) {
+  const auto likeness = UnlikeTextInside(piece);
+  return likeness ? likeness->what : "text";
+}
+
+TEST(UnlikeTextInside, TakesDamagedPlacesOfALongText) {
+  std::string text;
+  while (text.size() < kLikenessBytes) text += "Words of a long text, one after another.\n";
+  EXPECT_EQ(WhatInside(text), "text");
+  std::string damaged = text;
+  for (const size_t at : {10, 5000, 9000}) damaged[at] = '\0';
+  for (size_t at = 1; at < 12; ++at) damaged[at * 5000] = '\x92';
+  EXPECT_EQ(WhatInside(damaged), "text");
+  EXPECT_EQ(WhatInside("\x80\x80 the rest of a character \xe6\x97"), "text");
+  EXPECT_EQ(WhatInside(""), "text");
+}
+
+TEST(UnlikeTextInside, RecognisesWhatIsNoText) {
+  const std::string text = "Words of a long text, one after another.\n";
+  EXPECT_THAT(WhatInside(text + std::string(20, '\0')), HasSubstr("binary data"));
+  EXPECT_THAT(WhatInside(BytesOf<uint16_t>(Tokens(65))), HasSubstr("binary data"));
+  std::string latin, other;
+  for (int i = 0; i < 400; ++i) {
+    latin += "caf\xe9 au lait, tr\xe8s bon, chaud et pas cher du tout\n";
+    other += static_cast<char>(0x80 + i % 100);
+  }
+  EXPECT_THAT(WhatInside(latin), HasSubstr("Windows and Latin-1"));
+  EXPECT_THAT(WhatInside(text + other), HasSubstr("not UTF-8"));
+  EXPECT_EQ(WhatInside("t\": 1}\n{\"text\": \"a\"}\n{\"text\": \"b\"}\n{\"te"), "lines of JSON");
+}
+
 TEST(UnlikeText, RecognisesListsInJson) {
   std::string long_list = "[0";
   while (long_list.size() < kLikenessBytes) long_list += ", 17";

@@ -107,6 +107,23 @@ TEST_F(TextFileTest, LeavesOutAByteOrderMark) {
   EXPECT_EQ(Read("text\xef\xbb\xbf").value(), "text\xef\xbb\xbf");
 }
 
+// More than the beginning is looked at, of packed text on the way.
+TEST_F(TextFileTest, WhatComesAfterTheBeginningIsLookedAt) {
+  std::string text;
+  while (text.size() < 300'000) text += "A line of a text " + std::to_string(text.size()) + ".\n";
+  std::string json;
+  while (json.size() < 2 * text.size()) json += "{\"text\": \"a line of a text\"}\n";
+  EXPECT_EQ(Read(text).value(), text);
+  EXPECT_EQ(Read(text + "{\"a\": 1}\n{\"a\": 2}\n" + text).value().size(), 2 * text.size() + 18);
+  for (const std::string& more : {std::string(150'000, '\0'), std::string(150'000, '\xb7')}) {
+    for (const std::string& file : {text + more, Gzip(text + more), text + more + text}) {
+      EXPECT_THAT(ErrorOf(file), HasSubstr(" near byte "));
+      EXPECT_TRUE(ReadTextFile(path_, {.any_content = true}, 1 << 24).ok());
+    }
+  }
+  EXPECT_THAT(ErrorOf(text + json), HasSubstr(" looks like lines of JSON near byte "));
+}
+
 TEST_F(TextFileTest, WhatLooksLikeSomethingElseIsTakenWhenTheSettingSaysSo) {
   const std::string json = "{\"text\": \"a\"}\n{\"text\": \"b\"}\n";
   EXPECT_EQ(ErrorOf(json),

@@ -164,20 +164,64 @@ TEST_F(TokenShardTest, TextOfAnotherEncodingOrWithDamageIsNoTokens) {
   EXPECT_THAT(ErrorOf(windows),
               AllOf(HasSubstr("looks like text that is not UTF-8, as Windows and Latin-1 write it"),
                     HasSubstr("data.format: uint16")));
-  EXPECT_THAT(ErrorOf(plain + "\x92" + plain + "."), HasSubstr("looks like text, expected tokens"));
+  EXPECT_THAT(ErrorOf(plain + "\x92" + plain + "."), HasSubstr("text belongs in data.text"));
 }
 
 TEST_F(TokenShardTest, TokensOfOneByteAreRefusedWithTheCommand) {
   std::string bytes;
   for (int i = 0; i < 6; ++i) bytes += LittleEndian(ManyTokens(65), 1);
-  EXPECT_THAT(ErrorOf(bytes),
-              AllOf(HasSubstr("looks like tokens of 1 byte"), HasSubstr("data.format: uint16"),
-                    HasSubstr("'u1').astype('<u2')")));
+  EXPECT_THAT(ErrorOf(bytes), AllOf(HasSubstr("tokens of 1 byte"), HasSubstr("data.format: uint16"),
+                                    HasSubstr("'u1').astype('<u2')")));
+}
+
+// More than the beginning is looked at.
+TEST_F(TokenShardTest, WhatComesAfterTokensIsLookedAt) {
+  std::vector<int32_t> many;
+  while (many.size() < 60'000) {
+    const auto more = ManyTokens(50257);
+    many.insert(many.end(), more.begin(), more.end());
+  }
+  const std::string tokens = LittleEndian(many, 2);
+  ASSERT_TRUE(Open(tokens).ok()) << Open(tokens).status();
+  std::string text;
+  while (text.size() < 100'000) text += "A text that follows the tokens, " + text.substr(0, 90);
+  EXPECT_THAT(ErrorOf(tokens + text), AllOf(HasSubstr("begins like tokens, but near byte "),
+                                            HasSubstr("data.format: uint16")));
+  EXPECT_THAT(ErrorOf(tokens + LittleEndian(many, 4)),
+              HasSubstr("begins like tokens, but near byte "));
+  EXPECT_THAT(ErrorOf(tokens + std::string(200'000, '\0') + tokens), HasSubstr("zero bytes"));
+  EXPECT_THAT(ErrorOf(tokens + std::string(40'000, '\0')),
+              HasSubstr("ends with at least 40000 bytes of value 0, like a download that stopped"));
+  EXPECT_TRUE(Open(tokens + std::string(4'000, '\0')).ok()) << "a padded text";
+  const std::string path = directory_.File("shard");
+  std::ofstream(path, std::ios::binary) << tokens + text;
+  EXPECT_TRUE(TokenShard::Open(path, Headerless::kUint16).ok());
+}
+
+TEST_F(TokenShardTest, NumbersThatAreNoTokensAreRefused) {
+  std::string floats, columns;
+  for (int64_t i = 0; i < 4000; ++i) {
+    const auto token = static_cast<int32_t>(i % 4 == 0 ? i * 7 % 60 : i * i * 7919 % 50257);
+    const auto id = static_cast<float>(token);
+    floats.append(reinterpret_cast<const char*>(&id), sizeof id);
+    columns += LittleEndian({token, static_cast<int32_t>(i % 90)}, 2);
+  }
+  EXPECT_THAT(ErrorOf(floats),
+              AllOf(HasSubstr("looks like whole numbers that are stored as float32"),
+                    HasSubstr("'<f4').astype('<u4')")));
+  EXPECT_THAT(ErrorOf(columns), AllOf(HasSubstr("looks like records of 2 columns"),
+                                      HasSubstr("'<u2')[0::2]"), HasSubstr("data.format: uint16")));
+}
+
+TEST_F(TokenShardTest, WordsWithZerosBetweenThemAreText) {
+  std::string words;
+  for (int i = 0; i < 300; ++i) words += std::string("hello") + '\0' + std::string("world") + '\0';
+  EXPECT_THAT(ErrorOf(words), HasSubstr("expected tokens"));
 }
 
 TEST_F(TokenShardTest, AFileThatWasNeverWrittenIsRefused) {
   EXPECT_THAT(ErrorOf(std::string(20'000, '\0')),
-              AllOf(HasSubstr("starts with 20000 zero bytes"), HasSubstr("never written"),
+              AllOf(HasSubstr("looks like 20000 zero bytes"), HasSubstr("never written"),
                     HasSubstr("data.format: uint16")));
 }
 
@@ -198,7 +242,7 @@ TEST_F(TokenShardTest, TextInTwoBytesIsRefusedWithTheCommandAndTheKey) {
 
 TEST_F(TokenShardTest, JsonIsRefusedWithTheCommand) {
   EXPECT_THAT(ErrorOf("[464, 3290, 318, 257, 2042, 3290]"),
-              AllOf(HasSubstr("looks like a list of numbers in JSON, expected tokens without"),
+              AllOf(HasSubstr("looks like a list of numbers in JSON, expected tokens;"),
                     HasSubstr("np.hstack"), HasSubstr("data.format: uint16")));
   EXPECT_THAT(ErrorOf("[464,3290,318,257,2042,3290,13,198,464]"), HasSubstr("a list of numbers"));
 }

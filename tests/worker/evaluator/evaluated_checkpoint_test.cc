@@ -78,7 +78,7 @@ TEST_F(EvaluatedCheckpointTest, AFileThatLooksLikeSomethingElseIsTakenWhenTheUse
   const std::string json = Write("a.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n");
   EXPECT_THAT(ErrorOf({json}), HasSubstr("looks like lines of JSON, expected text; --as txt"));
   EXPECT_TRUE(Open().Validate({{json}, runspec::DataFormat::kText}).ok());
-  EXPECT_THAT(ErrorOf({Write("text.bin", text_)}), HasSubstr("looks like text, expected tokens"));
+  EXPECT_THAT(ErrorOf({Write("text.bin", text_)}), HasSubstr("text belongs in data.text"));
 }
 
 TEST_F(EvaluatedCheckpointTest, TokensAreTakenFromFilesOfAnyNameWhenTheUserSaysSo) {

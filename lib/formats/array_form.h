@@ -1,0 +1,39 @@
+// Guesses whether a file without a header holds numbers that are no token ids, or more than ids. A
+// guess may be wrong: a caller that refuses the file names the setting that accepts it. Pure; any
+// thread may call.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace gp::formats {
+
+struct FloatForm {
+  std::string_view name;   // "float16", "bfloat16", "float32", "float64"
+  std::string_view numpy;  // "<f2"; empty of bfloat16, which NumPy lacks
+  bool whole = false;      // they are whole numbers, as ids that became floating-point numbers
+  bool operator==(const FloatForm&) const = default;
+};
+
+// The form when `begin` looks like little-endian floating-point numbers: weights, activations,
+// signals, or ids that were converted. `begin` holds a piece of kLikenessBytes of the file
+// (formats/likeness.h) that begins with a number, or all of a shorter file.
+std::optional<FloatForm> FloatsIn(std::string_view begin);
+
+enum class RecordForm {
+  kColumns,  // several numbers a record, such as an id and its mask
+  kPairs,    // each token and the next one, so that each stands twice
+};
+
+struct Records {
+  RecordForm form = RecordForm::kColumns;
+  int columns = 2;  // words of two bytes
+  bool operator==(const Records&) const = default;
+};
+
+// The records when `begin` looks like some. Of a text's tokens those at even and at odd places are
+// the same ones, unless it is a table: then the other places have the separators and nothing else
+// has them. `begin` as above.
+std::optional<Records> RecordsIn(std::string_view begin);
+
+}  // namespace gp::formats

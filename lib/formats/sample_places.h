@@ -1,0 +1,15 @@
+// Where a large file is looked at, beside its beginning: files that were joined, cut short or
+// written over in part are something else there. Pure; any thread may call.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace gp::formats {
+
+// The offsets of at most seven pieces of kLikenessBytes (formats/likeness.h) after the first one,
+// spread evenly; the last piece ends with the file and may be a few bytes shorter. Fewer where they
+// cover all of it. Each begins at a multiple of 24: at the first byte of a number or a record.
+std::vector<uint64_t> SamplePlaces(uint64_t size_bytes);
+
+}  // namespace gp::formats
