@@ -5,8 +5,8 @@
 
 #include "base/file.h"
 #include "base/text/shell_word.h"
-#include "formats/likeness.h"
-#include "formats/wide_text.h"
+#include "formats/likeness/likeness.h"
+#include "formats/likeness/wide_text.h"
 
 namespace gp::corpus {
 namespace {

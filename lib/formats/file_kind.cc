@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "formats/likeness.h"
+#include "formats/likeness/likeness.h"
+#include "formats/likeness/wide_text.h"
 #include "formats/old_pickle.h"
-#include "formats/wide_text.h"
 
 namespace gp::formats {
 namespace {

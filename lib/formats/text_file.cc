@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/file.h"
-#include "formats/likeness.h"
+#include "formats/likeness/likeness.h"
 #include "formats/text_stream.h"
 
 namespace gp::formats {

@@ -12,7 +12,7 @@
 
 namespace gp::formats {
 
-// How to treat a file that does not look like text (formats/likeness.h).
+// How to treat a file that does not look like text (formats/likeness/likeness.h).
 struct TextCheck {
   bool any_content = false;  // takes it all the same
   std::string setting = {};  // the setting for `any_content`, for messages: "data.format: text"

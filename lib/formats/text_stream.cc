@@ -16,8 +16,8 @@
 
 #include "base/check.h"
 #include "formats/file_kind.h"
-#include "formats/likeness.h"
-#include "formats/sample_places.h"
+#include "formats/likeness/likeness.h"
+#include "formats/likeness/sample_places.h"
 
 namespace gp::formats {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
-#include "formats/likeness.h"
+#include "formats/likeness/likeness.h"
 
 namespace gp::formats {
 
@@ -37,7 +37,8 @@ class TextStream {
   // otherwise. DataLoss when the text ends before. REQUIRES: nothing was read.
   Status Skip(uint64_t bytes);
 
-  // The first kLikenessBytes of the text without its mark, or all of it, for formats/likeness.h.
+  // The first kLikenessBytes of the text without its mark, or all of it, for
+  // formats/likeness/likeness.h.
   std::string_view head() const;
 
   // What the text looks like, other than text: at its beginning, and at a few later places of a

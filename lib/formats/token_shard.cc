@@ -10,15 +10,15 @@
 #include "base/file.h"
 #include "base/text/excerpt.h"
 #include "base/text/shell_word.h"
-#include "formats/array_form.h"
 #include "formats/dataset_file.h"
 #include "formats/edge_fingerprint.h"
 #include "formats/file_kind.h"
-#include "formats/likeness.h"
-#include "formats/sample_places.h"
+#include "formats/likeness/array_form.h"
+#include "formats/likeness/likeness.h"
+#include "formats/likeness/sample_places.h"
+#include "formats/likeness/token_form.h"
+#include "formats/likeness/wide_text.h"
 #include "formats/shard_writer.h"
-#include "formats/token_form.h"
-#include "formats/wide_text.h"
 
 namespace gp::formats {
 namespace {

@@ -21,7 +21,7 @@ std::string_view ShardFormatName(ShardFormat format);
 
 // How to interpret a file without a header.
 enum class Headerless {
-  kChecked,  // uint16 tokens, unless it looks like something else (formats/likeness.h)
+  kChecked,  // uint16 tokens, unless it looks like something else (formats/likeness/likeness.h)
   kUint16,   // uint16 tokens, whatever it looks like
 };
 

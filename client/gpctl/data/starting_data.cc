@@ -14,12 +14,12 @@
 #include "corpus/source.h"
 #include "corpus/source_content.h"
 #include "formats/file_kind.h"
-#include "formats/likeness.h"
+#include "formats/likeness/likeness.h"
+#include "formats/likeness/wide_text.h"
 #include "formats/path_pattern.h"
 #include "formats/random_access_file.h"
 #include "formats/text_stream.h"
 #include "formats/token_shard.h"
-#include "formats/wide_text.h"
 
 namespace gp::gpctl {
 namespace {

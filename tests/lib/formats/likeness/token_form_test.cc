@@ -1,12 +1,12 @@
-#include "formats/token_form.h"
+#include "formats/likeness/token_form.h"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <functional>
 
-#include "formats/likeness.h"
-#include "formats/wide_text.h"
+#include "formats/likeness/likeness.h"
+#include "formats/likeness/wide_text.h"
 #include "lib/formats/token_bytes.h"
 
 namespace gp::formats {

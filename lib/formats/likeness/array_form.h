@@ -17,7 +17,7 @@ struct FloatForm {
 
 // The form when `begin` looks like little-endian floating-point numbers: weights, activations,
 // signals, or ids that were converted. `begin` holds a piece of kLikenessBytes of the file
-// (formats/likeness.h) that begins with a number, or all of a shorter file.
+// (formats/likeness/likeness.h) that begins with a number, or all of a shorter file.
 std::optional<FloatForm> FloatsIn(std::string_view begin);
 
 enum class RecordForm {

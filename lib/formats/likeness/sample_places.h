@@ -7,9 +7,10 @@
 
 namespace gp::formats {
 
-// The offsets of at most seven pieces of kLikenessBytes (formats/likeness.h) after the first one,
-// spread evenly; the last piece ends with the file and may be a few bytes shorter. Fewer where they
-// cover all of it. Each begins at a multiple of 24: at the first byte of a number or a record.
+// The offsets of at most seven pieces of kLikenessBytes (formats/likeness/likeness.h) after the
+// first one, spread evenly; the last piece ends with the file and may be a few bytes shorter. Fewer
+// where they cover all of it. Each begins at a multiple of 24: at the first byte of a number or a
+// record.
 std::vector<uint64_t> SamplePlaces(uint64_t size_bytes);
 
 }  // namespace gp::formats

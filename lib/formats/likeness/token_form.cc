@@ -1,4 +1,4 @@
-#include "formats/token_form.h"
+#include "formats/likeness/token_form.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "formats/likeness.h"
+#include "formats/likeness/likeness.h"
 
 #include <gmock/gmock.h>
 

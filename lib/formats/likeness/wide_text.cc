@@ -1,4 +1,4 @@
-#include "formats/wide_text.h"
+#include "formats/likeness/wide_text.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "formats/likeness.h"
+#include "formats/likeness/likeness.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "base/text/shell_word.h"
 #include "base/text/utf8.h"
-#include "formats/wide_text.h"
+#include "formats/likeness/wide_text.h"
 
 namespace gp::formats {
 namespace {

@@ -16,7 +16,7 @@ struct TokenForm {
 };
 
 // The form when `begin` looks like tokens of 4 or 8 bytes in either order; otherwise nullopt.
-// `begin` holds the first kLikenessBytes of the file (formats/likeness.h), or all of it.
+// `begin` holds the first kLikenessBytes of the file (formats/likeness/likeness.h), or all of it.
 std::optional<TokenForm> WiderTokens(std::string_view begin);
 
 // True of tokens of 1 byte whose ids are below 128: both bytes of each uint16 then have the same

@@ -1,8 +1,8 @@
-#include "formats/sample_places.h"
+#include "formats/likeness/sample_places.h"
 
 #include <gmock/gmock.h>
 
-#include "formats/likeness.h"
+#include "formats/likeness/likeness.h"
 
 namespace gp::formats {
 namespace {

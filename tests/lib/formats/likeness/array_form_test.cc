@@ -1,4 +1,4 @@
-#include "formats/array_form.h"
+#include "formats/likeness/array_form.h"
 
 #include <gmock/gmock.h>
 
