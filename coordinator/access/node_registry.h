@@ -42,7 +42,7 @@ class NodeRegistry {
   Status CheckJoin(const std::string& node_id, const std::string& key_digest,
                    WallTime token_made) const EXCLUDES(mutex_);
 
-  // The time from which the node's next certificate counts: now, or after its revocation.
+  // The start of validity of the node's next certificate: now, or just after its revocation.
   WallTime IssueTime(const std::string& node_id) const EXCLUDES(mutex_);
 
   // Notes the newest certificate.

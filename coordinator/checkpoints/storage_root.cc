@@ -34,7 +34,7 @@ bool IsThere(const std::string& checkpoint) {
   return FileExists(JoinPath(checkpoint, formats::kManifestName));
 }
 
-// `needed` of the checkpoints must be there.
+// At least `needed` of the checkpoints must exist.
 Status CheckCatalogue(const std::string& root, const std::vector<std::string>& checkpoints,
                       size_t needed) {
   const auto there =

@@ -11,7 +11,7 @@
 namespace gp::coordinator {
 
 struct WorkLanes {
-  WorkPool queries{{.name = "answers"}};       // what memory answers
+  WorkPool queries{{.name = "answers"}};       // answered from memory
   WorkPool submits{{.name = "submits"}};       // parses, checks and plans run files
   WorkPool tokens{{.name = "tokens"}};         // makes and revokes tokens, on the local disk
   WorkPool storage{{.name = "storage.root"}};  // touches the shared file system

@@ -9,7 +9,7 @@
 
 namespace gp::coordinator {
 
-// `wanted` when it is free, otherwise with the end "-2", "-3", …: at most 63 characters.
+// `wanted` if it is free, otherwise with a suffix "-2", "-3", …: at most 63 characters.
 std::string FreeRunName(const Cluster& cluster, const std::string& run_namespace,
                         const std::string& wanted);
 

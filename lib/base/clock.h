@@ -6,7 +6,7 @@
 
 namespace gp {
 
-// Goes on during suspend (CLOCK_BOOTTIME), so leases expire while a laptop sleeps.
+// Keeps running during suspend (CLOCK_BOOTTIME), so leases expire while a laptop sleeps.
 using MonotonicTime = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
 // Microseconds since 1970, UTC. For records that people read, and for dates on which something
 // expires; never for other decisions.

@@ -16,7 +16,7 @@ struct FieldInfo {
   const char* key = "";    // in metrics.jsonl and `gpctl metrics -o json`; empty: left out
   const char* tag = "";    // in TensorBoard; empty: left out
   const char* gauge = "";  // on the coordinator's metrics page; empty: left out
-  const char* help = "";   // of the gauge
+  const char* help = "";   // help text of the gauge
   bool recorded = true;    // metrics.jsonl has the key, too
   bool charted = false;    // the points of the page have it as a column
   // JSON has no key where the value is 0 or empty, and a reader does not miss it.

@@ -112,7 +112,7 @@ Block BlockReader::Take(size_t bytes, bool inside_document) {
   return block;
 }
 
-// An empty file is a document, too, where each file is one.
+// If each file is a document, an empty file is one too.
 std::optional<Block> BlockReader::TakeLast() {
   const bool empty_file = split_ == Split::kFile && position_.offset <= stream_.mark_bytes();
   if (done_ || (text_.empty() && !empty_file)) return std::nullopt;

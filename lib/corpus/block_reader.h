@@ -27,7 +27,7 @@ using CutAfter = std::function<size_t(std::string_view text, size_t begin)>;
 
 class BlockReader {
  public:
-  // Goes on at `from`, which ended a block of the same source; packed text is unpacked again up to
+  // Resumes at `from`, which ended a block of the same source; packed text is unpacked again up to
   // there. InvalidArgument: not text, damaged, in another encoding than UTF-8.
   static StatusOr<BlockReader> Open(const Source& source, const DocumentRules& rules, CutAfter cut,
                                     const BlockPosition& from = {});
@@ -56,9 +56,9 @@ class BlockReader {
   std::string split_on_;  // for plain text; empty: no string divides it
   CutAfter cut_;
   formats::TextStream stream_;
-  std::string text_;    // read and not taken
+  std::string text_;    // read but not taken yet
   bool ended_ = false;  // there is nothing more to read
-  bool done_ = false;   // nor to take
+  bool done_ = false;   // and nothing left to take
   BlockPosition position_;
 };
 

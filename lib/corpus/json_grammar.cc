@@ -95,7 +95,7 @@ class LineGrammar {
     return ReadWord(expected);
   }
 
-  // A list or an object: what `read_one` reads, between commas, up to `close`.
+  // Reads a list or an object: items that `read_one` reads, separated by commas, up to `close`.
   template <typename ReadOne>
   Status ReadNested(const ReadOne& read_one, char close, const char* what) {
     if (nesting_ == kNestingMax) return Error("more than {} levels of nesting", kNestingMax);

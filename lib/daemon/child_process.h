@@ -37,9 +37,9 @@ enum class ChildGroup {
 struct ChildProgram {
   std::string program;                                  // path; no search
   std::vector<std::string> arguments;                   // without the program's name
-  std::optional<std::vector<std::string>> environment;  // "NAME=value"; absent: as here
-  int output = -1;                                      // its standard output; -1: as here
-  int error = -1;                                       // its standard error; -1: as here
+  std::optional<std::vector<std::string>> environment;  // "NAME=value"; absent: inherited
+  int output = -1;                                      // its standard output; -1: inherited
+  int error = -1;                                       // its standard error; -1: inherited
   std::vector<int> descriptors;                         // they become 3, 4, …
   ChildGroup group = ChildGroup::kSame;
   // It cannot gain privileges, leaves no core dump, opens at most 65536 files, and the kernel kills

@@ -27,19 +27,19 @@ std::optional<Gelu> GeluOf(const std::string& name) {
 void RefuseWhatIsNotComputed(JsonFields& config, int64_t channels) {
   const auto require = [&](const std::string& key, bool wanted) {
     if (config.Flag(key, wanted) == wanted) return;
-    config.Fail(key, fmt::format("is {}; gp computes GPT-2 with {} only", !wanted, wanted));
+    config.Fail(key, fmt::format("is {}; gp supports only {}", !wanted, wanted));
   };
   require("scale_attn_weights", true);
   require("scale_attn_by_inverse_layer_idx", false);
   require("add_cross_attention", false);
   const double eps = config.Number("layer_norm_epsilon", kLayerNormEps);
   if (!(std::abs(eps - kLayerNormEps) < 1e-9)) {
-    config.Fail("layer_norm_epsilon", fmt::format("is {}; gp computes with 1e-05 only", eps));
+    config.Fail("layer_norm_epsilon", fmt::format("is {}; gp supports only 1e-05", eps));
   }
   const int64_t inner = config.Count("n_inner", 4 * channels);
   if (inner != 4 * channels) {
     config.Fail("n_inner",
-                fmt::format("is {}; gp computes with 4 n_embd = {} only", inner, 4 * channels));
+                fmt::format("is {}; gp supports only 4 n_embd = {}", inner, 4 * channels));
   }
 }
 

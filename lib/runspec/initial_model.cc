@@ -66,8 +66,8 @@ SourceProblems TokenizerWarnings(const InitialModel& source, const RunSpec& spec
   }
   if (!given || !source.has_tokens_of || source.has_tokens_of(tokenizer)) return {};
   return {{{"data.tokenizer", "init_from"},
-           fmt::format("data.tokenizer is {}, but the model of init_from learned the tokens of "
-                       "another: the same ids mean other tokens",
+           fmt::format("data.tokenizer is {}, but the model of init_from was trained with another "
+                       "tokenizer: the same ids mean other tokens",
                        tokenizer),
            "leave data.tokenizer out to take the model's",
            "init_from"}};

@@ -488,11 +488,11 @@ std::vector<RunField> EngineFields() {
        GP_SLOT(engine.stochastic_rounding)},
       {{.path = "engine.graph",
         .doc = "A GPU records a step's kernels once and replays them, which saves the time of "
-               "launching each. The same bits either way; no meaning on CPUs."},
+               "launching each. It does not change the bits; ignored on CPUs."},
        GP_SLOT(engine.graph)},
       {{.path = "engine.zero1",
         .doc = "Each rank keeps and updates its part of the optimizer's state only (ZeRO stage 1), "
-               "which saves memory. On GPUs. The same bits either way."},
+               "which saves memory. For GPUs; it does not change the bits."},
        GP_SLOT(engine.zero1)},
   };
 }

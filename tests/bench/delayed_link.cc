@@ -1,7 +1,7 @@
-// A network between two namespaces of this machine that is long and slow: packets that one of them
-// sends arrive in the other one after the time that they need at the stated rate, and the stated
-// delay. TCP itself sees the long way, which no proxy lets it see. Packets that would wait more
-// than 50 ms for the rate are lost. Needs root and /dev/net/tun.
+// Simulates a long, slow network between two namespaces of this machine: packets from one of them
+// arrive in the other after their time at the given rate, and the given delay. TCP itself sees the
+// delay, which a proxy would hide. Packets that would wait more than 50 ms for the rate are
+// dropped. Needs root and /dev/net/tun.
 //
 //   delayed_link NAMESPACE ADDRESS NAMESPACE ADDRESS RATE_MBIT DELAY_MS
 //

@@ -20,7 +20,7 @@ namespace gp::coordinator {
 class CoordinatorFixture : public ::testing::Test {
  protected:
   void SetUp() override;
-  // kill -9, and started again.
+  // Kills the coordinator with SIGKILL and starts it again.
   void Restart();
 
   static void SetDeadline(grpc::ClientContext& context);

@@ -44,8 +44,8 @@ class SmallDisk {
         WriteAll(file.get(), std::string(*free + 1, 'x'), filler());
   }
   void Unfill() { std::filesystem::remove(filler()); }
-  // Waits while a program has a file open for writing there, as the coordinator has for the run's
-  // files just after a submit: the kernel refuses a read-only mount then.
+  // Retries, because the kernel refuses a read-only remount while a program has a file open for
+  // writing there, as the coordinator has for the run's files just after a submit.
   bool Remount(unsigned long flags, const std::string& size) {
     return Eventually([&] {
       return mount("tmpfs", path_.c_str(), "tmpfs", MS_REMOUNT | flags, ("size=" + size).c_str()) ==

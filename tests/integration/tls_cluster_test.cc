@@ -324,7 +324,7 @@ TEST_F(TlsCluster, AWorkerThatCannotJoinSaysWhyAndEnds) {
   EXPECT_EQ(Log("second").find(token), std::string::npos) << "a secret is in the log";
 }
 
-// A coordinator whose certificate was just made, and others whose clock is wrong.
+// A coordinator with a new certificate, and clients whose clocks are wrong.
 class WrongClock : public TlsCluster {
  protected:
   void SetUp() override {

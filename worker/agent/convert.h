@@ -11,7 +11,7 @@ namespace gp::agent {
 v1::WrittenCheckpoint ToProto(const contract::WrittenCheckpoint& written);
 v1::EngineOffer ToProto(const link::Listening& listening);
 
-// `cores`, the slot's number of cores, is the number of threads when the assignment has none.
+// `cores`: the slot's number of cores, used if the assignment has no number of threads.
 link::Start ToStart(const v1::Assignment& assignment, const std::string& data_address, int cores);
 link::Configure ToConfigure(const v1::Membership& membership, const v1::EngineChoices& choices,
                             uint64_t epoch, int rank);

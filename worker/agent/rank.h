@@ -46,7 +46,7 @@ struct Rank {
   std::vector<v1::WrittenCheckpoint> written;  // neither sealed nor refused yet
   SaveTimes save_times;
 
-  // What the agent has sent to the trainer.
+  // Messages that the agent has sent to the trainer.
   bool configured = false;
   bool told_go = false;
   bool told_terminate = false;

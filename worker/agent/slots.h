@@ -68,8 +68,8 @@ struct NodeCores {
 // `allowed`: the cores that this process may run on, of which `count` may be busy at once.
 NodeCores ChooseCores(std::vector<int> allowed, int count);
 
-// The memory that this node's trainers may have: that of the machine, or of a control group that
-// has less.
+// The memory available to this node's trainers: that of the machine, or the limit of a control
+// group if that is lower.
 uint64_t MemoryBytes();
 
 }  // namespace gp::agent

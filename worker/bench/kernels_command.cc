@@ -27,7 +27,7 @@ struct MachineLimits {
   double bytes_per_second = 0;
 };
 
-// Calls of one sample: a device is asked for so many at once that starting them costs nothing.
+// Calls per sample: on a device, enough that the cost of launching them disappears.
 int CallsOfSample(double ms, bool on_device) {
   constexpr double kSampleMs = 2;
   return on_device ? std::max(1, static_cast<int>(std::ceil(kSampleMs / std::max(ms, 1e-3)))) : 1;

@@ -43,7 +43,7 @@ constexpr int64_t kVocabulary = 65536;  // every uint16 is an id
 // Weights of the two shards that are mixed.
 constexpr double kFirstWeight = 0.7, kSecondWeight = 0.3;
 
-// A directory of this bench's own, with shards in it.
+// A temporary directory with generated shards.
 class MadeShards {
  public:
   MadeShards(int64_t tokens, int count)

@@ -1,10 +1,10 @@
-// CheckpointWriter: saves the training state while training goes on. Start returns at once; a
-// thread of the writer's own writes model.safetensors, optimizer.safetensors and tokenizer.json
-// from live memory, syncs them, and commits the manifest last (docs/formats/checkpoint.md). Code
-// that overwrites the state calls BeforeOverwrite first, for each piece. One save at a time. One
-// thread calls. The destructor waits for a save in flight, but not longer than the options'
-// patience. Then it gives the save up: the state is not read any more, and a thread that hangs in
-// the storage is left behind.
+// CheckpointWriter: saves the training state while training continues. Start returns at once; the
+// writer's own thread writes model.safetensors, optimizer.safetensors and tokenizer.json from live
+// memory, syncs them, and commits the manifest last (docs/formats/checkpoint.md). Code that
+// overwrites the state calls BeforeOverwrite first, for each piece. One save at a time. One thread
+// calls. The destructor waits for a save in flight, but not longer than the options' patience. Then
+// it gives the save up: the state is not read any more, and a thread that hangs in the storage is
+// left behind.
 #pragma once
 
 #include <chrono>

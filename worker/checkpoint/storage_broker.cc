@@ -163,7 +163,7 @@ class BrokeredStorage final : public Storage {
     return Ask(Operation::kRemoveTree, path).status;
   }
 
-  // Not kept from a confined process.
+  // Allowed for a confined process too.
   StatusOr<uint64_t> FreeBytes(const std::string& path) override { return gp::FreeBytes(path); }
 
  private:

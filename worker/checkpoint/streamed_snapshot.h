@@ -1,4 +1,4 @@
-// StreamedSnapshot: the training state as it was when a save began, while training goes on. The
+// StreamedSnapshot: the training state as it was when a save began, while training continues. The
 // writing threads read it piece by piece, in order, from live memory; before the optimizer
 // overwrites a range that was not read yet, this range is copied. The memory for copies has a
 // limit; at the limit the optimizer waits for the writers. There is never a copy of everything.

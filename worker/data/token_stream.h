@@ -1,4 +1,4 @@
-// TokenStream: text that is read and tokenized while the run trains, as one endless sequence of
+// TokenStream: text that is read and tokenized during training, as one endless sequence of
 // tokens: the documents of the sources in their order, the end-of-text token before each where the
 // tokenizer has one, and from the front again after the last one. The sequence is that of `gpctl
 // data prepare` over the same sources, so that a stream trains as its shards do in sequential
@@ -55,7 +55,7 @@ class TokenStream final : public TokenSource {
   TokenStream(std::vector<corpus::Source> sources, const Tokenizer& tokenizer,
               const corpus::DocumentRules& documents);
 
-  // Goes on at `position`, of a stream of the same sources. REQUIRES: nothing was read.
+  // Resumes at `position`, from a stream of the same sources. REQUIRES: nothing was read.
   void ResumeAt(const StreamPosition& position) EXCLUDES(mutex_);
 
   // The last known position at or before token `offset`. REQUIRES: `offset` was read or passed, and

@@ -149,7 +149,7 @@ TextProgress TextBatch::Note(Text& text, const SlotTokens& read, std::span<float
   return progress;
 }
 
-// The logits after each token that was read, against the token of the prompt that follows it.
+// Scores each prompt token with the logits after the token before it.
 void TextBatch::ScorePrompt(const Text& text, const SlotTokens& read, std::span<const float> logits,
                             TextProgress& progress) const {
   const auto row = static_cast<size_t>(decoder_.vocabulary());

@@ -1,7 +1,7 @@
-// TextBatch: texts that a Decoder writes side by side, token by token (continuous batching). Before
+// TextBatch: texts that a Decoder writes concurrently, token by token (continuous batching). Before
 // any pass, a text joins when a slot is free, and leaves when it ends or is dropped. Texts that
 // wait are served in the order of arrival. A text does not depend on the others. Prompts are read
-// in pieces of a few rows, so that other texts go on at the same time. One thread calls; errors of
+// in pieces of a few rows, so that other texts continue meanwhile. One thread calls; errors of
 // the decoder are exceptions.
 //
 // When a sequence has filled its slot, it goes on with its newest tokens, as many as the slot

@@ -76,9 +76,9 @@ void RefuseWhatIsLacking(const runspec::RunSpec& spec, const DeviceInfo& device)
   }
 }
 
-// Choices by timing are valid for one card, driver and library. Other choices change only bits of
-// the result: the ranks' copies of the weights stay equal, because all ranks use the same gradient
-// sum.
+// Timed choices are valid only for one card, driver and library. Different choices change only bits
+// of the result: the ranks' copies of the weights stay equal, because all ranks use the same
+// gradient sum.
 void ReproduceTuning(const std::string& tuning, const DeviceInfo& device, bool deterministic,
                      EngineChoice& choice) {
   if (tuning.starts_with(device.tuning_prefix)) {

@@ -56,7 +56,7 @@ std::map<std::string, std::string> TunedKernels(int threads, bool on_device = fa
 EngineChoice Reproduce(const EngineRecord& record, bool deterministic, int ranks,
                        bool on_device = false);
 
-// The record that Reproduce turns into `engine`: without kernels where they are the default ones.
+// The record from which Reproduce makes `engine`; leaves out default kernels.
 EngineRecord RecordOf(const EngineChoice& engine);
 
 // The fastest level and the kernel choices tuned for it.

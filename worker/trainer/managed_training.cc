@@ -129,7 +129,7 @@ class ManagedTraining final : public TrainingEvents {
     }
   }
 
-  // Whether the last whole step can be saved after a step or an evaluation was broken off, here or
+  // Whether the last complete step can be saved after a step or an evaluation was aborted, here or
   // on a peer, because it took too long.
   bool MaySave(const TrainingLoop& training) const {
     return link_.leaving() == Leaving::kSaving && training.CanSave();

@@ -11,7 +11,7 @@ namespace gp::engine {
 RunDirectory::RunDirectory(std::string path)
     : path_(std::move(path)), opened_(open(path_.c_str(), O_PATH | O_CLOEXEC)) {}
 
-// An error of fstat is that of a network file system, for a directory that is gone.
+// An fstat error comes from a network file system whose directory is gone.
 RunDirectory::Place RunDirectory::Find() const {
   if (!opened_.valid()) return Place::kThere;
   struct stat began {};

@@ -157,7 +157,7 @@ void Completion::OnPiece(size_t index, link::TextPiece piece) {
     if (!stream_) BeginStream();
     if (request_.logprobs) part.logprobs = logprobs_[index].Take();
     if (says_something) stream_->Send(text_.Chunk(part));
-    if (!stream_) return;  // the client reads too slowly, and was let go
+    if (!stream_) return;  // the client read too slowly and was disconnected
   } else {
     if (!Hold(part.text.size() + logprobs_[index].bytes() - logprobs_bytes)) return;
     choices_[index].text += part.text;

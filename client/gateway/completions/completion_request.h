@@ -40,7 +40,7 @@ struct CompletionRequest {
   std::vector<std::string> ignored;  // fields that mean nothing here, in their order
 
   int64_t texts() const { return n * static_cast<int64_t>(prompts.size()); }
-  // What it takes in memory, about.
+  // Approximate memory of the request.
   size_t bytes() const;
 };
 

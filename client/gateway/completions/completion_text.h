@@ -19,7 +19,7 @@ class LogprobsText {
  public:
   // `score` is absent for the first token of a prompt, which has no context.
   void Add(const Tokenizer& tokenizer, int32_t token, const link::TokenScore* score);
-  // What was added since the last Take.
+  // Bytes added since the last Take.
   size_t bytes() const {
     return tokens_.size() + logprobs_.size() + tops_.size() + offsets_.size();
   }

@@ -20,7 +20,7 @@ struct PreparedPrompts {
   std::vector<int64_t> max_tokens;           // one per prompt: the requested number, or what fits
   int64_t token_count = 0;
 
-  // What it takes in memory, about.
+  // Approximate memory of the prompts.
   size_t bytes() const;
 };
 

@@ -21,7 +21,7 @@ using Work = std::function<http::Response(const ResolvedModel& model)>;
 // The text of one request has at most this many bytes; clients send a longer one in parts.
 constexpr size_t kTextBytesMax = 1 << 20;
 
-// What a body asks for.
+// The parameters of a request body.
 struct Question {
   std::string model;
   size_t bytes = 0;  // held by `work`

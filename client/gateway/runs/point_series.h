@@ -90,12 +90,12 @@ class PointSeries {
   int64_t last_step() const { return points_.empty() ? -1 : points_.back().step; }
 
   std::vector<Point> Select(const PointRange& range) const;
-  // What was appended after the first `appended`, as at most `count_max` points.
+  // Points appended after the first `appended`, decimated to at most `count_max`.
   std::vector<Point> After(uint32_t appended, size_t count_max) const;
 
  private:
   const size_t capacity_;
-  std::vector<Point> points_;  // steps grow, and so does their order
+  std::vector<Point> points_;  // sorted by step and by order
   uint32_t appended_ = 0;
 };
 

@@ -1,7 +1,7 @@
-// RunBoard: what the coordinator tells about runs, for the pages and for the catalogue of models.
-// It keeps asking on threads of its own, whatever the number of runs, follows the runs that
-// somebody looks at, and publishes what it knows as immutable Boards. When the coordinator is gone
-// the last Board stays, with `connected` false. Callers never wait for the coordinator.
+// RunBoard: the coordinator's runs, for the pages and for the catalogue of models.
+// It polls on its own threads, independent of the number of runs, follows the runs
+// that pages show, and publishes the results as immutable Boards. When the coordinator is gone the
+// last Board stays, with `connected` false. Callers never wait for the coordinator.
 //
 //   RunBoard board({.address = settings.coordinator}, [&io] { post(io, ...look at board()...); });
 //   board.board()->sealed    what the catalogue of models takes (changes: sealed_version); names

@@ -18,7 +18,7 @@
 namespace gp::gpctl {
 namespace {
 
-// The owner of a coordinator's Unix socket names files as this machine sees them.
+// A coordinator on a Unix socket runs on this machine, so relative paths mean the same there.
 bool IsSocket(const std::string& address) { return address.starts_with("unix:"); }
 
 // Refuses relative paths unless the server knows where they start.

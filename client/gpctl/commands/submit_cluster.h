@@ -1,5 +1,5 @@
-// gpctl submit --backend k8s: the run goes to the coordinator as always, and a JobSet brings agents
-// for it to Kubernetes. Used by gpctl's main thread.
+// gpctl submit --backend k8s: submits the run to the coordinator as usual, and creates a JobSet
+// that starts agents for it on Kubernetes. Used by gpctl's main thread.
 #pragma once
 
 #include "client/gpctl/commands/submit.h"

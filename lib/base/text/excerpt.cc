@@ -26,7 +26,7 @@ std::string TakeShown(std::string_view& text) {
   return std::string(before.substr(0, before.size() - text.size()));
 }
 
-// The start of a character at or after `offset`; a stray byte is one.
+// The start of the first character at or after `offset`; a stray byte counts as a character.
 size_t CharacterStart(std::string_view line, size_t offset) {
   for (size_t skipped = 1; skipped < kCharacterBytesMax; ++skipped) {
     if (offset >= line.size() || !IsContinuation(line[offset])) break;

@@ -141,8 +141,8 @@ class Reader {
 
   void SayThatTextsDoNotEnd(const Setting& eos, bool named) {
     notes_.push_back(fmt::format(
-        "the model's eos_token_id is {}, {}: texts that the model writes do not end at it, it only "
-        "separates documents",
+        "the model's eos_token_id is {}, {}: generated texts do not end at it; it only separates "
+        "documents",
         eos.is_null ? "null" : "not known",
         named ? fmt::format("the tokenizer's eos_token {}", Shown(*tokens_.eos))
               : fmt::format("and {} is known by its spelling alone", Shown(*tokens_.eos))));

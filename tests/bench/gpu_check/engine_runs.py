@@ -79,7 +79,7 @@ def compare(first, second):
         raise RuntimeError(f"{len(first)} steps against {len(second)}")
     for step in sorted(first):
         if first[step] != second[step]:
-            raise RuntimeError(f"step {step}: loss and gradient norm {first[step]} against {second[step]}")
+            raise RuntimeError(f"step {step}: loss and gradient norm differ: {first[step]} and {second[step]}")
     return {"steps": len(first), "first_loss": first[min(first)][0], "last_loss": first[max(first)][0]}
 
 

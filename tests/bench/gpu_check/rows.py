@@ -20,7 +20,7 @@ BATCHES = {"tiny": (64, 4, 1, 16), "124M": (64, 4, 1, 16), "350M": (16, 4, 1, 64
 PEERS = {"": "", "torch": " beside torch eager", "torch-compile": " beside torch.compile", "llmc": " beside llm.c"}
 # Relative distance of all gradients to the reference engine's, by norm (fp32 on a CPU, autograd).
 GRADIENT_TOLERANCE = {"fp32": 5e-5,  # sums of 24-bit numbers in another order
-                      "tf32": 5e-3,  # fp16's 11 bits, in the products alone
+                      "tf32": 5e-3,  # fp16's 11 bits, in the products only
                       "bf16": 1.5e-2,  # measured on a GPU: 8.58e-3
                       "fp16": 5e-3,  # 3 bits more than bf16
                       "fp8": 2e-1}  # measured on a GPU: 1.27e-1

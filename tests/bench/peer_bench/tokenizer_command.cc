@@ -123,7 +123,8 @@ BenchRun AddTokenizerCommand(const Command& app) {
   auto flags = std::make_shared<TokenizerFlags>();
   app.Option("--text", flags->text, "file to encode").Path().Required().ExistingFile();
   app.Option("--threads", flags->threads).Between(1, 1024).ShowDefault();
-  app.Option("--piece", flags->piece_bytes, "bytes that a thread encodes at a time, about")
+  app.Option("--piece", flags->piece_bytes,
+             "approximate number of bytes that a thread encodes at a time")
       .Positive()
       .ShowDefault();
   app.Option("--learn", flags->learn, "learn a vocabulary of so many ids instead of encoding")

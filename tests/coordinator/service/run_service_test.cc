@@ -222,7 +222,7 @@ TEST_F(RunServiceTest, RecordsThatCannotBeReadHoldUpOnlyStreams) {
   ExpectVersion();
   ExpectQueries();
   EXPECT_TRUE(DryRun(Request("dry", true)).ok());
-  // The first two are let go by their client although a worker is still held up in them.
+  // The client cancels the first two while a worker is still blocked in them.
   for (const auto& context : contexts) context->TryCancel();
   for (const auto& stream : streams) {
     EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);

@@ -373,9 +373,9 @@ class Backend {
   // residual and in are of one type; they may be the same.
   virtual void ResidualLayerNorm(Buffer residual, Buffer in, Buffer branch, const Dropout& dropout,
                                  const LayerNorm& args) = 0;
-  // The gradient of ResidualLayerNorm. The gradient through the norm goes to args.din; from the new
-  // din follows the gradient of the branch, as in ResidualBackward. dbias is accumulated when the
-  // gradients of the norm's parameters are.
+  // The gradient of ResidualLayerNorm. The gradient through the norm goes to args.din; the gradient
+  // of the branch is computed from the new din, as in ResidualBackward. dbias is accumulated when
+  // the gradients of the norm's parameters are.
   virtual void ResidualLayerNormBackward(const LayerNormBackward& args,
                                          const BranchGradient& branch) = 0;
   // out = in + dropout(branch). out and in are of one type; they may be the same.

@@ -54,7 +54,8 @@ struct Bystander {
 struct ExchangeLimits {
   // The longest wait without progress.
   std::chrono::milliseconds timeout{0};
-  // The same after a bystander has disconnected: it has finished, or the exchange will never go on.
+  // The same after a bystander has disconnected: it has finished, or the exchange will never
+  // continue.
   std::chrono::milliseconds bystander_grace{500};
 };
 

@@ -173,7 +173,7 @@ void SecureChannel::Shake(int fd, SteadyTime deadline, const std::stop_token& st
     }
   }
   Require(SSL_session_reused(tls_.get()) == 1, "encryption began without the key of the epoch");
-  holds_more_ = true;  // what the peer sent after its last message of the handshake
+  holds_more_ = true;  // data that the peer sent after its last handshake message
 }
 
 std::string SecureChannel::WhyNot(int result) const {

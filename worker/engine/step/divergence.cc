@@ -32,7 +32,7 @@ double Divergence::LimitAfter(double best) const {
   return std::min(uniform_ + kMarginNats, above_best);
 }
 
-// A loss that is not a number is above every limit.
+// NaN counts as above every limit.
 std::optional<std::string> Divergence::Judge(const Judged& judged, int64_t step) {
   const double best = judged.best;
   const bool high = !(judged.value <= LimitAfter(best));

@@ -140,7 +140,7 @@ void AddServerChecks(Session& session, std::vector<Check>& checks) {
   const auto client = session.Client();
   const auto version = client.ok() ? (*client)->Version() : client.status();
   if (!version.ok()) {
-    // Only a service of this machine that is not reached is started here.
+    // Only an unreachable service of this machine can be started here.
     const auto service = session.Service();
     const bool starts_here = version.status().code() == StatusCode::kUnavailable && service.ok() &&
                              !service->state_dir.empty();

@@ -22,7 +22,7 @@ struct CudaBackendOptions {
   bool tf32 = false;          // fp32 products round their operands to TF32
   bool fp8 = false;           // products with may_be_fp8 are computed in FP8
   bool deterministic = true;  // only algorithms with a fixed order of sums
-  bool graphs = true;         // Replay records
+  bool graphs = true;         // Replay records and replays CUDA graphs
   GemmChoices gemms = {};
 };
 

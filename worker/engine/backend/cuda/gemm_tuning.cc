@@ -30,7 +30,7 @@ DataType ComputeTypeOf(const runspec::ArenaOptions& arena) {
 // product runs often, and its values must not change.
 struct StepOperands {
   Buffer x;      // an activation: only read
-  Buffer y;      // what a layer computes, and then its gradient
+  Buffer y;      // a layer's output, and later its gradient
   Buffer z;      // after the GELU, and the gradient of an activation: only written
   Buffer w;      // a weight: only read
   Buffer dw;     // the gradient of a weight, in fp32

@@ -174,10 +174,11 @@ TEST_F(ModelCommandTest, AGuessedEndIsSaidAndNotExported) {
   write("generation_config.json", R"({"eos_token_id": null})");
   const Outcome imported = Run({"import", Path("hf"), "--name", "mine", "--to", Path("mine")});
   EXPECT_EQ(imported.code, 0) << imported.err;
-  EXPECT_THAT(imported.err,
-              HasSubstr("warning: the model's eos_token_id is null, and '</s>' (256) is known by "
-                        "its spelling alone: texts that the model writes do not end at it, it "
-                        "only separates documents"));
+  EXPECT_THAT(
+      imported.err,
+      HasSubstr(
+          "warning: the model's eos_token_id is null, and '</s>' (256) is known by "
+          "its spelling alone: generated texts do not end at it; it only separates documents"));
   EXPECT_EQ(Run({"export", Path("mine"), Path("out")}).code, 0);
   const auto exported = [&](const std::string& name) {
     return nlohmann::json::parse(ReadFile(Path("out/" + name)).value());

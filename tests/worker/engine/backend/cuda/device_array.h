@@ -147,7 +147,7 @@ inline DeviceArray Unwritten(int64_t count, DataType type) {
   return DeviceArray(std::vector<float>(static_cast<size_t>(count), std::nanf("")), type);
 }
 
-// A few roundings of a result in `type` whose true size is about `magnitude`.
+// The error of a few roundings to `type` for a result of about `magnitude`.
 inline double DeviceTolerance(DataType type, double magnitude) {
   double unit = 4e-6;
   if (type == DataType::kBfloat16) unit = 8e-3;

@@ -62,7 +62,7 @@ TEST_F(GemmTuningTest, CoversEveryProductOfAStepOnce) {
   EXPECT_EQ(TuneGemms(Options(), first), first);
   CudaBackendOptions larger = Options();
   larger.arena.micro_batch = 3;
-  larger.shape.vocabulary_padded = 5008;  // more than the noise that is drawn
+  larger.shape.vocabulary_padded = 5008;  // larger than the random data
   GemmChoices both = first;
   both.Add(TuneGemms(larger, first));
   EXPECT_GT(CountOf(both), CountOf(first));

@@ -35,7 +35,7 @@ struct SkinnyBf16 {
   }
 };
 #else
-// The odd element first, as WidenPairs puts them.
+// The odd element first, in the order of WidenPairs.
 struct SkinnyBf16 {
   static constexpr int64_t kUnits = 2;
   template <int kRows>
