@@ -332,7 +332,7 @@ TEST_F(RunCommandTest, InitTakesSeveralTexts) {
   EXPECT_THAT(init("a.txt", "t.bin").err, HasSubstr("t.bin holds tokens, but the earlier --text "
                                                     "holds text; use files of one kind"));
   EXPECT_THAT(init("a.txt", "lines.txt").err, HasSubstr("lines.txt holds lines of JSON, but the"));
-  EXPECT_THAT(init("books", "books/b.txt").err, HasSubstr("b.txt is named twice"));
+  EXPECT_THAT(init("books", "books/b.txt").err, HasSubstr("b.txt is given twice"));
   EXPECT_THAT(init("a.txt", "none.txt").err, HasSubstr("none.txt does not exist"));
 }
 

@@ -95,7 +95,7 @@ TEST_F(SourceTest, TheSameFileTwiceIsRefused) {
   const std::string a = File("a.txt");
   const auto sources = ExpandSources({a, directory_.File("*.txt")});
   EXPECT_EQ(sources.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(Message(sources.status()), HasSubstr("named twice"));
+  EXPECT_THAT(Message(sources.status()), HasSubstr("given twice"));
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(HuggingFaceConfig, WhatGpDoesNotComputeIsRefusedByItsKey) {
   };
   EXPECT_THAT(error("model_type", "llama"), HasSubstr("expected gpt2"));
   EXPECT_THAT(error("activation_function", "relu"), HasSubstr("expected gelu_new"));
-  EXPECT_THAT(error("layer_norm_epsilon", 1e-6), HasSubstr("1e-05 only"));
+  EXPECT_THAT(error("layer_norm_epsilon", 1e-6), HasSubstr("only 1e-05"));
   EXPECT_THAT(error("n_inner", 47), HasSubstr("4 n_embd = 48"));
   error("scale_attn_weights", false);
   error("scale_attn_by_inverse_layer_idx", true);

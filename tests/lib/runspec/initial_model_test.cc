@@ -106,8 +106,8 @@ TEST(InitialModel, WarnsOfIdsThatMeanOtherTokens) {
     return RenderProblems(LoadWithoutTokenizer(overrides).warnings, "warning");
   };
   EXPECT_THAT(words({"data.tokenizer=bytes"}),
-              HasSubstr("data.tokenizer is bytes, but the model of init_from learned the tokens of "
-                        "another"));
+              HasSubstr("data.tokenizer is bytes, but the model of init_from was trained with "
+                        "another tokenizer"));
   EXPECT_THAT(words({"init_from=bare"}),
               HasSubstr("comes without a tokenizer: data.tokenizer is bytes"));
   EXPECT_THAT(words({"init_from=bare", "data.tokenizer=gpt2"}), ::testing::IsEmpty());
