@@ -92,8 +92,8 @@ bool AreSigned(const Exponents& count) {
          DifferenceOfSigns(count) <= kDifferenceMax;
 }
 
-// Numbers above 0, such as shares or loudness: towards 0 each exponent has half of what the next one
-// has.
+// Numbers above 0, such as shares or loudness: towards 0 each exponent has half of what the next
+// one has.
 bool AreUnsigned(const Exponents& count) {
   constexpr double kSizesMin = 0.75, kHalfMin = 0.3, kHalfMax = 0.75;
   constexpr size_t kNumbersMin = 4096, kExponentMin = 3;
@@ -197,8 +197,8 @@ bool AreFractions(std::string_view bytes, const FloatLayout& layout) {
 float HalfToFloat(uint16_t half) {
   const int exponent = (half >> 10) & 31;
   const auto fraction = static_cast<float>(half & 1023);
-  const float size = exponent == 0 ? std::ldexp(fraction, -24)
-                                   : std::ldexp(1024 + fraction, exponent - 25);
+  const float size =
+      exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
   return (half & kSignBit) != 0 ? -size : size;
 }
 
