@@ -141,6 +141,14 @@ Status AddTokens(const AddedTokens& more, AddedTokens& tokens) {
 Status NumberTokens(const Json& vocab, AddedTokens& tokens) {
   const bool numbers_are_known = HasEndOfText(vocab, tokens);
   auto next = static_cast<int64_t>(vocab.size());
+  const auto missing = std::find_if(tokens.begin(), tokens.end(), [&](const AddedToken& token) {
+    return token.added_below && !token.id && !IdIn(vocab, token.text);
+  });
+  std::optional<AddedToken> last;
+  if (missing != tokens.end()) {
+    last = *missing;
+    tokens.erase(missing);
+  }
   for (AddedToken& token : tokens) {
     RETURN_IF_ERROR(CheckSpecial(token));
     const auto own = IdIn(vocab, token.text);
@@ -152,6 +160,9 @@ Status NumberTokens(const Json& vocab, AddedTokens& tokens) {
     if (token.id.value_or(expected) != expected) return OtherId(token, expected);
     token.id = expected;
   }
+  if (!last || next >= *last->added_below) return OkStatus();
+  last->id = next;
+  tokens.push_back(*std::move(last));
   return OkStatus();
 }
 

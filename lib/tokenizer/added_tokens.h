@@ -20,8 +20,10 @@ struct AddedToken {
   std::optional<int64_t> id;  // nullopt: the vocabulary's, or the next free one
   bool special = false;
   std::optional<SpecialTokenFlags> flags;  // nothing: the list does not say
-  bool overrides_flags = false;            // `flags` win over those of an earlier list
-  std::string where;                       // "added_tokens[2]", for messages
+  // Set: where the vocabulary lacks it, it gets the next id if that is below this, or is left out.
+  std::optional<int64_t> added_below;
+  bool overrides_flags = false;  // `flags` win over those of an earlier list
+  std::string where;             // "added_tokens[2]", for messages
 };
 using AddedTokens = std::vector<AddedToken>;
 

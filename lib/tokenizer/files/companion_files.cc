@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -29,6 +30,81 @@ constexpr std::string_view kKnownClasses[] = {"GPT2Tokenizer", "GPT2TokenizerFas
 // template around its vocabulary, ignoring the rest of the file.
 constexpr std::string_view kClassesThatKeepTokenizerJson[] = {"CodeGenTokenizer",
                                                               "CodeGenTokenizerFast"};
+
+// model_types for which transformers 5 takes GPT2Tokenizer where no file names a class.
+constexpr std::string_view kGpt2Types[] = {
+    "blip-2",       "codegen",           "dbrx",  "emu3", "gpt2", "gpt_neo",   "gptj",
+    "instructblip", "instructblipvideo", "jais2", "opt",  "phi",  "starcoder2"};
+// Those for which it takes a class that knows byte-level BPE, and adds tokens or cuts text in its
+// own way. Tokenizers of other kinds gp does not read at all.
+constexpr std::string_view kTypesWithOtherClasses[] = {"aimv2",
+                                                       "aya_vision",
+                                                       "bart",
+                                                       "blenderbot",
+                                                       "bridgetower",
+                                                       "clap",
+                                                       "clip",
+                                                       "clipseg",
+                                                       "cohere",
+                                                       "cohere2",
+                                                       "colqwen2",
+                                                       "cosmos3_omni",
+                                                       "data2vec-text",
+                                                       "deberta",
+                                                       "falcon_mamba",
+                                                       "florence2",
+                                                       "fun_asr_nano",
+                                                       "gpt_neox",
+                                                       "gpt_neox_japanese",
+                                                       "groupvit",
+                                                       "hunyuan_vl",
+                                                       "ibert",
+                                                       "internvl",
+                                                       "layoutlmv3",
+                                                       "led",
+                                                       "lilt",
+                                                       "longformer",
+                                                       "luke",
+                                                       "mamba",
+                                                       "mamba2",
+                                                       "markuplm",
+                                                       "mega",
+                                                       "mpt",
+                                                       "mra",
+                                                       "mvp",
+                                                       "olmo",
+                                                       "olmoe",
+                                                       "omdet-turbo",
+                                                       "oneformer",
+                                                       "ovis2",
+                                                       "owlv2",
+                                                       "owlvit",
+                                                       "qianfan_ocr",
+                                                       "qwen2",
+                                                       "qwen2_5_omni",
+                                                       "qwen2_5_vl",
+                                                       "qwen2_audio",
+                                                       "qwen2_moe",
+                                                       "qwen2_vl",
+                                                       "qwen3",
+                                                       "qwen3_5",
+                                                       "qwen3_5_moe",
+                                                       "qwen3_5_moe_text",
+                                                       "qwen3_5_text",
+                                                       "qwen3_asr",
+                                                       "qwen3_moe",
+                                                       "qwen3_next",
+                                                       "qwen3_omni_moe",
+                                                       "qwen3_vl",
+                                                       "qwen3_vl_moe",
+                                                       "roberta",
+                                                       "roberta-prelayernorm",
+                                                       "rwkv",
+                                                       "sam3",
+                                                       "sam3_video",
+                                                       "whisper",
+                                                       "xclip",
+                                                       "xlstm"};
 
 StatusOr<CompanionFile> ReadCompanion(const std::string& path) {
   if (!FileExists(path)) return CompanionFile{.path = path};
@@ -127,44 +203,98 @@ StatusOr<AddedTokens> ReadNames(const CompanionFile& map, const CompanionFile& c
   return names;
 }
 
+template <size_t kCount>
+bool Names(const std::string_view (&names)[kCount], const Json& name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
 Status RefuseFlag(const Json& config, const char* key, std::string_view way) {
   if (ValueOrNull(config, key) != true) return OkStatus();
   return InvalidArgument("{} is true: gp adds nothing to a text; {}", key, way);
 }
 
-template <size_t kCount>
-bool Names(const std::string_view (&classes)[kCount], const Json& name) {
-  return std::find(std::begin(classes), std::end(classes), name) != std::end(classes);
+std::string Shown(const Json& name) {
+  return Excerpt(name.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-Status CheckClass(const Json& config, CompanionOf kind) {
-  const Json& name = ValueOrNull(config, "tokenizer_class");
-  if (name.is_null() || Names(kKnownClasses, name)) return OkStatus();
-  const std::string shown = Excerpt(name.dump(-1, ' ', false, Json::error_handler_t::replace));
+// What the model's config.json says where tokenizer_config.json names no class.
+Status CheckModelType(const CompanionFile& model) {
+  const Json& type = ValueOrNull(model.json, "model_type");
+  if (!Names(kTypesWithOtherClasses, type)) return OkStatus();
+  return InvalidArgument(
+      "{}: model_type is {}, and tokenizer_config.json names no tokenizer_class: transformers "
+      "takes "
+      "that model's class, which may split text differently or add tokens; if the tokenizer's "
+      "files "
+      "are right, write {{\"tokenizer_class\": \"PreTrainedTokenizerFast\"}} into "
+      "tokenizer_config.json",
+      model.path, Shown(type));
+}
+
+Status CheckClass(const CompanionFiles& files, CompanionOf kind) {
+  const bool by_tokenizer = !ValueOrNull(files.tokenizer_config.json, "tokenizer_class").is_null();
+  const CompanionFile& file = by_tokenizer ? files.tokenizer_config : files.model_config;
+  const Json& name = ValueOrNull(file.json, "tokenizer_class");
+  if (name.is_null()) return CheckModelType(files.model_config);
+  if (Names(kKnownClasses, name)) return OkStatus();
   if (kind == CompanionOf::kVocabulary) {
     return InvalidArgument(
-        "tokenizer_class is {}, expected GPT2Tokenizer: another class may split text differently, "
-        "or add tokens; have transformers save the tokenizer as tokenizer.json, which says what it "
-        "does",
-        shown);
+        "{}: tokenizer_class is {}, expected GPT2Tokenizer: another class may split text "
+        "differently, or add tokens; have transformers save the tokenizer as tokenizer.json, which "
+        "says what it does",
+        file.path, Shown(name));
   }
   if (Names(kClassesThatKeepTokenizerJson, name)) return OkStatus();
   return InvalidArgument(
-      "tokenizer_class is {}, expected GPT2Tokenizer or PreTrainedTokenizerFast: transformers may "
-      "ignore tokenizer.json and split text as that class does; if tokenizer.json is right, set "
+      "{}: tokenizer_class is {}, expected GPT2Tokenizer or PreTrainedTokenizerFast: transformers "
+      "may ignore tokenizer.json and split text as that class does; if tokenizer.json is right, "
+      "set "
       "tokenizer_class to PreTrainedTokenizerFast",
-      shown);
+      file.path, Shown(name));
+}
+
+bool IsGpt2Class(const CompanionFiles& files) {
+  for (const CompanionFile* file : {&files.tokenizer_config, &files.model_config}) {
+    const Json& name = ValueOrNull(file->json, "tokenizer_class");
+    if (!name.is_null()) return name == "GPT2Tokenizer" || name == "GPT2TokenizerFast";
+  }
+  return Names(kGpt2Types, ValueOrNull(files.model_config.json, "model_type"));
+}
+
+bool IsNamed(const CompanionFiles& files, const char* key) {
+  return !ValueOrNull(files.special_tokens_map.json, key).is_null() ||
+         !ValueOrNull(files.tokenizer_config.json, key).is_null();
+}
+
+// GPT2Tokenizer takes <|endoftext|> for those three, and adds it to a vocabulary without it. The
+// model must have a row for it.
+std::optional<AddedToken> EndOfTextOfClass(const CompanionFiles& files) {
+  if (!IsGpt2Class(files)) return std::nullopt;
+  const Json& rows = ValueOrNull(files.model_config.json, "vocab_size");
+  const bool all_named =
+      IsNamed(files, "bos_token") && IsNamed(files, "eos_token") && IsNamed(files, "unk_token");
+  if (all_named || !rows.is_number_unsigned()) return std::nullopt;
+  AddedToken token;
+  token.text = kEndOfText;
+  token.special = true;
+  token.added_below = rows.get<int64_t>();
+  token.where = "tokenizer_class";
+  return token;
 }
 
 // A tokenizer.json itself defines which tokens are added to a text.
-Status CheckConfig(const Json& config, CompanionOf kind) {
-  RETURN_IF_ERROR(RefuseFlag(config, "add_prefix_space",
+Status CheckConfig(const CompanionFiles& files, CompanionOf kind) {
+  const Json& config = files.tokenizer_config.json;
+  const auto check_flag = [&](const char* key, std::string_view way) {
+    return WithContext(RefuseFlag(config, key, way), files.tokenizer_config.path);
+  };
+  RETURN_IF_ERROR(check_flag("add_prefix_space",
                              "set it to false, and begin texts with a space where the model "
                              "expects one"));
-  RETURN_IF_ERROR(CheckClass(config, kind));
+  RETURN_IF_ERROR(CheckClass(files, kind));
   if (kind == CompanionOf::kTokenizerJson) return OkStatus();
   for (const char* key : {"add_bos_token", "add_eos_token"}) {
-    RETURN_IF_ERROR(RefuseFlag(config, key,
+    RETURN_IF_ERROR(check_flag(key,
                                "set it to false: gp puts the end of text between documents "
                                "itself"));
   }
@@ -185,7 +315,7 @@ StatusOr<CompanionFiles> ReadCompanionFiles(const std::string& stem) {
 
 StatusOr<AddedTokens> TokensIn(const CompanionFiles& files, CompanionOf kind) {
   const auto& [added, config, map, model, generation] = files;
-  RETURN_IF_ERROR(WithContext(CheckConfig(config.json, kind), config.path));
+  RETURN_IF_ERROR(CheckConfig(files, kind));
   AddedTokens tokens;
   RETURN_IF_ERROR(AddDecoder(ValueOrNull(config.json, "added_tokens_decoder"),
                              config.path + ": added_tokens_decoder", tokens));
@@ -193,7 +323,13 @@ StatusOr<AddedTokens> TokensIn(const CompanionFiles& files, CompanionOf kind) {
   SortById(tokens);
   ASSIGN_OR_RETURN(const AddedTokens names, ReadNames(map, config));
   RETURN_IF_ERROR(AddTokens(names, tokens));
-  // Later messages begin with the directory of these files.
+  if (const auto end = EndOfTextOfClass(files)) {
+    const bool known = std::any_of(tokens.begin(), tokens.end(), [](const AddedToken& token) {
+      return token.text == kEndOfText;
+    });
+    if (!known) tokens.push_back(*end);
+  }
+  // Later messages begin with the path of the file that these stand beside.
   const size_t directory = config.path.rfind('/') + 1;
   for (AddedToken& token : tokens) token.where.erase(0, directory);
   return tokens;

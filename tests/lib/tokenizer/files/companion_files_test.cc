@@ -96,6 +96,79 @@ TEST_F(CompanionFilesTest, EveryListOfAddedTokensGivesTheSameTokenizer) {
   }
 }
 
+// transformers looks in text for the tokens that a file names, not for what looks like one.
+TEST_F(CompanionFilesTest, ATokenOfTheVocabularyAloneIsNotFoundInText) {
+  Json vocab = SmallVocab();
+  vocab["<s>"] = 262;
+  vocab["<mask>"] = 263;
+  const Json roles = {{"eos_token_id", 262}, {"model_type", "gpt2"}};
+  const auto ids = [&](const Files& files) {
+    Files all = files;
+    all.emplace("vocab.json", vocab);
+    return *Read(Directory(all))->EncodeWithSpecial("<s><mask><|endoftext|>");
+  };
+  const auto without = ids({});
+  EXPECT_EQ(without.size(), 3 + 6 + 1);
+  EXPECT_EQ(without.back(), 261);
+  EXPECT_EQ(ids({{"config.json", roles}}), without);
+  EXPECT_EQ(ids({{"special_tokens_map.json", {{"bos_token", "<s>"}}}}).front(), 262);
+  EXPECT_EQ(ids({{"tokenizer_config.json", {{"mask_token", "<mask>"}}}})[3], 263);
+  Json whole = SmallTokenizerJson();
+  whole["model"]["vocab"] = vocab;
+  const auto tokenizer = Read(Directory({{"tokenizer.json", whole}}));
+  EXPECT_EQ(*tokenizer->EncodeWithSpecial("<s><mask><|endoftext|>"), without);
+  EXPECT_EQ(tokenizer->Decode(std::vector<int32_t>{262, 263}), "<s><mask>");
+}
+
+// GPT2Tokenizer adds it; the model has a row for it.
+TEST_F(CompanionFilesTest, TheClassAddsTheEndOfTextWhereTheModelHasARow) {
+  Json vocab = SmallVocab();
+  vocab.erase("<|endoftext|>");
+  const Json model = {{"model_type", "gpt2"}, {"vocab_size", 262}};
+  const auto read = [&](const Files& files) {
+    Files all = files;
+    all.emplace("vocab.json", vocab);
+    return Read(Directory(all));
+  };
+  const auto added = read({{"config.json", model}});
+  ASSERT_NE(added, nullptr);
+  EXPECT_EQ(added->vocabulary_size(), 262);
+  EXPECT_EQ(*added->EncodeWithSpecial("<|endoftext|>"), std::vector<int32_t>{261});
+  EXPECT_EQ(read({})->vocabulary_size(), 261) << "nothing says which class";
+  EXPECT_EQ(
+      read({{"config.json", {{"model_type", "gpt2"}, {"vocab_size", 261}}}})->vocabulary_size(),
+      261)
+      << "the model has no row for it";
+  const Json others = {{"tokenizer_class", "PreTrainedTokenizerFast"}};
+  EXPECT_EQ(read({{"config.json", model}, {"tokenizer_config.json", others}})->vocabulary_size(),
+            261);
+  vocab["<s>"] = 261;
+  const Json larger = {{"model_type", "gpt2"}, {"vocab_size", 263}};
+  EXPECT_EQ(read({{"config.json", larger}})->vocabulary_size(), 263);
+  const Json named = {{"bos_token", "<s>"}, {"eos_token", "<s>"}, {"unk_token", "<s>"}};
+  EXPECT_EQ(read({{"config.json", larger}, {"special_tokens_map.json", named}})->vocabulary_size(),
+            262);
+}
+
+// The class that transformers takes where tokenizer_config.json names none.
+TEST_F(CompanionFilesTest, TheClassOfTheModelIsObeyedOrRefused) {
+  for (const char* type : {"roberta", "bart", "whisper", "gpt_neox", "qwen2"}) {
+    const Json model = {{"model_type", type}};
+    EXPECT_THAT(Error(Whole({{"config.json", model}})),
+                AllOf(HasSubstr("config.json: model_type is \"" + std::string(type)),
+                      HasSubstr("PreTrainedTokenizerFast")));
+    EXPECT_THAT(Error(Pair({{"config.json", model}})), HasSubstr("names no tokenizer_class"));
+    const Json config = {{"tokenizer_class", "PreTrainedTokenizerFast"}};
+    EXPECT_EQ(Error(Whole({{"config.json", model}, {"tokenizer_config.json", config}})), "");
+  }
+  for (const char* type : {"gpt2", "gpt_neo", "llama", "mine"}) {
+    EXPECT_EQ(Error(Whole({{"config.json", {{"model_type", type}}}})), "") << type;
+  }
+  const Json model = {{"model_type", "gpt2"}, {"tokenizer_class", "RobertaTokenizer"}};
+  EXPECT_THAT(Error(Whole({{"config.json", model}})),
+              HasSubstr("config.json: tokenizer_class is \"RobertaTokenizer\""));
+}
+
 TEST_F(CompanionFilesTest, AFileAndItsDirectoryGiveTheSameTokenizer) {
   const Files files = {
       {"added_tokens.json", kAddedIds},
