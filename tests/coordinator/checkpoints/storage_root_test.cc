@@ -95,8 +95,8 @@ TEST_F(StorageRootTest, AnEmptyMountPointIsRefusedWhileARunWithoutACheckpointGoe
     EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
     EXPECT_THAT(
         Message(refused),
-        AllOf(HasSubstr("storage root " + Root() + " has no .gp-probe, and "),
-              HasSubstr(runs == 1 ? "the catalogue has 1 run to go on with" : "3 runs to go on"),
+        AllOf(HasSubstr("storage root " + Root() + " has no .gp-probe, but "),
+              HasSubstr(runs == 1 ? "the catalogue has 1 run to continue" : "3 runs to continue"),
               HasSubstr("mount its file system"), HasSubstr("--adopt")));
     ExpectEmpty();
   }

@@ -66,7 +66,7 @@ TEST(CheckNamedFiles, ACheckpointOfTheCatalogueIsForItsNamespaceAlone) {
   EXPECT_EQ(Refusal(kCheckpoint, SubmissionOf("research")), "");
   EXPECT_EQ(Refusal(std::string(kCheckpoint) + "/tokenizer.json", SubmissionOf("research")), "");
   EXPECT_THAT(Refusal(kCheckpoint, SubmissionOf("default")),
-              HasSubstr("no checkpoint in the catalogue of namespace 'default'"));
+              HasSubstr("is not a checkpoint in the catalogue of namespace 'default'"));
   EXPECT_THAT(Refusal(kCheckpoint, SubmissionOf("research"), ClusterWithACheckpoint(true)),
               HasSubstr("not a checkpoint in the catalogue"));
 }

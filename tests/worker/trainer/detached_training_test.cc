@@ -280,7 +280,7 @@ TEST(Reproduce, WhatWasTunedElsewhereIsPassedOverUnlessBitsMatter) {
     ADD_FAILURE() << "another card's choices were taken";
   } catch (const TrainingError& error) {
     EXPECT_EQ(error.cause(), contract::ExitCause::kUnfit);
-    EXPECT_NE(std::string(error.what()).find("chosen for another card, here is here"),
+    EXPECT_NE(std::string(error.what()).find("chosen for another card, but this is here"),
               std::string::npos)
         << error.what();
   }

@@ -350,7 +350,7 @@ TEST_F(Completions, TakesAsManyIdsAsTheLimitsOfPromptsAndContextAllowWithAllOthe
   const std::string fields = R"(,"stop":["a","b","c","d"],"n":1,"seed":1,"logit_bias":{)" + biases;
   // It is read, and then refused because the model of this test has fewer ids.
   EXPECT_THAT(Complete(R"({"prompt":[)" + prompts + "]" + fields + "}}", 400)["error"].dump(),
-              HasSubstr("logit_bias names the token id 4095"));
+              HasSubstr("logit_bias names token id 4095"));
   std::string values = "1";
   for (int64_t i = 2; i < JsonBody::kValuesMax; ++i) values += ",1";
   EXPECT_THAT(Complete(R"({"x":[)" + values + R"(],"prompt":5})", 400)["error"].dump(),

@@ -123,7 +123,7 @@ TEST_F(SpecialTokenFiles, AModelWithoutAnEndHasNone) {
     const SpecialTokens expected{.eos = 261, .eos_is_guess = true};
     EXPECT_EQ(tokenizer->special_tokens(), expected) << Json(files);
     EXPECT_THAT(notes_, Contains(HasSubstr("'<|endoftext|>' (261) is known by its spelling alone: "
-                                           "texts that the model writes do not end at it")));
+                                           "generated texts do not end at it")));
     EXPECT_EQ(tokenizer->NamedEndOfText(), "");
     EXPECT_EQ((*ParseTokenizer(tokenizer->Serialized()))->special_tokens(), expected);
     std::map<std::string, Json> written = files;
@@ -146,8 +146,8 @@ TEST_F(SpecialTokenFiles, TheModelsNullRulesOverTheTokenizersName) {
     EXPECT_EQ(Read({{"tokenizer_config.json", names}, {file, ids}})->special_tokens(),
               (SpecialTokens{.bos = 262, .eos = 263, .pad = 264, .unk = 261}));
     EXPECT_THAT(notes_, ElementsAre(HasSubstr("the model's eos_token_id is null, the tokenizer's "
-                                              "eos_token '<|EOS|>' (263): texts that the model "
-                                              "writes do not end at it")));
+                                              "eos_token '<|EOS|>' (263): generated texts do not "
+                                              "end at it")));
   }
   // A key that no file of the model has leaves it to the tokenizer.
   EXPECT_EQ(Read({{"tokenizer_config.json", names}, {"config.json", {{"model_type", "gpt2"}}}})

@@ -143,7 +143,7 @@ TEST_F(DataCommandTest, PrepareTellsOfEndsThatTheTextSpells) {
   EXPECT_THAT(gpctl_.Run({"data", "inspect", JoinPath(gpctl_.home(), "whole")}).err,
               HasSubstr("<|endoftext|> 2 times"));
   EXPECT_THAT(prepare("misspelled", {"--split-on", "<|endoftext>"}).err,
-              HasSubstr("warning: '<|endoftext>' (--split-on) divides no file"));
+              HasSubstr("warning: '<|endoftext>' (--split-on) occurs in no file"));
   const Outcome divided = prepare("divided", {"--split-on", "<|endoftext|>"});
   EXPECT_EQ(divided.code, 0) << divided.err;
   EXPECT_EQ(divided.err, "");
