@@ -93,7 +93,7 @@ void PrintSubmitted(const v1::SubmitResponse& response, Session& session) {
 }
 
 StatusOr<ExitCode> DryRun(const RunFileText& file, const SubmitOptions& options, Session& session) {
-  const auto result = CheckRunFile(file, options.overrides, session);
+  const auto result = CheckRunFileOf(file, options.name, options.overrides, session);
   if (!result.spec) return ProblemsStatus(result);
   RETURN_IF_ERROR(SubmitRunFile(file, options, session).status());
   Json document = Document("Plan");
@@ -179,7 +179,7 @@ void TellNewWarnings(const v1::SubmitResponse& response, const runspec::RunFileR
 
 StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const SubmitOptions& options,
                                            Session& session) {
-  const auto result = CheckRunFile(file, options.overrides, session);
+  const auto result = CheckRunFileOf(file, options.name, options.overrides, session);
   if (!result.spec) return ProblemsStatus(result);
   if (!result.warnings.empty()) session.console().err << RenderProblems(result.warnings, "warning");
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());

@@ -7,9 +7,8 @@ namespace {
 
 StatusOr<runspec::RunSpec> SpecOf(const RunFileText& file, const SubmitOptions& options,
                                   Session& session) {
-  auto result = CheckRunFile(file, options.overrides, session);
+  auto result = CheckRunFileOf(file, options.name, options.overrides, session);
   if (!result.spec) return ProblemsStatus(result);
-  if (!options.name.empty()) result.spec->name = options.name;
   if (!session.NamespaceOfRuns().empty()) result.spec->run_namespace = session.NamespaceOfRuns();
   return *std::move(result.spec);
 }

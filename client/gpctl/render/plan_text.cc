@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "base/duration.h"
 #include "base/file.h"
 #include "base/machine/usable_cores.h"
+#include "base/text/counted_noun.h"
 #include "client/gpctl/render/time_forecast.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "plan/batch_ramp.h"
@@ -122,6 +124,13 @@ std::string FoundText(const RunSpec& spec, const DataReport& data) {
                             WithThousands(data.largest_id));
 }
 
+// "2 epochs", "79,700 epochs": what {:g} would write as 7.97e+04.
+std::string EpochsText(double epochs) {
+  if (epochs >= 1000) return WithThousands(std::llround(epochs)) + " epochs";
+  if (epochs < 0.001) return "less than 0.001 epochs";
+  return fmt::format("{:.3g} epochs", epochs);
+}
+
 // A line about data.weights: each entry's share, and its epochs where the run's end is known.
 std::string MixtureText(const RunSpec& spec, const DataReport* data, int64_t tokens) {
   const runspec::DataSpec& mixed = spec.data;
@@ -131,8 +140,8 @@ std::string MixtureText(const RunSpec& spec, const DataReport* data, int64_t tok
     const double share = mixed.weights[i] / sum;
     std::string part = fmt::format("{:.3g} % {}", 100 * share, mixed.train[i]);
     if (data != nullptr && tokens > 0) {
-      part += fmt::format(" ({:.3g} epochs)", share * static_cast<double>(tokens) /
-                                                  static_cast<double>(data->entry_tokens.at(i)));
+      part += fmt::format(" ({})", EpochsText(share * static_cast<double>(tokens) /
+                                              static_cast<double>(data->entry_tokens.at(i))));
     }
     parts.push_back(std::move(part));
   }
@@ -141,11 +150,12 @@ std::string MixtureText(const RunSpec& spec, const DataReport* data, int64_t tok
 
 std::string BatchText(const ResolvedPlan& resolved, bool automatic) {
   const auto& [spec, plan] = resolved;
-  std::string text = fmt::format(
-      "{} tokens a step = {} shard{} x {} x {} sequences{} x {} tokens, on {} worker{}",
-      WithThousands(plan.tokens_per_step), plan.logical_shards, plan.logical_shards == 1 ? "" : "s",
-      plan.accumulation, spec.batch.micro_batch, automatic ? " (auto, here)" : "",
-      spec.batch.sequence, spec.resources.workers, spec.resources.workers == 1 ? "" : "s");
+  std::string text =
+      fmt::format("{} tokens a step = {} shard{} x {} x {} sequences{} x {} tokens, on {} worker{}",
+                  WithThousands(plan.tokens_per_step), WithThousands(plan.logical_shards),
+                  plan.logical_shards == 1 ? "" : "s", plan.accumulation, spec.batch.micro_batch,
+                  automatic ? " (auto, here)" : "", spec.batch.sequence, spec.resources.workers,
+                  spec.resources.workers == 1 ? "" : "s");
   if (plan.ramp_steps == 0) return text;
   return text + fmt::format("; from {} tokens over the first {} steps",
                             WithThousands(runspec::TokensAt(plan, 0)),
@@ -159,17 +169,18 @@ std::string BudgetText(const RunSpec& spec, const BatchPlan& plan, const DataRep
     const int64_t tokens = runspec::TokensBefore(plan, steps);
     text = fmt::format("{} steps = {} tokens", WithThousands(steps),
                        CompactCount(static_cast<double>(tokens)));
-    if (data != nullptr) text += fmt::format(" = {:.3g} epochs", Epochs(tokens, *data));
+    if (data != nullptr) text += " = " + EpochsText(Epochs(tokens, *data));
   }
   if (spec.budget.wall_time.count() > 0) {
     text +=
         (text.empty() ? "" : ", at most ") + FormatDuration(spec.budget.wall_time) + " of training";
   }
-  text +=
-      fmt::format("; warm-up {} steps, lr {:g}",
-                  runspec::ScheduleInSteps(spec.schedule, plan).warmup_steps, spec.optimizer.lr);
+  text += fmt::format("; warm-up {} steps, lr {:g}",
+                      WithThousands(runspec::ScheduleInSteps(spec.schedule, plan).warmup_steps),
+                      spec.optimizer.lr);
   if (spec.eval.patience == 0) return text;
-  return text + fmt::format("; ends after {} evaluations without a gain", spec.eval.patience);
+  return text + fmt::format("; ends after {} without a gain",
+                            CountedNoun(spec.eval.patience, "evaluation"));
 }
 
 runspec::MemoryForecast Forecast(const ResolvedPlan& resolved) {
@@ -192,7 +203,7 @@ std::string MemoryText(const runspec::MemoryForecast& forecast, bool on_gpu) {
 }
 
 std::string Every(int64_t steps) {
-  return steps > 0 ? fmt::format("every {} steps", steps) : "at the end";
+  return steps > 0 ? fmt::format("every {} steps", WithThousands(steps)) : "at the end";
 }
 
 // The forecast with the cores that this process may use; `data` may be null.

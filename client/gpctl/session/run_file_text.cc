@@ -84,6 +84,17 @@ runspec::RunFileResult CheckRunFile(const RunFileText& file,
        }});
 }
 
+runspec::RunFileResult CheckRunFileOf(const RunFileText& file, const std::string& name,
+                                      std::vector<std::string> overrides, Session& session) {
+  if (name.empty()) return CheckRunFile(file, overrides, session);
+  overrides.push_back("name=" + name);
+  auto result = CheckRunFile(file, overrides, session);
+  for (ConfigProblem& problem : result.problems) {
+    if (problem.source == "--set name") problem.source = "--name";
+  }
+  return result;
+}
+
 std::vector<std::string> AbsoluteOverrides(const std::vector<std::string>& overrides,
                                            runspec::RunSpec spec) {
   std::set<const runspec::RunField*> path_fields;

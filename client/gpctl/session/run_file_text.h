@@ -20,6 +20,10 @@ StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console);
 runspec::RunFileResult CheckRunFile(const RunFileText& file,
                                     const std::vector<std::string>& overrides, Session& session);
 
+// The same of a run that the option --name calls `name`, unless that is empty.
+runspec::RunFileResult CheckRunFileOf(const RunFileText& file, const std::string& name,
+                                      std::vector<std::string> overrides, Session& session);
+
 // The overrides, with data paths replaced by the absolute paths in `spec` and each key once. So
 // they are valid for a server that runs in another directory of this machine. What init_from was
 // found to be is added: only this side looks for it.

@@ -271,6 +271,41 @@ std::optional<Likeness> LikeJson(std::string_view begin) {
   return Likeness{"a JSON document", "take the text out of it: jq -r .FIELD {}"};
 }
 
+bool IsPythonList(std::string_view text) {
+  constexpr int kStringsMin = 3;
+  if (!Opens(text, '[', "'")) return false;
+  int strings = 0;
+  for (size_t at = 0; strings < kStringsMin; ++strings) {
+    at = text.find("', '", at + 1);
+    if (at == std::string_view::npos) return false;
+  }
+  return true;
+}
+
+// Japanese in seven bits, as mails have it: a control character switches between the alphabets.
+bool IsSevenBitJapanese(std::string_view begin) {
+  return begin.find("\x1b$B") != std::string_view::npos &&
+         begin.find("\x1b(B") != std::string_view::npos;
+}
+
+// Files that are written in letters, though what one reads in them is not their text.
+std::optional<Likeness> LikeMarkup(std::string_view begin) {
+  const std::string_view text = WithoutSpace(begin);
+  if (IsSevenBitJapanese(begin)) {
+    return Likeness{"text in ISO-2022-JP", "convert it: iconv -f ISO-2022-JP -t UTF-8 {}"};
+  }
+  if (text.starts_with("{\\rtf1")) {
+    return Likeness{"a document in RTF", "save it as plain text: unrtf --text {}"};
+  }
+  if (text.starts_with("WARC/1.")) {
+    return Likeness{"an archive of web pages (WARC)", "take the text out of its pages"};
+  }
+  if (IsPythonList(text)) {
+    return Likeness{"a list of Python's strings", "write lines of JSON with json.dumps"};
+  }
+  return std::nullopt;
+}
+
 // A small file that is one page of HTML, or an error of an object store: what curl saves when the
 // address is wrong. Larger ones may be intentionally collected text.
 std::optional<Likeness> LikeErrorPage(std::string_view begin) {
@@ -314,6 +349,7 @@ std::optional<Likeness> UnlikeText(std::string_view begin) {
                                 count.foreign, count.all),
                     "convert it: iconv -f WINDOWS-1252 -t UTF-8 {}"};
   }
+  if (auto markup = LikeMarkup(begin)) return markup;
   if (auto page = LikeErrorPage(begin)) return page;
   return LikeJson(begin);
 }

@@ -163,6 +163,25 @@ Status ScanTokens(const formats::TokenShard& shard, int64_t vocabulary, int64_t 
   return OkStatus();
 }
 
+// A download that stopped, or a file that was made and not filled, ends with tokens 0. The header
+// of such a shard promises them all.
+Status WarnOfZeros(const formats::TokenShard& shard, const std::string& key, int64_t vocabulary,
+                   DataReport& report) {
+  constexpr int64_t kManyTokens = 16384, kTokensMin = 4096, kShare = 10;
+  std::vector<int32_t> last(static_cast<size_t>(std::min(kManyTokens, shard.size())));
+  RETURN_IF_ERROR(shard.Read(shard.size() - std::ssize(last), vocabulary, last));
+  const auto other =
+      std::find_if(last.rbegin(), last.rend(), [](int32_t token) { return token != 0; });
+  const int64_t zeros = other - last.rbegin();
+  if (zeros < kManyTokens && (zeros < kTokensMin || zeros * kShare < shard.size())) {
+    return OkStatus();
+  }
+  report.warnings.push_back(
+      fmt::format("{}: {} ends with at least {} tokens that are 0, like a download that stopped",
+                  key, shard.path(), zeros));
+  return OkStatus();
+}
+
 // The tokens of each file, of which `tokens_each` are scanned.
 StatusOr<std::vector<int64_t>> ScanShards(const std::vector<std::string>& paths,
                                           const std::string& key, int64_t vocabulary,
@@ -174,7 +193,8 @@ StatusOr<std::vector<int64_t>> ScanShards(const std::vector<std::string>& paths,
     if (!shard.ok()) return WithContext(shard.status(), key);
     if (report.format.empty()) report.format = formats::ShardFormatName(shard->format());
     sizes.push_back(shard->size());
-    const Status status = ScanTokens(*shard, vocabulary, tokens_each, report);
+    Status status = ScanTokens(*shard, vocabulary, tokens_each, report);
+    if (status.ok()) status = WarnOfZeros(*shard, key, vocabulary, report);
     if (!status.ok()) return WithContext(status, key);
   }
   return sizes;

@@ -117,6 +117,14 @@ TEST_F(RunCommandTest, SubmitMakesUpARequestId) {
   EXPECT_GE(service_.last_submit().request_id().size(), 16u);
 }
 
+// The option is named, not the key that the server would set.
+TEST_F(RunCommandTest, ANameThatCannotBeIsRefusedByItsOption) {
+  WriteRunFile();
+  const auto output = Run({"submit", "run.yaml", "--name", "a/b"});
+  EXPECT_EQ(output.code, 2);
+  EXPECT_THAT(output.err, HasSubstr("error: --name: 'a/b' cannot be a run's name"));
+}
+
 TEST_F(RunCommandTest, EveryProblemOfARunFileIsLocatedAndNothingIsSubmitted) {
   WriteFile("bad.yaml",
             "apiVersion: gp/v1\nname: x\noptimiser:\n  lr: 1\nbatch: {micro_batch: many}\n");

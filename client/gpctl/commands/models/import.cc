@@ -11,6 +11,7 @@
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/session/model_copy.h"
 #include "client/gpctl/terminal/hint.h"
+#include "client/gpctl/terminal/number_text.h"
 #include "interop/checkpoint_model.h"
 #include "interop/model_format.h"
 #include "interop/model_tokenizer.h"
@@ -80,8 +81,9 @@ void PrintImported(const ModelSource& source, ModelFormat format, const ImportOp
   }
   console.PrintChange(
       fmt::format("imported     {}   {} parameters, {} blocks, {} channels, context {}, {} ids\n",
-                  options.name, runspec::ParameterCount(shape), shape.layers, shape.channels,
-                  shape.context, shape.vocabulary) +
+                  options.name, WithThousands(runspec::ParameterCount(shape)), shape.layers,
+                  WithThousands(shape.channels), WithThousands(shape.context),
+                  WithThousands(shape.vocabulary)) +
       NamesText(source) + fmt::format("checkpoint   {}\n", directory) +
       NextText({fmt::format("{} sample {} --prompt 'The '", ProgramWord(console),
                             ShellWord(directory))}));

@@ -46,6 +46,9 @@ TEST(PlanText, TellsTheSharesAndEpochsOfAMixture) {
   data.entry_tokens = {76800, 102400};  // 100 steps use 204,800 tokens
   EXPECT_THAT(PlanText(spec, kPlenty, &data),
               HasSubstr("mixture    75 % a.bin (2 epochs), 25 % b.bin (0.5 epochs)\n"));
+  data.entry_tokens = {2, 512'000'000};
+  EXPECT_THAT(PlanText(spec, kPlenty, &data),
+              HasSubstr("75 % a.bin (76,800 epochs), 25 % b.bin (less than 0.001 epochs)\n"));
 }
 
 TEST(PlanText, TellsWhatIsTrained) {

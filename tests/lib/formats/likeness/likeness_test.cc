@@ -176,6 +176,16 @@ TEST(UnlikeTextInside, RecognisesWhatIsNoText) {
   EXPECT_EQ(WhatInside("t\": 1}\n{\"text\": \"a\"}\n{\"text\": \"b\"}\n{\"te"), "lines of JSON");
 }
 
+TEST(UnlikeText, RecognisesDocumentsThatAreWrittenInLetters) {
+  EXPECT_EQ(WhatIfText("{\\rtf1\\ansi{\\fonttbl\\f0 Arial;}\\f0 words}"), "a document in RTF");
+  EXPECT_EQ(WhatIfText("WARC/1.0\r\nWARC-Type: response\r\n\r\n"),
+            "an archive of web pages (WARC)");
+  EXPECT_EQ(WhatIfText("a \x1b$B:#F|\x1b(B b"), "text in ISO-2022-JP");
+  EXPECT_EQ(WhatIfText("['a', 'b', 'c', 'd']"), "a list of Python's strings");
+  EXPECT_EQ(WhatIfText("['a', 'b'] is a list"), "text");
+  EXPECT_EQ(WhatIfText("\x1b[31mred\x1b[0m"), "text") << "a terminal's";
+}
+
 TEST(UnlikeText, RecognisesListsInJson) {
   std::string long_list = "[0";
   while (long_list.size() < kLikenessBytes) long_list += ", 17";

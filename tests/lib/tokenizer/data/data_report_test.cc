@@ -101,6 +101,23 @@ TEST_F(DataReportTest, WiderTokensAreRefusedUnlessTheFormatIsGiven) {
   EXPECT_EQ(Inspect().train_tokens, 998);
 }
 
+// Its header promises as many.
+TEST_F(DataReportTest, ZerosAtTheEndOfAShardAreWarnedOf) {
+  std::vector<int32_t> tokens;
+  for (int i = 1; i < 30'000; ++i) tokens.push_back(i * 37 % 50'000);
+  const auto inspect = [&](size_t zeros) {
+    std::vector<int32_t> all = tokens;
+    all.resize(all.size() + zeros);
+    spec_.data = {.train = {Write("shard.bin", formats::FormatLlmCShard(all))},
+                  .tokenizer = "gpt2"};
+    return Inspect().warnings;
+  };
+  EXPECT_TRUE(inspect(2000).empty()) << "a padded text";
+  ASSERT_EQ(inspect(5000).size(), 1);
+  EXPECT_THAT(inspect(5000)[0], HasSubstr("ends with at least 5000 tokens that are 0"));
+  EXPECT_THAT(inspect(40'000)[0], HasSubstr("ends with at least 16384 tokens that are 0"));
+}
+
 TEST_F(DataReportTest, BigEndianTokensAreRefusedUnlessTheFormatIsGiven) {
   std::string bytes;
   for (int i = 1; i < 500; ++i) bytes += {static_cast<char>(i % 7), static_cast<char>(i * 37)};
