@@ -26,12 +26,6 @@ std::string TimeText(int64_t unix_seconds, const char* format) {
 
 }  // namespace
 
-std::string WithThousands(int64_t value) {
-  std::string digits = fmt::format("{}", value < 0 ? -static_cast<uint64_t>(value) : value);
-  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(at, ",");
-  return (value < 0 ? "-" : "") + digits;
-}
-
 std::string CompactCount(double value) {
   if (!std::isfinite(value)) return "-";
   static constexpr std::string_view kUnits[] = {"", "k", "M", "B", "T"};

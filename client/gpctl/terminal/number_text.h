@@ -4,14 +4,15 @@
 #include <cstdint>
 #include <string>
 
+#include "base/text/thousands.h"
+
 namespace gp::gpctl {
 
-std::string WithThousands(int64_t value);  // 7,362
-std::string CompactCount(double value);    // 950, 48.2k, 3.86M, 10.0B
-std::string Bytes(uint64_t bytes);         // 512 B, 1.5 MiB, 36.0 GiB
-std::string Percent(double fraction);      // 38.6%
-std::string Loss(double value);            // 3.2714, "nan", "inf"
-std::string LearningRate(double value);    // 4.93e-04
+std::string CompactCount(double value);  // 950, 48.2k, 3.86M, 10.0B
+std::string Bytes(uint64_t bytes);       // 512 B, 1.5 MiB, 36.0 GiB
+std::string Percent(double fraction);    // 38.6%
+std::string Loss(double value);          // 3.2714, "nan", "inf"
+std::string LearningRate(double value);  // 4.93e-04
 
 // "1h03m", "42s", "3m12s"; less than a second is "0s". Negative is "-".
 std::string DurationText(double seconds);
