@@ -132,7 +132,7 @@ class Printed(unittest.TestCase):
 
     def test_says_what_does_not_fit(self):
         for words, expected in (
-                ((*ON_GPUS, "--gpus-per-agent", "3"), "16 GPUs (resources.workers), which agents with 3 GPUs each do not add up"),
+                ((*ON_GPUS, "--gpus-per-agent", "3"), "16 GPUs (resources.workers), which is not a multiple of 3 GPUs per agent"),
                 (("--gpus-per-agent", "2"), "the run computes on CPUs"),
                 (("--set", "resources.device=auto"), "resources.device is auto"),
                 (("--queue", "Two Words"), "--queue 'Two Words'"), (("--memory", "lots"), "--memory 'lots'"),

@@ -146,12 +146,12 @@ class Credentials(unittest.TestCase):
     def test_3_the_token_lets_two_agents_in_and_the_audit_log_tells_which(self):
         third = self.cluster.start("StatefulSet", "gp-worker", 2)
         self.assertEqual(third.process.wait(SECONDS_MAX), 1)
-        self.assertIn("it lets 2 machines in", third.text())
+        self.assertIn("it admits 2 machines", third.text())
         token = next(each for each in json.loads(self.gpctl("token", "list", "-o", "json"))["items"] if each["kind"] == "join")
         self.assertEqual((token["uses"], token["uses_max"]), (2, 2))
         audit = self.gpctl("audit", "list").splitlines()
         self.assertEqual(sum(f"with the join token {token['id']}" in line and " OK " in line for line in audit), 2, audit)
-        self.assertEqual(sum(f"the join token {token['id']} was used already" in line for line in audit), 1, audit)
+        self.assertEqual(sum(f"the join token {token['id']} is used up" in line for line in audit), 1, audit)
 
     def test_4_an_agent_restarts_without_the_token(self):
         self.cluster.delete("Secret", "gp-join")

@@ -262,7 +262,7 @@ TEST_F(ReadAnyFileFromAfar, NeitherRelativePathsNorFilesOfOtherRunsAreTaken) {
   const std::string checkpoint = cluster_.Checkpoints(run).back().directory();
   ExpectRefused(RunOfText(JoinPath(cluster_.directory(), "text.txt")) + "namespace: other\n" +
                     "init_from: " + checkpoint + "\n",
-                "no checkpoint in the catalogue of namespace 'other'");
+                "is not a checkpoint in the catalogue of namespace 'other'");
 }
 
 TEST_F(ReadAnyFileFromAfar, NoFileIsReadBeforeTheNodesOperatorNamesARoot) {

@@ -127,7 +127,7 @@ def check_credentials(a, b, server, shared):
     wrong = "_".join([kind, user, identifier, turned, digest])
     pathlib.Path(b.home, "wrong.token").write_text(wrong + "\n", encoding="ascii")
     pathlib.Path(b.home, "wrong.token").chmod(0o600)
-    refused(b, "GPCTL_TOKEN_FILE=wrong.token gpctl list", "not known")
+    refused(b, "GPCTL_TOKEN_FILE=wrong.token gpctl list", "unknown token")
 
     a.run(f"gpctl token create --name late --role viewer --ttl 1s --out {b.home}/late.token")
     wait_for("the token's end", lambda: b.run("GPCTL_TOKEN_FILE=late.token gpctl list", check=False).stdout,

@@ -116,7 +116,7 @@ class Choices(unittest.TestCase):
         long = write_lines(self.scratch / "long.jsonl", [self.items[0] | {"ctx": "word " * CONTEXT}])
         for arguments, code, words in (
                 (("--task", "hellaswag", "--file", bad), 2, "bad.jsonl:2: expected \"label\""),
-                (("--task", "hellaswag", "--file", long), 2, "long.jsonl:1: context and ending are"),
+                (("--task", "hellaswag", "--file", long), 2, "long.jsonl:1: context and ending have"),
                 (("--task", "hellaswag", "--file", self.scratch / "absent.jsonl"), 3, "absent.jsonl"),
                 (("--task", "hellaswag"), 2, "needs one --file"),
                 (("--items", "x"), 2, "--items needs"),
