@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/read_at.h"
 #include "formats/file_kind.h"
 #include "formats/likeness/likeness.h"
 #include "formats/likeness/sample_places.h"
@@ -64,15 +65,7 @@ class TextStream::Source {
   // A piece of the file; shorter where the file ends.
   StatusOr<std::string> PieceAt(uint64_t offset) const {
     std::string piece(kLikenessBytes, '\0');
-    size_t filled = 0;
-    while (filled < piece.size()) {
-      const ssize_t got = pread(file_.get(), piece.data() + filled, piece.size() - filled,
-                                static_cast<off_t>(offset + filled));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return ErrnoStatus(errno, "read", name_);
-      if (got == 0) break;
-      filled += static_cast<size_t>(got);
-    }
+    ASSIGN_OR_RETURN(const size_t filled, ReadAt(file_.get(), offset, piece, name_));
     piece.resize(filled);
     return piece;
   }
