@@ -5,6 +5,8 @@
 
 #include "base/local_path.h"
 #include "base/standard_output.h"
+#include "base/text/excerpt.h"
+#include "base/text/namespace_name.h"
 #include "client/gpctl/commands/command_set.h"
 #include "client/gpctl/commands/help.h"
 #include "client/gpctl/error_text.h"
@@ -92,6 +94,12 @@ Status CheckPathVariables(const Console& console) {
   return OkStatus();
 }
 
+Status CheckNamespaceFlag(const std::string& name) {
+  if (name.empty() || name == kEveryNamespace || IsNamespaceName(name)) return OkStatus();
+  return InvalidArgument("--namespace: '{}' cannot be a namespace; expected {}", Excerpt(name),
+                         kNamespaceRule);
+}
+
 int RunParsed(const CommandSet& commands, const GlobalOptions& options, Console& console) {
   const Command command = commands.program().Chosen();
   if (command == commands.program()) {
@@ -108,6 +116,9 @@ int RunParsed(const CommandSet& commands, const GlobalOptions& options, Console&
                 false);
   }
   if (const Status status = CheckPathVariables(console); !status.ok()) {
+    return Fail(console, status, options.output == "json");
+  }
+  if (const Status status = CheckNamespaceFlag(options.run_namespace); !status.ok()) {
     return Fail(console, status, options.output == "json");
   }
   if (options.no_color) console.environment["GPCTL_NO_COLOR"] = "1";

@@ -5,11 +5,6 @@
 #include "base/text/excerpt.h"
 
 namespace gp::coordinator {
-namespace {
-
-constexpr size_t kNamespaceBytesMax = 63;
-
-}  // namespace
 
 const char* Name(Role role) {
   switch (role) {
@@ -34,16 +29,8 @@ StatusOr<Role> ParseRole(std::string_view name) {
 }
 
 Status CheckNamespaceName(std::string_view name) {
-  constexpr std::string_view kFirst = "abcdefghijklmnopqrstuvwxyz0123456789";
-  constexpr std::string_view kRest = "abcdefghijklmnopqrstuvwxyz0123456789._-";
-  const bool fits = !name.empty() && name.size() <= kNamespaceBytesMax &&
-                    kFirst.find(name.front()) != std::string_view::npos &&
-                    name.find_first_not_of(kRest) == std::string_view::npos;
-  if (fits) return OkStatus();
-  return InvalidArgument(
-      "'{}' cannot be a namespace; expected 1 to {} lower-case letters, digits, '.', '_' or '-', "
-      "with a letter or a digit first",
-      Excerpt(name), kNamespaceBytesMax);
+  if (IsNamespaceName(name)) return OkStatus();
+  return InvalidArgument("'{}' cannot be a namespace; expected {}", Excerpt(name), kNamespaceRule);
 }
 
 std::optional<Role> Roles::In(const std::string& name) const {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "base/text/namespace_name.h"
 
 namespace gp::coordinator {
 
@@ -22,13 +23,10 @@ const char* Name(Role role);
 // InvalidArgument lists the roles.
 StatusOr<Role> ParseRole(std::string_view name);
 
-// Means every namespace.
-inline constexpr char kEveryNamespace[] = "*";
 // For runs whose submitter names no namespace.
 inline constexpr char kDefaultNamespace[] = "default";
 
-// InvalidArgument unless it is 1 to 63 lower-case letters, digits, ".", "_" or "-", with a letter
-// or a digit first.
+// InvalidArgument with the rule unless it is one namespace's name.
 Status CheckNamespaceName(std::string_view name);
 
 class Roles {

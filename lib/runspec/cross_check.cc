@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text/namespace_name.h"
 #include "plan/batch_ramp.h"
 #include "runspec/batch_plan.h"
 #include "runspec/count.h"
@@ -31,6 +32,13 @@ void CheckName(const RunSpec& spec, Problems& problems) {
       {{"name"},
        fmt::format("'{}' cannot be a run's name", spec.name),
        "use 1 to 63 letters, digits, '-', '_' or '.', and begin with a letter or digit"});
+}
+
+void CheckNamespace(const RunSpec& spec, Problems& problems) {
+  if (IsNamespaceName(spec.run_namespace)) return;
+  problems.push_back({{"namespace"},
+                      fmt::format("'{}' cannot be a namespace", spec.run_namespace),
+                      fmt::format("use {}", kNamespaceRule)});
 }
 
 // Only for the tokenizer "bytes". For others the number of ids depends on the data or an installed
@@ -339,6 +347,7 @@ std::string SmallVocabularyHint(const RunSpec& spec) {
 Problems CrossCheck(const RunSpec& spec) {
   Problems problems;
   CheckName(spec, problems);
+  CheckNamespace(spec, problems);
   CheckModel(spec, problems);
   CheckData(spec, problems);
   CheckFormat(spec.data, problems);

@@ -5,6 +5,7 @@
 
 #include "base/duration.h"
 #include "base/file.h"
+#include "base/text/namespace_name.h"
 #include "base/text/nearest_word.h"
 #include "base/text/shell_word.h"
 #include "client/gpctl/service/local_service.h"
@@ -64,7 +65,8 @@ StatusOr<std::string> TokenFor(const Console& console, const Context& service) {
 Status CheckServerAddress(const std::string& address) {
   constexpr std::string_view kSocket = "unix:";
   const bool is_socket = address.starts_with(kSocket) && address.size() > kSocket.size();
-  if (is_socket || rpc::ParseListenAddress(address).ok()) return OkStatus();
+  const auto parsed = rpc::ParseListenAddress(address);
+  if (is_socket || (parsed.ok() && parsed->port > 0)) return OkStatus();
   return InvalidArgument(
       "'{}' is not the address of a coordinator; expected HOST:PORT, such as 127.0.0.1:7070, or "
       "unix:PATH",
@@ -178,7 +180,7 @@ std::string Session::Namespace() const {
 
 std::string Session::NamespaceOfRuns() const {
   const std::string name = Namespace();
-  return name == "*" ? "" : name;
+  return name == kEveryNamespace ? "" : name;
 }
 
 StatusOr<std::unique_ptr<client::AccessClient>> Session::NewAccessClient() const {

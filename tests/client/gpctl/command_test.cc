@@ -288,11 +288,22 @@ TEST_F(CommandTest, ACheckpointIsNotAskedForAsARun) {
 }
 
 TEST_F(CommandTest, WhatIsNoAddressIsRefusedAtOnce) {
-  for (const char* address : {"localhost", "127.0.0.1:99999", "https://localhost:7070", "unix:"}) {
+  for (const char* address :
+       {"localhost", "127.0.0.1:99999", "localhost:0", "https://localhost:7070", "unix:"}) {
     const Outcome outcome = Run({"list", "--server", address});
     EXPECT_EQ(outcome.code, 2) << address;
     EXPECT_THAT(outcome.err, HasSubstr("is not the address of a coordinator; expected HOST:PORT"));
   }
+}
+
+TEST_F(CommandTest, WhatIsNoNamespaceIsRefusedAtOnce) {
+  for (const char* name : {"a/b", "Team", "-a"}) {
+    const Outcome outcome = Run({"list", "--namespace", name});
+    EXPECT_EQ(outcome.code, 2) << name;
+    EXPECT_THAT(outcome.err, HasSubstr("--namespace: '" + std::string(name) +
+                                       "' cannot be a namespace; expected 1 to 63"));
+  }
+  EXPECT_EQ(Run({"list", "--namespace", "*"}).code, 0);
 }
 
 TEST_F(CommandTest, EventsShowTheReasons) {
@@ -371,7 +382,7 @@ TEST_F(CommandTest, ACheckpointInQuarantineIsListedWithItsReasonAndComesBackWhen
   v1::Checkpoint held;
   held.set_run_id("aaaaaaaa01");
   held.set_step(300);
-  held.set_directory("/c/300.damaged");
+  held.set_directory("/c/300");
   held.set_quarantine_reason("a digest differs");
   held.mutable_quarantined_at()->set_seconds(1790000000);
   service_.AddCheckpoint(held);

@@ -292,6 +292,7 @@ TEST(RunFile, CrossChecksPointAtWhatSomebodyWrote) {
   EXPECT_THAT(Problems(kGood, {"batch.sequence=4096"})[0].source, "--set batch.sequence");
   EXPECT_THAT(Problems(kGood, {"data.train=x.bin"})[0].message, HasSubstr("exclude each other"));
   EXPECT_THAT(Problems(kGood, {"name=../up"})[0].message, HasSubstr("cannot be a run's name"));
+  EXPECT_THAT(Problems(kGood, {"namespace=a/b"})[0].message, HasSubstr("cannot be a namespace"));
   EXPECT_THAT(Problems(kGood, {"resources.min_workers=2"})[0].message, HasSubstr("min_workers"));
 }
 
