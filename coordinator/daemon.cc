@@ -39,6 +39,7 @@
 #include "rpc/listen_address.h"
 #include "rpc/server.h"
 #include "security/server_hosts.h"
+#include "storage/local_storage.h"
 
 namespace gp::coordinator {
 namespace {
@@ -219,17 +220,18 @@ StatusOr<std::optional<daemon::StateLock>> LockStorage(const StorageRoot& storag
 }
 
 // The storage root, which the store recognizes from now on.
-StatusOr<OpenedStorage> OpenStorage(const CoordinatorSettings& settings, SqliteStore& store,
-                                    Cluster& cluster) {
+StatusOr<OpenedStorage> OpenStorage(const Storage& files, const CoordinatorSettings& settings,
+                                    SqliteStore& store, Cluster& cluster) {
   ASSIGN_OR_RETURN(const StorageRoot storage,
-                   StorageRoot::Open(settings.storage_root, {.identity = store.storage().identity,
-                                                             .checkpoints = CatalogueOf(cluster),
-                                                             .live_runs = cluster.live.size(),
-                                                             .adopt = settings.adopt_storage}));
+                   StorageRoot::Open(files, settings.storage_root,
+                                     {.identity = store.storage().identity,
+                                      .checkpoints = CatalogueOf(cluster),
+                                      .live_runs = cluster.live.size(),
+                                      .adopt = settings.adopt_storage}));
   ASSIGN_OR_RETURN(std::optional<daemon::StateLock> lock, LockStorage(storage));
   if (settings.adopt_storage) {
     // First: a storage that the store recognizes is not adopted again.
-    RETURN_IF_ERROR(LoseGone(cluster, store, SystemClock().WallNow()));
+    RETURN_IF_ERROR(LoseGone(files, cluster, store, SystemClock().WallNow()));
     ASSIGN_OR_RETURN(cluster, ReplayStore(store));
   }
   RETURN_IF_ERROR(store.KeepStorage(storage.identity()));
@@ -301,7 +303,8 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   ASSIGN_OR_RETURN(const ListenConfig listen_config, MakeListenConfig(settings));
   ASSIGN_OR_RETURN(const Access access, OpenAccess(settings, listen_config));
   ASSIGN_OR_RETURN(Cluster cluster, ReplayStore(*store));
-  ASSIGN_OR_RETURN(const OpenedStorage opened, OpenStorage(settings, *store, cluster));
+  const LocalStorage files(LocalStorage::Links::kRefused);
+  ASSIGN_OR_RETURN(const OpenedStorage opened, OpenStorage(files, settings, *store, cluster));
   const StorageRoot& storage = opened.root;
   WarnOfUnknownRuns(storage, cluster);
 
@@ -312,9 +315,9 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
       const auto exposer,
       daemon::MetricsExposer::Start(MetricsPlaceOf(settings, listen_config), metrics.page()));
   ChangeHub hub(SystemClock());
-  RunDirectories directories;
+  RunDirectories directories(files);
   directories.SweepAll(cluster);
-  CheckpointVerifier verifier;
+  CheckpointVerifier verifier(files);
   Announcer announcer(hub, metrics, directories, verifier);
   Recorder recorder(JoinPath(settings.state_dir, "runs"), {.limits = MakeLimits(settings)},
                     announcer);

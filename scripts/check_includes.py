@@ -41,10 +41,10 @@ LIBRARIES = {
 MACHINE = r"(sys/|netinet/|arpa/|unistd\.h|fcntl\.h|thread|mutex|shared_mutex|condition_variable|atomic|future|fstream|iostream|filesystem|random)"
 
 # The folders of lib/. Each may include those before it, and of these only what its row below names.
-LIB = ("base", "contract", "plan", "runspec", "formats", "tokenizer", "corpus", "interop", "tasks", "security", "rpc",
+LIB = ("base", "contract", "storage", "plan", "runspec", "formats", "tokenizer", "corpus", "interop", "tasks", "security", "rpc",
        "http", "confinement", "daemon")
 
-SHARED = ["base/", "contract/", "plan/", "runspec/", "formats/", "tokenizer/", "corpus/", "interop/", "tasks/"]
+SHARED = ["base/", "contract/", "storage/", "plan/", "runspec/", "formats/", "tokenizer/", "corpus/", "interop/", "tasks/"]
 CORE = ["worker/engine/backend/", "worker/engine/model/", "worker/engine/optim/", "worker/engine/collectives/"]
 ENGINE = SHARED + ["confinement/", "worker/engine/", "worker/checkpoint/", "worker/data/"]
 ENGINE_LIBRARIES = ["torch", "cuda", "absl", "fmt", "json", "openssl"]
@@ -53,12 +53,13 @@ ENGINE_LIBRARIES = ["torch", "cuda", "absl", "fmt", "json", "openssl"]
 LAYERS = {
     "base/": (["base/"], ["absl", "fmt", "spdlog", "yaml", "cli"]),
     "contract/": (["base/", "contract/"], ["absl", "fmt", "json"]),
+    "storage/": (["base/", "storage/"], ["absl", "fmt"]),
     "plan/": (["plan/"], []),
     "runspec/": (["base/", "plan/", "runspec/"], ["absl", "fmt", "yaml", "json"]),
-    "formats/": (["base/", "contract/", "plan/", "formats/"], ["absl", "fmt", "json", "openssl", "compression", "hashing"]),
+    "formats/": (["base/", "contract/", "storage/", "plan/", "formats/"], ["absl", "fmt", "json", "openssl", "compression", "hashing"]),
     "tokenizer/": (["base/", "plan/", "runspec/", "formats/", "tokenizer/"], ["absl", "fmt", "json", "openssl"]),
     "corpus/": (["base/", "plan/", "runspec/", "formats/", "tokenizer/", "corpus/"], ["absl", "fmt", "json", "simdjson"]),
-    "interop/": (["base/", "plan/", "runspec/", "formats/", "tokenizer/", "interop/"], ["absl", "fmt", "json"]),
+    "interop/": (["base/", "storage/", "plan/", "runspec/", "formats/", "tokenizer/", "interop/"], ["absl", "fmt", "json"]),
     "tasks/": (["base/", "plan/", "formats/", "tokenizer/", "tasks/"], ["absl", "fmt", "json"]),
     "security/": (["base/", "security/"], ["absl", "fmt", "openssl"]),
     "rpc/": (["base/", "contract/", "security/", "rpc/"], ["absl", "fmt", "grpc", "protobuf"]),
@@ -75,7 +76,7 @@ LAYERS = {
                            ["absl", "fmt", "protobuf", "sqlite"]),
     "coordinator/access/": (["base/", "security/", "rpc/", "formats/", "coordinator/store/", "coordinator/access/"],
                             ["absl", "fmt", "grpc", "protobuf", "sqlite", "openssl", "json"]),
-    "coordinator/": (["base/", "contract/", "security/", "rpc/", "daemon/", "plan/", "runspec/", "formats/", "coordinator/"],
+    "coordinator/": (["base/", "contract/", "storage/", "security/", "rpc/", "daemon/", "plan/", "runspec/", "formats/", "coordinator/"],
                      ["absl", "fmt", "grpc", "protobuf", "prometheus", "yaml", "json", "openssl"]),
     "worker/agent/": (["base/", "security/", "rpc/", "daemon/", "contract/", "plan/", "runspec/", "formats/",
                        "worker/agent/"],
@@ -85,7 +86,7 @@ LAYERS = {
     "worker/engine/optim/": (CORE, ["torch", "cuda"]),
     "worker/engine/collectives/": (CORE, ["torch", "cuda", "openssl"]),
     "worker/engine/step/": (CORE + ["base/", "contract/", "plan/", "worker/engine/step/"], ["torch", "cuda", "fmt"]),
-    "worker/checkpoint/": (["base/", "contract/", "plan/", "formats/", "worker/engine/backend/", "worker/checkpoint/"],
+    "worker/checkpoint/": (["base/", "contract/", "storage/", "plan/", "formats/", "worker/engine/backend/", "worker/checkpoint/"],
                            ["absl", "fmt", "openssl"]),
     "worker/data/": (SHARED + ["worker/data/"], ["absl", "fmt", "json", "openssl"]),
     "worker/evaluator/": (ENGINE + ["worker/evaluator/"], ENGINE_LIBRARIES),

@@ -14,22 +14,24 @@ constexpr std::chrono::nanoseconds kPostAgain = std::chrono::milliseconds(100);
 
 Status Stopping() { return Unavailable("the coordinator is stopping; ask again"); }
 
-std::pair<Verdict, std::string> Judge(const SealedCheckpoint& checkpoint,
+std::pair<Verdict, std::string> Judge(const Storage& storage, const SealedCheckpoint& checkpoint,
                                       const std::stop_token& stop) {
   const Status read =
-      formats::VerifyDigests(checkpoint.directory, checkpoint.manifest_digest, stop).status();
+      formats::VerifyDigests(storage, checkpoint.directory, checkpoint.manifest_digest, stop)
+          .status();
   if (read.ok()) return {Verdict::kWhole, "every digest matches"};
   // A missing directory counts as lost only if the directories beside it can be seen; otherwise the
   // storage is not mounted.
   const bool missing =
-      read.code() == StatusCode::kNotFound && FileExists(DirectoryOf(checkpoint.directory));
+      read.code() == StatusCode::kNotFound && storage.List(DirectoryOf(checkpoint.directory)).ok();
   const bool damaged = missing || read.code() == StatusCode::kDataLoss;
   return {damaged ? Verdict::kDamaged : Verdict::kUnreadable, gp::Message(read)};
 }
 
 }  // namespace
 
-CheckpointVerifier::CheckpointVerifier() : mailbox_(kTasksMax) {}
+CheckpointVerifier::CheckpointVerifier(const Storage& storage)
+    : storage_(storage), mailbox_(kTasksMax) {}
 
 CheckpointVerifier::~CheckpointVerifier() { Stop(); }
 
@@ -107,7 +109,7 @@ void CheckpointVerifier::Check(const Task& task, Reconciler& reconciler) {
   const bool asked = run->suspicion && run->suspicion->step == task.step;
   const SealedCheckpoint* checkpoint = asked ? run->FindCheckpoint(task.step) : nullptr;
   if (checkpoint == nullptr) return;
-  const auto [verdict, text] = Judge(*checkpoint, stop_.get_token());
+  const auto [verdict, text] = Judge(storage_, *checkpoint, stop_.get_token());
   LogInfo("checkpoint read", {{"run", task.run}, {"step", task.step}, {"finding", text}});
   const Event event{
       .run = task.run, .actor = "coordinator", .body = CheckpointRead{task.step, verdict, text}};
@@ -121,36 +123,18 @@ Status CheckpointVerifier::BringBack(const Task& task, Reconciler& reconciler) {
   const Event event{.run = task.run, .actor = "user", .body = CheckpointRestored{task.step}};
   const auto cluster = reconciler.snapshot();
   RETURN_IF_ERROR(Admit(*cluster, event).status());
-  const QuarantinedCheckpoint& held = *cluster->FindRun(task.run)->FindQuarantined(task.step);
-  const SealedCheckpoint& checkpoint = held.checkpoint;
-  RETURN_IF_ERROR(CheckWhole(held));
-  if (held.lost) return Append(event, reconciler);
-  RETURN_IF_ERROR(formats::BringBack(checkpoint.directory));
-  const Status appended = Append(event, reconciler);
-  if (appended.ok()) return appended;
-  const Status set_aside = formats::SetAside(checkpoint.directory);
-  if (!set_aside.ok()) {
-    LogWarning("could not move the damaged checkpoint aside; will retry at the next start",
-               {{"run", task.run}, {"error", gp::Message(set_aside)}});
-  }
-  return appended;
+  RETURN_IF_ERROR(CheckWhole(cluster->FindRun(task.run)->FindQuarantined(task.step)->checkpoint));
+  return Append(event, reconciler);
 }
 
-// A lost checkpoint is restored under its own name; a damaged one has a different name.
-Status CheckpointVerifier::CheckWhole(const QuarantinedCheckpoint& held) const {
-  const SealedCheckpoint& checkpoint = held.checkpoint;
-  const std::string directory =
-      held.lost ? checkpoint.directory : formats::DamagedName(checkpoint.directory);
-  if (!FileExists(directory)) {
-    if (held.lost) {
-      return NotFound("{} does not exist; put it back, for example from a backup", directory);
-    }
-    return NotFound(
-        "{} does not exist: it was removed, or the coordinator failed to rename {} (see its log)",
-        directory, checkpoint.directory);
+Status CheckpointVerifier::CheckWhole(const SealedCheckpoint& checkpoint) const {
+  const std::string& directory = checkpoint.directory;
+  if (storage_.List(directory).status().code() == StatusCode::kNotFound) {
+    return NotFound("{} does not exist; put it back, for example from a backup", directory);
   }
   const Status read =
-      formats::VerifyDigests(directory, checkpoint.manifest_digest, stop_.get_token()).status();
+      formats::VerifyDigests(storage_, directory, checkpoint.manifest_digest, stop_.get_token())
+          .status();
   // The directory exists, so a missing file is damage.
   if (read.code() == StatusCode::kNotFound) return DataLoss("{}", gp::Message(read));
   return read;

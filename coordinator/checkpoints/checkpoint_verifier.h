@@ -14,6 +14,7 @@
 #include "base/mailbox.h"
 #include "base/mutex.h"
 #include "coordinator/control/reconciler.h"
+#include "storage/storage.h"
 
 namespace gp::coordinator {
 
@@ -22,7 +23,8 @@ class CheckpointVerifier {
   // Called once, on the verifier's thread or the caller's.
   using Done = std::function<void(const Status&)>;
 
-  CheckpointVerifier();
+  // `storage` must outlive this object.
+  explicit CheckpointVerifier(const Storage& storage);
   ~CheckpointVerifier();
 
   // First reads the checkpoints that still waited for a verdict when the coordinator last stopped.
@@ -55,11 +57,12 @@ class CheckpointVerifier {
   void AskFor(const Run& run);
   void Check(const Task& task, Reconciler& reconciler);
   Status BringBack(const Task& task, Reconciler& reconciler);
-  // NotFound or DataLoss when the checkpoint that is held cannot come back.
-  Status CheckWhole(const QuarantinedCheckpoint& held) const;
+  // NotFound or DataLoss when the checkpoint cannot return.
+  Status CheckWhole(const SealedCheckpoint& checkpoint) const;
   // OK when the event is durable, else the reason why it is not.
   Status Append(const Event& event, Reconciler& reconciler);
 
+  const Storage& storage_;
   Mailbox<Task> mailbox_;
   std::stop_source stop_;
   Mutex mutex_;

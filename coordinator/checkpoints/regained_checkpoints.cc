@@ -1,10 +1,8 @@
 #include "coordinator/checkpoints/regained_checkpoints.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "base/file.h"
@@ -50,11 +48,13 @@ Status CheckEpoch(const Run& run, const formats::FoundCheckpoint& found) {
                   found.manifest->epoch, epoch_max);
 }
 
-StatusOr<UnlistedCheckpoint> Read(const Run& run, const formats::FoundCheckpoint& found) {
+StatusOr<UnlistedCheckpoint> Read(const Storage& storage, const Run& run,
+                                  const formats::FoundCheckpoint& found) {
   RETURN_IF_ERROR(CheckEpoch(run, found));
-  RETURN_IF_ERROR(formats::VerifyDigests(found.directory).status());
-  ASSIGN_OR_RETURN(const std::string text,
-                   ReadFile(JoinPath(found.directory, formats::kManifestName)));
+  RETURN_IF_ERROR(formats::VerifyDigests(storage, found.directory).status());
+  ASSIGN_OR_RETURN(
+      const std::string text,
+      storage.Get(JoinPath(found.directory, formats::kManifestName), formats::kManifestBytesMax));
   const formats::CheckpointManifest& manifest = *found.manifest;
   return UnlistedCheckpoint{manifest.epoch,
                             {.step = manifest.step,
@@ -64,13 +64,13 @@ StatusOr<UnlistedCheckpoint> Read(const Run& run, const formats::FoundCheckpoint
                              .validation_loss = manifest.validation_loss}};
 }
 
-// False only if no file has this name. Errors of stat for what may exist: another user's directory,
-// or a failing disk.
-StatusOr<bool> IsThere(const std::string& path) {
-  struct stat info {};
-  if (stat(path.c_str(), &info) == 0) return true;
-  if (errno == ENOENT) return false;
-  return ErrnoStatus(errno, "stat", path);
+// False only if nothing has this name. The storage's error for what may exist: another user's
+// directory, or a failing disk.
+StatusOr<bool> IsThere(const Storage& storage, const std::string& directory) {
+  const Status listed = storage.List(directory).status();
+  if (listed.code() == StatusCode::kNotFound) return false;
+  RETURN_IF_ERROR(listed);
+  return true;
 }
 
 void WarnOfSkipped(const Run& run, const Status& why) {
@@ -122,13 +122,13 @@ class Regainer {
 
 }  // namespace
 
-Status CheckStorage(const std::vector<std::shared_ptr<const Run>>& live) {
+Status CheckStorage(const Storage& storage, const std::vector<std::shared_ptr<const Run>>& live) {
   std::string absent;
   Status unseen = OkStatus();
   for (const std::shared_ptr<const Run>& run : live) {
     if (run->placement.empty()) continue;  // none of it is needed
     const std::string& directory = run->submission->run_directory;
-    const StatusOr<bool> there = IsThere(directory);
+    const StatusOr<bool> there = IsThere(storage, directory);
     if (there.ok() && *there) return OkStatus();
     if (!there.ok() && unseen.ok()) unseen = there.status();
     if (absent.empty()) absent = directory;
@@ -142,8 +142,8 @@ Status CheckStorage(const std::vector<std::shared_ptr<const Run>>& live) {
       absent);
 }
 
-StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Run& run) {
-  ASSIGN_OR_RETURN(const auto found, formats::FindCheckpoints(CheckpointsOf(run)));
+StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Storage& storage, const Run& run) {
+  ASSIGN_OR_RETURN(const auto found, formats::FindCheckpoints(storage, CheckpointsOf(run)));
   std::vector<UnlistedCheckpoint> unlisted;
   for (const formats::FoundCheckpoint& one : found) {
     if (unlisted.size() == kRegainedMax) break;
@@ -155,7 +155,7 @@ StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Run& run) {
     if (one.manifest->step <= NewestStep(run) || IsFinal(run, *one.manifest)) continue;
     const bool known = !unlisted.empty() && unlisted.back().checkpoint.step == one.manifest->step;
     if (known) continue;
-    auto whole = Read(run, one);
+    auto whole = Read(storage, run, one);
     if (whole.ok()) {
       unlisted.push_back(*std::move(whole));
     } else {
@@ -167,27 +167,27 @@ StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Run& run) {
 }
 
 // Reads no manifest: there may be many runs, and the storage may be slow.
-std::vector<int64_t> GoneOf(const Run& run) {
+std::vector<int64_t> GoneOf(const Storage& storage, const Run& run) {
   std::vector<int64_t> gone;
   for (const SealedCheckpoint& checkpoint : run.checkpoints) {
     if (checkpoint.retired) continue;
-    const StatusOr<bool> there = IsThere(checkpoint.directory);
+    const StatusOr<bool> there = IsThere(storage, checkpoint.directory);
     if (there.ok() && !*there) gone.push_back(checkpoint.step);
   }
   return gone;
 }
 
-ListedCheckpoints CheckListed(const Run& run) {
+ListedCheckpoints CheckListed(const Storage& storage, const Run& run) {
   ListedCheckpoints listed;
   for (const SealedCheckpoint& checkpoint : run.checkpoints) {
     if (checkpoint.retired) continue;
-    const StatusOr<bool> there = IsThere(checkpoint.directory);
+    const StatusOr<bool> there = IsThere(storage, checkpoint.directory);
     if (there.ok() && !*there) {
       listed.gone.push_back(checkpoint.step);
       continue;
     }
     const Status read =
-        there.ok() ? formats::ReadManifest(checkpoint.directory).status() : there.status();
+        there.ok() ? formats::ReadManifest(storage, checkpoint.directory).status() : there.status();
     if (!read.ok()) listed.unreadable.push_back({checkpoint.step, gp::Message(read)});
   }
   return listed;
@@ -216,11 +216,11 @@ std::vector<std::shared_ptr<const Run>> LiveRuns(const Cluster& cluster) {
   return runs;
 }
 
-Status LoseGone(Cluster& cluster, Store& store, Timestamp at) {
+Status LoseGone(const Storage& storage, Cluster& cluster, Store& store, Timestamp at) {
   std::vector<Event> lost;
   cluster.runs.ForEach([&](const RunId& id, const std::shared_ptr<const Run>& run) {
     if (cluster.faulty.contains(id)) return;
-    const auto events = Regain(*run, {}, GoneOf(*run), at);
+    const auto events = Regain(*run, {}, GoneOf(storage, *run), at);
     lost.insert(lost.end(), events.begin(), events.end());
   });
   return AppendAndApply(lost, store, cluster);

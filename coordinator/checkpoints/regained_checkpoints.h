@@ -14,6 +14,7 @@
 #include "coordinator/state/event.h"
 #include "coordinator/state/run.h"
 #include "coordinator/store/store.h"
+#include "storage/storage.h"
 
 namespace gp::coordinator {
 
@@ -24,15 +25,15 @@ struct UnlistedCheckpoint {
 };
 
 // FailedPrecondition when the storage root is not mounted: some of `live` were placed, so they have
-// a directory there, but none of these directories exists. Errors of stat when none was found and
-// one of them cannot be checked.
-Status CheckStorage(const std::vector<std::shared_ptr<const Run>>& live);
+// a directory there, but none of these directories exists. The storage's error when none was
+// found and one of them cannot be checked.
+Status CheckStorage(const Storage& storage, const std::vector<std::shared_ptr<const Run>>& live);
 
 // The newest two intact checkpoints below the run's directory that are newer than every one in its
 // catalogue and do not end the run; by step. Reads every byte of them. Leaves out the final one:
 // the run repeats its last steps and ends in the usual way. Also leaves out one whose manifest has
 // an epoch that no run reaches after the backup; a warning names it.
-StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Run& run);
+StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Storage& storage, const Run& run);
 
 // A checkpoint of the catalogue that may be whole: the storage did not let this program look.
 struct UnreadableCheckpoint {
@@ -47,7 +48,7 @@ struct ListedCheckpoints {
 };
 
 // Looks at the directory and the manifest of each checkpoint in the run's catalogue.
-ListedCheckpoints CheckListed(const Run& run);
+ListedCheckpoints CheckListed(const Storage& storage, const Run& run);
 
 // Seals unlisted checkpoints and puts missing ones into quarantine, from which they return with the
 // storage. A run whose ranks wrote in a later epoch is advanced to that epoch and waits for slots
@@ -64,6 +65,6 @@ std::vector<std::shared_ptr<const Run>> LiveRuns(const Cluster& cluster);
 
 // Removes checkpoints with missing directories from the catalogue, also those of ended runs. Live
 // runs then continue from what is left.
-Status LoseGone(Cluster& cluster, Store& store, Timestamp at);
+Status LoseGone(const Storage& storage, Cluster& cluster, Store& store, Timestamp at);
 
 }  // namespace gp::coordinator

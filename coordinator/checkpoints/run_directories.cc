@@ -1,13 +1,15 @@
 #include "coordinator/checkpoints/run_directories.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <optional>
 #include <unordered_set>
 #include <utility>
 
+#include "base/durable_rename.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "formats/checkpoint_directory.h"
@@ -33,15 +35,24 @@ std::optional<WrittenBy> ParseName(std::string_view name) {
   return by;
 }
 
-// True for a checkpoint that is in quarantine or will go there. Only a person removes it.
-bool IsQuarantined(const Run& run, const std::string& name) {
+// Why the checkpoint in the directory `name` is in quarantine; nullptr when it is not there.
+const QuarantinedCheckpoint* FindHeld(const Run& run, std::string_view name) {
   for (const QuarantinedCheckpoint& held : run.quarantined) {
-    const std::string& directory = held.checkpoint.directory;
-    if (name == BaseNameOf(directory) || name == BaseNameOf(formats::DamagedName(directory))) {
-      return true;
-    }
+    if (name == BaseNameOf(held.checkpoint.directory)) return &held;
   }
-  return name.ends_with(formats::DamagedName(""));
+  return nullptr;
+}
+
+// Only a person deletes a checkpoint in quarantine. The catalogue may not list one that an older
+// version renamed: it may be that of an older backup.
+bool IsKeptInQuarantine(const Run& run, const std::string& name) {
+  return FindHeld(run, name) != nullptr || name.ends_with(formats::RenamedDamaged(""));
+}
+
+bool IsMarkOfHeld(const Run& run, const std::string& name) {
+  return std::any_of(run.quarantined.begin(), run.quarantined.end(), [&](const auto& held) {
+    return name == BaseNameOf(formats::QuarantineMark(held.checkpoint.directory));
+  });
 }
 
 // The names of the run's sealed checkpoints that are retired, or that are not. A run that saves
@@ -52,19 +63,6 @@ std::unordered_set<std::string> SealedNames(const Run& run, bool retired) {
     if (checkpoint.retired == retired) names.insert(BaseNameOf(checkpoint.directory));
   }
   return names;
-}
-
-void Quarantine(const Run& run, const QuarantinedCheckpoint& held) {
-  const std::string& directory = held.checkpoint.directory;
-  if (held.lost || !FileExists(directory)) return;
-  const Status aside = formats::SetAside(directory);
-  if (aside.ok()) {
-    LogWarning("checkpoint is in quarantine",
-               {{"run", run.id}, {"directory", formats::DamagedName(directory)}});
-  } else {
-    LogWarning("could not move the damaged checkpoint aside; will retry at the next start",
-               {{"run", run.id}, {"error", gp::Message(aside)}});
-  }
 }
 
 void LogFailure(std::string_view event, const Run& run, const Status& status) {
@@ -104,7 +102,11 @@ std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::stri
   std::vector<std::string> orphans;
   for (const std::string& name : names) {
     const auto by = ParseName(name);
-    if (!by || kept.contains(name) || IsQuarantined(run, name)) continue;
+    if (!by || kept.contains(name) || IsKeptInQuarantine(run, name)) continue;
+    if (formats::IsQuarantineMark(name)) {
+      if (!IsMarkOfHeld(run, name)) orphans.push_back(name);
+      continue;
+    }
     const bool over = IsTerminal(run.state) || by->epoch < run.epoch ||
                       (by->epoch == run.epoch && !run.holds_slots);
     // Its seal would be refused: it is older than the newest checkpoint.
@@ -114,7 +116,8 @@ std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::stri
   return orphans;
 }
 
-RunDirectories::RunDirectories() : mailbox_(kTasksMax), thread_([this] { Loop(); }) {}
+RunDirectories::RunDirectories(const Storage& storage)
+    : storage_(storage), mailbox_(kTasksMax), thread_([this] { Loop(); }) {}
 
 RunDirectories::~RunDirectories() { Stop(); }
 
@@ -125,9 +128,6 @@ void RunDirectories::Stop() {
 
 void RunDirectories::SweepAll(const Cluster& cluster) {
   cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>& run) {
-    // Before anything is queued: a late rename could hit a checkpoint that a person has brought
-    // back.
-    for (const QuarantinedCheckpoint& held : run->quarantined) Quarantine(*run, held);
     Task task{.run = run, .swept = true};
     mailbox_.TryPost(task);  // a task that does not fit is done after the next start
   });
@@ -138,13 +138,13 @@ void RunDirectories::Published(const std::shared_ptr<const Cluster>& cluster,
   for (const StoredEvent& stored : events) {
     const EventBody& body = stored.event.body;
     const bool fresh = std::holds_alternative<RunSubmitted>(body);
-    const auto* damaged = std::get_if<CheckpointDamaged>(&body);
-    const bool tend =
-        fresh || damaged != nullptr || std::holds_alternative<CheckpointRetired>(body) ||
-        std::holds_alternative<RunPlaced>(body) || std::holds_alternative<RunEnded>(body);
+    const bool tend = fresh || std::holds_alternative<CheckpointDamaged>(body) ||
+                      std::holds_alternative<CheckpointRestored>(body) ||
+                      std::holds_alternative<CheckpointRetired>(body) ||
+                      std::holds_alternative<RunPlaced>(body) ||
+                      std::holds_alternative<RunEnded>(body);
     if (!tend) continue;
     Task task{.run = cluster->FindRun(stored.event.run), .fresh = fresh};
-    if (damaged != nullptr) task.damaged_steps = {damaged->step};
     mailbox_.TryPost(task);
   }
 }
@@ -163,8 +163,6 @@ std::map<RunId, RunDirectories::Task> RunDirectories::Merged(std::vector<Task> t
     whole.run = std::move(task.run);
     whole.fresh |= task.fresh;
     whole.swept |= task.swept;
-    whole.damaged_steps.insert(whole.damaged_steps.end(), task.damaged_steps.begin(),
-                               task.damaged_steps.end());
   }
   return merged;
 }
@@ -175,25 +173,41 @@ void RunDirectories::Tend(const Task& task) const {
   if (task.fresh || task.swept) {
     LogFailure("could not link the run for TensorBoard", run, LinkForTensorBoard(run));
   }
-  for (const int64_t step : task.damaged_steps) {
-    const QuarantinedCheckpoint* held = run.FindQuarantined(step);
-    if (held != nullptr) Quarantine(run, *held);
-  }
-  // The ranks of the run may have put a link in its place: it is not followed, now or later.
-  const std::string path = JoinPath(run.submission->run_directory, "checkpoints");
-  const FileDescriptor opened(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!opened.valid()) return;
-  const std::string directory = fmt::format("/proc/self/fd/{}", opened.get());
-  const auto names = ListDirectory(directory);
+  // The ranks of the run may have put a link in the directory's place; `storage_` refuses it.
+  const std::string directory = JoinPath(run.submission->run_directory, "checkpoints");
+  const auto names = storage_.List(directory);
+  if (names.status().code() == StatusCode::kNotFound) return;
+  LogFailure("cannot look after the run's checkpoints", run, names.status());
   if (!names.ok()) return;
+  MarkQuarantined(run, *names);
   for (const std::string& name : FindOrphans(run, *names)) {
-    const Status removed = RemoveTree(JoinPath(directory, name));
-    if (removed.ok()) {
-      LogInfo("checkpoint removed", {{"run", run.id}, {"directory", name}});
-    } else {
-      LogWarning("checkpoint not removed", {{"run", run.id}, {"error", gp::Message(removed)}});
+    const Status deleted = storage_.Delete(JoinPath(directory, name));
+    LogFailure("checkpoint not removed", run, deleted);
+    if (deleted.ok()) LogInfo("checkpoint removed", {{"run", run.id}, {"directory", name}});
+  }
+}
+
+void RunDirectories::MarkQuarantined(const Run& run, const std::vector<std::string>& names) const {
+  const std::unordered_set<std::string> listed(names.begin(), names.end());
+  const auto is_listed = [&](const std::string& path) { return listed.contains(BaseNameOf(path)); };
+  for (const QuarantinedCheckpoint& held : run.quarantined) {
+    const std::string& directory = held.checkpoint.directory;
+    const std::string renamed = formats::RenamedDamaged(directory);
+    if (held.lost || !(is_listed(directory) || is_listed(renamed))) continue;
+    if (!is_listed(formats::QuarantineMark(directory))) Mark(run, held);
+    if (!is_listed(directory)) {
+      LogFailure("cannot give the damaged checkpoint its name back", run,
+                 RenameDurably(renamed, directory));
     }
   }
+}
+
+void RunDirectories::Mark(const Run& run, const QuarantinedCheckpoint& held) const {
+  const std::string& directory = held.checkpoint.directory;
+  const Status marked = formats::Quarantine(storage_, directory, held.reason);
+  LogFailure("could not mark the damaged checkpoint; will retry at the next start", run, marked);
+  if (!marked.ok()) return;
+  LogWarning("checkpoint is in quarantine", {{"run", run.id}, {"directory", directory}});
 }
 
 }  // namespace gp::coordinator

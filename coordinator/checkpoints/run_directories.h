@@ -1,7 +1,7 @@
 // RunDirectories: the coordinator's work in the runs' directories under the storage root, on its
-// own thread. It stores the run file in the run's directory, removes retired checkpoints, renames
-// damaged ones, and removes checkpoints that can no longer be sealed. Every method may be called
-// from any thread.
+// own thread. It stores the run file in the run's directory, deletes retired checkpoints and those
+// that can no longer be sealed, and marks the ones in quarantine. Every method may be called from
+// any thread.
 #pragma once
 
 #include <map>
@@ -13,20 +13,23 @@
 #include "base/mailbox.h"
 #include "coordinator/state/cluster.h"
 #include "coordinator/store/store.h"
+#include "storage/storage.h"
 
 namespace gp::coordinator {
 
-// The checkpoint directories of `run` that are safe to remove: neither in the catalogue nor in
-// quarantine, and written by an epoch that is over, or before a newer checkpoint was sealed.
-// `names` are the entries of its checkpoints directory.
+// What is safe to delete in the checkpoints directory of `run`: checkpoints that are neither in the
+// catalogue nor in quarantine, and were written by an epoch that is over, or before a newer
+// checkpoint was sealed; and marks of checkpoints that are not in quarantine. `names` are the
+// entries of the directory.
 std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::string>& names);
 
 class RunDirectories {
  public:
-  RunDirectories();
+  // `storage` must outlive this object.
+  explicit RunDirectories(const Storage& storage);
   ~RunDirectories();
 
-  // Called after a start: removes everything that a crash may have left.
+  // Called after a start: deletes everything that a crash may have left.
   void SweepAll(const Cluster& cluster);
   void Published(const std::shared_ptr<const Cluster>& cluster,
                  const std::vector<StoredEvent>& events);
@@ -39,8 +42,6 @@ class RunDirectories {
     std::shared_ptr<const Run> run;
     bool fresh = false;  // just submitted
     bool swept = false;  // found at a start
-    // The steps of damaged checkpoints, whose directories are to be renamed.
-    std::vector<int64_t> damaged_steps = {};
   };
 
   void Loop();
@@ -48,7 +49,11 @@ class RunDirectories {
   // into one pass over the directory, so it never falls behind a run that saves often.
   static std::map<RunId, Task> Merged(std::vector<Task> tasks);
   void Tend(const Task& task) const;
+  // Makes the missing marks, and undoes the renames of an older version.
+  void MarkQuarantined(const Run& run, const std::vector<std::string>& names) const;
+  void Mark(const Run& run, const QuarantinedCheckpoint& held) const;
 
+  const Storage& storage_;
   Mailbox<Task> mailbox_;
   std::jthread thread_;
 };

@@ -24,6 +24,7 @@
 #include "coordinator/store/database_file.h"
 #include "coordinator/store/sqlite_store.h"
 #include "daemon/state_lock.h"
+#include "storage/local_storage.h"
 
 namespace gp::coordinator {
 namespace {
@@ -156,10 +157,10 @@ StatusOr<std::string> RegainAll(SqliteStore& store, Timestamp now) {
   ASSIGN_OR_RETURN(Cluster cluster, ReplayStore(store));
   std::string text;
   const std::vector<std::shared_ptr<const Run>> runs = LiveRuns(cluster);
-  RETURN_IF_ERROR(CheckStorage(runs));
+  RETURN_IF_ERROR(CheckStorage(LocalStorage(), runs));
   for (const std::shared_ptr<const Run>& run : runs) {
-    ASSIGN_OR_RETURN(const auto unlisted, FindUnlisted(*run));
-    const ListedCheckpoints listed = CheckListed(*run);
+    ASSIGN_OR_RETURN(const auto unlisted, FindUnlisted(LocalStorage(), *run));
+    const ListedCheckpoints listed = CheckListed(LocalStorage(), *run);
     RETURN_IF_ERROR(AppendAndApply(Regain(*run, unlisted, listed.gone, now), store, cluster));
     text += TextOf(*run, unlisted, listed);
   }

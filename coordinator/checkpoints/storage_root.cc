@@ -21,26 +21,25 @@ constexpr char kWayOut[] =
     "mount its file system, or start once with --adopt if this is the right directory";
 
 // The identity in the probe file; empty if there is none.
-StatusOr<std::string> ReadIdentity(const std::string& root) {
+StatusOr<std::string> ReadIdentity(const Storage& storage, const std::string& root) {
   const std::string path = JoinPath(root, kProbeName);
-  const StatusOr<std::string> identity = ReadFile(path, 4096);
+  const StatusOr<std::string> identity = storage.Get(path, 4096);
   if (identity.status().code() == StatusCode::kNotFound) return std::string();
   RETURN_IF_ERROR(WithContext(identity.status(), "storage root"));
   if (!identity->empty()) return identity;
   return DataLoss("{} is empty; remove it, then start the coordinator and the agents again", path);
 }
 
-bool IsThere(const std::string& checkpoint) {
-  return FileExists(JoinPath(checkpoint, formats::kManifestName));
-}
-
 // At least `needed` of the checkpoints must exist.
-Status CheckCatalogue(const std::string& root, const std::vector<std::string>& checkpoints,
-                      size_t needed) {
+Status CheckCatalogue(const Storage& storage, const std::string& root,
+                      const std::vector<std::string>& checkpoints, size_t needed) {
+  const auto is_there = [&storage](const std::string& checkpoint) {
+    return Exists(storage, JoinPath(checkpoint, formats::kManifestName));
+  };
   const auto there =
-      static_cast<size_t>(std::count_if(checkpoints.begin(), checkpoints.end(), IsThere));
+      static_cast<size_t>(std::count_if(checkpoints.begin(), checkpoints.end(), is_there));
   if (there >= needed) return OkStatus();
-  const auto missing = std::find_if_not(checkpoints.begin(), checkpoints.end(), IsThere);
+  const auto missing = std::find_if_not(checkpoints.begin(), checkpoints.end(), is_there);
   return FailedPrecondition(
       "storage root {} has {} of the {} checkpoints of the catalogue; it lacks {}: {}", root, there,
       checkpoints.size(), missing == checkpoints.end() ? "some" : *missing, kWayOut);
@@ -55,16 +54,17 @@ Status CheckNoRunGoesOn(const std::string& root, const ExpectedStorage& expected
 }
 
 // `found`: the identity in the probe file.
-Status CheckExpected(const std::string& root, const std::string& found,
+Status CheckExpected(const Storage& storage, const std::string& root, const std::string& found,
                      const ExpectedStorage& expected) {
   if (expected.adopt || (!found.empty() && found == expected.identity)) return OkStatus();
   if (found.empty() && expected.checkpoints.empty()) return CheckNoRunGoesOn(root, expected);
   if (found.empty()) {
-    return CheckCatalogue(root, expected.checkpoints, expected.checkpoints.size());
+    return CheckCatalogue(storage, root, expected.checkpoints, expected.checkpoints.size());
   }
   // An older version kept no identity. A user may have deleted some of its checkpoints.
   if (expected.identity.empty()) {
-    return CheckCatalogue(root, expected.checkpoints, expected.checkpoints.empty() ? 0 : 1);
+    return CheckCatalogue(storage, root, expected.checkpoints,
+                          expected.checkpoints.empty() ? 0 : 1);
   }
   return FailedPrecondition(
       "storage root {} is not the storage of this catalogue: its {} says {}, expected {}; {}", root,
@@ -89,20 +89,21 @@ std::string StorageRootPath(const std::string& path) {
   return absolute;
 }
 
-StatusOr<StorageRoot> StorageRoot::Open(const std::string& path, const ExpectedStorage& expected) {
+StatusOr<StorageRoot> StorageRoot::Open(const Storage& storage, const std::string& path,
+                                        const ExpectedStorage& expected) {
   const std::string root = StorageRootPath(path);
-  ASSIGN_OR_RETURN(std::string identity, ReadIdentity(root));
-  RETURN_IF_ERROR(CheckExpected(root, identity, expected));
+  ASSIGN_OR_RETURN(std::string identity, ReadIdentity(storage, root));
+  RETURN_IF_ERROR(CheckExpected(storage, root, identity, expected));
   RETURN_IF_ERROR(WithContext(MakeDirectories(JoinPath(root, "runs")), "storage root"));
-  if (!identity.empty()) return StorageRoot(root, std::move(identity));
+  if (!identity.empty()) return StorageRoot(storage, root, std::move(identity));
   // Keep the old identity only if the checkpoints prove it: otherwise the known storage, mounted
   // again later, would be taken for this one.
   const bool proven = !expected.adopt && !expected.checkpoints.empty();
   identity = proven && !expected.identity.empty() ? expected.identity : RandomHex(16);
   RETURN_IF_ERROR(
-      WithContext(WriteFileAtomically(JoinPath(root, kProbeName), identity), "storage root"));
+      WithContext(storage.PutIfAbsent(JoinPath(root, kProbeName), identity), "storage root"));
   LogInfo("storage root has a new probe file", {{"path", root}, {"identity", identity}});
-  return StorageRoot(root, std::move(identity));
+  return StorageRoot(storage, root, std::move(identity));
 }
 
 std::string StorageRoot::RunDirectory(const RunId& run) const {
@@ -110,7 +111,7 @@ std::string StorageRoot::RunDirectory(const RunId& run) const {
 }
 
 Status StorageRoot::CheckWritable() const {
-  ASSIGN_OR_RETURN(const std::string found, ReadIdentity(path_));
+  ASSIGN_OR_RETURN(const std::string found, ReadIdentity(storage_, path_));
   if (found != identity_) {
     return FailedPrecondition("storage root {} is unavailable: {} is {}; mount it again", path_,
                               JoinPath(path_, kProbeName),
@@ -121,7 +122,7 @@ Status StorageRoot::CheckWritable() const {
     return FailedPrecondition("the coordinator cannot write to {}; runs could not save anything",
                               runs);
   }
-  ASSIGN_OR_RETURN(const uint64_t free_bytes, FreeBytes(runs));
+  ASSIGN_OR_RETURN(const uint64_t free_bytes, storage_.FreeBytes(runs));
   if (free_bytes >= kFreeBytesMin) return OkStatus();
   return ResourceExhausted(
       "only {} bytes are free on {}; free some, runs need room for checkpoints", free_bytes, runs);

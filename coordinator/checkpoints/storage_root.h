@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "coordinator/state/cluster.h"
 #include "coordinator/state/ids.h"
+#include "storage/storage.h"
 
 namespace gp::coordinator {
 
@@ -36,7 +37,9 @@ class StorageRoot {
   // only while the known storage has no unfinished run. Otherwise nothing is created.
   // FailedPrecondition when it is another storage, or an empty one; the message says what is
   // missing and what to do.
-  static StatusOr<StorageRoot> Open(const std::string& path, const ExpectedStorage& expected = {});
+  // `storage` must outlive the result.
+  static StatusOr<StorageRoot> Open(const Storage& storage, const std::string& path,
+                                    const ExpectedStorage& expected = {});
 
   const std::string& path() const { return path_; }
   const std::string& identity() const { return identity_; }
@@ -48,10 +51,11 @@ class StorageRoot {
   virtual Status CheckWritable() const;
 
  protected:
-  StorageRoot(std::string path, std::string identity)
-      : path_(std::move(path)), identity_(std::move(identity)) {}
+  StorageRoot(const Storage& storage, std::string path, std::string identity)
+      : storage_(storage), path_(std::move(path)), identity_(std::move(identity)) {}
 
  private:
+  const Storage& storage_;
   std::string path_;  // absolute
   std::string identity_;
 };

@@ -7,7 +7,6 @@
 #include "coordinator/state/cordon.h"
 #include "coordinator/state/run_reference.h"
 #include "coordinator/state/starting_point.h"
-#include "formats/checkpoint_directory.h"
 #include "rpc/message_fields.h"
 #include "rpc/timestamp.h"
 
@@ -181,7 +180,6 @@ v1::Checkpoint ToProto(const Run& run, const SealedCheckpoint& checkpoint) {
 
 v1::Checkpoint ToProto(const Run& run, const QuarantinedCheckpoint& held) {
   v1::Checkpoint to = ToProto(run, held.checkpoint);
-  if (!held.lost) to.set_directory(formats::DamagedName(held.checkpoint.directory));
   to.set_quarantine_reason(held.reason);
   *to.mutable_quarantined_at() = ToProto(held.at);
   return to;

@@ -114,8 +114,8 @@ struct SealedCheckpoint : contract::WrittenCheckpoint {
 };
 
 // A checkpoint that two readers found damaged, or whose directory is gone. No run resumes from it.
-// A damaged one's directory is renamed (formats/checkpoint_directory.h), never deleted; a lost one
-// has none.
+// No program deletes it. A damaged one has a mark beside its directory
+// (formats/checkpoint_directory.h).
 struct QuarantinedCheckpoint {
   SealedCheckpoint checkpoint;
   std::string reason;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 
 #include "base/durable_rename.h"
@@ -35,6 +36,17 @@ Status WriteAndSync(const std::string& temporary, std::string_view data, int mod
   RETURN_IF_ERROR(WriteAll(file.get(), data, path));
   if (fsync(file.get()) != 0) return ErrnoStatus(errno, "sync", path);
   return OkStatus();
+}
+
+// Gives `temporary` the name `path`, durably; AlreadyExists when a file has it. `temporary` may
+// stay.
+Status NameIfFree(const std::string& temporary, const std::string& path) {
+  bool named = link(temporary.c_str(), path.c_str()) == 0;
+  if (!named && errno != EEXIST) {  // a file system without hard links
+    named = renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0;
+  }
+  if (!named) return ErrnoStatus(errno, "create", path);
+  return SyncDirectory(DirectoryOf(path));
 }
 
 }  // namespace
@@ -92,6 +104,14 @@ Status WriteFileAtomically(const std::string& path, std::string_view data, int m
   Status status = WriteAndSync(temporary, data, mode, path);
   if (status.ok()) status = RenameDurably(temporary, path);
   if (!status.ok()) unlink(temporary.c_str());
+  return status;
+}
+
+Status WriteFileIfAbsent(const std::string& path, std::string_view data) {
+  const std::string temporary = path + ".tmp-" + RandomId(8);
+  Status status = WriteAndSync(temporary, data, 0644, path);
+  if (status.ok()) status = NameIfFree(temporary, path);
+  unlink(temporary.c_str());
   return status;
 }
 

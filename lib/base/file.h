@@ -21,6 +21,9 @@ StatusOr<std::string> ReadFile(const std::string& path,
 // stays and the temporary file is removed.
 Status WriteFileAtomically(const std::string& path, std::string_view data, int mode = 0644);
 
+// Likewise, but AlreadyExists when `path` exists: of several writers one succeeds.
+Status WriteFileIfAbsent(const std::string& path, std::string_view data);
+
 // mkdir -p. OK when it exists already. New directory entries are durable on return.
 Status MakeDirectories(const std::string& path, int mode = 0755);
 

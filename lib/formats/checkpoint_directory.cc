@@ -4,27 +4,26 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
-#include <system_error>
 #include <tuple>
 
-#include "base/durable_rename.h"
 #include "base/file.h"
 #include "base/text/shell_word.h"
+#include "formats/file_digest.h"
 #include "formats/file_kind.h"
-#include "formats/random_access_file.h"
 #include "formats/safetensors.h"
 #include "formats/sha256.h"
+#include "storage/local_storage.h"
 
 namespace gp::formats {
 namespace {
 
-constexpr uint64_t kManifestBytesMax = 16 << 20;
 constexpr uint64_t kTokenizerBytesMax = 256 << 20;
 
-constexpr char kSetAside[] = ".damaged";
+constexpr char kQuarantineMark[] = ".quarantined";
+constexpr char kRenamedEnding[] = ".damaged";
 
 // Files that other programs keep a model in, and those of forms that gp does not read.
 constexpr const char* kModelsOfOthers[] = {"config.json", "model_args.json", "model.safetensors",
@@ -33,16 +32,17 @@ constexpr const char* kUnreadModels[] = {
     "pytorch_model.bin", "pytorch_model.bin.index.json", "ckpt.pt",    "adapter_config.json",
     "tf_model.h5",       "flax_model.msgpack",           "model.gguf", "training_args.bin"};
 
-std::string FirstIn(const std::string& directory, std::span<const char* const> names) {
+std::string FirstIn(const Storage& storage, const std::string& directory,
+                    std::span<const char* const> names) {
   const auto found = std::find_if(names.begin(), names.end(), [&](const char* name) {
-    return FileExists(JoinPath(directory, name));
+    return Exists(storage, JoinPath(directory, name));
   });
   return found == names.end() ? "" : *found;
 }
 
 // The output of a transformers Trainer: folders such as checkpoint-500.
-std::string CheckpointOfTrainer(const std::string& directory) {
-  const auto names = ListDirectory(directory);
+std::string CheckpointOfTrainer(const Storage& storage, const std::string& directory) {
+  const auto names = storage.List(directory);
   if (!names.ok()) return "";
   const auto found = std::find_if(names->begin(), names->end(), [](const std::string& name) {
     return name.starts_with("checkpoint-");
@@ -58,13 +58,13 @@ std::string ImportText(const std::string& path) {
 
 // "; it holds a model of another program (config.json), which …: gpctl import DIR --name imported",
 // where `it` is the message's word for the directory.
-std::string ImportHint(const std::string& directory, std::string_view it) {
-  if (const std::string name = FirstIn(directory, kModelsOfOthers); !name.empty()) {
+std::string ImportHint(const Storage& storage, const std::string& directory, std::string_view it) {
+  if (const std::string name = FirstIn(storage, directory, kModelsOfOthers); !name.empty()) {
     return fmt::format("; {} holds a model of another program ({}), {}", it, name,
                        ImportText(directory));
   }
-  std::string unread = FirstIn(directory, kUnreadModels);
-  if (unread.empty()) unread = CheckpointOfTrainer(directory);
+  std::string unread = FirstIn(storage, directory, kUnreadModels);
+  if (unread.empty()) unread = CheckpointOfTrainer(storage, directory);
   if (unread.empty()) return "";
   return fmt::format(
       "; {} holds a model of another program in a form that gp does not read ({}); this says how "
@@ -72,29 +72,31 @@ std::string ImportHint(const std::string& directory, std::string_view it) {
       it, unread, ShellWord(directory));
 }
 
-bool IsModelOfLlmC(const std::string& path) {
-  const auto file = RandomAccessFile::Open(path);
-  if (!file.ok()) return false;
-  std::string begin(std::min<uint64_t>(kKindBytes, file->size_bytes()), '\0');
-  return file->Read(0, begin).ok() && RecogniseKind(begin) != nullptr &&
-         RecogniseKind(begin)->what == "a model of llm.c";
+bool IsModelOfLlmC(const Storage& storage, const std::string& path) {
+  std::string begin;
+  const auto add = [&begin](std::string_view piece) {
+    begin += piece.substr(0, kKindBytes - begin.size());
+    return begin.size() < kKindBytes ? OkStatus() : Cancelled("it was read far enough");
+  };
+  storage.Stream(path, add).IgnoreError();
+  const FileKind* kind = RecogniseKind(begin);
+  return kind != nullptr && kind->what == "a model of llm.c";
 }
 
 // The way from a file to the model that it is a part of.
-std::string FileHint(const std::string& path) {
+std::string FileHint(const Storage& storage, const std::string& path) {
   const std::string directory = DirectoryOf(path);
-  if (FileExists(JoinPath(directory, kManifestName))) {
+  if (Exists(storage, JoinPath(directory, kManifestName))) {
     return "; name the directory that it is in: " + ShellWord(directory);
   }
-  if (IsModelOfLlmC(path)) return "; it is a model of llm.c, " + ImportText(path);
-  return ImportHint(directory, "its directory");
+  if (IsModelOfLlmC(storage, path)) return "; it is a model of llm.c, " + ImportText(path);
+  return ImportHint(storage, directory, "its directory");
 }
 
-Status RefuseFile(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return OkStatus();
+Status RefuseFile(const Storage& storage, const std::string& path) {
+  if (!Exists(storage, path)) return OkStatus();
   return NotFound("{} is a file; expected the directory of a checkpoint or of a run{}", path,
-                  FileHint(path));
+                  FileHint(storage, path));
 }
 
 // Step and epoch; of a directory without a readable manifest as CheckpointDirectoryName wrote them.
@@ -109,7 +111,7 @@ std::tuple<int64_t, uint64_t> PlaceInTime(const FoundCheckpoint& found) {
 
 // The digest matches, so the file was written like this.
 Status VerifyTokenizer(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kTokenizerBytesMax));
+  ASSIGN_OR_RETURN(const std::string text, LocalStorage().Get(path, kTokenizerBytesMax));
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_object() && json.contains("kind") && json["kind"].is_string()) return OkStatus();
   return DataLoss("{} describes no tokenizer: it is not a JSON object with a 'kind'", path);
@@ -131,10 +133,21 @@ Status VerifyTensors(const std::string& path) {
   return OkStatus();
 }
 
-Status VerifyDigest(const std::string& directory, const CheckpointFile& file,
-                    const std::stop_token& stop) {
+StatusOr<std::string> DigestIn(const Storage& storage, const std::string& path, DigestKind kind,
+                               const std::stop_token& stop) {
+  FileDigest digest(kind);
+  RETURN_IF_ERROR(storage.Stream(path, [&](std::string_view piece) {
+    if (stop.stop_requested()) return Cancelled("stopped reading {}", path);
+    digest.Update(piece);
+    return OkStatus();
+  }));
+  return digest.Finish();
+}
+
+Status VerifyDigest(const Storage& storage, const std::string& directory,
+                    const CheckpointFile& file, const std::stop_token& stop) {
   const std::string path = JoinPath(directory, file.name);
-  const auto size = FileSize(path);
+  const auto size = storage.Size(path);
   if (size.status().code() == StatusCode::kNotFound) {
     return DataLoss("{} is missing ({}); the checkpoint is damaged", path, Message(size.status()));
   }
@@ -143,7 +156,7 @@ Status VerifyDigest(const std::string& directory, const CheckpointFile& file,
     return DataLoss("{} has {} bytes, its manifest says {}; the checkpoint is damaged", path, *size,
                     file.size_bytes);
   }
-  ASSIGN_OR_RETURN(const std::string digest, DigestOfFile(path, file.digest_kind, stop));
+  ASSIGN_OR_RETURN(const std::string digest, DigestIn(storage, path, file.digest_kind, stop));
   if (digest != file.digest) {
     return DataLoss("{} has the {} {}, its manifest says {}; the checkpoint is damaged", path,
                     DigestName(file.digest_kind), digest, file.digest);
@@ -183,14 +196,14 @@ std::string CheckpointDirectoryName(int64_t step, uint64_t epoch, const std::str
   return fmt::format("step-{:08}-e{}-{}", step, epoch, incarnation);
 }
 
-StatusOr<CheckpointManifest> ReadManifest(const std::string& directory,
+StatusOr<CheckpointManifest> ReadManifest(const Storage& storage, const std::string& directory,
                                           const std::string& expected_digest) {
-  RETURN_IF_ERROR(RefuseFile(directory));
+  RETURN_IF_ERROR(RefuseFile(storage, directory));
   const std::string path = JoinPath(directory, kManifestName);
-  const auto text = ReadFile(path, kManifestBytesMax);
+  const auto text = storage.Get(path, kManifestBytesMax);
   if (text.status().code() == StatusCode::kNotFound) {
     return NotFound("{} holds no complete checkpoint: manifest.json is missing{}", directory,
-                    ImportHint(directory, "it"));
+                    ImportHint(storage, directory, "it"));
   }
   RETURN_IF_ERROR(text.status());
   if (!expected_digest.empty() && Sha256Hex(*text) != expected_digest) {
@@ -200,45 +213,48 @@ StatusOr<CheckpointManifest> ReadManifest(const std::string& directory,
   return ParseManifest(*text, path);
 }
 
-StatusOr<CheckpointManifest> VerifyDigests(const std::string& directory,
+StatusOr<CheckpointManifest> VerifyDigests(const Storage& storage, const std::string& directory,
                                            const std::string& expected_digest,
                                            const std::stop_token& stop) {
-  ASSIGN_OR_RETURN(CheckpointManifest manifest, ReadManifest(directory, expected_digest));
+  ASSIGN_OR_RETURN(CheckpointManifest manifest, ReadManifest(storage, directory, expected_digest));
   RETURN_IF_ERROR(VerifyFileList(manifest, directory));
   for (const CheckpointFile& file : manifest.files) {
-    RETURN_IF_ERROR(VerifyDigest(directory, file, stop));
+    RETURN_IF_ERROR(VerifyDigest(storage, directory, file, stop));
   }
   return manifest;
 }
 
-StatusOr<CheckpointManifest> VerifyDigestsOf(const std::string& directory,
+StatusOr<CheckpointManifest> VerifyDigestsOf(const Storage& storage, const std::string& directory,
                                              const std::vector<std::string>& names) {
-  ASSIGN_OR_RETURN(CheckpointManifest manifest, ReadManifest(directory));
+  ASSIGN_OR_RETURN(CheckpointManifest manifest, ReadManifest(storage, directory));
   for (const std::string& name : names) {
     ASSIGN_OR_RETURN(const CheckpointFile* file, FindListed(manifest, directory, name));
-    RETURN_IF_ERROR(VerifyDigest(directory, *file, {}));
+    RETURN_IF_ERROR(VerifyDigest(storage, directory, *file, {}));
   }
   return manifest;
 }
 
 StatusOr<CheckpointManifest> VerifyCheckpoint(const std::string& directory,
                                               const std::string& expected_digest) {
-  ASSIGN_OR_RETURN(CheckpointManifest manifest, VerifyDigests(directory, expected_digest));
+  ASSIGN_OR_RETURN(CheckpointManifest manifest,
+                   VerifyDigests(LocalStorage(), directory, expected_digest));
   for (const CheckpointFile& file : manifest.files) {
     RETURN_IF_ERROR(VerifyContent(directory, file));
   }
   return manifest;
 }
 
-StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(const std::string& parent) {
-  const auto names = ListDirectory(parent);
+StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(const Storage& storage,
+                                                       const std::string& parent) {
+  const auto names = storage.List(parent);
   if (names.status().code() == StatusCode::kNotFound) return std::vector<FoundCheckpoint>();
   RETURN_IF_ERROR(names.status());
+  const std::set<std::string> listed(names->begin(), names->end());
   std::vector<FoundCheckpoint> found;
   for (const std::string& name : *names) {
-    if (name.ends_with(kSetAside)) continue;
+    if (name.ends_with(kRenamedEnding) || listed.contains(QuarantineMark(name))) continue;
     const std::string directory = JoinPath(parent, name);
-    auto manifest = ReadManifest(directory);
+    auto manifest = ReadManifest(storage, directory);
     if (manifest.status().code() == StatusCode::kNotFound) continue;
     found.push_back({directory, std::move(manifest)});
   }
@@ -247,18 +263,25 @@ StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(const std::string& parent
   return found;
 }
 
-std::string DamagedName(const std::string& directory) { return directory + kSetAside; }
+std::string RenamedDamaged(const std::string& directory) { return directory + kRenamedEnding; }
 
-Status SetAside(const std::string& directory) {
-  return RenameDurably(directory, DamagedName(directory));
+std::string QuarantineMark(const std::string& directory) { return directory + kQuarantineMark; }
+
+bool IsQuarantineMark(std::string_view name) { return name.ends_with(kQuarantineMark); }
+
+Status Quarantine(const Storage& storage, const std::string& directory, const std::string& reason) {
+  const Status put = storage.PutIfAbsent(QuarantineMark(directory), reason + "\n");
+  return put.code() == StatusCode::kAlreadyExists ? OkStatus() : put;
 }
 
-Status BringBack(const std::string& directory) {
-  return RenameDurably(DamagedName(directory), directory);
+Status DeleteCheckpoint(const Storage& storage, const std::string& directory) {
+  RETURN_IF_ERROR(storage.Delete(JoinPath(directory, kManifestName)));
+  return storage.Delete(directory);
 }
 
-StatusOr<std::optional<std::string>> FindNewestCheckpoint(const std::string& parent) {
-  ASSIGN_OR_RETURN(const auto found, FindCheckpoints(parent));
+StatusOr<std::optional<std::string>> FindNewestCheckpoint(const Storage& storage,
+                                                          const std::string& parent) {
+  ASSIGN_OR_RETURN(const auto found, FindCheckpoints(storage, parent));
   for (const FoundCheckpoint& checkpoint : found) {
     if (checkpoint.manifest.ok()) continue;
     return WithContext(checkpoint.manifest.status(),
@@ -268,18 +291,19 @@ StatusOr<std::optional<std::string>> FindNewestCheckpoint(const std::string& par
   return found.front().directory;
 }
 
-StatusOr<std::string> FindCheckpointIn(const std::string& directory) {
-  RETURN_IF_ERROR(RefuseFile(directory));
-  if (FileExists(JoinPath(directory, kManifestName))) return directory;
+StatusOr<std::string> FindCheckpointIn(const Storage& storage, const std::string& directory) {
+  RETURN_IF_ERROR(RefuseFile(storage, directory));
+  if (Exists(storage, JoinPath(directory, kManifestName))) return directory;
   for (const std::string& parent : {JoinPath(directory, "checkpoints"), directory}) {
-    ASSIGN_OR_RETURN(const auto newest, FindNewestCheckpoint(parent));
+    ASSIGN_OR_RETURN(const auto newest, FindNewestCheckpoint(storage, parent));
     if (newest) return *newest;
   }
   return NotFound(
       "{}: {}; expected a checkpoint (a directory with a {}) or a run's "
       "directory{}",
-      directory, FileExists(directory) ? "it holds no checkpoint" : "there is no such directory",
-      kManifestName, ImportHint(directory, "it"));
+      directory,
+      storage.List(directory).ok() ? "it holds no checkpoint" : "there is no such directory",
+      kManifestName, ImportHint(storage, directory, "it"));
 }
 
 }  // namespace gp::formats

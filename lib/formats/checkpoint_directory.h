@@ -1,4 +1,4 @@
-// Complete checkpoints on a file system: reading and verifying one, and finding the newest below a
+// Complete checkpoints in a storage: reading and verifying one, and finding the newest below a
 // directory. Used by gpctl and the sampler too, so it needs no tensor library. Functions may be
 // called from any thread.
 #pragma once
@@ -6,10 +6,12 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "formats/checkpoint_manifest.h"
+#include "storage/storage.h"
 
 namespace gp::formats {
 
@@ -18,22 +20,22 @@ std::string CheckpointDirectoryName(int64_t step, uint64_t epoch, const std::str
 
 // The manifest of the checkpoint in `directory`. NotFound when it has none; DataLoss when it is
 // damaged or, with a non-empty `expected_digest` (sha256 of manifest.json, hex), another one.
-StatusOr<CheckpointManifest> ReadManifest(const std::string& directory,
+StatusOr<CheckpointManifest> ReadManifest(const Storage& storage, const std::string& directory,
                                           const std::string& expected_digest = "");
 
 // Also checks that the list is complete, and that every listed file exists with the size and digest
 // in the manifest. DataLoss names the file; any other error means that it could not be read, which
 // says nothing about the checkpoint. Cancelled once `stop` is requested.
-StatusOr<CheckpointManifest> VerifyDigests(const std::string& directory,
+StatusOr<CheckpointManifest> VerifyDigests(const Storage& storage, const std::string& directory,
                                            const std::string& expected_digest = "",
                                            const std::stop_token& stop = {});
 
 // The manifest, after checking the size and digest of `files`.
-StatusOr<CheckpointManifest> VerifyDigestsOf(const std::string& directory,
+StatusOr<CheckpointManifest> VerifyDigestsOf(const Storage& storage, const std::string& directory,
                                              const std::vector<std::string>& names);
 
-// Also checks that the tokenizer is one, and that the safetensors files are well formed and hold
-// finite numbers. DataLoss names the file.
+// Likewise of a directory of a mounted file system. Also checks that the tokenizer is one, and that
+// the safetensors files are well formed and hold finite numbers. DataLoss names the file.
 StatusOr<CheckpointManifest> VerifyCheckpoint(const std::string& directory,
                                               const std::string& expected_digest = "");
 
@@ -44,25 +46,34 @@ struct FoundCheckpoint {
 };
 
 // The checkpoints below `parent`, the newest first: by step, then epoch, taken from the directory's
-// name when the manifest cannot be read. Empty when `parent` does not exist. Skips quarantined ones
-// and directories without a manifest.
-StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(const std::string& parent);
+// name when the manifest cannot be read. Empty when `parent` does not exist. Skips quarantined
+// ones, also those that an older version renamed to DIRECTORY.damaged, and directories without a
+// manifest.
+StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(const Storage& storage,
+                                                       const std::string& parent);
 
-// Renames the directory of a damaged checkpoint, durably, so that it is not found any more. It
-// keeps its files: DIRECTORY.damaged.
-Status SetAside(const std::string& directory);
-// DIRECTORY.damaged: what SetAside makes of the directory's name, and BringBack undoes, durably.
-std::string DamagedName(const std::string& directory);
-Status BringBack(const std::string& directory);
+// A checkpoint in quarantine keeps its directory, and nothing looks for it there: the mark beside
+// it, a file named DIRECTORY.quarantined, holds the reason. Under the service the catalogue
+// decides, and the marks follow it.
+std::string QuarantineMark(const std::string& directory);
+bool IsQuarantineMark(std::string_view name);
+// Where an older version moved a damaged checkpoint.
+std::string RenamedDamaged(const std::string& directory);
+// Makes the mark, durably. OK if there is one; then that one's reason stays.
+Status Quarantine(const Storage& storage, const std::string& directory, const std::string& reason);
+
+// Deletes the manifest first: what is left after an interruption is no checkpoint.
+Status DeleteCheckpoint(const Storage& storage, const std::string& directory);
 
 // The directory, below `parent`, of the complete checkpoint with the highest step (then epoch);
 // nullopt if there is none or `parent` does not exist. Directories without a manifest were never
 // complete and are skipped; an unreadable manifest is an error that names it, because continuing
 // without it would silently lose steps.
-StatusOr<std::optional<std::string>> FindNewestCheckpoint(const std::string& parent);
+StatusOr<std::optional<std::string>> FindNewestCheckpoint(const Storage& storage,
+                                                          const std::string& parent);
 
 // `directory` itself if it is a checkpoint, or the newest one in it: in a run's directory, or its
 // directory of checkpoints. NotFound says what was expected.
-StatusOr<std::string> FindCheckpointIn(const std::string& directory);
+StatusOr<std::string> FindCheckpointIn(const Storage& storage, const std::string& directory);
 
 }  // namespace gp::formats

@@ -18,6 +18,7 @@
 namespace gp::formats {
 
 inline constexpr char kManifestName[] = "manifest.json";
+inline constexpr uint64_t kManifestBytesMax = 16 << 20;
 inline constexpr char kModelName[] = "model.safetensors";
 inline constexpr char kOptimizerName[] = "optimizer.safetensors";
 inline constexpr char kTokenizerName[] = "tokenizer.json";

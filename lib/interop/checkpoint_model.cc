@@ -7,6 +7,7 @@
 #include "interop/new_directory.h"
 #include "interop/safetensors_model.h"
 #include "interop/safetensors_writer.h"
+#include "storage/local_storage.h"
 
 namespace gp::interop {
 namespace {
@@ -35,9 +36,9 @@ StatusOr<CheckpointFile> WriteDigested(const NewDirectory& directory, const std:
 
 StatusOr<CheckpointModel> OpenCheckpointModel(const std::string& directory) {
   CheckpointModel checkpoint;
-  ASSIGN_OR_RETURN(
-      checkpoint.manifest,
-      formats::VerifyDigestsOf(directory, {formats::kModelName, formats::kTokenizerName}));
+  ASSIGN_OR_RETURN(checkpoint.manifest,
+                   formats::VerifyDigestsOf(LocalStorage(), directory,
+                                            {formats::kModelName, formats::kTokenizerName}));
   ASSIGN_OR_RETURN(auto tokenizer, ReadOwnTokenizer(directory));
   ASSIGN_OR_RETURN(TensorSet tensors,
                    TensorSet::OpenFile(JoinPath(directory, formats::kModelName)));

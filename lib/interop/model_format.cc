@@ -17,6 +17,7 @@
 #include "interop/nanogpt_directory.h"
 #include "interop/new_directory.h"
 #include "interop/unread_model.h"
+#include "storage/local_storage.h"
 
 namespace gp::interop {
 namespace {
@@ -137,7 +138,7 @@ StatusOr<runspec::InitialModel> FindModelAt(const std::string& path) {
   ASSIGN_OR_RETURN(const ModelFormat format, DetectModelFormat(path));
   // Its weights need not be digested for that.
   if (format == ModelFormat::kCheckpoint) {
-    ASSIGN_OR_RETURN(const auto manifest, formats::ReadManifest(path));
+    ASSIGN_OR_RETURN(const auto manifest, formats::ReadManifest(LocalStorage(), path));
     ASSIGN_OR_RETURN(const auto tokenizer, TokenizerIn(path));
     return InitialModelOf(path, manifest.shape, tokenizer);
   }

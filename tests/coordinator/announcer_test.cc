@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "fakes/fake_clock.h"
+#include "storage/local_storage.h"
 
 namespace gp::coordinator {
 namespace {
@@ -26,8 +27,9 @@ class AnnouncerTest : public ::testing::Test {
   FakeClock clock_;  // stands still: nothing happens without a notification
   ChangeHub hub_{clock_};
   CoordinatorMetrics metrics_{"test", clock_, Policy()};
-  RunDirectories directories_;
-  CheckpointVerifier verifier_;
+  LocalStorage files_;
+  RunDirectories directories_{files_};
+  CheckpointVerifier verifier_{files_};
   Announcer announcer_{hub_, metrics_, directories_, verifier_};
 };
 

@@ -97,14 +97,13 @@ TEST_F(DamagedCheckpoint, WhatIsDamagedIsListedInQuarantineAndComesBackOnlyWhenI
   v1::CheckpointsResponse listed = Checkpoints(id);
   EXPECT_EQ(listed.checkpoints_size(), 0);
   ASSERT_EQ(listed.quarantined_size(), 1);
-  EXPECT_EQ(listed.quarantined(0).directory(), resumed.checkpoint + ".damaged");
+  EXPECT_EQ(listed.quarantined(0).directory(), resumed.checkpoint);
   EXPECT_NE(listed.quarantined(0).quarantine_reason().find("model.safetensors"), std::string::npos);
-  // Directories are renamed on a thread of their own.
-  ASSERT_TRUE(Eventually([&] { return FileExists(resumed.checkpoint + ".damaged"); }));
+  // Marks are made on a thread of their own.
+  ASSERT_TRUE(Eventually([&] { return FileExists(resumed.checkpoint + ".quarantined"); }));
   Restart();
   EXPECT_EQ(Restore(id, 10), StatusCode::kDataLoss);
-  formats::DamageFile(resumed.checkpoint +
-                      ".damaged/model.safetensors");  // restores the original content
+  formats::DamageFile(resumed.checkpoint + "/model.safetensors");  // restores the original content
   EXPECT_EQ(Restore(id, 20), StatusCode::kFailedPrecondition);
   EXPECT_EQ(Restore(id, 10), StatusCode::kOk);
   listed = Checkpoints(id);

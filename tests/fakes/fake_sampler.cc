@@ -25,6 +25,7 @@
 #include "base/text/utf8.h"
 #include "contract/channel.h"
 #include "formats/checkpoint_directory.h"
+#include "storage/local_storage.h"
 #include "tokenizer/tokenizer.h"
 
 namespace gp::fakes {
@@ -54,7 +55,7 @@ class FakeSampler {
 
  private:
   void Open(const link::OpenModel& model) {
-    auto manifest = formats::ReadManifest(model.directory);
+    auto manifest = formats::ReadManifest(LocalStorage(), model.directory);
     if (!manifest.ok()) Fail(contract::ExitCause::kDamagedCheckpoint, Message(manifest.status()));
     manifest_ = *std::move(manifest);
     how_ = manifest_.record.device.value_or("");

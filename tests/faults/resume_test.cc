@@ -68,7 +68,8 @@ TEST_F(Resume, FromADamagedCheckpointGoesBackToTheOneBeforeIt) {
   EXPECT_TRUE(HasEvent("optimizer.safetensors"));
   EXPECT_TRUE(HasEvent(fmt::format("going back to the checkpoint of step {}",
                                    checkpoints[checkpoints.size() - 2].step())));
-  EXPECT_TRUE(FileExists(checkpoints.back().directory() + ".damaged/model.safetensors"))
+  EXPECT_TRUE(FileExists(checkpoints.back().directory() + ".quarantined"));
+  EXPECT_TRUE(FileExists(checkpoints.back().directory() + "/model.safetensors"))
       << "nothing is thrown away";
 }
 
@@ -93,7 +94,7 @@ TEST_P(ResumeBehindABadMount, TheNodesWordCostsNoCheckpointAndTheRunGoesOnElsewh
   })) << "the node that can read it takes the run up";
   ExpectUndisturbedEnd();
   EXPECT_FALSE(HasEvent("going back"));
-  EXPECT_FALSE(FileExists(newest.directory() + ".damaged"));
+  EXPECT_FALSE(FileExists(newest.directory() + ".quarantined"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, ResumeBehindABadMount,

@@ -16,7 +16,6 @@ namespace {
 using formats::CheckpointFile;
 using formats::CheckpointManifest;
 
-constexpr uint64_t kManifestBytesMax = 16 << 20;
 constexpr uint64_t kTokenizerBytesMax = 256 << 20;
 
 std::string Describe(const runspec::ModelShape& shape) {
@@ -91,7 +90,7 @@ void ClearGaps(const runspec::ParameterLayout& layout, std::span<float> buffer,
   }
 }
 
-Status ReadTensors(Storage& storage, const std::string& directory,
+Status ReadTensors(const Storage& storage, const std::string& directory,
                    const CheckpointManifest& manifest, const std::string& name,
                    std::map<std::string, TensorTarget> targets, const WriteInto& write,
                    const TensorComplete& complete = IgnoreComplete) {
@@ -105,10 +104,11 @@ Status ReadTensors(Storage& storage, const std::string& directory,
 
 }  // namespace
 
-StatusOr<CheckpointManifest> ReadCheckpointManifest(Storage& storage, const std::string& directory,
+StatusOr<CheckpointManifest> ReadCheckpointManifest(const Storage& storage,
+                                                    const std::string& directory,
                                                     const CheckpointExpectation& expected) {
   const std::string path = JoinPath(directory, formats::kManifestName);
-  ASSIGN_OR_RETURN(const std::string text, storage.Read(path, kManifestBytesMax));
+  ASSIGN_OR_RETURN(const std::string text, storage.Get(path, formats::kManifestBytesMax));
   const std::string digest = formats::Sha256Hex(text);
   if (!expected.manifest_digest.empty() && digest != expected.manifest_digest) {
     return DataLoss("{} has the sha256 {}, the catalogue says {}; it is not the sealed checkpoint",
@@ -119,7 +119,7 @@ StatusOr<CheckpointManifest> ReadCheckpointManifest(Storage& storage, const std:
   return manifest;
 }
 
-Status ReadWeights(Storage& storage, const std::string& directory,
+Status ReadWeights(const Storage& storage, const std::string& directory,
                    const CheckpointManifest& manifest, std::span<float> parameters,
                    const WriteInto& write) {
   const auto layout = runspec::MakeParameterLayout(manifest.shape);
@@ -129,7 +129,7 @@ Status ReadWeights(Storage& storage, const std::string& directory,
   return ReadTensors(storage, directory, manifest, formats::kModelName, std::move(targets), write);
 }
 
-Status ReadWeightsByTensor(Storage& storage, const std::string& directory,
+Status ReadWeightsByTensor(const Storage& storage, const std::string& directory,
                            const CheckpointManifest& manifest, const WeightsSink& take) {
   const auto layout = runspec::MakeParameterLayout(manifest.shape);
   std::map<std::string, const runspec::ParameterInfo*> tensors;
@@ -151,7 +151,7 @@ Status ReadWeightsByTensor(Storage& storage, const std::string& directory,
                      });
 }
 
-Status ReadTrainingState(Storage& storage, const std::string& directory,
+Status ReadTrainingState(const Storage& storage, const std::string& directory,
                          const CheckpointManifest& manifest, const runspec::ParameterLayout& layout,
                          std::span<float> parameters, std::span<float> first_moment,
                          std::span<float> second_moment, const WriteInto& write) {
@@ -166,12 +166,12 @@ Status ReadTrainingState(Storage& storage, const std::string& directory,
                      write);
 }
 
-StatusOr<std::string> ReadTokenizer(Storage& storage, const std::string& directory,
+StatusOr<std::string> ReadTokenizer(const Storage& storage, const std::string& directory,
                                     const CheckpointManifest& manifest) {
   ASSIGN_OR_RETURN(const CheckpointFile file,
                    FindFile(manifest, directory, formats::kTokenizerName));
   const std::string path = JoinPath(directory, formats::kTokenizerName);
-  ASSIGN_OR_RETURN(std::string text, storage.Read(path, kTokenizerBytesMax));
+  ASSIGN_OR_RETURN(std::string text, storage.Get(path, kTokenizerBytesMax));
   formats::FileDigest digest(file.digest_kind);
   digest.Update(text);
   if (text.size() == file.size_bytes && digest.Finish() == file.digest) return text;

@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "formats/checkpoint_manifest.h"
 #include "plan/model_shape.h"
-#include "worker/checkpoint/storage.h"
+#include "storage/storage.h"
 #include "worker/checkpoint/tensor_stream.h"
 
 namespace gp::engine {
@@ -26,13 +26,13 @@ struct CheckpointExpectation {
 
 // Reads the manifest and compares. DataLoss: damaged. FailedPrecondition: whole, but it does not
 // fit; the message names the difference.
-StatusOr<formats::CheckpointManifest> ReadCheckpointManifest(Storage& storage,
+StatusOr<formats::CheckpointManifest> ReadCheckpointManifest(const Storage& storage,
                                                              const std::string& directory,
                                                              const CheckpointExpectation& expected);
 
 // Weights only, for sampling and evaluation. Verifies the file's size and digest on the way. The
 // buffer has the layout of MakeParameterLayout(manifest.shape). DataLoss names file and tensor.
-Status ReadWeights(Storage& storage, const std::string& directory,
+Status ReadWeights(const Storage& storage, const std::string& directory,
                    const formats::CheckpointManifest& manifest, std::span<float> parameters,
                    const WriteInto& write = WriteIntoHost);
 
@@ -41,20 +41,20 @@ Status ReadWeights(Storage& storage, const std::string& directory,
 // before are of no use.
 using WeightsSink =
     std::function<void(const runspec::ParameterInfo& tensor, std::span<const float> values)>;
-Status ReadWeightsByTensor(Storage& storage, const std::string& directory,
+Status ReadWeightsByTensor(const Storage& storage, const std::string& directory,
                            const formats::CheckpointManifest& manifest, const WeightsSink& take);
 
 // Weights and the optimizer's state, for resuming. Also verifies tokenizer.json. `layout` is that
 // of the manifest's shape and marks the parts that the run trains: moments of the others are not
 // touched.
-Status ReadTrainingState(Storage& storage, const std::string& directory,
+Status ReadTrainingState(const Storage& storage, const std::string& directory,
                          const formats::CheckpointManifest& manifest,
                          const runspec::ParameterLayout& layout, std::span<float> parameters,
                          std::span<float> first_moment, std::span<float> second_moment,
                          const WriteInto& write = WriteIntoHost);
 
 // The serialised tokenizer of the checkpoint, verified.
-StatusOr<std::string> ReadTokenizer(Storage& storage, const std::string& directory,
+StatusOr<std::string> ReadTokenizer(const Storage& storage, const std::string& directory,
                                     const formats::CheckpointManifest& manifest);
 
 }  // namespace gp::engine

@@ -46,7 +46,7 @@ std::string_view BytesOf(std::span<const float> values) {
 // One file on its way to storage, digested as it goes.
 class DigestingWriter {
  public:
-  static StatusOr<DigestingWriter> Create(Storage& storage, const std::string& directory,
+  static StatusOr<DigestingWriter> Create(const Storage& storage, const std::string& directory,
                                           const std::string& name, DigestKind kind) {
     DigestingWriter writer(kind);
     writer.file_.name = name;
@@ -87,7 +87,7 @@ std::vector<ParameterInfo> TrainedTensors(const ParameterLayout& layout) {
   return trained;
 }
 
-StatusOr<CheckpointFile> WriteTensors(Storage& storage, const std::string& directory,
+StatusOr<CheckpointFile> WriteTensors(const Storage& storage, const std::string& directory,
                                       const std::string& name,
                                       const std::vector<ParameterInfo>& tensors,
                                       const std::vector<TensorGroup>& groups, DigestKind digest,
@@ -114,7 +114,7 @@ StatusOr<CheckpointFile> WriteTensors(Storage& storage, const std::string& direc
   return writer.Close();
 }
 
-StatusOr<CheckpointFile> WriteText(Storage& storage, const std::string& directory,
+StatusOr<CheckpointFile> WriteText(const Storage& storage, const std::string& directory,
                                    const std::string& name, const std::string& text) {
   ASSIGN_OR_RETURN(DigestingWriter writer,
                    DigestingWriter::Create(storage, directory, name, DigestKind::kSha256));
@@ -128,7 +128,7 @@ StatusOr<CheckpointFile> WriteText(Storage& storage, const std::string& director
 // thread that hangs in the storage may outlive the writer.
 class CheckpointWriter::Worker {
  public:
-  Worker(std::shared_ptr<Storage> storage, std::string parent, CheckpointIdentity identity,
+  Worker(std::shared_ptr<const Storage> storage, std::string parent, CheckpointIdentity identity,
          const StreamedSnapshot::Options& options)
       : patience_(options.patience),
         owned_storage_(std::move(storage)),
@@ -230,14 +230,14 @@ class CheckpointWriter::Worker {
     if (saved.ok()) return saved;
     failed_ = directory;
     // If this fails, the coordinator removes the directory later, because it was never reported.
-    storage_.RemoveTree(directory).IgnoreError();
+    storage_.Delete(directory).IgnoreError();
     return WithContext(saved.status(), fmt::format("checkpoint of step {}", state.step));
   }
 
   // Never touch a complete checkpoint: its writer may have had it sealed.
   Status CheckFree(const std::string& directory) const {
     const Status manifest =
-        storage_.Read(JoinPath(directory, formats::kManifestName), UINT64_MAX).status();
+        storage_.Get(JoinPath(directory, formats::kManifestName), UINT64_MAX).status();
     if (manifest.ok()) {
       return AlreadyExists("{} holds a complete checkpoint already", directory);
     }
@@ -250,7 +250,7 @@ class CheckpointWriter::Worker {
     RETURN_IF_ERROR(storage_.MakeDirectory(DirectoryOf(parent_)));
     RETURN_IF_ERROR(storage_.MakeDirectory(parent_));
     // An earlier attempt may have left files that it could not remove.
-    RETURN_IF_ERROR(storage_.RemoveTree(directory));
+    RETURN_IF_ERROR(storage_.Delete(directory));
     RETURN_IF_ERROR(storage_.MakeDirectory(directory));
     formats::CheckpointManifest manifest = ManifestOf(state);
     ASSIGN_OR_RETURN(manifest.files, WriteState(state, directory));
@@ -259,7 +259,7 @@ class CheckpointWriter::Worker {
     Failpoint("checkpoint.before_manifest");
     manifest.files.push_back(std::move(tokenizer));
     const std::string text = formats::FormatManifest(manifest);
-    RETURN_IF_ERROR(storage_.WriteAtomically(JoinPath(directory, formats::kManifestName), text));
+    RETURN_IF_ERROR(storage_.Put(JoinPath(directory, formats::kManifestName), text));
     Failpoint("checkpoint.after_manifest");
     return SavedCheckpoint{{.step = state.step,
                             .directory = directory,
@@ -315,8 +315,8 @@ class CheckpointWriter::Worker {
   }
 
   const std::chrono::nanoseconds patience_;
-  const std::shared_ptr<Storage> owned_storage_;
-  Storage& storage_;
+  const std::shared_ptr<const Storage> owned_storage_;
+  const Storage& storage_;
   const std::string parent_;
   const CheckpointIdentity identity_;
   std::string failed_;  // directory of the last save that failed; used by the worker thread only
@@ -330,7 +330,7 @@ class CheckpointWriter::Worker {
   bool closing_ GUARDED_BY(mutex_) = false;
 };
 
-CheckpointWriter::CheckpointWriter(std::shared_ptr<Storage> storage, std::string parent,
+CheckpointWriter::CheckpointWriter(std::shared_ptr<const Storage> storage, std::string parent,
                                    CheckpointIdentity identity,
                                    const StreamedSnapshot::Options& options)
     : worker_(std::make_shared<Worker>(std::move(storage), std::move(parent), std::move(identity),

@@ -20,7 +20,7 @@
 #include "formats/training_record.h"
 #include "plan/model_part.h"
 #include "plan/model_shape.h"
-#include "worker/checkpoint/storage.h"
+#include "storage/storage.h"
 #include "worker/checkpoint/streamed_snapshot.h"
 
 namespace gp::engine {
@@ -59,7 +59,7 @@ struct SavedCheckpoint : contract::WrittenCheckpoint {
 class CheckpointWriter {
  public:
   // Checkpoints become directories below `parent` (the run's checkpoints directory).
-  CheckpointWriter(std::shared_ptr<Storage> storage, std::string parent,
+  CheckpointWriter(std::shared_ptr<const Storage> storage, std::string parent,
                    CheckpointIdentity identity, const StreamedSnapshot::Options& options);
   ~CheckpointWriter();
 

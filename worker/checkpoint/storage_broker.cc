@@ -1,6 +1,6 @@
 #include "worker/checkpoint/storage_broker.h"
 
-#include <fcntl.h>
+#include <fmt/format.h>
 #include <linux/close_range.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -13,12 +13,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/local_message.h"
 #include "base/machine/parent_process.h"
 #include "base/mutex.h"
-#include "worker/checkpoint/local_storage.h"
+#include "storage/local_storage.h"
 
 namespace gp::engine {
 namespace {
@@ -29,9 +30,10 @@ constexpr size_t kMessageBytesMax = 64 << 10;
 enum class Operation : char {
   kMakeDirectory = 'd',
   kCreate = 'c',
-  kWriteAtomically = 'w',
+  kPut = 'w',
+  kPutIfAbsent = 'a',
   kOpen = 'o',
-  kRemoveTree = 'r',
+  kDelete = 'r',
 };
 
 struct Answer {
@@ -60,28 +62,24 @@ Answer AnswerWith(StatusOr<FileDescriptor> file) {
   return {OkStatus(), *std::move(file)};
 }
 
-StatusOr<FileDescriptor> OpenToRead(const std::string& path) {
-  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return ErrnoStatus(errno, "open", path);
-  return file;
-}
-
 Answer Do(std::string_view request) {
   const size_t end = request.find('\0', 1);
   if (end == std::string_view::npos) return {InvalidArgument("a request without a path"), {}};
   const std::string path(request.substr(1, end - 1));
-  LocalStorage storage;
+  const LocalStorage storage;
   switch (static_cast<Operation>(request.front())) {
     case Operation::kMakeDirectory:
       return {storage.MakeDirectory(path), {}};
     case Operation::kCreate:
       return AnswerWith(CreateFile(path));
-    case Operation::kWriteAtomically:
-      return {storage.WriteAtomically(path, request.substr(end + 1)), {}};
+    case Operation::kPut:
+      return {storage.Put(path, request.substr(end + 1)), {}};
+    case Operation::kPutIfAbsent:
+      return {storage.PutIfAbsent(path, request.substr(end + 1)), {}};
     case Operation::kOpen:
       return AnswerWith(OpenToRead(path));
-    case Operation::kRemoveTree:
-      return {storage.RemoveTree(path), {}};
+    case Operation::kDelete:
+      return {storage.Delete(path), {}};
   }
   return {InvalidArgument("there is no storage operation {}", request.front()), {}};
 }
@@ -124,25 +122,34 @@ void CloseOthers(int kept) {
   _exit(0);
 }
 
+// A path of an open file for functions that take one.
+std::string NameOf(const FileDescriptor& file) {
+  return fmt::format("/proc/self/fd/{}", file.get());
+}
+
 class BrokeredStorage final : public Storage {
  public:
   explicit BrokeredStorage(FileDescriptor socket) : socket_(std::move(socket)) {}
 
-  Status MakeDirectory(const std::string& directory) override {
+  Status MakeDirectory(const std::string& directory) const override {
     return Ask(Operation::kMakeDirectory, directory).status;
   }
 
-  StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) override {
+  StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) const override {
     Answer answer = Ask(Operation::kCreate, path);
     RETURN_IF_ERROR(answer.status);
     return WriterOf(std::move(answer.file), path);
   }
 
-  Status WriteAtomically(const std::string& path, std::string_view data) override {
-    return Ask(Operation::kWriteAtomically, path, data).status;
+  Status Put(const std::string& path, std::string_view data) const override {
+    return Ask(Operation::kPut, path, data).status;
   }
 
-  StatusOr<std::string> Read(const std::string& path, uint64_t size_bytes_max) override {
+  Status PutIfAbsent(const std::string& path, std::string_view data) const override {
+    return Ask(Operation::kPutIfAbsent, path, data).status;
+  }
+
+  StatusOr<std::string> Get(const std::string& path, uint64_t size_bytes_max) const override {
     std::string text;
     RETURN_IF_ERROR(Stream(path, [&](std::string_view piece) {
       text += piece;
@@ -153,21 +160,35 @@ class BrokeredStorage final : public Storage {
   }
 
   Status Stream(const std::string& path,
-                const std::function<Status(std::string_view)>& consume) override {
+                const std::function<Status(std::string_view)>& consume) const override {
     const Answer answer = Ask(Operation::kOpen, path);
     RETURN_IF_ERROR(answer.status);
     return StreamFile(answer.file, path, consume);
   }
 
-  Status RemoveTree(const std::string& path) override {
-    return Ask(Operation::kRemoveTree, path).status;
+  StatusOr<uint64_t> Size(const std::string& path) const override {
+    const Answer answer = Ask(Operation::kOpen, path);
+    RETURN_IF_ERROR(answer.status);
+    return LocalStorage().Size(NameOf(answer.file));
+  }
+
+  StatusOr<std::vector<std::string>> List(const std::string& directory) const override {
+    const Answer answer = Ask(Operation::kOpen, directory);
+    RETURN_IF_ERROR(answer.status);
+    return LocalStorage().List(NameOf(answer.file));
+  }
+
+  Status Delete(const std::string& path) const override {
+    return Ask(Operation::kDelete, path).status;
   }
 
   // Allowed for a confined process too.
-  StatusOr<uint64_t> FreeBytes(const std::string& path) override { return gp::FreeBytes(path); }
+  StatusOr<uint64_t> FreeBytes(const std::string& path) const override {
+    return gp::FreeBytes(path);
+  }
 
  private:
-  Answer Ask(Operation operation, const std::string& path, std::string_view data = "")
+  Answer Ask(Operation operation, const std::string& path, std::string_view data = "") const
       EXCLUDES(mutex_) {
     const std::string request = FormatRequest(operation, path, data);
     if (request.size() > kMessageBytesMax) {
@@ -185,13 +206,14 @@ class BrokeredStorage final : public Storage {
             std::move(answer->file)};
   }
 
-  Mutex mutex_;  // one operation at a time
+  mutable Mutex mutex_;  // one operation at a time
   const FileDescriptor socket_;
 };
 
 }  // namespace
 
-StatusOr<std::shared_ptr<Storage>> StartStorageBroker(const std::function<Status()>& confine) {
+StatusOr<std::shared_ptr<const Storage>> StartStorageBroker(
+    const std::function<Status()>& confine) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return ErrnoStatus(errno, "make", "the socket of the storage broker");

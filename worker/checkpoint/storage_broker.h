@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "base/status.h"
-#include "worker/checkpoint/storage.h"
+#include "storage/storage.h"
 
 namespace gp::engine {
 
@@ -17,6 +17,6 @@ namespace gp::engine {
 // child of each operation, before it reads the request; the operation fails with its error. The
 // broker ends with this process, or when the Storage is destroyed. Called before this process has a
 // second thread; the Storage is thread-safe.
-StatusOr<std::shared_ptr<Storage>> StartStorageBroker(const std::function<Status()>& confine);
+StatusOr<std::shared_ptr<const Storage>> StartStorageBroker(const std::function<Status()>& confine);
 
 }  // namespace gp::engine

@@ -7,8 +7,8 @@
 #include "base/file.h"
 #include "formats/checkpoint_directory.h"
 #include "formats/recorded_precision.h"
+#include "storage/local_storage.h"
 #include "worker/checkpoint/checkpoint_reader.h"
-#include "worker/checkpoint/local_storage.h"
 #include "worker/engine/collectives/local_communicator.h"
 #include "worker/engine/model/make_language_model.h"
 #include "worker/evaluator/choice_scorer.h"
@@ -43,8 +43,8 @@ StatusOr<EvaluatedCheckpoint> EvaluatedCheckpoint::Open(const std::string& direc
   LocalStorage storage;
   EvaluatedCheckpoint opened;
   opened.options_ = std::move(options);
-  ASSIGN_OR_RETURN(opened.directory_, formats::FindCheckpointIn(directory));
-  ASSIGN_OR_RETURN(opened.manifest_, formats::ReadManifest(opened.directory_));
+  ASSIGN_OR_RETURN(opened.directory_, formats::FindCheckpointIn(LocalStorage(), directory));
+  ASSIGN_OR_RETURN(opened.manifest_, formats::ReadManifest(LocalStorage(), opened.directory_));
   ASSIGN_OR_RETURN(const std::string tokenizer,
                    ReadTokenizer(storage, opened.directory_, opened.manifest_));
   ASSIGN_OR_RETURN(opened.tokenizer_, ParseTokenizer(tokenizer));

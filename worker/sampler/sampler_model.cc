@@ -7,8 +7,8 @@
 #include "formats/checkpoint_directory.h"
 #include "formats/recorded_precision.h"
 #include "runspec/sampler_plan.h"
+#include "storage/local_storage.h"
 #include "worker/checkpoint/checkpoint_reader.h"
-#include "worker/checkpoint/local_storage.h"
 #include "worker/engine/backend/cpu/cpu_backend.h"
 #include "worker/engine/backend/device_backend.h"
 #include "worker/engine/model/gpt2_decoder.h"
@@ -45,8 +45,8 @@ StatusOr<SamplerModel> SamplerModel::Open(const std::string& directory,
                                           const SamplerOptions& options) {
   LocalStorage storage;
   SamplerModel model;
-  ASSIGN_OR_RETURN(model.directory_, formats::FindCheckpointIn(directory));
-  ASSIGN_OR_RETURN(model.manifest_, formats::ReadManifest(model.directory_));
+  ASSIGN_OR_RETURN(model.directory_, formats::FindCheckpointIn(LocalStorage(), directory));
+  ASSIGN_OR_RETURN(model.manifest_, formats::ReadManifest(LocalStorage(), model.directory_));
   ASSIGN_OR_RETURN(const std::string tokenizer,
                    ReadTokenizer(storage, model.directory_, model.manifest_));
   ASSIGN_OR_RETURN(model.tokenizer_, ParseTokenizer(tokenizer));

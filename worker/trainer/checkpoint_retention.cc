@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/file.h"
 #include "formats/checkpoint_directory.h"
 
 namespace gp::engine {
@@ -28,14 +27,15 @@ std::vector<std::string> ExpendableCheckpoints(std::vector<StoredCheckpoint> sto
   return expendable;
 }
 
-Status PruneCheckpoints(const std::string& parent, const runspec::CheckpointSpec& spec) {
-  ASSIGN_OR_RETURN(const auto found, formats::FindCheckpoints(parent));
+Status PruneCheckpoints(const Storage& storage, const std::string& parent,
+                        const runspec::CheckpointSpec& spec) {
+  ASSIGN_OR_RETURN(const auto found, formats::FindCheckpoints(storage, parent));
   std::vector<StoredCheckpoint> stored;
   for (const auto& [directory, manifest] : found) {
     if (manifest.ok()) stored.push_back({directory, manifest->step, manifest->validation_loss});
   }
   for (const std::string& directory : ExpendableCheckpoints(std::move(stored), spec)) {
-    RETURN_IF_ERROR(RemoveTree(directory));
+    RETURN_IF_ERROR(formats::DeleteCheckpoint(storage, directory));
   }
   return OkStatus();
 }

@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "plan/run_spec.h"
+#include "storage/storage.h"
 
 namespace gp::engine {
 
@@ -24,6 +25,7 @@ std::vector<std::string> ExpendableCheckpoints(std::vector<StoredCheckpoint> sto
                                                const runspec::CheckpointSpec& spec);
 
 // Removes expendable checkpoints below `parent`, but nothing without a readable manifest.
-Status PruneCheckpoints(const std::string& parent, const runspec::CheckpointSpec& spec);
+Status PruneCheckpoints(const Storage& storage, const std::string& parent,
+                        const runspec::CheckpointSpec& spec);
 
 }  // namespace gp::engine

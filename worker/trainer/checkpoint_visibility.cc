@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "formats/checkpoint_directory.h"
+#include "storage/local_storage.h"
 #include "worker/engine/step/training_error.h"
 
 namespace gp::engine {
@@ -24,7 +25,8 @@ GroupVisibility ShareVisibility(bool seen, Communicator& communicator) {
 }  // namespace
 
 std::optional<std::string> MissingOfCheckpoint(const contract::ResumePoint& resume) {
-  const auto manifest = formats::ReadManifest(resume.directory, resume.manifest_digest);
+  const auto manifest =
+      formats::ReadManifest(LocalStorage(), resume.directory, resume.manifest_digest);
   if (!manifest.ok()) return Message(manifest.status());
   for (const formats::CheckpointFile& file : manifest->files) {
     const std::string path = JoinPath(resume.directory, file.name);

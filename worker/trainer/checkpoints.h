@@ -60,7 +60,7 @@ class Checkpoints {
   bool in_flight() const { return writer_.in_flight(); }
 
   // Reaches the run's directory, also a new one in its place.
-  Storage& storage() { return *storage_; }
+  const Storage& storage() const { return *storage_; }
 
   // Reports a save that has ended since the last call.
   void Poll();

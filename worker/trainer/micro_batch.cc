@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "formats/checkpoint_directory.h"
 #include "plan/memory_forecast.h"
+#include "storage/local_storage.h"
 #include "worker/engine/step/training_error.h"
 #include "worker/trainer/checkpoints.h"
 #include "worker/trainer/rank_memory.h"
@@ -20,7 +21,8 @@ constexpr char kFileName[] = "micro_batch.json";
 constexpr char kRowsKey[] = "micro_batch";
 
 int64_t RecordedRows(const contract::ResumePoint& resume) {
-  const auto manifest = formats::ReadManifest(resume.directory, resume.manifest_digest);
+  const auto manifest =
+      formats::ReadManifest(LocalStorage(), resume.directory, resume.manifest_digest);
   ThrowIfError(CauseOfUnreadable(manifest.status(), resume.directory), manifest.status());
   return manifest->record.micro_batch.value_or(0);
 }

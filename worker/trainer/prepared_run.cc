@@ -11,6 +11,7 @@
 #include "runspec/initial_model.h"
 #include "runspec/run_file.h"
 #include "runspec/schema.h"
+#include "storage/local_storage.h"
 #include "tasks/run_tasks.h"
 #include "tokenizer/files/tokenizer_file.h"
 #include "worker/engine/backend/cpu/kernels/isa.h"
@@ -36,7 +37,7 @@ constexpr double kPeakMeasurementSeconds = 0.05;
 EngineRecord RecordedEngine(const TrainingPlace& place) {
   if (!place.resume) return {};
   const auto manifest =
-      formats::ReadManifest(place.resume->directory, place.resume->manifest_digest);
+      formats::ReadManifest(LocalStorage(), place.resume->directory, place.resume->manifest_digest);
   ThrowIfError(CauseOfUnreadable(manifest.status(), place.resume->directory), manifest.status());
   return EngineOf(manifest->record);
 }

@@ -162,9 +162,10 @@ StatusOr<StepBudget> ReadStoredBudget(const std::string& run_directory) {
       path);
 }
 
-Status StoreBudget(Storage& storage, const std::string& run_directory, const StepBudget& budget) {
+Status StoreBudget(const Storage& storage, const std::string& run_directory,
+                   const StepBudget& budget) {
   const Json json = {{"steps", budget.steps}, {"measured_steps", budget.measured_steps}};
-  return storage.WriteAtomically(JoinPath(run_directory, kBudgetName), json.dump() + "\n");
+  return storage.Put(JoinPath(run_directory, kBudgetName), json.dump() + "\n");
 }
 
 }  // namespace gp::engine

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "contract/training_point.h"
-#include "worker/checkpoint/storage.h"
+#include "storage/storage.h"
 #include "worker/engine/step/step_budget.h"
 
 namespace gp::engine {
@@ -46,6 +46,7 @@ class RunRecords {
 // The stored conversion of a wall time to steps; durable before use. 0 steps if there is none yet;
 // DataLoss names a damaged file.
 StatusOr<StepBudget> ReadStoredBudget(const std::string& run_directory);
-Status StoreBudget(Storage& storage, const std::string& run_directory, const StepBudget& budget);
+Status StoreBudget(const Storage& storage, const std::string& run_directory,
+                   const StepBudget& budget);
 
 }  // namespace gp::engine

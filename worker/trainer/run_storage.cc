@@ -4,10 +4,10 @@
 
 namespace gp::engine {
 
-RunStorage::RunStorage(const std::string& run_directory, std::shared_ptr<Storage> broker)
+RunStorage::RunStorage(const std::string& run_directory, std::shared_ptr<const Storage> broker)
     : directory_(run_directory), broker_(std::move(broker)) {}
 
-Storage& RunStorage::Reached() {
+const Storage& RunStorage::Reached() const {
   if (broker_ == nullptr) return local_;
   const RunDirectory::Place place = directory_.Find();
   const bool stays =
@@ -15,30 +15,40 @@ Storage& RunStorage::Reached() {
   return stays ? local_ : *broker_;
 }
 
-Status RunStorage::MakeDirectory(const std::string& directory) {
+Status RunStorage::MakeDirectory(const std::string& directory) const {
   return Reached().MakeDirectory(directory);
 }
 
-StatusOr<std::unique_ptr<StorageWriter>> RunStorage::Create(const std::string& path) {
+StatusOr<std::unique_ptr<StorageWriter>> RunStorage::Create(const std::string& path) const {
   return Reached().Create(path);
 }
 
-Status RunStorage::WriteAtomically(const std::string& path, std::string_view data) {
-  return Reached().WriteAtomically(path, data);
+Status RunStorage::Put(const std::string& path, std::string_view data) const {
+  return Reached().Put(path, data);
 }
 
-StatusOr<std::string> RunStorage::Read(const std::string& path, uint64_t size_bytes_max) {
-  return Reached().Read(path, size_bytes_max);
+Status RunStorage::PutIfAbsent(const std::string& path, std::string_view data) const {
+  return Reached().PutIfAbsent(path, data);
+}
+
+StatusOr<std::string> RunStorage::Get(const std::string& path, uint64_t size_bytes_max) const {
+  return Reached().Get(path, size_bytes_max);
 }
 
 Status RunStorage::Stream(const std::string& path,
-                          const std::function<Status(std::string_view)>& consume) {
+                          const std::function<Status(std::string_view)>& consume) const {
   return Reached().Stream(path, consume);
 }
 
-Status RunStorage::RemoveTree(const std::string& path) { return Reached().RemoveTree(path); }
+StatusOr<uint64_t> RunStorage::Size(const std::string& path) const { return Reached().Size(path); }
 
-StatusOr<uint64_t> RunStorage::FreeBytes(const std::string& path) {
+StatusOr<std::vector<std::string>> RunStorage::List(const std::string& directory) const {
+  return Reached().List(directory);
+}
+
+Status RunStorage::Delete(const std::string& path) const { return Reached().Delete(path); }
+
+StatusOr<uint64_t> RunStorage::FreeBytes(const std::string& path) const {
   return Reached().FreeBytes(path);
 }
 

@@ -17,6 +17,7 @@
 #include "formats/checkpoint_directory.h"
 #include "interop/model_format.h"
 #include "runspec/run_file.h"
+#include "storage/local_storage.h"
 #include "worker/engine/collectives/local_communicator.h"
 #include "worker/engine/step/training_error.h"
 #include "worker/trainer/checkpoint_retention.h"
@@ -52,15 +53,16 @@ std::string CheckpointsOf(const TrainingPlace& place) {
 }
 
 // Trains from the newest undamaged checkpoint of the run, or from the first step when there is no
-// checkpoint. Damaged checkpoints are renamed only after an older one was loaded in their place.
+// checkpoint. Damaged checkpoints go into quarantine only after an older one was loaded in their
+// place.
 class StandaloneTraining final : public TrainingEvents {
  public:
   explicit StandaloneTraining(const StandaloneOptions& options)
       : spec_(LoadSpecFile(options)), place_(PlaceOf(spec_, options)) {}
 
   void Run(const Clock& clock, const std::stop_token& stop) {
-    const auto found =
-        ValueOrThrow(ExitCause::kStorage, formats::FindCheckpoints(CheckpointsOf(place_)));
+    const auto found = ValueOrThrow(
+        ExitCause::kStorage, formats::FindCheckpoints(LocalStorage(), CheckpointsOf(place_)));
     stop_ = stop;
     // The coordinator creates a run's directory under the service; standalone, this process does.
     ThrowIfError(ExitCause::kStorage, MakeDirectories(place_.run_directory));
@@ -80,7 +82,7 @@ class StandaloneTraining final : public TrainingEvents {
 
   void CheckpointWritten(const SavedCheckpoint& saved) override {
     if (!saved.end_reason.empty()) LogInfo(saved.end_reason);
-    const Status pruned = PruneCheckpoints(CheckpointsOf(place_), spec_.checkpoint);
+    const Status pruned = PruneCheckpoints(LocalStorage(), CheckpointsOf(place_), spec_.checkpoint);
     if (!pruned.ok()) LogWarning("old checkpoints stay", {{"reason", Message(pruned)}});
   }
 
@@ -92,6 +94,11 @@ class StandaloneTraining final : public TrainingEvents {
   }
 
  private:
+  struct Damaged {
+    std::string directory;
+    std::string reason;
+  };
+
   static contract::ResumePoint PointOf(const formats::FoundCheckpoint& found) {
     ThrowIfError(CauseOfUnreadable(found.manifest.status(), found.directory),
                  found.manifest.status());
@@ -109,12 +116,12 @@ class StandaloneTraining final : public TrainingEvents {
                       reason, CheckpointsOf(place_)));
     }
     LogWarning("going back to the checkpoint before a damaged one", {{"reason", reason}});
-    damaged_.push_back(found[damaged].directory);
+    damaged_.push_back({found[damaged].directory, reason});
   }
 
-  void SetDamagedAside() const {
-    for (const std::string& directory : damaged_) {
-      const Status status = formats::SetAside(directory);
+  void QuarantineDamaged() const {
+    for (const auto& [directory, reason] : damaged_) {
+      const Status status = formats::Quarantine(LocalStorage(), directory, reason);
       if (!status.ok()) LogWarning("damaged checkpoint stays", {{"reason", Message(status)}});
     }
   }
@@ -124,7 +131,7 @@ class StandaloneTraining final : public TrainingEvents {
     const auto group = MakeLocalGroup(1, training.plan().logical_shards);
     training.Join(*group[0]);
     joined_ = true;
-    SetDamagedAside();
+    QuarantineDamaged();
     try {
       training.Run({.at_once = stop_});
       LogInfo("training finished",
@@ -136,9 +143,9 @@ class StandaloneTraining final : public TrainingEvents {
   }
 
   const runspec::RunSpec spec_;
-  TrainingPlace place_;               // resumes from the checkpoint being tried
-  std::stop_token stop_;              // since Run
-  std::vector<std::string> damaged_;  // the newer ones
+  TrainingPlace place_;           // resumes from the checkpoint being tried
+  std::stop_token stop_;          // since Run
+  std::vector<Damaged> damaged_;  // the newer ones
   bool joined_ = false;
 };
 

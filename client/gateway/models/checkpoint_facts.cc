@@ -9,6 +9,7 @@
 #include "formats/checkpoint_directory.h"
 #include "formats/sha256.h"
 #include "plan/model_shape.h"
+#include "storage/local_storage.h"
 
 namespace gp::gateway {
 namespace {
@@ -72,7 +73,7 @@ StatusOr<SharedFacts> ReadCheckpointFacts(const std::string& directory,
                                           TokenizerCache& tokenizers) {
   auto facts = std::make_shared<CheckpointFacts>();
   facts->directory = directory;
-  ASSIGN_OR_RETURN(facts->manifest, formats::ReadManifest(directory));
+  ASSIGN_OR_RETURN(facts->manifest, formats::ReadManifest(LocalStorage(), directory));
   const std::string path = JoinPath(directory, formats::kTokenizerName);
   auto tokenizer = tokenizers.Get(path, DigestOf(facts->manifest, formats::kTokenizerName));
   if (tokenizer.status().code() == StatusCode::kNotFound) {

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/local_path.h"
 #include "formats/checkpoint_directory.h"
+#include "storage/local_storage.h"
 
 namespace gp::gateway {
 namespace {
@@ -33,10 +34,11 @@ std::string Absolute(const std::string& path) {
 // Readable or not, the newest first: the directory itself, or the checkpoints below it.
 StatusOr<std::vector<formats::FoundCheckpoint>> FindAll(const std::string& directory) {
   if (FileExists(JoinPath(directory, formats::kManifestName))) {
-    return std::vector<formats::FoundCheckpoint>{{directory, formats::ReadManifest(directory)}};
+    return std::vector<formats::FoundCheckpoint>{
+        {directory, formats::ReadManifest(LocalStorage(), directory)}};
   }
   const std::string below = JoinPath(directory, "checkpoints");
-  return formats::FindCheckpoints(FileExists(below) ? below : directory);
+  return formats::FindCheckpoints(LocalStorage(), FileExists(below) ? below : directory);
 }
 
 }  // namespace
@@ -59,7 +61,7 @@ Status CheckDirectory(const NamedDirectory& named) {
     return WithContext(found->front().manifest.status(),
                        fmt::format("{}={}", named.name, named.directory));
   }
-  const Status missing = formats::FindCheckpointIn(named.directory).status();
+  const Status missing = formats::FindCheckpointIn(LocalStorage(), named.directory).status();
   return Status(missing.code(),
                 fmt::format("{}={}. Runs that have no checkpoint yet are served once they have "
                             "one, with --coordinator",

@@ -7,6 +7,7 @@
 #include "base/local_path.h"
 #include "base/text/shell_word.h"
 #include "formats/checkpoint_directory.h"
+#include "storage/local_storage.h"
 
 namespace gp::gpctl {
 namespace {
@@ -63,7 +64,8 @@ StatusOr<v1::Run> FindRun(const CheckpointReference& reference, Session& session
   if (run.ok() || !FileExists(path)) return run;
   std::error_code error;
   if (!std::filesystem::is_directory(path, error)) {
-    return WithContext(run.status(), Message(formats::FindCheckpointIn(path).status()));
+    return WithContext(run.status(),
+                       Message(formats::FindCheckpointIn(LocalStorage(), path).status()));
   }
   return Status(run.status().code(),
                 fmt::format("{}; the directory of that name is {}", Message(run.status()),

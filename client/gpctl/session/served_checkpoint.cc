@@ -5,6 +5,7 @@
 #include "client/gpctl/session/checkpoint_reference.h"
 #include "formats/checkpoint_directory.h"
 #include "rpc/listen_address.h"
+#include "storage/local_storage.h"
 
 namespace gp::gpctl {
 namespace {
@@ -17,8 +18,9 @@ std::string NameIn(const formats::CheckpointManifest& manifest, const std::strin
 
 // A checkpoint's directory, or that of a run.
 StatusOr<ServedCheckpoint> ServedDirectory(const std::string& directory) {
-  ASSIGN_OR_RETURN(const std::string checkpoint, formats::FindCheckpointIn(directory));
-  ASSIGN_OR_RETURN(const auto manifest, formats::ReadManifest(checkpoint));
+  ASSIGN_OR_RETURN(const std::string checkpoint,
+                   formats::FindCheckpointIn(LocalStorage(), directory));
+  ASSIGN_OR_RETURN(const auto manifest, formats::ReadManifest(LocalStorage(), checkpoint));
   const std::string name = NameIn(manifest, directory);
   const bool moves = checkpoint != directory;
   return ServedCheckpoint{.name = name,

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "formats/recorded_precision.h"
+#include "storage/local_storage.h"
 #include "tokenizer/byte_pair_tokenizer.h"
 #include "tokenizer/char_tokenizer.h"
 #include "worker/checkpoint/checkpoint_writer.h"
-#include "worker/checkpoint/local_storage.h"
 
 namespace gp::engine {
 namespace {

@@ -12,6 +12,7 @@
 #include "lib/base/eventually.h"
 #include "lib/base/temporary_directory.h"
 #include "lib/formats/sample_checkpoint.h"
+#include "storage/local_storage.h"
 
 namespace gp::coordinator {
 namespace {
@@ -108,10 +109,12 @@ class CheckpointVerifierTest : public ::testing::Test {
     return answer.get_future().get();
   }
 
-  // Waits until the rename, which is made on another thread.
-  bool IsSetAside() {
-    return Eventually([&] { return FileExists(formats::DamagedName(directory_)); }) &&
-           !FileExists(directory_);
+  // The mark is made and deleted on another thread.
+  bool IsMarked() {
+    return Eventually([&] { return FileExists(formats::QuarantineMark(directory_)); });
+  }
+  bool IsUnmarked() {
+    return Eventually([&] { return !FileExists(formats::QuarantineMark(directory_)); });
   }
 
   std::string File(const char* name) const { return JoinPath(directory_, name); }
@@ -123,8 +126,9 @@ class CheckpointVerifierTest : public ::testing::Test {
   std::string earlier_digest_;
   MemoryStore::Disk disk_;
   MemoryStore store_{disk_};
-  RunDirectories directories_;
-  CheckpointVerifier verifier_;
+  const LocalStorage storage_;
+  RunDirectories directories_{storage_};
+  CheckpointVerifier verifier_{storage_};
   Witness witness_{verifier_, directories_};
   std::unique_ptr<Reconciler> reconciler_;
 };
@@ -146,8 +150,8 @@ TEST_F(CheckpointVerifierTest, ADamagedOneGoesIntoQuarantineAndKeepsItsFiles) {
   EXPECT_EQ(run->FindCheckpoint(kStep), nullptr);
   EXPECT_EQ(run->LatestCheckpoint()->step, 10);
   EXPECT_NE(run->FindQuarantined(kStep)->reason.find(formats::kOptimizerName), std::string::npos);
-  EXPECT_TRUE(IsSetAside());
-  EXPECT_TRUE(FileExists(JoinPath(formats::DamagedName(directory_), formats::kModelName)));
+  EXPECT_TRUE(IsMarked());
+  EXPECT_TRUE(FileExists(File(formats::kModelName)));
   EXPECT_TRUE(FileExists(earlier_));
 }
 
@@ -171,17 +175,18 @@ TEST_F(CheckpointVerifierTest, WhatIsWholeAfterAllComesBackFromQuarantineAndOnly
   formats::DamageFile(File(formats::kModelName));
   Begin();
   ASSERT_TRUE(WaitUntilQuarantined());
-  ASSERT_TRUE(IsSetAside());
+  ASSERT_TRUE(IsMarked());
   EXPECT_EQ(Restore().code(), StatusCode::kDataLoss);
-  EXPECT_TRUE(IsSetAside());
+  EXPECT_TRUE(IsMarked());
   // The same byte again: as it was.
-  formats::DamageFile(JoinPath(formats::DamagedName(directory_), formats::kModelName));
+  formats::DamageFile(File(formats::kModelName));
   const Status restored = Restore();
   EXPECT_TRUE(restored.ok()) << restored;
   const auto run = reconciler_->snapshot()->FindRun(RunId("r"));
   ASSERT_NE(run->FindCheckpoint(kStep), nullptr);
   EXPECT_EQ(run->LatestCheckpoint()->step, kStep);
-  EXPECT_TRUE(formats::VerifyDigests(directory_, digest_).ok());
+  EXPECT_TRUE(formats::VerifyDigests(LocalStorage(), directory_, digest_).ok());
+  EXPECT_TRUE(IsUnmarked());
   EXPECT_EQ(Restore().code(), StatusCode::kFailedPrecondition) << "it is there";
 }
 
@@ -199,21 +204,22 @@ TEST_F(CheckpointVerifierTest, ALostOneComesBackOnceItsDirectoryIsThereAgain) {
   const Status restored = Restore();
   EXPECT_TRUE(restored.ok()) << restored;
   EXPECT_EQ(reconciler_->snapshot()->FindRun(RunId("r"))->LatestCheckpoint()->step, kStep);
-  EXPECT_TRUE(formats::VerifyDigests(directory_, digest_).ok());
+  EXPECT_TRUE(formats::VerifyDigests(LocalStorage(), directory_, digest_).ok());
 }
 
-TEST_F(CheckpointVerifierTest, AFullStoreRefusesTheReturnAndTheDirectoryGoesBackIntoQuarantine) {
+TEST_F(CheckpointVerifierTest, AFullStoreRefusesTheReturnAndItStaysInQuarantine) {
   formats::DamageFile(File(formats::kModelName));
   Begin();
   ASSERT_TRUE(WaitUntilQuarantined());
-  ASSERT_TRUE(IsSetAside());
-  formats::DamageFile(JoinPath(formats::DamagedName(directory_), formats::kModelName));
+  ASSERT_TRUE(IsMarked());
+  formats::DamageFile(File(formats::kModelName));
   {
     MutexLock lock(disk_.mutex);
     disk_.full = true;
   }
   EXPECT_EQ(Restore().code(), StatusCode::kResourceExhausted);
-  EXPECT_TRUE(IsSetAside());
+  EXPECT_NE(reconciler_->snapshot()->FindRun(RunId("r"))->FindQuarantined(kStep), nullptr);
+  EXPECT_TRUE(IsMarked());
 }
 
 TEST_F(CheckpointVerifierTest, RefusesWhatComesAfterItStopped) {

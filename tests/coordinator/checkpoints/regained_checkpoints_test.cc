@@ -9,6 +9,7 @@
 #include "coordinator/store/sample_events.h"
 #include "lib/base/temporary_directory.h"
 #include "lib/formats/sample_checkpoint.h"
+#include "storage/local_storage.h"
 
 namespace gp::coordinator {
 namespace {
@@ -46,7 +47,8 @@ class RegainedCheckpoints : public ::testing::Test {
   // Applies the events of Regain, and returns the run after it.
   const RunValue& Regained(const std::vector<UnlistedCheckpoint>& unlisted) {
     const auto run = cluster_.FindRun(RunId("r"));
-    for (const Event& event : Regain(*run, unlisted, CheckListed(*run).gone, At(9))) Do(event);
+    for (const Event& event : Regain(*run, unlisted, CheckListed(LocalStorage(), *run).gone, At(9)))
+      Do(event);
     return run_();
   }
   const RunValue& run_() { return *(held_ = cluster_.FindRun(RunId("r"))); }
@@ -60,7 +62,7 @@ class RegainedCheckpoints : public ::testing::Test {
   void WriteToDisk(int64_t step) const { formats::WriteSampleCheckpoint(Path(step), step); }
 
   void SetEpoch(int64_t step, Epoch epoch) const {
-    auto manifest = formats::ReadManifest(Path(step));
+    auto manifest = formats::ReadManifest(LocalStorage(), Path(step));
     ASSERT_TRUE(manifest.ok()) << manifest.status();
     manifest->epoch = epoch;
     const std::string path = JoinPath(Path(step), formats::kManifestName);
@@ -124,11 +126,11 @@ TEST_F(RegainedCheckpoints, ThoseThatWereRemovedSinceLeaveTheCatalogue) {
   Start(1);
   for (const int64_t step : {10, 20}) Seal(1, step);
   WriteToDisk(20);
-  EXPECT_EQ(CheckListed(run_()).gone, std::vector<int64_t>{10});
+  EXPECT_EQ(CheckListed(LocalStorage(), run_()).gone, std::vector<int64_t>{10});
   const RunValue& run = Regained({});
   EXPECT_EQ(run.FindCheckpoint(10), nullptr);
   EXPECT_EQ(run.LatestCheckpoint()->step, 20);
-  EXPECT_TRUE(CheckListed(run).gone.empty());
+  EXPECT_TRUE(CheckListed(LocalStorage(), run).gone.empty());
 }
 
 // Listed checkpoints of an ended run can be sampled, exported and used as a start.
@@ -140,7 +142,7 @@ TEST_F(RegainedCheckpoints, AnEndedRunDoesNotListThoseThatAreGone) {
   Do(RunEnded{RunState::kSucceeded, "all steps are done"});
   MemoryStore::Disk disk;
   MemoryStore store(disk);
-  ASSERT_TRUE(LoseGone(cluster_, store, At(9)).ok());
+  ASSERT_TRUE(LoseGone(LocalStorage(), cluster_, store, At(9)).ok());
   EXPECT_EQ(run_().FindCheckpoint(10), nullptr);
   EXPECT_EQ(run_().LatestCheckpoint()->step, 20);
   EXPECT_EQ(run_().state, RunState::kSucceeded);
@@ -158,7 +160,7 @@ TEST_F(RegainedCheckpoints, ARunThatLostAllSaysSoWhenItIsPlacedAgain) {
   Do(RunRequeued{1, "the node was drained"});
   MemoryStore::Disk disk;
   MemoryStore store(disk);
-  ASSERT_TRUE(LoseGone(cluster_, store, At(9)).ok());
+  ASSERT_TRUE(LoseGone(LocalStorage(), cluster_, store, At(9)).ok());
   EXPECT_EQ(DescribeStart(run_(), cluster_),
             "from scratch again (its checkpoints are gone from the storage)");
 }
@@ -173,7 +175,7 @@ TEST_F(RegainedCheckpoints, ThoseThatCannotBeReadStayAndAreToldOf) {
   ASSERT_TRUE(RemoveTree(manifest).ok());
   ASSERT_EQ(symlink(manifest.c_str(), manifest.c_str()), 0);
   ASSERT_EQ(symlink(Path(20).c_str(), Path(20).c_str()), 0);
-  const ListedCheckpoints listed = CheckListed(run_());
+  const ListedCheckpoints listed = CheckListed(LocalStorage(), run_());
   EXPECT_TRUE(listed.gone.empty());
   ASSERT_EQ(listed.unreadable.size(), 2u);
   EXPECT_EQ(listed.unreadable[0].step, 10);
@@ -189,14 +191,16 @@ TEST_F(RegainedCheckpoints, TheNewestTwoWholeOnesAreFound) {
   for (const int64_t step : {10, 20, 30, 40, 50, 100}) WriteToDisk(step);
   formats::DamageFile(JoinPath(Path(40), formats::kModelName));
   ASSERT_TRUE(MakeDirectories(Path(60)).ok());  // without a manifest
-  const auto found = FindUnlisted(run_());
+  const auto found = FindUnlisted(LocalStorage(), run_());
   ASSERT_TRUE(found.ok()) << found.status();
   ASSERT_EQ(found->size(), 2u);  // not 40, which is damaged, and not 100, which would end the run
   EXPECT_EQ((*found)[0].checkpoint.step, 30);
   EXPECT_EQ((*found)[1].checkpoint.step, 50);
   EXPECT_EQ((*found)[1].checkpoint.directory, Path(50));
   EXPECT_TRUE(
-      formats::VerifyDigests(Path(50), (*found)[1].checkpoint.manifest_digest).status().ok());
+      formats::VerifyDigests(LocalStorage(), Path(50), (*found)[1].checkpoint.manifest_digest)
+          .status()
+          .ok());
 }
 
 TEST_F(RegainedCheckpoints, OneWhoseManifestNamesAnAbsurdEpochIsLeftOut) {
@@ -205,7 +209,7 @@ TEST_F(RegainedCheckpoints, OneWhoseManifestNamesAnAbsurdEpochIsLeftOut) {
   SetEpoch(20, 100'001);  // the last that is taken for one
   SetEpoch(30, 100'002);
   SetEpoch(40, UINT64_MAX);
-  const auto found = FindUnlisted(run_());
+  const auto found = FindUnlisted(LocalStorage(), run_());
   ASSERT_TRUE(found.ok()) << found.status();
   ASSERT_EQ(found->size(), 1u);
   EXPECT_EQ((*found)[0].checkpoint.step, 20);
@@ -214,8 +218,8 @@ TEST_F(RegainedCheckpoints, OneWhoseManifestNamesAnAbsurdEpochIsLeftOut) {
 TEST_F(RegainedCheckpoints, AnOlderStorageRootWithoutThemCostsTheRunItsCheckpointsAlone) {
   Start(1);
   Seal(1, 10);
-  EXPECT_TRUE(CheckStorage({cluster_.FindRun(RunId("r"))}).ok());
-  const auto found = FindUnlisted(run_());  // the folder checkpoints does not exist
+  EXPECT_TRUE(CheckStorage(LocalStorage(), {cluster_.FindRun(RunId("r"))}).ok());
+  const auto found = FindUnlisted(LocalStorage(), run_());  // the folder checkpoints does not exist
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_TRUE(found->empty());
   EXPECT_EQ(Regained(*found).LatestCheckpoint(), nullptr);
@@ -223,11 +227,12 @@ TEST_F(RegainedCheckpoints, AnOlderStorageRootWithoutThemCostsTheRunItsCheckpoin
 
 TEST_F(RegainedCheckpoints, AStorageRootThatIsNotMountedIsAnError) {
   ASSERT_TRUE(RemoveTree(root_.path()).ok());
-  EXPECT_TRUE(CheckStorage({}).ok());
-  EXPECT_TRUE(CheckStorage({cluster_.FindRun(RunId("r"))}).ok());  // it was never placed
+  EXPECT_TRUE(CheckStorage(LocalStorage(), {}).ok());
+  EXPECT_TRUE(
+      CheckStorage(LocalStorage(), {cluster_.FindRun(RunId("r"))}).ok());  // it was never placed
   Start(1);
   const auto absent = cluster_.FindRun(RunId("r"));
-  const Status refused = CheckStorage({absent});
+  const Status refused = CheckStorage(LocalStorage(), {absent});
   EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
   EXPECT_NE(Message(refused).find("mount the storage root"), std::string::npos) << refused;
   EXPECT_NE(Message(refused).find(root_.path()), std::string::npos) << refused;
@@ -237,7 +242,7 @@ TEST_F(RegainedCheckpoints, AStorageRootThatIsNotMountedIsAnError) {
   submission.run_directory = mounted.path();
   RunValue other = *absent;
   other.submission = std::make_shared<const Submission>(submission);
-  EXPECT_TRUE(CheckStorage({absent, std::make_shared<const RunValue>(other)}).ok());
+  EXPECT_TRUE(CheckStorage(LocalStorage(), {absent, std::make_shared<const RunValue>(other)}).ok());
 
   // A directory that cannot be checked counts only if no other one exists.
   const std::string loop = mounted.path() + "/loop";
@@ -246,8 +251,9 @@ TEST_F(RegainedCheckpoints, AStorageRootThatIsNotMountedIsAnError) {
   RunValue unseen = *absent;
   unseen.submission = std::make_shared<const Submission>(submission);
   const auto looping = std::make_shared<const RunValue>(unseen);
-  EXPECT_TRUE(CheckStorage({looping, std::make_shared<const RunValue>(other)}).ok());
-  const Status unknown = CheckStorage({absent, looping});
+  EXPECT_TRUE(
+      CheckStorage(LocalStorage(), {looping, std::make_shared<const RunValue>(other)}).ok());
+  const Status unknown = CheckStorage(LocalStorage(), {absent, looping});
   EXPECT_NE(Message(unknown).find(loop), std::string::npos) << unknown;
 }
 

@@ -7,6 +7,7 @@
 
 #include "coordinator/store/sample_events.h"
 #include "lib/base/temporary_directory.h"
+#include "storage/local_storage.h"
 
 namespace gp::coordinator {
 namespace {
@@ -64,15 +65,23 @@ TEST(FindOrphans, TakesWhatIsRetiredEvenOfTheRunningEpoch) {
 
 QuarantinedCheckpoint Quarantined(const std::string& name) { return {Sealed(name, false), "a"}; }
 
-TEST(FindOrphans, LeavesWhatIsInQuarantineOrIsToGoThere) {
+TEST(FindOrphans, LeavesWhatIsInQuarantineWithItsMark) {
   auto run = MakeRun(RunState::kFailed, 3, false);
   run.quarantined = {Quarantined("step-00000010-e1-aaa"), Quarantined("step-00000020-e1-aaa")};
   EXPECT_EQ(FindOrphans(run, {"step-00000010-e1-aaa.damaged", "step-00000020-e1-aaa",
-                              "step-00000030-e1-aaa", "step-00000040-e1-aaa.damaged"}),
+                              "step-00000020-e1-aaa.quarantined", "step-00000030-e1-aaa",
+                              "step-00000040-e1-aaa.damaged"}),
             Names{"step-00000030-e1-aaa"});
 }
 
-// A run that failed, with a quarantined checkpoint of step 10 whose directory has its sealed name.
+TEST(FindOrphans, TakesTheMarkOfWhatIsInTheCatalogueAgain) {
+  auto run = MakeRun(RunState::kRunning, 1, true);
+  run.checkpoints = {Sealed("step-00000010-e1-aaa", false)};
+  EXPECT_EQ(FindOrphans(run, {"step-00000010-e1-aaa", "step-00000010-e1-aaa.quarantined"}),
+            Names{"step-00000010-e1-aaa.quarantined"});
+}
+
+// A run that failed, with a quarantined checkpoint of step 10 that has no mark yet.
 class QuarantinedRun : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -91,33 +100,55 @@ class QuarantinedRun : public ::testing::Test {
   const std::string held_ = JoinPath(directory_.path(), "runs/r/checkpoints/step-00000010-e1-aaa");
   RunId id_;
   Cluster cluster_;
-  RunDirectories directories_;
+  const LocalStorage storage_{LocalStorage::Links::kRefused};
+  RunDirectories directories_{storage_};
 };
 
-TEST_F(QuarantinedRun, IsSetAsideAfterAStartWhenAnEarlierCoordinatorDidNotComeToIt) {
+TEST_F(QuarantinedRun, IsMarkedAfterAStartWhenAnEarlierCoordinatorDidNotComeToIt) {
   directories_.SweepAll(cluster_);
   directories_.Stop();
-  EXPECT_FALSE(FileExists(held_));
-  EXPECT_TRUE(FileExists(held_ + ".damaged"));
+  EXPECT_TRUE(FileExists(held_));
+  EXPECT_EQ(ReadFile(held_ + ".quarantined").value_or(""), "a\n");
+}
+
+TEST_F(QuarantinedRun, GetsItsNameBackThatAnOlderVersionChanged) {
+  std::filesystem::rename(held_, held_ + ".damaged");
+  directories_.SweepAll(cluster_);
+  directories_.Stop();
+  EXPECT_TRUE(FileExists(held_));
+  EXPECT_FALSE(FileExists(held_ + ".damaged"));
+  EXPECT_TRUE(FileExists(held_ + ".quarantined"));
+}
+
+TEST_F(QuarantinedRun, GetsNoMarkWhenAPersonDeletedIt) {
+  ASSERT_TRUE(RemoveTree(held_).ok());
+  directories_.SweepAll(cluster_);
+  directories_.Stop();
+  EXPECT_TRUE(ListDirectory(DirectoryOf(held_))->empty());
+}
+
+TEST_F(QuarantinedRun, LosesItsMarkWhenItReturnsToTheCatalogue) {
+  ASSERT_TRUE(WriteFileAtomically(held_ + ".quarantined", "a").ok());
+  auto run = *cluster_.FindRun(id_);
+  run.checkpoints = {run.quarantined[0].checkpoint};
+  run.quarantined.clear();
+  cluster_.runs.Set(id_, std::make_shared<const gp::coordinator::Run>(run));
+  const StoredEvent restored{.event = {id_, At(9), "user", "", CheckpointRestored{10}}};
+  directories_.Published(std::make_shared<const Cluster>(cluster_), {restored});
+  directories_.Stop();
+  EXPECT_TRUE(FileExists(held_));
+  EXPECT_FALSE(FileExists(held_ + ".quarantined"));
 }
 
 // As when an unmounted storage is mounted again.
-TEST_F(QuarantinedRun, KeepsItsNameWhenItWasLostAndIsThereAgain) {
+TEST_F(QuarantinedRun, GetsNoMarkWhenItWasLostAndIsThereAgain) {
   auto run = *cluster_.FindRun(id_);
   run.quarantined[0].lost = true;
   cluster_.runs.Set(id_, std::make_shared<const gp::coordinator::Run>(run));
   directories_.SweepAll(cluster_);
   directories_.Stop();
   EXPECT_TRUE(FileExists(held_));
-}
-
-// A task may wait long for others that remove files.
-TEST_F(QuarantinedRun, IsNotRenamedByALateTaskForSomethingElse) {
-  const StoredEvent ended{.event = {id_, At(9), "", "", RunEnded{RunState::kFailed, "x"}}};
-  const StoredEvent other{.event = {id_, At(9), "", "", CheckpointDamaged{20, "x"}}};
-  directories_.Published(std::make_shared<const Cluster>(cluster_), {ended, other});
-  directories_.Stop();
-  EXPECT_TRUE(FileExists(held_));
+  EXPECT_FALSE(FileExists(held_ + ".quarantined"));
 }
 
 TEST(FindOrphans, LeavesNamesThatAreNotItsOwn) {
@@ -134,7 +165,8 @@ TEST(RunDirectories, TensorBoardFindsARunByItsName) {
   ASSERT_TRUE(MakeDirectories(JoinPath(storage.path(), "runs")).ok());
   Cluster cluster;
   ASSERT_TRUE(Apply(submit, cluster).ok());
-  RunDirectories directories;
+  const LocalStorage files;
+  RunDirectories directories(files);
   directories.Published(std::make_shared<const Cluster>(cluster), {{1, submit}});
   directories.SweepAll(cluster);  // a start of the service makes those that are missing
   directories.Stop();
@@ -151,7 +183,8 @@ TEST(RunDirectories, MakesNothingInAStorageThatIsAway) {
       JoinPath(storage.path(), "runs/r1");
   Cluster cluster;
   ASSERT_TRUE(Apply(submit, cluster).ok());
-  RunDirectories directories;
+  const LocalStorage files;
+  RunDirectories directories(files);
   directories.SweepAll(cluster);
   directories.Published(std::make_shared<const Cluster>(cluster), {{1, submit}});
   directories.Stop();
@@ -168,7 +201,8 @@ TEST(RunDirectories, KeepsTheRunFileAndSweepsAtTheEnd) {
   const std::string orphan = JoinPath(path, "checkpoints/step-00000010-e1-aaa/model.safetensors");
   ASSERT_TRUE(MakeDirectories(DirectoryOf(orphan)).ok());
   ASSERT_TRUE(WriteFileAtomically(orphan, "x").ok());
-  RunDirectories directories;
+  const LocalStorage files;
+  RunDirectories directories(files);
   directories.Published(std::make_shared<const Cluster>(cluster), {{1, submit}});
   const Event cancel{RunId("r"), At(2), "user", "", CancelRequested{}};
   const Event end{RunId("r"), At(3), "scheduler", "",
@@ -205,7 +239,8 @@ TEST(RunDirectories, KeepUpWithARunThatSavesOften) {
   }
   const auto cluster = std::make_shared<Cluster>();
   cluster->runs.Set(run.id, std::make_shared<const gp::coordinator::Run>(run));
-  RunDirectories directories;
+  const LocalStorage files;
+  RunDirectories directories(files);
   directories.Published(cluster, events);
   directories.Stop();
   EXPECT_EQ(*ListDirectory(checkpoints), Names{fmt::format("step-{:08}-e1-aaa", kSealed)});

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "lib/base/temporary_directory.h"
+#include "storage/local_storage.h"
 
 namespace gp::coordinator {
 namespace {
@@ -30,22 +31,23 @@ class StorageRootTest : public ::testing::Test {
   }
 
   const TemporaryDirectory directory_;
+  const LocalStorage files_;
 };
 
 TEST_F(StorageRootTest, HasAnIdentityFromItsFirstStartOn) {
-  const auto first = StorageRoot::Open(Root());
+  const auto first = StorageRoot::Open(files_, Root());
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_FALSE(first->identity().empty());
   EXPECT_TRUE(FileExists(JoinPath(Root(), "runs")));
-  const auto again = StorageRoot::Open(Root() + "/", {.identity = first->identity()});
+  const auto again = StorageRoot::Open(files_, Root() + "/", {.identity = first->identity()});
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->identity(), first->identity());
   EXPECT_EQ(again->path(), Root());
 }
 
 TEST_F(StorageRootTest, AnotherStorageIsRefused) {
-  ASSERT_TRUE(StorageRoot::Open(Root()).ok());
-  const Status refused = StorageRoot::Open(Root(), {.identity = "mine"}).status();
+  ASSERT_TRUE(StorageRoot::Open(files_, Root()).ok());
+  const Status refused = StorageRoot::Open(files_, Root(), {.identity = "mine"}).status();
   EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(refused), AllOf(HasSubstr(Root() + " is not the storage of this catalogue"),
                                       HasSubstr("expected mine"),
@@ -55,7 +57,8 @@ TEST_F(StorageRootTest, AnotherStorageIsRefused) {
 TEST_F(StorageRootTest, AnEmptyMountPointIsRefusedAndNothingIsMadeInIt) {
   for (const char* identity : {"mine", ""}) {
     const Status refused =
-        StorageRoot::Open(Root(), {.identity = identity, .checkpoints = {Root() + "/runs/r/c"}})
+        StorageRoot::Open(files_, Root(),
+                          {.identity = identity, .checkpoints = {Root() + "/runs/r/c"}})
             .status();
     EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
     EXPECT_THAT(Message(refused),
@@ -70,11 +73,11 @@ TEST_F(StorageRootTest, IsAdoptedSilentlyWithEveryCheckpoint) {
   const std::string two = Checkpoint("step-2");
   ASSERT_TRUE(RemoveTree(JoinPath(two, "manifest.json")).ok());
   const ExpectedStorage expected{.identity = "mine", .checkpoints = {one, two}};
-  EXPECT_THAT(Message(StorageRoot::Open(Root(), expected).status()),
+  EXPECT_THAT(Message(StorageRoot::Open(files_, Root(), expected).status()),
               HasSubstr("has 1 of the 2 checkpoints of the catalogue; it lacks " + two));
   EXPECT_FALSE(FileExists(Probe()));
   Checkpoint("step-2");
-  const auto adopted = StorageRoot::Open(Root(), expected);
+  const auto adopted = StorageRoot::Open(files_, Root(), expected);
   ASSERT_TRUE(adopted.ok()) << adopted.status();
   EXPECT_EQ(adopted->identity(), "mine");
   EXPECT_EQ(*ReadFile(Probe()), "mine");
@@ -82,7 +85,7 @@ TEST_F(StorageRootTest, IsAdoptedSilentlyWithEveryCheckpoint) {
 
 // It is unclear whether the known storage was emptied or is not mounted.
 TEST_F(StorageRootTest, AnEmptyMountPointIsANewStorageForAnEmptyCatalogueWithoutRuns) {
-  const auto opened = StorageRoot::Open(Root(), {.identity = "mine"});
+  const auto opened = StorageRoot::Open(files_, Root(), {.identity = "mine"});
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_NE(opened->identity(), "mine");
   EXPECT_NE(opened->identity(), "");
@@ -91,7 +94,7 @@ TEST_F(StorageRootTest, AnEmptyMountPointIsANewStorageForAnEmptyCatalogueWithout
 TEST_F(StorageRootTest, AnEmptyMountPointIsRefusedWhileARunWithoutACheckpointGoesOn) {
   for (const size_t runs : {1, 3}) {
     const Status refused =
-        StorageRoot::Open(Root(), {.identity = "mine", .live_runs = runs}).status();
+        StorageRoot::Open(files_, Root(), {.identity = "mine", .live_runs = runs}).status();
     EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
     EXPECT_THAT(
         Message(refused),
@@ -100,13 +103,15 @@ TEST_F(StorageRootTest, AnEmptyMountPointIsRefusedWhileARunWithoutACheckpointGoe
               HasSubstr("mount its file system"), HasSubstr("--adopt")));
     ExpectEmpty();
   }
-  EXPECT_TRUE(StorageRoot::Open(Root(), {.identity = "mine", .live_runs = 1, .adopt = true}).ok());
+  EXPECT_TRUE(
+      StorageRoot::Open(files_, Root(), {.identity = "mine", .live_runs = 1, .adopt = true}).ok());
 }
 
 TEST_F(StorageRootTest, IsKnownByItsProbeWhileARunWithoutACheckpointGoesOn) {
-  const auto first = StorageRoot::Open(Root());
+  const auto first = StorageRoot::Open(files_, Root());
   ASSERT_TRUE(first.ok()) << first.status();
-  EXPECT_TRUE(StorageRoot::Open(Root(), {.identity = first->identity(), .live_runs = 1}).ok());
+  EXPECT_TRUE(
+      StorageRoot::Open(files_, Root(), {.identity = first->identity(), .live_runs = 1}).ok());
 }
 
 // Older versions kept no identity. Of their checkpoints some may have been deleted by hand.
@@ -114,24 +119,24 @@ TEST_F(StorageRootTest, OfAnOlderVersionIsKnownByItsCheckpoints) {
   const std::string there = Checkpoint("step-2");
   ASSERT_TRUE(WriteFileAtomically(Probe(), "older").ok());
   const std::string gone = Root() + "/runs/r/checkpoints/step-1";
-  const auto opened = StorageRoot::Open(Root(), {.checkpoints = {gone, there}});
+  const auto opened = StorageRoot::Open(files_, Root(), {.checkpoints = {gone, there}});
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_EQ(opened->identity(), "older");
-  EXPECT_FALSE(StorageRoot::Open(Root(), {.checkpoints = {gone}}).ok());
+  EXPECT_FALSE(StorageRoot::Open(files_, Root(), {.checkpoints = {gone}}).ok());
 }
 
 TEST_F(StorageRootTest, AnAdoptedOneIsNotTakenForTheOldOne) {
   const auto adopted = StorageRoot::Open(
-      Root(), {.identity = "mine", .checkpoints = {Root() + "/runs/r/c"}, .adopt = true});
+      files_, Root(), {.identity = "mine", .checkpoints = {Root() + "/runs/r/c"}, .adopt = true});
   ASSERT_TRUE(adopted.ok()) << adopted.status();
   EXPECT_NE(adopted->identity(), "mine");
-  EXPECT_TRUE(StorageRoot::Open(Root(), {.identity = adopted->identity()}).ok());
-  EXPECT_EQ(StorageRoot::Open(Root(), {.identity = "mine", .adopt = true})->identity(),
+  EXPECT_TRUE(StorageRoot::Open(files_, Root(), {.identity = adopted->identity()}).ok());
+  EXPECT_EQ(StorageRoot::Open(files_, Root(), {.identity = "mine", .adopt = true})->identity(),
             adopted->identity());
 }
 
 TEST_F(StorageRootTest, ThatWentAwayCannotBeWrittenTo) {
-  const auto storage = StorageRoot::Open(Root());
+  const auto storage = StorageRoot::Open(files_, Root());
   ASSERT_TRUE(storage.ok());
   EXPECT_TRUE(storage->CheckWritable().ok());
   ASSERT_TRUE(WriteFileAtomically(Probe(), "another").ok());
@@ -145,7 +150,7 @@ TEST_F(StorageRootTest, ThatWentAwayCannotBeWrittenTo) {
 TEST_F(StorageRootTest, AProbeThatWasCutOffIsNamed) {
   ASSERT_TRUE(MakeDirectories(Root()).ok());
   ASSERT_TRUE(WriteFileAtomically(Probe(), "").ok());
-  EXPECT_EQ(StorageRoot::Open(Root()).status().code(), StatusCode::kDataLoss);
+  EXPECT_EQ(StorageRoot::Open(files_, Root()).status().code(), StatusCode::kDataLoss);
 }
 
 }  // namespace

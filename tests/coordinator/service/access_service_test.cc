@@ -21,6 +21,7 @@
 #include "lib/base/temporary_directory.h"
 #include "lib/rpc/connected_channel.h"
 #include "rpc/server.h"
+#include "storage/local_storage.h"
 
 namespace gp::coordinator {
 namespace {
@@ -180,8 +181,9 @@ class AccessServiceTest : public ::testing::Test {
   Recorder recorder_{directory_.path(), {}, announcer_};
   Reconciler reconciler_{store_, SystemClock(), announcer_, *ReplayStore(store_), {}};
   NamingResolver resolver_;
-  StorageRoot storage_ = *StorageRoot::Open(JoinPath(directory_.path(), "storage"));
-  CheckpointVerifier verifier_;
+  LocalStorage files_;
+  StorageRoot storage_ = *StorageRoot::Open(files_, JoinPath(directory_.path(), "storage"));
+  CheckpointVerifier verifier_{files_};
   const std::unique_ptr<TokenStore> tokens_ =
       TokenStore::Open(JoinPath(directory_.path(), "security"), SystemClock()).value();
   const std::unique_ptr<AuditLog> audit_ =

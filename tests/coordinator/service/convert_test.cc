@@ -212,7 +212,7 @@ TEST(Convert, ACheckpointIsToldFieldByField) {
 TEST(Convert, ACheckpointInQuarantineIsToldFieldByField) {
   const QuarantinedCheckpoint held{FullCheckpoint(10, 1.5), "a digest differs", At(7'000'008)};
   const auto expected = Parse<v1::Checkpoint>(R"(
-      run_id: "run-id" step: 10 epoch: 4 directory: "/storage/10.damaged"
+      run_id: "run-id" step: 10 epoch: 4 directory: "/storage/10"
       manifest_digest: "digest-10" size_bytes: 77 validation_loss: 1.5
       sealed_at { seconds: 5 nanos: 6000 } quarantine_reason: "a digest differs"
       quarantined_at { seconds: 7 nanos: 8000 })");
@@ -221,11 +221,6 @@ TEST(Convert, ACheckpointInQuarantineIsToldFieldByField) {
   const v1::Checkpoint told = ToProto(run, held);
   EXPECT_EQ(DifferenceBetween(expected, told), "");
   EXPECT_THAT(UnsetFields(told), ElementsAre("latest", "best"));
-}
-
-TEST(Convert, ALostCheckpointHasNoDamagedDirectory) {
-  const QuarantinedCheckpoint lost{FullCheckpoint(10, 1.5), "its directory is gone", At(7), true};
-  EXPECT_EQ(ToProto(FullRun(), lost).directory(), "/storage/10");
 }
 
 TEST(Convert, ALineIsToldFieldByField) {

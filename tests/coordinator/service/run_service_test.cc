@@ -20,6 +20,7 @@
 #include "lib/base/temporary_directory.h"
 #include "lib/rpc/connected_channel.h"
 #include "rpc/server.h"
+#include "storage/local_storage.h"
 
 namespace gp::coordinator {
 namespace {
@@ -160,9 +161,11 @@ class RunServiceTest : public ::testing::Test {
   Recorder recorder_{directory_.path(), {}, announcer_};
   Reconciler reconciler_{store_, SystemClock(), announcer_, *ReplayStore(store_), {}};
   HeldUpResolver resolver_{resolving_};
-  HeldUpStorage storage_{*StorageRoot::Open(JoinPath(directory_.path(), "storage")), storing_};
+  LocalStorage files_;
+  HeldUpStorage storage_{*StorageRoot::Open(files_, JoinPath(directory_.path(), "storage")),
+                         storing_};
   WorkLanes lanes_;
-  CheckpointVerifier verifier_;
+  CheckpointVerifier verifier_{files_};
   const std::unique_ptr<TokenStore> tokens_ =
       TokenStore::Open(JoinPath(directory_.path(), "security"), SystemClock()).value();
   const std::unique_ptr<AuditLog> audit_ =

@@ -282,7 +282,7 @@ TEST(SealRefusal, NamesWhyACheckpointCanNeverBeSealed) {
   EXPECT_NE(SealRefusal(*run, written(-1, "d", "/storage/runs/r/checkpoints/step-20-x")), "");
 }
 
-// The coordinator renames and verifies what it sealed, and other runs begin with it.
+// The coordinator deletes and verifies what it sealed, and other runs begin with it.
 TEST(SealRefusal, ADirectoryThatLeadsOutOfTheRunIsRefused) {
   Cluster cluster;
   ASSERT_TRUE(Apply(SampleSubmit("r", "1"), cluster).ok());
@@ -291,7 +291,7 @@ TEST(SealRefusal, ADirectoryThatLeadsOutOfTheRunIsRefused) {
   for (const std::string& directory :
        {checkpoints + "../../other/checkpoints/step-1-e1-a", checkpoints + "step-1/../../x",
         checkpoints + "..", checkpoints + ".", checkpoints, checkpoints + "step-1/a",
-        checkpoints + "step-1.damaged", checkpoints + "step-1\n", checkpoints + "a",
+        checkpoints + "step-1.quarantined", checkpoints + "step-1\n", checkpoints + "a",
         checkpoints + "step-" + std::string(200, '1'), std::string("/storage/runs/r/step-1"),
         std::string("/storage/runs/r/checkpoints"), std::string()}) {
     EXPECT_NE(SealRefusal(*run, {.step = 1, .directory = directory}), "") << directory;

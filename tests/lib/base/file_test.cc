@@ -51,6 +51,16 @@ TEST(File, ReplacesTheOldContentAndLeavesNothingBeside) {
   EXPECT_EQ(ListDirectory(directory.path()).value(), std::vector<std::string>{"a"});
 }
 
+TEST(File, IsNotReplacedByAWriteForAnAbsentOne) {
+  TemporaryDirectory directory;
+  ASSERT_TRUE(WriteFileIfAbsent(directory.File("a"), "first").ok());
+  const Status refused = WriteFileIfAbsent(directory.File("a"), "second");
+  EXPECT_EQ(refused.code(), StatusCode::kAlreadyExists);
+  EXPECT_NE(Message(refused).find(directory.File("a")), std::string::npos) << refused;
+  EXPECT_EQ(ReadFile(directory.File("a")).value(), "first");
+  EXPECT_EQ(ListDirectory(directory.path()).value(), std::vector<std::string>{"a"});
+}
+
 TEST(File, AWriteThatFailsHalfwayLeavesTheOldContentAndNoTemporaryFile) {
   TemporaryDirectory directory;
   ASSERT_TRUE(WriteFileAtomically(directory.File("a"), "old").ok());

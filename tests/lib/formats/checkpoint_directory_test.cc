@@ -8,6 +8,7 @@
 
 #include "base/random_id.h"
 #include "lib/formats/sample_checkpoint.h"
+#include "storage/local_storage.h"
 
 namespace gp::formats {
 namespace {
@@ -17,16 +18,19 @@ class CheckpointDirectoryTest : public ::testing::Test {
   void SetUp() override { digest_ = WriteSampleCheckpoint(directory_, 20); }
   void TearDown() override { std::filesystem::remove_all(parent_); }
 
-  StatusCode Verdict() const { return VerifyDigests(directory_, digest_).status().code(); }
+  StatusCode Verdict() const {
+    return VerifyDigests(storage_, directory_, digest_).status().code();
+  }
   std::string File(const std::string& name) const { return JoinPath(directory_, name); }
 
   const std::string parent_ = ::testing::TempDir() + "gp-checkpoints-" + RandomId(8);
   const std::string directory_ = JoinPath(parent_, "step-00000020-e1-abc");
+  const LocalStorage storage_;
   std::string digest_;
 };
 
 TEST_F(CheckpointDirectoryTest, IsWholeWhenEveryFileIsTheOneOfItsManifest) {
-  const auto manifest = VerifyDigests(directory_, digest_);
+  const auto manifest = VerifyDigests(storage_, directory_, digest_);
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   EXPECT_EQ(manifest->step, 20);
 }
@@ -54,21 +58,22 @@ TEST_F(CheckpointDirectoryTest, WhatCannotBeReadIsNotCalledDamaged) {
 TEST_F(CheckpointDirectoryTest, ReadingEndsWhenAskedTo) {
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_EQ(VerifyDigests(directory_, digest_, stop.get_token()).status().code(),
+  EXPECT_EQ(VerifyDigests(storage_, directory_, digest_, stop.get_token()).status().code(),
             StatusCode::kCancelled);
 }
 
 TEST_F(CheckpointDirectoryTest, IsFoundInARunsDirectoryAndSaysWhatWasExpected) {
   for (const std::string& place : {directory_, parent_}) {
-    EXPECT_EQ(FindCheckpointIn(place).value_or(""), directory_) << place;
+    EXPECT_EQ(FindCheckpointIn(storage_, place).value_or(""), directory_) << place;
   }
   const std::string run = JoinPath(parent_, "run");
   ASSERT_TRUE(MakeDirectories(run).ok());
-  EXPECT_EQ(FindCheckpointIn(run).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(FindCheckpointIn(storage_, run).status().code(), StatusCode::kNotFound);
   const std::string inside = JoinPath(run, "checkpoints/step-00000030-e1-abc");
   WriteSampleCheckpoint(inside, 30);
-  EXPECT_EQ(FindCheckpointIn(run).value_or(""), inside);
-  EXPECT_EQ(FindCheckpointIn(JoinPath(parent_, "nothing")).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(FindCheckpointIn(storage_, run).value_or(""), inside);
+  EXPECT_EQ(FindCheckpointIn(storage_, JoinPath(parent_, "nothing")).status().code(),
+            StatusCode::kNotFound);
 }
 
 TEST_F(CheckpointDirectoryTest, AModelOfAnotherProgramIsTold) {
@@ -76,12 +81,12 @@ TEST_F(CheckpointDirectoryTest, AModelOfAnotherProgramIsTold) {
   ASSERT_TRUE(MakeDirectories(model).ok());
   ASSERT_TRUE(WriteFileAtomically(JoinPath(model, "config.json"), "{}").ok());
   const std::string command = "gpctl import '" + model + "' --name imported";
-  EXPECT_THAT(Message(FindCheckpointIn(model).status()), ::testing::EndsWith(command));
-  EXPECT_THAT(Message(ReadManifest(model).status()), ::testing::EndsWith(command));
+  EXPECT_THAT(Message(FindCheckpointIn(storage_, model).status()), ::testing::EndsWith(command));
+  EXPECT_THAT(Message(ReadManifest(storage_, model).status()), ::testing::EndsWith(command));
   const std::string file = JoinPath(model, "config.json");
-  EXPECT_EQ(FindCheckpointIn(file).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(FindCheckpointIn(storage_, file).status().code(), StatusCode::kNotFound);
   EXPECT_THAT(
-      Message(FindCheckpointIn(file).status()),
+      Message(FindCheckpointIn(storage_, file).status()),
       ::testing::AllOf(::testing::HasSubstr("is a file; expected the directory of a checkpoint"),
                        ::testing::EndsWith(command)));
 }
@@ -96,7 +101,7 @@ TEST_F(CheckpointDirectoryTest, AFileLeadsToTheModelThatItBelongsTo) {
     if (!beside.empty()) {
       EXPECT_TRUE(WriteFileAtomically(JoinPath(folder, beside), "{}").ok());
     }
-    return Message(FindCheckpointIn(JoinPath(folder, name)).status());
+    return Message(FindCheckpointIn(storage_, JoinPath(folder, name)).status());
   };
   const auto import_of = [this](const std::string& path) {
     return "gpctl import '" + JoinPath(parent_, path) + "' --name imported";
@@ -122,14 +127,38 @@ TEST_F(CheckpointDirectoryTest, AFileLeadsToTheModelThatItBelongsTo) {
   EXPECT_THAT(error_of("notes.txt", "text", ""), ::testing::Not(::testing::HasSubstr("import")));
 }
 
-TEST_F(CheckpointDirectoryTest, WhatWasSetAsideKeepsItsFilesAndComesBack) {
-  ASSERT_TRUE(SetAside(directory_).ok());
-  EXPECT_FALSE(FileExists(directory_));
-  EXPECT_TRUE(VerifyDigests(DamagedName(directory_), digest_).ok());
-  EXPECT_TRUE(FindCheckpoints(parent_)->empty());
-  ASSERT_TRUE(BringBack(directory_).ok());
+TEST_F(CheckpointDirectoryTest, OneInQuarantineKeepsItsFilesAndIsNotFound) {
+  ASSERT_TRUE(Quarantine(storage_, directory_, "a digest differs").ok());
+  ASSERT_TRUE(Quarantine(storage_, directory_, "a later reason").ok());
+  EXPECT_EQ(*ReadFile(directory_ + ".quarantined"), "a digest differs\n");
+  EXPECT_TRUE(FindCheckpoints(storage_, parent_)->empty());
+  EXPECT_EQ(*FindNewestCheckpoint(storage_, parent_), std::nullopt);
   EXPECT_EQ(Verdict(), StatusCode::kOk);
-  EXPECT_EQ(BringBack(directory_).code(), StatusCode::kNotFound);
+  ASSERT_TRUE(storage_.Delete(QuarantineMark(directory_)).ok());
+  EXPECT_EQ(FindCheckpoints(storage_, parent_)->size(), 1u);
+}
+
+TEST_F(CheckpointDirectoryTest, OneThatAnOlderVersionRenamedIsNotFound) {
+  std::filesystem::rename(directory_, RenamedDamaged(directory_));
+  EXPECT_TRUE(FindCheckpoints(storage_, parent_)->empty());
+}
+
+// Deletes nothing but the files whose names it is given.
+class InterruptedStorage : public LocalStorage {
+ public:
+  Status Delete(const std::string& path) const override {
+    if (!Exists(*this, path)) return Internal("delete {}: interrupted", path);
+    return LocalStorage::Delete(path);
+  }
+};
+
+TEST_F(CheckpointDirectoryTest, OneThatIsHalfDeletedIsNoCheckpoint) {
+  EXPECT_FALSE(DeleteCheckpoint(InterruptedStorage(), directory_).ok());
+  EXPECT_TRUE(Exists(storage_, File(kModelName)));
+  EXPECT_TRUE(FindCheckpoints(storage_, parent_)->empty());
+  ASSERT_TRUE(DeleteCheckpoint(storage_, directory_).ok());
+  EXPECT_TRUE(DeleteCheckpoint(storage_, directory_).ok());
+  EXPECT_TRUE(storage_.List(parent_)->empty());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "formats/checkpoint_directory.h"
 #include "lib/base/temporary_directory.h"
 #include "lib/interop/small_model.h"
+#include "storage/local_storage.h"
 
 namespace gp::interop {
 namespace {
@@ -62,7 +63,7 @@ TEST_F(CheckpointModelTest, NothingIsWrittenOverWhatIsThere) {
   const std::string target = Import();
   EXPECT_EQ(WriteCheckpointModel(model_, ByteTokenizer(), "other", target, {}).code(),
             StatusCode::kAlreadyExists);
-  EXPECT_EQ(formats::ReadManifest(target)->run_name, "mine");
+  EXPECT_EQ(formats::ReadManifest(LocalStorage(), target)->run_name, "mine");
 }
 
 TEST_F(CheckpointModelTest, AnInterruptedImportLeavesNothing) {

@@ -12,9 +12,9 @@
 #include "base/file.h"
 #include "lib/base/eventually.h"
 #include "lib/base/temporary_directory.h"
+#include "storage/local_storage.h"
 #include "worker/checkpoint/checkpoint_reader.h"
 #include "worker/checkpoint/checkpoint_writer.h"
-#include "worker/checkpoint/local_storage.h"
 
 namespace gp::engine {
 

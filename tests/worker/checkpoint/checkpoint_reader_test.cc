@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "formats/checkpoint_directory.h"
+#include "storage/local_storage.h"
 #include "worker/checkpoint/checkpoint_fixture.h"
 
 namespace gp::engine {
@@ -75,7 +76,7 @@ TEST_F(CheckpointReaderTest, VerifyNamesWhatIsWrongThoughEveryDigestMatches) {
   EXPECT_THAT(verify(3), HasSubstr("tokenizer.json describes no tokenizer"));
   identity_.tokenizer = R"({"kind":"bytes"})";
   const std::string path = JoinPath(Save(4).directory, "manifest.json");
-  auto manifest = *formats::ReadManifest(DirectoryOf(path));
+  auto manifest = *formats::ReadManifest(LocalStorage(), DirectoryOf(path));
   manifest.files.clear();
   ASSERT_TRUE(WriteFileAtomically(path, formats::FormatManifest(manifest)).ok());
   EXPECT_THAT(Message(formats::VerifyCheckpoint(DirectoryOf(path)).status()),
@@ -131,7 +132,7 @@ TEST_F(CheckpointReaderTest, RefusesWhatIsWholeButDoesNotFit) {
 
 TEST_F(CheckpointReaderTest, RefusesTensorsOfAnotherShape) {
   const SavedCheckpoint saved = Save(9);
-  auto manifest = *formats::ReadManifest(saved.directory);
+  auto manifest = *formats::ReadManifest(LocalStorage(), saved.directory);
   manifest.shape.context = 8;
   std::vector<float> parameters(
       static_cast<size_t>(runspec::MakeParameterLayout(manifest.shape).total_count));
@@ -143,7 +144,7 @@ TEST_F(CheckpointReaderTest, RefusesTensorsOfAnotherShape) {
 
 TEST_F(CheckpointReaderTest, WeightsByTensorAreTheSameWeights) {
   const SavedCheckpoint saved = Save(9);
-  const auto manifest = *formats::ReadManifest(saved.directory);
+  const auto manifest = *formats::ReadManifest(LocalStorage(), saved.directory);
   const auto layout = runspec::MakeParameterLayout(manifest.shape);
   std::vector<float> whole(static_cast<size_t>(layout.total_count));
   ASSERT_TRUE(ReadWeights(storage_, saved.directory, manifest, whole).ok());
@@ -163,7 +164,7 @@ TEST_F(CheckpointReaderTest, WeightsByTensorAreTheSameWeights) {
 
 TEST_F(CheckpointReaderTest, WeightsByTensorOfADamagedFileAreRefused) {
   const SavedCheckpoint saved = Save(9);
-  const auto manifest = *formats::ReadManifest(saved.directory);
+  const auto manifest = *formats::ReadManifest(LocalStorage(), saved.directory);
   const std::string path = JoinPath(saved.directory, formats::kModelName);
   std::string bytes = *ReadFile(path);
   bytes.back() ^= 1;
@@ -174,18 +175,18 @@ TEST_F(CheckpointReaderTest, WeightsByTensorOfADamagedFileAreRefused) {
 }
 
 TEST_F(CheckpointReaderTest, TheNewestCompleteCheckpointIsFound) {
-  EXPECT_EQ(*formats::FindNewestCheckpoint(Parent()), std::nullopt);
+  EXPECT_EQ(*formats::FindNewestCheckpoint(LocalStorage(), Parent()), std::nullopt);
   Save(9);
   const std::string newest = Save(10).directory;
   ASSERT_TRUE(MakeDirectories(JoinPath(Parent(), "step-00000011-e9-partial")).ok());
-  EXPECT_EQ(*formats::FindNewestCheckpoint(Parent()), newest);
+  EXPECT_EQ(*formats::FindNewestCheckpoint(LocalStorage(), Parent()), newest);
 }
 
 TEST_F(CheckpointReaderTest, ADamagedManifestIsNoReasonToGoBackSilently) {
   Save(9);
   const std::string newest = Save(10).directory;
   ASSERT_TRUE(WriteFileAtomically(JoinPath(newest, "manifest.json"), "{").ok());
-  const auto found = formats::FindNewestCheckpoint(Parent());
+  const auto found = formats::FindNewestCheckpoint(LocalStorage(), Parent());
   ASSERT_FALSE(found.ok());
   EXPECT_THAT(Message(found.status()), HasSubstr(newest));
 }

@@ -11,6 +11,7 @@
 
 #include "base/mutex.h"
 #include "formats/checkpoint_directory.h"
+#include "storage/local_storage.h"
 #include "worker/checkpoint/checkpoint_fixture.h"
 
 namespace gp::engine {
@@ -49,28 +50,28 @@ TEST_F(CheckpointWriterTest, ModelFileDependsOnWeightsAndStepAlone) {
 // Notes the order in which files become durable.
 class NotingStorage : public LocalStorage {
  public:
-  StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) override {
+  StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) const override {
     ASSIGN_OR_RETURN(auto writer, LocalStorage::Create(path));
     return std::make_unique<Writer>(BaseNameOf(path), *this, std::move(writer));
   }
-  Status WriteAtomically(const std::string& path, std::string_view data) override {
+  Status Put(const std::string& path, std::string_view data) const override {
     Note(BaseNameOf(path));
-    return LocalStorage::WriteAtomically(path, data);
+    return LocalStorage::Put(path, data);
   }
 
-  void Note(const std::string& name) {
+  void Note(const std::string& name) const {
     MutexLock lock(mutex_);
     notes.push_back(name);
   }
 
-  std::vector<std::string> notes;
+  mutable std::vector<std::string> notes;
 
  private:
-  Mutex mutex_;
+  mutable Mutex mutex_;
 
   class Writer : public StorageWriter {
    public:
-    Writer(std::string name, NotingStorage& storage, std::unique_ptr<StorageWriter> writer)
+    Writer(std::string name, const NotingStorage& storage, std::unique_ptr<StorageWriter> writer)
         : name_(std::move(name)), storage_(storage), writer_(std::move(writer)) {}
     Status Append(std::string_view data) override { return writer_->Append(data); }
     Status Close() override {
@@ -81,7 +82,7 @@ class NotingStorage : public LocalStorage {
 
    private:
     std::string name_;
-    NotingStorage& storage_;
+    const NotingStorage& storage_;
     std::unique_ptr<StorageWriter> writer_;
   };
 };
@@ -123,7 +124,7 @@ class HangingStorage : public LocalStorage {
  public:
   explicit HangingStorage(std::shared_future<void> let_go) : let_go_(std::move(let_go)) {}
 
-  StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) override {
+  StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) const override {
     if (let_go_.wait_for(kPatience) == std::future_status::ready) return LocalStorage::Create(path);
     return Internal("nobody let the storage go");
   }
@@ -148,13 +149,13 @@ TEST_F(CheckpointWriterTest, AHungStorageHoldsNobodyUpAndReadsNoStateThatIsGone)
   EXPECT_FALSE(in_use.expired()) << "the hung thread still has it";
   let_go.set_value();
   EXPECT_TRUE(Eventually([&] { return in_use.expired(); }));
-  EXPECT_EQ(*formats::FindNewestCheckpoint(Parent()), std::nullopt);
+  EXPECT_EQ(*formats::FindNewestCheckpoint(LocalStorage(), Parent()), std::nullopt);
 }
 
 // A Storage that cannot be read.
 class UnreadableStorage : public LocalStorage {
  public:
-  StatusOr<std::string> Read(const std::string& path, uint64_t) override {
+  StatusOr<std::string> Get(const std::string& path, uint64_t) const override {
     return Unavailable("read {}: stale file handle", path);
   }
 };
@@ -164,27 +165,29 @@ TEST_F(CheckpointWriterTest, WhatCannotBeReadIsNotReplaced) {
   CheckpointWriter writer(std::make_shared<UnreadableStorage>(), Parent(), identity_, {});
   ASSERT_TRUE(writer.Start(State(1)).ok());
   EXPECT_THAT(Message(writer.Wait(kPatience).status()), HasSubstr("stale file handle"));
-  EXPECT_TRUE(formats::VerifyDigests(complete.directory, complete.manifest_digest, {}).ok());
+  EXPECT_TRUE(
+      formats::VerifyDigests(LocalStorage(), complete.directory, complete.manifest_digest, {})
+          .ok());
 }
 
 // A Storage whose first commit fails after the manifest is in place, and which then removes
 // nothing.
 class HalfCommittingStorage : public LocalStorage {
  public:
-  Status WriteAtomically(const std::string& path, std::string_view data) override {
-    RETURN_IF_ERROR(LocalStorage::WriteAtomically(path, data));
+  Status Put(const std::string& path, std::string_view data) const override {
+    RETURN_IF_ERROR(LocalStorage::Put(path, data));
     if (std::exchange(failed_, true)) return OkStatus();
     keeps_ = true;
     return Internal("sync {}: input/output error", path);
   }
-  Status RemoveTree(const std::string& path) override {
+  Status Delete(const std::string& path) const override {
     if (std::exchange(keeps_, false)) return Internal("remove {}: input/output error", path);
-    return LocalStorage::RemoveTree(path);
+    return LocalStorage::Delete(path);
   }
 
  private:
-  bool failed_ = false;
-  bool keeps_ = false;
+  mutable bool failed_ = false;
+  mutable bool keeps_ = false;
 };
 
 TEST_F(CheckpointWriterTest, AnAttemptThatFailedAtItsLastMomentIsRepeated) {
@@ -194,7 +197,8 @@ TEST_F(CheckpointWriterTest, AnAttemptThatFailedAtItsLastMomentIsRepeated) {
   ASSERT_TRUE(writer.Start(State(1)).ok());
   const auto saved = writer.Wait(kPatience);
   ASSERT_TRUE(saved.ok()) << saved.status();
-  EXPECT_TRUE(formats::VerifyDigests(saved->directory, saved->manifest_digest, {}).ok());
+  EXPECT_TRUE(
+      formats::VerifyDigests(LocalStorage(), saved->directory, saved->manifest_digest, {}).ok());
 }
 
 // A Storage whose writes fail like a full disk once `bytes_left` are used up.
@@ -202,19 +206,19 @@ class FullStorage : public LocalStorage {
  public:
   explicit FullStorage(int64_t bytes_left) : bytes_left_(bytes_left) {}
 
-  StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) override {
+  StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) const override {
     ASSIGN_OR_RETURN(auto writer, LocalStorage::Create(path));
     return std::make_unique<Writer>(*this, std::move(writer));
   }
-  Status WriteAtomically(const std::string& path, std::string_view data) override {
+  Status Put(const std::string& path, std::string_view data) const override {
     RETURN_IF_ERROR(Use(data.size()));
-    return LocalStorage::WriteAtomically(path, data);
+    return LocalStorage::Put(path, data);
   }
 
  private:
   class Writer : public StorageWriter {
    public:
-    Writer(FullStorage& storage, std::unique_ptr<StorageWriter> writer)
+    Writer(const FullStorage& storage, std::unique_ptr<StorageWriter> writer)
         : storage_(storage), writer_(std::move(writer)) {}
     Status Append(std::string_view data) override {
       RETURN_IF_ERROR(storage_.Use(data.size()));
@@ -223,16 +227,16 @@ class FullStorage : public LocalStorage {
     Status Close() override { return writer_->Close(); }
 
    private:
-    FullStorage& storage_;
+    const FullStorage& storage_;
     std::unique_ptr<StorageWriter> writer_;
   };
 
-  Status Use(size_t bytes) {
+  Status Use(size_t bytes) const {
     bytes_left_ -= static_cast<int64_t>(bytes);
     return bytes_left_ >= 0 ? OkStatus() : ResourceExhausted("no space left on device");
   }
 
-  std::atomic<int64_t> bytes_left_;
+  mutable std::atomic<int64_t> bytes_left_;
 };
 
 TEST_F(CheckpointWriterTest, AFullDiskLeavesNothingBehindAndSaysWhy) {
@@ -269,17 +273,17 @@ class KilledSave : public CheckpointFixture {
 TEST_F(KilledSave, BeforeTheManifestLeavesNoCheckpoint) {
   EXPECT_EXIT(SaveAndDie("checkpoint.after_model"), ::testing::KilledBySignal(SIGKILL), "");
   EXPECT_EQ(ListDirectory(Parent())->size(), 1u);
-  EXPECT_EQ(*formats::FindNewestCheckpoint(Parent()), std::nullopt);
+  EXPECT_EQ(*formats::FindNewestCheckpoint(LocalStorage(), Parent()), std::nullopt);
 }
 
 TEST_F(KilledSave, RightBeforeTheManifestLeavesNoCheckpoint) {
   EXPECT_EXIT(SaveAndDie("checkpoint.before_manifest"), ::testing::KilledBySignal(SIGKILL), "");
-  EXPECT_EQ(*formats::FindNewestCheckpoint(Parent()), std::nullopt);
+  EXPECT_EQ(*formats::FindNewestCheckpoint(LocalStorage(), Parent()), std::nullopt);
 }
 
 TEST_F(KilledSave, AfterTheManifestLeavesAWholeCheckpoint) {
   EXPECT_EXIT(SaveAndDie("checkpoint.after_manifest"), ::testing::KilledBySignal(SIGKILL), "");
-  const auto newest = formats::FindNewestCheckpoint(Parent());
+  const auto newest = formats::FindNewestCheckpoint(LocalStorage(), Parent());
   ASSERT_TRUE(newest.ok() && newest->has_value());
   EXPECT_TRUE(Load(**newest).ok()) << Load(**newest);
 }

@@ -7,8 +7,8 @@
 #include "fakes/synced_disk.h"
 #include "formats/checkpoint_directory.h"
 #include "lib/base/temporary_directory.h"
+#include "storage/local_storage.h"
 #include "worker/checkpoint/checkpoint_writer.h"
-#include "worker/checkpoint/local_storage.h"
 
 namespace gp::engine {
 namespace {
@@ -50,7 +50,7 @@ class CheckpointPowerLoss : public ::testing::Test {
   static int64_t StepLeft(const SyncedDisk::Image& left) {
     const TemporaryDirectory after;
     SyncedDisk::Restore(left, after.path());
-    const auto newest = formats::FindNewestCheckpoint(after.File("checkpoints"));
+    const auto newest = formats::FindNewestCheckpoint(LocalStorage(), after.File("checkpoints"));
     EXPECT_TRUE(newest.ok()) << newest.status();
     if (!newest.ok() || !*newest) return -1;
     const auto manifest = formats::VerifyCheckpoint(**newest);
@@ -88,12 +88,12 @@ TEST_F(CheckpointPowerLoss, AtEveryMomentOfASaveTheNewestCheckpointIsWhole) {
   EXPECT_EQ(before, 2);
 }
 
-TEST_F(CheckpointPowerLoss, ADamagedOneThatWasSetAsideStaysAside) {
+TEST_F(CheckpointPowerLoss, ADamagedOneStaysInQuarantine) {
   Save(1);
   Save(2);
-  const auto newest = formats::FindNewestCheckpoint(directory_.File("checkpoints"));
+  const auto newest = formats::FindNewestCheckpoint(LocalStorage(), directory_.File("checkpoints"));
   ASSERT_TRUE(newest.ok() && *newest);
-  ASSERT_TRUE(formats::SetAside(**newest).ok());
+  ASSERT_TRUE(formats::Quarantine(LocalStorage(), **newest, "a digest differs").ok());
   EXPECT_EQ(StepLeft(disk_.Left()), 1);
 }
 

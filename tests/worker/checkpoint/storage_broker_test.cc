@@ -13,13 +13,14 @@
 #include "confinement/file_rules.h"
 #include "lib/base/temporary_directory.h"
 #include "lib/confinement/in_child.h"
+#include "lib/storage/storage_contract.h"
 
 namespace gp::engine {
 namespace {
 
 using ::testing::HasSubstr;
 
-Status WriteWhole(Storage& storage, const std::string& path, std::string_view text) {
+Status WriteWhole(const Storage& storage, const std::string& path, std::string_view text) {
   ASSIGN_OR_RETURN(const auto writer, storage.Create(path));
   RETURN_IF_ERROR(writer->Append(text));
   return writer->Close();
@@ -32,22 +33,9 @@ class StorageBrokerTest : public ::testing::Test {
   TemporaryDirectory directory_;
 };
 
-TEST_F(StorageBrokerTest, DoesWhatAStorageDoes) {
-  const auto storage = StartStorageBroker(OkStatus).value();
-  ASSERT_TRUE(storage->MakeDirectory(File("new")).ok());
-  EXPECT_EQ(storage->MakeDirectory(File("absent/new")).code(), StatusCode::kNotFound);
-  const std::string large(9 << 20, 'x');
-  ASSERT_TRUE(WriteWhole(*storage, File("new/large"), large).ok());
-  EXPECT_TRUE(ReadFile(File("new/large")).value() == large);
-  EXPECT_EQ(storage->Create(File("new/large")).status().code(), StatusCode::kAlreadyExists);
-  EXPECT_EQ(storage->Read(File("new/large"), 5).status().code(), StatusCode::kResourceExhausted);
-  ASSERT_TRUE(storage->WriteAtomically(File("new/small"), std::string("a\0b", 3)).ok());
-  EXPECT_EQ(storage->Read(File("new/small"), 3).value(), std::string("a\0b", 3));
-  EXPECT_EQ(storage->Read(File("new/absent"), 3).status().code(), StatusCode::kNotFound);
-  EXPECT_GT(storage->FreeBytes(File("new")).value(), 0u);
-  ASSERT_TRUE(storage->RemoveTree(File("new")).ok());
-  EXPECT_FALSE(FileExists(File("new")));
-}
+INSTANTIATE_TEST_SUITE_P(StorageBroker, StorageContract, ::testing::Values([](const std::string&) {
+                           return StartStorageBroker(OkStatus).value();
+                         }));
 
 TEST_F(StorageBrokerTest, DoesNothingWhenItsChildIsNotConfined) {
   const auto storage =
@@ -71,10 +59,10 @@ TEST_F(StorageBrokerTest, OutlivesAChildThatEnds) {
 
 TEST_F(StorageBrokerTest, RefusesWhatNoMessageHolds) {
   const auto storage = StartStorageBroker(OkStatus).value();
-  const Status written = storage->WriteAtomically(File("large"), std::string(1 << 20, 'x'));
+  const Status written = storage->Put(File("large"), std::string(1 << 20, 'x'));
   EXPECT_EQ(written.code(), StatusCode::kResourceExhausted);
   EXPECT_THAT(Message(written), HasSubstr(File("large")));
-  EXPECT_TRUE(storage->WriteAtomically(File("small"), "x").ok());
+  EXPECT_TRUE(storage->Put(File("small"), "x").ok());
 }
 
 TEST_F(StorageBrokerTest, ServesSeveralThreads) {
@@ -115,8 +103,8 @@ int UseNewDirectory(const std::string& run, const std::string& outside) {
   if (WriteFileAtomically(JoinPath(run, "own"), "words").ok()) return 2;
   if (!WriteWhole(**storage, JoinPath(run, "brokered"), "words").ok()) return 3;
   if ((*storage)->Create(outside).status().code() != StatusCode::kPermissionDenied) return 4;
-  if ((*storage)->Read("/etc/passwd", 1 << 20).ok()) return 5;
-  return (*storage)->Read(JoinPath(run, "brokered"), 5).value_or("") == "words" ? 0 : 6;
+  if ((*storage)->Get("/etc/passwd", 1 << 20).ok()) return 5;
+  return (*storage)->Get(JoinPath(run, "brokered"), 5).value_or("") == "words" ? 0 : 6;
 }
 
 TEST_F(StorageBrokerTest, ReachesTheDirectoryThatTookThePlaceOfTheDeletedOneAndNothingElse) {

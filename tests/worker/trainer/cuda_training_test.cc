@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "formats/checkpoint_directory.h"
+#include "storage/local_storage.h"
 #include "worker/engine/backend/device_backend.h"
 #include "worker/trainer/exit_code.h"
 #include "worker/trainer/standalone_training.h"
@@ -40,7 +41,7 @@ class CudaTraining : public testing::Test {
   std::string Out(const std::string& out) const { return directory_.File(out); }
 
   std::string Newest(const std::string& out) const {
-    const auto newest = formats::FindNewestCheckpoint(Out(out) + "/checkpoints");
+    const auto newest = formats::FindNewestCheckpoint(LocalStorage(), Out(out) + "/checkpoints");
     EXPECT_TRUE(newest.ok() && newest->has_value());
     return newest.ok() && *newest ? **newest : "";
   }
@@ -91,7 +92,7 @@ TEST_F(CudaTraining, ARecordedStepGivesTheFilesOfOneThatIsNot) {
 TEST_F(CudaTraining, GoesOnFromACheckpointToTheSameBitsInFp16) {
   Train("out", {"resources.device=gpu", "precision=fp16"});
   const std::string last = Newest("out");
-  const auto manifest = formats::ReadManifest(last);
+  const auto manifest = formats::ReadManifest(LocalStorage(), last);
   ASSERT_TRUE(manifest.ok());
   EXPECT_EQ(manifest->record.precision, "fp16");
   EXPECT_TRUE(manifest->record.loss_scale.has_value());
@@ -100,7 +101,7 @@ TEST_F(CudaTraining, GoesOnFromACheckpointToTheSameBitsInFp16) {
   std::filesystem::rename(last, kept);
   Train("out", {"resources.device=gpu", "precision=fp16"});
   ExpectSameState(kept, Newest("out"));
-  EXPECT_EQ(formats::ReadManifest(Newest("out"))->record, manifest->record);
+  EXPECT_EQ(formats::ReadManifest(LocalStorage(), Newest("out"))->record, manifest->record);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "contract/channel.h"
 #include "formats/checkpoint_directory.h"
 #include "runspec/run_file.h"
+#include "storage/local_storage.h"
 #include "worker/engine/fakes/detached_backend.h"
 #include "worker/engine/step/training_error.h"
 #include "worker/trainer/engine_choice.h"
@@ -96,7 +97,7 @@ class StandaloneDevice : public testing::Test {
   std::string Out(const std::string& out) const { return directory_.File(out); }
 
   std::string Newest(const std::string& out) const {
-    const auto newest = formats::FindNewestCheckpoint(Out(out) + "/checkpoints");
+    const auto newest = formats::FindNewestCheckpoint(LocalStorage(), Out(out) + "/checkpoints");
     EXPECT_TRUE(newest.ok() && newest->has_value());
     return newest.ok() && *newest ? **newest : "";
   }
@@ -130,7 +131,7 @@ TEST_F(StandaloneDevice, LeavesTheFilesOfACpuAlsoWhenItGoesOnFromACheckpoint) {
 TEST_F(StandaloneDevice, RecordsWhatItComputedWith) {
   ASSERT_EQ(Train("auto", {"resources.device=auto", "precision=auto"}),
             ProcessStatus(ExitCode::kOk));
-  auto record = formats::ReadManifest(Newest("auto"))->record;
+  auto record = formats::ReadManifest(LocalStorage(), Newest("auto"))->record;
   EXPECT_EQ(record.device, "Detached");
   EXPECT_EQ(record.isa, "detached");
   EXPECT_EQ(record.kernels, "here|tuned before");
@@ -233,7 +234,8 @@ TEST(ManagedDevice, OffersItsKernelsAndTrainsToASealedCheckpoint) {
   }
   EXPECT_EQ(trainer.Wait(), ProcessStatus(ExitCode::kOk));
   EXPECT_EQ(written.step, 16);
-  EXPECT_EQ(formats::ReadManifest(written.directory)->record.kernels, "here|decided by rank 0");
+  EXPECT_EQ(formats::ReadManifest(LocalStorage(), written.directory)->record.kernels,
+            "here|decided by rank 0");
 }
 
 TEST(ManagedDevice, IsUnfitForARunThatBeganOnOtherKernels) {

@@ -11,6 +11,7 @@
 #include "plan/flops.h"
 #include "plan/model_shape.h"
 #include "runspec/run_file.h"
+#include "storage/local_storage.h"
 #include "worker/engine/backend/cpu/tuned_choices.h"
 #include "worker/trainer/test_epoch.h"
 #include "worker/trainer/trainer_process.h"
@@ -376,7 +377,7 @@ TEST(ManagedTraining, RanksThatWereTunedDifferentlyComputeWithRank0sChoices) {
   const auto written = epoch.Finish();
   ASSERT_FALSE(written.empty());
   EXPECT_TRUE(ModelBytes(written.back().directory) == expected);
-  const auto manifest = formats::ReadManifest(written.back().directory);
+  const auto manifest = formats::ReadManifest(LocalStorage(), written.back().directory);
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   EXPECT_EQ(manifest->record.kernels, epoch.offers[0].kernels->at(IsaName(BestIsa())));
   const std::string choices = ChoicesInForce(epoch.Log(0));
@@ -403,7 +404,8 @@ TEST(ManagedTraining, AGroupWithASlowerRankComputesWithItsLevelEverywhere) {
   const auto together = train(two, {"", "GP_ISA_MAX=generic"});
   ASSERT_FALSE(together.empty());
   EXPECT_TRUE(ModelBytes(together.back().directory) == ModelBytes(alone.back().directory));
-  EXPECT_EQ(formats::ReadManifest(together.back().directory)->record.isa, "generic");
+  EXPECT_EQ(formats::ReadManifest(LocalStorage(), together.back().directory)->record.isa,
+            "generic");
 }
 
 TEST(ManagedTraining, ChoicesThatWerePassedOverAreNotRecorded) {
@@ -418,7 +420,7 @@ TEST(ManagedTraining, ChoicesThatWerePassedOverAreNotRecorded) {
   epoch.Go();
   const auto written = epoch.Finish();
   ASSERT_FALSE(written.empty());
-  const auto manifest = formats::ReadManifest(written.back().directory);
+  const auto manifest = formats::ReadManifest(LocalStorage(), written.back().directory);
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   EXPECT_EQ(manifest->record.isa, "generic");
   EXPECT_EQ(manifest->record.kernels, std::nullopt);

@@ -9,7 +9,7 @@
 #include "fakes/fake_clock.h"
 #include "formats/event_file.h"
 #include "formats/metrics_line.h"
-#include "worker/checkpoint/local_storage.h"
+#include "storage/local_storage.h"
 
 namespace gp::engine {
 namespace {

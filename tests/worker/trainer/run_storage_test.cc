@@ -6,18 +6,20 @@
 
 #include "base/file.h"
 #include "lib/base/temporary_directory.h"
+#include "lib/storage/storage_contract.h"
+#include "storage/local_storage.h"
 
 namespace gp::engine {
 namespace {
 
 class CountingBroker : public LocalStorage {
  public:
-  Status MakeDirectory(const std::string& directory) override {
+  Status MakeDirectory(const std::string& directory) const override {
     ++asked;
     return LocalStorage::MakeDirectory(directory);
   }
 
-  int asked = 0;
+  mutable int asked = 0;
 };
 
 class RunStorageTest : public ::testing::Test {
@@ -65,6 +67,11 @@ TEST_F(RunStorageTest, WithoutABrokerReachesEveryDirectoryItself) {
   EXPECT_TRUE(storage_->MakeDirectory(run_).ok());
   EXPECT_TRUE(FileExists(run_));
 }
+
+INSTANTIATE_TEST_SUITE_P(RunStorage, StorageContract,
+                         ::testing::Values([](const std::string& directory) {
+                           return std::make_shared<RunStorage>(directory, nullptr);
+                         }));
 
 }  // namespace
 }  // namespace gp::engine

@@ -4,6 +4,7 @@
 #include "base/random_id.h"
 #include "corpus/preparation.h"
 #include "formats/checkpoint_directory.h"
+#include "storage/local_storage.h"
 #include "tokenizer/byte_tokenizer.h"
 #include "worker/trainer/trainer_process.h"
 
@@ -20,7 +21,7 @@ std::string Trained(const TemporaryDirectory& directory, const std::string& data
                                   /*managed=*/false)
                        .Wait();
   EXPECT_EQ(code, 0) << data;
-  const auto newest = formats::FindNewestCheckpoint(out + "/checkpoints");
+  const auto newest = formats::FindNewestCheckpoint(LocalStorage(), out + "/checkpoints");
   if (!newest.ok() || !*newest) return "no checkpoint after " + data;
   return ReadFile(JoinPath(**newest, name)).value_or("unreadable");
 }

@@ -1,9 +1,11 @@
 // gp-trainer without a control plane.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/exit_code.h"
 #include "formats/checkpoint_directory.h"
 #include "lib/base/eventually.h"
+#include "storage/local_storage.h"
 #include "worker/trainer/trainer_process.h"
 
 namespace gp::engine {
@@ -21,7 +23,8 @@ void WriteRun(const TemporaryDirectory& directory) {
 }
 
 std::string Newest(const TemporaryDirectory& directory) {
-  const auto newest = formats::FindNewestCheckpoint(directory.File("out/checkpoints"));
+  const auto newest =
+      formats::FindNewestCheckpoint(LocalStorage(), directory.File("out/checkpoints"));
   EXPECT_TRUE(newest.ok() && newest->has_value());
   return newest.ok() && *newest ? **newest : "";
 }
@@ -63,7 +66,7 @@ void Damage(const std::string& path) {
   ASSERT_TRUE(WriteFileAtomically(path, bytes).ok());
 }
 
-TEST(StandaloneTraining, ADamagedCheckpointIsSetAsideForTheOneBeforeIt) {
+TEST(StandaloneTraining, ADamagedCheckpointGoesIntoQuarantineForTheOneBeforeIt) {
   for (const std::string name : {"optimizer.safetensors", "manifest.json"}) {
     const TemporaryDirectory directory;
     WriteRun(directory);
@@ -74,8 +77,8 @@ TEST(StandaloneTraining, ADamagedCheckpointIsSetAsideForTheOneBeforeIt) {
     ASSERT_EQ(Train(directory), 0) << name;
     EXPECT_NE(Newest(directory), last);
     EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected);
-    EXPECT_TRUE(FileExists(last + ".damaged")) << "nothing is thrown away";
-    EXPECT_FALSE(FileExists(last));
+    EXPECT_TRUE(FileExists(last)) << "nothing is thrown away";
+    EXPECT_THAT(Content(last + ".quarantined"), ::testing::HasSubstr(name));
   }
 }
 
@@ -83,7 +86,7 @@ TEST(StandaloneTraining, WithoutAnIntactCheckpointItDoesNotBeginAnewByItself) {
   const TemporaryDirectory directory;
   WriteRun(directory);
   ASSERT_EQ(Train(directory), 0);
-  const auto found = formats::FindCheckpoints(directory.File("out/checkpoints"));
+  const auto found = formats::FindCheckpoints(LocalStorage(), directory.File("out/checkpoints"));
   ASSERT_TRUE(found.ok());
   for (const auto& checkpoint : *found) {
     Damage(JoinPath(checkpoint.directory, "model.safetensors"));
@@ -100,7 +103,7 @@ TEST(StandaloneTraining, GoingOnCountsTheUpdatesThatWereMadeAndNotTheSteps) {
   ASSERT_EQ(Train(directory), 0);
   ASSERT_TRUE(RemoveTree(Newest(directory)).ok());
   ASSERT_TRUE(RemoveTree(Newest(directory)).ok());
-  auto manifest = formats::ReadManifest(Newest(directory));
+  auto manifest = formats::ReadManifest(LocalStorage(), Newest(directory));
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   ASSERT_EQ(manifest->step, 6);
   EXPECT_EQ(manifest->record.updates, 6);
@@ -109,7 +112,7 @@ TEST(StandaloneTraining, GoingOnCountsTheUpdatesThatWereMadeAndNotTheSteps) {
                                   formats::FormatManifest(*manifest))
                   .ok());
   ASSERT_EQ(Train(directory), 0);
-  const auto last = formats::ReadManifest(Newest(directory));
+  const auto last = formats::ReadManifest(LocalStorage(), Newest(directory));
   ASSERT_TRUE(last.ok()) << last.status();
   EXPECT_EQ(last->step, 16);
   EXPECT_EQ(last->record.updates, 12);
@@ -175,7 +178,8 @@ TEST(StandaloneTraining, CheckpointsTellInWhatTheRunComputes) {
     const TemporaryDirectory directory;
     WriteRun(directory);
     ASSERT_EQ(Train(directory, {"--set", "precision=" + precision}), 0);
-    EXPECT_EQ(formats::ReadManifest(Newest(directory))->record.precision, precision);
+    EXPECT_EQ(formats::ReadManifest(LocalStorage(), Newest(directory))->record.precision,
+              precision);
   }
 }
 
@@ -230,7 +234,7 @@ TEST(StandaloneTraining, AFinalSaveThatFailsIsTriedAgainUntilItSucceeds) {
       [&] { return Content(log).find("the state stays in memory") != std::string::npos; }));
   ASSERT_TRUE(RemoveTree(obstacle).ok());
   EXPECT_EQ(process.Wait(), 0);
-  EXPECT_EQ(formats::ReadManifest(Newest(directory))->step, 16);
+  EXPECT_EQ(formats::ReadManifest(LocalStorage(), Newest(directory))->step, 16);
 }
 
 TEST(StandaloneTraining, ASignalSavesTheStepAndTheNextRunGoesOn) {
@@ -238,7 +242,7 @@ TEST(StandaloneTraining, ASignalSavesTheStepAndTheNextRunGoesOn) {
   WriteRun(directory);
   EXPECT_EQ(StopOnceItTrains(directory, directory.File("log"))->Wait(), 0);
   EXPECT_NE(Content(directory.File("log")).find("first step after_s="), std::string::npos);
-  const auto manifest = formats::ReadManifest(Newest(directory));
+  const auto manifest = formats::ReadManifest(LocalStorage(), Newest(directory));
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   EXPECT_GE(manifest->step, 1);
 }
@@ -292,7 +296,7 @@ TEST(StandaloneTraining, AnEarlyStopKeepsTheBestCheckpointAndIsFinal) {
       "--set", "eval.min_delta=100", "--set", "checkpoint.keep_last=1",
       "--set", "checkpoint.every=0", "--set", "budget.steps=1000"};
   ASSERT_EQ(Train(directory, stopping), 0);
-  const auto last = formats::ReadManifest(Newest(directory));
+  const auto last = formats::ReadManifest(LocalStorage(), Newest(directory));
   ASSERT_TRUE(last.ok()) << last.status();
   EXPECT_EQ(last->step, 6);
   EXPECT_EQ(last->record.best_step, 2);
@@ -300,14 +304,14 @@ TEST(StandaloneTraining, AnEarlyStopKeepsTheBestCheckpointAndIsFinal) {
   const std::string expected = Content(JoinPath(Newest(directory), "model.safetensors"));
   // A stopped run is over; one that resumes from before the stop stops again at the same step.
   ASSERT_EQ(Train(directory, stopping), 0);
-  EXPECT_EQ(formats::ReadManifest(Newest(directory))->step, 6);
+  EXPECT_EQ(formats::ReadManifest(LocalStorage(), Newest(directory))->step, 6);
   ASSERT_TRUE(RemoveTree(directory.File("out")).ok());
   std::vector<std::string> first = stopping;
   first.back() = "budget.steps=4";
   ASSERT_EQ(Train(directory, first), 0);
-  EXPECT_EQ(formats::ReadManifest(Newest(directory))->step, 4);
+  EXPECT_EQ(formats::ReadManifest(LocalStorage(), Newest(directory))->step, 4);
   ASSERT_EQ(Train(directory, stopping), 0);
-  EXPECT_EQ(formats::ReadManifest(Newest(directory))->step, 6);
+  EXPECT_EQ(formats::ReadManifest(LocalStorage(), Newest(directory))->step, 6);
   EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected);
 }
 
@@ -318,7 +322,7 @@ TEST(StandaloneTraining, ARampGoesOnInItsMiddleAsIfItHadNotStopped) {
                                          "--set", "batch.ramp_steps=10",
                                          "--set", "data.order=sequential"};
   ASSERT_EQ(Train(directory, ramp), 0);
-  const auto whole = formats::ReadManifest(Newest(directory));
+  const auto whole = formats::ReadManifest(LocalStorage(), Newest(directory));
   ASSERT_TRUE(whole.ok());
   EXPECT_EQ(whole->step, 16);
   EXPECT_EQ(whole->tokens, 10 * 128 + 6 * 256);
@@ -326,7 +330,7 @@ TEST(StandaloneTraining, ARampGoesOnInItsMiddleAsIfItHadNotStopped) {
   for (const int64_t step : {16, 12}) {
     ASSERT_TRUE(RemoveTree(Newest(directory)).ok()) << step;
   }
-  ASSERT_EQ(formats::ReadManifest(Newest(directory))->step, 6);
+  ASSERT_EQ(formats::ReadManifest(LocalStorage(), Newest(directory))->step, 6);
   ASSERT_EQ(Train(directory, ramp), 0);
   EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected);
 }
@@ -334,7 +338,7 @@ TEST(StandaloneTraining, ARampGoesOnInItsMiddleAsIfItHadNotStopped) {
 // Kills the training whenever it has written a checkpoint more, then lets it end.
 void TrainWithKills(const TemporaryDirectory& directory, int kills) {
   const auto checkpoints = [&] {
-    const auto found = formats::FindCheckpoints(directory.File("out/checkpoints"));
+    const auto found = formats::FindCheckpoints(LocalStorage(), directory.File("out/checkpoints"));
     return found.ok() && !found->empty() && found->front().manifest.ok()
                ? found->front().manifest->step
                : 0;
@@ -440,7 +444,7 @@ TEST(StandaloneTraining, AnAutomaticMicroBatchIsChosenOnceAndKept) {
   directory.Write("out/micro_batch.json", "{\"micro_batch\":2}\n");
   ASSERT_TRUE(RemoveTree(directory.File("out/checkpoints")).ok());
   ASSERT_EQ(Train(directory, automatic), 0);
-  EXPECT_EQ(formats::ReadManifest(Newest(directory))->record.micro_batch, 2);
+  EXPECT_EQ(formats::ReadManifest(LocalStorage(), Newest(directory))->record.micro_batch, 2);
   const std::string expected = Content(JoinPath(Newest(directory), "model.safetensors"));
   ASSERT_TRUE(RemoveTree(Newest(directory)).ok());
   ASSERT_TRUE(RemoveTree(directory.File("out/micro_batch.json")).ok());
@@ -459,13 +463,13 @@ TEST(StandaloneTraining, AWallTimeBecomesStepsOnceAndForAll) {
                                           "budget.wall_time=1s"};
   ASSERT_EQ(Train(directory, timed), 0);
   const std::string budget = Content(directory.File("out/budget.json"));
-  const auto first = formats::ReadManifest(Newest(directory));
+  const auto first = formats::ReadManifest(LocalStorage(), Newest(directory));
   ASSERT_TRUE(first.ok());
   EXPECT_NE(budget.find(fmt::format("\"steps\":{}}}", first->step)), std::string::npos) << budget;
   EXPECT_EQ(first->record.step_budget, first->step);
   ASSERT_TRUE(RemoveTree(directory.File("out/checkpoints")).ok());
   ASSERT_EQ(Train(directory, timed), 0);
-  const auto second = formats::ReadManifest(Newest(directory));
+  const auto second = formats::ReadManifest(LocalStorage(), Newest(directory));
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(second->step, first->step);
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "formats/checkpoint_directory.h"
+#include "storage/local_storage.h"
 #include "worker/trainer/standalone_training.h"
 #include "worker/trainer/trainer_process.h"
 
@@ -54,7 +55,7 @@ TEST(TimedSaves, ARunFileThatSaysNothingSavesByTime) {
     const StandaloneOptions options{
         .spec_path = run, .overrides = {"checkpoint.every=" + every}, .out_directory = out};
     ASSERT_EQ(RunStandalone(options, HastyClock()), 0);
-    const auto found = formats::FindCheckpoints(JoinPath(out, "checkpoints"));
+    const auto found = formats::FindCheckpoints(LocalStorage(), JoinPath(out, "checkpoints"));
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_EQ(found->size() > 1, by_time) << every << ": " << found->size();
   }

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <vector>
 
+#include "storage/local_storage.h"
 #include "tokenizer/byte_tokenizer.h"
 #include "worker/checkpoint/checkpoint_writer.h"
-#include "worker/checkpoint/local_storage.h"
 
 namespace gp::engine {
 

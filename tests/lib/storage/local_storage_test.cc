@@ -1,6 +1,6 @@
 // Goal: all appended bytes are in the file, whatever its size, and however a file system treats
 // writes past the page cache. This program has its own write(2), which can refuse or shorten them.
-#include "worker/checkpoint/local_storage.h"
+#include "storage/local_storage.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "lib/base/temporary_directory.h"
+#include "lib/storage/storage_contract.h"
 
 namespace {
 
@@ -51,7 +52,7 @@ extern "C" ssize_t write(int fd, const void* data, size_t size) {
   return syscall(SYS_write, fd, data, size);
 }
 
-namespace gp::engine {
+namespace gp {
 namespace {
 
 constexpr size_t kMiB = size_t{1} << 20;
@@ -128,5 +129,29 @@ TEST_P(LocalStorageFull, NamesTheFileAndTheWayOut) {
 
 INSTANTIATE_TEST_SUITE_P(Disk, LocalStorageFull, ::testing::Values(DirectWrites::kDiskFull));
 
+MakeStorage With(LocalStorage::Links links) {
+  return [links](const std::string&) { return std::make_shared<LocalStorage>(links); };
+}
+
+INSTANTIATE_TEST_SUITE_P(LocalStorage, StorageContract,
+                         ::testing::Values(With(LocalStorage::Links::kFollowed),
+                                           With(LocalStorage::Links::kRefused)));
+
+TEST(LocalStorageLinks, AreFollowedOrRefusedByWhatChangesOrLists) {
+  const TemporaryDirectory directory;
+  const std::string real = directory.File("real"), link = directory.File("link");
+  ASSERT_TRUE(MakeDirectory(real).ok());
+  ASSERT_EQ(symlink(real.c_str(), link.c_str()), 0);
+  const LocalStorage refuses(LocalStorage::Links::kRefused), follows;
+  ASSERT_TRUE(follows.Put(JoinPath(link, "a"), "x").ok());
+  EXPECT_EQ(refuses.Put(JoinPath(link, "a"), "y").code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(refuses.PutIfAbsent(JoinPath(link, "b"), "y").code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(refuses.List(link).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(refuses.Delete(JoinPath(link, "a")).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(ReadFile(JoinPath(real, "a")).value(), "x");
+  EXPECT_TRUE(refuses.Delete(link).ok()) << "removes the link itself";
+  EXPECT_EQ(follows.List(real).value(), std::vector<std::string>{"a"});
+}
+
 }  // namespace
-}  // namespace gp::engine
+}  // namespace gp

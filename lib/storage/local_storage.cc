@@ -1,6 +1,8 @@
-#include "worker/checkpoint/local_storage.h"
+#include "storage/local_storage.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +16,7 @@
 
 #include "base/file.h"
 
-namespace gp::engine {
+namespace gp {
 namespace {
 
 // Adds advice to the error of a full disk.
@@ -104,35 +106,84 @@ class LocalWriter : public StorageWriter {
   bool refused_ = false;
 };
 
+// A directory under a name that cannot begin to lead elsewhere.
+class HeldDirectory {
+ public:
+  static StatusOr<HeldDirectory> Open(const std::string& path, LocalStorage::Links links) {
+    if (links == LocalStorage::Links::kFollowed) return HeldDirectory({}, path);
+    FileDescriptor file(open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!file.valid() && errno == ENOTDIR) {
+      return FailedPrecondition("{} is a link or a file, expected a directory", path);
+    }
+    if (!file.valid()) return ErrnoStatus(errno, "open directory", path);
+    std::string name = fmt::format("/proc/self/fd/{}", file.get());
+    return HeldDirectory(std::move(file), std::move(name));
+  }
+
+  std::string path() const { return path_; }
+  std::string File(const std::string& path) const { return JoinPath(path_, BaseNameOf(path)); }
+
+ private:
+  HeldDirectory(FileDescriptor file, std::string path)
+      : file_(std::move(file)), path_(std::move(path)) {}
+
+  FileDescriptor file_;
+  std::string path_;
+};
+
 }  // namespace
 
-Status LocalStorage::MakeDirectory(const std::string& directory) {
+Status LocalStorage::MakeDirectory(const std::string& directory) const {
   return gp::MakeDirectory(directory);
 }
 
-StatusOr<std::unique_ptr<StorageWriter>> LocalStorage::Create(const std::string& path) {
+StatusOr<std::unique_ptr<StorageWriter>> LocalStorage::Create(const std::string& path) const {
   ASSIGN_OR_RETURN(FileDescriptor file, CreateFile(path));
   return WriterOf(std::move(file), path);
 }
 
-Status LocalStorage::WriteAtomically(const std::string& path, std::string_view data) {
-  return WriteError(WriteFileAtomically(path, data));
+Status LocalStorage::Put(const std::string& path, std::string_view data) const {
+  ASSIGN_OR_RETURN(const auto held, HeldDirectory::Open(DirectoryOf(path), links_));
+  return WriteError(WriteFileAtomically(held.File(path), data));
 }
 
-StatusOr<std::string> LocalStorage::Read(const std::string& path, uint64_t size_bytes_max) {
+Status LocalStorage::PutIfAbsent(const std::string& path, std::string_view data) const {
+  ASSIGN_OR_RETURN(const auto held, HeldDirectory::Open(DirectoryOf(path), links_));
+  return WriteError(WriteFileIfAbsent(held.File(path), data));
+}
+
+StatusOr<std::string> LocalStorage::Get(const std::string& path, uint64_t size_bytes_max) const {
   return ReadFile(path, size_bytes_max);
 }
 
 Status LocalStorage::Stream(const std::string& path,
-                            const std::function<Status(std::string_view)>& consume) {
-  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return ErrnoStatus(errno, "open", path);
+                            const std::function<Status(std::string_view)>& consume) const {
+  ASSIGN_OR_RETURN(const FileDescriptor file, OpenToRead(path));
   return StreamFile(file, path, consume);
 }
 
-Status LocalStorage::RemoveTree(const std::string& path) { return gp::RemoveTree(path); }
+StatusOr<uint64_t> LocalStorage::Size(const std::string& path) const {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, "stat", path);
+  if (S_ISREG(info.st_mode)) return static_cast<uint64_t>(info.st_size);
+  return InvalidArgument("{} is not a file", path);
+}
 
-StatusOr<uint64_t> LocalStorage::FreeBytes(const std::string& path) { return gp::FreeBytes(path); }
+StatusOr<std::vector<std::string>> LocalStorage::List(const std::string& directory) const {
+  ASSIGN_OR_RETURN(const auto held, HeldDirectory::Open(directory, links_));
+  return ListDirectory(held.path());
+}
+
+Status LocalStorage::Delete(const std::string& path) const {
+  const auto held = HeldDirectory::Open(DirectoryOf(path), links_);
+  if (held.status().code() == StatusCode::kNotFound) return OkStatus();
+  RETURN_IF_ERROR(held.status());
+  return RemoveTree(held->File(path));
+}
+
+StatusOr<uint64_t> LocalStorage::FreeBytes(const std::string& path) const {
+  return gp::FreeBytes(path);
+}
 
 StatusOr<FileDescriptor> CreateFile(const std::string& path) {
   FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
@@ -143,6 +194,12 @@ StatusOr<FileDescriptor> CreateFile(const std::string& path) {
 
 std::unique_ptr<StorageWriter> WriterOf(FileDescriptor file, const std::string& path) {
   return std::make_unique<LocalWriter>(std::move(file), path);
+}
+
+StatusOr<FileDescriptor> OpenToRead(const std::string& path) {
+  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return ErrnoStatus(errno, "open", path);
+  return file;
 }
 
 Status StreamFile(const FileDescriptor& file, const std::string& path,
@@ -157,4 +214,4 @@ Status StreamFile(const FileDescriptor& file, const std::string& path,
   }
 }
 
-}  // namespace gp::engine
+}  // namespace gp
