@@ -1,6 +1,8 @@
-// Announcer: publishes decisions and measurements. It updates the log, the metrics, RunDirectories,
-// CheckpointVerifier, and the streams that a change concerns. Built by the daemon; the Reconciler
-// and the Recorder call it, each on its own thread.
+// Announcer: publishes decisions and measurements. For a batch it writes one log line per durable
+// event, updates the metrics, posts work to RunDirectories and CheckpointVerifier, and notifies the
+// streams of the runs and nodes concerned. For recorded points and lines it updates the metrics and
+// notifies the run's streams. Built by the daemon; the Reconciler and the Recorder call it, each on
+// its own thread.
 #pragma once
 
 #include "coordinator/checkpoints/checkpoint_verifier.h"

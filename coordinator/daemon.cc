@@ -167,7 +167,7 @@ struct Access {
   std::unique_ptr<Enrollment> enrollment;  // null if clients cannot connect over TLS
 };
 
-// A coordinator that others reach has a first admin.
+// Makes the first admin's token of a coordinator that clients reach over TLS.
 Status PrepareTokens(const std::string& security_dir, const ServerCertificates& certificates,
                      TokenStore& tokens) {
   tokens.SetCaDigest(certificates.anchor().Digest());

@@ -1,5 +1,6 @@
-// CoordinatorSettings: the settings of gp-coordinator with their defaults; configs/coordinator.yaml
-// shows every key. Values and pure functions; thread-safe.
+// CoordinatorSettings: the settings of gp-coordinator with their defaults; settings.cc has the key,
+// the meaning and the limits of each, configs/coordinator.yaml shows every key. Values and pure
+// functions; thread-safe.
 #pragma once
 
 #include <chrono>
@@ -14,10 +15,10 @@
 namespace gp::coordinator {
 
 struct CoordinatorSettings {
-  std::string socket;  // path; empty: coordinator.sock in state_dir
-  std::string listen;  // HOST:PORT with TLS; empty: the socket alone
-  std::vector<std::string> advertise;
-  bool metrics_public = false;  // metrics_listen may be reached from other machines
+  std::string socket;                  // path; empty: coordinator.sock in state_dir
+  std::string listen;                  // HOST:PORT with TLS; empty: the socket alone
+  std::vector<std::string> advertise;  // more hosts that a certificate made in state_dir names
+  bool metrics_public = false;         // metrics_listen may be reached from other machines
   std::string metrics_keys_file;
   std::string metrics_listen = "127.0.0.1:7071";
   bool insecure = false;        // both addresses without TLS, wherever they are reached from
@@ -35,10 +36,10 @@ struct CoordinatorSettings {
   bool encrypt_gradients = false;
   int64_t points_bytes_max = int64_t{256} << 20;
   int64_t lines_bytes_max = int64_t{64} << 20;
-  int calls_per_second = 100;  // for each user
-  int streams_per_user = 64;
-  int runs_per_user = 1000;
-  int waiting_runs_per_user = 500;
+  int calls_per_second = 100;       // of each token; a burst of twice as many after a pause
+  int streams_per_user = 64;        // of each token, too
+  int runs_per_user = 1000;         // unfinished runs of each user name
+  int waiting_runs_per_user = 500;  // of these: without slots
   int64_t audit_keep_bytes = int64_t{1} << 30;
 
   bool operator==(const CoordinatorSettings&) const = default;

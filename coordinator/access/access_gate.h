@@ -24,7 +24,7 @@ namespace gp::coordinator {
 struct AccessGateOptions {
   // Anyone who connects over TCP without TLS is admin: the coordinator was started with --insecure.
   bool plain_network_is_admin = false;
-  CallLimitsOptions limits;  // for each user
+  CallLimitsOptions limits;  // for each token; nodes and the socket's owner have none
   // Decides which nodes' certificates are valid; null: every one that TLS has verified. Outlives
   // the gate.
   const NodeRegistry* nodes = nullptr;
@@ -53,8 +53,8 @@ class AdmittedCall {
     return principal_.roles.In(run_namespace);
   }
 
-  // Counts the call as an open stream of its user for as long as it lives. ResourceExhausted,
-  // audited: the user has too many.
+  // Counts the call as an open stream of its token for as long as it lives. ResourceExhausted,
+  // audited: the token has too many. Always OK for callers without a token.
   Status BecomeStream();
 
   // Unauthenticated or PermissionDenied once the token or the node was revoked or has expired: then
@@ -62,8 +62,9 @@ class AdmittedCall {
   Status Check() const;
 
   // Records the outcome of a call that changed something or tried to, and calls `answer` with the
-  // status to be answered. After a success it waits until the record is durable, and `answer` gets
-  // an error instead when the record cannot be written. `answer` may run on the log's thread.
+  // status to be answered: at once after an error; after a success when the record is durable, on
+  // the log's thread. If that record cannot be written, `answer` gets Internal, although the change
+  // was made.
   void Conclude(const Status& outcome, std::function<void(const Status&)> answer);
 
  private:
@@ -88,10 +89,11 @@ class AccessGate {
              const AccessGateOptions& options)
       : tokens_(tokens), audit_(audit), options_(options), limits_(clock, options.limits) {}
 
-  // Unauthenticated: the caller proves nothing, or with a token that does not count.
-  // PermissionDenied: no row, or the caller has the least role nowhere. ResourceExhausted: it calls
-  // too often. All are audited.
-  // Unavailable: the method changes something, and the audit log cannot be written.
+  // Unauthenticated: no credential, an invalid token, or an expired node certificate.
+  // PermissionDenied: the method has no row, the caller has the least role nowhere, a user called a
+  // node's method, or the node was revoked. ResourceExhausted: the token is used too often.
+  // Unavailable: the method changes something, is not a node's, and the audit log cannot be
+  // written. All are audited.
   StatusOr<std::shared_ptr<AdmittedCall>> Admit(const rpc::Caller& caller, std::string_view method);
 
  private:

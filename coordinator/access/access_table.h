@@ -1,6 +1,7 @@
-// AccessTable: one row for each method of each service: the required role, whether it is audited,
-// which service answers it and how long a request may be. A method without a row is refused
-// (docs/security/access.md shows the table; tests compare it with the protos and with that page).
+// AccessTable: one row for each method of each service: the required role, whether its successes
+// are audited, which lane answers it and how long a request may be. A method without a row is
+// refused (docs/security/access.md shows the table; tests compare it with the protos and with that
+// page). Refusals of any method are audited.
 // Immutable; thread-safe.
 #pragma once
 
@@ -13,7 +14,7 @@ namespace gp::coordinator {
 // The least role that a caller needs.
 enum class Least {
   kNobody,  // the method checks by itself what the caller sends, such as a join token
-  kNode,
+  kNode,    // a node's certificate, the owner of the socket, or anyone with --insecure; no users
   kViewer,
   kSubmitter,
   kOperator,
@@ -36,7 +37,7 @@ const char* Name(Where where);
 enum class Lane {
   kQueries,  // memory
   kSubmits,  // run files
-  kTokens,   // the local disk
+  kTokens,   // the local disk: tokens and node certificates
   kStreams,  // the runs' records
   kNone,     // gRPC's own threads
 };
@@ -50,7 +51,7 @@ struct AccessRule {
   std::string_view method;  // "gp.v1.RunService/Submit"
   Least least;
   Where where;
-  bool mutates;  // its outcome goes into the audit log before it is answered
+  bool mutates;  // a success is answered only when it is in the audit log
   Lane lane;
   size_t request_bytes_max = kRequestBytesMax;
 };

@@ -1,5 +1,5 @@
-// The first admin's token: a coordinator that listens on TCP creates it, so that an admin exists
-// who can create the others.
+// The first admin's token: a coordinator that listens on TCP with TLS creates it, so that an admin
+// exists who can create the others.
 #pragma once
 
 #include <string>

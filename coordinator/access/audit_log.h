@@ -1,7 +1,8 @@
 // AuditLog: records who did what, as JSON lines under audit/ of the state directory
 // (docs/formats/audit.md). Its own thread writes the queued records, syncs once and then calls
-// back. Refusals can flood it: after the first few in a minute, equal ones become one record with a
-// count. Owned by the daemon; every method may be called from any thread.
+// back. Refusals can flood it: after the first 20 in a minute, those of one caller, host, method
+// and outcome become one record with a count, written at the end of that minute. Owned by the
+// daemon; every method may be called from any thread.
 #pragma once
 
 #include <functional>
@@ -21,12 +22,13 @@
 namespace gp::coordinator {
 
 struct AuditLogOptions {
-  uint64_t keep_bytes = uint64_t{1} << 30;  // the oldest files beyond this are removed
-  uint64_t file_bytes_max = uint64_t{16} << 20;
+  // The oldest files beyond this are removed when a new file is begun; two files always stay.
+  uint64_t keep_bytes = uint64_t{1} << 30;
+  uint64_t file_bytes_max = uint64_t{16} << 20;  // from this size on, the next batch begins a file
   std::chrono::nanoseconds refusal_window = std::chrono::minutes(1);
   int single_refusals_per_window = 20;  // later ones are counted
   size_t counted_kinds_max = 64;        // more kinds of refusals in a window share one record
-  size_t waiting_max = 65'536;
+  size_t waiting_max = 65'536;          // records in memory
 };
 
 class AuditLog {
@@ -41,8 +43,9 @@ class AuditLog {
 
   const std::string& directory() const { return directory_; }
 
-  // Calls `done` on the log's thread once the record is durable, or with the error; at once when
-  // too many records wait. May be null. Sequence, time and count are filled in here.
+  // Calls `done` on the log's thread once the record is durable, or with the error; at once, on the
+  // caller's thread, with ResourceExhausted when too many records wait. `done` may be null.
+  // Sequence and time are filled in here.
   void Record(formats::AuditRecord record, std::function<void(const Status&)> done);
   // A refusal: written soon, or counted.
   void RecordRefusal(formats::AuditRecord record);

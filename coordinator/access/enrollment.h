@@ -18,10 +18,11 @@ class Enrollment {
   Enrollment(const ServerCertificates& certificates, TokenStore& tokens, NodeRegistry& nodes)
       : certificates_(certificates), tokens_(tokens), nodes_(nodes) {}
 
-  // The certificate (PEM) for the key of `request` (PEM) as `node_id`; uses the join token up. The
-  // same key may repeat the call, because an answer may get lost. InvalidArgument: the id or the
-  // request cannot be used. AlreadyExists: another key's certificate for this node is good.
-  // Unauthenticated: the token is not a join token that is good.
+  // The certificate (PEM) for the key of `request` (PEM) as `node_id`; takes one use of the join
+  // token, also when NodeRegistry::CheckJoin then refuses the node. The same key may repeat the
+  // call at no further use, because an answer may get lost. InvalidArgument: the id or the request
+  // cannot be used. Unauthenticated: the token is not a valid join token, or has no use left.
+  // Errors of NodeRegistry::CheckJoin.
   StatusOr<std::string> Join(const std::string& token, const std::string& node_id,
                              const std::string& request) EXCLUDES(mutex_);
 
@@ -30,7 +31,7 @@ class Enrollment {
   StatusOr<std::string> Renew(const std::string& node_id, const security::Lifetime& lifetime,
                               const std::string& request) EXCLUDES(mutex_);
 
-  // No certificate of the node that was made until now counts any more.
+  // Invalidates every certificate of the node that was made until now.
   Status Revoke(const std::string& node_id) EXCLUDES(mutex_);
 
  private:

@@ -1,4 +1,4 @@
-// NodeRegistry: the nodes that joined with a token, and which of them were revoked; in
+// NodeRegistry: the nodes that joined with a token, and the nodes that were revoked; in
 // security/nodes.db of the coordinator's state directory (docs/security/tls.md). Record and
 // Revoke are durable when they return and may wait for the disk; the others read memory only. Every
 // method may be called from any thread.
@@ -30,8 +30,8 @@ DatabaseFile NodeDatabase();
 
 class NodeRegistry {
  public:
-  // Makes the file (0600) in `security_dir`, which exists. `clock` outlives the registry. DataLoss
-  // when the file is damaged, FailedPrecondition when a newer gp wrote it.
+  // Makes the file (0600) if absent. REQUIRES: `security_dir` exists. `clock` outlives the
+  // registry. DataLoss when the file is damaged, FailedPrecondition when a newer gp wrote it.
   static StatusOr<std::unique_ptr<NodeRegistry>> Open(const std::string& security_dir,
                                                       const Clock& clock);
 
@@ -45,7 +45,7 @@ class NodeRegistry {
   // The start of validity of the node's next certificate: now, or just after its revocation.
   WallTime IssueTime(const std::string& node_id) const EXCLUDES(mutex_);
 
-  // Notes the newest certificate.
+  // Records the newest certificate.
   Status Record(const std::string& node_id, const std::string& key_digest, WallTime until)
       EXCLUDES(disk_mutex_, mutex_);
 
@@ -59,9 +59,10 @@ class NodeRegistry {
   Status CheckStream(const std::string& node_id, const security::Lifetime& lifetime) const
       EXCLUDES(mutex_);
 
-  // No certificate that was made until now counts any more. Idempotent.
+  // Invalidates every certificate of the node that was made until now, also when called again.
   Status Revoke(const std::string& node_id) EXCLUDES(disk_mutex_, mutex_);
 
+  // True if the node has joined or was revoked.
   bool Knows(const std::string& node_id) const EXCLUDES(mutex_);
 
  private:

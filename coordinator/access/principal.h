@@ -11,9 +11,9 @@ namespace gp::coordinator {
 struct Principal {
   enum class Kind {
     kNobody,  // proved nothing
-    kOwner,   // a caller on the coordinator's Unix socket: admin everywhere
-    kAnyone,  // any caller of a coordinator started with --insecure: admin everywhere
-    kUser,    // holds a user token
+    kOwner,   // on the coordinator's Unix socket, without a token: admin everywhere
+    kAnyone,  // over TCP without TLS, of a coordinator started with --insecure: admin everywhere
+    kUser,    // holds a user token, whatever the connection
     kNode,    // holds a node's certificate
   };
 

@@ -34,7 +34,7 @@ class Roles {
   Roles() = default;
   Roles(std::initializer_list<std::pair<const std::string, Role>> roles) : roles_(roles) {}
 
-  // The roles of every principal of this machine.
+  // The roles of the socket's owner, of anyone with --insecure, and of the first admin's token.
   static Roles AdminEverywhere() { return {{kEveryNamespace, Role::kAdmin}}; }
 
   // `name` is a namespace or kEveryNamespace.

@@ -2,12 +2,12 @@
 // <state.dir>/security (docs/security/tls.md):
 //
 //   ca.crt, ca.key  an authority of its own, made once
-//   server.pem      key and certificate that it signed, when the settings name none
+//   server.pem      key, certificate that it signed, and ca.crt, when the settings name none
 //   clients.crt     ca.crt and the authorities of tls.client_ca, when there are any
 //
-// A thread renews server.pem before it ends and follows the files that the settings name. Servers
-// read the files again by themselves (rpc/tls.h). Made and owned by the daemon; other methods from
-// any thread.
+// A thread renews server.pem before it ends, checks the certificate that the settings name, and
+// copies changes of tls.client_ca to clients.crt. Servers read the files again by themselves
+// (rpc/tls.h). Made and owned by the daemon; other methods from any thread.
 #pragma once
 
 #include <chrono>
@@ -45,7 +45,7 @@ class ServerCertificates {
 
   rpc::ServerTls tls() const;
   // The certificate by whose digest clients recognise this server: the last of the chain that it
-  // presents.
+  // presents. The own authority if a named file cannot be read.
   security::Certificate anchor() const;
   // Signs for a node; the certificate counts from `from` on.
   StatusOr<security::Certificate> IssueNode(const security::CertificateRequest& request,
@@ -54,7 +54,8 @@ class ServerCertificates {
   // The authority of nodes' certificates.
   const security::Certificate& authority() const { return authority_.certificate(); }
 
-  // Renews certificates that are due. Called by the thread; on errors the files stay unchanged.
+  // Renews server.pem if it is due, and clients.crt if tls.client_ca has changed. Called by Open
+  // and by the thread, which logs a new error once. On errors the files stay unchanged.
   Status Refresh() EXCLUDES(mutex_);
 
   // Begins to refresh every `period`.

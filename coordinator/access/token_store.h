@@ -1,7 +1,8 @@
 // TokenStore: the tokens that open this coordinator, in security/tokens.db of its state directory.
 // The file and the memory hold SHA-256 digests of the secrets, never a secret. Create, Redeem and
-// Revoke are durable when they return and may wait for the disk; Authenticate, Check and List read
-// memory only. Every method may be called from any thread.
+// Revoke are durable when they return and may wait for the disk; Authenticate, Check, Find and List
+// read memory only. Times of last use are written once a minute, so a crash loses the newest. Every
+// method may be called from any thread.
 #pragma once
 
 #include <map>
@@ -28,10 +29,11 @@ struct TokenRecord {
   Roles roles;       // none for a join token
   std::string created_by;
   WallTime created_at;
-  std::optional<WallTime> expires_at;  // absent: never
-  std::optional<WallTime> last_used_at;
+  std::optional<WallTime> expires_at;    // absent: never
+  std::optional<WallTime> last_used_at;  // user tokens only
   std::optional<WallTime> revoked_at;
-  // For a join token: the most nodes that may join with it, how many did, and the newest one.
+  // For a join token: the most machines that may join with it, how many did, and the newest
+  // redeemer, "NODE_ID KEY_DIGEST".
   int uses_max = 1;
   int uses = 0;
   std::string redeemed_by;
@@ -66,9 +68,10 @@ class TokenStore {
   void SetCaDigest(std::string digest) { ca_digest_ = std::move(digest); }
   const std::string& ca_digest() const { return ca_digest_; }
 
-  // InvalidArgument: a name that is too long or has other than printable ASCII characters, no role
-  // for a user token, a role for a join token, no expiry for a join token, a number of uses that it
-  // cannot have. ResourceExhausted: too many tokens.
+  // InvalidArgument: a name that is empty, longer than 64 bytes or has other than printable ASCII
+  // characters without blanks; no role for a user token; a role or no expiry for a join token; a
+  // namespace that cannot be one; an expiry in the past; not 1 to 1000 uses for a join token, or
+  // not 1 for a user token. ResourceExhausted: there are 10,000 tokens.
   StatusOr<IssuedToken> Create(const NewToken& wanted);
 
   // The record of a user token. Unauthenticated: unknown, wrong, a join token, expired or revoked.

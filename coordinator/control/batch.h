@@ -3,8 +3,8 @@
 // Belongs to one thread.
 //
 // A bug in the coordinator that concerns one run ends that run only. When the plan for a run is
-// impossible, or the cluster marks it as faulty, the run is set aside: it ends as failed, with the
-// reason.
+// impossible or never becomes empty, or the cluster marks the run as faulty, the run is set aside:
+// it ends as failed, with the reason.
 #pragma once
 
 #include <functional>
@@ -33,20 +33,22 @@ class Batch {
   // this batch is set aside right after its submission.
   void SetAside(const Faults& faults);
 
-  // Admits and applies an event. Returns the answer to send when the batch is durable, or the
-  // refusal. Events of nodes are never refused.
+  // Admits and applies an event. A submitted run whose name was taken meanwhile gets a free one.
+  // Returns the answer to send when the batch is durable, or the refusal, of Admit or of Apply.
+  // NodeConnected, NodeReported and NodeDisconnected are never refused.
   StatusOr<Admission> AdmitEvent(const Event& event);
 
-  // Plans until nothing is left to decide.
+  // Plans and applies until the plan is empty. A run that still has durable actions after 16 rounds
+  // is set aside.
   void Plan(const Policy& policy, const MakeNonce& make_nonce);
 
   const Cluster& after() const { return after_; }
   // The cluster after this batch. Call it once, as the last call.
   Cluster TakeAfter() { return std::move(after_); }
   const std::vector<Event>& durable() const { return durable_; }
-  // Runs whose visible state changed.
+  // Runs that an applied event named.
   const std::set<RunId>& touched() const { return touched_; }
-  // Nodes whose assignment may have changed.
+  // Nodes that an event was about, and nodes whose assignment may have changed.
   const std::set<NodeId>& touched_nodes() const { return touched_nodes_; }
   // True if anything except the time changed. A lease restart counts as a change.
   bool changed() const { return changed_; }

@@ -1,7 +1,7 @@
-// ChangeHub: tells streams that something changed. It has a thread of its own, so the caller that
-// announces a change never waits for the listeners. A change wakes only the listeners of its topic.
-// The hub merges several changes of one topic into one wake-up. Every method may be called from any
-// thread.
+// ChangeHub: wakes streams when something changed. It has a thread of its own, so the caller that
+// announces a change (announcer.h) never waits for the listeners. A change wakes only the listeners
+// of its topic. The hub merges several changes of one topic into one wake-up. Every method may be
+// called from any thread.
 #pragma once
 
 #include <chrono>
@@ -28,11 +28,12 @@ class ChangeListener {
 
 class ChangeHub {
  public:
-  // A run's topic: what users see of it changed. A node's topic: its assignment changed.
+  // A run's topic: an event named it, or points or lines of it were recorded. A node's topic: its
+  // assignment may have changed, or it was revoked.
   using Topic = std::variant<RunId, NodeId>;
 
-  // Every `sweep` the hub wakes all listeners, whatever was announced in between. So a change that
-  // was not announced does not stay unseen.
+  // Every `sweep` the hub wakes all listeners. So a listener also sees what nobody announces: an
+  // expired token, or a change just before it subscribed.
   explicit ChangeHub(Clock& clock, std::chrono::nanoseconds sweep = std::chrono::seconds(1));
   ~ChangeHub();
 
@@ -43,8 +44,8 @@ class ChangeHub {
   void Subscribe(const Topic& topic, const std::weak_ptr<ChangeListener>& listener);
   void Notify(const Topic& topic);
 
-  // Tells what changed; waits up to `timeout` for a change. For tests that drive it by hand; not
-  // with Start.
+  // Waits up to `timeout` for a change, then wakes its listeners. For tests that drive it by hand;
+  // not with Start.
   void RunOnce(std::chrono::nanoseconds timeout);
 
  private:

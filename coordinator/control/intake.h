@@ -2,11 +2,13 @@
 // or delay another.
 //
 //   requests  of users, answered one by one; refused when the lane is full
-//   nodes     messages of agents, by node: a newer message replaces an older queued one, because
-//             every hello and report carries the node's full state
-//   findings  of runs: warnings that agents tell, and what the coordinator read of a checkpoint;
-//             refused when the lane is full
-// Owned by the Reconciler, which takes; every other method may be called from any thread.
+//   nodes     messages of agents, by node: a newer message replaces an older queued one of its
+//             kind, because every hello and report carries the node's full state; a hello also
+//             removes all older messages of its node; the lane is full at `nodes` different nodes
+//   findings  about runs: warnings, and what the coordinator read of a checkpoint; refused when the
+//             lane is full
+// Owned by the Reconciler, whose thread calls Take; the other methods may be called from any
+// thread.
 #pragma once
 
 #include <chrono>
@@ -24,11 +26,13 @@ namespace gp::coordinator {
 
 class Intake {
  public:
-  // Called once, on the Reconciler's thread, when the request is durable or refused.
+  // Called once: on the Reconciler's thread when the request is durable or refused; on the caller's
+  // thread when the lane is full or closed; on the thread that calls Reconciler::Stop when the
+  // request still waits then.
   using Done = std::function<void(const StatusOr<Admission>&)>;
   struct Message {
     Event event;
-    Done done;  // empty for what agents say
+    Done done;  // empty for messages of agents and for findings
   };
   struct Limits {
     size_t requests = 1024;
@@ -38,15 +42,17 @@ class Intake {
 
   explicit Intake(const Limits& limits) : limits_(limits) {}
 
-  // These three return false, and leave `message` untouched, when the lane is full or closed.
+  // These three return false when the lane is full or closed; PostRequest then leaves `message`
+  // untouched.
   bool PostRequest(Message& message) EXCLUDES(mutex_);
-  // NodeConnected, NodeReported or NodeDisconnected.
+  // NodeConnected, NodeReported or NodeDisconnected. True also for a message of an older stream,
+  // which is dropped.
   bool PostNode(Event event) EXCLUDES(mutex_);
   bool PostFinding(Event event) EXCLUDES(mutex_);
 
-  // Takes from each lane in turn, about `count_max` messages in all: one request, one finding, or
-  // everything that waits for one node, in order. Waits up to `timeout` for the first message.
-  // Empty after the timeout, or when the intake is closed and drained.
+  // Takes from each lane in turn, about `count_max` messages in all: everything that waits of one
+  // node, in order, then one finding, then one request. Waits up to `timeout` for the first
+  // message. Empty after the timeout, or when the intake is closed and drained.
   std::vector<Message> Take(size_t count_max, std::chrono::nanoseconds timeout) EXCLUDES(mutex_);
 
   // Later posts fail; messages that wait can still be taken.

@@ -9,7 +9,7 @@
 namespace gp::coordinator {
 namespace {
 
-// Length of the secret that the ranks of one epoch share.
+// Length of a group's nonce, from which GroupKey derives the secret of its ranks.
 constexpr size_t kNonceBytes = 32;
 
 Status Refusal() {

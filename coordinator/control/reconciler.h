@@ -1,8 +1,8 @@
-// Reconciler: the one thread that owns the cluster. It takes up to 256 messages, applies them and
-// the plan that follows to a copy, checks the invariants, makes the durable events durable in one
-// transaction, publishes the copy and then answers the callers. If a run breaks an invariant, the
-// turn starts again without that run. Built and stopped by the daemon; every other method may be
-// called from any thread.
+// Reconciler: the one thread that owns the cluster. In each turn, at least every `tick`, it takes
+// about 256 messages, applies them and the plan that follows to a copy, checks the invariants,
+// makes the durable events durable in one transaction, publishes the copy and then answers the
+// callers. If a run breaks an invariant, the turn starts again with that run set aside. Built and
+// stopped by the daemon; every other method may be called from any thread.
 #pragma once
 
 #include <functional>
@@ -24,11 +24,12 @@ namespace gp::coordinator {
 struct PublishedBatch {
   std::shared_ptr<const Cluster> cluster;  // the new state
   std::vector<StoredEvent> events;         // the durable ones
-  std::set<RunId> runs;                    // runs whose visible state has changed
+  std::set<RunId> runs;                    // runs that an event named
   std::set<NodeId> nodes;                  // nodes whose agents may need a new assignment
 };
 
-// Called for every published batch on the Reconciler's thread. So OnBatch must return quickly; slow
+// Called on the Reconciler's thread for every batch that changed anything except the time, after
+// its events are durable and before requests are answered. So OnBatch must return quickly; slow
 // work goes to another thread.
 class BatchObserver {
  public:
@@ -38,11 +39,11 @@ class BatchObserver {
 
 struct ReconcilerOptions {
   Policy policy;
-  std::chrono::nanoseconds tick = std::chrono::milliseconds(100);
+  std::chrono::nanoseconds tick = std::chrono::milliseconds(100);  // longest wait for a message
   size_t batch_max = 256;
   Intake::Limits intake;
-  // How long agents' messages may have waited unread; empty: never. While this is long, leases do
-  // not age, because the coordinator itself is late.
+  // How long agents' messages may have waited unread; empty: they never wait. While this is longer
+  // than kStallLimit, leases do not age, because the coordinator itself is late.
   std::function<std::chrono::nanoseconds()> unread;
   // Measures the durable writes, in seconds; may be empty.
   std::function<void(double)> on_store_write;
@@ -61,13 +62,17 @@ class Reconciler {
   ~Reconciler();
 
   void Start();
-  // Finishes the batch in progress; requests that wait are refused. Idempotent.
+  // Finishes the batch in progress; requests that wait are refused, other messages are dropped.
+  // Idempotent.
   void Stop();
 
-  // A user's request. Refused with Unavailable when too many wait already.
+  // A user's request; see Intake::Done for the thread that calls `done`. Refused with Unavailable
+  // when too many wait already or the Reconciler stops, and with ResourceExhausted when the store's
+  // disk is full.
   void Request(Event event, Done done);
-  // Takes an event from an agent (its node's state, or a run's warning), or what the coordinator
-  // found when it read a checkpoint. False when too many messages wait already.
+  // Takes an event without an answer: a node's state, a run's warning, or what the coordinator
+  // found when it read a checkpoint. False when too many messages wait already or the Reconciler
+  // stops.
   bool Post(Event event);
 
   // The newest published state; never null.
@@ -98,7 +103,8 @@ class Reconciler {
   // visible.
   Status Commit(const Batch& batch);
   void Publish(Batch& batch);
-  // The turn when the disk is full: it applies reports, refuses requests and makes no plans.
+  // The turn when the disk is full: it applies reports, refuses requests, drops warnings and makes
+  // no plans.
   void CommitVolatile(const std::vector<Message>& messages, const Status& why);
   Now ReadClock() const;
 

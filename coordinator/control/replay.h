@@ -1,4 +1,5 @@
-// Replay: builds the cluster from the store's records. Called once, at start.
+// Replay: builds the cluster from the store's records. Called at start, again after a start with
+// --adopt has changed the catalogue, and by RestoreState.
 #pragma once
 
 #include "base/status.h"
@@ -7,8 +8,9 @@
 
 namespace gp::coordinator {
 
-// DataLoss names the record that cannot be read. A run with a record that cannot be applied is
-// faulty: the first batch sets it aside. Nodes are unknown until their agents say hello.
+// DataLoss names the record that cannot be read. A run with a record that cannot be applied, or a
+// live run that breaks an invariant, is faulty: the first batch sets it aside. Nodes have only what
+// the records say of them (state/node.h) until their agents connect.
 StatusOr<Cluster> ReplayStore(Store& store);
 
 }  // namespace gp::coordinator

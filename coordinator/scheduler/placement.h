@@ -17,14 +17,14 @@ struct FreeSlots {
     NodeId node;
     std::string name;
     std::vector<Slot> free;
-    int cpu_total = 0;  // free or not
+    int cpu_total = 0;  // usable slots, free or not
     int gpu_total = 0;
   };
   std::vector<NodeSlots> nodes;  // usable ones, by name
-  int cpu_total = 0;             // slots of usable nodes, free or not
+  int cpu_total = 0;             // usable slots of these nodes, free or not
   int gpu_total = 0;
-  std::string unusable;      // why some nodes do not count; empty when all do
-  std::string unusable_gpu;  // why some GPUs do not count; empty when all do
+  std::string unusable;      // why a node or slot does not count (the last one); empty when all do
+  std::string unusable_gpu;  // the same for a GPU
   std::string cordoned;      // "1 of 3 nodes is drained: a (new kernel)"; empty when none is
   int cpu_cordoned = 0;      // slots of these nodes
   int gpu_cordoned = 0;
@@ -35,32 +35,33 @@ struct FreeSlots {
   int Cordoned(bool gpu) const { return gpu ? gpu_cordoned : cpu_cordoned; }
 };
 
-// Usable slots of connected nodes with proven storage and without a cordon. No run holds them, no
-// trainer is in them, and no agent still has to stop a trainer there.
+// Usable slots of connected nodes with an unexpired lease, proven storage and no cordon. No run
+// holds them, no trainer is in them, and no agent still has to stop a trainer there.
 FreeSlots FindFreeSlots(const Cluster& cluster, const Policy& policy);
 
 // The part of `free` that the run may use: without nodes that cannot compute with the run's
-// kernels, and without nodes that lack its data. When the others are too few, nodes that lack the
-// data are back, those with the oldest report first.
+// kernels, and without nodes that lack its data. While the slots of the other nodes, free or not,
+// are too few, nodes that lack the data are included again, those with the oldest report first.
 FreeSlots UsableBy(const Run& run, FreeSlots free);
 
 // Whether the run would fit, if every slot were free, without `node` and the nodes that lack its
 // data.
 bool FitsWithout(const NodeId& node, const Run& run, FreeSlots free);
 
-// Whether the run takes GPUs. The first placement decides it, before that the run file. With
-// `device: auto` the run takes GPUs when `all` has enough of them, free or not.
+// Whether the run takes GPUs. The run file says so, and the first placement fixes it. With
+// `device: auto` the run takes GPUs when `all` has enough of them, free or not, also counting those
+// of cordoned nodes.
 bool TakesGpus(const Run& run, const FreeSlots& all);
 
 // Prefers a single node that holds the whole gang, the one with the fewest slots left over.
-// Otherwise fills nodes in turn, beginning with the most free slots. Uses nodes whose storage
-// failed this run only if the others have no room. Takes the slots out of `free`. Nullopt when the
-// gang does not fit.
+// Otherwise fills nodes in turn, beginning with the most free slots. Uses Run::doubtful_nodes only
+// if the others have no room. Takes the slots out of `free`. Nullopt when the gang does not fit.
 std::optional<std::vector<Placement>> Place(const Run& run, FreeSlots& free);
 
 // Why the gang cannot be placed and what would help: "placement: needs 2 slots, 1 free of 4".
 std::string WhyNotPlaced(const Run& run, const FreeSlots& all);
-// True when the gang would not fit even if every slot were free.
+// True when the gang would not fit even if every slot of `all` were free. Nodes that cannot compute
+// with the run's kernels do not count; nodes that lack its data do.
 bool IsTooLarge(const Run& run, const FreeSlots& all);
 
 // The smallest number of cores among the slots of a placement, at least 1.

@@ -1,5 +1,5 @@
-// Plan: what the scheduler decided and why. An ordered list of events to append. RunWaiting is one
-// of these events, although it is not durable. A value.
+// Plan: what the scheduler decided and why. An ordered list of events to apply. All are durable
+// except RunWaiting. A value.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace gp::coordinator {
 struct Action {
   RunId run;
   EventBody event;
-  std::string actor;   // "scheduler", or the node whose report caused it
-  std::string reason;  // one sentence
+  std::string actor;   // "scheduler"
+  std::string reason;  // one sentence; not stored: most events carry their own
 };
 
 using Plan = std::vector<Action>;

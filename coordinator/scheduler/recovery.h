@@ -11,13 +11,16 @@
 
 namespace gp::coordinator {
 
-// The failure that ends the current epoch: the rank to blame, why, and whether and when to retry.
-// Nullopt while no rank has failed, or while the rank to blame is still unknown. REQUIRES: the run
-// holds slots.
+// What ends the current epoch early: RankFailed with the rank to blame, why, and whether and when
+// to retry; or RunRequeued when a rank was stopped from outside. Not every rank being ready within
+// Policy::start_timeout is a failure of rank 0. Nullopt while no rank has failed or was stopped;
+// while the rank to blame is still unknown (Policy::blame_delay); and while the other ranks of a
+// stopped group may still be saving (Policy::leave_timeout). REQUIRES: the run holds slots.
 std::optional<Action> FindFailure(const Cluster& cluster, const Run& run, const Policy& policy,
                                   const Now& now);
 
-// The run waits for slots again, which is not a failure: `why`, and the step it resumes from.
+// RunRequeued: the run waits for slots again, which is not a failure. The reason is `why` and the
+// step it resumes from.
 Action RequeueAction(const Cluster& cluster, const Run& run, const std::string& why);
 
 }  // namespace gp::coordinator

@@ -1,5 +1,5 @@
 // Sealing: adds the checkpoints that a run's ranks have written to the catalogue. SealRefusal
-// (state/assignment.h) tells which ones can never be sealed. Pure; thread-safe.
+// (state/assignment.h) decides which ones can never be sealed. Pure; thread-safe.
 #pragma once
 
 #include "coordinator/scheduler/plan.h"

@@ -14,15 +14,16 @@ namespace gp::coordinator {
 // What to do after a rank reported its checkpoint as damaged.
 struct DamageReport {
   NextReader next_reader = NextReader::kNobody;
-  bool excused = false;  // does not count as a failure of the run
-  std::string what_next;
+  bool excused = false;   // retried at once and not counted towards Submission::retries_max
+  std::string what_next;  // appended to the failure's message
 };
 
 // REQUIRES: the run holds slots.
 DamageReport JudgeDamageReport(const Cluster& cluster, const Run& run, int rank,
                                const Policy& policy);
 
-// Adds CheckpointVerified or CheckpointDamaged when the second reader has reported.
+// Adds CheckpointDamaged when a second reader has confirmed the damage. Adds CheckpointVerified
+// when the coordinator found the checkpoint whole, or when the run has started from it.
 void PlanSuspicion(const Cluster& cluster, const Run& run, Plan& plan);
 
 }  // namespace gp::coordinator

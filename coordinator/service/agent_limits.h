@@ -12,14 +12,15 @@ namespace gp::coordinator {
 
 inline constexpr int kSlotsMax = 1024;
 inline constexpr int kRanksMax = 4096;  // of one node, ended ones included
-// Checkpoints of a rank that wait for an answer, the newest ones. An agent that could not reach the
-// coordinator for long may have more.
+// Of a rank's written checkpoints that wait for an answer, only this many are read, the newest. An
+// agent that could not reach the coordinator for long may have more.
 inline constexpr int kWrittenMax = 64;
 inline constexpr size_t kNameBytesMax = 256;
 inline constexpr size_t kPathBytesMax = 4096;
-inline constexpr size_t kTextBytesMax = 4096;  // longer messages are cut
+inline constexpr size_t kTextBytesMax = 4096;  // longer messages of ranks are cut
 
-// InvalidArgument names the field that no honest agent sends so. Names are printable ASCII.
+// InvalidArgument, with the field, when a count or a length is above its limit, or when a name has
+// other than printable ASCII characters.
 Status CheckLimits(const v1::AgentHello& hello);
 Status CheckLimits(const v1::AgentReport& report);
 

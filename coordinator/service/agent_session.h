@@ -1,6 +1,6 @@
 // AgentSession: one agent's stream. Converts the agent's messages into events and telemetry, and
-// sends the node's assignment whenever it changes. Owns itself until gRPC is done with it; takes no
-// thread.
+// sends the node's assignment whenever it changes. Ends when the node opens a newer stream, or when
+// its certificate expires or is revoked. Owns itself until gRPC is done with it; takes no thread.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -43,8 +43,9 @@ struct AgentServiceContext {
   std::atomic<uint64_t> sessions{0};
   std::atomic<uint64_t> open_sessions{0};
 
-  // How many bytes of telemetry each agent may send ahead of the acknowledgements. The limit keeps
-  // all agents together from filling the memory while the disk is slow.
+  // How many bytes of telemetry each agent may send ahead of the acknowledgements: 64 MiB divided
+  // by the open sessions, at least 64 KiB and at most 1 MiB. The limit keeps all agents together
+  // from filling the memory while the disk is slow.
   uint64_t TelemetryWindowBytes() const;
 };
 

@@ -1,5 +1,6 @@
-// AuditSource: the lines of the audit log for the stream of AccessService.Audit, up to the end of
-// the log on disk. Belongs to one stream.
+// AuditSource: the lines of the audit log with a sequence above `after_sequence`, for the stream of
+// AccessService.Audit, up to the end of the log on disk. Lines that cannot be parsed are sent as
+// well. Belongs to one stream.
 #pragma once
 
 #include <string>

@@ -34,18 +34,19 @@ v1::RunEvent ToProto(const StoredEvent& stored, RunState state, Epoch epoch);
 // Without namespaces and submitter, which depend on the caller. InvalidArgument names an unknown
 // state, or says that there are too many labels.
 StatusOr<RunQuery> FromProto(const v1::ListRequest& request);
-// Those of the namespaces; absent: of all.
+// Adds the counts of these namespaces; absent: of all.
 void AddStateCounts(const RunCounts& counts, const std::optional<std::set<std::string>>& namespaces,
                     v1::ListResponse& response);
 // Times before 1970 and after 9999 become the nearest ones between.
 Timestamp FromProto(const google::protobuf::Timestamp& time);
+// Cuts texts to kTextBytesMax and keeps the newest kWrittenMax checkpoints (agent_limits.h).
 RankReport FromProto(const v1::RankStatus& status);
 std::vector<RankReport> FromProto(
     const google::protobuf::RepeatedPtrField<v1::RankStatus>& statuses);
 Slot FromProto(const v1::Slot& slot);
 contract::TrainingPoint FromProto(const v1::MetricPoint& point);
 
-// The text of an event in the event log: its reason in a sentence.
+// The reason of an event in a sentence, for RunEvent.reason and the log; empty for volatile events.
 std::string Describe(const Event& event);
 
 }  // namespace gp::coordinator

@@ -1,5 +1,5 @@
 // EnrollmentService: the gRPC service for machines that become nodes, and for operators who revoke
-// that. Certificates are recorded durably before the answer. Thread-safe.
+// nodes. Certificates are recorded durably before the answer. Thread-safe.
 #pragma once
 
 #include "coordinator/access/enrollment.h"

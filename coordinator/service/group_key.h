@@ -1,5 +1,6 @@
-// GroupKey: the coordinator's key for the secrets of groups of ranks. The secret of an epoch is
-// derived from it whenever an agent needs it, and is never stored. A value; thread-safe.
+// GroupKey: the coordinator's key for the secrets of groups of ranks, security/group.key of the
+// state directory. The secret of an epoch is derived from it whenever an agent needs it, and is
+// never stored. A value; thread-safe.
 #pragma once
 
 #include <array>

@@ -25,7 +25,8 @@ class InputProbe {
   // Call it before the server ends. Idempotent.
   void Stop();
 
-  // How long input may have waited: the time since the newest answered call.
+  // How long input may have waited: the time since the newest answered call was sent, or since the
+  // constructor. Normally about 0.2 s, the pause between two calls.
   std::chrono::nanoseconds Unread() const;
 
  private:

@@ -12,19 +12,21 @@
 
 namespace gp::coordinator {
 
-// InvalidArgument names the key and the path: a relative one; and, unless the owner submitted, one
-// below the runs of `storage_root` that is not a catalogued checkpoint of a run of the same
-// namespace.
+// InvalidArgument, with the key and the path, for a relative path; and, unless the owner submitted,
+// for a path below the runs of `storage_root` that is not in a sealed, unretired checkpoint of a
+// run of the same namespace.
 Status CheckNamedFiles(const std::vector<runspec::NamedFile>& files, const Submission& submission,
                        const Cluster& cluster, const std::string& storage_root);
 
-// Warns a submitter of a file that no connected node lets the run read. Empty when one does, when
-// no node is connected, or when a node does not report its data roots.
+// Warns a submitter of the first file that no connected node lets the run read. Empty when each
+// file is readable on some connected node, when no node is connected, or when a node does not
+// report its data roots. Ignores files below the runs of `storage_root`.
 std::string DataRootsWarning(const std::vector<runspec::NamedFile>& files,
                              const Submission& submission, const Cluster& cluster,
                              const std::string& storage_root);
 
-// Whether every file, or for a pattern at least one, can be read here and now. Reads directories.
+// Whether every file can be read here and now; for a pattern: every match, and there is one. Reads
+// directories.
 bool SeesFiles(const std::vector<runspec::NamedFile>& files);
 
 }  // namespace gp::coordinator

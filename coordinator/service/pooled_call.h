@@ -69,8 +69,9 @@ class PooledCall final : public grpc::ServerUnaryReactor,
     pool.Post(caller_, this->shared_from_this());
   }
 
-  // Ends the work; called once by its last step. The outcome of a method that changes something is
-  // in the audit log before it is answered, also when the client has gone.
+  // Ends the work; called once by its last step. The success of a method that changes something is
+  // in the audit log before it is answered, also when the client has gone; an error is only queued
+  // for the log.
   void Answer(const Status& status) {
     if (!access_->rule().mutates) return Finished(status);
     access_->Conclude(status, [keep = this->shared_from_this()](const Status& answer) {

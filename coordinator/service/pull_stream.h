@@ -1,7 +1,8 @@
 // PullStream: a server stream that holds no thread. A worker asks its source for the next message,
 // gRPC writes it, a worker asks again; when there is nothing the stream sleeps until the ChangeHub
 // wakes it. A slow reader slows only its own stream. A stream ends when the token that opened it is
-// revoked or expires. Owns itself until gRPC is done with it.
+// revoked or expires, which is checked before each message and about every second (the hub's
+// sweep). Owns itself until gRPC is done with it.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>

@@ -15,7 +15,7 @@
 namespace gp::coordinator {
 
 struct ResolvedRun {
-  Submission submission;  // without request id, digest and run directory
+  Submission submission;  // PrepareSubmit and RunService fill in what the file does not say
   std::vector<runspec::NamedFile> files;
   std::vector<std::string> warnings;
 };
@@ -23,7 +23,7 @@ struct ResolvedRun {
 struct SubmittedRunFile {
   runspec::RunFileText file;
   std::vector<std::string> overrides;
-  std::string name;  // overrides the file's when not empty
+  std::string name;  // overrides the file's name when not empty
   // The name that the run gets: called with its namespace and the name it was given.
   std::function<std::string(const std::string& run_namespace, const std::string& name)> choose_name;
 };

@@ -1,5 +1,5 @@
 // RunList: one page of the runs that match a query. Unfinished runs come from the cluster, ended
-// ones from the store's index, so that a page costs the same however many runs have ended.
+// ones from the store's index (Store::ListEnded), so that a page does not visit all ended runs.
 // Thread-safe.
 #pragma once
 
@@ -23,13 +23,14 @@ struct RunPage {
 
 class RunList {
  public:
-  // The cluster was published after everything in it became durable in the store. Both outlive this
-  // object.
+  // REQUIRES: the cluster is a published one, so everything in it is durable in the store. All
+  // three outlive this object.
   RunList(const Cluster& cluster, Store& store, const RunQuery& query)
       : cluster_(cluster), store_(store), query_(query) {}
 
-  // The groups in order, newest submit first in each. `page_token`: of the page before, or empty.
-  // InvalidArgument when it does not belong to this query.
+  // At most `limit` runs: the groups in order, newest submit first in each. `page_token`: of the
+  // page before, or empty. InvalidArgument when it does not belong to this query, or is newer than
+  // the cluster.
   StatusOr<RunPage> Page(const std::string& page_token, size_t limit) const;
 
  private:

@@ -1,6 +1,6 @@
-// RunQuota: limits a user's unfinished runs, and how many of these may wait, so that one token
-// cannot fill the queue for all others. The owner of the socket has no such limits. Owned by the
-// run service; thread-safe.
+// RunQuota: limits a user's unfinished runs, and how many of these may wait, so that one user
+// cannot fill the queue for all others. All tokens with one name are one user. RunService asks it
+// for callers with a token only. Owned by the run service; thread-safe.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace gp::coordinator {
 
 struct RunQuotaOptions {
   int runs = 1000;    // unfinished runs
-  int waiting = 500;  // unfinished runs without slots
+  int waiting = 500;  // of these: in SUBMITTED, QUEUED or BACKOFF
 };
 
 class RunQuota {

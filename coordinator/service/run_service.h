@@ -15,12 +15,12 @@
 
 namespace gp::coordinator {
 
-// Streams that all users together may have open at a time.
+// Streams of this service that all callers together may have open at a time.
 inline constexpr int kStreamsMax = 1024;
 
 struct RunServiceOptions {
   std::string version;
-  std::string revision;
+  std::string revision;  // of the source code; the daemon sets none
   Policy policy;
   bool insecure = false;  // a port is served without TLS
   RunQuotaOptions quota;  // for each user

@@ -1,6 +1,7 @@
-// The sources of RunService's streams: Watch, Events, Logs, Metrics. Each resumes after the durable
-// number that the caller names. It ends when the run has ended and everything recorded was sent. A
-// source belongs to one stream.
+// The sources of RunService's streams: Watch, Events, Logs, Metrics. Events and Logs begin after
+// the sequence number that the caller names, Metrics after a step, Watch with the present state.
+// Watch, and the others with `follow`, end when the run has ended and everything recorded was sent;
+// without `follow` at the end of what is recorded. A source belongs to one stream.
 #pragma once
 
 #include <memory>

@@ -13,12 +13,12 @@ namespace gp::coordinator {
 struct WorkLanes {
   WorkPool queries{{.name = "answers"}};       // answered from memory
   WorkPool submits{{.name = "submits"}};       // parses, checks and plans run files
-  WorkPool tokens{{.name = "tokens"}};         // makes and revokes tokens, on the local disk
-  WorkPool storage{{.name = "storage.root"}};  // touches the shared file system
+  WorkPool tokens{{.name = "tokens"}};         // tokens and node certificates, on the local disk
+  WorkPool storage{{.name = "storage.root"}};  // the last step of a submit, on the shared storage
   // Reads runs' records. A stream has at most one piece of work waiting, so there is always room.
   WorkPool streams{{.name = "streams", .waiting_max = 2048, .waiting_per_caller_max = 2048}};
 
-  // REQUIRES: a lane with threads of its own.
+  // REQUIRES: not Lane::kNone. `storage` has no Lane: RunService posts to it (PooledCall::Then).
   WorkPool& Of(Lane lane);
 
   // False when a pool still has work in progress after `grace`.

@@ -30,8 +30,8 @@ class Work {
 struct WorkPoolOptions {
   std::string name;  // names the work in messages
   int threads = 2;
-  size_t waiting_max = 256;
-  // A connection with more requests than this does not wait for their answers.
+  size_t waiting_max = 256;  // pieces of work that no thread has begun
+  // The same, of one caller. A client that waits for its answers stays below it.
   size_t waiting_per_caller_max = 64;
 };
 
@@ -41,8 +41,9 @@ class WorkPool {
   // Waits for the work in progress; see Stop.
   ~WorkPool();
 
-  // When the pool is full, drops the newest work of the caller who has the most. That may be
-  // `caller` itself.
+  // Refuses `work` when `caller` already has waiting_per_caller_max pieces waiting, or when the
+  // pool has stopped. When the pool is full, refuses the newest work of the caller that has the
+  // most, which may be `work`.
   void Post(const std::string& caller, std::shared_ptr<Work> work);
   // Removes work that is no longer needed. True: it was still waiting, and the pool will not call
   // it.

@@ -9,16 +9,17 @@ namespace gp::coordinator {
 
 struct Admission {
   bool append = false;    // the event is to be appended and applied
-  bool replayed = false;  // answered before; the answer is `run`
-  RunId run;
+  bool replayed = false;  // nothing to append: it was answered before, or it changes nothing
+  RunId run;              // the run to answer with; empty for events of nodes
 };
 
-// How many warnings of a run are kept. A run's problem is obvious long before.
+// The most RunWarned events that a run gets; later ones are refused. A run's problem is obvious
+// long before.
 inline constexpr int kWarningsMax = 1000;
 
 // Checks RunSubmitted, CancelRequested, CheckpointRestored, RunWarned, NodeCordoned and
-// NodeUncordoned; every other event is admitted.
-//   NotFound: there is no such run or node.
+// NodeUncordoned; every other event is admitted. Apply may still refuse an admitted event.
+//   NotFound: there is no such run or node (not for RunWarned).
 //   AlreadyExists: the request id was used with another body.
 //   FailedPrecondition: a run that has succeeded or failed cannot be cancelled; a checkpoint cannot
 //   come back from quarantine now; a run has kWarningsMax warnings.

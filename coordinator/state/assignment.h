@@ -1,5 +1,6 @@
 // Assignment: a rank that should run on a node, derived from the cluster. The agent compares the
-// whole list with what it runs, and stops everything that is not listed. Pure; thread-safe.
+// whole list with the ranks that it runs: it starts what is missing, and kills every rank that is
+// not listed (worker/agent/reconcile.h). Pure; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +24,11 @@ struct Assignment {
   std::shared_ptr<const Run> run;
   int rank = 0;
   SlotId slot;
+  // The checkpoint of Run::resume_step. Absent: the rank begins from the run file's init_from.
   std::optional<SealedCheckpoint> resume;
-  std::string nccl_id;  // for a group that reduces on GPUs; empty until rank 0 reports it
-  bool stop = false;
-  bool stop_now = false;
+  std::string nccl_id;    // for a group that reduces on GPUs; empty until rank 0 reports it
+  bool stop = false;      // the run is being cancelled or drained: save the step in progress, exit
+  bool stop_now = false;  // with `stop`: exit without saving
   std::string stop_reason;
   // Answers to the checkpoints that the rank reported as written.
   std::vector<int64_t> sealed_steps;

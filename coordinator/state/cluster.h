@@ -1,5 +1,6 @@
-// Cluster: the whole state of the coordinator as one value. The Reconciler owns the current one and
-// publishes copies as shared_ptr<const Cluster>; a copy is cheap and never changes.
+// Cluster: the whole state of the coordinator as one value. Each turn the Reconciler changes a copy
+// (control/batch.h) and publishes it as shared_ptr<const Cluster>; a published one never changes. A
+// copy shares all runs, requests and nodes; only the maps of live runs and of nodes are duplicated.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +22,14 @@
 
 namespace gp::coordinator {
 
-// The answer that a request id already got.
+// The answer that the request id of a submit already got.
 struct AnsweredRequest {
   RunId run;
   std::string body_digest;
 };
 
 struct Cluster {
-  ShardedMap<RunId, std::shared_ptr<const Run>> runs;
+  ShardedMap<RunId, std::shared_ptr<const Run>> runs;  // all runs; ended ones are never removed
   ShardedMap<std::string, AnsweredRequest> requests;
   std::map<uint64_t, RunId> live;  // runs that are not terminal, by submitted_sequence
   std::map<uint64_t, RunId>
@@ -39,8 +40,8 @@ struct Cluster {
   // How many live runs start from the model in this directory and have no checkpoint of their own.
   std::map<std::string, int> awaited_models;
   std::map<NodeId, std::shared_ptr<const Node>> nodes;
-  // Runs that cannot continue because of a bug in the coordinator, and the problem. The next batch
-  // ends them.
+  // Runs that cannot continue because of a bug in the coordinator or a damaged store, and the
+  // problem. The next batch ends them as failed.
   std::map<RunId, std::string> faulty;
   uint64_t last_sequence = 0;  // number of the newest durable event
   uint64_t version = 0;        // grows with every event applied by this process

@@ -8,13 +8,14 @@
 
 namespace gp::coordinator {
 
-// The node's slots that a run holds, or in which a trainer may still be.
+// How many of the node's slots a run holds or a trainer may still be in. For a disconnected node
+// only those that a run holds: its trainers are unknown.
 int BusySlots(const Cluster& cluster, const Node& node);
 
 // "node a is drained (new kernel)". REQUIRES: the node has a cordon.
 std::string CordonText(const Node& node);
 
-// The first of the run's nodes that is drained; null if none is.
+// The node with a drain that has the run's lowest rank; null if none of its nodes has one.
 std::shared_ptr<const Node> DrainedNodeOf(const Cluster& cluster, const Run& run);
 
 }  // namespace gp::coordinator

@@ -6,7 +6,8 @@
 
 namespace gp::coordinator {
 
-// kAuto: GPUs when the fleet has enough of them, else CPU cores; decided by the first placement.
+// kAuto: GPUs when the connected nodes have at least `workers` of them, busy and cordoned ones
+// included, else CPU cores. Decided by the first placement (TakesGpus in scheduler/placement.h).
 enum class Device { kCpu, kGpu, kAuto };
 
 // "cpu" | "gpu" | "auto", as in resources.device and in the store.

@@ -34,7 +34,7 @@ struct RunPlaced {
   Epoch epoch = 0;
   std::vector<Placement> placement;  // by rank
   std::string reason;
-  int64_t resume_step = -1;  // -1: from scratch
+  int64_t resume_step = -1;  // -1: from init_from, because no checkpoint is available
   int threads_per_rank = 1;
   std::string isa;
   Device device = Device::kAuto;  // what it computes on from now on; kAuto: as it was submitted
@@ -44,13 +44,14 @@ struct RunPlaced {
 struct RunGroupReady {
   Epoch epoch = 0;
   std::vector<std::string> addresses;  // by rank
-  std::string nonce;                   // the code that appends the event draws it
+  std::string nonce;                   // drawn by Batch when it applies the planned event
   // The instruction set level and kernels of every rank; a run's first RunGroupReady decides them.
   std::string isa;
   std::map<std::string, std::string> kernels;
   bool encrypted = false;  // the ranks encrypt what they send each other
 };
 
+// Every rank is ready: all may train.
 struct RunStarted {
   Epoch epoch = 0;
 };
@@ -58,7 +59,8 @@ struct RunStarted {
 // Who reads a checkpoint a second time after a rank reported it as damaged.
 enum class NextReader {
   kNone = 0,    // for a failure without a damaged checkpoint
-  kNobody = 1,  // this was the second reader, or the coordinator has read it already
+  kNobody = 1,  // this was the second reader; or the coordinator found it whole; or the run did not
+                // resume from its newest checkpoint
   kAnotherNode = 2,
   kCoordinator = 3,
 };
@@ -68,7 +70,7 @@ struct RankFailed {
   int rank = 0;
   ExitCause cause = ExitCause::kUnspecified;
   std::string message;
-  bool retry = true;
+  bool retry = true;  // false: the next plan ends the run as failed
   Timestamp retry_at{};
   NextReader next_reader = NextReader::kNone;  // for a damaged checkpoint
   // Other nodes take over from one that lacks the data: no failure that retries_max limits.
@@ -76,7 +78,7 @@ struct RankFailed {
 };
 
 // The ranks of a cancelled run save the step in progress and exit; with `now` they exit at once. A
-// second request may change `now`.
+// second request may add `now`, but cannot take it back.
 struct CancelRequested {
   bool now = false;
 };
@@ -98,8 +100,9 @@ struct CheckpointVerified {
   std::string text;
 };
 
-// Two readers found the checkpoint damaged: it leaves the catalogue and goes into quarantine. Or
-// its directory is gone: then no reader is involved, and the run resumes from an older one.
+// Two readers found the checkpoint damaged: it leaves the catalogue and goes into quarantine, and
+// the run resumes from an older one. With `lost` its directory is gone: no reader is involved, and
+// ranks that run continue. LoseGone and RestoreState write those (checkpoints/).
 struct CheckpointDamaged {
   int64_t step = 0;
   std::string reason;
@@ -129,15 +132,16 @@ struct RunWarned {
   std::string text;
 };
 
-// A rank was stopped from outside, because its node or trainer goes away. This is not a failure:
-// the run waits for slots again and resumes from its newest checkpoint.
+// The ranks were stopped from outside: an agent or a trainer was asked to stop, or a node of the
+// run is drained. This is not a failure: the run waits for slots again and resumes from its newest
+// checkpoint.
 struct RunRequeued {
   Epoch epoch = 0;
   std::string reason;
 };
 
-// A rank of the run is on a node that is drained: all its ranks save the step in progress and
-// leave.
+// A rank of a RUNNING run is on a node that is drained: all ranks of the run save the step in
+// progress and leave; RunRequeued follows. A run that is still STARTING is requeued at once.
 struct RunDraining {
   Epoch epoch = 0;
   std::string reason;
@@ -217,7 +221,9 @@ using EventBody =
 struct Event {
   RunId run;  // empty for events of nodes and ticks
   Timestamp at{};
-  std::string actor;  // "user", "scheduler", "node <name>"
+  // Principal::Text of a caller ("user alice", "owner", "anyone"), "node <name>", "scheduler",
+  // "coordinator", or "restore" for what RestoreState and a start with --adopt append.
+  std::string actor;
   std::string request_id;
   EventBody body;
 };

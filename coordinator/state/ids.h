@@ -12,6 +12,6 @@ using RunId = TypedId<struct RunIdTag>;  // 10 characters of Crockford base32, u
 using NodeId = TypedId<struct NodeIdTag>;  // made by an agent at its first start
 using SlotId = TypedId<struct SlotIdTag>;  // unique within its node
 
-using Epoch = uint64_t;  // numbers a run's memberships; only grows
+using Epoch = uint64_t;  // numbers a run's placements from 1; only grows
 
 }  // namespace gp::coordinator

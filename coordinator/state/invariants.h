@@ -16,18 +16,21 @@ struct Violation {
   std::string rule;  // "its gang is not complete"
 };
 
-// `touched` are the runs that events named between `before` and `after`. For a run that was set
-// aside, only its end is checked.
+// `touched` are the runs that events named between `before` and `after`; the slots of all runs are
+// checked. Of a run that was set aside, only the first two rules and its end are checked.
 //
-//   - a run never disappears, and its submission never changes
+//   - a run never disappears, and has a reason
+//   - a run that has ended holds no slots
+//   - its submission never changes
 //   - terminal is final
 //   - epochs only grow
-//   - a gang is complete: a run that holds slots has exactly the ranks 0..workers-1
+//   - a gang is complete: a run that holds slots has exactly the ranks 0..workers-1, and its group
+//     one address for each
 //   - no slot is held by two ranks
-//   - sealed steps grow, and belong to epochs that were
-//   - a sealed checkpoint is never changed, only retired (never the newest of a run that
-//     lives), or put into quarantine and brought back
-//   - an answered request names a run that exists
+//   - sealed steps grow, and their epochs are not newer than the run's
+//   - a sealed checkpoint is never changed, only retired, or put into quarantine and brought back;
+//     the newest one is retired only if a newer one is in quarantine
+//   - the run's request is recorded with this run as its answer
 std::vector<Violation> FindViolations(const Cluster& before, const Cluster& after,
                                       const std::set<RunId>& touched);
 

@@ -1,5 +1,5 @@
 // Leg: a part of a run that is trained with one resolved run file and one engine
-// (docs/adr/0013-a-run-is-a-list-of-legs.md). Every run of today has one leg.
+// (docs/adr/0013-a-run-is-a-list-of-legs.md). So far every run has exactly one leg.
 // Values.
 #pragma once
 
@@ -25,7 +25,7 @@ struct Leg {
   int number = 1;  // in its run; the first is 1
   Engine engine;
   std::string why_begun;
-  std::string why_ended;  // empty: it goes on
+  std::string why_ended;  // empty: it has not ended
 };
 
 }  // namespace gp::coordinator

@@ -1,5 +1,6 @@
-// Node: one agent and its slots as seen by the coordinator. Volatile, except its cordon: after a
-// restart agents connect again. A value.
+// Node: one agent and its slots as seen by the coordinator. After a restart of the coordinator only
+// the cordon, the name of a cordoned node, desired_revision and `withdrawn` are known, from the
+// replayed events; the rest comes back when the agent connects. A value.
 #pragma once
 
 #include <cstdint>
@@ -51,14 +52,15 @@ struct Node {
   NodeId id;
   std::string name;
   std::string incarnation;  // identifies the agent process
-  std::string version;
+  std::string version;      // of gp, as its agent reports it
   std::vector<Slot> slots;
   std::string data_address;
   std::string gpu_driver;       // "580.65.06, CUDA 13.0"; empty without GPUs
   std::string gpu_problem;      // why this node's GPUs are not slots; empty when all is well
   std::string storage_problem;  // why nothing can be placed here; empty when the storage was proven
-  // Directories below which runs may name files; empty: every file for the owner's runs, no file
-  // for others'. Nullopt: its agent does not report them.
+  // Directories below which runs may name files; empty: any file for runs of the socket's owner, no
+  // file for other runs. Nullopt: its agent does not report them. The agent enforces this
+  // (worker/agent/run_files.h); here it only serves DataRootsWarning.
   std::optional<std::vector<std::string>> data_roots;
 
   std::optional<Cordon> cordon;  // durable; while set, no new ranks are placed here

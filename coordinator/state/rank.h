@@ -36,17 +36,19 @@ struct RankReport {
   Epoch epoch = 0;
   int rank = 0;
   SlotId slot;
-  std::string incarnation;
+  std::string incarnation;  // of the trainer process
   RankPhase phase = RankPhase::kUnspecified;
   std::string address;
   // The levels that the rank can compute with, the preferred one first.
   std::vector<std::string> isa_levels;
   std::map<std::string, std::string> kernels;  // the kernels tuned on that node, by level
   std::string nccl_id;  // from rank 0 of a GPU group: the id that the group connects with
-  int64_t step = 0;
+  int64_t step = 0;     // the last committed one
+  // This and the next two are set when phase is kExited.
   ExitCause cause = ExitCause::kUnspecified;
   int exit_code = 0;
   std::string message;
+  // Checkpoints that the rank wrote and that are neither sealed nor refused yet.
   std::vector<contract::WrittenCheckpoint> written;
   std::string waiting;  // what the rank waits for, in a sentence; empty: nothing
   // When the coordinator first heard that it exited; kept across reports.

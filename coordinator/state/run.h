@@ -47,12 +47,13 @@ struct Submission {
   int keep_last = 1;
   bool keep_best = true;
   int64_t keep_every = 0;    // steps; 0: no ladder
-  int threads_per_rank = 0;  // 0: as many as the slots of the first placement have cores
+  int threads_per_rank = 0;  // 0: the fewest cores of a slot of the first placement
   int logical_shards = 1;
   Device device = Device::kCpu;
   bool of_owner = false;  // submitted by the owner of the coordinator's Unix socket
-  // The coordinator could read every file that the run names when it was submitted, and some node
-  // lets the run read it. False when it could not, or did not look: it looks for its owner alone.
+  // At submission the coordinator could read every file that the run names, and a connected node
+  // lets the run read it. False if not, or if the submitter is not the socket's owner: for others
+  // the coordinator does not look. Decides whether missing data is retried (scheduler/recovery.cc).
   bool data_seen = false;
   // For people, in metrics: "124M", "fineweb_train_*.bin", "bf16".
   std::string model;
@@ -139,12 +140,13 @@ struct Suspicion {
   bool asks_coordinator = false;  // the run waits for its verdict
   // The coordinator found it whole; a further report of damage is a failure of the run.
   bool whole = false;
-  // Volatile: the coordinator's verdict, and a message.
+  // Volatile: the coordinator's verdict, and a message. After a restart it reads again.
   std::optional<std::pair<Verdict, std::string>> verdict;
 };
 
-// A rank could not use the run's data on this node. The node is passed over for the run, until it
-// connects again or Policy::data_recheck is over, as long as other nodes have the data.
+// A rank could not use the run's data on this node. The run avoids the node until it connects again
+// or Policy::data_recheck is over, as long as the other usable nodes have enough slots, busy or
+// not. The entry itself stays until the node connects again or the run starts on it.
 struct LackingNode {
   std::string reason;
   Instant since{};  // volatile: when this process saw the report
@@ -156,7 +158,7 @@ struct Run {
   std::string submitted_by;  // the actor of the submit: "user alice"
   uint64_t submitted_sequence = 0;
   uint64_t changed_sequence = 0;
-  // Number of the event that first took the run out of the queue; 0: it never left.
+  // Number of the event that first took the run out of SUBMITTED and QUEUED; 0: it never left.
   uint64_t left_queue_sequence = 0;
 
   RunState state = RunState::kUnspecified;
@@ -172,14 +174,17 @@ struct Run {
   bool holds_slots = false;
   // Number of the newest event that changed an assignment of the run.
   uint64_t assigned_sequence = 0;
-  std::optional<Group> group;
-  bool go = false;
+  std::optional<Group> group;  // of this epoch; absent until every rank listens
+  bool go = false;             // every rank of this epoch was ready; the ranks may train
   int64_t resume_step = -1;
   // Nodes that cannot compute with the leg's kernels, and why.
   std::map<NodeId, std::string> unfit_nodes;
   std::map<NodeId, LackingNode> lacking_nodes;
-  std::set<NodeId> hosts;           // every node that it was ever placed on
-  std::set<NodeId> doubtful_nodes;  // a rank failed on this node's storage: placed there last
+  std::set<NodeId> hosts;  // every node that it was ever placed on
+  // A rank failed on this node's storage, or reported a damaged checkpoint there: the run is placed
+  // on it only if the other nodes have no room. A confirmed damage clears the nodes that reported
+  // it.
+  std::set<NodeId> doubtful_nodes;
 
   // Why its ranks were told to save and leave the nodes of this placement; empty: they were not
   // told.
@@ -187,13 +192,13 @@ struct Run {
 
   bool cancel_now = false;  // the run is being cancelled, without saving
 
-  int failures = 0;             // in total
-  int failures_since_seal = 0;  // failures that retries_max limits
-  bool gave_up = false;
-  bool set_aside = false;  // ended because of a bug in the coordinator
+  int failures = 0;             // RankFailed events, in total
+  int failures_since_seal = 0;  // those that retries_max limits, since the last sealed checkpoint
+  bool gave_up = false;         // no retry follows; the next plan ends the run as failed
+  bool set_aside = false;       // ended because of a bug in the coordinator
   Timestamp failed_at{};
   Timestamp retry_at{};
-  std::string backoff_reason;  // why it waits until retry_at, when there are slots for it
+  std::string backoff_reason;  // the failure's message: Run::reason during the pause
 
   int warnings = 0;
   std::pair<Epoch, int64_t> warned_at;  // epoch and step of the newest warning; a later one is new
@@ -204,13 +209,14 @@ struct Run {
 
   // The newest checkpoint that is not retired; null if there is none.
   const SealedCheckpoint* LatestCheckpoint() const;
-  // The one with the lowest validation loss, the later one of equals; null when none was evaluated.
+  // Of those that are not retired, the one with the lowest validation loss, the later one of
+  // equals; null when none was evaluated.
   const SealedCheckpoint* BestCheckpoint() const;
+  // Also a retired one; null if there is none.
   const SealedCheckpoint* FindCheckpoint(int64_t step) const;
   // The newest one of that step; null if there is none.
   const QuarantinedCheckpoint* FindQuarantined(int64_t step) const;
-  // The newest checkpoint before `step`, to resume from when that of `step` cannot be read; null if
-  // there is none.
+  // The newest checkpoint before `step` that is not retired; null if there is none.
   const SealedCheckpoint* CheckpointBefore(int64_t step) const;
 };
 

@@ -1,5 +1,5 @@
 // RunCounts: how many runs are in each state, by namespace, including ended ones. Kept up to date
-// by Apply, so that a list can show the numbers without visiting all runs. A value.
+// by Cluster::Set, so that a list can show the numbers without visiting all runs. A value.
 #pragma once
 
 #include <cstdint>

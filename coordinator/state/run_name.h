@@ -9,7 +9,8 @@
 
 namespace gp::coordinator {
 
-// `wanted` if it is free, otherwise with a suffix "-2", "-3", …: at most 63 characters.
+// `wanted` if it is free, otherwise with a suffix "-2", "-3", …, cut to at most 63 characters. The
+// number is free, but not always the lowest free one.
 std::string FreeRunName(const Cluster& cluster, const std::string& run_namespace,
                         const std::string& wanted);
 

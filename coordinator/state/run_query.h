@@ -11,8 +11,8 @@
 
 namespace gp::coordinator {
 
-// Label "key=value", divided at its first '='. Keys may hold one, and "a=b=c" is then the text of
-// two labels, which a filter does not tell apart.
+// Label "key=value", divided at its first '='. A key may contain '=', so "a=b=c" is the text of two
+// different labels; a filter treats them as equal.
 using LabelParts = std::pair<std::string, std::string>;
 LabelParts DivideLabel(const std::string& key, const std::string& value);
 
@@ -31,7 +31,7 @@ struct RunQuery {
   bool WantsLive() const;
   // Whether a run that has ended can match.
   bool WantsEnded() const;
-  // Whether only namespaces and states decide: these RunCounts counts.
+  // Whether the query filters by namespaces and states only, so that RunCounts gives the total.
   bool IsCounted() const;
 };
 

@@ -1,6 +1,6 @@
-// References to runs: an id, a name (the unfinished run of that name, otherwise the newest one), a
-// unique prefix of an id, or "@last"; each may be prefixed with the run's namespace:
-// "research/run-7". Pure; thread-safe.
+// References to runs, tried in this order: an id; "@last", the newest run; a name (the unfinished
+// run of that name, otherwise the newest one); a unique prefix of an id. Each may be prefixed with
+// the run's namespace: "research/run-7". Pure; thread-safe.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,9 @@ const std::string& NamespaceOf(const Run& run);
 
 using RunFilter = std::function<bool(const Run&)>;
 
-// Among the runs that `sees` admits; the others do not exist for the caller. NotFound, or
-// FailedPrecondition, with a list, when a prefix fits several runs, several runs of the name have
-// not ended, or several namespaces have the name.
+// The run, among those that `sees` admits; the others do not exist for the caller. NotFound when
+// none fits. FailedPrecondition, with a list, when a prefix fits several runs, several runs of the
+// name have not ended, or several namespaces have the name.
 StatusOr<std::shared_ptr<const Run>> ResolveRun(const Cluster& cluster,
                                                 const std::string& reference,
                                                 const RunFilter& sees);

@@ -1,5 +1,5 @@
-// RunTally: counts of the runs that have not ended, kept up to date by Apply, so that a submit does
-// not visit every run. A value.
+// RunTally: counts of the runs that have not ended, kept up to date by Cluster::Set, so that a
+// submit does not visit every run. A value.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class RunTally {
  public:
   struct Count {
     int live = 0;
-    int waiting = 0;  // of these: without slots
+    int waiting = 0;  // of these: in SUBMITTED, QUEUED or BACKOFF
     friend bool operator==(const Count&, const Count&) = default;
   };
 
@@ -24,7 +24,7 @@ class RunTally {
   // The runs of one user, named as in Run::submitted_by.
   Count Of(const std::string& user) const;
   int In(RunState state) const;
-  // Size of all run files, as submitted and resolved.
+  // Size of the run files of these runs: as submitted plus as resolved.
   size_t file_bytes() const { return file_bytes_; }
 
   friend bool operator==(const RunTally&, const RunTally&) = default;

@@ -6,7 +6,7 @@
 
 namespace gp::coordinator {
 
-// For decisions: keeps running during suspend, and is never set.
+// For decisions: CLOCK_BOOTTIME, which keeps running during suspend and is never set.
 using Instant = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
 // For people, and for values that outlive a restart; may be set forward or back.
 using Timestamp = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
@@ -14,7 +14,7 @@ using Timestamp = std::chrono::time_point<std::chrono::system_clock, std::chrono
 struct Now {
   Instant instant;
   Timestamp wall;
-  // How long input may have waited to be read.
+  // How long agents' messages may have waited to be read (service/input_probe.h).
   std::chrono::nanoseconds unread{0};
 };
 

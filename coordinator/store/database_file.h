@@ -15,15 +15,15 @@ struct DatabaseFile {
   // Migration i brings a file of version i to version i + 1. A new file has version 0.
   std::span<const char* const> migrations;
   std::string_view when_damaged;  // advice for its owner: "restore it from a backup"
-  std::string at_end = {};        // SQL at the end of the transaction of the migrations
+  std::string at_end = {};        // SQL at the end of the migrations' transaction, if there are any
 
   int newest() const { return static_cast<int>(migrations.size()); }
 };
 
 // Creates the file if absent, with mode 0600, which an existing one gets too; SQLite gives its
-// journals the same mode. Checks it, migrates it to the newest version in one transaction, and
-// makes every commit synced. The directory exists and is synced. DataLoss when the file is damaged,
-// FailedPrecondition when a newer gp wrote it.
+// journals the same mode. Checks it (PRAGMA quick_check), migrates it to the newest version in one
+// transaction, and makes every commit synced. REQUIRES: its directory exists; it is synced here.
+// DataLoss when the file is damaged, FailedPrecondition when a newer gp wrote it.
 StatusOr<SqliteConnection> OpenDatabase(const std::string& path, const DatabaseFile& file);
 
 // Returns the version of the file at `path` without changing it. NotFound when the file is missing,

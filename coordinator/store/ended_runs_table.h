@@ -1,6 +1,6 @@
 // EndedRunsTable: the index of ended runs in gp.db (docs/formats/store.md), tables `ended_runs` and
-// `ended_run_labels`. It follows from the records and changes in their transactions. The writer's
-// part belongs to the thread of its connection.
+// `ended_run_labels`. It is derived from the records and written in their transactions. All methods
+// except List belong to the thread of the writer's connection.
 #pragma once
 
 #include <optional>
@@ -41,7 +41,8 @@ class EndedRunsTable {
 
   // `writer` outlives this object.
   Status Prepare(SqliteConnection& writer);
-  // Fills the tables of a file whose records are older than they are.
+  // If the tables are empty, fills them from the records, which may be older than the tables.
+  // Otherwise converts the labels that earlier versions wrote (DivideLabel).
   Status FillOnce(SqliteConnection& writer);
   // Inside the transaction that wrote the record of the run's end.
   Status Add(const RunId& run, uint64_t sequence, RunState state);

@@ -12,8 +12,9 @@
 
 namespace gp::coordinator {
 
-// ResourceExhausted for a full disk, DataLoss for a damaged file, Unavailable for a locked one; the
-// message names the database, the operation and SQLite's words.
+// ResourceExhausted for a full disk, DataLoss for a damaged file, Unavailable for a locked one,
+// PermissionDenied for one that cannot be opened or written, AlreadyExists for a violated
+// constraint, else Internal. The message has the operation, the database and SQLite's own message.
 Status SqliteStatus(sqlite3* database, int code, const std::string& operation);
 
 class SqliteConnection;
@@ -52,6 +53,7 @@ class SqliteConnection {
  public:
   SqliteConnection() = default;
 
+  // `flags` of sqlite3_open_v2. Statements wait up to 5 s for a lock of another connection.
   static StatusOr<SqliteConnection> Open(const std::string& path, int flags);
 
   StatusOr<SqliteStatement> Prepare(const std::string& sql);

@@ -1,6 +1,6 @@
 // SqliteStore: the Store in one SQLite file, gp.db of a state directory (docs/formats/store.md).
-// WAL and synchronous=FULL: an acknowledged Append survives power loss. Append and Load belong to
-// one thread; ReadRun and ListEnded may be called from any.
+// WAL and synchronous=FULL: an acknowledged Append survives power loss. ReadRun, ListEnded and
+// generation may be called from any thread; all other methods belong to one thread at a time.
 #pragma once
 
 #include <memory>
@@ -27,16 +27,18 @@ StatusOr<daemon::StateLock> LockState(const std::string& state_dir);
 std::string WrittenBy(const std::string& state_dir);
 
 struct StoreOptions {
-  std::string backup;  // where the state was copied before a migration
-  // The current storage root; empty: the last one. Events name absolute paths in it, the file
-  // stores them relative to it.
+  // Where the state was copied before a migration (BackUpOlderState); recorded in `upgrades`.
+  std::string backup;
+  // The current storage root; empty: the one recorded in gp.db. Events name absolute paths in it,
+  // the file stores them relative to it.
   std::string storage_root;
 };
 
 class SqliteStore final : public Store {
  public:
-  // Checks the file's integrity, migrates it to this version and takes the next generation.
-  // FailedPrecondition: a newer gp wrote it. DataLoss: it is damaged.
+  // Checks the file's integrity, migrates it to this version, takes the next generation and fills
+  // the tables that older versions lacked. FailedPrecondition: a newer gp wrote it. DataLoss: it is
+  // damaged.
   static StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& state_dir,
                                                      daemon::StateLock lock,
                                                      const StoreOptions& options);
@@ -47,9 +49,9 @@ class SqliteStore final : public Store {
   // generation is lower than one they have seen.
   Status RaiseGeneration(uint64_t at_least);
 
-  // The storage root that the catalogue belongs to.
+  // The storage root that the catalogue belongs to: its recorded identity and its current path.
   const KnownStorage& storage() const { return storage_; }
-  // Keeps its identity and where it is now.
+  // Records both, with this identity.
   Status KeepStorage(const std::string& identity);
 
   uint64_t generation() const override { return generation_; }

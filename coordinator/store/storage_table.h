@@ -10,7 +10,7 @@ namespace gp::coordinator {
 
 struct KnownStorage {
   std::string identity;  // from its .gp-probe; empty: not known yet
-  std::string root;      // where it was mounted last
+  std::string root;      // its absolute path when it was last used
 };
 
 class StorageTable {

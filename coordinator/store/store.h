@@ -1,6 +1,7 @@
 // Store: the coordinator's durable memory. An append-only log of records, one transaction per
 // batch, and the tables that are derived from it in the same transaction (requests, checkpoint
-// catalogue, ended runs). One thread (the Reconciler) calls Append; readers may be anywhere.
+// catalogue, ended runs). One thread (the Reconciler) calls Append; ReadRun and ListEnded may be
+// called from any thread.
 // Implementations: SqliteStore, MemoryStore; both pass tests/coordinator/store/store_contract.h.
 #pragma once
 
@@ -40,8 +41,8 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // The generation of this coordinator process: one more than any before it, durable. A store that
-  // was opened by a later coordinator refuses every Append with Aborted.
+  // The generation of this coordinator process: higher than that of every earlier one on this
+  // store, durable. Once a later coordinator has opened the store, Append returns Aborted.
   virtual uint64_t generation() const = 0;
 
   // All or nothing, durable on OK; assigns consecutive sequence numbers and returns the first.
@@ -53,13 +54,13 @@ class Store {
   // Calls `visit` for every event in order. DataLoss names the record that cannot be read.
   virtual Status Load(const std::function<void(const StoredEvent&)>& visit) = 0;
 
-  // Events of one run with sequence > after, at most `limit`.
+  // Events of one run with sequence > after, at most `limit`, in order.
   virtual StatusOr<std::vector<StoredEvent>> ReadRun(const RunId& run, uint64_t after,
                                                      int limit) = 0;
 
-  // The matching ended runs of the range, newest submit first. Reads an index: the cost depends on
-  // the runs it skips, which is none if the query names at most one namespace, state, user or
-  // label.
+  // The matching ended runs of the range, newest submit first. Uses one index: the cost grows with
+  // the runs that it reads and skips. It skips none if the query has no condition or a single one:
+  // a namespace, a state, a user or a label.
   virtual StatusOr<std::vector<EndedRun>> ListEnded(const RunQuery& query,
                                                     const EndedRange& range) = 0;
 };

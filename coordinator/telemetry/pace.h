@@ -15,13 +15,14 @@ class Pace {
 
   static constexpr double kForecastSeconds = 2;  // observed before a forecast is shown
 
-  // Sums in which older points have lost weight; all 0 before the first point.
+  // Sums over points; the weight of a point falls with the training time since. All 0 before the
+  // first point.
   struct Sums {
     double steps = 0;
     double wall_seconds = 0;  // evaluations, samples and saves between steps included
     double step_seconds = 0;  // of the steps only
-    double tokens = 0;
-    double flops_share = 0;  // MFU times the seconds of its step
+    double tokens = 0;        // of all ranks
+    double flops_share = 0;   // MFU times the seconds of its step
     contract::StepPhases phases;
 
     bool operator==(const Sums&) const = default;
@@ -46,13 +47,14 @@ class Pace {
   void Add(const contract::TrainingPoint* previous, const contract::TrainingPoint& point);
 
   bool known() const { return sums_.steps > 0; }
-  // Whether it predicts later steps: evaluations may take much longer than the first steps.
+  // False before kForecastSeconds of training were observed: the first steps alone say little about
+  // later ones, with evaluations and saves between them.
   bool forecasts() const { return sums_.wall_seconds >= kForecastSeconds; }
   // REQUIRES for all below: known().
   double SecondsPerStep() const { return sums_.wall_seconds / sums_.steps; }
   double StepSeconds() const { return sums_.step_seconds / sums_.steps; }
-  double TokensPerSecond() const;  // while steps are taken; 0 when their time is unknown
-  double Mfu() const;
+  double TokensPerSecond() const;       // tokens per second of step time; 0 when that is unknown
+  double Mfu() const;                   // weighted by step time
   contract::StepPhases Phases() const;  // of a step
 
   const Sums& sums() const { return sums_; }

@@ -1,8 +1,9 @@
 // RecordFile: an append-only file of records with a CRC each (docs/formats/store.md). Open cuts off
 // a torn tail left by a crash. Damage before an intact record loses only the records that it
-// touches: Open writes a new file without them and keeps the old one as <path>.damaged-1 (to -3).
-// Readers see complete records only. A RecordFile belongs to one thread at a time; ReadRecords may
-// be called from any thread.
+// touches: Open writes a new file without them and keeps the old one as <path>.damaged-1, -2 or -3;
+// a fourth one replaces -3. After damage only records up to 64 KiB are found. Readers see complete
+// records only. A RecordFile belongs to one thread at a time; ReadRecords may be called from any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,8 @@ class RecordFile {
                                    const std::function<void(std::string_view)>& visit,
                                    uint64_t from = 0);
 
-  // Appends records of 1 to kRecordBytesMax bytes; on an error none of them is visible. Durable
-  // after Sync. If Sync fails, the records since the last Sync are lost.
+  // Appends records of 1 to kRecordBytesMax bytes; on an error none of them is kept. Durable after
+  // Sync. If Sync fails, the records since the last Sync are cut off again.
   Status Append(const std::vector<std::string>& payloads);
   Status Sync();
 

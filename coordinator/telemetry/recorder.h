@@ -1,8 +1,8 @@
-// Recorder: stores the points and lines of runs. One thread appends what agents sent to the runs'
-// logs, syncs once for everything queued, and only then acknowledges it. With a full or broken disk
-// everything waits and nothing is lost. If only one log cannot be written, data of its run is lost
-// until it can be written again, and other runs are not delayed. Every method may be called from
-// any thread.
+// Recorder: stores the points and lines of runs. One thread takes up to 64 queued batches at a
+// time, appends them to the runs' logs, syncs each of these logs once, and only then acknowledges
+// the batches. With a full or broken disk everything waits and nothing is lost. If only one log
+// cannot be written, data of its run is lost until it can be written again, and other runs are not
+// delayed. Every method may be called from any thread.
 #pragma once
 
 #include <functional>
@@ -24,10 +24,11 @@ struct TelemetryBatch {
   std::map<RunId, std::vector<contract::TrainingPoint>> points;
   std::map<RunId, std::vector<Line>> lines;
   size_t size_bytes = 0;  // about what it takes in memory
-  // Called once, on the Recorder's thread, when all of it is durable, except lost data.
+  // Called on the Recorder's thread when all of it is durable, except lost data. Not called if the
+  // Recorder stops first.
   std::function<void()> on_durable;
-  // Called on the Recorder's thread when telemetry of a run begins to be lost, with the reason; may
-  // be empty.
+  // Called on the Recorder's thread, once, when telemetry of a run begins to be lost, with the
+  // reason; may be empty.
   std::function<void(const RunId&, const std::string&)> on_lost;
 };
 
@@ -50,11 +51,12 @@ struct RecorderOptions {
 
 class Recorder {
  public:
-  // Logs live in <directory>/<run id>/. Reads the runs' summaries.
+  // Logs live in <directory>/<run id>/. Reads the progress of every run there: its summary and the
+  // points after it, or the whole log when there is no summary.
   Recorder(std::string directory, const RecorderOptions& options, RecordObserver& observer);
   ~Recorder();
 
-  // False when too much waits already.
+  // False when too much waits already or the Recorder stops.
   bool Post(TelemetryBatch batch);
   // Writes queued data. If the disk fails, drops it at once: the agents send it again.
   void Stop();
@@ -62,7 +64,8 @@ class Recorder {
   // True while something posted for the run is not durable. The observer is called when it is.
   bool HasPending(const RunId& run) const;
 
-  // The progress that the run's points show; from memory.
+  // The progress that the run's points show; from memory. Counts points beyond
+  // RunLogLimits::points_bytes_max, which are not stored.
   Progress ProgressOf(const RunId& run) const;
   std::string DirectoryOf(const RunId& run) const;
 
@@ -77,7 +80,7 @@ class Recorder {
     uint64_t points = 0;
     uint64_t lines = 0;
     int tries_skipped = 0;
-    int patience = 1;  // batches to skip before the next try
+    int patience = 1;  // writes to skip before the next try; doubles up to 64
   };
 
   void ReadProgresses();

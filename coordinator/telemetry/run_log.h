@@ -25,7 +25,7 @@ inline Timestamp CommittedAt(const contract::TrainingPoint& point) {
   return Timestamp(std::chrono::microseconds(point.at_us));
 }
 
-inline constexpr size_t kScoresMax = 64;  // names of a run; more are dropped
+inline constexpr size_t kScoresMax = 64;  // names of a run's scores; more are dropped
 
 struct Score {
   double value = 0;
@@ -35,19 +35,19 @@ struct Score {
 };
 
 struct Line {
-  uint64_t sequence = 0;
+  uint64_t sequence = 0;  // in the run's log, from 1; AppendLines assigns it
   Timestamp at{};
-  int rank = -1;
+  int rank = -1;  // -1: a line of the agent about the run
   Epoch epoch = 0;
   std::string text;
-  std::string source;
-  uint64_t source_sequence = 0;
+  std::string source;            // incarnation of the agent that sent it
+  uint64_t source_sequence = 0;  // the telemetry sequence that this agent gave it
 };
 
 struct RunLogLimits {
   uint64_t points_bytes_max = uint64_t{256} << 20;
   uint64_t lines_bytes_max = uint64_t{64} << 20;
-  size_t line_bytes_max = 8 << 10;  // longer lines are cut
+  size_t line_bytes_max = 8 << 10;  // longer lines and warnings are cut
 };
 
 // The steps that one epoch committed.
@@ -84,7 +84,7 @@ struct Progress {
   void AddToEpoch(const contract::TrainingPoint& point);
 };
 
-// The last step that an epoch before `epoch` committed; 0 if there is none.
+// The highest last_step of the epochs before `epoch`; 0 if there is none.
 int64_t LastStepBefore(Epoch epoch, const std::vector<EpochStart>& epochs);
 
 // A summary of both logs up to certain sizes.
@@ -93,15 +93,18 @@ struct RunSummary {
   uint64_t lines_bytes = 0;
   Progress progress;
   uint64_t last_line = 0;
-  std::map<std::string, uint64_t> sources;  // the newest kept telemetry sequence of each agent
+  // By agent incarnation: the newest telemetry sequence of its lines, also of dropped ones.
+  std::map<std::string, uint64_t> sources;
 };
 
 class RunLog {
  public:
   static StatusOr<RunLog> Open(const std::string& directory, const RunLogLimits& limits);
 
-  // Drops points of older epochs and of stored steps, and lines stored already. At the limit it
-  // writes a last line that says so, and drops the rest. On an error nothing of the call is kept.
+  // Drops points whose (epoch, step) is not greater than that of the newest point, and lines that
+  // were stored already. A log that has reached its limit grows no further. Points then still count
+  // in progress(); the first line beyond the limit is replaced by a notice, later lines are
+  // dropped. On an error nothing of the call is kept.
   Status AppendPoints(const std::vector<contract::TrainingPoint>& points);
   Status AppendLines(std::vector<Line> lines);
   // After an error the log must be opened again: appended data may be lost.

@@ -1,5 +1,5 @@
-// Points, lines and summaries as the bytes that are kept (gp.store.v1.StoredPoint, StoredLine,
-// StoredSummary). Pure; thread-safe.
+// Points, lines and summaries as the stored bytes (gp.store.v1.StoredPoint, StoredLine,
+// StoredSummary). Decoding returns nullopt when the bytes are no such message. Pure; thread-safe.
 #pragma once
 
 #include <optional>

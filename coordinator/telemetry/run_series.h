@@ -1,4 +1,4 @@
-// RunSeries: the series that one live run has in the metrics. They go when it is destroyed, so the
+// RunSeries: the series that one live run has in the metrics. Its destructor removes them, so the
 // label `run` never names a run that has ended. Used under the lock of CoordinatorMetrics.
 #pragma once
 
@@ -45,7 +45,7 @@ struct RunFamilies {
 
 class RunSeries {
  public:
-  // With what `run` shows already. `families` must outlive this object.
+  // Sets the series to the present values of `run`. `families` must outlive this object.
   RunSeries(const Run& run, RunFamilies& families);
   ~RunSeries();
   RunSeries(const RunSeries&) = delete;

@@ -14,11 +14,11 @@
 namespace gp::coordinator {
 
 enum class RunTime {
-  kQueued,      // it waits for slots
+  kQueued,      // it waits for slots, before its first placement or after RunRequeued
   kStarting,    // its ranks start, load and connect
-  kProductive,  // its ranks take new steps
+  kProductive,  // its ranks take new steps, evaluate and save
   kRedone,      // its ranks take steps again, which a failure lost
-  kWaiting,     // it waits to be tried again, or its ranks leave
+  kWaiting,     // from a failure to the next placement, or its ranks leave
 };
 inline constexpr std::array kRunTimes = {RunTime::kQueued, RunTime::kStarting, RunTime::kProductive,
                                          RunTime::kRedone, RunTime::kWaiting};
