@@ -1,7 +1,7 @@
-// Agent: the loop of gp-worker. It owns the ranks of this node and their processes, compares them
-// with what the coordinator wants and acts. Everything happens on the thread that calls Run, which
-// must live as long as the trainers (worker/agent/trainer_process.h); others reach it through the
-// Inbox.
+// Agent: the loop of gp-worker. It owns the ranks of this node and their processes. In each turn it
+// compares them with the coordinator's desired state (worker/agent/reconcile.h) and acts.
+// Everything happens on the thread that calls Run, which must live as long as the trainers
+// (worker/agent/trainer_process.h); other threads reach it through the Inbox.
 #pragma once
 
 #include <chrono>
@@ -39,8 +39,8 @@ struct AgentOptions {
   std::string version;                     // sent to trainers
   bool pin_trainers = true;                // to the cores of their slot
   ReconcileOptions reconcile;
-  // How long a stopping agent waits, after its last trainer, until the coordinator has recorded how
-  // the trainers ended.
+  // The longest time that a stopping agent waits, after its last trainer has ended, for the
+  // coordinator to record how the trainers ended. It exits earlier once all are recorded.
   std::chrono::nanoseconds farewell = std::chrono::seconds(5);
   std::function<void()> on_registered = [] {
   };  // called the first time that a coordinator accepts this agent
@@ -52,7 +52,7 @@ class Agent {
         CoordinatorPort& coordinator, AgentMetrics& metrics);
 
   // Runs until StopRequested arrives. Then it stops every trainer with time to save, reaps it, and
-  // sends the last report. A second StopRequested changes nothing, but a hurried one kills the
+  // sends the last report. Later StopRequests are ignored, except hurried ones, which kill the
   // trainers.
   void Run();
 
@@ -60,7 +60,7 @@ class Agent {
   struct Running {
     std::unique_ptr<TrainerGroup> group;  // null where the agent makes none
     std::unique_ptr<TrainerProcess> process;
-    uint64_t memory_kills_before = 0;  // on this machine
+    uint64_t memory_kills_before = 0;  // OutOfMemoryKills() of the machine when it was started
   };
   struct Executor;
 
@@ -112,7 +112,7 @@ class Agent {
   AgentMode mode_ = AgentMode::kServing;
   MonotonicTime last_exit_;  // or when the agent was asked to stop, whichever is later
   bool changed_ = true;      // since the last urgent report
-  bool stepped_ = false;
+  bool stepped_ = false;     // a rank took a step since the last report
 };
 
 }  // namespace gp::agent

@@ -1,5 +1,5 @@
-// Limits on a coordinator's requests to an agent. A lying or compromised coordinator cannot make a
-// trainer write outside the storage root, nor use memory for more than a node can hold. Pure
+// Limits on a coordinator's requests to an agent. A faulty or compromised coordinator cannot make a
+// trainer write outside the storage root, nor make the agent keep requests of unlimited size. Pure
 // functions; thread-safe.
 #pragma once
 
@@ -9,13 +9,15 @@
 
 namespace gp::agent {
 
-inline constexpr int kAssignmentsMax = 4096;  // in one desired state
+// In one desired state; NewestDesiredState ignores a larger one.
+inline constexpr int kAssignmentsMax = 4096;
 
-// Why no trainer is started for the assignment; empty when nothing is wrong. `storage_root` is the
-// agent's; empty: paths are not checked.
+// Why no trainer is started for the assignment; empty when nothing is wrong. Reconcile then reports
+// the rank as ended with CONFIG. `storage_root` is the agent's; empty: paths are not checked.
 std::string AssignmentRefusal(const v1::Assignment& assignment, const std::string& storage_root);
 
-// Why the trainer of the assignment is not given its group; empty if all is well.
+// Why the membership (the peers' addresses and the group's secret) is not sent to the trainer;
+// empty if all is well. Otherwise Reconcile kills the trainer.
 std::string MembershipRefusal(const v1::Assignment& assignment);
 
 }  // namespace gp::agent

@@ -1,7 +1,8 @@
 // CoordinatorClient: the agent's stream to the coordinator. Connects, says Hello, reconnects with
 // backoff forever, and posts the coordinator's messages to the Inbox. While disconnected, the
-// newest report and the telemetry wait here. It has two threads: one connects and reads, one
-// writes. Made and stopped by the daemon; other methods from any thread.
+// newest report and the telemetry wait here. Refuses a coordinator of an older generation than the
+// newest that it has seen. It has two threads: one connects and reads, one writes. Made and stopped
+// by the daemon; other methods from any thread.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -28,11 +29,12 @@ struct CoordinatorClientOptions {
   std::string address;                 // HOST:PORT or unix:PATH
   std::optional<rpc::ChannelTls> tls;  // for HOST:PORT; absent: no encryption
   BackoffOptions backoff{.max = std::chrono::seconds(2)};
-  // Limit from connecting to the coordinator's first message.
+  // Limit from the start of a connection to the coordinator's Welcome.
   std::chrono::nanoseconds welcome_timeout = std::chrono::seconds(10);
-  // Telemetry waits this long, so that several items go out in one message.
+  // After all queued telemetry was sent, the next message waits this long, so that it carries
+  // several items. An urgent report does not wait: the queued telemetry is sent before it.
   std::chrono::nanoseconds telemetry_interval = std::chrono::milliseconds(50);
-  size_t telemetry_items_max = 65536;  // points, and as many lines
+  size_t telemetry_items_max = 65536;  // unsent points, and as many unsent lines
   v1::AgentHello hello;                // without probe, ranks and generation
 };
 
@@ -46,11 +48,11 @@ class CoordinatorClient final : public CoordinatorPort {
   void Tell(v1::TelemetryItem item) override EXCLUDES(mutex_);
 
   // Waits up to `flush_timeout` for the newest report to be sent and the telemetry to be
-  // acknowledged, then ends both threads. Idempotent.
+  // acknowledged, then ends both threads. Does not wait while disconnected. Idempotent.
   void Stop(std::chrono::nanoseconds flush_timeout) EXCLUDES(mutex_);
 
  private:
-  // The window for a coordinator whose Welcome names none.
+  // The most bytes of unacknowledged telemetry, for a coordinator whose Welcome names no window.
   static constexpr size_t kTelemetryWindowBytes = 1 << 20;
   using Stream = grpc::ClientReaderWriter<v1::AgentMessage, v1::CoordinatorMessage>;
   using SteadyTime = std::chrono::steady_clock::time_point;

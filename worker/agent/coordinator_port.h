@@ -13,7 +13,9 @@ class CoordinatorPort {
   virtual ~CoordinatorPort() = default;
 
   // Queues a report with the node's whole state; it replaces a report that was not sent yet.
-  // `urgent`: send it now, else at the next interval. Returns the report's number, counted from 1.
+  // `urgent`: send it now, else at the next interval. The newest report is sent at every interval,
+  // also unchanged, as a sign of life; the coordinator's Welcome sets the interval. Returns the
+  // report's number, counted from 1.
   virtual uint64_t Report(v1::AgentReport report, bool urgent) = 0;
   // The number of the newest report that was put on the stream.
   virtual uint64_t ReportedThrough() const = 0;

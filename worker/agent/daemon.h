@@ -13,7 +13,8 @@ namespace gp::agent {
 // REQUIRES: called once, on the main thread, before other threads exist.
 Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime);
 
-// This node's GPUs as the daemon finds them at its start, as one JSON document.
+// For gp-worker --print-gpus: this node's GPUs, as the daemon would find them now, as one JSON
+// document (GpusJson).
 StatusOr<std::string> DescribeGpus(const WorkerSettings& settings);
 
 }  // namespace gp::agent

@@ -1,6 +1,6 @@
-// Limits on a trainer's messages. A trainer that sends anything else, or more, is killed: its
-// messages become part of the agent's reports, which also carry the node's other runs. Pure
-// functions; thread-safe.
+// Limits on a trainer's messages. The agent kills a trainer that sends other or larger messages,
+// because its messages become part of the agent's reports, which also carry the node's other runs.
+// Pure functions; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,12 @@
 
 namespace gp::agent {
 
-// An honest trainer's largest message, its last words, has a few KiB.
+// The largest message of a correct trainer, Failed, has a few KiB.
 inline constexpr uint32_t kEngineMessageBytesMax = 256 << 10;
-// Written checkpoints that the agent keeps while the coordinator is away: the newest ones.
+// Written checkpoints of one rank that the agent keeps until the coordinator has sealed or refused
+// them. One more displaces the oldest.
 inline constexpr size_t kUnansweredMax = 32;
-// Those that one trainer may send between two turns of the agent's loop.
+// CheckpointReports that one trainer may send in one turn of the agent's loop.
 inline constexpr int kWrittenPerTurnMax = 64;
 
 // The problem with a trainer's message, as a reason; empty if there is none.

@@ -13,25 +13,28 @@ namespace gp::agent {
 
 struct ExitReport {
   v1::ExitCause cause = v1::EXIT_CAUSE_UNSPECIFIED;
-  int code = 0;  // exit code, or the signal's number for SIGNAL
+  int code = 0;  // exit code, or the number of the signal that ended it; 0 if it was not started
   std::string message;
 };
 
 // The facts known when the process was reaped.
 struct ExitEvidence {
-  int wait_status = 0;                 // from waitpid
-  bool finished = false;               // it reported that all its steps are done
-  bool told_stop = false;              // we asked it to stop
-  std::string kill_reason;             // we killed it, and why; empty: we did not
-  bool memory_killed = false;          // the kernel's out-of-memory killer struck while it ran
-  uint64_t memory_limit_bytes = 0;     // of its control group; 0: it has none
+  int wait_status = 0;      // from waitpid
+  bool finished = false;    // it reported that all its steps are done
+  bool told_stop = false;   // we asked it to stop
+  std::string kill_reason;  // we killed it, and why; empty: we did not
+  // The kernel killed a process for lack of memory: in its control group, or without such a group
+  // anywhere on this machine while it ran.
+  bool memory_killed = false;
+  uint64_t memory_limit_bytes = 0;     // its control group's, if it reached it; else 0
   std::optional<link::Failed> failed;  // this and stopped: its last message
   std::optional<link::Stopped> stopped;
   std::string last_line;  // the last line it printed
 };
 
-// Finds the cause. The agent's own stop comes first, then the trainer's last message, then the exit
-// code or signal. The message is never empty.
+// Finds the cause. For exit code 0, in this order: Stopped, Finished, the agent's request to stop;
+// without any of them it is an ERROR. Otherwise: the agent's request to stop, Failed, the agent's
+// reason to kill it, an out-of-memory kill, the exit code or signal. The message is never empty.
 ExitReport Explain(const ExitEvidence& evidence);
 
 }  // namespace gp::agent

@@ -1,6 +1,7 @@
 // GpuWatch: reads the GPUs' health on a thread of its own, because the driver may block when a GPU
-// hangs. It updates the metrics every time, and tells the agent's loop when something changed. Made
-// and destroyed by the daemon. The destructor waits for the reading in progress.
+// hangs. Every reading updates the metrics. SlotsChanged is posted to the agent's loop when the
+// health of a slot has changed. Made and destroyed by the daemon. The destructor waits for the
+// reading in progress.
 #pragma once
 
 #include <chrono>
@@ -26,7 +27,8 @@ std::string WhyNotExecutable(const std::string& path);
 
 class GpuWatch {
  public:
-  // `inventory`, `inbox` and `metrics` outlive it. `slots`: those of the inventory's GPUs.
+  // `inventory`, `inbox` and `metrics` must outlive this object. `slots`: those of the inventory's
+  // GPUs.
   GpuWatch(const GpuInventory& inventory, std::vector<SlotInfo> slots, std::string trainer_program,
            std::chrono::nanoseconds interval, Inbox& inbox, AgentMetrics& metrics);
   ~GpuWatch();

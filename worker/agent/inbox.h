@@ -18,11 +18,12 @@ struct Connected {
 };
 // A report was written to the stream, so ranks that it reported as ended may be forgotten.
 struct ReportWritten {};
-// The health of GPU slots has changed.
+// The health of GPU slots has changed: of all that are unhealthy now.
 struct SlotsChanged {
   SlotHealths healths;
 };
-// End every trainer and exit. A hurried request during shutdown does not wait for trainers to save.
+// Stop every trainer, with time to save, and exit. If the agent is stopping already, a hurried
+// request kills the trainers.
 struct StopRequested {
   bool hurried = false;
 };

@@ -1,5 +1,6 @@
-// MachineLoad: how busy the node's machine is: runnable threads of all programs, and swap traffic.
-// From Linux's /proc. Owned by the Agent; not thread-safe.
+// MachineLoad: how busy the node's machine is: the load average of the last minute, and swap
+// traffic in bytes per second since the reading before. From Linux's /proc. Owned by the Agent; not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ class MachineLoad {
  public:
   explicit MachineLoad(std::string proc = "/proc") : proc_(std::move(proc)) {}
 
-  // Reads the files again when the newest reading is some seconds old. Numbers that the system does
-  // not report are 0.
+  // Reads the files again when the newest reading is 5 s old. Numbers that the system does not
+  // report are 0.
   const v1::MachineLoad& Read(MonotonicTime now);
 
  private:

@@ -1,5 +1,6 @@
-// Counts the kills of the kernel's out-of-memory killer since boot. Only this count distinguishes
-// its SIGKILL from another. Thread-safe.
+// Counts the kills of the kernel's out-of-memory killer on the whole machine since boot. It
+// distinguishes such a SIGKILL from another for trainers without a control group of their own;
+// TrainerGroup counts the kills in its group. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -30,16 +30,18 @@ class AgentMetrics {
   AgentMetrics(const AgentMetrics&) = delete;
   AgentMetrics& operator=(const AgentMetrics&) = delete;
 
+  // `busy`: slots with a running trainer; `free`: all others, also unhealthy ones.
   void SetSlots(size_t free, size_t busy);
   void SetConnected(bool connected);
   void SetTelemetry(size_t waiting, uint64_t dropped_points, uint64_t dropped_lines);
   // `memory_limit_bytes`: the limit of its control group; 0 without one.
   void TrainerStarted(const RankKey& key, int pid, uint64_t memory_limit_bytes);
+  // Also for assignments that were declined or could not be started.
   void TrainerExited(v1::ExitCause cause);
   void StepCommitted(const RankKey& key, const link::StepReport& report);
   // All files are synced.
   void CheckpointWritten(const RankKey& key, const SaveCost& cost);
-  // The series of a rank go a minute after its end, at a later RemoveEnded.
+  // Removes the rank's memory series; the next RemoveEnded after a minute removes its other series.
   void RankEnded(const RankKey& key, MonotonicTime at);
   void RemoveEnded(MonotonicTime now);
   // The newest readings of the GPUs, whose slots are `slots`. A value that a GPU does not offer has

@@ -1,7 +1,8 @@
 // NodeCredentials: how this node authenticates itself to a coordinator on TCP, and the coordinator
 // to it (docs/security/tls.md). Kept in <state.dir>/security:
 //   node.pem  the node's key and certificate
-//   ca.crt    the authority of the coordinator, found by the digest in the join token
+//   ca.crt    the coordinator's authority, found by the digest in the join token (coordinator.ca
+//             replaces it)
 //   node.key  the key of an unfinished join
 // A thread renews node.pem after two thirds of its lifetime; channels reload it by themselves. Made
 // and owned by the daemon, one thread.
@@ -27,7 +28,8 @@ struct NodeCredentialsOptions {
   std::string node_id;
   std::string join_token_file;  // empty: none
   std::string ca;               // file; empty: the authority that the join token names
-  // The limit for each call, and the longest pause before the next attempt.
+  // The limit for each call, and the longest pause between attempts to join. Pauses between
+  // attempts to renew grow to 10 minutes.
   std::chrono::nanoseconds timeout = std::chrono::seconds(10);
   std::chrono::nanoseconds retry_max = std::chrono::seconds(5);
 };
@@ -36,8 +38,8 @@ class NodeCredentials {
  public:
   // Joins if the node has no valid certificate, or has a join token and a certificate that the
   // coordinator refuses because it was revoked. Starts renewal. Retries while the coordinator
-  // cannot be reached, until `stopped` returns true: then Cancelled. Any other error is final and
-  // says what to do: no token, an invalid token, another server.
+  // cannot be reached or has no room for the request, until `stopped` returns true: then Cancelled.
+  // Any other error is final and says what to do: no token, an invalid token, another server.
   static StatusOr<std::unique_ptr<NodeCredentials>> Open(NodeCredentialsOptions options,
                                                          Clock& clock,
                                                          const std::function<bool()>& stopped);

@@ -13,9 +13,9 @@
 namespace gp::agent {
 
 struct NodeGpus {
-  std::optional<GpuInventory> inventory;  // absent when no GPU can be read
-  std::string driver;                     // "580.65.06, CUDA 13.0"; empty without a driver
-  std::string problem;                    // why GPUs of this node cannot be used
+  std::optional<GpuInventory> inventory;  // absent: gpu.devices is none, or NVML cannot be used
+  std::string driver;                     // "580.65.06, CUDA 13.0"; empty without an inventory
+  std::string problem;                    // why GPUs of this node cannot be used; empty if none
   std::string trainer_program;
   std::vector<SlotInfo> slots;  // with their health
 };
@@ -29,7 +29,8 @@ NodeGpus FindGpus(const WorkerSettings& settings, const char* environment,
 std::string GpusJson(const NodeGpus& gpus);
 
 // The variables of `environment` (as in environ(7)) that only trainers on GPUs inherit: search
-// paths of the dynamic linker and of CUDA, and every variable of NCCL. The settings replace them.
+// path of the dynamic linker, CUDA's cache, and every variable of NCCL. gpu.nccl_interface replaces
+// NCCL_SOCKET_IFNAME.
 std::vector<std::string> GpuEnvironment(const char* const* environment,
                                         const WorkerSettings& settings);
 

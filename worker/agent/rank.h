@@ -32,6 +32,7 @@ RankKey KeyOf(const v1::Assignment& assignment);
 std::string Describe(const RankKey& key);
 
 // STARTING -> LISTENING -> READY -> RUNNING -> FINISHED -> EXITED; every phase may end in EXITED.
+// The trainer's messages move it (Observe); a declined assignment is EXITED from the start.
 struct Rank {
   RankKey key;
   std::string slot_id;
@@ -42,11 +43,11 @@ struct Rank {
   MonotonicTime phase_since;
   std::string address;
   v1::EngineOffer offer;
-  int64_t step = 0;
-  std::vector<v1::WrittenCheckpoint> written;  // neither sealed nor refused yet
+  int64_t step = 0;                            // committed, or the one that it resumed from
+  std::vector<v1::WrittenCheckpoint> written;  // neither sealed nor refused; kUnansweredMax newest
   SaveTimes save_times;
 
-  // Messages that the agent has sent to the trainer.
+  // Messages and signals that the agent has sent to the trainer.
   bool configured = false;
   bool told_go = false;
   bool told_terminate = false;
@@ -60,7 +61,7 @@ struct Rank {
   std::optional<link::Failed> failed;  // this and stopped: its last message
   std::optional<link::Stopped> stopped;
   ExitReport exit;
-  bool exit_reported = false;
+  bool exit_reported = false;  // a report with the exit was written to the coordinator's stream
 
   bool exited() const { return phase == v1::RANK_PHASE_EXITED; }
   bool told_stop() const { return told_stop_at || told_stop_now_at; }
@@ -86,7 +87,7 @@ class RankTable {
 };
 
 // Records a message from the trainer of `rank`. True when the agent should report it at once.
-// Ignores messages of another epoch than the rank's.
+// Ignores messages that carry another epoch than the rank's, and all after its exit.
 bool Observe(Rank& rank, const link::Message& message, MonotonicTime now);
 
 }  // namespace gp::agent

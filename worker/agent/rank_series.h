@@ -1,6 +1,7 @@
-// RankSeries: gp-worker's series with the labels run and rank. They begin with a rank's first step
-// and stay for a minute after its end, so that a scrape still sees the last values. The same rank
-// of a newer epoch continues them. Thread-safe; owned by AgentMetrics.
+// RankSeries: gp-worker's series of each rank, with the labels run and rank; the series of
+// checkpoints have the label run and exist for rank 0. They begin with a rank's first step and stay
+// for a minute after its end, so that a scrape still sees the last values. The same rank of a newer
+// epoch continues them. Thread-safe; owned by AgentMetrics.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ namespace gp::agent {
 
 class RankSeries {
  public:
-  // `registry` outlives this.
+  // `registry` must outlive this object.
   explicit RankSeries(prometheus::Registry& registry);
 
   void StepCommitted(const RankKey& key, const link::StepReport& report) EXCLUDES(mutex_);
@@ -57,7 +58,8 @@ class RankSeries {
   };
 
   Series& SeriesOf(const RankKey& key) REQUIRES(mutex_);
-  // Adds `more`, where the rank reports it, to its series of the family, which it makes first.
+  // Adds `more` to `series`, and creates that first if it is null. Does nothing if the rank does
+  // not report `more`.
   template <typename Number>
   void Raise(prometheus::Family<prometheus::Counter>& family, const RankKey& key,
              prometheus::Counter*& series, const std::optional<Number>& more) REQUIRES(mutex_);

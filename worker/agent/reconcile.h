@@ -1,6 +1,7 @@
 // Reconcile: compares the ranks on this node with the coordinator's desired state and returns the
-// actions that make them equal. A pure function of values; the agent's loop calls it after every
-// change. After its actions are done, another call returns nothing new. Thread-safe.
+// actions that make them equal. A pure function of values; the agent's loop calls it in every turn,
+// at least every 100 ms. After its actions are done, another call returns nothing new until a value
+// changes or a deadline passes. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -54,7 +55,7 @@ struct Kill {
   RankKey key;
   std::string reason;
 };
-// Remove the rank from the table: the coordinator has recorded its end.
+// Remove the rank from the table: its exit was reported and the coordinator no longer lists it.
 struct Forget {
   RankKey key;
 };
@@ -67,10 +68,11 @@ struct ReconcileOptions {
   // Limit from spawn to Listening. Includes loading libraries from a cold disk and tokenizing a
   // large text.
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
-  // Limit after a Stop with time to save: for the step in flight, its save and its seal.
+  // Setting trainer.stop_grace. Limit after a Stop with time to save: for the step in flight, its
+  // save and its seal. Then follows a Stop without time to save.
   std::chrono::nanoseconds save_grace = std::chrono::seconds(30);
-  // From a Stop without time to save to SIGTERM, and from SIGTERM to SIGKILL. So a run that is
-  // cancelled "now" frees its slots within 5 s.
+  // From a Stop without time to save to SIGTERM, and from SIGTERM to SIGKILL; no settings. So a run
+  // that is cancelled "now" frees its slots within 5 s.
   std::chrono::nanoseconds stop_grace = std::chrono::seconds(2);
   std::chrono::nanoseconds kill_grace = std::chrono::seconds(1);
   // Limit from the loss of a trainer's link to its exit.
@@ -82,8 +84,8 @@ struct ReconcileOptions {
 // kLeaving: the agent was asked to stop; it stops every rank and starts none.
 enum class AgentMode { kServing, kLeaving };
 
-// `desired` is null until the coordinator has sent it. Until then no rank is started, and only
-// ranks that passed a deadline are ended.
+// `desired` is null until the coordinator has sent it. Until then no rank is started, and a rank is
+// ended only if it passed a deadline, lost its GPU, or the agent leaves.
 std::vector<Action> Reconcile(const v1::DesiredState* desired, const RankTable& ranks,
                               const SlotTable& slots, const ReconcileOptions& options,
                               MonotonicTime now, AgentMode mode = AgentMode::kServing);

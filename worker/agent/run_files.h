@@ -13,8 +13,9 @@ namespace gp::agent {
 
 struct FilePolicy {
   std::string storage_root;
-  // Beneath which runs may name files. Empty: everywhere for runs of the owner of the coordinator's
-  // Unix socket, when `owners_coordinator`; nowhere for others.
+  // Directories beneath which runs may name files. Empty: all files for runs of the owner of the
+  // coordinator's Unix socket, when `owners_coordinator`; none for others. A checkpoint of a run
+  // below storage_root that init_from names is always allowed.
   std::vector<std::string> data_roots;
   bool owners_coordinator = false;  // this agent, too, reaches the coordinator through that socket
 };

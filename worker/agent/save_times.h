@@ -1,5 +1,5 @@
-// SaveTimes: how long a trainer's checkpoints take, from the report of the step that one saves to
-// the message that all its files are synced. Belongs to one thread.
+// SaveTimes: how long a trainer's checkpoints take: from the StepReport of the saved step to the
+// CheckpointReport, which says that all files are synced. Belongs to one thread.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct SaveCost {
 class SaveTimes {
  public:
   void StepCommitted(int64_t step, MonotonicTime at);
-  // The seconds since that step was committed; nullopt when that is too many steps ago, or when the
-  // agent did not see the step.
+  // The seconds since that step was committed; nullopt when that is more than 4096 steps ago, or
+  // when the agent did not see the step.
   std::optional<double> Written(int64_t step, MonotonicTime at) const;
 
  private:

@@ -14,10 +14,10 @@ namespace gp::agent {
 struct WorkerSettings {
   std::string node_name;     // empty: the host's name
   std::string data_address;  // host on which trainers listen for their peers; empty: found
-  int slots = 0;             // 0: one for each core
+  int slots = 0;             // CPU slots; 0: one for each core. GPUs add slots of their own
   std::string coordinator = "127.0.0.1:7070";  // HOST:PORT or unix:PATH
   std::string coordinator_ca;                  // empty: the authority that the join token names
-  std::string join_token_file;                 // empty: this node has joined
+  std::string join_token_file;                 // for the first start; empty: this node has joined
   std::chrono::nanoseconds reconnect_max = std::chrono::seconds(2);
   std::string state_dir;                // required
   std::string storage_root;             // required; the same path on every node
@@ -27,7 +27,7 @@ struct WorkerSettings {
   int64_t trainer_memory_max = 0;       // bytes; 0: no limit of a trainer's own
   std::vector<std::string> trainer_environment;  // names of more variables that trainers inherit
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
-  std::chrono::nanoseconds stop_grace = std::chrono::seconds(30);
+  std::chrono::nanoseconds stop_grace = std::chrono::seconds(30);  // ReconcileOptions::save_grace
   std::string gpu_devices = "all";                // or none, or as in CUDA_VISIBLE_DEVICES
   std::string gpu_library = "libnvidia-ml.so.1";  // NVIDIA's management library
   std::string gpu_trainer_program;                // empty: the gp-trainer-cuda beside gp-worker
@@ -47,7 +47,7 @@ struct WorkerSettings {
 // The table of the keys, in the order of the file. Values go to the fields of `settings`.
 daemon::Settings SettingsTable(WorkerSettings& settings);
 
-// Checks the settings against each other.
+// Checks the settings against each other, and that data_roots are absolute.
 Status CheckSettings(const WorkerSettings& settings);
 
 // How the Prometheus endpoint is served.

@@ -25,7 +25,7 @@ struct SlotInfo {
   std::string id;              // "cpu-0", "gpu-0"
   std::string device = "cpu";  // "cpu" or a GPU's UUID
   std::vector<int> cores;
-  uint64_t memory_bytes = 0;
+  uint64_t memory_bytes = 0;            // a share of MemoryBytes(), or the GPU's memory
   std::string device_name = {};         // this and the next: for a GPU
   std::string compute_capability = {};  // "9.0"
   SlotHealth health = {};
@@ -53,9 +53,9 @@ class SlotTable {
 // least one core.
 std::vector<SlotInfo> CutCpuSlots(int count, const std::vector<int>& cores, uint64_t memory_bytes);
 
-// One slot for each GPU, named by its number: "gpu-0"; "gpu-0.1" for the second MIG device of card
-// 0. The cores are divided among the GPUs as among CPU slots; both kinds of slots use the same
-// cores. REQUIRES: a core.
+// One slot for each GPU, named by its number: "gpu-0"; "gpu-0.1" for the second of several MIG
+// devices of card 0. The cores are divided among the GPUs as among CPU slots; both kinds of slots
+// use the same cores. REQUIRES: at least one core.
 std::vector<SlotInfo> MakeGpuSlots(const std::vector<Gpu>& gpus, const std::vector<int>& cores);
 
 // The cores of this node's slots.

@@ -22,7 +22,8 @@ class TelemetryQueue {
     uint64_t lines = 0;
   };
 
-  // `items_max`: of each lane.
+  // `items_max`: unsent items of each lane. Sent items that wait for their acknowledgement do not
+  // count; the coordinator's window limits them (CoordinatorClient).
   explicit TelemetryQueue(size_t items_max) : items_max_(items_max) {}
 
   void Add(v1::TelemetryItem item);

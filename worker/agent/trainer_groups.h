@@ -19,7 +19,7 @@ struct TrainerGroupLimits {
   int tasks = 4096;           // threads and processes; an honest trainer has some hundred
 };
 
-// The group of one trainer. Removed at its end, once no process is left in it.
+// The group of one trainer. The destructor removes it, unless a process is left in it.
 class TrainerGroup {
  public:
   TrainerGroup(std::string directory, uint64_t memory_bytes)

@@ -44,13 +44,13 @@ class TrainerProcess {
   int output_descriptor() const { return output_.get(); }
   link::Channel& channel() { return *channel_; }
 
-  // Sends `signal` to the whole process group. Does nothing after the end.
+  // Sends `signal` to the whole process group. Does nothing after Reap has returned a status.
   void Signal(int signal);
 
-  // The lines printed since the last call, at most 64 KiB of them; after Reap all the rest,
-  // including an unfinished line. Does not block.
+  // The lines printed since the last call, at most about 64 KiB; after Reap the rest, at most
+  // 1 MiB, including an unfinished line. A line is cut at 8 KiB. Does not block.
   std::vector<std::string> ReadLines();
-  // The last line that it printed.
+  // The last line that ReadLines has returned.
   const std::string& last_line() const { return last_line_; }
 
   // waitpid's status when the process has ended, else nullopt. Does not block. Kills the rest of

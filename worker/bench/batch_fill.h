@@ -1,12 +1,12 @@
-// Measures how long a run's data source takes to make a micro-batch. A loader thread could hide
-// this time. One thread calls.
+// Measures how long a run's data source takes to make a micro-batch. In a training BatchReader's
+// thread overlaps this time with the step. One thread calls.
 #pragma once
 
 #include <cstdint>
 
 namespace gp::engine {
 
-// Milliseconds, the median of many; random windows over tokens in memory.
+// Milliseconds, the median of 50; random windows over tokens in memory.
 double MeasureBatchFill(int64_t sequences, int64_t length);
 
 }  // namespace gp::engine

@@ -1,7 +1,7 @@
 // The commands of gp-bench, one file each, and the table from which main.cc builds the program.
 // Each function adds a command's flags to its subcommand and returns the function to run after the
-// flags are parsed. A returned error is exit code 1; std::invalid_argument, for a nonsensical flag
-// value, is 2. Used by main's thread.
+// flags are parsed. A returned InvalidArgument and a thrown std::invalid_argument, for a
+// nonsensical flag value, are exit code 2; every other error is 1. Used by main's thread.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
-// KernelCases: each operation of the Backend at a model's shapes, on buffers of plausible values,
-// with its number of operations and bytes. `gp-bench kernels` times these. Owned by the bench; one
-// thread calls.
+// KernelCases: the operations of a training step at a model's shapes, on buffers of plausible
+// values, with their numbers of floating-point operations and bytes. `gp-bench kernels` times them.
+// Owned by the bench; one thread calls.
 #pragma once
 
 #include <functional>

@@ -13,7 +13,7 @@
 namespace gp::engine {
 
 struct LadderOptions {
-  int steps = 3;  // measured, after one that warms up
+  int steps = 3;  // measured, after one that warms up (three on a device)
   int64_t peak_side = kPeakSide;
 };
 
@@ -25,21 +25,22 @@ struct RungResult {
   int64_t sequences = 0;  // sequences in a step
   int64_t threads = 0;
   double tokens_per_second = 0;
-  int64_t resident_bytes = 0;
+  int64_t resident_bytes = 0;  // peak of the process; on a device, what the backend allocated
   double mfu = 0;
-  double gain = 1;   // tokens a second, over the rung below
+  double gain = 1;   // tokens a second, over the last kept rung below
   double total = 1;  // over the first rung
   bool kept = true;  // false: slower here, so the next rung climbs without it
 };
 
 // The device of the process and its free memory. A child process queries it, because a process that
-// has used a device cannot fork any more.
+// has used a device cannot fork any more. InvalidArgument when there is none.
 struct LadderDevice {
   std::string name;
   int64_t free_bytes = 0;
 };
 StatusOr<LadderDevice> FindLadderDevice();
 
+// One result per rung, also for those that could not be measured; an error when no rung could.
 StatusOr<std::vector<RungResult>> ClimbLadder(const ModelOptions& model,
                                               const LadderMachine& machine,
                                               const LadderOptions& options);

@@ -1,5 +1,6 @@
 // The ladder: the steps of well-known optimisation guides, from a model without optimisation to the
-// fastest engine. Each rung changes one setting of the rung below. Values and pure functions.
+// fastest engine. Each rung changes one setting of the last kept rung below. Values and pure
+// functions.
 #pragma once
 
 #include <functional>
@@ -33,11 +34,11 @@ struct LadderMachine {
 };
 
 // The settings of the first rung: the reference engine on one core, or on a device our engine with
-// every optimisation off. `model` gives shape, batch, kernels and the device.
+// every optimisation off; fp32 on both. `model` gives shape, batch, kernels and the device.
 LadderSettings LadderStart(const ModelOptions& model);
 std::vector<LadderRung> MakeLadder(const ModelOptions& model, const LadderMachine& machine);
 
-// The largest power of two of sequences that fits memory and time; at least options.micro_batch.
+// options.micro_batch, doubled as often as memory and time allow.
 int64_t LargestBatch(ModelOptions options, const LadderMachine& machine);
 
 }  // namespace gp::engine

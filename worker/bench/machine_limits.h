@@ -8,7 +8,8 @@
 
 namespace gp::engine {
 
-// Milliseconds of one of `count` calls of `run`, by the backend's own clock; waits for the last.
+// The mean time of `count` calls of `run` in milliseconds, by the backend's own clock; waits for
+// the last.
 double MillisecondsOf(Backend& backend, int count, const std::function<void()>& run);
 
 // Rows and columns of the matrix product that measures a device: 1.1 TFLOP, 400 MB in bf16.

@@ -1,4 +1,4 @@
-// Sorted durations and what a bench prints of them. A value; thread-safe.
+// The median and quartiles of a bench's samples. A value; thread-safe.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// StepBench: one rank's training step on a fixed batch, timed by phase, for `gp-bench step`. Owned
-// by main; one thread calls.
+// StepBench: one rank's training step on a fixed batch, timed by phase, for `gp-bench step` and
+// `gp-bench ladder`. Owned by main; one thread calls.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ class StepBench {
   StepBench(const ModelOptions& options, std::unique_ptr<LanguageModel> model,
             bool fused_optimizer);
 
-  // `count` steps, which wait for the device like the trainer's: for the gradient norm, and at the
-  // end. Times are the backend's.
+  // `count` steps. Each waits for the device for loss and gradient norm, as the trainer's do, and
+  // the call waits at its end. Times are the backend's.
   std::vector<StepTimes> Run(int count);
   StepTimes Step() { return Run(1).front(); }
 

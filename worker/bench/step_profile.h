@@ -9,9 +9,9 @@
 
 namespace gp::engine {
 
-// Runs a few steps without graphs, each operation between two marks of the backend, and answers one
+// Runs a few steps without graphs, each operation between two marks of the backend, and returns one
 // step's operations, the longest first: [{"name", "calls", "ms"}]. Marks and missing graphs add a
-// little to each.
+// little to each. Throws std::invalid_argument for the reference engine.
 Json ProfileStep(const ModelOptions& options);
 
 // The same for `count` steps that the caller timed.

@@ -50,7 +50,7 @@ class TimedBackend final : public DecoratedBackend {
   void CollectTimes();
 
   double* scalar_;
-  std::vector<std::string> pending_;  // operation i lies between marks 2i and 2i + 1, from kFirst
+  std::vector<std::string> pending_;  // operation i: between marks kFirstSlot + 2i and the next
   std::map<std::string, OperationTime> times_;
 };
 

@@ -17,15 +17,15 @@ namespace gp::engine {
 
 // A reader's work since the last query.
 struct ReaderCounts {
-  // Micro-batches in memory when one was taken, the least: 1, or 0 when the caller had to wait.
+  // The minimum number of micro-batches in memory when Read was called: 1, or 0 if it had to wait.
   int batches_ready = 1;
-  int64_t bytes = 0;  // of the tokens read
+  int64_t bytes = 0;  // of the tokens read, also ahead
 };
 
 class BatchReader {
  public:
   // For a rank that owns logical shards [first_shard, first_shard + shard_count). `source` and
-  // `plan` outlive this.
+  // `plan` must outlive this object.
   BatchReader(const BatchSource& source, const runspec::BatchPlan& plan, int first_shard,
               int shard_count);
   // Waits for the read in progress.
@@ -35,7 +35,8 @@ class BatchReader {
 
   // Fills a micro-batch as BatchSource::Fill does, with its errors, and starts to read the one
   // after it: the shard's next one, then the next shard's first one, then the next step's. The
-  // caller may also read any other; then it waits for the read. Drops the tokens of earlier steps.
+  // caller may also read any other; then it waits for the read. Calls BatchSource::Pass: earlier
+  // steps of a stream cannot be read any more.
   Status Read(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
               std::span<int32_t> targets) EXCLUDES(mutex_);
 
@@ -61,7 +62,7 @@ class BatchReader {
 
   Mutex mutex_;
   CondVar changed_;
-  Place ahead_ GUARDED_BY(mutex_);         // the batch that is read ahead; none at first
+  Place ahead_ GUARDED_BY(mutex_);         // the batch that is read ahead; step -1 at first
   bool asked_ GUARDED_BY(mutex_) = false;  // the thread reads it or is about to
   bool ending_ GUARDED_BY(mutex_) = false;
   Status status_ GUARDED_BY(mutex_);  // of the last read

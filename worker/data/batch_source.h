@@ -1,6 +1,7 @@
-// BatchSource: the tokens of each micro-batch of a run. A pure function of (seed, step, shard,
-// micro-batch, row): there is no loader state to save, and the global batch of a step is the same
-// for any number of ranks. Constant after construction; any thread may call.
+// BatchSource: the tokens of each micro-batch of a run. For given data and batch settings a pure
+// function of (seed, step, shard, micro-batch, row): there is no loader state to save, and the
+// global batch of a step is the same for any number of ranks. Constant after construction; any
+// thread may call.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +17,23 @@ namespace gp::engine {
 
 class BatchSource {
  public:
-  // `tokens` outlives this. InvalidArgument when the split, or a part of a mixture, is too short
-  // for one sequence (random), for one sequence in a file (shuffled) or for one micro-batch on
-  // every logical shard (sequential): the message names both numbers. `spec` gives order, seed,
-  // micro_batch, sequence and the weights of a mixture; `entry_files` gives the number of files of
-  // each of its entries; `plan` comes from runspec::PlanBatch.
+  // `tokens` must outlive this object. InvalidArgument when the split, or a part of a mixture, is
+  // too short for one sequence (random), for one sequence in a file (shuffled) or for one
+  // micro-batch on every logical shard (sequential): the message names both numbers. `spec` gives
+  // order, seed, micro_batch, sequence and the weights of a mixture; `entry_files` gives the number
+  // of files of each of its entries, and is ignored without weights; `plan` comes from
+  // runspec::PlanBatch.
   static StatusOr<BatchSource> Make(const TokenSource& tokens, const runspec::RunSpec& spec,
                                     const runspec::BatchPlan& plan,
                                     const std::vector<int64_t>& entry_files = {});
 
   // Fills a micro-batch, row-major (micro_batch, sequence): targets are the tokens shifted by one.
   // Steps, shards and micro-batches count from 0. The step is the one being computed: committed
-  // steps so far. Of a stream no step is filled that was passed.
+  // steps so far. REQUIRES, for a stream: the step was not passed.
   Status Fill(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
               std::span<int32_t> targets) const;
 
-  // Nothing of the steps before `step` will be filled any more: a stream lets their tokens go.
+  // The steps before `step` will not be filled any more: a stream frees their tokens.
   void Pass(int64_t step) const;
 
   // Prefetches that micro-batch from disk. Returns at once.

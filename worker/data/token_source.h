@@ -19,7 +19,8 @@ class TokenSource {
 
   virtual int64_t size() const = 0;
 
-  // Size of a token in the files that it is read from; the largest where files differ.
+  // Bytes of a token in memory or in the files that it is read from; the largest where files
+  // differ.
   virtual int token_bytes() const { return sizeof(uint16_t); }
 
   // Copies tokens [offset, offset + tokens.size()). InvalidArgument names file and position of a
@@ -30,7 +31,7 @@ class TokenSource {
   // once. REQUIRES: the range lies inside the source.
   virtual void Expect(int64_t /*offset*/, int64_t /*count*/) const {}
 
-  // Tokens before `offset` will not be read any more: memory for them may go.
+  // Tokens before `offset` will not be read any more: their memory may be freed.
   virtual void Pass(int64_t /*offset*/) const {}
 
   // The sizes of the files it consists of, in order. Sequential batches do not cross from one into

@@ -4,12 +4,12 @@
 // data prepare` over the same sources, so that a stream trains as its shards do in sequential
 // order.
 //
-// Every rank tokenizes the whole sequence in threads of its own, which run ahead, and keeps what
-// its step reads: one thread makes millions of tokens a second, and what a rank reads does not
-// depend on who else reads. So it resumes exactly, on any number of ranks: what a step reads
-// follows from its number alone. Only to come there quickly, checkpoints carry a position: a place
-// between two blocks of text, and how many tokens lie before it. Without one the stream is read
-// from its front, to the same tokens.
+// Every rank tokenizes the whole sequence in two threads of its own, which run ahead, and keeps
+// what its step reads: one thread makes millions of tokens a second, and what a rank reads does not
+// depend on the other ranks. So it resumes exactly, on any number of ranks: the step's number alone
+// decides what the step reads. Checkpoints store a position only so that a resumed run gets there
+// quickly: a place between two blocks of text, and how many tokens lie before it. Without one the
+// stream is read from its front, to the same tokens.
 //
 // In memory are the text and tokens that wait (some 100 MB at most) and the tokens from Pass to
 // the furthest Read: those of one step and of the micro-batch that is read ahead. Any thread may
@@ -51,7 +51,7 @@ corpus::EncodingRules StreamRules(const Tokenizer& tokenizer,
 
 class TokenStream final : public TokenSource {
  public:
-  // `tokenizer` outlives this. REQUIRES: there is a source.
+  // `tokenizer` must outlive this object. REQUIRES: there is a source.
   TokenStream(std::vector<corpus::Source> sources, const Tokenizer& tokenizer,
               const corpus::DocumentRules& documents);
 
@@ -67,7 +67,7 @@ class TokenStream final : public TokenSource {
   std::vector<int64_t> parts() const override { return {kEndless}; }
 
   // Waits for text that is not tokenized yet. InvalidArgument and DataLoss name the source and the
-  // place: not text, damaged, changed, without any text.
+  // place: not text, damaged, changed, without any text. Every later Read then returns that error.
   Status Read(int64_t offset, std::span<int32_t> tokens) const override EXCLUDES(mutex_);
 
   void Pass(int64_t offset) const override EXCLUDES(mutex_);

@@ -35,13 +35,13 @@ class EvaluatedCheckpoint {
   const formats::CheckpointManifest& manifest() const { return manifest_; }
   runspec::Precision precision() const { return precision_; }
 
-  // The loss on files: token shards (*.bin, *.npy) or text, in windows of the sequence length that
-  // the run trained with, or the model's context. Without a file: on the run's own validation
-  // split, all of it, as the run's directory has it (resolved.yaml). Errors name file and way
-  // out.
+  // The loss on files: token shards (*.bin, *.npy) or text, in windows of HeldOutTokens::sequence.
+  // Without a file: on the run's own validation split, all of it, as the run's directory names it
+  // (resolved.yaml). Errors name the file and the fix.
   StatusOr<Evaluation> Validate(const HeldOutFiles& files);
 
-  // ResourceExhausted when the memory does not suffice; otherwise as tasks::EncodeChoices.
+  // ResourceExhausted when the model cannot be made, for lack of memory or another reason;
+  // otherwise as tasks::EncodeChoices.
   StatusOr<tasks::ChoiceResult> Choose(const tasks::ChoiceFile& file, tasks::ChoiceStyle style);
 
  private:

@@ -24,14 +24,15 @@ struct HeldOutFiles {
 
 class HeldOutTokens {
  public:
-  // No files: the validation split that resolved.yaml above `checkpoint` names. Errors name file
-  // and way out.
+  // No files: the validation split that resolved.yaml above `checkpoint` names. Errors name the
+  // file and the fix.
   static StatusOr<HeldOutTokens> Open(const HeldOutFiles& files, const std::string& checkpoint,
                                       const Tokenizer& tokenizer, const runspec::ModelShape& shape,
                                       int threads);
 
   const TokenSource& tokens() const { return *tokens_; }
-  // The training sequence length; the model's context if there is no run file.
+  // The training sequence length, or the model's context if there is no run file; at most the
+  // context, and at most the number of tokens minus 1.
   int64_t sequence() const { return sequence_; }
 
  private:

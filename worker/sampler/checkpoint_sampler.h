@@ -31,7 +31,8 @@ class CheckpointSampler {
 
   // Each request's prompt with its continuation; many requests at a time cost little more than one.
   // InvalidArgument for a prompt that the vocabulary cannot express or that is empty; DataLoss for
-  // weights that give NaN. Equal requests give equal text, whatever the others are.
+  // weights that give NaN. Equal requests give equal text, whatever the others are, if
+  // model().reproducible().
   StatusOr<std::vector<std::string>> Sample(std::span<const SampleRequest> requests);
 
   const SamplerModel& model() const { return model_; }

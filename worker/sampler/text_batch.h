@@ -1,13 +1,13 @@
 // TextBatch: texts that a Decoder writes concurrently, token by token (continuous batching). Before
 // any pass, a text joins when a slot is free, and leaves when it ends or is dropped. Texts that
-// wait are served in the order of arrival. A text does not depend on the others. Prompts are read
-// in pieces of a few rows, so that other texts continue meanwhile. One thread calls; errors of
-// the decoder are exceptions.
+// wait are served in the order of arrival. On a CPU a text does not depend on the others (Decoder).
+// Prompts are read in pieces of a few rows, so that other texts continue meanwhile. One thread
+// calls; errors of the decoder are exceptions.
 //
-// When a sequence has filled its slot, it goes on with its newest tokens, as many as the slot
+// When a sequence has filled its slot, it continues with its newest tokens, as many as the slot
 // holds. They are read again for every new token: position embeddings are learned, so nothing in
-// the cache can be reused. Each such token costs a full pass over the window, and the text is the
-// same.
+// the cache can be reused. Each such token costs a full pass over the window. Of a prompt that is
+// longer than the slot only the newest tokens are read and scored.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ enum class TextEnd {
   kNone,
   kLength,    // max_tokens are written
   kEndToken,  // an end token was drawn; it is not part of the text
-  kNotFinite  // the model's logits are not numbers
+  kNotFinite  // the model's logits are not finite
 };
 
 // The result of one pass for a text.
@@ -52,13 +52,13 @@ struct TextProgress {
 };
 
 struct TextBatchOptions {
-  int64_t drawable = 0;      // ids below it may be drawn; the decoder's vocabulary may be padded
+  int64_t drawable = 0;      // ids below it may be drawn; the decoder's vocabulary may be larger
   int64_t prompt_rows = 64;  // tokens of prompts that one pass reads at most
 };
 
 class TextBatch {
  public:
-  // `decoder` outlives me; all its slots are mine.
+  // `decoder` must outlive this object, which uses all its slots.
   TextBatch(Decoder& decoder, const TextBatchOptions& options);
   ~TextBatch();
 

@@ -18,10 +18,10 @@ namespace gp::engine {
 
 class TextWriter {
  public:
-  // Both outlive me.
+  // `decoder` and `tokenizer` must outlive this object.
   TextWriter(Decoder& decoder, const Tokenizer& tokenizer, int64_t prompt_rows = 64);
 
-  // A request that cannot be done is answered with a piece that has an error.
+  // The next Advance answers a request that cannot be done with a piece that has an error.
   void Add(const link::Generate& request);
   // Ends the text. Its stream is free for the next pass, and no more of its pieces follow.
   void Withdraw(uint64_t request);
@@ -31,7 +31,7 @@ class TextWriter {
   // One pass through the model.
   link::Generated Advance();
 
-  // Only ids below this may be drawn: the tokenizer's.
+  // Only ids below this may be drawn: those that the tokenizer and the model have.
   int64_t drawable() const { return drawable_; }
 
  private:

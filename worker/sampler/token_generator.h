@@ -1,5 +1,5 @@
-// Continues prompts with a Decoder, token by token, several at a time. A prompt's text does not
-// depend on the others (TextBatch). One thread calls; errors are exceptions.
+// Continues prompts with a Decoder, token by token, several at a time (TextBatch). Any id of the
+// model's vocabulary may be drawn. One thread calls; errors are exceptions.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ namespace gp::engine {
 
 struct ScoredToken {
   float logprob = 0;
-  std::vector<int32_t> top;  // the likeliest ids, falling; of equal ones the lower id first
+  std::vector<int32_t> top;  // the likeliest ids, descending; of equal ones the lower id first
   std::vector<float> top_logprobs;
 };
 

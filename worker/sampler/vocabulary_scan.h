@@ -15,8 +15,8 @@ float LargestLogit(std::span<const float> logits);
 // first. All of them if there are no more than `count`. REQUIRES: no logit is NaN.
 std::vector<int32_t> LikeliestIds(std::span<const float> logits, int64_t count);
 
-// exp((logit - shift) * factor) for each logit, with a relative error of at most 3e-7; 0 below
-// 1e-37. REQUIRES: no exponent is above 0.
+// exp((logit - shift) * factor) for each logit, with a relative error of at most 3e-7; 0 if the
+// exponent is at most -87 (a value below 1.7e-38). REQUIRES: no exponent is above 0.
 void Exponentials(std::span<const float> logits, float shift, float factor,
                   std::span<float> results);
 

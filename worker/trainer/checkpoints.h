@@ -27,7 +27,7 @@ namespace gp::engine {
 class Checkpoints {
  public:
   struct Events {
-    // Called when a save has succeeded.
+    // Called when a save has succeeded: all files are synced.
     std::function<void(SavedCheckpoint saved)> written;
     // Called when the last save of the training failed. Returns after `pause`, then the save is
     // tried again; throws when there is no time for that.
@@ -44,8 +44,8 @@ class Checkpoints {
   void Save(TrainingStep& training_step, const RunBudget& budget,
             std::optional<double> validation_loss);
 
-  // Saves the last state, if it is not saved yet, and tries again until it succeeds. `final`: all
-  // steps are done.
+  // Saves the last state, if it is not saved yet, and tries again until it succeeds or
+  // Events::await_retry throws. `final`: all steps are done.
   void SaveLast(TrainingStep& training_step, const RunBudget& budget,
                 std::optional<double> validation_loss, bool final);
 
@@ -75,7 +75,8 @@ class Checkpoints {
   // How long the caller waited for the newest save so far.
   std::chrono::nanoseconds held_up() const { return held_up_; }
 
-  // Waits for the save in flight, once.
+  // Waits at most 5 minutes for the save in flight. If it is still in flight then, later calls do
+  // not wait for it.
   void Drain();
 
  private:
@@ -107,12 +108,12 @@ class Checkpoints {
 
 // The cause for a checkpoint in `directory` that could not be read: damaged as far as this rank can
 // tell, or a failure of the storage, which may pass. A checkpoint that no rank of the group sees,
-// while the directories beside it are there, counts as damaged. Under the service a second reader
-// decides.
+// while the directories beside it are there, counts as damaged. Under the service the coordinator
+// reads it again and decides (coordinator/checkpoints/checkpoint_verifier.h).
 contract::ExitCause CauseOfUnreadable(const Status& status, const std::string& directory);
 
-// Loads parameters, moments, step and the budget from the checkpoint to resume from. Returns the
-// checkpoint's validation loss, if it was evaluated.
+// Loads parameters, moments, step, budget, loss scale and the stream's position from the checkpoint
+// to resume from. Returns the checkpoint's validation loss, if it was evaluated.
 std::optional<double> RestoreState(const contract::ResumePoint& resume, PreparedRun& run,
                                    TrainingStep& training_step, RunBudget& budget);
 

@@ -1,5 +1,5 @@
-// DataFailure: the cause with which a rank ends when its data cannot be used; it decides whether
-// the run is retried and where. Thread-safe.
+// The cause with which a rank ends when its data cannot be used. By the cause the coordinator
+// decides whether it retries the run and where (coordinator/scheduler/recovery.cc). Thread-safe.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ T UsableOrThrow(StatusOr<T> data, bool begun) {
 }
 
 // The files of the run that were modified after its checkpoint was saved, for a message:
-// "; modified since: /data/a.txt". Empty when the file system names no such file.
+// "; modified since: /data/a.txt". Names at most three; empty when there is no such file.
 std::string FilesModifiedSince(const std::string& checkpoint, const runspec::RunSpec& spec);
 
 }  // namespace gp::engine

@@ -7,9 +7,10 @@
 
 namespace gp::engine {
 
-// A JSON document: {"libraries": [{"name", "version", "problem"}], "devices": [{"name", "modes":
-// [{"name", "works", "why"}]}], "problem"}. A missing library has a problem and no version;
-// `problem` says why there is no device. Lists the devices visible to this process.
+// A JSON document: {"libraries": [{"name", "version", "problem"}], "devices": [{"name",
+// "architecture", "modes": [{"name", "works", "why"}]}], "problem"}. A missing library has a
+// problem and no version; `problem` says why there is no device. Lists the devices visible to this
+// process; gp-trainer has neither libraries nor devices.
 std::string DeviceSupport();
 
 }  // namespace gp::engine

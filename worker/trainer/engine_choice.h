@@ -40,20 +40,21 @@ EngineRecord EngineOf(const formats::TrainingRecord& record);
 void AddTo(formats::TrainingRecord& record, const EngineRecord& engine);
 
 // Replaces `auto` in resources.device by gpu or cpu, and in precision and deterministic by the best
-// for this device. TrainingError(kUnfit) when the requested device is absent; kConfig when the
-// device lacks a setting.
+// for this device. TrainingError(kUnfit) when a GPU is absent that resources.device or another
+// setting needs; kConfig when the device lacks a setting.
 void ResolveDevice(runspec::RunSpec& spec);
 
-// The levels of this processor up to the one in the environment variable GP_ISA_MAX, the fastest
-// first; for a run on a device, its kernels.
+// The levels of this processor up to the one in the environment variable GP_ISA_MAX: BestIsa first,
+// then the others from the highest down. For a run on a device, its kernels.
 std::vector<std::string> OfferedLevels(bool on_device = false);
 
 // The kernel choices tuned on this machine for the offered levels. Skips a damaged file.
 std::map<std::string, std::string> TunedKernels(int threads, bool on_device = false);
 
 // The choice in `record`. TrainingError(kUnfit) when this machine cannot compute with it. A rank
-// without peers and without `deterministic` takes the nearest choice instead and warns. One of
-// several ranks must not do this: their copies of the weights would become different. Without
+// without peers and without `deterministic` warns instead: it takes the first of OfferedLevels with
+// default kernels, or the default kernels of the recorded level if only its choices are unusable.
+// One of several ranks must not: their copies of the weights would become different. Without
 // `deterministic`, tuning for another device is ignored, with any number of ranks.
 EngineChoice Reproduce(const EngineRecord& record, bool deterministic, int ranks,
                        bool on_device = false);
@@ -61,7 +62,7 @@ EngineChoice Reproduce(const EngineRecord& record, bool deterministic, int ranks
 // The record from which Reproduce makes `engine`; leaves out default kernels.
 EngineRecord RecordOf(const EngineChoice& engine);
 
-// The fastest level and the kernel choices tuned for it.
+// The first of OfferedLevels, and the tuned choices of all offered levels.
 EngineRecord OwnEngine(int threads, bool on_device = false);
 
 }  // namespace gp::engine

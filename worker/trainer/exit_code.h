@@ -1,5 +1,5 @@
 // The exit code of gp-trainer for the cause of its end. The supervisor uses it when the last
-// message was lost. Pure function.
+// message was lost (worker/agent/exit_report.h); several causes share a code. Pure function.
 #pragma once
 
 #include "base/exit_code.h"

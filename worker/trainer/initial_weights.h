@@ -11,8 +11,9 @@
 namespace gp::engine {
 
 // `model` is initialised already: positions after its context are left out, and rows of ids that
-// the model at `path` lacks stay as they are. TrainingError(kConfig) when the path is missing or
-// does not fit; kStorage when ranks read different weights. A collective operation.
+// the model at `path` lacks stay as they are. TrainingError: kConfig when the model does not fit,
+// kStorage when ranks read different weights, otherwise as CauseOfUnusableData (kData when the path
+// is missing). A collective operation.
 void LoadInitialWeights(const std::string& path, Communicator& communicator, LanguageModel& model);
 
 }  // namespace gp::engine

@@ -13,9 +13,8 @@
 namespace gp::engine {
 
 // Trains as the supervisor on `socket` requests, and returns the process's exit code. Exits the
-// process if the link breaks. A run that names files outside `files` fails
-// before any of them is opened. Checkpoints are written to `storage`, which is nullptr if this
-// process is not confined.
+// process if the link breaks. A run that names files outside `files` fails before any of them is
+// opened. Checkpoints are written to `storage`, which is nullptr if this process is not confined.
 int RunManaged(FileDescriptor socket, const RunFiles& files, std::shared_ptr<RunStorage> storage,
                const Clock& clock);
 

@@ -13,10 +13,11 @@
 namespace gp::engine {
 
 // The value that an earlier process of the run decided, from the checkpoint to resume from or from
-// the run's directory; 0 when it is not decided.
+// micro_batch.json in the run's directory; 0 when it is not decided. TrainingError(kStorage) names
+// a damaged micro_batch.json.
 int64_t RecordedMicroBatch(const TrainingPlace& place);
 
-// Durable on return. The reader's DataLoss names the file.
+// Writes micro_batch.json. Durable on return.
 Status StoreMicroBatch(const std::string& run_directory, int64_t rows);
 
 // The micro-batch of all ranks of a group: the number in the run file, or the value for `auto`. The

@@ -23,7 +23,7 @@
 
 namespace gp::engine {
 
-// The place of a training, and its rank.
+// The run, the directory and the epoch of a training, and what the machine gives to it.
 struct TrainingPlace {
   std::string run_id;
   std::string run_name;
@@ -31,6 +31,8 @@ struct TrainingPlace {
   uint64_t epoch = 0;
   std::string incarnation;
   int threads = 1;
+  // Under the service chosen in coordinator/scheduler/queue.cc when the epoch is placed, else in
+  // standalone_training.cc; absent: from the first step.
   std::optional<contract::ResumePoint> resume;
   bool begun = false;                   // the run has trained before: its data was good then
   std::shared_ptr<RunStorage> storage;  // nullptr: this process is not confined
@@ -44,7 +46,9 @@ struct PreparedTask {
 };
 
 struct PreparedRun {
-  // With the vocabulary of the data; after CompleteRun without `auto` values.
+  // PrepareRun sets the vocabulary and decides `auto` in resources.device, precision and
+  // deterministic; TrainingLoop::Join sets batch.micro_batch (AgreeOnMicroBatch). checkpoint.every
+  // stays `auto`.
   runspec::RunSpec spec;
   runspec::BatchPlan plan;
   Dataset dataset;
@@ -61,12 +65,13 @@ struct PreparedRun {
   bool on_device() const { return spec.resources.device == "gpu"; }
 };
 
-// Opens the data, reads the tasks and plans the batch.
+// Decides the device, opens the data, reads the tasks and plans the batch.
 PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place);
 
-// Divides the data into micro-batches and makes the model. It computes with `decided`; when that is
-// empty, with the kernels of the checkpoint, or with the best on this machine. Every rank of the
-// group calls it. REQUIRES: the micro-batch is a number.
+// Divides the data into micro-batches and makes the model, with the weights of init_from unless the
+// run resumes. It computes with `decided`; when that is empty, with the kernels of the checkpoint,
+// or with the best on this machine. Throws when the run does not fit into the memory
+// (RefuseWhatDoesNotFit). Every rank of the group calls it. REQUIRES: the micro-batch is a number.
 void CompleteRun(const TrainingPlace& place, const EngineRecord& decided,
                  Communicator& communicator, PreparedRun& run);
 

@@ -28,7 +28,7 @@ class ProgressLog {
   std::optional<MonotonicTime> last_line_;
 };
 
-// A warning when the first loss of a fresh model is not near ln(vocabulary), as it should be.
+// A warning when the first loss of a fresh model differs from ln(vocabulary) by more than 0.5.
 std::optional<std::string> FirstLossWarning(double loss, int64_t vocabulary);
 
 }  // namespace gp::engine

@@ -24,8 +24,8 @@ AvailableMemory MemoryOfARank(const AvailableMemory& machine, int world_size, in
 // Ends a run that does not fit together with its ranks that use the same memory. kConfig when it
 // could not fit even if no other process used memory. kOutOfMemory, which is tried again, when the
 // memory of other processes (such as one of the last epoch) is the reason. Every rank of the group
-// calls it, none returns before all have looked, and all throw if one does. REQUIRES: micro_batch
-// is a number.
+// calls it, none returns before all have looked, and all throw if one does: a rank that fits itself
+// throws kCollective. REQUIRES: micro_batch is a number.
 void RefuseWhatDoesNotFit(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, int threads,
                           const MachineMemory& memory, Communicator& communicator);
 

@@ -23,14 +23,15 @@ struct Evaluated {
 
 class RunEvaluation {
  public:
-  // `run`, complete, and `communicator` outlive me.
+  // `run` (after CompleteRun) and `communicator` must outlive this object.
   RunEvaluation(PreparedRun& run, Communicator& communicator);
 
   // Adds its results. Throws TrainingStopped between two batches when `stop` is requested.
   void Validate(const std::stop_token& stop, Evaluated& evaluated);
   void AskTasks(const std::stop_token& stop, Evaluated& evaluated);
 
-  // Batches of the group, and a single one for timing.
+  // Batches of one evaluation, over all ranks; and one batch on this rank alone, for timing
+  // (budget.wall_time).
   int64_t validation_batches() const;
   void TryValidationBatch();
   int64_t task_batches() const;

@@ -4,7 +4,8 @@
 // saves it; after half of the time the step is interrupted. Without time to save, when the time is
 // over, or at the second Stop, the step is interrupted and the process ends soon, even if its main
 // thread hangs. To interrupt a step, the link requests the stop token and aborts the group.
-// Everything else waits for the main thread, in order. Methods may be called from any thread.
+// Of SealResults the newest is kept for WaitForSeal; all other messages wait for Next, in order.
+// Methods may be called from any thread.
 #pragma once
 
 #include <atomic>
@@ -30,12 +31,12 @@ enum class StopAsker { kSupervisor, kSignal };
 
 class SupervisorLink {
  public:
-  // Reads from `channel`, which outlives me, until destruction.
+  // Reads from `channel`, which must outlive this object, until destruction.
   explicit SupervisorLink(link::Channel& channel);
   ~SupervisorLink();
 
-  // The next Start, Configure, Go or SealResult; nullopt after Stop. Waits as long as the
-  // supervisor lives.
+  // The next Hello, Start, Configure or Go; nullopt after Stop. Waits as long as the supervisor
+  // lives.
   std::optional<link::Message> Next();
 
   // The coordinator's answer for the checkpoint of `step`; nullopt when this process exits at once.
@@ -46,26 +47,28 @@ class SupervisorLink {
   // process.
   void Send(const link::Message& message);
 
-  // Requested when the step must be broken off.
+  // Requested when the step must be interrupted.
   std::stop_token stop_token() const { return stop_.get_token(); }
 
   // From now on there may be steps to save. Before this call, Stop always means: exit at once.
   void BeginSteps() { takes_steps_ = true; }
 
-  // A request works like Stop: the first request of each asker leaves `save_within` to save, and
-  // the supervisor's second means at once. A second signal changes nothing: Slurm and people signal
-  // again. One request from each asker does not mean at once, because stopping a whole service
-  // signals the supervisor and its engine processes. The shorter time counts then.
+  // A request works like Stop: the first request of each asker leaves `save_within` to save
+  // (absent: exit at once), and the supervisor's second means at once. A second signal changes
+  // nothing: Slurm and people signal again. One request from each asker does not mean at once,
+  // because stopping a whole service signals the supervisor and its engine processes. The shorter
+  // time counts then.
   void RequestStop(StopAsker asker, const std::string& reason,
                    std::optional<std::chrono::milliseconds> save_within = {}) EXCLUDES(mutex_);
 
   Leaving leaving() const { return leaving_; }
-  // The reason of the request; empty when there was none.
+  // The reason of the first request; empty when there was none.
   std::string stop_reason() const EXCLUDES(mutex_);
-  // Whether this process exits in that way, or will within `timeout`.
+  // Waits up to `timeout` until this process leaves in that way or, for kSaving, at once. False
+  // when it does not.
   bool LeavesWithin(std::chrono::nanoseconds timeout, Leaving way) EXCLUDES(mutex_);
 
-  // Breaking off a step aborts `communicator`, until it is released.
+  // Interrupting a step aborts `communicator`, until it is released.
   void AttachGroup(Communicator& communicator) EXCLUDES(mutex_);
   void ReleaseGroup() EXCLUDES(mutex_);
 

@@ -1,5 +1,5 @@
 // TimedSaves: when checkpoint.every is auto, the state is saved about every ten minutes, and less
-// often where a save holds the training up for long. Rank 0 has one; one thread.
+// often where a save blocks the training for long. Rank 0 has one; one thread.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,11 @@ namespace gp::engine {
 class TimedSaves {
  public:
   static constexpr std::chrono::minutes kInterval{10};
-  static constexpr int kIntervalsOfCost = 50;  // saves take at most a fiftieth of the time
+  static constexpr int kIntervalsOfCost = 50;  // saves block it for at most a fiftieth of the time
 
   explicit TimedSaves(MonotonicTime start) : last_(start) {}
 
-  // `held_up`: how long the newest save held the training up.
+  // `held_up`: how long the newest save blocked the training (Checkpoints::held_up).
   bool IsDue(MonotonicTime now, std::chrono::nanoseconds held_up) const {
     return now - last_ >= std::max<std::chrono::nanoseconds>(kInterval, kIntervalsOfCost * held_up);
   }

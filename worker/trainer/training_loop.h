@@ -44,33 +44,36 @@ class TrainingEvents {
 
 // Requests to end the training before its budget is used.
 struct StopRequests {
-  std::stop_token at_once;                                  // between two micro-batches
-  std::function<bool()> after_step = [] { return false; };  // called in every step
+  // Interrupts the step between two micro-batches; Run throws TrainingStopped.
+  std::stop_token at_once;
+  // Called in every step. If it is true on any rank, Run returns kStopped on all after that step.
+  std::function<bool()> after_step = [] { return false; };
 };
 
 enum class TrainingEnd { kFinished, kStopped };
 
 class TrainingLoop {
  public:
-  // Reads the data, makes the model. `clock` and `events` outlive me.
+  // Opens the data and plans the batch (PrepareRun). `clock` and `events` must outlive this object.
   TrainingLoop(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& events,
                const Clock& clock, std::chrono::nanoseconds progress_interval);
 
   const runspec::BatchPlan& plan() const { return run_.plan; }
 
-  // Makes the model, which computes with `decided` if that is not empty; loads the state to resume
-  // from; and checks with the group that all ranks are at the same step. `communicator` outlives
-  // me. A collective operation.
+  // Agrees with the group on the micro-batch; makes the model, which computes with `decided` if
+  // that is not empty; loads the state to resume from; checks with the group that all ranks are at
+  // the same step; opens the records on rank 0. `communicator` must outlive this object. A
+  // collective operation.
   void Join(Communicator& communicator, const EngineRecord& decided = {});
 
   // Trains to the end of the budget, or until a rank of the group asks to leave after its step. All
   // ranks return after the same step. Rank 0 has saved that step when it returns.
   TrainingEnd Run(const StopRequests& stop);
 
-  // Saves the last committed step after the current step was interrupted. Rank 0 only.
+  // Saves the last committed step after the current step was interrupted. REQUIRES: CanSave().
   void SaveNow();
-  // Whether SaveNow can save: this process has committed a step, and its whole state is on this
-  // rank.
+  // Whether SaveNow can save: this is rank 0, this process has committed a step, the interrupted
+  // step has not changed the state, and the state is not divided among ranks (optimizer shards).
   bool CanSave() const;
 
   int64_t step() const { return training_step_->step(); }

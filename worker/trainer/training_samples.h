@@ -1,4 +1,4 @@
-// TrainingSamples: writes text with a run's model while it trains: always the same prompt, and a
+// TrainingSamples: generates text with a run's model while it trains: always the same prompt, and a
 // new random key at every step. Rank 0 only. One thread.
 #pragma once
 
@@ -14,8 +14,9 @@ namespace gp::engine {
 
 class TrainingSamples {
  public:
-  // `run` outlives me. Allocates the decoder's memory. A prompt that the vocabulary cannot express
-  // is replaced by the text's first token, with a warning.
+  // `run` must outlive this object. Allocates the decoder's memory. A prompt that the vocabulary
+  // cannot express or that has no tokens is replaced, with a warning, by the text's first token, or
+  // for a stream by the end-of-text token.
   explicit TrainingSamples(PreparedRun& run);
 
   // The continuation of the prompt.

@@ -32,7 +32,7 @@ struct Gpu {
 struct GpuReading {
   std::string uuid;
   bool lost = false;    // it left the bus or must be reset; its work is lost
-  std::string problem;  // why new work should not start there, and what to do; empty when healthy
+  std::string problem;  // why new work must not start there; if lost, also the fix. Empty: healthy
   std::optional<uint64_t> memory_used_bytes;
   std::optional<double> utilization_ratio;  // 0 to 1: time in which a kernel ran
   std::optional<double> temperature_celsius;
@@ -52,13 +52,14 @@ struct GpuDriver {
 class GpuInventory {
  public:
   // The GPUs that `visible` lets through, in its order; MIG devices instead of a card that is cut
-  // into them. Errors as of NvmlLibrary::Open.
+  // into them. Errors as of NvmlLibrary::Open, and FailedPrecondition when the GPUs cannot be
+  // counted.
   static StatusOr<GpuInventory> Open(const std::string& library, const VisibleDevices& visible);
 
   const GpuDriver& driver() const { return driver_; }
   const std::vector<Gpu>& gpus() const { return gpus_; }
-  // Names GPUs that were left out because they did not answer at the start, or a nonexistent GPU in
-  // `visible`; empty when there is no problem.
+  // Names GPUs that were left out because they did not answer at the start; if there are none, the
+  // first nonexistent GPU in `visible`. Empty when there is no problem.
   const std::string& problem() const { return problem_; }
 
   // One reading for each GPU, in the order of gpus().

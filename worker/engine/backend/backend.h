@@ -11,8 +11,8 @@
 //
 // Every pointer and Buffer that an operation takes is backend memory (Allocate), unless its comment
 // says otherwise. The host may be unable to access backend memory. Operations are queued: they run
-// in the order of the calls, and only Download, Synchronize and the forms that return a value wait
-// for them. On a CPU each operation is finished when it returns.
+// in the order of the calls, and only Download, AwaitDownload, Synchronize, a large Upload and the
+// forms that return a value wait for them. On a CPU each operation is finished when it returns.
 #pragma once
 
 #include <array>
@@ -69,8 +69,9 @@ struct LinearShape {
 };
 
 // y = x w^T + bias; with `gelu`, also gelu = Gelu(y as stored). x, w and bias share the compute
-// type. `may_be_fp8` is true for the four products of a block, which precision fp8 computes in fp8;
-// with other precisions it has no effect.
+// type. `may_be_fp8` is true for the four layers of a block. Precision fp8 computes y and dx of
+// these in fp8 if all their sizes are multiples of 16, and dw in 16 bits; with other precisions
+// `may_be_fp8` has no effect.
 struct LinearForward {
   LinearShape shape;
   Buffer y;
@@ -419,7 +420,7 @@ class Backend {
   double SumOfSquares(const float* values, int64_t count);  // waits
 
   virtual void Zero(void* data, int64_t bytes) = 0;
-  // out := in rounded to out.type, which is bf16 or fp16.
+  // out := in rounded to out.type, which is bf16 or, on a device, fp16.
   virtual void Round(int64_t count, Buffer out, const float* in,
                      const StochasticRounding& rounding) = 0;
   void Round(int64_t count, uint16_t* out, const float* in, const StochasticRounding& rounding) {

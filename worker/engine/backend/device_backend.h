@@ -49,7 +49,8 @@ struct DeviceBackendOptions {
   bool deterministic = true;
   bool graph = true;  // Replay records
   // The algorithms that a run computes with, encoded by the backend; from a record or from rank 0.
-  // Empty: the backend uses its heuristics, or its cache of algorithms that were timed here.
+  // For products that it does not name, or all if it is empty: with `deterministic`, cuBLASLt's
+  // heuristics; otherwise this device's cache, and what that lacks is timed by MakeDeviceBackend.
   std::string tuning;
 };
 

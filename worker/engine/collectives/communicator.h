@@ -1,6 +1,6 @@
 // Communicator: the collectives of one group of ranks (one epoch of one run). Implementations: TCP
-// between processes, threads in one process (tests), NCCL. Each passes
-// tests/worker/engine/collectives/communicator_contract.h. Standard library only; errors are
+// between processes, threads in one process (tests, and a training without peers), NCCL. Each
+// passes tests/worker/engine/collectives/communicator_contract.h. Standard library only; errors are
 // exceptions.
 //
 // Calls are made by one thread, in the same order on every rank. Abort may come from any thread at
@@ -61,7 +61,7 @@ class TreeParts {
   virtual int fd() const = 0;
   // The next part, if there is one; does not wait.
   virtual std::optional<TreePart> Take() = 0;
-  // Called when all parts taken so far are done. It may be called several times.
+  // Called when all parts taken so far are done; may repeat until the next Take.
   virtual void Idle() {}
   // Every part has been taken and no more will come.
   virtual bool ended() const = 0;
@@ -84,7 +84,8 @@ class Communicator {
   virtual size_t overlap_elements() const = 0;
 
   // values := the sum over V logical shards in one fixed binary tree, bit-equal on every rank and
-  // for every world size. The caller passes, in `partials`, the sum of each maximal aligned subtree
+  // for every world size (through NCCL only if the run is deterministic; else only bit-equal on
+  // every rank). The caller passes, in `partials`, the sum of each maximal aligned subtree
   // of the shards that it owns (a rank with shards [first, first + count) passes them in ascending
   // order; see shard_plan.h); each span has values.size() elements and may be overwritten. `values`
   // may alias partials[0].
@@ -92,11 +93,11 @@ class Communicator {
                              const std::vector<std::span<float>>& partials) = 0;
 
   // AllReduceTree of each part, in order, which is the same on every rank. Returns when `parts` has
-  // ended and all of them are done. Between machines parts are in flight concurrently: a later one
-  // does not wait for the round trip of an earlier one.
+  // ended and all of them are done. Over TCP, if no two ranks share memory, parts are in flight
+  // concurrently: a later one does not wait for the round trip of an earlier one.
   virtual void AllReduceParts(TreeParts& parts);
 
-  // Element-wise exact maximum on every rank; for flags and counters.
+  // Element-wise exact maximum on every rank; for flags and counters. NaN may be lost.
   virtual void AllReduceMax(std::span<double> values) = 0;
 
   // Copies rank `root`'s `bytes` to every rank.

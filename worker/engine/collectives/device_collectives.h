@@ -7,8 +7,8 @@
 //   Follow(queue)             once
 //   BeginAllReduceTree(...)   any number: each as soon as the queue holds the work that makes its
 //                             input
-//   Rejoin()                  the queue goes on with the results
-//   Await()                   before the host waits for the queue: a lost peer is noticed
+//   Rejoin()                  the queue continues with the results
+//   Await()                   before the host waits for the queue: reports a lost peer
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ class DeviceCollectives {
   // Element-wise sum of device memory, in an order that NCCL chooses.
   virtual void BeginSum(std::span<double> values) = 0;
 
-  // Copies every rank's own part of `bytes` to all others: part r of n bytes is elements PartOf(n /
-  // size, r, W) of `size` bytes each (tree_plan.h).
+  // Copies every rank's own part of `bytes` to all others. Rank r's part are the elements
+  // PartOf(bytes.size() / element_size, r, W) (tree_plan.h).
   virtual void BeginAllGather(std::span<std::byte> bytes, size_t element_size) = 0;
 
   // Work that the queue gets from now on runs after everything that was begun.

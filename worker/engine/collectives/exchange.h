@@ -68,7 +68,7 @@ class ExchangeFeed {
   virtual int fd() const = 0;
   // Adds the pieces that are ready; does not wait.
   virtual void AddReady() = 0;
-  // All that was added has moved; may be called again while that is so.
+  // Called when all that was added has moved; may repeat until the next AddReady.
   virtual void Idle() = 0;
   // Nothing more will come.
   virtual bool ended() const = 0;

@@ -25,7 +25,7 @@ class NcclConnection {
   // `stop` is requested.
   NcclConnection(const NcclApi& api, const GroupOptions& options, const ncclUniqueId& id,
                  const std::stop_token& stop);
-  // Waits a short time so that the peers can finish issued work.
+  // Waits at most 2 s so that the peers can finish issued work.
   ~NcclConnection();
   NcclConnection(const NcclConnection&) = delete;
   NcclConnection& operator=(const NcclConnection&) = delete;

@@ -22,8 +22,8 @@ struct NodeGroup {
 };
 
 // Every rank of the group must call it at the same time. Ranks whose options.machine are equal and
-// not empty become one node if they can. A rank that cannot, or has no `memory`, stays alone and
-// tells the others. Takes at most a few seconds. CollectiveError when a peer is lost.
+// not empty become one node if they can. A rank that cannot, or has no `memory`, stays alone, and
+// all ranks get the same result. Takes at most about 5 s. CollectiveError when a peer is lost.
 NodeGroup FormNodes(const GroupOptions& options, Wire& wire, const NodeMemory* memory,
                     const std::stop_token& stop);
 

@@ -38,7 +38,7 @@ class NodeMemory {
 
   int fd() const { return file_.fd(); }
 
-  // Zeroed; lives as long as I do.
+  // Zeroed; lives as long as this object.
   std::span<float> Allocate(size_t count);
 
   // The offset of `values` in this rank's file; nullopt when they are elsewhere.

@@ -1,7 +1,8 @@
-// Which logical shards a rank owns and how their gradients are added. V is a power of two; rank r
-// of W owns the contiguous shards [r*V/W, (r+1)*V/W). The sum over all shards follows one binary
-// tree: node [a, a + 2^k) with a a multiple of 2^k is left + right. Because the tree does not
-// depend on W, neither do the bits of the sum. Pure functions.
+// Which logical shards a rank owns and how their gradients are added. V is a power of two that
+// never changes during a run (runspec::BatchPlan); rank r of W owns the contiguous shards
+// [r*V/W, (r+1)*V/W). The sum over all shards follows one binary tree: node [a, a + 2^k) with a a
+// multiple of 2^k is left + right. Because the tree does not depend on W, neither do the bits of
+// the sum. Pure functions.
 #pragma once
 
 #include <cstdint>

@@ -53,14 +53,15 @@ class Socket {
 // first case.
 bool WaitReady(int fd, short events, SteadyTime deadline, const std::stop_token& stop);
 
-// Sends or receives all of `bytes`. False when the peer closed, `deadline` passed or `stop` was
-// requested.
+// Sends or receives all of `bytes`, unencrypted. False when the peer closed, `deadline` passed or
+// `stop` was requested. REQUIRES: Encrypt was not called.
 bool SendAll(const Socket& socket, std::span<const std::byte> bytes, SteadyTime deadline,
              const std::stop_token& stop);
 bool ReceiveAll(const Socket& socket, std::span<std::byte> bytes, SteadyTime deadline,
                 const std::stop_token& stop);
 
-// A connection to "host:port"; tries again while it is refused, until `deadline`.
+// A connection to the first address of "host:port"; tries again after any failure to connect, until
+// `deadline`.
 Socket ConnectTo(const std::string& address, SteadyTime deadline, const std::stop_token& stop);
 
 // Listens on a port of the kernel's choice of one local address.

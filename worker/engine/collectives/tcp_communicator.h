@@ -39,7 +39,7 @@ class TcpCommunicator final : public Communicator {
 
   // Connections that were closed while the group formed because they were not of this epoch.
   int strangers() const { return strangers_; }
-  // Machines that the group runs on, as far as its ranks share memory there.
+  // Sets of ranks that share memory; a rank that shares with no other is a set of its own.
   size_t nodes() const { return nodes_; }
 
  private:

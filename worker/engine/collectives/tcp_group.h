@@ -20,8 +20,8 @@ struct TcpGroup {
 
 // Connects the full mesh. `listener` is the one at options.addresses[options.rank]. A connection is
 // closed and counted unless it begins with the greeting of a missing higher rank of this run and
-// epoch, with the secret. CollectiveError after options.connect_timeout, with the missing rank, and
-// when `stop` is requested.
+// epoch, with the secret. CollectiveError after options.connect_timeout, with the missing rank;
+// when a lower rank refuses this one; when only one side encrypts; and when `stop` is requested.
 TcpGroup ConnectTcpGroup(const GroupOptions& options, const TcpListener& listener,
                          const std::stop_token& stop);
 

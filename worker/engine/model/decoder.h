@@ -1,6 +1,7 @@
 // Decoder: a model with a cache of the tokens it has read, for writing text token by token. Each
-// slot holds one sequence. Slots are independent: a slot's next token does not depend on the other
-// slots. Standard library only; errors are exceptions. One thread calls.
+// slot holds one sequence. Slots are independent: on a CPU a slot's logits do not depend on the
+// other slots; on a device the number of rows in a call may change their last bits. Standard
+// library only; errors are exceptions. One thread calls.
 #pragma once
 
 #include <cstdint>

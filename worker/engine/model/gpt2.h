@@ -5,9 +5,9 @@
 //   logits = head(ln_f(x))
 // on one arena allocated at construction; nothing is allocated later. Under bf16 and fp16 the
 // numerics are torch autocast's: matrix products and attention take 16 bits and sum in fp32;
-// LayerNorm, residual, softmax and losses are fp32. The arena is the backend's memory: batches are
-// copied by Upload, and a pass is a fixed sequence of operations, which the backend may record
-// (Backend::Replay). One thread calls.
+// LayerNorm, softmax and losses are fp32, and so is the residual stream unless engine.residual is
+// bf16. The arena is the backend's memory: batches are copied by Upload, and a pass is a fixed
+// sequence of operations, which the backend may record (Backend::Replay). One thread calls.
 #pragma once
 
 #include <cstdint>

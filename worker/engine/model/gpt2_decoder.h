@@ -2,10 +2,10 @@
 // one row through the model instead of its whole context; a prompt is read in pieces of many rows.
 //
 // Every row's arithmetic is that of Gpt2's forward pass with the default switches and no dropout,
-// in the same order: logits are bit-equal to NextTokenLogits of the same tokens, whatever else is
-// in the batch and however the tokens were cut into calls. (The residual is fp32 here, also for a
-// model that was trained with a bf16 one.) The weights of a training model are read in place. A
-// sampler's decoder owns its weights, packed for products of few rows (packed_weights.h). All
+// in the same order: on a CPU logits are bit-equal to NextTokenLogits of the same tokens, whatever
+// else is in the batch and however the tokens were cut into calls. (The residual is fp32 here, also
+// for a model that was trained with a bf16 one.) The weights of a training model are read in place.
+// A sampler's decoder owns its weights, packed for products of few rows (packed_weights.h). All
 // memory is allocated in the constructor, as runspec::MakeDecoderPlan plans it. One thread calls.
 #pragma once
 
@@ -44,7 +44,8 @@ struct DecoderOptions {
 
 class Gpt2Decoder final : public Decoder {
  public:
-  // `backend` and the weights outlive me. Throws std::invalid_argument for sizes that do not fit.
+  // `backend` and the weights must outlive this object. Throws std::invalid_argument for sizes that
+  // do not fit.
   Gpt2Decoder(const DecoderOptions& options, const DecoderWeights& weights, Backend& backend);
   // A decoder that owns its weights and computes in `compute_type`. The weights are 0 at first:
   // call SetParameter for each tensor of the layout before the first Append.

@@ -21,7 +21,8 @@ struct TokenBatch {
   int64_t length = 0;                // T <= context
 };
 
-// Backward calls it when elements [first, last) of the gradient are final, before it returns.
+// Backward calls it, before it returns, when elements [first, last) of the gradient are final; on a
+// device, when the work that makes them final is in the queue.
 using GradientReady = std::function<void(int64_t first, int64_t last)>;
 
 class LanguageModel {
@@ -33,8 +34,8 @@ class LanguageModel {
 
   // The flat fp32 master parameters, layout().total_count elements of backend memory, like the
   // working copy and the gradients: the host reads and writes them through the backend, unless
-  // host_reachable() is true. After writing to them call ParametersChanged, which refreshes
-  // whatever is derived from them (the bf16 working copy).
+  // host_reachable() is true. After writing to them call ParametersChanged, which refreshes the
+  // working copy.
   virtual std::span<float> parameters() = 0;
   virtual void ParametersChanged() = 0;
   // The working copy in the compute type, same layout; empty in fp32. An optimizer that writes it

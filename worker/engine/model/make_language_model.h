@@ -53,7 +53,7 @@ ModelOptions ModelOptionsOf(const runspec::RunSpec& spec, int threads);
 runspec::ArenaOptions ArenaOptionsOf(const ModelOptions& options);
 
 // kFused and kEager compute with Gpt2 on the CPU backend or the device's (kEager with one pass per
-// operation), kReference with torch::nn and autograd in fp32. Parameters are zero. Throws
+// operation), kReference with LibTorch and autograd in fp32. Parameters are zero. Throws
 // std::invalid_argument for inconsistent sizes and for options that the backend does not support.
 // `choices`, if present, receives DeviceBackend::choices when a device computes.
 std::unique_ptr<LanguageModel> MakeLanguageModel(const ModelOptions& options,

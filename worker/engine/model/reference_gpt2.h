@@ -1,5 +1,5 @@
-// The reference engine: the same GPT-2 in a few lines of torch::nn::functional with autograd, in
-// fp32 as a LanguageModel and in fp64 for tests. Tests compare the kernels with it. It is slow.
+// The reference engine: the same GPT-2 in a few lines of LibTorch's tensor operations and autograd,
+// in fp32 as a LanguageModel and in fp64 for tests. Tests compare the kernels with it. It is slow.
 // Keyed dropout is the backends' own, so that losses and gradients can be compared with dropout on.
 // One thread calls.
 #pragma once

@@ -3,8 +3,8 @@
 // orthogonalised by five Newton-Schulz iterations in fp32:
 //   X := X / |X|;  five times A = X X^T, X := 3.4445 X + (-4.7750 A + 2.0315 A A) X
 //   W := (1 - lr weight_decay) W - lr sqrt(max(1, rows / columns)) X
-// with lr = muon_lr times what the schedule leaves of the learning rate. The momentum is kept in
-// first_moment; second_moment stays 0 there. Every rank computes every matrix. One thread calls.
+// with lr = muon_lr * (the scheduled rate / optimizer.lr). The momentum is kept in first_moment;
+// second_moment stays 0 there. Every rank computes every matrix. One thread calls.
 #pragma once
 
 #include <vector>
@@ -18,6 +18,7 @@ class Muon final : public Optimizer {
   Muon(Backend& backend, const runspec::ModelShape& shape, const runspec::ParameterLayout& layout,
        const OptimizerOptions& options);
 
+  // The Newton-Schulz iterations need norms on the host anyway, so Update waits for the factor.
   bool TakesFactorByValue() const override { return true; }
 
  private:

@@ -38,7 +38,7 @@ struct OptimizerOptions {
 
 class Optimizer {
  public:
-  // The backend outlives me and holds the moments' memory.
+  // The backend must outlive this object; it holds the moments' memory.
   Optimizer(Backend& backend, const runspec::ParameterLayout& layout,
             const OptimizerOptions& options);
   virtual ~Optimizer() = default;
@@ -48,10 +48,10 @@ class Optimizer {
   // is NaN nothing changes, and the caller must call UndoSkippedUpdate.
   void Update(LanguageModel& model, std::span<float> gradients, double lr, const float* factor);
 
-  // Takes back the count of the last Update, which changed nothing.
+  // Undoes the counting of the last Update, which changed nothing.
   void UndoSkippedUpdate() { --updates_; }
 
-  // Whether Update takes the factor by value, for which it waits.
+  // Whether Update reads the factor on the host and so waits for the device.
   virtual bool TakesFactorByValue() const { return !options_.fused; }
 
   // Rounds the trained parameters into the working copy as the last update did.

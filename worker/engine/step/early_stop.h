@@ -11,10 +11,10 @@
 
 namespace gp::engine {
 
-// The state; saved with every checkpoint.
+// The state; saved with every checkpoint if eval.patience is set.
 struct EarlyStopState {
   double best_loss = std::numeric_limits<double>::infinity();
-  int64_t best_step = 0;  // 0: no evaluation yet
+  int64_t best_step = 0;  // 0: no finite loss yet
   int64_t waited = 0;     // evaluations since then without an improvement
 
   bool operator==(const EarlyStopState&) const = default;

@@ -24,8 +24,8 @@ namespace gp::engine {
 
 class GradientReduction : private TreeParts {
  public:
-  // All outlive me. `backend` adds up shards while it computes nothing else. Nothing outside
-  // `trained` is summed.
+  // All references must outlive this object. `backend` adds up shards while it computes nothing
+  // else. Nothing outside `trained` is summed.
   GradientReduction(Communicator& communicator, Backend& backend, ShardSum& shard_sum,
                     GradientRange trained, const Clock& clock);
   // Aborts the group when the reduction began and was not finished: its peers wait for the rest.
@@ -45,8 +45,8 @@ class GradientReduction : private TreeParts {
   // DeviceCollectives::Await may notice this.
   std::span<float> Finish();
 
-  // Seconds that the thread spent reducing before Finish was called, that is, hidden behind the
-  // last backward pass; 0 without a thread. Known after Finish.
+  // Seconds that the thread spent reducing before Finish was called, that is, while the last
+  // backward pass ran; 0 without a thread. Known after Finish.
   double hidden_seconds() const { return hidden_seconds_; }
 
  private:

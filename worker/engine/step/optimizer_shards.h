@@ -30,14 +30,16 @@ class OptimizerShards {
   // The elements of `total` that a rank keeps.
   static OptimizerSlice SliceOf(int64_t total, int rank, int ranks);
 
-  // All outlive me. The optimizer keeps SliceOf(...). REQUIRES: communicator.device().
+  // All references must outlive this object. The optimizer keeps SliceOf(...). REQUIRES:
+  // communicator.device().
   OptimizerShards(Communicator& communicator, LanguageModel& model, Optimizer& optimizer)
       : communicator_(communicator), model_(model), optimizer_(optimizer) {}
 
-  // Call it after an update: gives every rank all parameters, in the order of the backend's queue.
+  // Call it after an update: sends every rank all parameters, in the order of the backend's queue,
+  // and refreshes the working copy.
   void GatherParameters();
 
-  // `moments` := those of all ranks; the others pass nullptr. Waits.
+  // Every rank calls it: `moments`, unless it is nullptr, receives the moments of all ranks. Waits.
   void GatherMoments(HostMoments* moments);
 
   // Copies the rank's slice of `moments` to the optimizer.

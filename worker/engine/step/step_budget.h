@@ -6,8 +6,8 @@
 
 namespace gp::engine {
 
-// The budget is fixed after this many steps and this part of the wall time. Until then schedules
-// use kUnknownSteps.
+// The budget is fixed once at least this many steps are done and at least this part of the wall
+// time has passed. Until then schedules use kUnknownSteps.
 inline constexpr int64_t kCalibrationSteps = 12;
 inline constexpr double kCalibrationShare = 0.05;
 inline constexpr int64_t kUnknownSteps = int64_t{1} << 40;
@@ -23,9 +23,9 @@ struct StepBudget {
 
 struct WallTimeMeasurement {
   double wall_time_seconds = 0;  // the budget
-  double elapsed_seconds = 0;    // since training began, calibration included
-  int64_t steps_done = 0;
-  double step_seconds = 0;  // time of one step
+  double elapsed_seconds = 0;    // since this process began to train, until the measurement
+  int64_t steps_done = 0;        // also by earlier processes
+  double step_seconds = 0;       // mean time of one step with a full batch
   // One evaluation, and the steps between two; the last one follows the last step.
   double evaluation_seconds = 0;
   int64_t evaluation_every = 0;  // 0: only the last one

@@ -1,6 +1,6 @@
-// StepScalars: the scalars of a step in backend memory. The host reads the losses of the rank's
-// shards and the gradient norm, with one wait per step. The device reads fp16's loss scale and the
-// gradient factor. Owned by TrainingStep; one thread.
+// StepScalars: the scalars of a step in backend memory. The host reads the losses (of the rank's
+// shards, or of all shards if GPUs sum them) and the gradient norm, with one wait per step. The
+// device reads fp16's loss scale and the gradient factor. Owned by TrainingStep; one thread.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ namespace gp::engine {
 
 class StepScalars {
  public:
-  // With room for the losses of `shards` shards. `backend` outlives me and holds the memory.
+  // With room for the losses of `shards` shards. `backend` must outlive this object; it holds the
+  // memory.
   StepScalars(Backend& backend, int shards);
 
   // Zeroes the losses and sets the scale.

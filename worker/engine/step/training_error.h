@@ -1,5 +1,6 @@
-// TrainingError: an error that ends a training. Its cause decides whether the run is tried again,
-// and the process's exit code. Plain values; no thread rules.
+// TrainingError: an error that ends a training. By its cause the coordinator decides whether the
+// run is tried again (coordinator/scheduler/recovery.cc); it also gives the process's exit code
+// (trainer/exit_code.h). Plain values; no thread rules.
 #pragma once
 
 #include <stdexcept>
@@ -22,7 +23,7 @@ class TrainingError : public std::runtime_error {
   contract::ExitCause cause_;
 };
 
-// Thrown when a stop breaks a step off. Not an error.
+// Thrown when a stop interrupts a step. Not an error.
 struct TrainingStopped {};
 
 // Throws a TrainingError of `cause` unless `status` is OK.

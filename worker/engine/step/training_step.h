@@ -1,7 +1,7 @@
-// TrainingStep: runs training steps in the order of the algorithm, and owns the state that they
-// advance: parameters, optimizer moments, step number. One per rank. The ranks of a group call Run
-// together and hold the same state, bit for bit, after each call. One thread calls; errors are
-// exceptions.
+// TrainingStep: runs training steps in the order of the algorithm, and advances the state:
+// parameters, optimizer moments, step number. One per rank. The ranks of a group call Run together
+// and hold the same state, bit for bit, after each call (with optimizer shards each rank has only a
+// part of the moments). One thread calls; errors are exceptions.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct StepResult {
   double loss = 0;           // mean over the step's target tokens, in nats, before the update
   double gradient_norm = 0;  // before clipping
   double learning_rate = 0;
-  bool skipped = false;  // the gradient was not finite: parameters are unchanged
+  bool skipped = false;  // the loss or the gradient was not finite: parameters are unchanged
   // Skipped because fp16's loss scale was too large; it has been reduced.
   bool overflowed = false;
   // A request of any rank, the same on every rank: this step is the last one; the state must be
@@ -62,13 +62,15 @@ class TrainingStep {
   using FillBatch = std::function<void(int64_t step, int shard, int64_t micro_batch,
                                        std::span<int32_t> tokens, std::span<int32_t> targets)>;
 
-  // All references outlive me. `spec` and `plan` are the run's.
+  // All references must outlive this object. `spec` and `plan` are the run's.
   TrainingStep(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, LanguageModel& model,
                FillBatch fill, Communicator& communicator, const Clock& clock);
 
   // Runs one step. Throws TrainingStopped if `stop` was requested, between micro-batches; the state
   // is then that of the last committed step. Throws CollectiveError if a peer is lost; see also
-  // intact(). Throws TrainingError after too many steps in a row without a finite gradient.
+  // intact(). Throws TrainingError when a step was skipped, or with stability.skip_nonfinite when
+  // more than stability.consecutive_skips_max in a row were; overflows of fp16's loss scale do not
+  // count.
   StepResult Run(const std::stop_token& stop);
 
   int64_t step() const { return step_; }

@@ -1,6 +1,7 @@
 // GemmBlocking: how one matrix product is cut: into ranges of rows and columns for threads, and
-// within those into blocks that fit the workspace and the caches. It depends only on the sizes and
-// a GemmChoice. Used by gemm.cc. Values and pure functions; thread-safe.
+// within those into blocks that fit the workspace and the caches. It depends only on the product's
+// sizes and types, a GemmChoice and the number of threads. Used by gemm.cc. Values and pure
+// functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ Range Cut(int64_t total, int64_t unit, int64_t index, int64_t count);
 // one that is packed. Sizes of k are in 32-bit units.
 struct GemmBlocking {
   bool flipped = false;   // the first operand is packed, the rows of the second stream
-  int64_t depth = 0;      // values of k between two stores of a tile
+  int64_t depth = 0;      // units of k between two stores of a tile
   int64_t columns = 0;    // packed at a time
   int64_t rows = 0;       // packed at a time
   int64_t sums_rows = 0;  // rows whose unfinished sums fit into the scratch

@@ -1,6 +1,7 @@
 // MathAttention: attention by its plain formula, with the (T, T) probabilities of every head
-// stored: three passes forward, six backward, each a matrix product or a loop over rows. Flash
-// attention is compared with it. Owned by a CPU backend; one thread calls.
+// stored: three passes forward and five backward, each a matrix product or a loop over rows, and
+// with dropout one more in either direction. Flash attention is compared with it. Owned by a CPU
+// backend; one thread calls.
 #pragma once
 
 #include <cstdint>

@@ -7,8 +7,8 @@
 
 namespace gp::engine {
 
-// FLOP/s of fp32 products and sums on operands in the first-level cache, over `threads` threads:
-// the best of several short bursts.
+// FLOP/s of fp32 products and sums on operands in the first-level cache: the sum over `threads`
+// threads of each thread's best short burst.
 double MeasurePeakFlops(Isa isa, int threads, double seconds = 0.2);
 
 }  // namespace gp::engine

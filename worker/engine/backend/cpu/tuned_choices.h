@@ -13,7 +13,8 @@ namespace gp::engine {
 // Empty when neither XDG_CACHE_HOME nor HOME is set.
 std::string TunedChoicesPath(Isa isa, int threads);
 
-// The default when nothing was tuned. Throws std::invalid_argument that names a damaged file.
+// The default when there is no file or it cannot be read. Throws std::invalid_argument that names a
+// damaged file.
 KernelChoices ReadTunedChoices(Isa isa, int threads);
 
 // Replaces the file atomically: a reader finds the old or the new one. Throws std::runtime_error

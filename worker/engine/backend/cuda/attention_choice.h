@@ -1,6 +1,7 @@
-// Which kernels compute attention without stored scores on a device: cuDNN when it is installed,
-// allowed, and agrees with math attention; otherwise our own flash kernel. Called once, before the
-// first operation.
+// Which kernels compute attention without stored scores on a device: cuDNN if it is installed and
+// agrees with math attention; then our own flash kernel, for the calls that cuDNN declines or for
+// all. A deterministic run leaves out a cuDNN that needs more memory than planned, unless
+// engine.attention is cudnn. Called once, before the first operation.
 #pragma once
 
 #include <memory>

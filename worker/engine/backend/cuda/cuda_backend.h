@@ -31,7 +31,7 @@ LinearOptions LinearOptionsOf(const CudaBackendOptions& options);
 
 struct CudaBackendMade {
   std::unique_ptr<Backend> backend;
-  std::string attention;  // "cudnn 9.19.0", "flash": the implementation of Attention::kFlash
+  std::string attention;  // "cudnn 91900", "flash": the first of the kernels; empty for kMath
   std::vector<std::string> notes;  // choices that were not used, and why; for the log
 };
 

@@ -8,7 +8,8 @@ namespace gp::engine {
 
 enum class Isa { kAuto, kGeneric, kAvx2, kAvx512, kAvx512Bf16 };
 
-// The fastest level of this processor. Never kAuto.
+// The fastest level of this processor. Never kAuto, and kAvx512Bf16 only on AMD's: on Intel's
+// processors kAvx512 is faster.
 Isa BestIsa();
 bool IsaSupported(Isa isa);
 // `isa`, or the best one for kAuto. Throws std::invalid_argument when this processor lacks it.

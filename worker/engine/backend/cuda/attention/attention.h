@@ -1,6 +1,6 @@
 // AttentionKernels: one way to compute causal attention without storing the scores. The backend
-// first tries cuDNN, which may decline a call, then our own flash kernel, which accepts every call.
-// Belongs to the backend. One thread calls.
+// first tries cuDNN, which may decline a call, then our own flash kernel, which accepts every call
+// unless heads are too large. Belongs to the backend. One thread calls.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,12 +14,13 @@ class AttentionKernels {
  public:
   virtual ~AttentionKernels() = default;
 
-  // "cudnn 9.19.0", "flash"; part of the backend's name.
+  // "cudnn 91900", "flash"; goes to DeviceChoices::attention.
   virtual const char* name() const = 0;
   // Depends only on the arguments, so the kernels that took the forward pass take the backward
   // pass.
   virtual bool Takes(const AttentionShape& shape, DataType type, const Dropout& dropout) const = 0;
-  // As in kernels/flash_attention.h; `math` and `dots` may be ignored. The work joins the stream.
+  // As in kernels/attention/flash_attention.h; `math` and `dots` may be ignored. The work joins the
+  // stream.
   virtual void Forward(const FlashForward& args, cudaStream_t stream) = 0;
   virtual void Backward(const FlashBackward& args, cudaStream_t stream) = 0;
   // Device memory that the kernels hold in addition to the planned workspace.

@@ -1,5 +1,6 @@
-// FlashAttention: our own kernels (kernels/flash_attention.h) as AttentionKernels: every type and
-// length, with dropout, heads of up to kFlashHeadSizeMax channels. Belongs to the backend.
+// FlashAttention: our own kernels (kernels/attention/flash_attention.h) as AttentionKernels: every
+// type and length, with dropout, heads of up to kFlashHeadSizeMax channels (128 on cards before
+// compute capability 8.0). Belongs to the backend.
 #pragma once
 
 #include "worker/engine/backend/cuda/attention/attention.h"

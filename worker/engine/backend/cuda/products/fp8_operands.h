@@ -1,5 +1,5 @@
 // Fp8Operands: matrices of a product rounded to eight bits on the way in, each with a scale found
-// from itself (current scaling). Values, weights and activations are e4m3, gradients e5m2. The
+// from itself (current scaling). Weights and activations are e4m3, gradients e5m2. The
 // copies live in the scratch memory of one operation. Belongs to the backend. One thread calls.
 #pragma once
 

@@ -18,7 +18,8 @@ struct LinearOptions {
   bool fp8 = false;  // for products with may_be_fp8
   // GELU is computed from the stored values, as the CPU does, and never inside a product.
   bool exact_gelu = false;
-  // Queues nothing and reads no memory: only tells `products` which products would be computed.
+  // Queues nothing and reads no memory: only makes the plans of `products` for what would be
+  // computed.
   bool dry = false;
 };
 
@@ -28,7 +29,7 @@ class LinearProducts {
   LinearProducts(CublasLt& products, ScratchMemory& scratch, cudaStream_t stream,
                  const LinearOptions& options);
 
-  // Called once for each kind of product with an epilogue that has no choice. Answers whether
+  // Called once for each kind of product with an epilogue that has no choice. Returns whether
   // `whole`, which queues the product with its epilogue, is faster than `apart`, which queues a
   // plain product and the kernels for the rest. It may call both any number of times. Only for
   // tuning.

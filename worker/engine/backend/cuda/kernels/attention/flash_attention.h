@@ -22,7 +22,7 @@ inline constexpr int64_t kFlashHeadSizeMax = 256;
 enum class FlashMath { kCudaCores, kTensorCores };
 
 // The fastest that works: tensor cores need bf16 or fp16, compute capability 8.0, head sizes that
-// are multiples of 8, and rows aligned to 16 bytes.
+// are multiples of 8 and at most 128. REQUIRES: buffers are aligned to 16 bytes.
 FlashMath BestFlashMath(const AttentionShape& shape, DataType type, int compute_capability_major);
 
 // out and lse are overwritten.
