@@ -1,5 +1,6 @@
-// AppendFile: a file that grows by whole records. If a record cannot be written completely, it is
-// removed again, and the next record takes its place. Belongs to one thread at a time.
+// AppendFile: a file that grows by whole records. If a record cannot be written completely, the
+// file is cut back to its last whole record, and the next Append writes there. Belongs to one
+// thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +18,12 @@ class AppendFile {
   // Makes the file when it is absent. The next record goes to its end.
   static StatusOr<AppendFile> Open(const std::string& path);
 
-  // `size_bytes` is where the next record goes; it replaces what follows.
+  // `size_bytes` is the offset of the next record, which overwrites the bytes there. Bytes after
+  // it stay until a failed Append cuts the file.
   AppendFile(std::string path, FileDescriptor file, uint64_t size_bytes)
       : path_(std::move(path)), file_(std::move(file)), size_bytes_(size_bytes) {}
 
-  // Durable after Sync.
+  // The record is durable only after Sync.
   Status Append(std::string_view record);
   Status Sync();
 

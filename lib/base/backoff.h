@@ -1,5 +1,8 @@
-// Backoff: capped exponential delays with full jitter, for reconnecting and for restarting runs. A
-// value; not thread-safe.
+// Backoff: capped exponential delays before a retry, with jitter (BackoffDelay: the agent's
+// reconnect) or without (BackoffCeiling: restarts of daemons and samplers, a save that must not
+// fail). The waits between the epochs of a failed run are computed in
+// coordinator/scheduler/recovery.cc instead, from the run file's `retries`. Values and pure
+// functions; thread-safe.
 #pragma once
 
 #include <chrono>
@@ -16,7 +19,8 @@ struct BackoffOptions {
 // multiplier^attempt, capped at max.
 std::chrono::nanoseconds BackoffCeiling(const BackoffOptions& options, int attempt);
 
-// A delay between half the ceiling and the ceiling; `unit_random` is uniform in [0, 1).
+// A delay between half the ceiling and the ceiling ("equal jitter"); `unit_random` is uniform in
+// [0, 1).
 std::chrono::nanoseconds BackoffDelay(const BackoffOptions& options, int attempt,
                                       double unit_random);
 

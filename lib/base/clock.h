@@ -1,12 +1,14 @@
-// Clock: the time of everything that decides by it. Logic takes a Clock& or a time point; tests
-// pass a FakeClock. Thread-safe.
+// Clock: the source of time for every decision that depends on time. Logic takes a Clock& or a time
+// point; tests pass a FakeClock. Thread-safe.
 #pragma once
 
 #include <chrono>
 
 namespace gp {
 
-// Keeps running during suspend (CLOCK_BOOTTIME), so leases expire while a laptop sleeps.
+// CLOCK_BOOTTIME: it continues during suspend, so leases expire while a laptop sleeps. The type is
+// steady_clock's, but steady_clock::now() reads CLOCK_MONOTONIC, which stops during suspend: do not
+// compare the two, and do not pass a MonotonicTime to CondVar::WaitUntil.
 using MonotonicTime = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
 // Microseconds since 1970, UTC. For records that people read, and for dates on which something
 // expires; never for other decisions.
@@ -22,8 +24,8 @@ class Clock {
 // The machine's clock. Lives for the whole process.
 Clock& SystemClock();
 
-// When this process was started, as SystemClock counts, exact to a kernel tick (10 ms). The present
-// time when /proc cannot be read.
+// When this process was started, on SystemClock's monotonic clock, exact to a kernel tick (10 ms).
+// The present time when /proc cannot be read.
 MonotonicTime ProcessStart();
 
 }  // namespace gp

@@ -51,8 +51,8 @@ class Flag {
   Flag OneOf(const std::vector<std::string>& words) const;
   Flag ExistingFile() const;
   Flag ExistingDirectory() const;
-  Flag NotEmpty() const;     // refuses what a shell makes of "$UNSET"
-  Flag Path() const;         // refuses addresses such as s3://bucket/x, and no path at all
+  Flag NotEmpty() const;     // refuses empty text, which a shell passes for "$UNSET"
+  Flag Path() const;         // refuses empty text, and addresses such as s3://bucket/x
   Flag SizeInBytes() const;  // reads 500MB (1000) and 64MiB (1024)
 
   std::string Names() const;                   // "-o,--output"; an argument's is bare
@@ -70,7 +70,7 @@ class Command {
  public:
   explicit Command(CLI::App& app) : app_(&app) {}
 
-  // Binds `value`, which outlives the parsing. A name without dashes is an argument. T is
+  // Binds `value`, which must live until parsing ends. A name without dashes is an argument. T is
   // std::string, int, int64_t, uint64_t, double, or a std::optional or std::vector of them, as
   // instantiated in command_line.cc.
   template <typename T>

@@ -20,7 +20,7 @@ struct ConfigProblem {
   std::string message;
   std::string hint;        // how to solve it: "did you mean 'optimizer.lr'?"; may be empty
   std::string excerpt;     // the line; a long one is cut, with "…" at the cut
-  int excerpt_column = 0;  // 1-based; the character of `excerpt` that `column` is
+  int excerpt_column = 0;  // 1-based; the character of `excerpt` at which `column` points
   // More than 1 in the last element of a long list, which represents all unlisted ones.
   size_t count = 1;
 

@@ -7,9 +7,10 @@
 
 namespace gp {
 
-// Gives the file or directory `from` the name `to`, in place of a file that has it, and makes the
-// new name durable. The content of `from` must be durable before. When the rename fails both stay
-// as they were, and the error names `to`.
+// Renames the file or directory `from` to `to`, replacing a file of that name, and syncs the
+// directory of `to` (not that of `from`, if it is another). The content of `from` must be durable
+// before. Errors name `to`. When rename fails, both stay as they were; when only the sync fails,
+// the rename has happened but may not survive a crash.
 Status RenameDurably(const std::string& from, const std::string& to);
 
 }  // namespace gp

@@ -10,7 +10,8 @@
 namespace gp {
 
 // Accepts one or more <number><unit> pairs with units ms, s, m, h, d; numbers may have a fraction.
-// InvalidArgument names the text and the units otherwise. Negative durations are refused.
+// Otherwise InvalidArgument shows the text and valid examples. Negative durations and those above
+// 9e18 ns (about 285 years) are refused.
 StatusOr<std::chrono::nanoseconds> ParseDuration(std::string_view text);
 
 // At most two units, largest first, for people: "412ms", "9.4s", "3m12s", "1h03m", "2d04h".

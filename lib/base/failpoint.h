@@ -3,9 +3,9 @@
 //
 //   GP_FAILPOINT=store.after_commit:kill      dies at the first passage
 //   GP_FAILPOINT=store.after_commit:kill@3    dies at the third passage
-//   GP_FAILPOINT_ONCE=/tmp/dir/marker         beside it: creates this file first and dies only if
-//                                             it was not there, so that a process which is started
-//                                             again gets past
+//   GP_FAILPOINT_ONCE=/tmp/dir/marker         in addition: creates this file first and dies only if
+//                                             it did not exist, so that the restarted process does
+//                                             not die again
 //
 // Thread-safe. A passage through a failpoint that is off costs one comparison.
 #pragma once

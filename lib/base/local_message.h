@@ -1,5 +1,5 @@
-// Messages between processes of one machine, over a socket that keeps their bounds
-// (SOCK_SEQPACKET). Each may carry a descriptor. Functions may be called from any thread.
+// Messages between processes of one machine, over a socket that preserves message boundaries
+// (SOCK_SEQPACKET). Each may carry a file descriptor. Functions may be called from any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ struct LocalMessage {
   FileDescriptor file;  // not valid when none came with the message
 };
 
-// Sends `bytes`, with a copy of `file` unless that is negative. False and errno when the peer is
-// gone or the message is too large.
+// Sends `bytes`, with a copy of `file` unless that is negative. Otherwise false and errno: the peer
+// is gone, the message is too large, or a non-blocking socket is full.
 bool SendLocalMessage(int socket, std::string_view bytes, int file = -1);
 
 // Nullopt when the peer is gone, when there is no message on a non-blocking socket, or when the

@@ -12,8 +12,9 @@
 
 namespace gp {
 
-// One key=value pair. Values with spaces or quotes are printed quoted; control characters and bytes
-// that are not UTF-8 are spelled out, so that one event stays one line of text.
+// One key=value pair. Empty values and those with a space, '=', quote or backslash are printed in
+// quotes; control characters and bytes that are not UTF-8 become escapes (\n, \x1b), so that one
+// event stays one line of text.
 struct LogField {
   template <typename T>
   LogField(std::string_view name, const T& field_value)

@@ -8,15 +8,16 @@
 
 namespace gp {
 
-// A path is literal as far as its folders, and finally the file, exist by that very name: in "exp
-// [1]/*.txt" only the last part is a pattern if the folder "exp [1]" exists. So pattern characters
-// in a name, such as the run file's own folder, match nothing else.
+// The pattern begins with the first part of the path that contains *, ? or [ and does not exist
+// under exactly that name; everything before it is literal. In "exp [1]/*.txt" only the last part
+// is a pattern if the folder "exp [1]" exists. So such characters in a real name, for example in
+// the run file's own folder, match only that name.
 struct NamePattern {
   std::string folder;   // "" or a prefix of the path that ends in '/'
   std::string pattern;  // the rest of the path; empty: the whole path is a name
 };
 
-// Asks the file system about parts with *, ? or [ in them only.
+// Looks up only parts with *, ? or [ in the file system.
 NamePattern ReadNamePattern(const std::string& path);
 
 // Returns the paths that match, sorted. Internal when a folder cannot be read.

@@ -9,7 +9,7 @@
 
 namespace gp {
 
-// Control data that a message carries besides its bytes. It outlives the message.
+// Control data that a message carries besides its bytes. It must live as long as the message.
 struct alignas(cmsghdr) PassedFile {
   std::array<char, CMSG_SPACE(sizeof(int))> bytes{};
 };

@@ -7,9 +7,9 @@
 
 namespace gp {
 
-// Removes all permissions of other users from `path` and, if it is a directory, from everything
-// below it. Symbolic links are neither followed nor changed. OK when `path` does not exist, and
-// when a file disappears meanwhile.
+// Removes all permissions of the group and of others from `path` and, if it is a directory, from
+// everything below it. Symbolic links are neither followed nor changed. OK when `path` does not
+// exist, and when a file disappears meanwhile. Stops at the first error.
 Status CloseToOthers(const std::string& path);
 
 }  // namespace gp

@@ -26,7 +26,8 @@ class StandardOutput {
   int Flush();
 
   // Flushes. Returns `code`, the program's exit code so far, or 1 instead of 0 when output was
-  // lost; then the reason is written to `err`, unless the reader closed the pipe.
+  // lost. Then the reason is written to `err`, except when the reader closed the pipe: that gives 1
+  // without a message.
   int Finish(const std::string& program, int code, std::ostream& err);
   int Finish(const std::string& program, int code);  // on std::cerr
 
@@ -42,7 +43,8 @@ class StandardOutput {
 };
 
 // The message for an output that cannot be written: "cannot write to standard output: No space left
-// on device". Empty when the reader closed the pipe, which is allowed. REQUIRES: `error` != 0.
+// on device". Empty when the reader closed the pipe (head, less): nothing to report. REQUIRES:
+// `error` != 0.
 std::string LostOutputText(int error);
 
 }  // namespace gp

@@ -1,6 +1,6 @@
 // Status and StatusOr: how gp reports errors whose cause is outside the program. They are Abseil's
 // types. The functions below format with fmt, so that a message can name the thing, what was
-// expected and how to go on:
+// expected and how to continue:
 //
 //   return NotFound("run '{}' does not exist; list them with 'gpctl list'", name);
 //
@@ -60,8 +60,9 @@ inline Status WithContext(const Status& status, const std::string& context) {
   return Status(status.code(), context + ": " + Message(status));
 }
 
-// `operation` on `path` failed with `error_number`: the code that fits it, the path and strerror's
-// words.
+// `operation` on `path` failed with `error_number`. The message is "OPERATION PATH: strerror"; the
+// code follows from the number (ENOENT: NotFound, EACCES: PermissionDenied, ENOSPC:
+// ResourceExhausted, …; Internal for the others). See status.cc.
 Status ErrnoStatus(int error_number, const std::string& operation, const std::string& path);
 
 }  // namespace gp

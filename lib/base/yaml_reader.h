@@ -1,7 +1,7 @@
 // YamlNode: a YAML document as a tree whose nodes and keys have their line and column, for error
 // messages. Scalars stay text: the reader of a key decides its type. Anchors, aliases and tags are
-// refused (a configuration needs none, and aliases can blow a small file up), nesting and size are
-// limited. Values; thread-safe.
+// refused (a configuration needs none, and aliases can make a small file huge). Limits: 4 MiB of
+// text, 32 levels, 50,000 values, one document. Values; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ struct YamlEntry {
   YamlNode value;
 };
 
-// The words a message uses: "a list", "a map", "text", "nothing".
+// The words a message uses: "a list", "a map", "a single value", "nothing".
 std::string_view Describe(YamlNode::Kind kind);
 
 // The document, or the one problem that keeps it from being read. Empty text is a null node.

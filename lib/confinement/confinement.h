@@ -1,6 +1,6 @@
 // Confine: removes this process's access to everything that it does not need: other files, system
-// calls, other programs. Called once, before the process starts a second thread and before it reads
-// a file that somebody else named.
+// calls, other programs. Called once by gp-trainer and gp-sampler, before the process starts a
+// second thread and before it reads a file that somebody else named.
 #pragma once
 
 #include <string>
@@ -16,15 +16,16 @@ struct Permissions {
   bool gpus = false;
 };
 
-// The means of this machine to confine a process, in words; `missing` is empty when it has all.
+// What this machine can confine, as text for people; `missing` is empty when it can do everything.
 struct Offer {
   std::string has;
   std::string missing;
 };
 Offer WhatConfines();
 
-// Confines as far as this kernel can, and logs one line with the result. An error means that the
-// kernel rejected a rule that it supports: the process must not continue.
+// Confines as far as this kernel can, and logs one line with the result: a kernel without Landlock
+// or seccomp is a warning, not an error. An error means that the kernel rejected a rule that it
+// supports: the process must not continue.
 Status Confine(const Permissions& permissions);
 
 }  // namespace gp::confinement

@@ -23,7 +23,8 @@ class DataRoots {
   // reader reports that. PermissionDenied when it lies below no root of this node. InvalidArgument
   // names the path and the problem: relative, reached through a link that leads out, a directory
   // with such a link in it, a pattern with "..", not a regular file or directory, a file of the
-  // kernel.
+  // kernel. Links are searched in a directory's first 1,000,000 entries, not in hidden directories,
+  // and not at all when "/" is a root; a missed link cannot be opened anyway (FileRules).
   Status Check(const std::string& path) const;
 
  private:
@@ -45,9 +46,10 @@ class DataRoots {
   std::vector<Root> roots_;
 };
 
-// InvalidArgument names the first link between `root` and `path`, or below `path`, through which
-// files outside `path` would be read or written. `root` itself may be a link, and nothing needs to
-// exist.
+// InvalidArgument when `path` lies not below `root`, when it is a link or a directory between the
+// two is one (the message names `path`), or when there is any link below `path` (it names the
+// link). With one, files outside `path` could be read or written. Skips hidden directories, and
+// entries after the first 1,000,000. `root` itself may be a link, and nothing needs to exist.
 Status CheckHasNoLinks(const std::string& root, const std::string& path);
 
 }  // namespace gp::confinement

@@ -11,7 +11,8 @@
 
 namespace gp::confinement {
 
-// Files and directories, each with everything below it. Paths that do not exist are passed by.
+// Files and directories, each with everything below it. Paths that do not exist, or that this
+// process may not reach, are skipped.
 struct FileRules {
   std::vector<std::string> readable;
   std::vector<std::string> writable;  // and readable too
@@ -26,12 +27,12 @@ int LandlockVersion();
 
 // From here on no other file can be opened or made, and no program be started. Version 6 and later
 // also keep signals inside the process. Unimplemented when LandlockVersion is 0. REQUIRES:
-// no_new_privs is set, or the process may do without.
+// no_new_privs is set, or the process has CAP_SYS_ADMIN.
 Status RestrictFiles(const FileRules& rules);
 
 // The files that every program of ours needs besides those of a run: its own directory, libraries,
-// tuned kernels, the kernel's description of the machine. With `gpus`, also the files that GPU
-// libraries need.
+// GPT-2's vocabulary, tuned kernels, the kernel's description of the machine. With `gpus`, also the
+// files and devices that GPU libraries need; then /dev/shm is writable.
 FileRules SystemFiles(bool gpus);
 
 }  // namespace gp::confinement

@@ -1,5 +1,4 @@
-// Takes system calls away from this process that no training and no sampling makes, through
-// seccomp.
+// Denies this process the system calls that neither training nor sampling needs, through seccomp.
 #pragma once
 
 #include "base/status.h"
@@ -8,7 +7,8 @@ namespace gp::confinement {
 
 // From here on these calls answer EPERM in this process, in all of its threads and in those that
 // follow: tracing and reading other processes, mounting, namespaces, kernel modules and keys, BPF,
-// performance counters, io_uring, clocks, starting a program. Nothing can lift it. Unimplemented
+// performance counters, io_uring, setting clocks, starting a program. clone3 answers ENOSYS, so
+// that the C library uses clone, whose flags can be checked. Nothing can lift it. Unimplemented
 // when the kernel has no seccomp filters. Sets no_new_privs.
 Status DenySystemCalls();
 

@@ -23,8 +23,8 @@ struct FrameHeader {
 // The number of a message's type on the wire. A number is never used again.
 uint16_t TypeOf(const Message& message);
 
-// Header and payload of one frame. The payload may exceed kPayloadBytesMax; Channel::Send refuses
-// it.
+// Header and payload of one frame. Numbers that are not finite become null; invalid UTF-8 becomes
+// U+FFFD. The payload may exceed kPayloadBytesMax; Channel::Send refuses it.
 std::string EncodeFrame(const Message& message);
 
 // DataLoss when the size is above the limit or the reserved field is not zero. REQUIRES:

@@ -1,4 +1,5 @@
-// ExitCause: why a trainer process ended.
+// ExitCause: why a trainer process ended. What follows from each cause (retry, repair, end of the
+// run) is decided in coordinator/scheduler/recovery.cc.
 #pragma once
 
 namespace gp::contract {

@@ -3,7 +3,8 @@
 // the gauges, protobuf messages and records of the store are made from it (docs/adr/0012).
 //
 // The list is a static member template: ForEachField(visit) calls visit(FieldInfo, pointer to
-// member) for each field, in the order in which JSON has the keys.
+// member) for each field, in the order of the keys in metrics.jsonl. (On the link, JSON sorts
+// keys.)
 #pragma once
 
 #include <type_traits>
@@ -19,7 +20,7 @@ struct FieldInfo {
   const char* help = "";   // help text of the gauge
   bool recorded = true;    // metrics.jsonl has the key, too
   bool charted = false;    // the points of the page have it as a column
-  // JSON has no key where the value is 0 or empty, and a reader does not miss it.
+  // The key is left out where the value is 0 or empty, and readers take that for its absence.
   bool omit_default = false;
   bool zero_is_unknown = false;  // TensorBoard has no value where it is 0
 };

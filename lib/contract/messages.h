@@ -47,6 +47,7 @@ struct Start {
   int threads = 1;
   int logical_shards = 1;
   std::optional<bool> begun;  // the run has trained before: its data was good then
+  // What an earlier epoch decided that the run computes with, as in Configure; empty: nothing yet.
   std::string isa;
   std::map<std::string, std::string> kernels;
 };
@@ -72,7 +73,8 @@ struct Go {
 
 // Answer Stopped and exit 0. Without `save_within_ms` the rank exits at once. With it, the group
 // finishes the step in flight, all ranks exit after the same step, and rank 0 saves that step and
-// waits for its seal first. A second Stop means: exit at once.
+// waits for its seal first. If the step is not finished after half of that time, it is given up and
+// rank 0 saves the step before it. A second Stop means: exit at once.
 struct Stop {
   std::string reason;
   std::optional<int64_t> save_within_ms;  // how long the supervisor waits for it
@@ -102,8 +104,9 @@ struct Ready {
   int64_t step = 0;
 };
 
-// A rank's measurements of a step besides the run's point; for the metrics of its node. Absent if
-// the rank cannot measure them.
+// A rank's measurements of a step besides the run's point. The agent turns them into its node's
+// Prometheus metrics (worker/agent/rank_series.h); they go no further. Absent if the rank cannot
+// measure them.
 struct RankNumbers {
   // Saves of this process that failed or were skipped so far; of rank 0.
   std::optional<int64_t> failed_saves;
@@ -135,7 +138,9 @@ struct StepReport {
 
 struct CheckpointReport : contract::WrittenCheckpoint {
   uint64_t epoch = 0;
-  std::optional<double> held_up_seconds;  // how long the rank took no step for its sake
+  // How long this save kept the rank from training, while it was started, awaited or ahead of the
+  // optimizer; without the gathering of moments (zero1) and without failed attempts.
+  std::optional<double> held_up_seconds;
 };
 
 // All steps are done and the final checkpoint is written. The engine waits for its SealResult, then
@@ -151,7 +156,8 @@ struct Failed {
   std::string message;
 };
 
-// The last message of an engine that exits because it, or a peer, was asked to stop.
+// The last message of an engine that exits because it, or a peer, was asked to stop, or got a
+// signal.
 struct Stopped {
   uint64_t epoch = 0;
   int64_t step = 0;    // the last committed one

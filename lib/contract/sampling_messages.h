@@ -17,14 +17,16 @@ namespace gp::link {
 // The checkpoint to sample from. Sent once, after Hello. The sampler answers ModelReady or Failed.
 struct OpenModel {
   std::string directory;
-  std::string precision = "auto";  // "auto": as the checkpoint's run computed; "fp32", "bf16"
+  // "fp32", "bf16", or "auto": the nearest of the two to what the checkpoint's run computed with
+  // (formats/recorded_precision.h).
+  std::string precision = "auto";
   int threads = 1;
   int64_t streams = 1;        // texts at a time, at most
   uint64_t memory_bytes = 0;  // for weights, cache and buffers; fewer streams if they do not fit
 };
 
-// One text to write. It waits until a stream is free; requests are answered in the order of
-// arrival.
+// One text to write. It waits until a stream is free; texts begin in the order in which their
+// requests arrived, and end in any order.
 struct Generate {
   uint64_t request = 0;         // chosen by the supervisor, never used twice
   std::vector<int32_t> prompt;  // not empty
@@ -56,12 +58,12 @@ struct Withdraw {
 
 struct ModelReady {
   int64_t step = 0;
-  std::string precision;   // "fp32", "bf16"
-  std::string device;      // "cpu avx2", "cuda sm_90"
-  int64_t streams = 0;     // texts that are written at a time
-  int64_t context = 0;     // tokens of prompt and text together, at most
-  int64_t vocabulary = 0;  // ids that may be drawn
-  uint64_t memory_bytes = 0;
+  std::string precision;      // "fp32", "bf16"
+  std::string device;         // "cpu avx2", "cuda sm_90"
+  int64_t streams = 0;        // texts that are written at a time
+  int64_t context = 0;        // tokens of prompt and text together, at most
+  int64_t vocabulary = 0;     // ids that may be drawn
+  uint64_t memory_bytes = 0;  // taken by weights, cache and buffers
   // A text does not depend on the other texts that are written at the same time.
   bool reproducible = true;
 };

@@ -1,6 +1,7 @@
 // WrittenCheckpoint: a checkpoint that is on disk and synced; it is valid only after the
-// coordinator has sealed it. ResumePoint: the checkpoint that a rank begins from. Plain values; no
-// thread rules.
+// coordinator has sealed it. ResumePoint: the checkpoint that a rank begins from; the coordinator
+// chooses it when it places an epoch (coordinator/scheduler/queue.cc). Plain values; no thread
+// rules.
 #pragma once
 
 #include <cstdint>

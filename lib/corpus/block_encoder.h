@@ -1,6 +1,7 @@
-// BlockEncoder: encodes a block of text into the bytes of its tokens, with the token between
-// documents. Strings that separate documents elsewhere, <|endoftext|> and the tokenizer's own, are
-// ordinary text and are counted. Constant after construction; any thread may call.
+// BlockEncoder: encodes a block of text into the bytes of its tokens, with the end-of-text token
+// before or after each document as the rules say. Strings in the text that elsewhere separate
+// documents, <|endoftext|> and the tokenizer's own, are encoded as ordinary text and only counted.
+// Constant after construction; any thread may call.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace gp::corpus {
 
 // A document of a block, or the block's part of one.
 struct EncodedDocument {
-  int64_t tokens = 0;  // those of the document, end-of-text included
+  int64_t tokens = 0;  // of this part of the document, its end-of-text token included
   bool begins = true;
 };
 
@@ -38,8 +39,8 @@ struct EncodingRules {
 
 class BlockEncoder {
  public:
-  // `tokenizer` outlives this. REQUIRES: it has an end-of-text token unless the placement is none,
-  // and token_bytes hold its largest id.
+  // `tokenizer` must outlive this. REQUIRES: it has an end-of-text token unless the placement is
+  // none, and token_bytes hold its largest id.
   BlockEncoder(const Tokenizer& tokenizer, EncodingRules rules);
 
   // InvalidArgument names source and place.

@@ -1,6 +1,6 @@
 // BlockReader: reads a source's text in blocks that end between documents where possible. The
 // blocks depend on the text only, so a block's position is enough to resume there. Memory is
-// bounded whatever the text holds. Belongs to one thread at a time.
+// bounded for any text. Belongs to one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,8 @@ class BlockReader {
   static StatusOr<BlockReader> Open(const Source& source, const DocumentRules& rules, CutAfter cut,
                                     const BlockPosition& from = {});
 
-  // Nothing at the end. An empty file is one block without text where it would be a document.
-  // InvalidArgument names the place of a line or a word that is too long.
+  // The next block; nullopt at the end. An empty file is one block without text if each file is a
+  // document, otherwise none. InvalidArgument names the place of a line or a word that is too long.
   StatusOr<std::optional<Block>> Next();
 
   // Bytes of the file itself that were read.

@@ -10,8 +10,8 @@
 namespace gp::corpus {
 
 struct CorpusPosition {
-  // Index. When the sources are read repeatedly it keeps counting: of 3 sources, 4 is the second
-  // one in the second pass.
+  // Index, from 0. It counts on over repeated passes: with 3 sources, 4 is the second source in the
+  // second pass.
   size_t source = 0;
   BlockPosition block;
 

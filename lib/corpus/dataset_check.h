@@ -17,7 +17,8 @@ namespace gp::corpus {
 StatusOr<formats::DatasetFile> VerifyDataset(const std::string& directory,
                                              const std::stop_token& stop = {});
 
-// The largest id of a shard's tokens. InvalidArgument names one that is not below `vocabulary`.
+// The largest id of a shard's tokens; -1 for an empty shard. InvalidArgument names one that is not
+// below `vocabulary`.
 StatusOr<int64_t> LargestToken(const formats::TokenShard& shard, int64_t vocabulary,
                                const std::stop_token& stop = {});
 

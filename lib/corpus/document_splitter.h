@@ -24,17 +24,17 @@ struct DocumentPart {
 using DocumentSink = std::function<Status(const DocumentPart&)>;
 
 // Passes the documents of `block` to `take`, until it returns an error, which becomes the result.
-// Each line of JSON gives its field as a document. Blank lines are skipped; a null field is an
-// error unless the rules skip it. Documents of plain text are the file's own bytes: line ends
-// within them are kept, those at their end are dropped if lines or blank lines divide them. If a
-// string divides documents, a part of only white space is an empty document. InvalidArgument names
-// source and line.
+// Each line of JSON gives its field as a document, or as several if rules.split_on occurs in it.
+// Blank lines are skipped; a null field is an error unless the rules skip it. Documents of plain
+// text are the file's own bytes: line ends within them are kept, those at their end are dropped if
+// lines or blank lines divide them. If a string divides documents, a part of only white space is an
+// empty document. InvalidArgument names source and line.
 Status SplitBlock(const Block& block, const Source& source, const DocumentRules& rules,
                   const DocumentSink& take);
 
-// "'---' (data.split_on) occurs in no file, …": if `sources` gave so few documents that
-// rules.split_on, set by `key`, divided none. Empty otherwise, and for lines of JSON, where the
-// number proves nothing.
+// "'---' (data.split_on) occurs in no file, …": when `sources` gave no more `documents` than there
+// are files, so rules.split_on (set by `key`) divided none. Empty otherwise, and when a source is
+// lines of JSON, where the number proves nothing.
 std::string DescribeUnusedSplit(const std::vector<Source>& sources, const DocumentRules& rules,
                                 int64_t documents, std::string_view key);
 

@@ -1,8 +1,8 @@
 // EncodingPipeline: encodes the text of many sources into tokens on many threads, delivered in the
-// order of the sources and of their text. Two threads read one source each; the others encode
-// blocks of either. Read-ahead is bounded in bytes, so that memory stays below 1 GiB whatever the
-// sources hold. A source that changes meanwhile is an error. Owned and read by one thread at a
-// time; its destructor joins its threads.
+// order of the sources and of their text. Two threads read one source each; `threads` others encode
+// blocks of either. Read-ahead is bounded in bytes; with the default bytes_max, memory stays below
+// 1 GiB for any sources. A source that changes while it is read is an error (DataLoss). Owned and
+// read by one thread at a time; its destructor joins its threads.
 #pragma once
 
 #include <cstddef>
@@ -38,21 +38,21 @@ class EncodingPipeline {
   struct Result {
     EncodedBlock encoded;
     CorpusPosition end;
-    size_t source = 0;  // source of the block
+    size_t source = 0;  // of the block; counts on over passes, as CorpusPosition::source does
     int64_t text_bytes = 0;
     uint64_t source_bytes = 0;  // how far the file of the block was read, for progress
   };
 
-  // `sources`, at least one, and `encoder` outlive this.
+  // `sources`, at least one, and `encoder` must outlive this.
   EncodingPipeline(const std::vector<Source>& sources, const BlockEncoder& encoder,
                    const PipelineOptions& options);
   ~EncodingPipeline();
   EncodingPipeline(const EncodingPipeline&) = delete;
   EncodingPipeline& operator=(const EncodingPipeline&) = delete;
 
-  // The next block's result, in order; nullopt after the last one. Waits. After an error, which is
-  // that of the first bad place in the order of the text, nothing follows. InvalidArgument if an
-  // endless pipeline finds no text in any source.
+  // The next block's result, in order; nullopt after the last one. Waits for it. An error is the
+  // one of the first bad place in the order of the text; do not call again after it.
+  // InvalidArgument if an endless pipeline found no text in a whole pass over the sources.
   StatusOr<std::optional<Result>> Next() EXCLUDES(mutex_);
 
  private:

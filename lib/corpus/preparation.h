@@ -26,18 +26,20 @@ struct PreparationOptions {
   formats::ShardFormat format = formats::ShardFormat::kLlmC;
   std::string directory;               // empty, absent, or one that this began
   int64_t shard_tokens = 100'000'000;  // as in llm.c and build-nanogpt; not for nanoGPT's form
-  // Tokens of the first shard. Default: one per 40 bytes of the source files, about a tenth of the
-  // GPT-2 tokens of plain text, and at most shard_tokens. With standard input, whose size is
-  // unknown: shard_tokens.
+  // Tokens of the first shard, which is the validation split; 0: none. Default: one per 40 bytes of
+  // the source files, about a tenth of the GPT-2 tokens of plain text, at most shard_tokens, and 0
+  // instead of 1. With standard input, whose size is unknown: shard_tokens.
   std::optional<int64_t> val_tokens;
   std::optional<double> val_fraction;  // for nanoGPT's form; default 0.0005, as for OpenWebText
   int threads = 1;                     // threads that encode
   std::string created_by;              // "gp 0.1.0"
-  std::chrono::milliseconds interval{5'000};  // a crash loses at most this much work
+  // prepare.json is written this often, and when a shard is full: a crash loses about this much
+  // work.
+  std::chrono::milliseconds interval{5'000};
 };
 
 struct PreparationProgress {
-  uint64_t source_bytes = 0;        // read and done with, packed as they are
+  uint64_t source_bytes = 0;        // of the files, before unpacking, whose text is in the shards
   uint64_t source_bytes_begun = 0;  // source bytes read before this call
   uint64_t source_bytes_total = 0;  // 0: standard input is among the sources
   int64_t documents = 0;

@@ -22,7 +22,8 @@ struct OutputRules {
   // llm.c and build-nanogpt: one sequence, cut into shards of this size, the first for validation.
   int64_t shard_tokens = 0;
   int64_t val_tokens = 0;  // of the first shard; 0: none
-  // nanoGPT: a document goes to val.bin with this probability, and to train.bin otherwise.
+  // nanoGPT: a document goes to val.bin with this probability, and to train.bin otherwise. The draw
+  // depends only on the document's number, so it is the same after a restart.
   double val_fraction = 0;
 };
 

@@ -27,7 +27,8 @@ struct Source {
 // The source's name in errors: its path, or "standard input".
 std::string SourceName(const Source& source);
 
-// OK while the file of `source` is as it was when it was looked at; DataLoss names it otherwise.
+// OK while the file has the size and modification time in `source` (always OK for standard input).
+// Otherwise DataLoss names it; NotFound when it is gone.
 Status CheckUnchanged(const Source& source);
 
 // The files that `arguments` name, in their order: a file itself; the matches of a pattern and the

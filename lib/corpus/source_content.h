@@ -18,8 +18,8 @@ namespace gp::corpus {
 // guess from its content; the latter with the setting that accepts it anyway (Source::form_given).
 StatusOr<formats::TextStream> OpenSource(const Source& source);
 
-// Looks at the beginning of a piece that begins at byte `offset` of a source's text: a text may go
-// on as something else. InvalidArgument as above.
+// Looks at the beginning of a piece that begins at byte `offset` of a source's text: after a
+// textual beginning a file may continue with something else. InvalidArgument as above.
 Status CheckPiece(const Source& source, std::string_view piece, uint64_t offset);
 
 // Opens each source, so that a bad file is refused before any work begins. Skips standard input.

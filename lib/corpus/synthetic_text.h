@@ -13,7 +13,8 @@ class SyntheticText {
  public:
   explicit SyntheticText(uint64_t seed);
 
-  // The next document: sentences in paragraphs of one line each, some 1 to 8 KB together.
+  // The next document: 1 to 6 paragraphs of one line each, from a few hundred bytes to about 10 KB
+  // together.
   std::string NextDocument();
 
  private:

@@ -1,6 +1,6 @@
-// The address file: tells the program that started a daemon where it serves. The daemon writes it
-// atomically once it serves: JSON with the addresses and the process number. May be called from any
-// thread.
+// The address file (--address-file): the program that started a daemon reads in it where the daemon
+// serves. The daemon writes it atomically once it serves: JSON with the addresses and the process
+// number. May be called from any thread.
 #pragma once
 
 #include <string>

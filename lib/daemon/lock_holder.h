@@ -23,9 +23,10 @@ struct LockHolder {
   static LockHolder Parse(std::string_view text);
 
   std::string FileText() const;
-  // "process 4, since 2026-11-25 19:04:49 UTC", with the host or container when it is another.
+  // "process 4, since 2026-11-25T19:04:49Z", with the host or container when it is another.
   std::string Description(const LockHolder& self) const;
-  // Whether `self` has no process number for the holder.
+  // Whether the holder is on another host or in another container (pid namespace), so that its
+  // process number means nothing here.
   bool IsElsewhere(const LockHolder& self) const;
   // Whether the holder runs, or ran, under another kernel than `self`. A machine that was started
   // again keeps its name and so counts as the same one.

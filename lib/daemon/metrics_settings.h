@@ -22,8 +22,9 @@ struct MetricsAccess {
   bool has_certificate = false;  // the daemon has one that it serves with
 };
 
-// InvalidArgument when other machines can reach metrics.listen and metrics.public is not set, or
-// when there is no certificate and network.insecure is not set. REQUIRES: the address is valid.
+// InvalidArgument when other machines can reach metrics.listen, unless metrics.public is set and
+// there is a certificate. With network.insecure any address is allowed. REQUIRES: the address is
+// valid.
 Status CheckMetricsAccess(const MetricsAccess& access);
 
 // Whether the endpoint is served with TLS: others can reach it, and there is a certificate.

@@ -45,7 +45,7 @@ struct Program {
   std::string name;     // "gp-coordinator"
   std::string summary;  // summary for --help
   std::string version;
-  Settings settings;                     // the slots outlive the program's run
+  Settings settings;                     // the slots must outlive the program's run
   std::function<Status()> check;         // checks the settings against each other; may be absent
   std::vector<Switch> switches;          // flags of this daemon only
   std::function<std::string()> metrics;  // every metric it exports, for --print-metrics
@@ -64,8 +64,9 @@ struct Call {
   std::ostream& err;
 };
 
-// The exit code: 0, 1 when it could not run or an action failed, 2 when arguments or settings are
-// wrong.
+// The exit code: 0; 1 when the daemon could not start, or an action or a report failed; 2 when
+// arguments or settings are wrong. An error of Program::check gives the code of its status
+// (base/exit_code.h), which is 2 for InvalidArgument.
 int Main(const Program& program, const Call& call);
 
 // With the arguments and the environment of this process.

@@ -1,7 +1,7 @@
 // Reading a daemon's settings from its three sources. Each later source wins: the file, the
-// environment, the flags. Every problem is found at once, with its place and a way out. A key that
-// is absent or `null`, and an empty environment variable, leave a setting as it is. The functions
-// take the table of settings and write to its slots.
+// environment, the flags. All problems are reported at once, each with its place and a fix. A key
+// that is absent or `null`, and an empty environment variable, leave a setting as it is. The
+// functions take the table of settings and write to its slots.
 #pragma once
 
 #include <string>
@@ -29,7 +29,8 @@ std::vector<ConfigProblem> ReadSettingsEnvironment(const std::vector<std::string
 std::vector<ConfigProblem> ReadSettingText(std::string_view text, const std::string& source,
                                            const Setting& setting);
 
-// The required settings that no source gave. `config` names the settings file for the message.
+// A problem for each required setting that no source gave. `program` is the daemon's name, for the
+// environment variable in the hint.
 std::vector<ConfigProblem> FindMissingSettings(const std::string& program,
                                                const Settings& settings);
 

@@ -9,7 +9,7 @@
 
 namespace gp::daemon {
 
-// Creates the directory, for this user only, if it is absent. If it exists, removes other users'
+// Creates the directory with mode 0700 if it is absent. If it exists, removes other users'
 // permission to write in it, and all their permissions on its entries that begin with one of
 // `names`, recursively. Other entries stay as they are, because the directory may hold other
 // programs' files. PermissionDenied when other users can write there and this cannot be fixed, as

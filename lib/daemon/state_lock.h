@@ -1,7 +1,7 @@
-// StateLock: at most one process uses a directory, on whatever host or in whatever container.
-// It is a lock on a file in the directory; the kernel releases it when the process ends, also by a
-// crash. The file names the holder (lock_holder.h) while the lock is held. Any thread of the holder
-// may release it.
+// StateLock: at most one process uses a directory, on any host and in any container. It is a lock
+// on a file in the directory; the kernel releases it when the process ends, also by a crash. The
+// file names the holder (lock_holder.h) while the lock is held. Any thread of the holder may
+// release it.
 #pragma once
 
 #include <sys/types.h>
@@ -31,8 +31,9 @@ class StateLock {
   static StatusOr<StateLock> Acquire(const std::string& directory, const std::string& name,
                                      const std::string& user);
 
-  // The same for a storage root, which hosts share: a holder on another host that has not released
-  // it may have died with its host, so it does not block this one.
+  // The same for a storage root, which hosts share, without the last check: if the file system does
+  // not share locks, a holder on another host does not block this one, because it may have died
+  // with its host.
   static StatusOr<StateLock> AcquireStorage(const std::string& root, const std::string& user);
 
   // The process that holds the lock now; nullopt when none does.
@@ -40,7 +41,8 @@ class StateLock {
 
   StateLock(StateLock&&) = default;
   StateLock& operator=(StateLock&&) = default;
-  // Empties the file to mark it as released; that of a storage root keeps the name.
+  // Empties the file to mark it as released. The file of a storage root is open read-only and keeps
+  // the holder's name.
   ~StateLock();
 
  private:

@@ -50,7 +50,7 @@ StatusOr<AuditLine> ParseAuditLine(std::string_view line);
 
 // The end of the log, in its own file, so that lines cut off at either end are detected.
 struct AuditHead {
-  uint64_t first = 1;  // sequence of the first line that is kept
+  uint64_t first = 1;  // sequence of the oldest line that is kept
   uint64_t last = 0;   // of the last record
   std::string hash = kNoAuditHash;
 
@@ -99,7 +99,8 @@ struct AuditSummary {
   uint64_t count = 0;
   uint64_t first = 0;
   uint64_t last = 0;
-  std::string hash;  // of the last line; note it down elsewhere, and no later change can hide
+  // Of the last line. A copy of it that is kept elsewhere reveals every later change of the log.
+  std::string hash;
   std::optional<uint64_t> wanted_sequence;  // of the record with the wanted hash
   size_t files = 0;
 };

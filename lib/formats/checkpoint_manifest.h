@@ -51,12 +51,13 @@ struct CheckpointManifest {
   uint64_t SizeBytes() const;  // of all files, without the manifest
 };
 
-// The metadata of model.safetensors after `step` steps. Nothing else, so that equal runs write
-// equal files.
+// The metadata of model.safetensors after `step` steps: the step, and how matrices are stored. No
+// times or names, so that equal runs write equal files.
 std::map<std::string, std::string> WeightsMetadata(int64_t step);
 
 std::string FormatManifest(const CheckpointManifest& manifest);
-// DataLoss names `path` and the key that is missing or of the wrong type.
+// DataLoss names `path` and the key that is missing or of the wrong type. FailedPrecondition: the
+// manifest has another version.
 StatusOr<CheckpointManifest> ParseManifest(std::string_view text, const std::string& path);
 
 }  // namespace gp::formats

@@ -39,8 +39,8 @@ struct ScalarEvent {
 };
 
 // The events of a file's bytes, with their checksums verified. DataLoss names the offset of a
-// record that is cut short or damaged; `events_before` of it are then in `*intact` when it is not
-// null.
+// record that is cut short, damaged or not a scalar; the events before that record are then in
+// `*intact`, unless `intact` is null.
 StatusOr<std::vector<ScalarEvent>> ParseEventFile(std::string_view bytes,
                                                   std::vector<ScalarEvent>* intact = nullptr);
 

@@ -1,6 +1,7 @@
-// The digest of a file that is read or written in pieces. SHA-256 for what other programs check and
-// what a catalogue vouches for; XXH3 with 128 bits, ten times as fast, for large files that only
-// this program reads, against damage by accident. A FileDigest belongs to one thread at a time.
+// The digest of a file that is read or written in pieces. SHA-256 for files that other programs
+// check or whose digest is recorded elsewhere; XXH3 with 128 bits, ten times as fast, against
+// accidental damage of large files that only gp reads. A FileDigest belongs to one thread at a
+// time.
 #pragma once
 
 #include <memory>

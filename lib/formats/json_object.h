@@ -1,5 +1,6 @@
-// JsonObject: reads keys out of an object of a file of ours and remembers the first that is missing
-// or wrong. Belongs to one thread at a time.
+// JsonObject: reads keys of a JSON object in a file that gp wrote, and remembers the first key that
+// is missing or wrong (status()). After that every Read leaves its target unchanged, so callers
+// check the status once, at the end. Belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,14 @@ class JsonObject {
  public:
   using Json = nlohmann::ordered_json;
 
-  // Errors begin with `place` and end with `so`: "the checkpoint is damaged". `json` outlives this.
+  // Errors begin with `place` and end with `so`: "the checkpoint is damaged". `json` must outlive
+  // this.
   JsonObject(const Json& json, std::string place, std::string so)
       : json_(json), place_(std::move(place)), so_(std::move(so)) {
     if (!json.is_object()) Fail("it is not an object");
   }
 
-  // Leaves `target` as it is when the value is of another type. Whole numbers are 0 or more.
+  // Leaves `target` as it is when the value is of another type. Whole numbers are 0 to INT64_MAX.
   template <typename T>
   void Read(const char* key, T& target) {
     const Json* value = Value(key);

@@ -1,6 +1,6 @@
-// A file mapped read-only into memory; unmapped by its owner's end. Any thread may read it. A file
-// that another program cuts short while it is mapped ends this program (SIGBUS): map only files
-// that their writers replace, never rewrite.
+// A file mapped read-only into memory until its owner is destroyed. Any thread may read it. If
+// another program truncates the file while it is mapped, a read ends this program (SIGBUS): map
+// only files that their writers replace, never rewrite.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@ namespace gp::formats {
 
 class MappedFile {
  public:
-  // NotFound, PermissionDenied, or InvalidArgument for a directory; an empty file maps to no bytes.
+  // NotFound, PermissionDenied, or InvalidArgument when it is not a regular file. An empty file has
+  // no bytes.
   static StatusOr<MappedFile> Open(const std::string& path);
 
   MappedFile() = default;

@@ -24,7 +24,7 @@ nlohmann::ordered_json MetricsJson(const contract::TrainingPoint& point, Metrics
 std::string FormatMetricsLine(const contract::TrainingPoint& point);
 
 // The reverse; null reads as NaN. InvalidArgument for anything that is not such a line; unknown
-// keys are passed over.
+// keys are ignored.
 StatusOr<contract::TrainingPoint> ParseMetricsLine(std::string_view text);
 
 }  // namespace gp::formats

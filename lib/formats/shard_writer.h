@@ -31,8 +31,8 @@ class ShardWriter {
   // Begins `path`; an unfinished shard of that name is replaced.
   static StatusOr<ShardWriter> Create(const std::string& path, ShardForm form);
 
-  // Goes on after the first `tokens` tokens of the shard that was begun or even finished; later
-  // ones are cut off. DataLoss when it has fewer.
+  // Continues after the first `tokens` tokens of a shard that was begun, or even finished; cuts off
+  // later ones. DataLoss when it has fewer.
   static StatusOr<ShardWriter> Resume(const std::string& path, ShardForm form, int64_t tokens);
 
   // `tokens` in the form's bytes, little endian.

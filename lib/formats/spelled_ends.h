@@ -21,7 +21,7 @@ struct SpelledEnd {
 // Those that occur.
 using SpelledEnds = std::vector<SpelledEnd>;
 
-// Adds how often `text` has the string `end`.
+// Adds to `ends` how often `text` has the string `end`, if at all.
 void CountSpelledEnds(std::string_view text, const std::string& end, SpelledEnds& ends);
 void AddSpelledEnds(const SpelledEnds& more, SpelledEnds& ends);
 

@@ -10,7 +10,8 @@
 
 namespace gp::formats {
 
-// InvalidArgument has the byte where the text stops being JSON, or the key.
+// The object in `text`. InvalidArgument has the byte where the text stops being JSON, or the key
+// that occurs twice. More than 16 nested lists and objects are refused.
 StatusOr<nlohmann::json> ParseJsonObject(std::string_view text);
 
 // The same for a whole file, which errors name. A file that is not JSON at all is refused by its

@@ -41,9 +41,9 @@ class TextStream {
   // formats/likeness/likeness.h.
   std::string_view head() const;
 
-  // What the text looks like, other than text: at its beginning, and at a few later places of a
-  // plain file ("binary data from byte 4096 on"). Of packed text the beginning alone tells; readers
-  // look at the rest when they come to it.
+  // What the text looks like if it does not look like text: at its beginning, and at a few later
+  // places of a plain file ("binary data (…) near byte 65536"). Nullopt if it looks like text. Of
+  // packed text only the beginning is examined; readers examine the rest as they unpack it.
   StatusOr<std::optional<Likeness>> Unlikeness() const;
 
   // Length of the byte order mark: 3, or 0 without one.

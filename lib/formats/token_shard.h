@@ -28,8 +28,9 @@ enum class Headerless {
 class TokenShard {
  public:
   // InvalidArgument names file, offset and expectation when the file is empty, cut short, of an
-  // unknown form or not tokens. A file that is refused only for its looks is accepted with
-  // Headerless::kUint16, which data.format: uint16 sets.
+  // unknown form or not tokens. A file without a header that is refused only for its looks is
+  // accepted with Headerless::kUint16, which data.format: uint16 sets, or when dataset.json beside
+  // it lists it with its size in two-byte tokens.
   static StatusOr<TokenShard> Open(const std::string& path,
                                    Headerless headerless = Headerless::kChecked);
 

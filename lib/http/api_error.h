@@ -15,7 +15,7 @@ struct ApiError {
   std::string message;
   std::string param;  // the field that is wrong; may be empty
   std::string code;   // for programs; may be empty
-  // Seconds after which it is worth trying again; absent: not by itself.
+  // Seconds after which a retry may succeed; absent: the same request would fail again.
   std::optional<int> retry_after;
 };
 
@@ -27,7 +27,8 @@ std::string ErrorBody(const ApiError& error);
 // Sets Retry-After; a server error that a retry would repeat gets x-should-retry: false.
 Response ErrorResponse(const ApiError& error);
 
-// The HTTP status and error type of a Status, by its code.
+// The HTTP status of a Status, by its code; codes that are not in the list of api_error.cc, such as
+// FAILED_PRECONDITION, give 500. For 429 and 503 retry_after is 1.
 ApiError ErrorOf(const Status& status);
 
 }  // namespace gp::http

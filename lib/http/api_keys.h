@@ -1,6 +1,7 @@
 // ApiKeys: the keys that a server accepts. A file with one line per key: the SHA-256 of the key in
-// hexadecimal digits and, after a space, a name for the log; lines that begin with # are comments.
-// KeyFile keeps the newest version of the file. ApiKeys is constant; KeyFile is used in the loop.
+// hexadecimal digits and, after a space, a name for the log (default: key-1, key-2, …); lines that
+// begin with # are comments. KeyFile keeps the newest version of the file. ApiKeys is constant;
+// KeyFile is used in the loop.
 #pragma once
 
 #include <memory>
@@ -20,8 +21,8 @@ class ApiKeys {
   // InvalidArgument names the line of `source` that is not a key, or says that there is no key.
   static StatusOr<ApiKeys> Parse(std::string_view text, const std::string& source);
 
-  // The name of the key that `authorization` ("Bearer KEY") presents; nothing when the key is not
-  // among these. Takes the same time whatever is presented.
+  // The name of the key that `authorization` ("Bearer KEY") presents; nullopt when the key is not
+  // among these. Compares with every key in constant time, so that the duration reveals no key.
   std::optional<std::string> NameOf(std::string_view authorization) const;
 
   size_t size() const { return keys_.size(); }
@@ -40,8 +41,9 @@ class KeyFile {
   // Reads it. An error names the file.
   static StatusOr<std::unique_ptr<KeyFile>> Open(const std::string& path);
 
-  // Reloads the file whenever it changes. If it is unreadable, or holds no key, the old keys stay
-  // and the problem is logged once.
+  // Checks every `period`, on a thread of `pool`, and reloads the file when its inode, size or time
+  // has changed. If it is unreadable, has a bad line or holds no key, the old keys stay and the
+  // problem is logged once. `loop` and `pool` must outlive this.
   void Watch(EventLoop& loop, OffloadPool& pool, std::chrono::nanoseconds period);
 
   const ApiKeys& keys() const { return *keys_; }

@@ -1,5 +1,5 @@
 // ByteBudget: limits how many bytes of bodies and answers a server holds, in total and per client.
-// A client may hold as much as is free for others, so one client alone gets half. Used in the loop.
+// A client may hold as much as is still free, so one client alone gets half. Used in the loop.
 #pragma once
 
 #include <cstddef>

@@ -41,15 +41,16 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   void Refuse();
   // Called every tick: ends what took too long, keeps streams alive.
   void Tick(Time now);
-  // Closes it if no request is under way, else after its answer.
+  // Closes it at once if no byte of a request has come, else after the answer.
   void Drain();
   // Closes it at once; later answers are dropped.
   void Close();
   bool closed() const { return phase_ == Phase::kClosed; }
 
   // What a connection's place is used for. When all places are taken, a new client replaces the
-  // connection with the lowest use, and among equals the one in it for longest. kUnread: the client
-  // has read nothing of its answer for a while.
+  // connection with the lowest use up to kUnread, and among equals the one in it for longest; if
+  // all are kAnswering, it is refused. kLeaving takes no place. kUnread: the client has read
+  // nothing of its answer for a second.
   enum class Use { kNoRequestYet, kIdle, kReceiving, kUnread, kAnswering, kLeaving };
   Use use() const;
   Time used_since() const;
@@ -109,7 +110,7 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   // No request is taken any more: ends once the answer is written.
   void EndAfterAnswer();
   void Linger();
-  // The client left, or is let go.
+  // The client left, or the server drops it: closes the connection and raises the GoneSignal.
   void Leave();
 
   const std::shared_ptr<ServerState> shared_;

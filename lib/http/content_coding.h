@@ -18,8 +18,8 @@ bool IsPlainBody(const Request& request);
 // are several, the body is damaged, or would be longer than `bytes_max`.
 std::optional<ApiError> DecodeBody(Request& request, size_t bytes_max);
 
-// Why the body cannot be read: its Transfer-Encoding is more than chunked. Where its body ends may
-// be unknown then.
+// The error for a Transfer-Encoding other than "chunked" alone; nullopt for chunked or none. After
+// such an error the end of the body is unknown, so the connection must be closed.
 std::optional<ApiError> RefusedTransferCoding(const Request& request);
 
 }  // namespace gp::http

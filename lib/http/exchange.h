@@ -38,7 +38,7 @@ struct ExchangeNotes {
   std::optional<std::chrono::steady_clock::time_point> first_token;
 };
 
-// Signals once that the client of an exchange or a stream of `sink` is gone.
+// Signals once that the client of an exchange or of its event stream is gone.
 class GoneSignal {
  public:
   void Set(std::function<void()> call);
@@ -51,7 +51,8 @@ class GoneSignal {
 };
 
 // Server-sent events: only data lines, and comments that keep the connection alive, which the
-// connection sends by itself. A stream that is let go of without End is cut.
+// connection sends by itself. If it is destroyed without End, the connection is cut, so that the
+// client does not take the answer for complete.
 class EventStream {
  public:
   // `held`: what the handler still keeps of the request.
@@ -67,7 +68,8 @@ class EventStream {
   void End(std::string_view data);
   void End();
 
-  // Grows when the client reads slower than is sent; beyond a limit a stream is let go.
+  // Grows when the client reads more slowly than the handler sends. A Send that finds more than
+  // ServerLimits::unsent_bytes_max closes the connection.
   size_t unsent_bytes() const;
 
   // Called once, when the client left, half-closed or reads too slowly; at once if it already has.
@@ -95,8 +97,8 @@ class Exchange {
   Request& request() { return request_; }
   const std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 
-  // Counts `bytes` as held for this client, in place of its body, until the answer's end. False:
-  // the client holds too much already, and nothing has changed.
+  // Counts `bytes` as held for this client, in place of its body, until Respond is called or the
+  // event stream is destroyed. False: the client holds too much already, and nothing has changed.
   bool Hold(size_t bytes) { return held_.Resize(bytes); }
 
   void Respond(Response response);
@@ -104,7 +106,7 @@ class Exchange {
   // "text/event-stream" with `headers` added. The exchange is over; the stream continues.
   std::shared_ptr<EventStream> BeginEventStream(Headers headers = {});
 
-  // Called once, when the client left before an answer; at once if it already has.
+  // Called once, when the client left or half-closed before an answer; at once if it already has.
   void OnGone(std::function<void()> call) { gone_->Set(std::move(call)); }
   bool gone() const { return gone_->raised(); }
   ExchangeNotes& notes() { return *notes_; }

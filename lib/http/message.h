@@ -24,7 +24,7 @@ struct Request {
   std::string body;
   std::string id;              // x-request-id
   std::string client_address;  // without the port
-  std::string key_name;        // the API key's; empty when the server has no keys
+  std::string key_name;        // the API key's; empty without a valid key
 
   // The first header or parameter of that name; nothing when the request has neither.
   std::optional<std::string_view> Header(std::string_view name) const;

@@ -1,6 +1,6 @@
 // OffloadPool: a few threads for work that would block the loop: reading files, tokenizing, parsing
-// long bodies. Results are posted back to the loop. Submit is called in the loop; destroyed after
-// the loop has ended: waits for running work, drops the rest.
+// long bodies. Results are posted back to the loop. Submit is called in the loop. Destroy the pool
+// after the loop has ended: the destructor waits for running work and drops waiting work.
 #pragma once
 
 #include <deque>

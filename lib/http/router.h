@@ -30,7 +30,7 @@ struct Route {
 
 class Router {
  public:
-  // REQUIRES: no other route has this method and pattern.
+  // REQUIRES: the pattern begins with '/', and no other route has this method and pattern.
   void Add(Route route);
 
   struct Unknown {};  // no route has the path

@@ -19,7 +19,7 @@ struct ServerPlace {
 
 class Server {
  public:
-  // `tls` may be absent; it outlives the server. An error names the address.
+  // `tls` may be null; it must outlive the server. An error names the address.
   static StatusOr<std::unique_ptr<Server>> Start(EventLoop& loop, const ServerPlace& place,
                                                  ServerContext context, const TlsContext* tls);
   virtual ~Server() = default;
@@ -27,9 +27,10 @@ class Server {
   virtual int port() const = 0;
   virtual int connections() const = 0;
 
-  // Accepts no more connections or requests; running answers are completed.
+  // Accepts no more connections and closes idle ones. Requests that have begun to arrive are still
+  // read and answered.
   virtual void Drain() = 0;
-  // Whether everything is answered and sent.
+  // Whether no connection is left; after Drain: everything is answered and sent.
   virtual bool idle() const = 0;
 };
 

@@ -17,8 +17,8 @@ struct CheckpointModel {
   std::unique_ptr<ModelSource> model;
 };
 
-// The checkpoint in `directory`, with digests of its weights and its tokenizer. NotFound when it
-// has no manifest; DataLoss names the file that does not match the manifest.
+// The checkpoint in `directory`, after comparing its weights and its tokenizer with the manifest's
+// digests. NotFound when it has no manifest; DataLoss names the file that does not match.
 StatusOr<CheckpointModel> OpenCheckpointModel(const std::string& directory);
 
 // A checkpoint of step 0 without optimizer state at `directory`, which appears complete or not at

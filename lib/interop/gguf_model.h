@@ -11,8 +11,9 @@
 namespace gp::interop {
 
 // Writes weights, sizes and tokenizer into one file at `path`, which must not exist; `name` is the
-// model's. FailedPrecondition when llama.cpp cannot compute the model: it needs tanh gelu, and as
-// tokenizer bytes or a byte-level BPE whose merges make every token of any text.
+// model's. FailedPrecondition when llama.cpp cannot compute the model: it needs tanh gelu, as
+// tokenizer bytes or a byte-level BPE whose merges make every token of any text, and at most three
+// tokens that end a text.
 Status WriteGguf(const ModelSource& source, const std::string& name, const CopyOptions& options,
                  const std::string& path);
 

@@ -1,6 +1,7 @@
-// JsonFields: the values of a JSON object from outside, by key. The first that is missing or of the
-// wrong type is remembered with the file's name; what follows then reads as its fallback. A view:
-// the object outlives it. One thread.
+// JsonFields: the values of a JSON object that another program wrote, by key. A value that is
+// missing or of the wrong type reads as its fallback (0 without one); status() keeps the first such
+// problem with the file's name, so callers check it once, at the end. A view: the object must
+// outlive it. One thread.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ class JsonFields {
   bool Flag(const std::string& key, bool fallback);
   std::string Text(const std::string& key, const std::string& fallback);
 
-  // Unless there is a problem already.
+  // Records a problem, unless there is one already.
   void Fail(const std::string& key, const std::string& what);
   const Status& status() const { return status_; }
 

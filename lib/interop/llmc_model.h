@@ -18,8 +18,8 @@ bool IsLlmc(std::string_view first_bytes);
 // InvalidArgument names the offset of the header's field, or the size that the file should have.
 StatusOr<std::unique_ptr<ModelSource>> OpenLlmc(const std::string& path);
 
-// FailedPrecondition when llm.c does not compute such a model: its head is tied, its gelu tanh. A
-// vocabulary that is not padded to a multiple of 128 is, with zeros.
+// FailedPrecondition when llm.c does not compute such a model: its head is tied, its gelu tanh.
+// Pads the vocabulary to a multiple of 128 with rows of zeros, and writes missing biases as zeros.
 Status WriteLlmc(const ModelSource& source, const CopyOptions& options, const std::string& path);
 
 }  // namespace gp::interop

@@ -23,7 +23,9 @@ std::string_view ModelFormatName(ModelFormat format);
 std::optional<ModelFormat> ModelFormatOf(std::string_view name);
 
 // The format of `path`: a directory with a manifest.json, a model_args.json or a config.json, or a
-// file of llm.c, or a directory whose model.bin is one. NotFound lists what was looked for.
+// file of llm.c, or a directory whose model.bin is one; the first that is found. For another known
+// form the error of RefuseUnread (interop/unread_model.h); otherwise NotFound lists what was looked
+// for.
 StatusOr<ModelFormat> DetectModelFormat(const std::string& path);
 
 StatusOr<std::unique_ptr<ModelSource>> OpenModel(const std::string& path, ModelFormat format);
@@ -38,8 +40,8 @@ enum class ExportFormat { kHuggingFace, kLlmc, kNanoGpt, kGguf };
 std::optional<ExportFormat> ExportFormatOf(std::string_view name);
 
 // Writes the checkpoint's model as `directory`, which appears complete or not at all: the files of
-// the format, and a model card. AlreadyExists when the directory exists; FailedPrecondition when
-// the format cannot hold such a model.
+// the format, and a model card. AlreadyExists when the directory exists and is not empty;
+// FailedPrecondition when the format cannot hold such a model.
 Status ExportModel(const CheckpointModel& checkpoint, ExportFormat format,
                    const CopyOptions& options, const std::string& directory);
 

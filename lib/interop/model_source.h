@@ -1,6 +1,6 @@
 // ModelSource: a model somewhere outside the engine, in whichever form: its shape, and its weights
 // one tensor at a time, by gp's names and as gp holds them: fp32, (out, in). Opening checks
-// everything but the values. Any thread may read.
+// everything but the values (Read checks those). Any thread may read.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,7 @@
 // NewDirectory: a directory that appears under its name complete, or not at all. It is written
-// beside that name; Commit syncs and renames it, otherwise the destructor removes it. One thread.
+// under a temporary name beside it; Commit syncs the directory and renames it, otherwise the
+// destructor removes it. A file that is written through File() must be synced by its writer. One
+// thread.
 #pragma once
 
 #include <string>

@@ -15,9 +15,9 @@ namespace gp::interop {
 
 class SafetensorsModel final : public ModelSource {
  public:
-  // Every tensor of `shape` must exist, with its shape and as F32, F16 or BF16, and no others
-  // except the buffers attn.bias and attn.masked_bias. With a tied head, an existing lm_head.weight
-  // must equal the embedding. The message names file and tensor.
+  // InvalidArgument names file and tensor unless every tensor of `shape` exists, with its shape and
+  // as F32, F16 or BF16, and no others except the buffers attn.bias and attn.masked_bias. With a
+  // tied head, an existing lm_head.weight must equal the embedding, whose values are compared here.
   static StatusOr<std::unique_ptr<ModelSource>> Open(std::string path,
                                                      const runspec::ModelShape& shape,
                                                      TensorNames names, TensorSet tensors,

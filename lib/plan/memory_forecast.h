@@ -1,6 +1,7 @@
-// Computes the memory of a rank, whether it fits, and which setting would make it fit. `gpctl
-// validate`, the trainer's check before its first step, and micro_batch: auto use the same numbers.
-// Standard library only. Pure functions; thread-safe.
+// Computes the memory of a rank, whether it fits, and which setting would make it fit. With
+// resources.device: gpu it is the GPU's memory, otherwise the machine's. `gpctl validate`, the
+// trainer's check before its first step, and micro_batch: auto use the same numbers. Standard
+// library only. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ inline constexpr int64_t kGpuGroupBytes = int64_t{1} << 30;
 
 // Memory by purpose, for the rank that needs the most.
 struct MemoryForecast {
-  int64_t parameters_bytes = 0;  // including the bf16 working copy
+  int64_t parameters_bytes = 0;  // including the working copy in bf16 or fp16
   int64_t gradients_bytes = 0;
   int64_t optimizer_bytes = 0;
   int64_t activations_bytes = 0;  // including the batch
@@ -44,7 +45,8 @@ TrainingOptions TrainingOptionsOf(const RunSpec& spec, int threads, int first_sh
                                   int owned_shards);
 
 // For `workers` ranks (spec.resources.workers when 0). REQUIRES: the vocabulary and micro_batch are
-// numbers. For the reference engine, only the parameters and their gradients are known in advance.
+// numbers. Always counts the buffers of gp's own engine: engine.kind: reference (LibTorch)
+// allocates others, so its forecast is only an estimate.
 MemoryForecast ForecastMemory(const RunSpec& spec, const BatchPlan& plan, int threads,
                               int workers = 0);
 
@@ -53,12 +55,13 @@ int64_t RanksBeside(int64_t processors, int threads_per_rank, int workers);
 
 // A change to the run file, and the memory that the rank would then need.
 struct Fit {
-  std::string settings;  // "batch.micro_batch=2"
+  std::string settings;  // "batch.micro_batch=2, batch.total_tokens=8192"
   int64_t bytes = 0;
 };
 
-// The first change that fits into `available_bytes`: smaller micro-batches with the same total,
-// recomputation, a chunked head, all together. Nullopt when none fits.
+// The first change that fits into `available_bytes`: micro-batches halved while that divides
+// evenly, with the same total; then, with the smallest of them, recomputation, a chunked head, and
+// both. Nullopt when none fits.
 std::optional<Fit> SuggestFit(const RunSpec& spec, const BatchPlan& plan, int threads,
                               int64_t available_bytes, int workers = 0);
 
@@ -68,9 +71,9 @@ std::optional<Fit> SuggestFit(const RunSpec& spec, const BatchPlan& plan, int th
 int64_t LargestMicroBatch(const RunSpec& spec, const BatchPlan& plan, int threads,
                           int64_t available_bytes, int workers = 0);
 
-// A message when the run does not fit, with the numbers and a change that would fit: "a rank needs
-// 3.1 GiB ..., 1.9 GiB are available (<limit>); batch.micro_batch=2 would need 1.7 GiB". Nullopt
-// when it fits.
+// A message when the run does not fit, with the numbers and the change of SuggestFit: "a rank needs
+// 3.10 GiB of memory (… bytes), 1.90 GiB are available (<limit>); batch.micro_batch=2, … would need
+// 1.70 GiB". Nullopt when it fits.
 std::optional<std::string> MemoryProblem(const RunSpec& spec, const BatchPlan& plan, int threads,
                                          int64_t available_bytes, const std::string& limit,
                                          int workers = 0);

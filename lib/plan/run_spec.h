@@ -1,6 +1,8 @@
-// RunSpec: a run file after presets, overrides and defaults were applied; every field has its
-// value. The keys, their ranges, units, defaults and texts are one table in
-// runspec/schema_table.cc; this struct holds the result. A value; copy freely.
+// RunSpec: a run file after presets, overrides and defaults were applied. Every field has its
+// value, except what only the training machine can decide: the vocabulary, micro_batch, the device
+// and, with a device of auto or gpu, the precision may still be `auto`. The keys, their ranges,
+// units, defaults and texts are one table in runspec/schema_table.cc; this struct holds the result.
+// A value; copy freely.
 #pragma once
 
 #include <chrono>
@@ -63,9 +65,9 @@ struct DataSpec {
 
 struct ResourceSpec {
   int workers = 1;      // ranks
-  int min_workers = 0;  // 0: workers
+  int min_workers = 0;  // 0: workers; has no effect yet: a run trains only with all its workers
   int max_workers = 0;  // 0: workers; the logical shards V follow from it
-  int gpus = 0;
+  int gpus = 0;         // 0, or the same as workers: each rank takes one GPU; `device` decides
   std::string device = "cpu";  // cpu | gpu | auto
   int threads = 0;             // per rank; 0: what the slot offers
 
@@ -109,6 +111,7 @@ struct ScheduleSpec {
   bool operator==(const ScheduleSpec&) const = default;
 };
 
+// The limit that is reached first ends the run.
 struct BudgetSpec {
   int64_t steps = 0;
   int64_t tokens = 0;
@@ -173,9 +176,10 @@ struct StabilitySpec {
   bool operator==(const StabilitySpec&) const = default;
 };
 
+// What a failure of a rank or a node leads to: coordinator/scheduler/recovery.cc.
 struct RetrySpec {
-  int max = 20;
-  std::chrono::nanoseconds backoff = std::chrono::milliseconds(500);
+  int max = 20;  // failures in a row, without a new checkpoint in between, that are tried again
+  std::chrono::nanoseconds backoff = std::chrono::milliseconds(500);  // doubles with each failure
   std::chrono::nanoseconds backoff_max = std::chrono::seconds(30);
 
   bool operator==(const RetrySpec&) const = default;

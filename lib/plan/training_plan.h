@@ -1,7 +1,8 @@
 // TrainingPlan: every buffer of one training rank, with its name and exact size: the model's arena,
 // the gradients of the reduction tree, the optimizer's state, a batch, a snapshot. `gp-bench plan`
-// prints it, the forecast adds it up and the trainer allocates it. Standard library only. Pure
-// functions; thread-safe.
+// prints it and the forecast adds it up. The trainer allocates each part where it is used, with the
+// same functions (worker/engine/optim, worker/engine/step); training_plan_test.cc checks that the
+// totals agree. Standard library only. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,9 @@ struct TrainingOptions {
 };
 
 // The arena's tensors first, then "gradients.0"..., "first_moment", "second_moment", Muon's
-// scratch, "step_scalars" and, where the arena is the host's memory, "batch.tokens",
-// "batch.targets" and, last and allocated only by the rank that saves, "snapshot".
+// scratch, "step_scalars" and, where the arena is the host's memory, "step_scalars.read",
+// "batch.tokens", "batch.targets" and, last and allocated only by the rank that saves, "snapshot"
+// (at most as large as parameters and moments together).
 ArenaPlan MakeTrainingPlan(const ModelShape& shape, const TrainingOptions& options);
 
 // The plan's bytes.

@@ -10,8 +10,8 @@
 
 namespace gp::rpc {
 
-// Service and method are "unknown" when no service has the method, because anybody can make up
-// names.
+// Service and method are "unknown" when the call ended with UNIMPLEMENTED: the client may have made
+// the names up, and metrics must not grow with them.
 struct EndedCall {
   std::string service;  // "gp.v1.RunService"
   std::string method;   // "Submit"

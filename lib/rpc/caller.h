@@ -19,7 +19,9 @@ struct Caller {
   // From the client certificate that TLS verified; empty without a certificate.
   std::string node_id;
   security::Lifetime node_lifetime;
-  // The text of the bearer token; empty without one. It holds a secret: it is never logged.
+  // The text of the bearer token; empty without an authorization header. A header of another
+  // scheme, or more than one, becomes text that is no token, so the call is refused. It may hold a
+  // secret: never log it.
   std::string bearer;
   // Came over TCP without TLS.
   bool is_plain_network = false;

@@ -1,7 +1,7 @@
 // Copies a value that has a list of fields (contract/field.h) to and from a protobuf message whose
 // fields have the same names. Thread-safe.
 //
-// A field that the message lacks is passed over, with these exceptions: "x_us" is found as the
+// A field that the message lacks is skipped, with these exceptions: "x_us" is found as the
 // Timestamp "x", and the fields of a nested struct that has no field of its own are found in the
 // message itself as "<name>_seconds". A map of numbers by name is a repeated message with the
 // fields `name` and `value`.

@@ -12,7 +12,8 @@ namespace gp::rpc {
 
 class SocketName {
  public:
-  // NotFound or PermissionDenied when the directory of a long path cannot be opened.
+  // NotFound or PermissionDenied when the directory of a long path cannot be opened;
+  // InvalidArgument when its last part alone is too long (about 80 bytes).
   static StatusOr<SocketName> Of(const std::string& path);
 
   const std::string& text() const { return text_; }

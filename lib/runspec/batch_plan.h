@@ -15,7 +15,7 @@ namespace gp::runspec {
 int LogicalShards(const ResourceSpec& resources);
 
 // A batch has a multiple of this many tokens: V * micro_batch * sequence, or V * sequence while
-// micro_batch is auto. And the factors in words: "4 logical shards x 8 sequences x 128 tokens".
+// micro_batch is auto. DescribeGranule: "4 logical shards x 8 sequences x 128 tokens".
 int64_t BatchGranule(const RunSpec& spec);
 std::string DescribeGranule(const RunSpec& spec);
 

@@ -67,7 +67,7 @@ bool NamesFile(const Field& field, std::string_view value);
 // The fields of one table, for code that visits all of them.
 using Fields = std::vector<const Field*>;
 
-// The allowed values: "a whole number, 1 or more", "one of: cosine, linear".
+// The allowed values: "a whole number of at least 1", "one of: cosine, linear".
 std::string Expectation(const Field& field, const Slot& slot);
 
 // The value as a file would write it: 0.001, true, [a, b], "two words", 90s, auto.
@@ -76,7 +76,8 @@ std::string FormatValue(const Field& field, const Slot& slot);
 // `text` as a YAML scalar; quoted when plain text would read as something else.
 std::string YamlScalar(std::string_view text);
 
-// A key's full description for people: meaning, type, default (the slot's value), unit.
+// A key's full description for people: meaning, type, default (the slot's value), unit, and its
+// names in other tools.
 std::string ExplainField(const Field& field, const Slot& slot);
 
 // The same in one line of a list.

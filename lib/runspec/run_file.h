@@ -1,6 +1,7 @@
-// Reads run files: preset, then the file, then --set overrides, then cross checks. Finds all
-// problems at once, each with its place and a hint. Does no I/O: only the training machine can
-// check that the data exists. Pure functions; thread-safe.
+// Reads run files: preset, then shape and tokenizer of the model in init_from, then the file, then
+// --set overrides; later ones win. Then cross checks. Reports all problems at once (at most 100),
+// each with its place and a hint. Does no I/O itself; only LoadOptions::find_initial_model may read
+// files. Only the training machine can check that the data exists. Pure functions; thread-safe.
 #pragma once
 
 #include <optional>
@@ -41,8 +42,8 @@ RunFileResult LoadRunFile(std::string_view text, const std::string& source_name,
                           const std::vector<std::string>& overrides = {},
                           const LoadOptions& options = {});
 
-// Every key with its value, as a run file. Loading it again gives an equal RunSpec; the programs
-// send this form to each other, and a run's directory stores it.
+// Every key with its value, as a run file ("preset" only if it is set). Loading it again gives an
+// equal RunSpec; the programs send this form to each other, and a run's directory stores it.
 std::string ResolvedYaml(const RunSpec& spec);
 
 // Sets a model.vocab of auto to the tokenizer's number of ids, and sets the padded number.

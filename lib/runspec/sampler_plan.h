@@ -19,7 +19,7 @@ struct SamplerPlanOptions {
 };
 
 struct SamplerPlan {
-  int64_t streams = 0;       // as many as fit, at least one
+  int64_t streams = 0;       // as many as fit, from 1 to streams_max
   uint64_t total_bytes = 0;  // weights, cache of keys and values, buffers
 };
 

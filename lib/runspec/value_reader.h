@@ -18,12 +18,13 @@ struct ValueProblem {
   std::string hint;
 };
 
-// Writes the value into `slot`. On a problem, `slot` is unchanged.
+// Writes the value into `slot`. On a problem, `slot` is unchanged, except a std::optional<bool>,
+// which becomes false.
 std::optional<ValueProblem> ReadValue(const Field& field, const YamlNode& node, const Slot& slot);
 
-// The node for a value that is given alone: by --set, a flag, or an environment variable. A value
-// of type text is taken as it is; other types are parsed as YAML. Nullopt when it is not valid
-// YAML.
+// The node for a value that is given alone: by --set, a flag, or an environment variable. For a key
+// of type text the value is taken as it is; for other types it is parsed as YAML. Nullopt when it
+// is not valid YAML.
 std::optional<YamlNode> ParseValueText(std::string_view text, const Slot& slot);
 
 }  // namespace gp::runspec

@@ -28,7 +28,8 @@ class Authority {
   std::string KeyPem() const { return key_.Pem(); }
 
   // A certificate for a server that is reached as any of `hosts` (IP addresses or DNS names).
-  // InvalidArgument when there are none, or one is neither.
+  // InvalidArgument when there are none, more than 128, or one is neither. Issued certificates end
+  // with the authority's own at the latest.
   StatusOr<Certificate> IssueServer(const PrivateKey& key, const std::vector<std::string>& hosts,
                                     WallTime now, std::chrono::nanoseconds lifetime) const;
   // A certificate that identifies a node as `uri`: as a client, and as a server under the name

@@ -32,7 +32,8 @@ class Certificate {
  public:
   explicit Certificate(CertificatePointer certificate) : certificate_(std::move(certificate)) {}
 
-  // The first certificate of `pem`. InvalidArgument when it has no valid one.
+  // The first certificate of `pem`. InvalidArgument when it has none, or any of them cannot be
+  // read.
   static StatusOr<Certificate> FromPem(std::string_view pem);
   // All of them; at least one. InvalidArgument when one cannot be read, or there are more than 64.
   static StatusOr<std::vector<Certificate>> ChainFromPem(std::string_view pem);

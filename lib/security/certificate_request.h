@@ -16,8 +16,9 @@ namespace gp::security {
 class CertificateRequest {
  public:
   static CertificateRequest For(const PrivateKey& key);
-  // InvalidArgument when `pem` cannot be read, its signature is wrong, or its key is too weak or of
-  // a kind that is not used: P-256, P-384, P-521, Ed25519, or RSA of 2048 to 8192 bits.
+  // InvalidArgument when `pem` cannot be read or has more than 16 KiB, when its signature is wrong,
+  // or when its key is none of these: an elliptic curve of at least 256 bits (P-256), Ed25519, RSA
+  // of 2048 to 8192 bits.
   static StatusOr<CertificateRequest> FromPem(std::string_view pem);
 
   std::string Pem() const;

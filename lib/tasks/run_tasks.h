@@ -17,8 +17,8 @@ struct RunTask {
   ChoiceFile file;
 };
 
-// Errors name the key or the file, its line and what was expected; two files with one name are an
-// error too, because their results could not be distinguished.
+// At most 16 files. Errors name the key or the file, its line and what was expected; two files with
+// one TaskName are an error too, because their results could not be distinguished.
 StatusOr<std::vector<RunTask>> ReadRunTasks(const runspec::EvalSpec& spec);
 
 }  // namespace gp::tasks

@@ -26,9 +26,10 @@ class BytePairTokenizer : public Tokenizer {
   // names the line.
   static StatusOr<std::unique_ptr<BytePairTokenizer>> FromMerges(std::string_view vocab_bpe);
 
-  // GPT-2's own, from the vocab.bpe that scripts/bootstrap installs (searched beside the program's
-  // tree, in share/gp/gpt2 of an installation, or where GP_GPT2_VOCAB points). NotFound lists the
-  // places.
+  // GPT-2's own, from a vocab.bpe: the one that GP_GPT2_VOCAB names, if it exists; otherwise the
+  // first above the program's directory, share/gp/gpt2 of an installation or .deps of a source
+  // tree, where scripts/bootstrap installs it. NotFound lists the places; DataLoss: it is another
+  // file.
   static StatusOr<std::unique_ptr<BytePairTokenizer>> InstalledGpt2();
 
   // "gpt2" with GPT-2's own vocabulary, "bpe" with any other.

@@ -14,9 +14,9 @@ std::string_view TakePiece(std::string_view& text);
 // Whether `text`, taken alone, is one piece. False for empty text.
 bool IsPiece(std::string_view text);
 
-// The first place after 0, at or after `begin`, where a piece starts in any context: at white space
-// after another symbol, because white space occurs only at the front of a piece with other symbols.
-// Cutting there leaves all pieces unchanged. text.size() if there is none.
+// The first place after 0, at or after `begin`, where a piece surely starts in any context: at
+// ASCII white space after another symbol, because white space occurs only at the front of a piece
+// with other symbols. Cutting there leaves all pieces unchanged. text.size() if there is none.
 size_t FindPieceStart(std::string_view text, size_t begin);
 
 }  // namespace gp

@@ -12,7 +12,7 @@
 namespace gp {
 
 // Equal to tokenizer.Encode(text), errors and exceptions included. Parts have `part_bytes` or a
-// little more; threads that the system does not give are done without.
+// little more. Works with fewer threads if the system refuses some.
 StatusOr<std::vector<int32_t>> EncodeInParallel(const Tokenizer& tokenizer, std::string_view text,
                                                 int threads, size_t part_bytes = 1 << 20);
 

@@ -1,5 +1,5 @@
-// The tokens of pieces that were encoded before: natural text repeats its words. A later piece of
-// the same slot replaces an earlier one. One thread calls.
+// The tokens of pieces that were encoded before: natural text repeats its words. A piece whose hash
+// gives the same slot replaces the earlier one. One thread calls.
 #pragma once
 
 #include <algorithm>

@@ -34,7 +34,8 @@ class FakeRunService final : public v1::RunService::Service {
   void AddLine(const std::string& text, int rank = 0);
   void AddEvent(v1::RunState state, const std::string& kind, const std::string& reason);
   void AddPoint(const v1::MetricPoint& point);
-  // A checkpoint with quarantined_at is in quarantine, and is restored when `whole`.
+  // A checkpoint with quarantined_at is in quarantine. RestoreCheckpoint restores it after
+  // SetQuarantinedWhole(true); otherwise it answers DataLoss.
   void AddCheckpoint(const v1::Checkpoint& checkpoint);
   void SetQuarantinedWhole(bool whole);
   // Answers NodeService, too. A drained node has one busy slot less each time that nodes are
@@ -49,7 +50,7 @@ class FakeRunService final : public v1::RunService::Service {
   void SetInsecure();
   // List has no filters, as in older coordinators.
   void SetWithoutFilters();
-  // The newest request for the first page of a list.
+  // The newest List request without a page token, that is, for a first page.
   v1::ListRequest last_list() const;
   // The fake's clock is this far ahead of this machine's.
   void SetClockAhead(std::chrono::seconds ahead);

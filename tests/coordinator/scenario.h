@@ -16,12 +16,12 @@
 //       with rank=N                            that one
 //       listening RUN isa=LEVEL,LEVEL          with these instruction-set levels, tuned
 //       listening RUN nccl=ID                  and rank 0 with this id
-//   exit RUN [rank=N] cause=CAUSE              a rank ends: signal collective config unfit damaged
-//                                              data completed stopped
+//   exit RUN [rank=N] cause=CAUSE              a rank ends: signal collective config storage unfit
+//                                              damaged data completed stopped
 //   write RUN step=N [loss=X] [final]          rank 0 wrote a checkpoint
-//   lack RUN [rank=N] [what=X]                 a rank cannot go on without it; without: it goes on
+//   lack RUN [rank=N] [what=X]                 a rank waits for X; without X: it continues
 //   found RUN whole|damaged|unreadable         the coordinator has read the suspected checkpoint
-//   restore RUN step=N                         a person wants it back from quarantine
+//   restore RUN step=N                         a person restores it from quarantine
 //   advance DURATION                           time passes; agents that are not silent report
 //   restart                                    the coordinator is killed and started again
 //   wall DURATION                              the wall clock is set back

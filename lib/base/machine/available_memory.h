@@ -8,8 +8,8 @@
 namespace gp {
 
 struct AvailableMemory {
-  int64_t bytes = 0;
-  // The limit that decides: "MemAvailable", "memory.max of /run.slice", "RLIMIT_AS".
+  int64_t bytes = 0;  // INT64_MAX when there is no limit
+  // The limit that decides: "MemAvailable", "memory.max of /run.slice", "RLIMIT_AS"; "no limit".
   std::string limit;
 };
 

@@ -5,9 +5,8 @@
 
 namespace gp {
 
-// Raises the limit as far as the system lets this user: each connection takes a descriptor.
-// ResourceExhausted when that is too few for a program to start, which libraries answer by
-// aborting.
+// Raises the soft limit to the hard limit: each connection takes a descriptor. ResourceExhausted
+// when the hard limit is below 64: with so few, libraries abort while a daemon starts.
 Status AllowManyOpenFiles();
 
 }  // namespace gp

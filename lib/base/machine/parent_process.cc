@@ -6,7 +6,7 @@
 
 namespace gp {
 
-// Compares the parent's number to notice a parent that ended before the call.
+// Compares the parent's number to notice a parent that ended during the call.
 bool DieWithParent() {
   const pid_t parent = getppid();
   return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;

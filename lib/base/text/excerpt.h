@@ -9,7 +9,7 @@
 namespace gp {
 
 // The first `characters_max` characters of `text`, then "…" if there are more. Control characters
-// (except tabs) and bytes that are not valid UTF-8 become '?'.
+// (except tabs), line and paragraph separators, and bytes that are not valid UTF-8 become '?'.
 std::string Excerpt(std::string_view text, size_t characters_max = 60);
 
 struct LineExcerpt {

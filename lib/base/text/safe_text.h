@@ -1,5 +1,6 @@
-// Sanitizes untrusted text (a name, a reason, a sample) before a person sees it, so that it cannot
-// control a terminal, reorder a line, or split a log line in two. Pure functions; thread-safe.
+// Decides which characters of untrusted text (a name, a reason, a sample) must not reach a person's
+// screen: those that control a terminal, reorder a line, or split a log line in two. Callers
+// replace or escape them. Pure functions; thread-safe.
 #pragma once
 
 namespace gp {

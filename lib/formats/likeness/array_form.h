@@ -1,6 +1,6 @@
-// Guesses whether a file without a header holds numbers that are no token ids, or more than ids. A
-// guess may be wrong: a caller that refuses the file names the setting that accepts it. Pure; any
-// thread may call.
+// Guesses whether a file without a header holds numbers that are not token ids, or records that
+// hold more than an id. A guess may be wrong: a caller that refuses the file names the setting that
+// accepts it. Pure; any thread may call.
 #pragma once
 
 #include <optional>
@@ -31,9 +31,8 @@ struct Records {
   bool operator==(const Records&) const = default;
 };
 
-// The records when `begin` looks like some. Of a text's tokens those at even and at odd places are
-// the same ones, unless it is a table: then the other places have the separators and nothing else
-// has them. `begin` as above.
+// The form of the records when `begin` looks like records of 2 to 4 numbers; nullopt for token ids,
+// which occur alike at every place. `begin` as above.
 std::optional<Records> RecordsIn(std::string_view begin);
 
 }  // namespace gp::formats

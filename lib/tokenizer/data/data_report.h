@@ -1,6 +1,7 @@
-// DataReport: a check of a run file's data before the run: whether it exists in the expected form,
-// how many tokens it holds and whether the model has all their ids. The trainer gives the same
-// errors when it opens the same data. Reads the disk; any thread may call.
+// DataReport: a check of a run file's data.text or data.train before the run: whether it exists in
+// the expected form, how many tokens it holds and whether the model has all their ids. The trainer
+// gives the same errors when it opens the same data. For data.stream: corpus/stream_report.h. Reads
+// the disk; any thread may call.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct DataReport {
 // Limits on reading. More would cost time without much certainty about the rest.
 struct InspectionLimits {
   uint64_t text_bytes = 32 << 20;    // of text, to collect characters and their number
-  uint64_t encoded_bytes = 4 << 20;  // of text, to measure GPT-2's tokens per byte
+  uint64_t encoded_bytes = 4 << 20;  // of text, to measure a BPE's tokens per byte
   int64_t tokens = 64 << 20;         // of shards, to find the largest id
 };
 

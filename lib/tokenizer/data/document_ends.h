@@ -1,5 +1,6 @@
-// Strings that end documents: which a text may spell without a word, where they would be ordinary
-// text; and documents between strings that a user names. Pure functions; any thread may call.
+// Strings that elsewhere end documents, such as <|endoftext|>. gp encodes them as ordinary text, so
+// they are counted and reported as warnings, unless data.split_on names one as the end of
+// documents. Pure functions; any thread may call.
 #pragma once
 
 #include <cstdint>

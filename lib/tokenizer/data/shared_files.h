@@ -7,8 +7,9 @@
 
 namespace gp {
 
-// A sentence that names the first file of data.val that is also a file of `key`, even under another
-// name or through a link; empty if there is none. Skips paths that do not exist.
+// A sentence that names the first file of `validation` (data.val) that is also in `train`, the
+// files of `key`, even under another name or through a link; empty if there is none. Skips paths
+// that do not exist.
 std::string DescribeSharedFiles(const std::vector<std::string>& train,
                                 const std::vector<std::string>& validation, const char* key);
 

@@ -10,10 +10,10 @@
 
 namespace gp {
 
-// Contents by file name: tokenizer.json and tokenizer_config.json; special_tokens_map.json where
-// special tokens have names; of byte-level BPE, bytes among it, vocab.json and merges.txt where
-// these two say all. Characters that the vocabulary does
-// not have are an error here; there they are left out.
+// Contents by file name: always tokenizer.json and tokenizer_config.json; special_tokens_map.json
+// if special tokens have names; vocab.json and merges.txt for a byte-level BPE (and for bytes) that
+// these two describe completely. For a tokenizer of characters, gp refuses text with a character
+// outside the vocabulary, while Hugging Face leaves such characters out.
 std::map<std::string, std::string> HuggingFaceTokenizerFiles(const Tokenizer& tokenizer);
 
 }  // namespace gp

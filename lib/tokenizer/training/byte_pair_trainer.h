@@ -16,8 +16,8 @@ namespace gp {
 struct BytePairTraining {
   int64_t vocabulary = 50257;  // ids in all: 256 bytes, merges, and as the last one <|endoftext|>
   int64_t count_min = 2;       // a pair that occurs less often is not joined
-  // Called now and then with the number of tokens so far; returning false ends the training with
-  // Cancelled.
+  // Called after every 64 tokens with the number of tokens so far; returning false ends the
+  // training with Cancelled.
   std::function<bool(int64_t tokens)> progress;
 };
 

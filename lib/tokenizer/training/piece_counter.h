@@ -1,6 +1,6 @@
-// PieceCounter: counts how often each piece of a text occurs, using GPT-2's pieces. Text of any
-// length arrives bit by bit; memory is two buffers and the distinct pieces. One thread calls;
-// counting uses the given number of threads.
+// PieceCounter: counts how often each piece of a text occurs, using GPT-2's pieces. The text, of
+// any length, is added part by part; memory is two buffers and the distinct pieces. One thread
+// calls; counting uses the given number of threads.
 #pragma once
 
 #include <cstddef>

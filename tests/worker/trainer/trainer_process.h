@@ -119,8 +119,7 @@ class TrainerProcess {
 
   void Send(const link::Message& message) { EXPECT_TRUE(channel_->Send(message).ok()); }
 
-  // The next message of type T; others are kept in `seen` order but passed over. Fails the test
-  // after a minute.
+  // The next message of type T; skips others. Fails the test after a minute.
   template <typename T>
   T Await() {
     while (true) {
