@@ -1,18 +1,19 @@
-# What makes a build fast: precompiled headers, sources compiled together, optimization where it counts. A new target needs
-# no line of its own: gp_build_fast goes over all targets at the end.
+# What makes a build fast: precompiled headers, sources compiled together, full optimization only where it counts. A new
+# target needs no line of its own: gp_build_fast processes all targets at the end that link gp_warnings (generated code
+# does not).
 #
 # Precompiled headers hold what others wrote: the standard library, fmt, Abseil, gRPC, GoogleTest. Each target gets the set
-# that fits what it links. Our own headers stay out: an edit to one rebuilds what includes it. So does nlohmann-json: it
-# would cost each source 0.4 s, and one in ten uses it. Sources still name every header that they use.
+# that fits what it links. Our own headers stay out, because an edit to one would rebuild everything. nlohmann-json stays out
+# too: it would cost each source 0.4 s, and one in ten uses it. Sources still include every header that they use.
 option(GP_PRECOMPILED_HEADERS "Compile third-party headers once for each set" ON)
 
 # The compiler reads the sources of one target together, about this many bytes of them at once: they share what they include
 # and the templates that they use. An edit compiles its whole group again, so a group takes seconds, not minutes.
-# What is in an anonymous namespace must therefore have a name of its own within its target.
+# Names in an anonymous namespace must therefore be unique within their target.
 set(GP_UNITY_BYTES 20000 CACHE STRING "Bytes of source compiled together; 0 compiles each source alone")
 
-# Optimized in full: the step and what it reads. The rest waits for sockets, disks and people, and compiles in two thirds of
-# the time without what -O2 adds.
+# Compiled with the preset's -O2: the engine and the libraries on its data path. The rest waits for sockets, disks and people;
+# a Release build compiles it with -O1, in two thirds of the time.
 set(GP_OPTIMIZED_FOLDERS
   lib/base lib/formats lib/tokenizer lib/corpus lib/interop
   worker/engine worker/checkpoint worker/data worker/trainer worker/sampler worker/evaluator worker/bench)
@@ -64,8 +65,8 @@ function(gp_linked target result)
   set(${result} "${linked}" PARENT_SCOPE)
 endfunction()
 
-# `alone`: generated sources, those with SKIP_UNITY_BUILD_INCLUSION, and those with flags of their own, which cannot use
-# headers that were compiled without them.
+# Divides the sources of a target. `alone`: generated sources, those that are not .cc, those with SKIP_UNITY_BUILD_INCLUSION,
+# and those with flags of their own, which cannot use headers that were precompiled without these flags.
 function(gp_split_sources target united alone)
   get_target_property(sources ${target} SOURCES)
   get_target_property(folder ${target} SOURCE_DIR)
@@ -131,8 +132,8 @@ function(gp_unite target sources alone)
   set_property(TARGET ${target} PROPERTY SOURCES ${united} ${file} ${alone})
 endfunction()
 
-# Whether a target is compiled with optimization. A static library of tests is treated like the folder that it
-# mirrors.
+# Whether a target is compiled with -O2: its folder is one of GP_OPTIMIZED_FOLDERS. A static library of tests is treated like
+# the folder that it mirrors.
 function(gp_is_optimized target result)
   get_target_property(folder ${target} SOURCE_DIR)
   get_target_property(type ${target} TYPE)

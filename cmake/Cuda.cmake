@@ -2,10 +2,10 @@
 # other part of the build needs nvcc. Gives the imported targets
 #   cuda::runtime     cudart and its headers
 #   cuda::cublas_lt   matrix products
-#   cuda::cudnn       cuDNN 9 and cudnn-frontend, headers only
+#   cuda::cudnn       cuDNN 9, and cudnn-frontend, which is headers only
 #   cuda::nccl        NCCL's header; the library is opened at run time
-# The toolkit is the one whose nvcc is on PATH or in $CUDA_HOME (/usr/local/cuda), or else what `scripts/bootstrap --cuda` installed from
-# wheels, where cuDNN and NCCL lie in folders of their own.
+# The toolkit is the one whose nvcc is on PATH or in $CUDA_HOME (/usr/local/cuda), or else what `scripts/bootstrap --cuda`
+# installed from wheels, where cuDNN and NCCL are in folders of their own. CMAKE_CUDA_COMPILER names another one.
 
 set(GP_CUDA_VENV "${CMAKE_SOURCE_DIR}/.deps/cuda" CACHE PATH "Where scripts/bootstrap --cuda installs")
 set(GP_CUDA_OLDEST 12.8)
@@ -42,8 +42,8 @@ if(gp_nvcc_release VERSION_LESS GP_CUDA_OLDEST)
                       "-DCMAKE_CUDA_COMPILER=${gp_cuda_wheel_toolkit}/bin/nvcc")
 endif()
 
-# One architecture in a developer's build and in CI; releases carry machine code for every card that CUDA 13 knows, and PTX
-# for those that come after.
+# One architecture (sm_90) in a developer's build and in CI; releases (preset cuda-all) carry machine code for the
+# architectures listed here, and PTX for those that come after sm_120.
 option(GP_CUDA_ALL_ARCHITECTURES "Compile for every supported GPU, not for sm_90 alone" OFF)
 if(GP_CUDA_ALL_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES "75-real;80-real;86-real;89-real;90-real;100-real;120-real;120-virtual")
@@ -63,8 +63,8 @@ set(CMAKE_CUDA_EXTENSIONS OFF)
 # it once, when it loads them.
 string(APPEND CMAKE_CUDA_FLAGS " -lineinfo -compress-mode=size")
 
-# Programs that travel to a GPU machine have their libraries in ../lib (scripts/gpu_check); by the old tag what those load is
-# looked for there, too.
+# Programs that are copied to a GPU machine have their libraries in ../lib (scripts/gpu_check). With the old tag (DT_RPATH) the
+# libraries that those load are looked for there, too.
 list(PREPEND CMAKE_BUILD_RPATH "$ORIGIN/../lib")
 add_link_options("LINKER:--disable-new-dtags")
 

@@ -1,4 +1,5 @@
-# Every third-party library, found once. scripts/bootstrap installs them; docs/THIRD_PARTY_NOTICES lists their licences.
+# The third-party libraries that several parts use, found once; client/CMakeLists.txt finds libcurl, Testing.cmake GoogleTest,
+# Cuda.cmake NVIDIA's. scripts/bootstrap installs all of them; THIRD_PARTY_NOTICES lists their licences.
 find_package(Threads REQUIRED)
 find_package(absl REQUIRED)
 find_package(fmt REQUIRED)
@@ -7,7 +8,7 @@ find_package(yaml-cpp REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(Boost 1.74 REQUIRED)
-# ThreadSanitizer knows no fences; what they order here is ordered by mutexes, too.
+# ThreadSanitizer does not support fences; here mutexes order the same accesses, so asio does without its fences.
 if(CMAKE_CXX_FLAGS_DEBUG MATCHES "fsanitize=thread")
   set_property(TARGET Boost::headers APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS BOOST_ASIO_DISABLE_FENCED_BLOCK)
 endif()

@@ -1,5 +1,5 @@
-# gp_embed_text(input output): a build rule that makes of a text file a string literal for #include. Also run as a script by
-# that rule: cmake -DINPUT=… -DOUTPUT=… -P EmbedText.cmake.
+# gp_embed_text(input output): a build rule that turns a text file into a C++ string literal for #include. The rule runs this
+# file as a script: cmake -DINPUT=… -DOUTPUT=… -P EmbedText.cmake.
 if(CMAKE_SCRIPT_MODE_FILE)
   file(READ "${INPUT}" text)
   file(WRITE "${OUTPUT}" "R\"gp_text(${text})gp_text\"\n")

@@ -1,6 +1,6 @@
 # `cmake --install` gives a tree that can be moved anywhere: programs in bin/, LibTorch's libraries in lib/gp/ found
 # through $ORIGIN, settings and run files in share/gp/.
-# Each part is a component, which is what cmake/Packages.cmake makes packages of.
+# Each part is a component, from which cmake/Packages.cmake makes a package.
 foreach(program IN LISTS GP_PROGRAMS)
   if(TARGET ${program})
     set(component ${program})
@@ -11,7 +11,8 @@ foreach(program IN LISTS GP_PROGRAMS)
   endif()
 endforeach()
 
-# Those for GPUs find the toolkit's libraries where this build found them: they are not part of the tree.
+# The programs for GPUs are linked to the toolkit's libraries in the folders where this build found them: these are not
+# installed.
 if(GP_CUDA)
   install(TARGETS gp_cuda_kernels LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/gp" COMPONENT gp-engine-cuda)
   get_filename_component(cuda_folder "${GP_cublasLt_LIBRARY}" DIRECTORY)

@@ -1,13 +1,13 @@
 # `cpack --config build/release/CPackConfig.cmake` makes Debian packages: gpctl, gp-coordinator, gp-worker, gp-gateway, and
-# gp-engine (trainer, sampler, LibTorch), which the last two need. What they depend on is read from the programs.
-# docs/operations/hosts.md shows how they are used.
+# gp-engine (trainer, sampler, evaluator, gp-bench, LibTorch), which the last two need. Nothing for GPUs. Dependencies on
+# Debian's libraries are read from the programs. docs/operations/hosts.md shows how they are used.
 if(NOT GP_ENGINE)
   return()
 endif()
 set(GP_DAEMONS gp-coordinator gp-worker gp-gateway)
 set(GP_PACKAGES gpctl gp-engine ${GP_DAEMONS})
 
-# What only a package may put outside of its tree; `cmake --install` leaves it out.
+# Files outside of the installed tree, which only a package may install; `cmake --install` leaves them out.
 foreach(daemon IN LISTS GP_DAEMONS)
   install(FILES "deploy/systemd/${daemon}.service" DESTINATION /lib/systemd/system COMPONENT ${daemon} EXCLUDE_FROM_ALL)
   string(REPLACE "gp-" "" role "${daemon}")

@@ -1,5 +1,6 @@
 # gp_embed_pages(target): compiles the gateway's web pages and the description of its endpoints into `target`. A page is a
-# folder of client/gateway/pages with a page.html, made whole by scripts/inline_page; dygraphs comes from Debian (MIT).
+# folder of client/gateway/pages with a page.html, listed below and made whole by scripts/inline_page; dygraphs comes from
+# Debian (MIT).
 include(EmbedText)
 set(GP_DYGRAPHS "/usr/share/javascript/dygraphs" CACHE PATH "Folder of dygraph.min.js and dygraph.min.css")
 

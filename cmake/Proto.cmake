@@ -1,5 +1,5 @@
 # gp_proto_library(NAME target PROTOS a.proto... [GRPC service]): generates and compiles protobuf code; with GRPC a second
-# target `service` holds the gRPC stubs, so that what only needs the messages does not link gRPC. Paths are relative to
+# target `service` holds the gRPC stubs, so that code that only needs the messages does not link gRPC. Paths are relative to
 # proto/, which is also the include root: #include "gp/v1/run.pb.h".
 function(gp_proto_library)
   cmake_parse_arguments(ARG "" "NAME;GRPC" "PROTOS" ${ARGN})

@@ -1,20 +1,20 @@
 # gp_test(name LABEL unit SOURCES ... LIBRARIES ...): one GoogleTest program, registered case by case under its label and
 # under its own name, so that `scripts/run_tests --labels base_test` runs that program.
-# Tests run as many at once as there are cores, those that may take longest first. Only a benchmark (label bench) counts as
-# two, so that on a small machine it has the cores for itself.
+# scripts/run_tests runs as many tests at once as there are cores, those with the longest timeout first. A benchmark (label
+# bench) counts as two tests, so that on a machine with two cores it has them for itself.
 # gp_python_test(name script.py LABEL unit [ARGUMENTS ...]): one script; exit status 77 skips, its last line is the reason.
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
-# What a sanitizer run builds: every unit test; and the tests of threaded code that ThreadSanitizer can judge, which get
-# the label `threads` too. Debian's gRPC and LibTorch are not instrumented, so a test that reaches one would report false
-# races. Nor is libprotobuf, whose reflection over map fields (gp_every_field) then crashes. The engine's folders in the list therefore count by their tests of what needs no model.
-# scripts/run_sanitizer reads the names of both kinds from the build tree.
+# What a sanitizer run builds: asan every unit test; tsan the unit tests of threaded code (GP_THREADED_FOLDERS), which get
+# the label `threads` too. Debian's gRPC and LibTorch are not instrumented, so a test that links one would report false
+# races; nor is libprotobuf, whose reflection over map fields (gp_every_field) then crashes. Such tests are left out: of the
+# engine's folders only tests that need no model remain. scripts/run_sanitizer reads both lists from the build tree.
 add_custom_target(unit_tests)
 add_custom_target(threads_tests)
 file(WRITE "${CMAKE_BINARY_DIR}/unit_tests.txt" "")
 file(WRITE "${CMAKE_BINARY_DIR}/threads_tests.txt" "")
-# Tests that need a GPU, where the CUDA build can make them; they skip with the reason on a machine without one.
+# Tests that need a GPU, in a build with GP_CUDA; they skip with the reason on a machine without one.
 # scripts/gpu_check reads their names from the build tree.
 add_custom_target(gpu_tests)
 file(WRITE "${CMAKE_BINARY_DIR}/gpu_tests.txt" "")
@@ -30,7 +30,7 @@ function(gp_processors label result)
   endif()
 endfunction()
 
-# Seconds. Against what hangs, not against what is slow on a machine that does much else besides.
+# Seconds. Long enough for a slow test on a busy machine: the timeout is for tests that hang.
 function(gp_timeout label result)
   if(label STREQUAL "unit")
     set(${result} 300 PARENT_SCOPE)
@@ -85,8 +85,8 @@ function(gp_test name)
     file(APPEND "${CMAKE_BINARY_DIR}/gpu_tests.txt" "${name}\n")
   endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_LIST ${name}_cases)
-  # gtest_discover_tests cannot carry a property whose value is a list, so the properties follow in a file of their own.
-  # Threads of LibTorch that wait for one another by spinning hold up a busy machine for minutes.
+  # gtest_discover_tests cannot take a property whose value is a list, so the properties are set by a file of their own.
+  # OMP_WAIT_POLICY: threads of LibTorch that spin while they wait slow a busy machine down by minutes.
   set(environment "GP_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" "GP_SOURCE=${CMAKE_SOURCE_DIR}" OMP_WAIT_POLICY=passive
     "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/thread_sanitizer.supp"
     "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/leak_sanitizer.supp:print_suppressions=0" ${ARG_ENVIRONMENT})

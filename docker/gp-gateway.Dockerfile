@@ -18,7 +18,7 @@ RUN --mount=type=bind,from=packages,source=/packages,target=/packages \
     && install -d -o gp -g gp -m 0750 /run/gp
 USER 65532:65532
 WORKDIR /var/lib/gp
-# 503 while it looks for models and while it stops.
+# 503 until all models are known and while it stops.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
     CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/7080; printf 'GET /readyz HTTP/1.0\\r\\n\\r\\n' >&3; head -1 <&3 | grep -q 200"]
 EXPOSE 7080 7073

@@ -10,7 +10,7 @@ RUN cmake --preset cuda-all -DGP_TESTS=OFF \
     && cmake --build build/cuda-all --target programs cuda_programs \
     && cpack --config build/cuda-all/CPackConfig.cmake -B /packages -D CPACK_COMPONENTS_ALL="gp-engine;gp-worker" \
     && cmake --install build/cuda-all --prefix /cuda --component gp-engine-cuda --strip
-# The programs look beside themselves (RUNPATH $ORIGIN/../lib/gp) before they look where the toolkit was.
+# The programs look in $ORIGIN/../lib/gp (DT_RPATH) before they look in the folders where the toolkit was.
 RUN find -L .deps/cuda \( -name 'libcudart.so.*' -o -name 'libcublas*.so.*' -o -name 'libcudnn*.so.*' -o -name 'libnccl.so.*' \) \
     -exec cp -t /cuda/lib/gp {} +
 
@@ -33,7 +33,7 @@ RUN --mount=type=bind,from=build,source=/packages,target=/packages \
 COPY --from=build /cuda/bin /usr/bin
 USER 65532:65532
 WORKDIR /var/lib/gp
-# The file is written when a coordinator has accepted this agent. Training is not asked for: it may be slow and well.
+# The file is written when a coordinator has accepted this agent. Training is not checked: slow training is no fault.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["test", "-s", "/tmp/address"]
 EXPOSE 7072
 ENTRYPOINT ["gp-worker"]

@@ -18,7 +18,7 @@ RUN --mount=type=bind,from=packages,source=/packages,target=/packages \
     && install -d -o gp -g gp -m 0750 /run/gp
 USER 65532:65532
 WORKDIR /var/lib/gp
-# The file is written when a coordinator has accepted this agent. Training is not asked for: it may be slow and well.
+# The file is written when a coordinator has accepted this agent. Training is not checked: slow training is no fault.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["test", "-s", "/tmp/address"]
 EXPOSE 7072
 ENTRYPOINT ["gp-worker"]

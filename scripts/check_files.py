@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Checks what no compiler sees: names of files and classes, sizes of folders, units without a test, leftovers, clocks, header openings, links between documents, the width of
-prose, device code that no target compiles, folders that no build enters, kernels that do not wait for the one in front of them.
+"""Checks the files that git tracks for the project's rules that no compiler checks.
 
     scripts/check_files.py [--root DIR]
 
-Prints `file:line: ...` for each finding. Exit status 1 then.
+The rules: names of files; classes of one name in a program; folders with too many units; units without a test; marks of
+unfinished work; paths of one machine; clocks read outside lib/base/clock.cc; the opening comment of a header; links
+between documents and their indexes; the width of prose; .cu files and build folders that no CMake file names; kernels
+that do not begin with AwaitPrevious(). Prints `file:line: ...` for each finding; exit status 1 then.
 """
 
 import argparse
@@ -32,7 +34,7 @@ PROSE_WIDTH = 120
 
 # A class that a header declares: at the left margin, with its body.
 CLASS = re.compile(r"^(?:class|struct|enum class) (\w+)(?: final)?(?: : [^;{]*)? \{", re.MULTILINE)
-# Folders that each program consists of, and exceptions. The engine links no server code (CMakeLists.txt, gp_forbid).
+# The folders of each program, and those inside them that it does not link (CMakeLists.txt, gp_forbid).
 PROGRAMS = ((("lib/", "coordinator/"), ()),
             (("lib/", "worker/agent/"), ()),
             (("lib/", "worker/"), ("worker/agent/", "lib/http/", "lib/rpc/", "lib/security/", "lib/daemon/")),
@@ -138,7 +140,7 @@ def check_folder_sizes(files):
 
 
 def check_mirrored_tests(root, files):
-    """The unit lib/a/b.cc has its test in tests/lib/a/b_test.cc, but for those of the list."""
+    """The unit lib/a/b.cc has its test in tests/lib/a/b_test.cc, except the units that the list names."""
     if UNITS_WITHOUT_TEST not in files:
         return
     exceptions = set((root / UNITS_WITHOUT_TEST).read_text(encoding="utf-8").split())
@@ -197,7 +199,7 @@ def check_prose(path, text):
 
 
 def check_kernels(path, text):
-    """A kernel may start while the one before it still writes what it reads."""
+    """A kernel may start while the previous one still writes its input, so each first calls AwaitPrevious()."""
     if not path.endswith(".cu"):
         return
     for kernel in KERNEL.finditer(text):

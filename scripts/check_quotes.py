@@ -3,9 +3,9 @@
 
     scripts/check_quotes.py [--since COMMIT] [--root DIR]      default: the 50th commit before HEAD, or the first one
 
-A quote is a string of a test with at least three words. If one string of the sources had it at or after COMMIT, and none
-has it now, its test waits for words that nothing prints: `file:line: ...`, exit status 1. What a test puts together from
-several strings is not checked.
+A quote is a string of a test with at least three words. If a string of the sources contained it in or near a place that
+changed after COMMIT, and none contains it now, the test expects words that nothing prints: `file:line: ...`, exit status
+1. Quotes that a test assembles from several strings are not checked.
 """
 
 import argparse

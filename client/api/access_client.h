@@ -1,5 +1,7 @@
 // AccessClient: the coordinator's AccessService as a C++ object. It never retries a call, because a
-// retry could create a second token. Owned by the caller; thread-safe.
+// retry could create a second token; it waits at most the options' timeout for a connection. Of
+// RunClientOptions it uses address, credentials, tls, timeout and on_header. Owned by the caller;
+// thread-safe.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -16,21 +18,22 @@ namespace gp::client {
 
 class AccessClient {
  public:
-  // `interruption` ends every call with Cancelled; it outlives this object.
+  // `interruption` ends every call with Cancelled; it must outlive this object.
   AccessClient(RunClientOptions options, Interruption& interruption);
 
   StatusOr<v1::WhoAmIResponse> WhoAmI();
-  // Fills an empty request id.
+  // Fills an empty request id, which is for the audit log only.
   StatusOr<v1::CreateTokenResponse> CreateToken(v1::CreateTokenRequest request);
   StatusOr<v1::ListTokensResponse> ListTokens();
   StatusOr<v1::TokenInfo> RevokeToken(const std::string& id);
-  // Each line of the audit log after that record, until the consumer returns false.
+  // Passes each line of the audit log after record `after_sequence` to `consumer`, until the end of
+  // the log or until it returns false. No deadline once connected.
   Status Audit(uint64_t after_sequence, const std::function<bool(const std::string&)>& consumer);
 
  private:
   template <typename Call>
   Status CallOnce(const Call& call);
-  // Waits for the options' timeout at most. A call without a connection fails with the reason.
+  // Waits at most the options' timeout. Without a connection the next call fails with the reason.
   void AwaitConnection() const;
   Status Explain(const Status& status) const;
 

@@ -1,5 +1,6 @@
-// CallCredentials: the credentials that a client sends to the coordinator, and where they are
-// stored. Values and pure functions; thread-safe.
+// CallCredentials: the credentials that a client sends to the coordinator with each call. gpctl
+// reads them in session/session.cc, the gateway in gateway/daemon.cc. Values and pure functions;
+// thread-safe.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -14,8 +15,8 @@ struct CallCredentials {
   std::string token;  // the text of a user token, a secret; empty: no token is sent
 };
 
-// FailedPrecondition when the token would go over a connection that others can read: TCP without
-// TLS. Nothing may be sent then.
+// InvalidArgument when the token would go over a connection that others can read: TCP without TLS.
+// Nothing may be sent then. OK without a token.
 Status CheckTokenMayGo(const CallCredentials& credentials, const std::string& address,
                        bool has_tls);
 

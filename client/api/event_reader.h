@@ -16,7 +16,7 @@ class EventReader {
   static constexpr size_t kEventBytesMax = 4 << 20;
 
   // Calls `on_event` with the data of each event that `piece` completes, its lines joined by '\n'.
-  // Skips comments and fields other than data. DataLoss when an event is too large.
+  // Skips comments and fields other than data. DataLoss when an event exceeds kEventBytesMax.
   Status Feed(std::string_view piece, const std::function<void(const std::string&)>& on_event);
 
  private:

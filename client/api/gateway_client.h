@@ -1,5 +1,6 @@
-// GatewayClient: calls a gateway over HTTP: models, tokens, and texts as they are written. Owned by
-// the caller; used by one thread. An interruption ends a call at once.
+// GatewayClient: calls a gateway over plain HTTP, without an API key: models, tokens, and texts as
+// they are written. gpctl uses it for gateways on this machine. Owned by the caller; used by one
+// thread.
 #pragma once
 
 #include <chrono>
@@ -18,7 +19,8 @@ namespace gp::client {
 struct GatewayClientOptions {
   std::string address;  // HOST:PORT
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(3);
-  // The call fails when a stream is silent for longer. The gateway sends a comment every 15 s.
+  // A call fails when no byte arrives for longer; whole seconds, at least 1. During a stream the
+  // gateway sends a comment every 15 s (requests.ping_period).
   std::chrono::milliseconds silence_max = std::chrono::seconds(60);
 };
 
@@ -41,7 +43,7 @@ struct CompletionOptions {
   double frequency_penalty = 0;
   std::vector<std::string> stop;
   uint64_t seed = 1337;
-  int count = 1;  // texts, of one seed
+  int count = 1;  // number of texts, all of this seed
 };
 
 struct Tokens {
@@ -51,7 +53,7 @@ struct Tokens {
 
 class GatewayClient {
  public:
-  // `interruption` ends every call with Cancelled; it outlives this object.
+  // `interruption` ends every call with Cancelled; it must outlive this object.
   GatewayClient(GatewayClientOptions options, Interruption& interruption);
 
   const std::string& address() const { return options_.address; }
@@ -59,7 +61,8 @@ class GatewayClient {
   StatusOr<std::vector<GatewayModel>> Models();
   StatusOr<Tokens> Tokenize(const std::string& model, const std::string& text);
   // Calls `on_text` with each piece of each text, by its index, as it is written. An error has the
-  // gateway's own message: NotFound for an unknown model, Unavailable when it is busy or gone.
+  // gateway's own message: NotFound for an unknown model, Unavailable when the gateway is busy,
+  // gone or ends the stream early, Internal for an error that it sends after the first text.
   using OnText = std::function<void(int index, const std::string& piece)>;
   Status Complete(const CompletionOptions& request, const OnText& on_text);
 

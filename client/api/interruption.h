@@ -1,6 +1,7 @@
 // Interruption: one request to stop, for everything that waits. A thread that waits for signals, or
 // a test, requests it. Then calls in flight are cancelled and sleeps end at once. A second request
-// can be made while things are being stopped, if MindInsistence was called. Thread-safe.
+// (Insist) takes effect only in code that checks insisted() and has called MindInsistence.
+// Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -38,7 +39,7 @@ class Interruption {
   bool leaving() const;
 
   // Ends the interruption, so that it may be requested again; callbacks that are still registered
-  // run again then.
+  // run again then. leaving() does not change.
   void Reset();
 
   // A second request: the work that is being stopped must end at once. False when no code checks
@@ -51,8 +52,9 @@ class Interruption {
   // Waits for the request, at most `duration`. True when it was requested.
   bool WaitFor(std::chrono::nanoseconds duration);
 
-  // `callback` runs once, when a stop is requested (at once if it already was), under this object's
-  // lock: it must be short and must not call back. It does not run after the Scope is destroyed.
+  // `callback` runs when a stop is requested, under this object's lock: it must be short and must
+  // not call this object. If the stop was requested already, it runs at once, and only then. It
+  // does not run after the Scope is destroyed.
   [[nodiscard]] Scope OnRequest(std::function<void()> callback);
 
  private:

@@ -9,9 +9,9 @@
 
 namespace gp::client {
 
-// Adds `label` to what the list's runs must have. A key or a value may hold a '=': the coordinator
-// compares the whole text. An error when it is not KEY=VALUE, or when no run can have this label
-// and those that were added before.
+// Adds `label` to the labels that listed runs must have. A key or a value may hold a '=': the
+// coordinator compares the whole text. InvalidArgument when it is not KEY=VALUE, or when another
+// value of the same key was added before, so that no run could match.
 Status AddLabel(std::string_view label, v1::ListRequest& list);
 
 }  // namespace gp::client

@@ -1,7 +1,9 @@
-// RunClient: the coordinator's RunService as a C++ object. Each call is retried while the
-// coordinator is unreachable, until the call's deadline, so that a restart in between goes
-// unnoticed: submits and cancels carry request ids and are safe to repeat. Streams resume after the
-// last message seen, without gap or duplicate. Owned by the caller; thread-safe.
+// RunClient: the coordinator's RunService, NodeService and node revocation as a C++ object. Each
+// call is retried while the coordinator is unreachable, until the call's deadline, so that a
+// restart in between goes unnoticed: calls that change something carry request ids or are
+// idempotent. Streams are reopened: logs and events resume after the last message seen; metrics
+// after the last step seen, so steps that a restart of the run repeated during the outage are
+// missing up to that step; Watch begins with the current state. Owned by the caller; thread-safe.
 #pragma once
 
 #include <chrono>
@@ -25,15 +27,18 @@ struct RunClientOptions {
   std::string address;  // HOST:PORT or unix:PATH
   CallCredentials credentials;
   std::optional<rpc::ChannelTls> tls;  // for HOST:PORT; absent: no encryption, and no token is sent
-  // The limit for a unary call, all its retries included.
+  // The limit for a unary call, all its retries included. RestoreCheckpoint: the limit for reaching
+  // the coordinator; its answer may take 12 hours.
   std::chrono::milliseconds timeout = std::chrono::seconds(15);
-  // A stream ends with an error when it could not be reopened for this long.
+  // A stream ends with Unavailable when it could not be reopened for this long.
   std::chrono::milliseconds outage_max = std::chrono::seconds(60);
-  // Runs after each attempt that did not reach the coordinator. An error ends the call.
+  // Runs after each attempt that did not reach the coordinator. An error ends the call: gpctl looks
+  // whether the local service was stopped.
   std::function<Status()> check_service;
   // Runs once per outage, a second after it began.
   std::function<void(const std::string& message)> on_waiting;
-  // Runs after each answer, and after the first message of a stream, on the caller's thread.
+  // Runs after each successful answer, and after the first message of each opened stream, on the
+  // caller's thread.
   std::function<void(const rpc::AnswerHeader&)> on_header;
 };
 
@@ -43,21 +48,25 @@ class RunClient {
   template <typename Message>
   using Consumer = std::function<bool(const Message&)>;
 
-  // `interruption` ends every call with Cancelled; it outlives this object.
+  // `interruption` ends every call with Cancelled; it must outlive this object.
   RunClient(RunClientOptions options, Interruption& interruption);
   ~RunClient();
 
   const std::string& address() const { return options_.address; }
   bool has_tls() const { return options_.tls.has_value(); }
 
-  // Fills an empty request id. Unavailable when the coordinator cannot be reached, else its answer.
+  // Errors of all calls: Unavailable when the coordinator cannot be reached, DeadlineExceeded when
+  // it does not answer in time, InvalidArgument for text that is not UTF-8, else the coordinator's
+  // own. Answers are safe to show (safe_message.h).
+
+  // Fills an empty request id.
   StatusOr<v1::SubmitResponse> Submit(v1::SubmitRequest request);
   StatusOr<v1::Run> Get(const std::string& run);
   StatusOr<v1::ListResponse> List(const v1::ListRequest& request);
   // `now`: without saving the step in progress.
   StatusOr<v1::Run> Cancel(const std::string& run, bool now = false);
   StatusOr<v1::CheckpointsResponse> Checkpoints(const std::string& run);
-  // Waits until the coordinator has read the checkpoint.
+  // Waits until the coordinator has read the whole checkpoint, at most 12 hours.
   StatusOr<v1::Checkpoint> RestoreCheckpoint(const std::string& run, int64_t step);
   StatusOr<v1::NodesResponse> Nodes();
   StatusOr<v1::VersionResponse> Version();
@@ -66,7 +75,7 @@ class RunClient {
   StatusOr<v1::Node> Cordon(const std::string& node, const std::string& reason);
   StatusOr<v1::Node> Drain(const std::string& node, const std::string& reason);
   StatusOr<v1::Node> Uncordon(const std::string& node);
-  // Takes the node's certificate back.
+  // Revokes the node's certificate.
   Status RevokeNode(const std::string& node_id);
 
   // Return OK when the server ended the stream or the consumer returned false.

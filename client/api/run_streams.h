@@ -1,6 +1,8 @@
 // RunStreams: the coordinator's streams without a thread for each, for programs that follow many
 // runs at once. Consumers are called on gRPC's threads, one message of a stream at a time, and must
-// be short. A stream that breaks is not reopened; its owner opens another. Thread-safe.
+// be short. Unlike RunClient's, messages are passed on as they were sent: not checked for
+// characters that are unsafe to show. A stream that breaks is not reopened; its owner opens
+// another. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -15,7 +17,8 @@
 
 namespace gp::client {
 
-// A stream in progress. Its destructor ends it; the consumer is not called any more after that.
+// A stream in progress. Its destructor cancels it and waits until the consumer has returned for the
+// last time, so it must not run in the consumer.
 class OpenStream {
  public:
   virtual ~OpenStream() = default;
@@ -29,8 +32,8 @@ class RunStreams {
   template <typename Message>
   using Consumer = std::function<void(const Message&)>;
 
-  // HOST:PORT or unix:PATH. Each stream shows the credentials; without TLS those of a HOST:PORT are
-  // not shown. Outlives its streams.
+  // HOST:PORT or unix:PATH. Each stream sends the credentials, except to a HOST:PORT without TLS:
+  // then it is opened without them. Must outlive its streams.
   explicit RunStreams(const std::string& address, CallCredentials credentials = {},
                       const std::optional<rpc::ChannelTls>& tls = {});
   ~RunStreams();

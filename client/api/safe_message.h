@@ -6,8 +6,9 @@
 
 namespace gp::client {
 
-// Replaces in every text of `message`, however deep, what is unsafe to show (base/text/safe_text.h)
-// by U+FFFD. Line feeds and tabs stay, but for names and ids, which are one line.
+// Replaces characters that are unsafe to show (base/text/safe_text.h), and bytes that are not
+// UTF-8, by U+FFFD in every string field of `message`, however deep. Line feeds and tabs stay,
+// except in fields of one line: names, ids, kinds, actors, versions, devices, label keys.
 void MakeSafeToShow(google::protobuf::Message& message);
 
 }  // namespace gp::client

@@ -5,8 +5,9 @@
 
 namespace gp::client {
 
-// Seconds until the last step at the run's present pace, evaluations and saves included; negative
-// when unknown.
+// Seconds until the last step at the run's present pace, evaluations and saves included (with a
+// coordinator that sends no pace: at the time of its last step). Negative when unknown, as for a
+// run without a number of steps.
 double SecondsLeft(const v1::Progress& progress);
 
 }  // namespace gp::client

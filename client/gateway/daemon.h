@@ -7,7 +7,8 @@
 
 namespace gp::gateway {
 
-// Serves until SIGTERM or SIGINT. Returns an error, in one line, if it could not start.
+// Serves until SIGTERM or SIGINT; then requests in progress have server.stop_grace, and a second
+// signal ends it at once. Returns an error, in one line, if it could not start.
 Status RunGateway(const GatewaySettings& settings, const daemon::Runtime& runtime);
 
 }  // namespace gp::gateway

@@ -21,14 +21,15 @@ class GatewayMetrics {
   GatewayMetrics(const GatewayMetrics&) = delete;
   GatewayMetrics& operator=(const GatewayMetrics&) = delete;
 
+  // Counts a request. Tokens are counted only for requests that got a first token.
   void Finished(const http::ExchangeRecord& record);
-  // Records the current state; called now and then by the owner of the pool.
+  // Records the current state; the daemon calls it each second and before it answers GET /metrics.
   void Observe(const PoolCounts& counts, int connections, size_t models);
 
   std::shared_ptr<prometheus::Collectable> page() const;
-  // Everything in the text exposition format.
+  // All metrics in Prometheus' text exposition format.
   std::string Text() const;
-  // Every metric that the program can export.
+  // Every metric that the program can export, in the same format (--print-metrics).
   static std::string List(const std::string& version);
 
  private:

@@ -1,5 +1,6 @@
-// PageStore: the gateway's web pages, compiled in. Each is one self-contained document; its
-// Content-Security-Policy allows only its own scripts and styles. Constant; thread-safe.
+// PageStore: the gateway's web pages, compiled in by cmake/Pages.cmake. Each is one self-contained
+// document, served without an API key; its Content-Security-Policy allows only its own scripts and
+// styles, and connections to the gateway. Constant; thread-safe.
 #pragma once
 
 #include <string>
@@ -15,13 +16,14 @@ struct PageSource {
   std::string_view html;
 };
 
-// Those that the build found in client/gateway/pages.
+// The pages that the build found in client/gateway/pages: "/" (playground) and "/runs".
 std::vector<PageSource> BuiltInPages();
 
-// default-src 'none' and the hashes of every inline script and style of `html`.
+// default-src 'none', the hashes of every inline script and style of `html`, and images and
+// connections of the page's own origin.
 std::string ContentSecurityPolicy(std::string_view html);
 
-// GET of each page: its headers, and 304 for a client that has it already.
+// Adds GET of each page. 304 for a client that has it already (ETag).
 void AddPageRoutes(const std::vector<PageSource>& pages, http::Router& router);
 
 }  // namespace gp::gateway

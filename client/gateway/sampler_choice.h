@@ -7,10 +7,11 @@
 
 namespace gp::gateway {
 
-// gp-sampler-cuda beside this program if it was built and there is a GPU, else gp-sampler.
+// The path of gp-sampler-cuda beside this program if it exists and /dev has a NVIDIA GPU, else that
+// of gp-sampler.
 std::string SamplerBesideThisProgram();
 
-// Half of the free memory.
+// Half of the memory that this process may still allocate now (base/machine/available_memory.h).
 uint64_t DefaultSamplerMemory();
 
 }  // namespace gp::gateway

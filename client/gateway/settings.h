@@ -33,10 +33,10 @@ struct GatewaySettings {
   std::vector<std::string> directories;  // NAME=DIR
   std::chrono::nanoseconds scan_period = std::chrono::seconds(2);
   std::string sampler_program;  // empty: the one beside this program
-  int sampler_threads = 0;      // 0: all cores
+  int sampler_threads = 0;      // of each sampler; 0: all cores that the gateway may use
   int sampler_streams = 32;
   std::string sampler_precision = "auto";
-  int64_t sampler_memory_limit = 0;  // 0: half of the free memory
+  int64_t sampler_memory_limit = 0;  // bytes, all samplers together; 0: DefaultSamplerMemory
   std::chrono::nanoseconds sampler_start_timeout = std::chrono::minutes(2);
   std::chrono::nanoseconds sampler_stall_timeout = std::chrono::minutes(1);
   int requests_waiting_max = 256;
@@ -51,19 +51,21 @@ struct GatewaySettings {
   bool operator==(const GatewaySettings&) const = default;
 };
 
-// The table of its keys, in the order of the file, with slots in `settings`.
+// The table of all keys with their documentation, limits and flags; the slots are in `settings`.
 daemon::Settings SettingsTable(GatewaySettings& settings);
 
-// Whether they fit together.
+// InvalidArgument when settings contradict each other, or when other machines could reach the
+// gateway without API keys and TLS (unless insecure). Reads no files.
 Status CheckSettings(const GatewaySettings& settings);
 
 // How the Prometheus endpoint is served.
 daemon::MetricsAccess MetricsAccessOf(const GatewaySettings& settings);
 
-// The sites whose pages may use the gateway. REQUIRES: CheckSettings.
+// The sites whose pages may use the gateway, and the Host names that it accepts. REQUIRES:
+// CheckSettings returned OK.
 http::SiteRules SiteRulesOf(const GatewaySettings& settings);
 
-// Whether each of models.directories holds a checkpoint. Reads files.
+// An error unless each of models.directories holds a readable checkpoint. Reads files.
 Status CheckModels(const GatewaySettings& settings);
 
 }  // namespace gp::gateway

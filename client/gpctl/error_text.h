@@ -1,4 +1,4 @@
-// How gpctl shows an error: one clear text on stderr, or a JSON document with -o json. Pure;
+// How gpctl shows an error on stderr: as text, or as a JSON document with -o json. Pure;
 // thread-safe.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Work on bodies and texts that would hold up the loop is done on the pool. Used in the loop.
+// Runs work on bodies and texts that would block the event loop on the OffloadPool. Used in the
+// loop.
 #pragma once
 
 #include <functional>
@@ -19,13 +20,14 @@ inline http::ApiError Busy() {
           .retry_after = 1};
 }
 
-// Whether parsing the body takes a millisecond or more.
+// Whether parsing the body may take a millisecond or more: it has over 64 KiB, or is compressed.
 inline bool IsLongBody(const http::Request& request) {
   constexpr size_t kBodyInLoop = 64 << 10;
   return request.body.size() > kBodyInLoop || !http::IsPlainBody(request);
 }
 
 // Runs `compute` here, or on the pool if `slow`, then calls `then` with the result in the loop.
+// When too much work waits for the pool it responds 503 (Busy) and calls neither.
 template <typename T>
 void Compute(http::OffloadPool& work, bool slow, const std::shared_ptr<http::Exchange>& exchange,
              std::function<T()> compute, std::function<void(T)> then) {

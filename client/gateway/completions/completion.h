@@ -1,5 +1,6 @@
 // Completion: one request of /v1/completions while its texts are written: it collects them, or
-// streams them as they grow. Keeps itself alive until its answer is over. Used in the loop.
+// streams them as they grow. The callbacks that it gives to the ModelPool keep it alive until its
+// answer is over. Used in the loop.
 #pragma once
 
 #include <functional>
@@ -20,14 +21,15 @@ class Completion : public std::enable_shared_from_this<Completion> {
   Completion(std::shared_ptr<http::Exchange> exchange, CompletionRequest request,
              PreparedPrompts prompts, SharedFacts facts, std::string model);
 
-  // Answers the exchange, at once or when the texts are complete.
+  // Answers the exchange, at once (an error, or nothing to sample) or when the texts are complete.
   void Begin(ModelPool& pool);
 
  private:
   link::Generate TextOf(size_t index) const;
-  // Whether the text continues the last character of the prompt, when that is unfinished.
+  // Whether the sampler completes the prompt's last character if its bytes are incomplete, because
+  // the prompt is echoed before the text.
   bool ContinuesPrompt() const { return request_.echo && request_.max_tokens > 0; }
-  // The prompt of a choice.
+  // The prompt of a choice: choices 0 to n-1 are of prompt 0, and so on.
   size_t PromptOf(size_t index) const { return index / static_cast<size_t>(request_.n); }
   void OnPiece(size_t index, link::TextPiece piece);
   // The answer grows by `bytes`. False: over the client's limit; the error was sent.
@@ -50,7 +52,7 @@ class Completion : public std::enable_shared_from_this<Completion> {
   const CompletionText text_;
   std::vector<ChoiceText> choices_;     // what was written so far; for a stream, without texts
   std::vector<LogprobsText> logprobs_;  // one per choice
-  std::vector<bool> begun_;             // whether the choice has its prompt
+  std::vector<bool> begun_;             // whether the choice has its first part, which echoes
   CompletionUsage usage_;
   size_t held_bytes_;               // bytes held for request and answer
   std::function<void()> withdraw_;  // once it was submitted

@@ -8,8 +8,8 @@
 
 namespace gp::gateway {
 
-// All of these outlive the router. A body that is longer than `body_bytes_max` once it is decoded
-// is refused.
+// All arguments must outlive the router. A body that is longer than `body_bytes_max` once it is
+// decompressed is refused.
 void AddCompletionRoutes(ModelService& models, http::OffloadPool& work, size_t body_bytes_max,
                          http::Router& router);
 void AddTokenizerRoutes(ModelService& models, http::OffloadPool& work, size_t body_bytes_max,

@@ -1,4 +1,4 @@
-// Writing answers of /v1/completions: whole ones, and the chunks of a stream. JSON is put together
+// Writes the answers of /v1/completions: whole ones, and the chunks of a stream. JSON is assembled
 // by hand, because there is a chunk for every token. Used by one thread at a time.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace gp::gateway {
 
-// The four lists of a choice's logprobs.
+// The four lists of a choice's logprobs: tokens, token_logprobs, top_logprobs, text_offset.
 class LogprobsText {
  public:
   // `score` is absent for the first token of a prompt, which has no context.
@@ -23,7 +23,7 @@ class LogprobsText {
   size_t bytes() const {
     return tokens_.size() + logprobs_.size() + tops_.size() + offsets_.size();
   }
-  // Writes JSON; the next call continues after it.
+  // Returns the lists as JSON and empties them; text offsets continue.
   std::string Take();
 
  private:
@@ -56,10 +56,11 @@ struct ChoiceText {
 
 class CompletionText {
  public:
-  // `nulls`: each chunk has "usage": null, because the last one carries the usage.
+  // `nulls`: each chunk has "usage": null (stream_options.include_usage; only the last chunk has
+  // it).
   CompletionText(const CompletionHead& head, bool nulls);
 
-  // `index`, …: one chunk with one choice.
+  // One event of a stream, with one choice.
   std::string Chunk(const ChoiceText& choice) const;
   std::string UsageChunk(const CompletionUsage& usage) const;
   std::string Whole(const std::vector<ChoiceText>& choices, const CompletionUsage& usage) const;

@@ -1,5 +1,6 @@
-// Strict reading of a JSON body: every field by its name, type and range. Keeps the first problem
-// and ignores what is read after it. Values; one thread.
+// Strict reading of a JSON body: every field by its name, type and range. A Read of an absent field
+// leaves the value unchanged. error() is the first problem; later ones are dropped. Values; one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ class JsonBody {
   // 128 prompts of 8192 ids, and the values of all fields.
   static constexpr int64_t kValuesMax = (1 << 20) + kMembersMax;
   static constexpr size_t kNameBytesMax = 1024;  // of a name: of a model, of a user
-  static constexpr size_t kIgnoredMax = 32;      // ignored fields that are told by name
+  static constexpr size_t kIgnoredMax = 32;      // ignored fields that are listed by name
 
   explicit JsonBody(std::string_view text);
 
@@ -51,8 +52,8 @@ class JsonBody {
 
   // Notes that a member of a field is ignored: "stream_options.include_obfuscation".
   void Ignore(const std::string& name) { ignored_.insert(name); }
-  // The fields that nobody asked for, in the order of their names, as a header tells them: "a, b".
-  // Beyond kIgnoredMax names follows "and N more"; a long name is shortened.
+  // The fields that no Find or Read named, and those of Ignore, sorted, for a header: "a, b". After
+  // kIgnoredMax names comes "and N more"; names are cut at 60 bytes and made printable ASCII.
   std::string Ignored() const;
 
  private:
@@ -62,11 +63,10 @@ class JsonBody {
   std::optional<http::ApiError> error_;
 };
 
-// The header x-gp-ignored, which every endpoint that takes a JSON body answers with, unless nothing
-// was ignored.
+// The header x-gp-ignored, which the answers to JSON bodies have; empty when nothing was ignored.
 http::Headers IgnoredHeader(const std::string& ignored);
 
-// A whole number: 3 and 3.0, but not 3.5 or true.
+// A whole number: 3 and 3.0, but not 3.5 or true, nor a float beyond 2^53.
 std::optional<int64_t> WholeNumber(const nlohmann::json& json);
 
 }  // namespace gp::gateway

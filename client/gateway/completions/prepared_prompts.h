@@ -17,14 +17,15 @@ namespace gp::gateway {
 struct PreparedPrompts {
   std::vector<std::vector<int32_t>> tokens;  // one per prompt; each has at least one token
   std::vector<std::string> texts;            // for echo; empty without it
-  std::vector<int64_t> max_tokens;           // one per prompt: the requested number, or what fits
+  std::vector<int64_t> max_tokens;           // one per prompt: as requested, or the context's rest
   int64_t token_count = 0;
 
   // Approximate memory of the prompts.
   size_t bytes() const;
 };
 
-// Names an id that the model does not have; nothing when it has all. `param`: the field with `ids`.
+// The error (400) for an id that the model does not have; nullopt when it has all. `param`: the
+// field with `ids`.
 std::optional<http::ApiError> UnknownToken(const std::string& param, std::span<const int32_t> ids,
                                            const CheckpointFacts& facts);
 

@@ -1,6 +1,8 @@
 // Catalogue: the names of models and the checkpoint that each means. RUN and RUN@latest are the
-// newest checkpoint of a run, RUN@best the one with the lowest validation loss, RUN@STEP a given
-// one; a run's id works in place of its name. Used in the loop.
+// checkpoint of a run with the highest step, RUN@best the one with the lowest validation loss,
+// RUN@STEP a given one; a run's id works in place of its name. A named directory takes its name
+// from runs; among runs of one name that have a checkpoint, the one submitted last has it, and the
+// others go by their ids. Used in the loop.
 #pragma once
 
 #include <cstdint>
@@ -41,9 +43,10 @@ class Catalogue {
   // Grows with each change.
   uint64_t version() const { return version_; }
 
-  // Empty `id`: the newest checkpoint of all. NotFound suggests a name.
+  // Empty `id`: the newest checkpoint of the run or directory whose newest checkpoint was sealed
+  // last. NotFound suggests a name.
   StatusOr<NamedModel> Find(const std::string& id) const;
-  // By the run's id, whichever run its name means.
+  // The models of the run with this id, even if its name means another run.
   RunModels ModelsOfRun(const std::string& run_id) const;
   bool empty() const { return entries_.empty(); }
   // Aliases first, then the best ones, then steps, the newest first.

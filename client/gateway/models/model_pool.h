@@ -1,6 +1,7 @@
 // ModelPool: the loaded checkpoints, one sampler process each, within a memory limit; the requests
-// waiting for each; and what happens when a sampler ends. When memory is needed, idle samplers are
-// stopped, the least recently used first. Used in the loop.
+// waiting for each; and what happens when a sampler ends. A sampler stays loaded until another
+// model needs its memory: then idle samplers are stopped, the least recently used first. Used in
+// the loop.
 #pragma once
 
 #include <chrono>
@@ -24,20 +25,23 @@ namespace gp::gateway {
 struct ModelPoolOptions {
   SamplerCommand command;
   int threads = 1;
-  int64_t streams = 32;               // texts that each model writes at a time
+  int64_t streams = 32;               // texts that each model writes at a time, if memory allows
   std::string precision = "auto";     // or fp32, bf16
   uint64_t memory_bytes_max = 0;      // for all samplers together
-  size_t requests_waiting_max = 256;  // for each model
+  size_t requests_waiting_max = 256;  // for each model; one client: as many as are left free
+  // From Submit to the last token; then the request fails with 504.
   std::chrono::nanoseconds request_timeout = std::chrono::minutes(10);
+  // A sampler that is not ready after this time is killed.
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(2);
-  // A sampler that is writing texts and is silent for this long is treated as hung.
+  // A sampler that is writing texts and sends nothing for this long is killed.
   std::chrono::nanoseconds stall_timeout = std::chrono::minutes(1);
-  // After a request has waited for room this long, a busy model finishes its texts and leaves.
+  // After a request has waited for memory this long, busy models take no new texts, finish those in
+  // progress and are stopped, the least recently used first.
   std::chrono::nanoseconds yield_after = std::chrono::seconds(5);
   std::chrono::nanoseconds tick = std::chrono::milliseconds(250);
   BackoffOptions restart = {.initial = std::chrono::milliseconds(100),
                             .max = std::chrono::seconds(30)};
-  // The memory that a sampler of this checkpoint takes.
+  // The memory that a sampler of this checkpoint takes (SamplerMemory).
   std::function<StatusOr<uint64_t>(const CheckpointFacts& facts)> memory_bytes;
 };
 
@@ -47,11 +51,11 @@ std::string_view Name(ModelState state);
 
 struct PoolCounts {
   int loaded = 0;   // samplers that are ready
-  int loading = 0;  // or leaving
+  int loading = 0;  // samplers that were started and are not ready yet
   int64_t texts_running = 0;
   int64_t requests_waiting = 0;
   uint64_t memory_bytes = 0;
-  uint64_t restarts = 0;  // after a sampler that ended by itself
+  uint64_t restarts = 0;  // samplers that ended without Stop: crashed, killed here, not startable
 };
 
 class ModelPool {
@@ -61,29 +65,33 @@ class ModelPool {
   ModelPool(const ModelPool&) = delete;
   ModelPool& operator=(const ModelPool&) = delete;
 
-  // Has the texts written. An error: it was refused and nothing is called. `name` is for messages.
+  // Queues the texts and loads the model if necessary. An error means that the request was refused
+  // and no callback will be called: 503 without memory or while the model is failed, 500 for a
+  // damaged checkpoint, 429 when the queue is full. `name` is for messages.
   std::optional<http::ApiError> Submit(const SharedFacts& facts, const std::string& name,
                                        const std::shared_ptr<TextRequest>& request);
   // The client no longer waits; no callback is called.
   void Withdraw(uint64_t ticket);
 
-  // The checkpoint that answers for a moving name: the newest one, or, while that is being loaded,
-  // the previous one.
+  // The directory of the checkpoint that answers for a moving name: the newest one; or the previous
+  // one if a sampler has it ready, and the newest one is being loaded, has failed lately, or has
+  // been the newest for less than 2 s.
   std::string Route(const std::string& alias, const std::string& newest);
-  // Loads it in advance where there is room, because requests are expected.
+  // Loads it in advance, because requests are expected; stops idle samplers for it, but no busy
+  // ones. True when a sampler of it runs or was started; false when it waits for memory, or failed.
   bool Prepare(const SharedFacts& facts, const std::string& name);
-  // The checkpoints that samplers have, or are about to have.
+  // The directories whose sampler runs: loading, ready or leaving.
   std::vector<std::string> Loaded() const;
-  // The checkpoint that `alias` is answered from, when a sampler has it.
+  // The directory that Route last returned for `alias`, when its sampler is ready.
   std::optional<std::string> Answering(const std::string& alias) const;
 
   ModelState StateOf(const std::string& directory) const;
   // By directory; those that are missing are idle.
   std::map<std::string, ModelState> States() const;
-  // Why it is failed.
+  // Why the last load failed; empty when it did not.
   std::string ProblemOf(const std::string& directory) const;
   PoolCounts Counts() const;
-  // Fails waiting and running requests; for the gateway's shutdown.
+  // Fails waiting and running requests. For the gateway's shutdown.
   void FailAll(const http::ApiError& error);
 
  private:

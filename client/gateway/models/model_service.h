@@ -1,8 +1,9 @@
 // ModelService: names of models, what was read of their checkpoints, and the samplers. It keeps the
 // catalogue fresh, and loads a newer checkpoint of a name that is in use before anybody asks for
 // it. Until the directories have been read and the checkpoints of all the coordinator's runs are
-// known, requests for unknown names wait. During this time run names count as unknown, because a
-// newer run may have the name; run ids are known as soon as they are listed. Used in the loop.
+// known, requests for unknown names wait, at most `patience`. During this time run names count as
+// unknown, because a newer run may have the name; run ids are known as soon as they are listed.
+// Used in the loop.
 #pragma once
 
 #include <functional>
@@ -35,11 +36,12 @@ struct ModelServiceOptions {
   // will be one soon. OK: there is no such run. Unset: the coordinator is not asked.
   using Explained = std::function<void(const Status& why)>;
   std::function<void(const std::string& name, Explained then)> explain;
-  // How long a request waits for the names of models after the start.
+  // How long requests wait for names that are not known yet, counted from the first one that waits.
   std::chrono::nanoseconds patience = std::chrono::seconds(5);
 };
 
-// 404, or 503 while not all names are known: `why` is a status of Find.
+// 503 for Unavailable (not all names are known yet), else 404: `why` is a status of Find or of
+// `explain`.
 http::ApiError NoSuchModel(const Status& why);
 
 class ModelService {
@@ -64,8 +66,8 @@ class ModelService {
   // empty `id` waits for all names: only then is the newest checkpoint known.
   void WhenKnown(const std::string& id, std::function<void()> call);
 
-  // Finds the checkpoint that `id` means and reads its facts if needed. Calls back, at once or
-  // later.
+  // Finds the checkpoint that `id` means (for a moving name: ModelPool::Route) and reads its facts
+  // if needed. Calls back, at once or later.
   using Done = std::function<void(const std::variant<ResolvedModel, http::ApiError>&)>;
   void Resolve(const std::string& id, Done done);
 

@@ -17,8 +17,9 @@ struct SamplerMemoryOptions {
   uint64_t memory_bytes_max = 0;
 };
 
-// For as many of the streams as fit. ResourceExhausted when not even one fits; FailedPrecondition
-// when the sampler will refuse the checkpoint because the recorded precision is unknown.
+// The memory for as many of options.streams as fit into memory_bytes_max. ResourceExhausted when
+// not even one stream fits; FailedPrecondition when the sampler would refuse the checkpoint because
+// it does not support the recorded precision.
 StatusOr<uint64_t> SamplerMemory(const formats::CheckpointManifest& manifest,
                                  const SamplerMemoryOptions& options);
 

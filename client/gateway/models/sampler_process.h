@@ -25,8 +25,9 @@ struct SamplerCommand {
 struct SamplerEvents {
   std::function<void(const link::ModelReady&)> ready;
   std::function<void(link::TextPiece)> piece;
-  std::function<void()> sent;  // the sampler has read its link
-  // The process is gone. `status` says why: its Failed message, or how it ended.
+  std::function<void()> sent;  // every queued byte was written to the link: unsent_bytes() is 0
+  // The process is gone. `status` says why: its Failed message (DataLoss for a damaged checkpoint,
+  // else Unavailable), the `why` of Kill, or how it ended.
   std::function<void(const Status& status)> ended;
 };
 
@@ -42,11 +43,11 @@ class SamplerProcess {
 
   // False: the message is too long for the link, and was not sent.
   virtual bool Send(const link::Message& message) = 0;
-  // Bytes that it has not read yet.
+  // Bytes that were not written to the link yet: the socket's buffer is full.
   virtual size_t unsent_bytes() const = 0;
-  // Asks it to exit at once, and kills it if it does not.
+  // Asks it to exit at once, and kills it after 2 s.
   virtual void Stop() = 0;
-  // SIGKILL. `why` becomes the reason of its end.
+  // SIGKILL to its process group. `why` becomes the reason of its end, unless it has reported one.
   virtual void Kill(const std::string& why) = 0;
   virtual int pid() const = 0;
 };

@@ -13,16 +13,16 @@ struct ServedCheckpoint {
   int64_t step = 0;
   std::string directory;  // absolute
   std::optional<double> validation_loss;
-  int64_t sealed_at = 0;  // unix seconds
-  bool best = false;      // the run's lowest validation loss
+  int64_t sealed_at = 0;  // unix seconds; in a scanned directory: when the manifest was written
+  bool best = false;      // the coordinator's best one of the run; false in a scanned directory
 };
 
 // A run, or a directory that was given a name. Its newest checkpoint is the one with the highest
 // step.
 struct ServedRun {
-  std::string id;    // works in place of the name
-  std::string name;  // means the newest run of that name
-  int64_t submitted_at = 0;
+  std::string id;            // works in place of the name
+  std::string name;          // means the newest run of that name
+  int64_t submitted_at = 0;  // unix seconds; 0 for a directory
   std::vector<ServedCheckpoint> checkpoints;
 };
 

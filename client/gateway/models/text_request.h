@@ -20,14 +20,15 @@ namespace gp::gateway {
 struct TextRequest {
   std::string asker;
   size_t count = 0;  // number of texts
-  // A text, made when its turn comes; the number is given later.
+  // Makes a text when its turn comes. The pool sets its `request` number.
   std::function<link::Generate(size_t index)> text;
   // Tokens that a text reads and writes at most. Absent: all cost the same.
   std::function<int64_t(size_t index)> cost;
+  // The last piece of a text has `finish`.
   std::function<void(size_t index, link::TextPiece piece)> piece;
-  std::function<void(const http::ApiError& error)> failed;  // the last call
+  std::function<void(const http::ApiError& error)> failed;  // at most once, as the last call
 
-  // ---- the pool's
+  // ---- set by the pool
   uint64_t ticket = 0;
   size_t unfinished = 0;
   std::unique_ptr<http::Timer> deadline;

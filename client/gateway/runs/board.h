@@ -20,7 +20,7 @@ using client::Sample;
 // What the page of one run shows besides its points.
 struct RunDetails {
   v1::Run run;                              // with its resolved run file
-  std::vector<v1::Checkpoint> checkpoints;  // oldest first, sealed ones and quarantined ones
+  std::vector<v1::Checkpoint> checkpoints;  // sealed ones, oldest first, then quarantined ones
   std::deque<v1::RunEvent> events;          // oldest first, the newest 500
   std::deque<Sample> samples;               // newest last, 50 at most
   uint64_t version = 0;                     // grows with each change
@@ -52,16 +52,17 @@ struct Board {
   std::string address;  // the coordinator's; empty: the gateway has no coordinator
   bool connected = false;
   std::string message;  // why it is not connected; empty when it is
-  // The first 100 of the coordinator's list: running, waiting, then ended.
+  // The first 100 of the coordinator's list: started and not ended, then waiting, then ended; in
+  // each group the newest submit first.
   std::vector<v1::Run> runs;
   bool has_all_runs = false;     // the list was complete
   std::optional<int64_t> total;  // number of all runs; absent: not reported by the coordinator
   std::map<v1::RunState, int64_t> counts;  // of all runs
-  std::map<std::string, v1::Run> others;   // by run id; other runs that pages show
+  std::map<std::string, v1::Run> others;   // by run id; runs that pages show and `runs` lacks
   std::vector<v1::Node> nodes;
   std::map<std::string, std::shared_ptr<const RunDetails>> details;  // by run id; for followed runs
-  std::vector<SealedRun> sealed;                                     // newest first
-  bool sealed_complete = false;  // the checkpoints of every run have been fetched
+  std::vector<SealedRun> sealed;  // latest submit first, at most RunSurvey::kRunsMax
+  bool sealed_complete = false;   // the checkpoints of every run with some have been fetched
   // The documents of /api/v1/runs and /api/v1/workers.
   std::shared_ptr<const std::string> runs_text = std::make_shared<const std::string>();
   std::shared_ptr<const std::string> workers_text = std::make_shared<const std::string>();
@@ -74,8 +75,8 @@ struct Board {
 // Seconds since 1970.
 double UnixSeconds(const google::protobuf::Timestamp& time);
 
-// The run with this id among `runs` and `others`, else the newest one of that name there, or
-// null. A newer run of that name may exist unless the board has all runs.
+// The run with this id among `runs` and `others`, else the one of that name there that was
+// submitted last, or null. A newer run of that name may exist unless the board has all runs.
 const v1::Run* FindRun(const Board& board, const std::string& reference);
 
 }  // namespace gp::gateway

@@ -1,6 +1,7 @@
 // FollowedRun: one run that a page shows: its points, events and samples, kept up to date through
-// streams. Tend and Close belong to the thread that follows runs; streams add to it on gRPC's
-// threads; any thread reads.
+// streams. Samples are read from samples.jsonl in the run's directory if this machine has it,
+// otherwise from the log of rank 0. Tend and Close belong to the thread that follows runs; streams
+// add to it on gRPC's threads; any thread reads.
 #pragma once
 
 #include <chrono>
@@ -22,17 +23,19 @@ class FollowedRun {
  public:
   enum class News { kPoint, kEvent };
 
-  // `on_news` is called on gRPC's threads, after a change.
+  // `on_news` is called on gRPC's threads, after each new point and event.
   FollowedRun(client::RunClient& client, client::RunStreams& streams,
               std::function<void(News)> on_news);
   ~FollowedRun() { Close(); }
 
-  // Opens missing streams and fetches what is not streamed. `run` is its newest state.
+  // Opens missing streams and fetches what is not streamed: the run with its resolved file, and its
+  // checkpoints, when the run or an event indicates a change, and every 10 s. Waits for the
+  // coordinator. `run` is its newest state.
   void Tend(const v1::Run& run);
   // Ends the streams; the data stays.
   void Close();
 
-  // Null until its history is complete; the same object until something changes.
+  // Null until its history is complete; the same object until something but the points changes.
   std::shared_ptr<const RunDetails> Details() const;
 
   struct Points {
@@ -48,8 +51,8 @@ class FollowedRun {
   // one follows new data.
   struct Stream {
     std::unique_ptr<client::OpenStream> open;
-    bool told = false;      // the past
-    bool finished = false;  // nothing more comes
+    bool told = false;      // the history was sent
+    bool finished = false;  // the run has ended and everything was sent
     std::chrono::steady_clock::time_point next_open;
   };
 
@@ -73,7 +76,7 @@ class FollowedRun {
   Stream events_stream_;
   Stream log_stream_;
   uint64_t samples_size_ = 0;
-  std::string asked_;  // the state for which Get and Checkpoints were last called
+  std::string asked_;  // the state for which Get and Checkpoints last succeeded
   std::chrono::steady_clock::time_point asked_at_;
 
   mutable Mutex mutex_;
@@ -81,7 +84,7 @@ class FollowedRun {
   std::string described_
       GUARDED_BY(mutex_);  // the last answers of Get and Checkpoints; empty at first
   bool complete_ GUARDED_BY(mutex_) = false;  // the history of the streams is complete
-  bool stale_ GUARDED_BY(mutex_) = false;     // a checkpoint event came
+  bool stale_ GUARDED_BY(mutex_) = false;     // an event came since Get and Checkpoints
   PointSeries points_ GUARDED_BY(mutex_);
   uint64_t points_epoch_ GUARDED_BY(mutex_) = 0;
   uint64_t last_event_ GUARDED_BY(mutex_) = 0;

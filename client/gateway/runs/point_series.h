@@ -1,6 +1,6 @@
 // PointSeries: the reported steps of one run, kept compactly for charts. It appends, drops steps
-// that a restarted run repeats, and answers with at most as many points as a chart has columns,
-// keeping the extremes. A value; its owner guards it.
+// that a restarted run repeats, and returns at most as many points as a chart has columns, keeping
+// the extremes. A value; its owner guards it.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace gp::gateway {
 
 inline constexpr float kAbsent = std::numeric_limits<float>::quiet_NaN();
 
-// The charted fields of contract::TrainingPoint are columns, in the order of its list.
+// The number of columns: the charted fields of contract::TrainingPoint, in the order of its list.
 constexpr size_t CountColumns() {
   size_t count = 0;
   contract::TrainingPoint::ForEachField(
@@ -60,9 +60,11 @@ struct Point {
 
 Point CompactPoint(const contract::TrainingPoint& point);
 
-// At most `count_max` (at least 2) of `points`, in order: the first and the last, every evaluated
-// one while there are fewer than `count_max`, and those with the least and the greatest loss of
-// equal stretches of steps. All points if there are no more than that.
+// At most `count_max` (at least 2) of `points`, in order: the last one and, if it fits, the first;
+// every evaluated one while these are fewer than `count_max`, otherwise those with the least and
+// the greatest validation loss of equal stretches of steps; and in the places that are left those
+// with the least and the greatest loss of equal stretches. All points if there are no more than
+// `count_max`.
 std::vector<Point> Decimate(std::span<const Point> points, size_t count_max);
 
 // Steps from..to, both included, as at most `count_max` points.
@@ -74,12 +76,13 @@ struct PointRange {
 
 class PointSeries {
  public:
-  // A longer run is kept at half of this resolution, and half again: 3 MiB is enough for a chart.
+  // When there are more points, they are decimated to half of this number; so a longer run has a
+  // lower resolution. A full series takes about 5 MiB.
   static constexpr size_t kCapacity = 65536;
 
   explicit PointSeries(size_t capacity = kCapacity) : capacity_(capacity) {}
 
-  // Steps from this one on were lost to a restart and are forgotten.
+  // First drops the points from this step on: a restarted run repeats them.
   void Append(Point point);
   void Clear() { points_.clear(); }
 
@@ -90,7 +93,8 @@ class PointSeries {
   int64_t last_step() const { return points_.empty() ? -1 : points_.back().step; }
 
   std::vector<Point> Select(const PointRange& range) const;
-  // Points appended after the first `appended`, decimated to at most `count_max`.
+  // Points appended after the first `appended`, decimated to at most `count_max`. After a restart
+  // the first of them may have a lower step than points that were returned before.
   std::vector<Point> After(uint32_t appended, size_t count_max) const;
 
  private:

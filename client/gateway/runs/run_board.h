@@ -1,14 +1,15 @@
-// RunBoard: the coordinator's runs, for the pages and for the catalogue of models.
-// It polls on its own threads, independent of the number of runs, follows the runs
-// that pages show, and publishes the results as immutable Boards. When the coordinator is gone the
-// last Board stays, with `connected` false. Callers never wait for the coordinator.
+// RunBoard: the coordinator's runs, for the pages and for the catalogue of models. One thread polls
+// the coordinator (RunSurvey), one follows the runs that pages show (FollowedRun), one asks for
+// what a request needs besides (RunQuestions). The results are published as immutable Boards. When
+// the coordinator is gone the last Board stays, with `connected` false. Callers never wait for the
+// coordinator.
 //
 //   RunBoard board({.address = settings.coordinator}, [&io] { post(io, ...look at board()...); });
 //   board.board()->sealed    what the catalogue of models takes (changes: sealed_version); names
 //                            of runs mean nothing until it is sealed_complete
 //   board.LookAt(id)         before details and points of a run are asked for, and now and then
 //
-// Owned by the daemon; thread-safe.
+// Owned by the RunsApi; thread-safe.
 #pragma once
 
 #include <chrono>
@@ -35,14 +36,15 @@ struct RunBoardOptions {
   std::string address;  // the coordinator's, HOST:PORT or unix:PATH; may be empty
   client::CallCredentials credentials;
   std::optional<rpc::ChannelTls> tls;  // for HOST:PORT; absent: the coordinator runs without TLS
-  // Time between two surveys while a run is live or a page is open, and otherwise.
+  // Time between two surveys while a run on the board is live, a page shows a run or the
+  // coordinator is unreachable, and otherwise. An event of a followed run shortens it to 0.2 s.
   std::chrono::milliseconds survey_pause = std::chrono::seconds(1);
   std::chrono::milliseconds idle_pause = std::chrono::seconds(3);
   // Time between two looks at the streams; a page shows two changes a second.
   std::chrono::milliseconds follow_pause{250};
   // A coordinator that does not answer in this time counts as gone until the next survey.
   std::chrono::milliseconds timeout = std::chrono::seconds(3);
-  // Runs whose points and events are kept: 3 MiB each at most.
+  // Runs whose points and events are kept: about 5 MiB each at most (PointSeries::kCapacity).
   size_t followed_max = 16;
   // Live runs among these that no page has shown yet, so that their pages open at once.
   size_t live_followed_max = 4;
@@ -50,8 +52,8 @@ struct RunBoardOptions {
 
 class RunBoard {
  public:
-  // `on_change` is called on threads of this object after a new Board or new points; it must be
-  // short: it posts.
+  // `on_change` is called on threads of this object, after each survey and after new details or
+  // points; it must be short (RunsApi only posts to the loop). The Board may be the same.
   RunBoard(RunBoardOptions options, std::function<void()> on_change);
   ~RunBoard();
 
@@ -60,8 +62,8 @@ class RunBoard {
 
   // Asks the coordinator about runs that are not on the board.
   RunQuestions& questions() { return questions_; }
-  // Adds a run that the coordinator returned to the board's `others`, where it stays while a page
-  // shows it.
+  // Adds a run that the coordinator returned to the board's `others`, where it stays until a minute
+  // after the last LookAt; at most 100 runs, then the one looked at longest ago is dropped.
   void Add(const v1::Run& run);
 
   // A page wants details and points of this run now and for the next minute.

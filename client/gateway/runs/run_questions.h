@@ -1,5 +1,5 @@
 // RunQuestions: asks the coordinator what a page needs besides the board, on its own thread, one
-// question at a time. Owned by the RunBoard; thread-safe.
+// call at a time. Owned by the RunBoard; thread-safe.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,13 @@ namespace gp::gateway {
 
 class RunQuestions {
  public:
-  // To stop it early, interrupt the client, which outlives this object.
+  // The client must outlive this object. The destructor waits for the calls that wait; interrupt
+  // the client to end them at once.
   explicit RunQuestions(client::RunClient& client);
   ~RunQuestions();
 
-  // `answer` is called once, on the thread of this object; at once, with ResourceExhausted, when
-  // too many questions wait.
+  // `answer` is called once, on the thread of this object; or, when 64 calls wait already, before
+  // this returns, on the caller's thread, with ResourceExhausted.
   void List(const v1::ListRequest& request,
             std::function<void(const StatusOr<v1::ListResponse>&)> answer);
   void Get(const std::string& reference, std::function<void(const StatusOr<v1::Run>&)> answer);

@@ -1,7 +1,8 @@
-// RunSurvey: fetches the coordinator's runs, its workers and the sealed checkpoints of each run
-// that has changed. One survey fetches the checkpoints of a limited number of runs, the newest
-// first, so that the rest of it is never stale; the next survey continues. Owned and used by one
-// thread, which may wait.
+// RunSurvey: fetches the coordinator's first page of runs, its workers and the sealed checkpoints
+// of each run that has changed. Runs beyond the first page are listed in the first survey and then
+// in every 30th, except the 100 newest that have ended. One survey fetches the checkpoints of at
+// most 50 runs, the newest first, so that it does not delay the page and the workers; the next
+// survey continues. Owned and used by one thread, which may wait.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +19,8 @@ namespace gp::gateway {
 class RunSurvey {
  public:
   static constexpr int kBoardRuns = 100;
-  // Runs with checkpoints. When there are more the oldest that have ended are forgotten: they have
-  // to be named by their directories.
+  // Runs with checkpoints. When there are more, the oldest that have ended are left out: to serve
+  // them, name their directories (gp-gateway --model).
   static constexpr size_t kRunsMax = 1000;
 
   explicit RunSurvey(client::RunClient& client) : client_(client) {}
@@ -27,7 +28,7 @@ class RunSurvey {
   struct Finding {
     v1::ListResponse page;  // the first kBoardRuns runs of the coordinator's list
     std::vector<v1::Node> nodes;
-    std::vector<SealedRun> sealed;  // newest first
+    std::vector<SealedRun> sealed;  // latest submit first
     bool complete = false;  // no run is missing in `sealed`; otherwise the next survey continues
   };
   StatusOr<Finding> Run();
@@ -41,7 +42,7 @@ class RunSurvey {
   };
 
   StatusOr<v1::ListResponse> FirstPage();
-  // Those that a long queue keeps off the first page.
+  // Ended runs that a long queue keeps off the first page.
   Status ReadNewestEnded();
   Status ReadOlderRuns(std::string page_token);
   StatusOr<v1::ListResponse> Read(const v1::ListRequest& request);

@@ -1,14 +1,15 @@
 // RunsApi: /api/v1 of the pages: runs, workers, points, and the event stream that keeps a page up
 // to date. It owns the RunBoard. How the daemon uses it:
 //
-//   RunsApi runs(loop, {.address = settings.coordinator});    // empty: no coordinator
+//   RunsApi runs(loop, {.board = {.address = settings.coordinator}});  // empty: no coordinator
 //   runs.AddTo(router);                                       // before the server starts
 //   runs.OnSealed([&](const std::vector<SealedRun>& runs, bool complete) { … });  // for models
 //
-// OnSealed's callback is called in the loop once the coordinator has listed its runs, and whenever
-// a checkpoint was sealed, pruned or quarantined; not while the coordinator is away. Not
-// `complete`: runs are missing, and another call follows. Made and used in the loop's thread or
-// before it runs; destroyed after the loop has ended or in it, and before the loop.
+// OnSealed's callback is called in the loop after the first survey, and whenever a survey found
+// that checkpoints were sealed, quarantined or deleted (deleted ones are found later, because there
+// is no event); not while the coordinator is away. Not `complete`: runs are missing, and another
+// call follows. Made and used in the loop's thread or before it runs; destroyed after the loop has
+// ended or in it, and before the loop.
 #pragma once
 
 #include <chrono>
@@ -33,9 +34,10 @@ struct RunsApiOptions {
   std::chrono::milliseconds stream_period{500};
   // How long a request waits for the history of a run that no page has shown before.
   std::chrono::milliseconds patience = std::chrono::seconds(10);
-  // Event streams. One client may have as many as are free for the others.
+  // Event streams. One client may have at most as many as are still free; more are refused with
+  // 429.
   size_t streams_max = 1000;
-  // The model names of a run, which only the catalogue knows. Called in the loop.
+  // The model names of a run, from the Catalogue. Called in the loop.
   std::function<RunModels(const std::string& run_id)> models = [](const auto&) {
     return RunModels();
   };
@@ -49,9 +51,10 @@ class RunsApi {
   void AddTo(http::Router& router);
   using Sealed = std::function<void(const std::vector<SealedRun>& runs, bool complete)>;
   void OnSealed(Sealed call);
-  // Calls `then` in the loop with any run of the coordinator, by id or name.
+  // Calls `then` in the loop with any run of the coordinator, by id or name; at once if it is on
+  // the board. Unavailable while the coordinator is away.
   void Describe(const std::string& reference, std::function<void(const StatusOr<v1::Run>&)> then);
-  // Pages that are kept up to date would keep a server from coming to its end.
+  // Ends all event streams. Without this Server::Drain would wait for the open pages.
   void EndStreams();
   const RunBoard& board() const { return board_; }
 
@@ -69,9 +72,9 @@ class RunsApi {
     std::optional<uint64_t> workers_version;
     std::shared_ptr<const RunDetails> details;
     RunModels models;
-    std::optional<uint32_t> points;  // how many were appended
+    std::optional<uint32_t> points;  // PointSeries::appended at the last message
   };
-  // A request that waits for the past of its run.
+  // A request that waits for the history of its run.
   struct Waiting {
     Exchanged exchange;
     std::string run_id;

@@ -16,14 +16,14 @@ namespace gp::gateway {
 using Json = nlohmann::ordered_json;
 
 Json RunsDocument(const Board& board);  // GET /api/v1/runs
-// The same with parameters: what the coordinator answered.
+// The same for a request with parameters: `page` is the coordinator's answer.
 Json RunsDocument(const Board& board, const v1::ListResponse& page);
 Json WorkersDocument(const Board& board);  // GET /api/v1/workers
 // GET /api/v1/runs/ID. `models` are those of that run.
 Json RunDocument(const Board& board, const RunDetails& details, const RunModels& models);
 
-// GET /api/v1/runs/ID/points, as text: thousands of numbers need no tree. `total`: of the points
-// that these were chosen from.
+// GET /api/v1/runs/ID/points, written directly as text because it has thousands of numbers.
+// `total`: the points of the whole series, before range and decimation.
 std::string PointsText(const std::string& run_id, size_t total, std::span<const Point> points);
 
 // Messages of /api/v1/events: the document with its "type".

@@ -1,5 +1,5 @@
-// Kubectl: hands an object to Kubernetes through the program that people use for it, with its
-// configuration and its credentials. Used by gpctl's thread.
+// Kubectl: creates an object in Kubernetes by running the user's kubectl, with its configuration
+// and credentials. Used by gpctl's thread.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace gp::gpctl {
 // The path of kubectl. FailedPrecondition when the search path has none.
 StatusOr<std::string> FindKubectl(const Console& console);
 
-// `kubectl create` with this text. Its output goes to console.err. FailedPrecondition when it
-// refuses, with its exit code; Cancelled when interrupted.
+// `kubectl create` with this text. Its output goes to console.err. FailedPrecondition, with its
+// exit code, when it fails; Cancelled when interrupted.
 Status CreateObject(const std::string& kubectl, const std::string& text, Console& console);
 
 }  // namespace gp::gpctl

@@ -14,8 +14,8 @@ inline constexpr char kModelGroup[] = "Models";
 inline constexpr char kAccessGroup[] = "Access";
 inline constexpr char kOtherGroup[] = "Other";
 
-void AddServiceCommands(CommandSet& commands);  // up, down
-void AddListCommand(CommandSet& commands);
+void AddServiceCommands(CommandSet& commands);     // up, down
+void AddListCommand(CommandSet& commands);         // list
 void AddStatusCommands(CommandSet& commands);      // status, why
 void AddInitCommand(CommandSet& commands);         // init
 void AddRunFileCommands(CommandSet& commands);     // validate, explain
@@ -32,13 +32,13 @@ void AddWaitCommand(CommandSet& commands);         // wait
 void AddCancelCommand(CommandSet& commands);       // cancel
 void AddWorkersCommand(CommandSet& commands);      // workers list, cordon, drain, uncordon, revoke
 void AddCheckpointCommands(CommandSet& commands);  // ckpt list, show, verify
-void AddDataCommands(CommandSet& commands);        // data prepare, inspect, verify, ...
+void AddDataCommands(CommandSet& commands);        // data (commands/data/data.h)
 void AddImportCommand(CommandSet& commands);       // import
 void AddExportCommand(CommandSet& commands);       // export
 void AddBenchCommand(CommandSet& commands);        // bench
 void AddLoginCommand(CommandSet& commands);        // login
 void AddContextCommands(CommandSet& commands);     // context
-void AddTokenCommands(CommandSet& commands);       // token, whoami
+void AddTokenCommands(CommandSet& commands);       // token create, list, revoke; whoami
 void AddAuditCommands(CommandSet& commands);       // audit
 void AddVersionCommand(CommandSet& commands);      // version
 void AddHelpCommand(CommandSet& commands);         // help

@@ -22,7 +22,8 @@ struct SubmitOptions {
   JobSetOptions job_set;            // for --backend k8s
 };
 
-// Checks the file here (InvalidArgument holds every problem), then sends it. Warnings go to stderr.
+// Checks the file and its data here (InvalidArgument holds every problem of the file), then sends
+// it; with options.dry_run the coordinator only checks it. Warnings go to stderr.
 StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const SubmitOptions& options,
                                            Session& session);
 

@@ -11,7 +11,8 @@ namespace gp::gpctl {
 StatusOr<ExitCode> PrintJobSet(const RunFileText& file, const SubmitOptions& options,
                                Session& session);
 
-// Submits the run, then creates the JobSet with kubectl; when that fails the run is cancelled.
+// Submits the run, then creates the JobSet with kubectl. When that fails the run is cancelled; not
+// if --request-id named a run that had been submitted before: then it is only a warning.
 StatusOr<v1::SubmitResponse> SubmitToCluster(const RunFileText& file, const SubmitOptions& options,
                                              Session& session);
 

@@ -20,8 +20,9 @@ struct WaitCondition {
   bool MetBy(const v1::Run& run) const;
 };
 
-// "finished", "checkpoint", "state=running" (or just "running"), "step=1000", "loss<2.5",
-// "val_loss<1.9". InvalidArgument lists the forms.
+// "finished", "checkpoint" (any sealed one), "state=running" (or just "running"), "step=1000" (that
+// step or a later one), "loss<2.5" (the newest training loss), "val_loss<1.9" (that of the newest
+// evaluation). InvalidArgument lists the forms.
 StatusOr<WaitCondition> ParseWaitCondition(const std::string& text);
 
 }  // namespace gp::gpctl

@@ -12,12 +12,13 @@ namespace gp::gpctl {
 struct WatchOptions {
   std::string run;
   bool plain = false;
-  std::string interval;  // between lines or redraws; empty: 1s on a terminal, 5s elsewhere
+  std::string interval;             // a duration; empty: 1s between redraws, 5s between lines
   bool last_document_only = false;  // with -o json: one document at the end instead of a stream
 };
 
-// A live screen on a terminal, otherwise a line per interval. The exit code reflects how the run
-// ended; Ctrl-C detaches.
+// A live screen on a terminal; otherwise, or with `plain`, lines: one per interval, for each
+// evaluation and each change of state; with -o json a document after each change. The exit code
+// reflects how the run ended (session/exit_code.h); Ctrl-C detaches: kInterrupted.
 StatusOr<ExitCode> FollowRun(const v1::Run& run, const WatchOptions& options, Session& session);
 
 }  // namespace gp::gpctl

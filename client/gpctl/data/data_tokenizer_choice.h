@@ -11,7 +11,8 @@
 namespace gp::gpctl {
 
 // "bytes", "gpt2", or the path of a tokenizer's file or folder (tokenizer/files/tokenizer_file.h),
-// which may be relative to `working_directory`. `notes` as those of ReadTokenizer.
+// which may be relative to `working_directory`. InvalidArgument for "chars", which is made from the
+// text of a run. `notes` as those of ReadTokenizer.
 StatusOr<std::unique_ptr<Tokenizer>> ChooseTokenizer(const std::string& choice,
                                                      const std::string& working_directory,
                                                      std::vector<std::string>* notes = nullptr);

@@ -14,7 +14,7 @@ namespace gp::gpctl {
 struct StartingData {
   enum class Form {
     kText,       // for data.text
-    kJsonLines,  // at least among text: of data.stream
+    kJsonLines,  // at least some files are lines of JSON: for data.stream
     kTokens,     // for data.train
   };
 
@@ -28,7 +28,8 @@ struct StartingData {
 };
 
 // The files that `texts` name: files, folders, patterns; by default the demo's text, if installed.
-// NotFound and InvalidArgument name what is missing or holds nothing to train on.
+// A single .gz file of text is unpacked into text/ of the state directory, because data.text reads
+// plain files. NotFound and InvalidArgument name what is missing or holds nothing to train on.
 StatusOr<StartingData> FindStartingData(const std::vector<std::string>& texts,
                                         const Session& session);
 

@@ -18,11 +18,11 @@ struct TextSources {
   corpus::DocumentRules documents;
 };
 
-// SRC, --as, --text-field, --split-on and --skip-null. `sources` outlives the command.
+// SRC, --as, --text-field, --split-on and --skip-null. `sources` must outlive the command.
 void AddTextSourceFlags(Command command, TextSources& sources);
 
 // The files, in order; paths may be relative to `working_directory`. Errors as
-// corpus::ExpandSources. Adds to `notes` what is left out of directories.
+// corpus::ExpandSources and corpus::CheckContents. Adds to `notes` what is left out of directories.
 StatusOr<std::vector<corpus::Source>> ExpandTextSources(const TextSources& sources,
                                                         const std::string& working_directory,
                                                         std::vector<std::string>& notes);

@@ -11,14 +11,15 @@
 
 namespace gp::gpctl {
 
-// Where to look for the demo's text: its Debian package's folder, and beside the programs.
+// Where to look for the demo's text: the folder of the Debian package jargon-text, .deps of a build
+// tree, share/gp beside the programs.
 std::vector<std::string> DemoTextPlaces(const std::string& program_directory);
 
 // The first of `candidates` that exists. NotFound explains how to get a text.
 StatusOr<std::string> FindDemoText(const std::vector<std::string>& candidates);
 
-// The whole file, unpacked when it is gzip. InvalidArgument when it is too small to learn from, or
-// damaged.
+// The whole file, unpacked when it is packed. NotFound when it does not exist, InvalidArgument when
+// it has less than 20,000 bytes or is damaged.
 StatusOr<std::string> ReadDemoText(const std::string& path);
 
 struct WordShare {

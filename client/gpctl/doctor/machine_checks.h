@@ -16,9 +16,10 @@ Check CheckMemory(const std::string& meminfo);
 Check CheckDisk(const std::string& directory);
 // Whether this user may write in the state directory, or make it.
 Check CheckStateDirectory(const std::string& directory);
-// Whether this process, and so those that it starts, may have enough files open.
+// Raises the limit of open files of this process, which its children inherit; fails when it cannot
+// be raised to what the programs need.
 Check CheckOpenFiles();
-// Whether `root` is the storage of the service, which its probe file identifies. `adopt` is the
+// Whether `root` is the storage of the service: its .gp-probe must hold `identity`. `adopt` is the
 // command that accepts another one.
 Check CheckStorage(const std::string& root, const std::string& identity, const std::string& adopt);
 // `now`: seconds since 1970. With a clock that was never set, files and certificates have wrong

@@ -1,4 +1,4 @@
-// NewestEvents: the last few events of a run, for small displays. Checkpoints are routine and would
+// NewestEvents: the last 5 events of a run, for small displays. Checkpoints are routine and would
 // fill it: retired ones are left out, and consecutive seals are one entry. 'gpctl events' shows
 // everything. Not thread-safe.
 #pragma once

@@ -9,12 +9,13 @@
 
 namespace gp::gpctl {
 
-// A table of the nodes: a row for a node's cores and one for each GPU, with its run or the reason
-// why it cannot run anything. A node that is silent for more than half of the lease is marked.
+// A table of the nodes: a row for a node's cores and one for each GPU, with its run. A node that is
+// silent for more than half of the lease is marked. Below the table: why nodes and GPUs are not
+// used.
 std::string NodeTable(const v1::NodesResponse& nodes, double now, const TextStyle& style);
 
-// "ready", "busy", "lost", "cordoned", "draining" or "drained", as the coordinator's metrics count
-// it.
+// "ready", "busy", "lost", "cordoned", "draining" or "drained", as in the metric
+// gp_coordinator_workers. The states of a cordon take precedence over "lost" and "busy".
 std::string NodeStateName(const v1::Node& node);
 
 // "2 slots are busy"

@@ -22,15 +22,16 @@ Json PlanFields(const runspec::RunSpec& spec, const AvailableMemory& memory,
 
 Json DataFields(const DataReport& data);
 
-// How many times `tokens` of training read the training data.
+// How many times training on `tokens` tokens reads the training data.
 double Epochs(int64_t tokens, const DataReport& data);
 
 // A warning when the run would not fit on this machine, with the setting that would make it fit.
-// Another machine may train it.
+// Another machine may train it. None for a run on GPUs: their memory is unknown here.
 std::optional<std::string> MemoryWarning(const runspec::RunSpec& spec,
                                          const AvailableMemory& memory);
 
-// A warning when a failure could lose more than an hour of work on a machine like this one.
+// A warning when a failure could lose more than an hour of work on a machine like this one. None
+// for a run on GPUs.
 std::optional<std::string> LostWorkWarning(const runspec::RunSpec& spec,
                                            const AvailableMemory& memory);
 

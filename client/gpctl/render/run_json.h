@@ -1,6 +1,6 @@
 // The documents that `-o json` prints. Every document carries apiVersion gp/v1 and a kind; numbers
-// are numbers, times are RFC 3339 in UTC, absent values are left out. Fields are only added. Pure
-// functions; thread-safe.
+// are numbers, times are RFC 3339 in UTC, absent values are left out. Later versions may add
+// fields, but remove and rename none. Pure functions; thread-safe.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -30,15 +30,16 @@ class RunModel {
   void SetTimeBudget(double seconds) { time_budget_seconds_ = seconds; }
   double time_budget_seconds() const { return time_budget_seconds_; }
 
-  // The reason why no updates arrive; the next update clears it.
+  // The reason why no updates arrive; the next Apply of a run or a point clears it.
   void SetNotice(const std::string& notice) { notice_ = notice; }
   const std::string& notice() const { return notice_; }
 
   const v1::Run& run() const { return run_; }
-  const std::deque<v1::MetricPoint>& points() const { return points_; }  // oldest first
+  // Oldest first, at most 20,000.
+  const std::deque<v1::MetricPoint>& points() const { return points_; }
   const std::deque<v1::RunEvent>& events() const { return events_.events(); }
   const std::deque<Sample>& samples() const { return samples_; }  // oldest first
-  // The newest evaluated step; null before the first.
+  // The newest step with a validation loss; null before the first.
   const v1::MetricPoint* validation() const { return validation_ ? &*validation_ : nullptr; }
   // The newest score of each name.
   const std::map<std::string, v1::NewestScore>& scores() const { return scores_; }

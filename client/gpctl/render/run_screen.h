@@ -9,8 +9,8 @@
 namespace gp::gpctl {
 
 // About ten lines. None is wider than the style's width (80 when that is 0), so that a terminal
-// never wraps one, and there are fewer than its height, so that it does not scroll: older events
-// are left out first.
+// never wraps one. Events are left out, older ones first, so that there are fewer lines than the
+// style's height and the terminal does not scroll; a terminal too low for the other lines scrolls.
 std::string RunScreen(const RunModel& model, double now, const TextStyle& style);
 
 // One line of at most the width: bar, step, loss, speed, ETA.

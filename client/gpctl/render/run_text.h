@@ -18,7 +18,8 @@ struct TextStyle {
 
 bool AreOfSeveralNamespaces(const std::vector<v1::Run>& runs);
 
-// With a column for what differs: the namespace, and the user.
+// Has a column for the namespace when the runs are of several, and one for the user when a run is
+// not the owner's.
 std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextStyle& style);
 
 // Context for a run's details.
@@ -45,7 +46,8 @@ std::string CheckpointTable(const std::vector<v1::Checkpoint>& checkpoints, doub
                             const TextStyle& style);
 std::string CheckpointDetails(const v1::Checkpoint& checkpoint, double now);
 
-// One line a step, in the style of llm.c, with "val 3.2958" after the loss if it was measured:
+// One line a step, in the style of llm.c, with "val 3.2958" and scores after the loss if they were
+// measured:
 //   step 7362/19073 | loss 3.2714 | norm 0.31 | lr 4.93e-04 | 323 ms | 55.6% mfu | 1.62M tok/s
 // A narrow terminal gets fewer parts: learning rate, norm, time and MFU are left out in this order.
 std::string StepLine(const v1::MetricPoint& point, int64_t target_steps, const TextStyle& style);

@@ -16,8 +16,8 @@ bool IsWarned(const v1::Run& run);
 // The state's name; "diverged" for a run that succeeded but whose newest warning says so.
 std::string StateWord(const v1::Run& run);
 
-// Green while it runs or when it succeeded, yellow when it waits or ended with a warning, red when
-// it failed, grey when it was cancelled.
+// Green while it runs or when it succeeded, yellow if it does so with a warning (IsWarned) and in
+// all states that wait or change, red when it failed, grey when it was cancelled.
 Color StateColor(const v1::Run& run);
 
 // Who submitted it: "alice", "owner", "anyone"; empty from an older coordinator.

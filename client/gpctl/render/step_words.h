@@ -15,7 +15,7 @@ std::string StepOfTarget(const v1::Progress& progress);
 // and optim are left out when the text is wider than `width`; 0 means no limit.
 std::string PhaseText(const v1::PhaseSeconds& phases, double step_seconds, int width);
 
-// "MFU 31.4% of 461 GFLOP/s (measured)"; empty when the peak is unknown.
+// "MFU 31.4% of 461 GFLOP/s (measured)"; empty when the MFU is unknown (0).
 std::string MfuText(double mfu, double peak_flops, const std::string& peak_source);
 
 }  // namespace gp::gpctl

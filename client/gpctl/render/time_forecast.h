@@ -42,12 +42,13 @@ struct TimeForecast {
 };
 
 // `validation_tokens`: the length of the validation split; 0 if unknown. Nullopt for a run on GPUs,
-// because its GPUs are unknown. REQUIRES: the vocabulary is a number.
+// because its GPUs are unknown (device auto counts as CPU), and when the batch cannot be divided.
+// REQUIRES: the vocabulary is a number.
 std::optional<TimeForecast> ForecastTime(const runspec::RunSpec& spec, const CoreRate& rate,
                                          int cores, int64_t validation_tokens = 0);
 
 // A warning when a failure could lose more than an hour of the run's work, because its checkpoints
-// are that far apart.
+// are that far apart or a single step takes that long.
 std::optional<std::string> LostWorkWarning(const runspec::RunSpec& spec,
                                            const TimeForecast& forecast);
 

@@ -47,7 +47,8 @@ std::vector<SlotHolder> HoldersOf(const v1::Run& run, const Surroundings& around
 std::optional<StepForecast> ForecastStep(const v1::Run& run);
 
 // A waiting run's place, who holds the slots and until when; a running one's speed against the
-// forecast, and what slows it down. Empty for other states.
+// forecast, and what slows it down; of a waiting run and one in backoff the nodes that it passes
+// over; and in every state the run's newest warning.
 std::vector<Finding> FindingsOn(const v1::Run& run, const Surroundings& around, double now);
 
 // "NAME is STATE: REASON", then the findings, one a line.

@@ -14,21 +14,24 @@
 
 namespace gp::gpctl {
 
-// The record of the service supervised in `directory`; waits while it is still starting. NotFound
-// when there is none.
+// The record of the service supervised in `directory`; waits while it is still starting, at most
+// SupervisorOptions::start_timeout (DeadlineExceeded). NotFound when there is none.
 StatusOr<ServiceRecord> FindRunningService(const ServiceDirectory& directory,
                                            client::Interruption& interruption);
 
 // Whether a service is supervised in `directory`, even from another container, or its coordinator
-// still runs. PermissionDenied if it is another user's; Unavailable, with its location, if it runs
-// on another host, whose socket cannot be reached from here.
+// still runs; false if none was ever started there. PermissionDenied if it is another user's;
+// Unavailable, with its location, if it runs on another host, whose socket cannot be reached from
+// here.
 StatusOr<bool> ServiceRuns(const ServiceDirectory& directory);
 
 // The supervisor's lock. AlreadyExists if another one on this machine was faster, which
 // FindRunningService then finds; FailedPrecondition if it runs elsewhere.
 StatusOr<daemon::StateLock> LockToSupervise(const ServiceDirectory& directory);
 
-// Starts a gpctl process in the background that supervises the daemons. AlreadyExists as above.
+// Starts a gpctl process in the background that supervises the daemons, and returns when the
+// service is ready. AlreadyExists as above; Internal, with what it wrote to its log, if it ended;
+// Cancelled when interrupted, after it was stopped.
 StatusOr<ServiceRecord> StartInBackground(const ServiceDirectory& directory,
                                           const SupervisorOptions& options,
                                           client::Interruption& interruption);

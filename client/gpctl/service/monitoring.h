@@ -14,8 +14,8 @@ namespace gp::gpctl {
 // The program `prometheus` on $PATH. NotFound explains how to install it.
 StatusOr<std::string> FindPrometheus();
 
-// `address`, or its host with a free port if its port is 0: Prometheus does not report the port it
-// took.
+// `address`, or its host with a free port (of loopback) if its port is 0: Prometheus does not
+// report the port it took.
 StatusOr<std::string> WithFreePort(const std::string& address);
 
 // Writes the configuration that scrapes what `record` names, the rules and the alerts.
@@ -25,7 +25,8 @@ Status WriteMonitoringFiles(const ServiceDirectory& directory, const ServiceReco
 std::vector<std::string> PrometheusArguments(const ServiceDirectory& directory,
                                              const std::string& listen);
 
-// Whether something accepts connections at HOST:PORT.
+// Whether something on this machine's loopback accepts connections at the port of `address`,
+// whatever its host: Prometheus listens there only.
 bool AcceptsConnections(const std::string& address);
 
 }  // namespace gp::gpctl

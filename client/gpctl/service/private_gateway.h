@@ -20,20 +20,21 @@ struct PrivateGatewayOptions {
   std::string directory;
   std::string listen = "127.0.0.1:0";  // HOST:PORT
   bool insecure = false;               // `listen` may be reached from other machines
-  std::string precision;               // "": the gateway decides, as for the next one
-  int threads = 0;
-  bool quiet = false;  // its log is dropped, unless it does not start
+  std::string precision;               // as gp-gateway --precision; empty: the gateway's default
+  int threads = 0;                     // 0: the gateway's default
+  bool quiet = false;  // its log is not shown, except the end of it if it ends by itself
   std::chrono::milliseconds start_timeout = std::chrono::seconds(30);
   std::chrono::milliseconds stop_grace = std::chrono::seconds(10);
 };
 
 class PrivateGateway {
  public:
-  // Returns when the gateway serves. NotFound when the program is missing; Internal, with the end
-  // of its log, when it ended.
+  // Returns when the gateway serves. NotFound when the program is missing; Internal when it ended;
+  // DeadlineExceeded after start_timeout; both with the end of its log if `quiet`. Cancelled when
+  // interrupted.
   static StatusOr<std::unique_ptr<PrivateGateway>> Start(const PrivateGatewayOptions& options,
                                                          client::Interruption& interruption);
-  // Stops the gateway.
+  // Stops the gateway: SIGTERM, and SIGKILL after stop_grace.
   ~PrivateGateway();
   PrivateGateway(const PrivateGateway&) = delete;
   PrivateGateway& operator=(const PrivateGateway&) = delete;

@@ -35,7 +35,7 @@ struct SpawnOptions {
   std::string log_path;                // stdout and stderr are appended here; empty: inherited
 };
 
-// Starts `program` in its own session, with default signals, /dev/null as input and no other
+// Starts `program` in its own session, with unblocked signals, an empty input and no other
 // descriptors; its umask makes its files private to the user. When exec fails, the error says why,
 // and no process is left.
 StatusOr<ProcessIdentity> SpawnDetached(const SpawnOptions& options);
@@ -44,9 +44,10 @@ StatusOr<ProcessIdentity> SpawnDetached(const SpawnOptions& options);
 void ReapChildren();
 
 // Sends SIGTERM, and SIGKILL when the process has not ended after `grace`. OK when it is gone;
-// PermissionDenied when it belongs to another user. It sends nothing when the number now belongs to
-// another process. When `hurried` becomes true it sends SIGINT: a second signal tells a daemon that
-// is saving to end at once. (Two signals of one kind may arrive as one.)
+// PermissionDenied when it belongs to another user; DeadlineExceeded when it exists 5 s after
+// SIGKILL. It sends nothing when the number now belongs to another process. When `hurried` becomes
+// true it sends SIGINT once: a second signal makes a daemon that is saving end at once. (Two
+// signals of one kind may arrive as one.)
 Status StopProcess(
     const ProcessIdentity& identity, std::chrono::milliseconds grace,
     const std::function<bool()>& hurried = [] { return false; });

@@ -1,4 +1,4 @@
-// Runs another gp program to its end and reads its output. May be called from any thread.
+// Runs another program to its end and reads its output. May be called from any thread.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ struct ProgramRun {
 
 // Calls `on_output` with each piece of its standard output; returns its exit code (128 + the
 // signal's number when one ended it). NotFound or PermissionDenied when it cannot be started;
-// Cancelled when interrupted, after the program was ended.
+// Cancelled when interrupted, after the program was killed.
 StatusOr<int> RunProgram(const ProgramRun& run, client::Interruption& interruption,
                          const std::function<void(const std::string&)>& on_output);
 

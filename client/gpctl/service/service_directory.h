@@ -67,8 +67,9 @@ class ServiceDirectory {
   // for root.
   Status CheckOwner() const;
 
-  // NotFound when nothing was ever started here; PermissionDenied as CheckOwner. A storage root in
-  // the directory is found when the directory was moved.
+  // NotFound when nothing was ever started here; PermissionDenied as CheckOwner; DataLoss when the
+  // file is damaged, FailedPrecondition when a newer gpctl wrote it. When the directory was moved,
+  // a storage root in it is returned with its new path.
   StatusOr<ServiceRecord> Load() const;
   Status Save(const ServiceRecord& record) const;
 
@@ -84,11 +85,12 @@ class ServiceDirectory {
   // The process that holds the supervisor's lock now; nullopt when none does.
   std::optional<daemon::LockHolder> Holder() const;
 
-  // Deletes the directory's contents, its lock last, and the directory unless it is a mount. The
-  // caller holds every lock.
+  // Deletes the directory's contents, its lock last, and the directory unless it is a mount or a
+  // symbolic link. The caller holds every lock.
   Status Remove() const;
 
-  // Whether this is a directory that gpctl made, so that it may be removed.
+  // Whether this is a directory that gpctl made (it has a lock and a coordinator's state), so that
+  // it may be removed.
   bool IsOurs() const;
 
  private:

@@ -1,7 +1,8 @@
 // Supervisor: keeps one coordinator, one agent and one gateway, and optionally Prometheus, running
 // on this machine from one state directory. A daemon that dies, for example by kill -9, is
-// restarted on the same ports. It adopts daemons that an earlier supervisor left running. Training
-// does not wait for the gateway: without one the service is up, and its record says why. Runs in
+// restarted, on the same ports if they are free. It adopts daemons that an earlier supervisor left
+// running, but restarts Prometheus. Training does not wait for the gateway: without one the service
+// is up, and its record says why; a Prometheus that does not start is an error. Runs in
 // the foreground of 'gpctl up', or in the background process that 'gpctl up --detach' leaves; used
 // by that process's main thread.
 #pragma once
@@ -25,9 +26,9 @@ struct SupervisorOptions {
   // HOST:PORT where the coordinator serves others, besides the socket that only this user can
   // reach; empty: nowhere.
   std::string listen;
-  // `listen` without TLS or tokens, and the gateway to other machines without API keys.
   std::string storage_root;  // absolute; empty: that of the last start, or one in the directory
   bool adopt = false;        // the coordinator accepts the existing storage at its first start
+  // `listen` without TLS or tokens, and the gateway to other machines without API keys.
   bool insecure = false;
   // First of the three ports for metrics; the one after them is Prometheus'. 0: the ports of the
   // last start, else free ones.
@@ -39,7 +40,7 @@ struct SupervisorOptions {
   std::string gpu_trainer;              // path; empty: the gp-trainer-cuda beside gp-worker
   std::string gpus;                     // as gp-worker --gpus; empty: all
   std::vector<std::string> data_roots;  // as gp-worker --data-root
-  std::chrono::milliseconds start_timeout = std::chrono::seconds(30);
+  std::chrono::milliseconds start_timeout = std::chrono::seconds(30);  // for each daemon
   // The limit for each daemon to stop. Longer than an agent needs when its trainers use all of
   // their time to save.
   std::chrono::milliseconds stop_grace = std::chrono::seconds(60);
@@ -49,14 +50,14 @@ struct SupervisorOptions {
 
 class Supervisor {
  public:
-  // `tell` receives a line for each daemon that died or was restarted. The caller holds the lock of
-  // `directory`.
+  // `tell` receives a line for each daemon that died, or could not be started or stopped. The
+  // caller holds the lock of `directory`.
   Supervisor(ServiceDirectory directory, SupervisorOptions options,
              client::Interruption& interruption, std::function<void(const std::string&)> tell);
 
   // Returns OK when coordinator and agent run and the agent has registered. The gateway runs, or
-  // the record tells why it does not. On an error, everything that was started has been stopped
-  // again, and the message has the last lines of the daemon's log.
+  // record().gateway_problem says why it does not. On an error, all daemons have been stopped, and
+  // the message has the last lines of the daemon's log.
   Status Start();
 
   // Marks the service as ready for commands that wait for it. Call it after Start, when its

@@ -30,14 +30,16 @@ StatusOr<v1::Run> FindRun(const CheckpointReference& reference, Session& session
 // The checkpoints among which a step is looked up.
 enum class Among { kSealed, kSealedAndQuarantined };
 
-// The checkpoint that `reference` means. NotFound lists the existing checkpoints. REQUIRES: it
-// names a run.
+// The checkpoint that `reference` means. Quarantined ones are found by RUN@STEP only. NotFound
+// lists the existing steps, or says how to bring a quarantined one back, or which older run of the
+// name has checkpoints. REQUIRES: it names a run.
 StatusOr<v1::Checkpoint> FindCheckpoint(const CheckpointReference& reference, Session& session,
                                         Among among = Among::kSealed);
 
 bool IsQuarantined(const v1::Checkpoint& checkpoint);
 
-// The directory of a checkpoint, for either form of reference.
+// The directory of a run's checkpoint; a reference that is a directory is returned as it is, made
+// absolute.
 StatusOr<std::string> FindCheckpointDirectory(const std::string& text, Session& session);
 
 }  // namespace gp::gpctl

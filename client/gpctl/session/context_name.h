@@ -15,7 +15,7 @@ std::string ContextNameOf(const std::string& server);
 // InvalidArgument unless it is 1 to 100 letters, digits, ".", "_", ":" or "-", without "." first.
 Status CheckContextName(const std::string& name);
 
-// Removes the context's token and authority.
+// Removes the context's token file and authority file.
 Status ForgetFiles(const Context& context);
 
 }  // namespace gp::gpctl

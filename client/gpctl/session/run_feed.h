@@ -1,4 +1,4 @@
-// RunFeed: follows one run through the coordinator's streams on its own threads and keeps a
+// RunFeed: follows one run through the coordinator's streams, a thread for each, and keeps a
 // RunModel up to date. Owned and read by gpctl's main thread.
 #pragma once
 
@@ -28,8 +28,8 @@ class RunFeed {
                                                  Session& session);
   ~RunFeed();
 
-  // Waits until the run has ended, at most `longest`. Cancelled when the user interrupted; an error
-  // when the coordinator was lost for good.
+  // Waits until the run has ended, at most `longest`. True when it has. Cancelled when the user
+  // interrupted; an error when the coordinator was lost for good (RunClientOptions::outage_max).
   StatusOr<bool> WaitForEnd(std::chrono::nanoseconds longest);
 
   // Waits until every stream has delivered the rest of an ended run, at most `longest`.

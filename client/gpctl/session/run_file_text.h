@@ -20,13 +20,14 @@ StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console);
 runspec::RunFileResult CheckRunFile(const RunFileText& file,
                                     const std::vector<std::string>& overrides, Session& session);
 
-// The same of a run that the option --name calls `name`, unless that is empty.
+// The same, with `name` (the option --name, unless it is empty) instead of the file's name of the
+// run.
 runspec::RunFileResult CheckRunFileOf(const RunFileText& file, const std::string& name,
                                       std::vector<std::string> overrides, Session& session);
 
-// The overrides, with data paths replaced by the absolute paths in `spec` and each key once. So
-// they are valid for a server that runs in another directory of this machine. What init_from was
-// found to be is added: only this side looks for it.
+// The overrides, with data paths replaced by the absolute paths in `spec`, each such key once. So
+// they are valid for a server that runs in another directory of this machine. For a run with
+// init_from the model's path, shape and tokenizer are added: the server may not see its files.
 std::vector<std::string> AbsoluteOverrides(const std::vector<std::string>& overrides,
                                            runspec::RunSpec spec);
 

@@ -50,7 +50,8 @@ class Session {
   std::string StateDirectory() const;
   // The service that commands talk to: --server, --state-dir, --context, then GPCTL_SERVER,
   // GPCTL_STATE_DIR, GPCTL_CONTEXT, then the context file. Its server is empty when no service was
-  // ever started in its state directory. Unavailable when no service is named.
+  // ever started in its state directory. Unavailable when no service is named; NotFound for an
+  // unknown context.
   StatusOr<Context> Service() const;
   // HOST:PORT or unix:PATH of that service.
   StatusOr<std::string> ServerAddress() const;
@@ -63,11 +64,12 @@ class Session {
   // The same for the service in `state_dir`; the command does not depend on the current context.
   std::string HintFor(const std::string& state_dir, const std::string& command) const;
 
-  // Whether the last answer of Client() said that the coordinator serves a port without TLS; if so,
-  // prints a one-line warning on the error stream.
+  // Whether the newest answer said that the coordinator serves a port without TLS; if so, prints a
+  // one-line warning on the error stream. REQUIRES: Client() was called.
   bool WarnIfInsecure();
 
-  // The client of the coordinator; made at the first call.
+  // The client of the coordinator; made at the first call. It prints to the error stream when it
+  // has waited a second for the coordinator, and does not wait for a local service that is stopped.
   StatusOr<client::RunClient*> Client();
   // Another client of the same coordinator, for threads that are stopped separately; they call
   // `on_waiting` when the coordinator cannot be reached.

@@ -30,8 +30,9 @@ std::string LabelledLine(std::string_view label, std::string_view text, int colu
 std::string PadRight(std::string_view text, int columns);
 std::string PadLeft(std::string_view text, int columns);
 
-// One line that cannot move the cursor or change colours: line ends become "⏎" (" " in ASCII),
-// other control characters and malformed bytes "·" (".").
+// One line that cannot move the cursor or change colours: line feeds become "⏎" (" " in ASCII),
+// tabs spaces, other unsafe characters (base/text/safe_text.h) and malformed bytes "·" ("."). In
+// ASCII (not `utf8`) every other character becomes ".", too.
 std::string OneSafeLine(std::string_view text, bool utf8);
 
 // The same, but line feeds and tabs stay: for printing samples.

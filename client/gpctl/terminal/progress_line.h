@@ -12,17 +12,17 @@ namespace gp::gpctl {
 
 class ProgressLine {
  public:
-  // The console outlives me. The time counts from here.
+  // The console must outlive this object. Seconds() counts from here.
   explicit ProgressLine(Console& console);
 
-  // Shows `line`, cut to the terminal's width, unless another was shown a moment ago. REQUIRES: no
-  // '\n'.
+  // Shows `line`, cut to the terminal's width, unless another was shown less than 250 ms ago (not a
+  // terminal: 10 s). REQUIRES: no '\n'.
   void Tell(const std::string& line);
 
   // Removes the line from the terminal. Results may be printed from now on.
   void Clear();
 
-  // Since I was made.
+  // Since the construction.
   double Seconds() const;
 
  private:

@@ -9,8 +9,8 @@ namespace gp::gpctl {
 
 // `values` squeezed into at most `cells` characters, oldest first; each cell is the mean of its
 // values; the last cell is the newest value only. The scale runs from the smallest to the largest
-// cell. The full block is not used: it fuses with the row above. Values that are not finite become
-// "x". Empty for no values.
+// cell. The full block is not used: it fuses with the row above. A cell with a value that is not
+// finite becomes "x". Empty for no values, or fewer than 2 cells.
 std::string Sparkline(const std::vector<double>& values, int cells, bool utf8);
 
 // "[███████████████▋                    ]" of `width` columns in all, in eighths of a cell;

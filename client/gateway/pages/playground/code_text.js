@@ -1,5 +1,5 @@
 "use strict";
-// The request of the page as JSON, as a curl command and as Python.
+// The page's request: the body of POST /v1/completions, and the same as a curl command and as Python, for a dialog.
 
 // What POST /v1/completions gets for one model.
 function requestBody(model) {

@@ -1,5 +1,5 @@
 "use strict";
-// The last texts of this tab: what was asked, what came, and a button that brings the settings back.
+// The last 20 texts of this tab: prompt and text, and a button that restores their settings. Kept in sessionStorage.
 
 const HISTORY_LENGTH = 20;
 let pastTexts = readHistory();

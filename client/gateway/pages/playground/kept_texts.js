@@ -1,5 +1,5 @@
 "use strict";
-// The texts that are on the page, kept in this tab for a reload.
+// The texts that are on the page, kept in sessionStorage for a reload of this tab: without their tokens when it is full.
 
 function keepTexts(generations) {
   const cards = generations.filter((one) => one.state !== "idle").map((one) => one.kept());

@@ -1,5 +1,5 @@
 "use strict";
-// What /v1/models offers, grouped by run, and the picker that chooses from it.
+// The models of GET /v1/models, grouped by run or directory, and the picker that chooses from them.
 
 const modelList = {
   groups: [],      // [{root, alias, best, steps: [entry, ascending], directory}], in the gateway's order

@@ -1,5 +1,5 @@
 "use strict";
-// The page itself: what the buttons do, and what is shown when.
+// The playground page: its state, the handlers of its buttons, and which part is shown when. Loaded last.
 
 let generations = [];   // the cards on the page
 let running = false;

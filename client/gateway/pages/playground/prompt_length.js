@@ -1,5 +1,5 @@
 "use strict";
-// How many tokens the prompt has, and so how many the model's context leaves for the text.
+// The number of tokens in the prompt (POST /tokenize), and how many the model's context leaves for the text.
 
 const promptLength = {key: "", count: null, asked: 0, timer: 0};
 

@@ -1,5 +1,5 @@
 "use strict";
-// Every setting of the page, its control, and the link that restores it.
+// Every setting of the page, its control, and the link (URL fragment) that restores all of them.
 
 const SLIDERS = [
   {name: "temperature", label: "Temperature", min: 0, max: 2, step: 0.05, value: 0.8,

@@ -1,5 +1,6 @@
 "use strict";
-// One text as it streams in: a span for each token, in the colour of its probability.
+// One text as it streams in: a span for each token, in the colour of its probability; tokens that share a character
+// share a span.
 
 const PROBABILITY_STEPS = [0.02, 0.1, 0.3, 0.6, 0.9];
 const BYTES_TOKEN = /^bytes:((?:\\x[0-9a-f]{2})+)$/i;

@@ -1,5 +1,5 @@
 "use strict";
-// What happened to the open run, as marks on the axis of the loss chart: checkpoints, failures, restarts.
+// Checkpoints, failures and restarts of the open run, as marks on the step axis of the loss chart.
 
 const MARK_KINDS = {
   checkpoint: {sign: "◆", rank: 0}, restart: {sign: "↻", rank: 1}, failure: {sign: "✕", rank: 2},

@@ -14,7 +14,7 @@ function setText(element, text) {
 }
 
 // A run that trains or has succeeded, but has warned, must not look as if all were well.
-// A warning that says "recovered: …" tells that an earlier one is over.
+// A warning that says "recovered: …" means that an earlier one is over.
 const isWarned = (run) => Boolean(run.warning) && !run.warning.startsWith("recovered") && ["good", "accent"].includes(STATE_TONES[run.state]);
 const toneOf = (run) => isWarned(run) ? "warn" : STATE_TONES[run.state] ?? "";
 

@@ -1,6 +1,6 @@
 "use strict";
-// Which runs the list shows: the gateway's first hundred, which the event stream keeps up to date, or more of them,
-// those that match what is typed and chosen, and another order. For these this page asks again while it is open.
+// Which runs the list shows: the gateway's first hundred, which the event stream keeps up to date; or, with a filter,
+// another order or after "more", those of GET /api/v1/runs, which the page requests again every 3 s or more rarely.
 
 const FIRST_COUNT = 100;
 const PAGE_COUNT = 1000;     // the gateway's largest page
@@ -111,7 +111,7 @@ class RunSearch {
     this.ask();
   }
 
-  // What the event stream tells.
+  // Takes the list of the event stream.
   take(body) {
     this.pushed = body;
     if (!this.isPushed && performance.now() > this.askAgainAt) this.ask();

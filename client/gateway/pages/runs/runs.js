@@ -1,5 +1,6 @@
 "use strict";
-// The page itself: which run is open, which are laid over it, and what keeps all of it up to date.
+// The runs page: which run is open, which are laid over it, and the event stream that keeps all of it up to date. Loaded
+// last.
 
 const view = {
   runs: [],           // the list that is pushed

@@ -1,5 +1,5 @@
 "use strict";
-// Workers and their slots: who is connected, what runs where, what is free.
+// Workers and their slots: which are connected, and which run holds which slot.
 
 function slotRow(slot) {
   const cores = isNumber(slot.cores) ? `${slot.cores} cores` : "";

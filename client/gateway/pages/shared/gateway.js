@@ -1,5 +1,5 @@
 "use strict";
-// Talking to the gateway: the API key, errors in words, event streams.
+// Requests to the gateway: the API key and its dialog, error messages, event streams.
 
 let apiKey = readKey();
 
@@ -20,7 +20,7 @@ function storeKey(key) {
   }
 }
 
-// What the gateway answered, or did not; `message` is for people.
+// An error that the gateway answered, or that there is no connection (status 0); `message` is for people.
 class GatewayError extends Error {
   constructor(message, status = 0, retrySeconds = 0) {
     super(message);

@@ -1,5 +1,6 @@
 "use strict";
-// What both pages do with the document. Text from runs and models goes in as text nodes only.
+// Functions of both pages that build and change the document. Text from runs and models is inserted as text nodes and
+// attribute values only, never as HTML.
 const $ = (selector, root = document) => root.querySelector(selector);
 
 // node("button", {class: "plain", "aria-label": "Stop", onclick: stop}, "Stop"): an element with attributes,

@@ -1,7 +1,7 @@
 "use strict";
 // Which tabs of this gateway have an event stream. A browser opens six connections to one address, and a stream keeps
 // one of them, so six tabs with streams would leave no connection to load a seventh. A hidden tab therefore gives its
-// stream back, and of the visible tabs only those that were opened or touched last have one.
+// stream back, and of the visible tabs only the three that were opened or touched last have one.
 
 const LIVE_TABS = 3;
 

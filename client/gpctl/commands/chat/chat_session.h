@@ -21,11 +21,13 @@ class ChatSession {
  public:
   ChatSession(SampleOptions options, Session& session);
 
-  // Opens the model of RUN, RUN@STEP, RUN@best or a directory: in the service's gateway if that has
-  // it, else in a gateway that is started here.
+  // Opens the model of RUN, RUN@STEP, RUN@best or a directory: in the service's gateway if that
+  // serves it, else in a gateway that is started here. A directory always takes a gateway of its
+  // own.
   Status Open(const std::string& reference);
 
-  // Runs until /quit, the end of the input, or Ctrl-C at the prompt.
+  // Runs until /quit, the end of the input, a second Ctrl-C at the prompt (the first one only
+  // warns), or SIGTERM. Not interactive: also until the first error or Ctrl-C.
   StatusOr<ExitCode> Run();
 
  private:
@@ -46,7 +48,7 @@ class ChatSession {
 
   Session& session_;
   SampleOptions options_;
-  const bool interactive_;  // input is a terminal; otherwise only the text is printed
+  const bool interactive_;  // in and out are terminals; otherwise only the text is printed
   LineReader lines_;
   std::unique_ptr<PrivateGateway> private_;
   std::unique_ptr<client::GatewayClient> gateway_;
@@ -54,7 +56,7 @@ class ChatSession {
   std::string label_;
   std::string text_;
   bool at_line_start_ = true;
-  bool leaving_ = false;  // Ctrl-C at the prompt, a second time
+  bool leaving_ = false;  // ended by a signal at the prompt: the exit code is kInterrupted
 };
 
 }  // namespace gp::gpctl

@@ -18,9 +18,9 @@ struct ChatCommand {
 // REQUIRES: `line` begins with '/'.
 ChatCommand ParseChatCommand(const std::string& line);
 
-// The names that Set takes: "temperature", "seed", …
+// The names that SetChatSetting takes: "temperature", "seed", …
 std::vector<std::string> ChatSettingNames();
-// InvalidArgument lists the values that the setting takes.
+// InvalidArgument says which values the setting takes. NotFound: there is no such setting.
 Status SetChatSetting(const ChatCommand& command, SampleOptions& options);
 // "temperature 0.8   top-k 50   …"
 std::string ChatSettingsText(const SampleOptions& options);

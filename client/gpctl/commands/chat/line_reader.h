@@ -15,8 +15,8 @@ namespace gp::gpctl {
 
 class LineReader {
  public:
-  // The reading thread may outlive this object. So `in` must have an end, or exist as long as the
-  // process.
+  // The reading thread may outlive this object, because a blocked read cannot be ended. So `in`
+  // must exist until it has ended, or as long as the process. At most 64 lines are read ahead.
   explicit LineReader(std::istream& in);
   ~LineReader();
 

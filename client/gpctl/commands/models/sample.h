@@ -1,5 +1,6 @@
-// Writes text from a checkpoint, with the gp-sampler beside gpctl or through a gateway; both write
-// the same text. Used by gpctl's main thread.
+// Writes text from a checkpoint. `gpctl sample` asks the service's gateway if it serves the
+// checkpoint, --precision is auto and there are at most 8 texts; otherwise it runs the gp-sampler
+// beside gpctl. Both write the same text. Used by gpctl's main thread.
 #pragma once
 
 #include <functional>
@@ -31,11 +32,11 @@ struct SampleOptions {
 // Adds the flags for writing a text: --max-tokens, --temperature and so on.
 void AddTextFlags(Command command, SampleOptions& options);
 
-// The same options as a request to a gateway.
+// The same options as a request to a gateway, which decides about the precision itself.
 client::CompletionOptions ToCompletion(const std::string& model, const SampleOptions& options);
 
-// Calls `on_text` as the text comes. The sampler's own error is on stderr; the status repeats its
-// kind.
+// Runs gp-sampler and calls `on_text` with its output as it comes: prompt and text, samples divided
+// by a line of dashes. The sampler's own error is on stderr; the status repeats its kind.
 Status SampleCheckpoint(const std::string& directory, const SampleOptions& options,
                         Session& session, const std::function<void(const std::string&)>& on_text);
 

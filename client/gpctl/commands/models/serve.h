@@ -10,7 +10,9 @@
 
 namespace gp::gpctl {
 
-// Starts a gateway that serves `served` alone. FailedPrecondition when this build has none.
+// Starts a gateway that serves `served` alone. NotFound when its directory does not exist;
+// FailedPrecondition when there is no gp-gateway beside gpctl; other errors as
+// PrivateGateway::Start.
 StatusOr<std::unique_ptr<PrivateGateway>> StartPrivateGateway(const ServedCheckpoint& served,
                                                               PrivateGatewayOptions options,
                                                               Session& session);

@@ -14,8 +14,9 @@ struct DrainOptions {
   std::string longest = "10m";
 };
 
-// Returns when nothing runs on the node. DeadlineExceeded when that takes too long;
-// FailedPrecondition when the node is opened again meanwhile. Ctrl-C ends the wait, not the drain.
+// Returns when nothing runs on the node. DeadlineExceeded when that takes more than `longest` (a
+// duration): the node stays drained. FailedPrecondition when the node is opened again meanwhile.
+// Ctrl-C ends the wait, not the drain: kInterrupted.
 StatusOr<ExitCode> Drain(const DrainOptions& options, Session& session);
 
 }  // namespace gp::gpctl

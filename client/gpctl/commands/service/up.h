@@ -8,8 +8,8 @@
 
 namespace gp::gpctl {
 
-// Makes this service the current context. The service works without the user's file, so a failure
-// is only a warning.
+// Saves the service as a context in its state directory and in the user's file, and makes it the
+// current one there. The service works without the user's file, so a failure is only a warning.
 void SaveServiceContexts(const ServiceDirectory& directory, const ServiceRecord& record,
                          Session& session);
 
