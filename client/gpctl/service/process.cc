@@ -91,6 +91,16 @@ bool IsAlive(const ProcessIdentity& identity) {
   return now->program.empty() || identity.program.empty() || now->program == identity.program;
 }
 
+bool HasArgument(int pid, const std::string& argument) {
+  const auto command = ReadFile(fmt::format("/proc/{}/cmdline", pid), 1 << 20);
+  if (!command.ok()) return false;
+  std::istringstream words(*command);
+  for (std::string word; std::getline(words, word, '\0');) {
+    if (word == argument) return true;
+  }
+  return false;
+}
+
 StatusOr<ProcessIdentity> SpawnDetached(const SpawnOptions& options) {
   ASSIGN_OR_RETURN(const FileDescriptor log, OpenLog(options.log_path));
   const ScopedUmask owner_only(077);  // only this user can read the service's files

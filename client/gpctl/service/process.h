@@ -29,6 +29,9 @@ StatusOr<ProcessIdentity> IdentifyProcess(int pid);
 // Whether this process still runs, not another one with its number.
 bool IsAlive(const ProcessIdentity& identity);
 
+// Whether `argument` is one of those that the process was started with.
+bool HasArgument(int pid, const std::string& argument);
+
 struct SpawnOptions {
   std::string program;
   std::vector<std::string> arguments;  // without the program

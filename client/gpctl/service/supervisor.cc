@@ -175,13 +175,16 @@ Status Supervisor::Announce() {
 }
 
 // If a supervisor was killed right after it had started a daemon, the record lacks that daemon.
-// Then its process number is in the daemon's address file.
+// Then its process number is in the daemon's address file. The file may be old and its number that
+// of another service's daemon, but only this service's was started with this file.
 void Supervisor::Adopt(Daemon& daemon) {
   if (IsAlive(daemon.process)) return;
-  const auto file = ReadAddressFile(directory_.AddressFile(daemon.name));
+  const std::string path = directory_.AddressFile(daemon.name);
+  const auto file = ReadAddressFile(path);
   if (!file.ok()) return;
   const auto process = IdentifyProcess(file->pid);
-  if (process.ok() && process->program == daemon.program) daemon.process = *process;
+  if (!process.ok() || process->program != daemon.program) return;
+  if (HasArgument(file->pid, path)) daemon.process = *process;
 }
 
 std::string Supervisor::MetricsAddress(const std::string& previous, int offset) const {
@@ -282,8 +285,10 @@ Status Supervisor::AwaitAddress(Daemon& daemon) {
     if (!IsAlive(daemon.process)) return DiedAtStart(daemon);
     if (interruption_.WaitFor(kDaemonPoll)) return Cancelled("interrupted");
   }
-  return DeadlineExceeded("gp-{} runs but is not ready after {} s; its log: {}", daemon.name,
-                          options_.start_timeout.count() / 1000, directory_.Log(daemon.name));
+  const std::string log = directory_.Log(daemon.name);
+  return DeadlineExceeded("gp-{} runs but is not ready after {} s; the end of its log {}:\n{}",
+                          daemon.name, options_.start_timeout.count() / 1000, log,
+                          LastWords(log, daemon.log_begin));
 }
 
 Status Supervisor::AwaitNode() {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -520,6 +521,24 @@ TEST_F(UpTest, AStorageThatWasLostIsAdoptedAndRunsBeginAnew) {
   EXPECT_EQ(run["failures"], 0) << run.dump();
   ASSERT_EQ(gpctl({"down"}).code, 0);
   EXPECT_EQ(Up("a").code, 0) << "the adopted storage is known from now on";
+}
+
+// After a restart of the machine, say, other processes have the numbers in old files.
+TEST_F(UpTest, AnOldAddressFileWithTheNumberOfAnotherServicesDaemonIsIgnored) {
+  ASSERT_EQ(Up("a").code, 0);
+  const ServiceRecord other = *ServiceDirectory(State("a")).Load();
+  const ServiceDirectory directory(State("b"));
+  ASSERT_TRUE(directory.Create().ok());
+  const std::map<std::string, int> pids = {{"coordinator", other.coordinator.pid},
+                                           {"worker", other.worker.pid}};
+  for (const auto& [name, pid] : pids) {
+    const json old = {{"address", "unix:" + directory.Socket()}, {"metrics", ""}, {"pid", pid}};
+    ASSERT_TRUE(WriteFileAtomically(directory.AddressFile(name), old.dump()).ok());
+  }
+  const Result up = Up("b");
+  ASSERT_EQ(up.code, 0) << up.out;
+  EXPECT_NE(directory.Load()->coordinator.pid, other.coordinator.pid);
+  EXPECT_NE(directory.Load()->worker.pid, other.worker.pid);
 }
 
 TEST_F(UpTest, AKilledSupervisorIsReplacedByTheNextUp) {

@@ -27,6 +27,15 @@ TEST_F(ProcessTest, AProcessIsKnownByMoreThanItsNumber) {
   EXPECT_TRUE(StopProcess(other, milliseconds(10)).ok());
 }
 
+TEST_F(ProcessTest, ArgumentsAreWhatAProcessWasStartedWith) {
+  const auto process = SpawnDetached({.program = "/bin/sleep", .arguments = {"60"}});
+  ASSERT_TRUE(process.ok()) << process.status();
+  EXPECT_TRUE(HasArgument(process->pid, "60"));
+  EXPECT_FALSE(HasArgument(process->pid, "6"));
+  EXPECT_TRUE(StopProcess(*process, milliseconds(1000)).ok());
+  EXPECT_FALSE(HasArgument(process->pid, "60"));
+}
+
 TEST_F(ProcessTest, SpawningTellsWhyAProgramCannotStart) {
   const auto missing = SpawnDetached({.program = "/no/such/program"});
   EXPECT_EQ(missing.status().code(), StatusCode::kNotFound);
