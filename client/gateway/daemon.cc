@@ -119,24 +119,6 @@ void LogExchange(const http::ExchangeRecord& record) {
                       {"gone", notes.gone}});
 }
 
-std::vector<ServedRun> ServedRuns(const std::vector<SealedRun>& sealed) {
-  std::vector<ServedRun> served;
-  for (const SealedRun& run : sealed) {
-    ServedRun& entry = served.emplace_back();
-    entry.id = run.run_id;
-    entry.name = run.name;
-    entry.submitted_at = static_cast<int64_t>(run.submitted_at);
-    for (const SealedCheckpoint& checkpoint : run.checkpoints) {
-      entry.checkpoints.push_back({.step = checkpoint.step,
-                                   .directory = checkpoint.directory,
-                                   .validation_loss = checkpoint.validation_loss,
-                                   .sealed_at = static_cast<int64_t>(checkpoint.sealed_at),
-                                   .best = checkpoint.best});
-    }
-  }
-  return served;
-}
-
 // How the gateway reaches the coordinator: the address, the authority, the token.
 StatusOr<RunBoardOptions> BoardOptions(const GatewaySettings& settings) {
   RunBoardOptions options{.address = settings.coordinator};
@@ -200,8 +182,8 @@ class Gateway {
     AddModelRoutes(models_, router_);
     AddPageRoutes(BuiltInPages(), router_);
     runs_.AddTo(router_);
-    runs_.OnSealed([this](const std::vector<SealedRun>& sealed, bool complete) {
-      models_.UpdateRuns(ServedRuns(sealed), complete);
+    runs_.OnSealed([this](const std::vector<ServedRun>& sealed, bool complete) {
+      models_.UpdateRuns(sealed, complete);
     });
   }
 

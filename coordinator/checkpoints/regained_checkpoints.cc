@@ -60,7 +60,7 @@ StatusOr<UnlistedCheckpoint> Read(const Storage& storage, const Run& run,
                             {.step = manifest.step,
                              .directory = found.directory,
                              .manifest_digest = formats::Sha256Hex(text),
-                             .size_bytes = manifest.SizeBytes(),
+                             .size_bytes = manifest.SizeBytes() + text.size(),
                              .validation_loss = manifest.validation_loss}};
 }
 

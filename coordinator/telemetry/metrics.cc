@@ -112,6 +112,20 @@ std::string CauseLabel(ExitCause cause) {
   }
 }
 
+// A point that gives every gauge a series: none of its numbers is 0.
+contract::TrainingPoint ExamplePoint() {
+  contract::TrainingPoint point;
+  contract::VisitFields(point, [](const contract::FieldInfo&, auto& value) {
+    using Value = std::remove_reference_t<decltype(value)>;
+    if constexpr (std::is_arithmetic_v<Value>) value = 1;
+    if constexpr (std::is_same_v<Value, std::optional<double>>) value = 1;
+  });
+  point.step_seconds = Pace::kForecastSeconds;
+  point.scores = {{"val_bpb", 1}};
+  point.peak_source = "measured";
+  return point;
+}
+
 }  // namespace
 
 struct CoordinatorMetrics::Families {
@@ -327,12 +341,7 @@ std::string CoordinatorMetrics::List(const std::string& version) {
   example.submission = std::make_shared<const Submission>();
   example.checkpoints.push_back({{.step = 1}});
   Progress progress;
-  progress.Add({.step_seconds = Pace::kForecastSeconds,
-                .validation_loss = 0,
-                .scores = {{"val_bpb", 0}},
-                .peak_flops = 1,
-                .peak_source = "measured",
-                .target_steps = 1});
+  progress.Add(ExamplePoint());
   {
     MutexLock lock(metrics.mutex_);
     metrics.AddRun(example);

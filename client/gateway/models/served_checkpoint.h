@@ -11,10 +11,13 @@ namespace gp::gateway {
 
 struct ServedCheckpoint {
   int64_t step = 0;
-  std::string directory;  // absolute
+  std::string directory;        // absolute
+  std::string manifest_digest;  // distinguishes two of one step; empty in a scanned directory
   std::optional<double> validation_loss;
   int64_t sealed_at = 0;  // unix seconds; in a scanned directory: when the manifest was written
   bool best = false;      // the coordinator's best one of the run; false in a scanned directory
+
+  bool operator==(const ServedCheckpoint&) const = default;
 };
 
 // A run, or a directory that was given a name. Its newest checkpoint is the one with the highest
@@ -22,8 +25,10 @@ struct ServedCheckpoint {
 struct ServedRun {
   std::string id;            // works in place of the name
   std::string name;          // means the newest run of that name
-  int64_t submitted_at = 0;  // unix seconds; 0 for a directory
+  double submitted_at = 0;   // unix seconds; 0 for a directory
   std::vector<ServedCheckpoint> checkpoints;
+
+  bool operator==(const ServedRun&) const = default;
 };
 
 // The model names of one run: `root`, and `root`@STEP for each of `steps`.

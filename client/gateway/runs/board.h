@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "client/api/sample_line.h"
+#include "client/gateway/models/served_checkpoint.h"
 #include "gp/v1/run.pb.h"
 
 namespace gp::gateway {
@@ -26,28 +27,6 @@ struct RunDetails {
   uint64_t version = 0;                     // grows with each change
 };
 
-struct SealedCheckpoint {
-  int64_t step = 0;
-  std::string directory;
-  std::string manifest_digest;  // distinguishes two checkpoints of one step
-  std::optional<double> validation_loss;
-  double sealed_at = 0;  // seconds since 1970
-  bool latest = false;
-  bool best = false;
-
-  bool operator==(const SealedCheckpoint&) const = default;
-};
-
-// A run whose checkpoints can be served.
-struct SealedRun {
-  std::string run_id;
-  std::string name;
-  double submitted_at = 0;                    // a name means its newest run
-  std::vector<SealedCheckpoint> checkpoints;  // oldest first, at least one
-
-  bool operator==(const SealedRun&) const = default;
-};
-
 struct Board {
   std::string address;  // the coordinator's; empty: the gateway has no coordinator
   bool connected = false;
@@ -61,8 +40,9 @@ struct Board {
   std::map<std::string, v1::Run> others;   // by run id; runs that pages show and `runs` lacks
   std::vector<v1::Node> nodes;
   std::map<std::string, std::shared_ptr<const RunDetails>> details;  // by run id; for followed runs
-  std::vector<SealedRun> sealed;  // latest submit first, at most RunSurvey::kRunsMax
-  bool sealed_complete = false;   // the checkpoints of every run with some have been fetched
+  // Runs with sealed checkpoints, oldest first; latest submit first, at most RunSurvey::kRunsMax.
+  std::vector<ServedRun> sealed;
+  bool sealed_complete = false;  // the checkpoints of every run with some have been fetched
   // The documents of /api/v1/runs and /api/v1/workers.
   std::shared_ptr<const std::string> runs_text = std::make_shared<const std::string>();
   std::shared_ptr<const std::string> workers_text = std::make_shared<const std::string>();

@@ -32,12 +32,11 @@ bool CoordinatorIsGone(const Status& status) {
          status.code() == StatusCode::kDeadlineExceeded || status.code() == StatusCode::kCancelled;
 }
 
-SealedCheckpoint ToSealed(const v1::Checkpoint& from) {
-  SealedCheckpoint to{.step = from.step(),
+ServedCheckpoint ToServed(const v1::Checkpoint& from) {
+  ServedCheckpoint to{.step = from.step(),
                       .directory = from.directory(),
                       .manifest_digest = from.manifest_digest(),
-                      .sealed_at = UnixSeconds(from.sealed_at()),
-                      .latest = from.latest(),
+                      .sealed_at = from.sealed_at().seconds(),
                       .best = from.best()};
   if (from.has_validation_loss()) to.validation_loss = from.validation_loss();
   return to;
@@ -60,7 +59,7 @@ StatusOr<RunSurvey::Finding> RunSurvey::Run() {
   }
   std::stable_sort(
       finding.sealed.begin(), finding.sealed.end(),
-      [](const SealedRun& a, const SealedRun& b) { return a.submitted_at > b.submitted_at; });
+      [](const ServedRun& a, const ServedRun& b) { return a.submitted_at > b.submitted_at; });
   return finding;
 }
 
@@ -151,9 +150,9 @@ Status RunSurvey::AskFor(Known& known) {
   known.sealed = {};
   if (!response.ok()) return OkStatus();  // it was forgotten since it was listed
   known.sealed = {
-      .run_id = run.run_id(), .name = run.name(), .submitted_at = UnixSeconds(run.submitted_at())};
+      .id = run.run_id(), .name = run.name(), .submitted_at = UnixSeconds(run.submitted_at())};
   for (const v1::Checkpoint& checkpoint : response->checkpoints()) {
-    known.sealed.checkpoints.push_back(ToSealed(checkpoint));
+    known.sealed.checkpoints.push_back(ToServed(checkpoint));
   }
   return OkStatus();
 }

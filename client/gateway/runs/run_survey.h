@@ -28,7 +28,7 @@ class RunSurvey {
   struct Finding {
     v1::ListResponse page;  // the first kBoardRuns runs of the coordinator's list
     std::vector<v1::Node> nodes;
-    std::vector<SealedRun> sealed;  // latest submit first
+    std::vector<ServedRun> sealed;  // latest submit first
     bool complete = false;  // no run is missing in `sealed`; otherwise the next survey continues
   };
   StatusOr<Finding> Run();
@@ -37,7 +37,7 @@ class RunSurvey {
   struct Known {
     v1::Run run;
     std::string asked;   // the state of the run when its checkpoints were fetched
-    SealedRun sealed;    // its sealed checkpoints; may be empty
+    ServedRun sealed;    // its sealed checkpoints; may be empty
     uint64_t round = 0;  // the round in which they were fetched
   };
 

@@ -3,7 +3,7 @@
 //
 //   RunsApi runs(loop, {.board = {.address = settings.coordinator}});  // empty: no coordinator
 //   runs.AddTo(router);                                       // before the server starts
-//   runs.OnSealed([&](const std::vector<SealedRun>& runs, bool complete) { … });  // for models
+//   runs.OnSealed([&](const std::vector<ServedRun>& runs, bool complete) { … });  // for models
 //
 // OnSealed's callback is called in the loop after the first survey, and whenever a survey found
 // that checkpoints were sealed, quarantined or deleted (deleted ones are found later, because there
@@ -49,7 +49,7 @@ class RunsApi {
   ~RunsApi();
 
   void AddTo(http::Router& router);
-  using Sealed = std::function<void(const std::vector<SealedRun>& runs, bool complete)>;
+  using Sealed = std::function<void(const std::vector<ServedRun>& runs, bool complete)>;
   void OnSealed(Sealed call);
   // Calls `then` in the loop with any run of the coordinator, by id or name; at once if it is on
   // the board. Unavailable while the coordinator is away.

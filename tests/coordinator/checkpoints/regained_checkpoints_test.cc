@@ -197,6 +197,11 @@ TEST_F(RegainedCheckpoints, TheNewestTwoWholeOnesAreFound) {
   EXPECT_EQ((*found)[0].checkpoint.step, 30);
   EXPECT_EQ((*found)[1].checkpoint.step, 50);
   EXPECT_EQ((*found)[1].checkpoint.directory, Path(50));
+  uint64_t size_bytes = 0;
+  for (const std::string& name : *ListDirectory(Path(50))) {
+    size_bytes += *FileSize(JoinPath(Path(50), name));
+  }
+  EXPECT_EQ((*found)[1].checkpoint.size_bytes, size_bytes) << "the manifest counts, too";
   EXPECT_TRUE(
       formats::VerifyDigests(LocalStorage(), Path(50), (*found)[1].checkpoint.manifest_digest)
           .status()

@@ -2,9 +2,6 @@
 // The points of the runs that are shown, as the server decimated them: one set over the whole run, and while the charts
 // are zoomed one for the window. New points of a live run are added at the end.
 
-const POINT_COLUMNS =
-  ["step", "at", "loss", "validation_loss", "tokens_per_second", "mfu", "learning_rate", "gradient_norm", "scores"];
-
 class PointStore {
   constructor() {
     this.sets = new Map();  // run id -> {whole, window, from, to, asked}
@@ -71,13 +68,18 @@ function appendColumns(target, columns, first, last) {
       cutFrom(target, step);
     }
     if (step < first || step > last) return;
-    for (const name of POINT_COLUMNS) target[name].push(columns[name]?.[i] ?? null);
+    for (const name of columnNames(target)) target[name].push(columns[name]?.[i] ?? null);
   });
 }
 
 function cutFrom(target, step) {
   const length = lowerBound(target.step, step);
-  for (const name of POINT_COLUMNS) target[name].length = length;
+  for (const name of columnNames(target)) target[name].length = length;
+}
+
+// Of the columns that the server sends: step, at, loss and what else a point has.
+function columnNames(points) {
+  return Object.keys(points).filter(name => Array.isArray(points[name]));
 }
 
 // The index of the first value that is not below `value`.

@@ -793,8 +793,7 @@ class Runs(page_case.PageCase):
         self.fake()
         self.open(f"#run={self.run_named('jargon-small').id}")
         steps = self.browser.js("""
-            const set = {step: [1, 2, 3, 4], at: [10, 11, 12, 13]};
-            for (const name of POINT_COLUMNS) set[name] ??= [9, 9, 9, 9];
+            const set = {run: "a", total: 4, step: [1, 2, 3, 4], at: [10, 11, 12, 13], loss: [9, 9, 9, 9]};
             appendColumns(set, {step: [4, 5], at: [13, 14], loss: [7, 7]}, -Infinity, Infinity);
             appendColumns(set, {step: [3, 4], at: [30, 31], loss: [5, 5]}, -Infinity, Infinity);
             return [set.step, set.loss]""")

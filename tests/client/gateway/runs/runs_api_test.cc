@@ -421,7 +421,7 @@ TEST_F(RunsApiTest, AnyRunOfTheCoordinatorIsDescribed) {
 TEST_F(RunsApiTest, TheCatalogueIsToldOfSealedCheckpoints) {
   RunsServer server(service_.address());
   AwaitBoard(server);
-  std::optional<std::vector<SealedRun>> told;
+  std::optional<std::vector<ServedRun>> told;
   const auto now = [&] { return server.server().InLoop([&] { return told; }); };
   server.server().InLoop(
       [&] { server.api().OnSealed([&](const auto& runs, bool) { told = runs; }); });
