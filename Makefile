@@ -5,7 +5,7 @@ TEXT ?= $(wildcard .deps/text/jargon.txt)
 JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 
-.PHONY: demo gpu test test-all cuda-all fuzz build programs bench bench-gate format check install clean help
+.PHONY: demo gpu test test-all cuda-all fuzz coverage tidy build programs bench bench-gate format check install clean help
 
 help:            ## this list
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1\t\2/p;s/^\(help\): *## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -27,15 +27,22 @@ build: bootstrap-build  ## build programs and tests
 test: build      ## what fits in 15 minutes: unit, sim, integration and fault tests
 	@scripts/run_tests --preset $(PRESET)
 
-test-all: build cuda-all  ## every test, also under the sanitizers, and the CUDA code compiled for every GPU
+test-all: build cuda-all  ## every test, also under the sanitizers, the CUDA code for every GPU, and clang-tidy
 	@scripts/run_tests --preset $(PRESET) --all
 	@scripts/run_sanitizer asan
 	@scripts/run_sanitizer tsan
+	@scripts/check_tidy --preset $(PRESET)
 
 cuda-all:        ## compile and link the CUDA build for every GPU (fetches the toolkit where there is none)
 	@scripts/bootstrap --cuda
 	@cmake --preset cuda-all --log-level=WARNING >/dev/null
 	@cmake --build build/cuda-all -j $(JOBS) --target cuda_programs gpu_tests
+
+coverage:        ## which lines the unit tests reach, a figure per folder; PATHS='lib/http' lists the others
+	@scripts/coverage $(PATHS)
+
+tidy: build      ## clang-tidy on the sources that have changed since they last passed
+	@scripts/check_tidy --preset $(PRESET)
 
 fuzz:            ## every fuzz target for MINUTES=10 each, or TARGETS='choices model'; findings in build/fuzz/failures
 fuzz: MINUTES := 10
