@@ -16,7 +16,7 @@ class DocumentReader {
 
  protected:
   // `name` is the document's name in messages: "a run file"; `key_list` is a hint how to list its
-  // keys. `fields` outlives this object.
+  // keys. `fields` must outlive this object.
   DocumentReader(std::string name, std::string key_list, const Fields& fields)
       : name_(std::move(name)), key_list_(std::move(key_list)), fields_(fields) {}
 

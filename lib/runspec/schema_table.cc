@@ -634,17 +634,19 @@ std::vector<RunField> CheckpointFields() {
 std::vector<RunField> TroubleFields() {
   return {
       {{.path = "stability.skip_nonfinite",
-        .doc = "A step whose loss or gradient is not finite is skipped instead of ending the run."},
+        .doc = "Skip the update of a step whose loss or gradient is not finite. false: such a step "
+               "fails the attempt; see retries."},
        GP_SLOT(stability.skip_nonfinite)},
       {{.path = "stability.consecutive_skips_max",
-        .doc = "Steps that may be skipped in a row; one more ends the run.",
+        .doc = "Most steps in a row that may be skipped. One more fails the attempt, which is "
+               "retried from the newest checkpoint; see retries.",
         .unit = "steps",
         .min = 0,
         .max = 1e9},
        GP_SLOT(stability.consecutive_skips_max)},
       {{.path = "retries.max",
-        .doc = "Failures in a row, without a new checkpoint in between, that are tried again; one "
-               "more ends the run.",
+        .doc = "How many failures in a row, without a new checkpoint in between, are retried. One "
+               "more ends the run as failed.",
         .min = 0,
         .max = 1e6},
        GP_SLOT(retries.max)},
