@@ -6,7 +6,7 @@
 #include "coordinator/scheduler/liveness.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/suspicion.h"
-#include "coordinator/state/starting_point.h"
+#include "coordinator/state/start_description.h"
 
 namespace gp::coordinator {
 namespace {

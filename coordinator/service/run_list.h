@@ -23,8 +23,8 @@ struct RunPage {
 
 class RunList {
  public:
-  // The cluster was published after everything in it became durable in the store. Both outlive this
-  // object.
+  // The cluster was published after everything in it became durable in the store. Both must outlive
+  // this object.
   RunList(const Cluster& cluster, Store& store, const RunQuery& query)
       : cluster_(cluster), store_(store), query_(query) {}
 

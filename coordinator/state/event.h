@@ -34,7 +34,7 @@ struct RunPlaced {
   Epoch epoch = 0;
   std::vector<Placement> placement;  // by rank
   std::string reason;
-  int64_t resume_step = -1;  // -1: from scratch
+  int64_t resume_step = -1;  // -1: no checkpoint yet; from scratch or from the initial model
   int threads_per_rank = 1;
   std::string isa;
   Device device = Device::kAuto;  // what it computes on from now on; kAuto: as it was submitted

@@ -174,6 +174,9 @@ struct Run {
   uint64_t assigned_sequence = 0;
   std::optional<Group> group;
   bool go = false;
+  // The checkpoint that the newest epoch loads; -1: none, it starts from scratch or from the
+  // initial model. Chosen in scheduler/queue.cc when the epoch is placed: the newest one in the
+  // catalogue.
   int64_t resume_step = -1;
   // Nodes that cannot compute with the leg's kernels, and why.
   std::map<NodeId, std::string> unfit_nodes;
