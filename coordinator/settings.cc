@@ -134,7 +134,7 @@ daemon::Settings Limits(CoordinatorSettings& settings) {
                  .doc = "Streams that one token may have open at a time.",
                  .min = 1,
                  .max = 1024},
-       .slot = &settings.streams_per_user},
+       .slot = &settings.streams_per_token},
       {.field = {.path = "limits.runs",
                  .doc = "Runs of one user that have not ended. The owner of the socket has no such "
                         "limit.",

@@ -35,8 +35,8 @@ struct CoordinatorSettings {
   bool encrypt_gradients = false;
   int64_t points_bytes_max = int64_t{256} << 20;
   int64_t lines_bytes_max = int64_t{64} << 20;
-  int calls_per_second = 100;  // for each user
-  int streams_per_user = 64;
+  int calls_per_second = 100;  // for each token
+  int streams_per_token = 64;
   int runs_per_user = 1000;
   int waiting_runs_per_user = 500;
   int64_t audit_keep_bytes = int64_t{1} << 30;

@@ -24,7 +24,7 @@ namespace gp::coordinator {
 struct AccessGateOptions {
   // Anyone who connects over TCP without TLS is admin: the coordinator was started with --insecure.
   bool plain_network_is_admin = false;
-  CallLimitsOptions limits;  // for each user
+  CallLimitsOptions limits;  // for each token
   // Decides which nodes' certificates are valid; null: every one that TLS has verified. Outlives
   // the gate.
   const NodeRegistry* nodes = nullptr;
@@ -53,8 +53,8 @@ class AdmittedCall {
     return principal_.roles.In(run_namespace);
   }
 
-  // Counts the call as an open stream of its user for as long as it lives. ResourceExhausted,
-  // audited: the user has too many.
+  // Counts the call as an open stream of its token for as long as it lives. ResourceExhausted,
+  // audited: the token has too many.
   Status BecomeStream();
 
   // Unauthenticated or PermissionDenied once the token or the node was revoked or has expired: then
@@ -83,7 +83,7 @@ class AdmittedCall {
 
 class AccessGate {
  public:
-  // `tokens`, `audit` and `clock` outlive the gate.
+  // `tokens`, `audit` and `clock` must outlive the gate.
   AccessGate(TokenStore& tokens, AuditLog& audit, const Clock& clock,
              const AccessGateOptions& options)
       : tokens_(tokens), audit_(audit), options_(options), limits_(clock, options.limits) {}

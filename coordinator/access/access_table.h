@@ -1,7 +1,7 @@
-// AccessTable: one row for each method of each service: the required role, whether it is audited,
-// which service answers it and how long a request may be. A method without a row is refused
-// (docs/security/access.md shows the table; tests compare it with the protos and with that page).
-// Immutable; thread-safe.
+// AccessTable: one row for each method of each service: the required role and where it must be
+// held, whether it is audited, which pool of threads answers it and how long a request may be. A
+// method without a row is refused (docs/security/access.md shows the table; tests compare it with
+// the protos and with that page). Immutable; thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,9 @@ struct AccessRule {
   std::string_view method;  // "gp.v1.RunService/Submit"
   Least least;
   Where where;
-  bool mutates;  // its outcome goes into the audit log before it is answered
+  // It changes something, so its outcome is in the audit log before it is answered. Refusals of any
+  // method are audited too.
+  bool mutates;
   Lane lane;
   size_t request_bytes_max = kRequestBytesMax;
 };

@@ -30,8 +30,8 @@ DatabaseFile NodeDatabase();
 
 class NodeRegistry {
  public:
-  // Makes the file (0600) in `security_dir`, which exists. `clock` outlives the registry. DataLoss
-  // when the file is damaged, FailedPrecondition when a newer gp wrote it.
+  // Makes the file (0600) in `security_dir`, which exists. `clock` must outlive the registry.
+  // DataLoss when the file is damaged, FailedPrecondition when a newer gp wrote it.
   static StatusOr<std::unique_ptr<NodeRegistry>> Open(const std::string& security_dir,
                                                       const Clock& clock);
 

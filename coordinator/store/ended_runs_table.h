@@ -39,7 +39,7 @@ class EndedRunsTable {
          submitted_sequence INTEGER NOT NULL,
            PRIMARY KEY(key, value, submitted_sequence)) WITHOUT ROWID;)";
 
-  // `writer` outlives this object.
+  // `writer` must outlive this object.
   Status Prepare(SqliteConnection& writer);
   // Fills the tables of a file whose records are older than they are.
   Status FillOnce(SqliteConnection& writer);

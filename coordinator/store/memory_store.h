@@ -1,6 +1,6 @@
-// MemoryStore: the Store of tests and simulations. A MemoryStore::Disk outlives the store of one
-// coordinator; a test can make it full, or make it lose unsynced data. Append and Load belong to
-// one thread; ReadRun and ListEnded may be called from any thread.
+// MemoryStore: the Store of tests and simulations. A MemoryStore::Disk must outlive the store of
+// one coordinator; a test can make it full, or make it lose unsynced data. Append and Load belong
+// to one thread; ReadRun and ListEnded may be called from any thread.
 #pragma once
 
 #include <memory>
