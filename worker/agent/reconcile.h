@@ -67,12 +67,13 @@ struct ReconcileOptions {
   // Limit from spawn to Listening. Includes loading libraries from a cold disk and tokenizing a
   // large text.
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
-  // Limit after a Stop with time to save: for the step in flight, its save and its seal.
+  // Limit after a Stop with time to save: for the step in flight, its save and its seal. The
+  // setting trainer.stop_grace. After it the trainer gets a Stop without time to save.
   std::chrono::nanoseconds save_grace = std::chrono::seconds(30);
   // From a Stop without time to save to SIGTERM, and from SIGTERM to SIGKILL. So a run that is
   // cancelled "now" frees its slots within 5 s.
-  std::chrono::nanoseconds stop_grace = std::chrono::seconds(2);
-  std::chrono::nanoseconds kill_grace = std::chrono::seconds(1);
+  std::chrono::nanoseconds terminate_after = std::chrono::seconds(2);
+  std::chrono::nanoseconds kill_after_terminate = std::chrono::seconds(1);
   // Limit from the loss of a trainer's link to its exit.
   std::chrono::nanoseconds exit_grace = std::chrono::seconds(10);
   // Limit from a trainer's last step, with every checkpoint answered, to its exit.
