@@ -41,7 +41,7 @@ struct StepResult {
   double loss = 0;           // mean over the step's target tokens, in nats, before the update
   double gradient_norm = 0;  // before clipping
   double learning_rate = 0;
-  bool skipped = false;  // the gradient was not finite: parameters are unchanged
+  bool skipped = false;  // the loss or the gradient was not finite: parameters are unchanged
   // Skipped because fp16's loss scale was too large; it has been reduced.
   bool overflowed = false;
   // A request of any rank, the same on every rank: this step is the last one; the state must be
@@ -62,7 +62,7 @@ class TrainingStep {
   using FillBatch = std::function<void(int64_t step, int shard, int64_t micro_batch,
                                        std::span<int32_t> tokens, std::span<int32_t> targets)>;
 
-  // All references outlive me. `spec` and `plan` are the run's.
+  // All references must outlive this object. `spec` and `plan` are the run's.
   TrainingStep(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, LanguageModel& model,
                FillBatch fill, Communicator& communicator, const Clock& clock);
 
