@@ -16,7 +16,7 @@ namespace gp::client {
 
 class AccessClient {
  public:
-  // `interruption` ends every call with Cancelled; it outlives this object.
+  // `interruption` ends every call with Cancelled; it must outlive this object.
   AccessClient(RunClientOptions options, Interruption& interruption);
 
   StatusOr<v1::WhoAmIResponse> WhoAmI();

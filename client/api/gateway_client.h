@@ -51,7 +51,7 @@ struct Tokens {
 
 class GatewayClient {
  public:
-  // `interruption` ends every call with Cancelled; it outlives this object.
+  // `interruption` ends every call with Cancelled; it must outlive this object.
   GatewayClient(GatewayClientOptions options, Interruption& interruption);
 
   const std::string& address() const { return options_.address; }

@@ -43,7 +43,7 @@ class RunClient {
   template <typename Message>
   using Consumer = std::function<bool(const Message&)>;
 
-  // `interruption` ends every call with Cancelled; it outlives this object.
+  // `interruption` ends every call with Cancelled; it must outlive this object.
   RunClient(RunClientOptions options, Interruption& interruption);
   ~RunClient();
 

@@ -17,7 +17,7 @@ struct GatewayFacts {
   std::function<void()> observe;  // brings the metrics up to date
 };
 
-// All of these outlive the router.
+// The arguments must outlive the router.
 void AddStatusRoutes(GatewayFacts facts, ModelService& models, GatewayMetrics& metrics,
                      http::Router& router);
 

@@ -70,7 +70,7 @@ class Command {
  public:
   explicit Command(CLI::App& app) : app_(&app) {}
 
-  // Binds `value`, which outlives the parsing. A name without dashes is an argument. T is
+  // Binds `value`, which must outlive the parsing. A name without dashes is an argument. T is
   // std::string, int, int64_t, uint64_t, double, or a std::optional or std::vector of them, as
   // instantiated in command_line.cc.
   template <typename T>

@@ -38,8 +38,8 @@ struct EncodingRules {
 
 class BlockEncoder {
  public:
-  // `tokenizer` outlives this. REQUIRES: it has an end-of-text token unless the placement is none,
-  // and token_bytes hold its largest id.
+  // `tokenizer` must outlive this object. REQUIRES: it has an end-of-text token unless the
+  // placement is none, and token_bytes hold its largest id.
   BlockEncoder(const Tokenizer& tokenizer, EncodingRules rules);
 
   // InvalidArgument names source and place.

@@ -43,7 +43,7 @@ class EncodingPipeline {
     uint64_t source_bytes = 0;  // how far the file of the block was read, for progress
   };
 
-  // `sources`, at least one, and `encoder` outlive this.
+  // `sources`, at least one, and `encoder` must outlive this object.
   EncodingPipeline(const std::vector<Source>& sources, const BlockEncoder& encoder,
                    const PipelineOptions& options);
   ~EncodingPipeline();

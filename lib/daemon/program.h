@@ -45,7 +45,7 @@ struct Program {
   std::string name;     // "gp-coordinator"
   std::string summary;  // summary for --help
   std::string version;
-  Settings settings;                     // the slots outlive the program's run
+  Settings settings;                     // the slots must outlive the program's run
   std::function<Status()> check;         // checks the settings against each other; may be absent
   std::vector<Switch> switches;          // flags of this daemon only
   std::function<std::string()> metrics;  // every metric it exports, for --print-metrics

@@ -16,7 +16,8 @@ class JsonObject {
  public:
   using Json = nlohmann::ordered_json;
 
-  // Errors begin with `place` and end with `so`: "the checkpoint is damaged". `json` outlives this.
+  // Errors begin with `place` and end with `so`: "the checkpoint is damaged". `json` must outlive
+  // this object.
   JsonObject(const Json& json, std::string place, std::string so)
       : json_(json), place_(std::move(place)), so_(std::move(so)) {
     if (!json.is_object()) Fail("it is not an object");

@@ -19,7 +19,7 @@ struct ServerPlace {
 
 class Server {
  public:
-  // `tls` may be absent; it outlives the server. An error names the address.
+  // `tls` may be absent; it must outlive the server. An error names the address.
   static StatusOr<std::unique_ptr<Server>> Start(EventLoop& loop, const ServerPlace& place,
                                                  ServerContext context, const TlsContext* tls);
   virtual ~Server() = default;

@@ -49,7 +49,7 @@ class TlsContext {
 class CertificateWatch {
  public:
   // Checks every `period`, on a thread of `pool`. An unusable file leaves the certificate as it is
-  // and is logged once. `loop` and `pool` outlive the watch.
+  // and is logged once. `loop` and `pool` must outlive the watch.
   CertificateWatch(const std::shared_ptr<TlsContext>& tls, EventLoop& loop, OffloadPool& pool,
                    std::chrono::nanoseconds period);
 

@@ -1,6 +1,6 @@
 // JsonFields: the values of a JSON object from outside, by key. The first that is missing or of the
 // wrong type is remembered with the file's name; what follows then reads as its fallback. A view:
-// the object outlives it. One thread.
+// the object must outlive it. One thread.
 #pragma once
 
 #include <cstdint>

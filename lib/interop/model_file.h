@@ -64,7 +64,7 @@ struct CopiedTensor {
 };
 
 // The tensors of the layout `written`, in its names and order, from those of the layout `source`,
-// which outlives them. Biases missing in the source are zeros.
+// which must outlive them. Biases missing in the source are zeros.
 std::vector<CopiedTensor> TensorsFor(const runspec::ParameterLayout& written,
                                      const runspec::ParameterLayout& source, FloatType type);
 

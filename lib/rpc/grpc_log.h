@@ -13,7 +13,7 @@ namespace gp::rpc {
 // Allows this many lines a minute.
 class LineBudget {
  public:
-  // `clock` outlives the budget.
+  // `clock` must outlive the budget.
   LineBudget(const Clock& clock, int lines_per_minute)
       : clock_(clock), lines_per_minute_(lines_per_minute) {}
 

@@ -12,7 +12,7 @@ namespace gp {
 
 class PieceMerger {
  public:
-  // `pairs` outlives me.
+  // `pairs` must outlive this object.
   explicit PieceMerger(const PairTable& pairs) : pairs_(pairs) {}
 
   // Joins `parts`, the tokens of the single bytes, in place.

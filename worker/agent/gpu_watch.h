@@ -26,7 +26,8 @@ std::string WhyNotExecutable(const std::string& path);
 
 class GpuWatch {
  public:
-  // `inventory`, `inbox` and `metrics` outlive it. `slots`: those of the inventory's GPUs.
+  // `inventory`, `inbox` and `metrics` must outlive this object. `slots`: those of the inventory's
+  // GPUs.
   GpuWatch(const GpuInventory& inventory, std::vector<SlotInfo> slots, std::string trainer_program,
            std::chrono::nanoseconds interval, Inbox& inbox, AgentMetrics& metrics);
   ~GpuWatch();

@@ -22,7 +22,7 @@ namespace gp::agent {
 
 class RankMemorySeries {
  public:
-  // `registry` outlives this.
+  // `registry` must outlive this object.
   explicit RankMemorySeries(prometheus::Registry& registry);
 
   // `limit_bytes`: the kernel's memory limit of the process; 0 if it has none. A process of a newer

@@ -29,7 +29,7 @@ namespace gp::agent {
 
 class RankSeries {
  public:
-  // `registry` outlives this.
+  // `registry` must outlive this object.
   explicit RankSeries(prometheus::Registry& registry);
 
   void StepCommitted(const RankKey& key, const link::StepReport& report) EXCLUDES(mutex_);

@@ -25,7 +25,7 @@ struct ReaderCounts {
 class BatchReader {
  public:
   // For a rank that owns logical shards [first_shard, first_shard + shard_count). `source` and
-  // `plan` outlive this.
+  // `plan` must outlive this object.
   BatchReader(const BatchSource& source, const runspec::BatchPlan& plan, int first_shard,
               int shard_count);
   // Waits for the read in progress.

@@ -16,11 +16,11 @@ namespace gp::engine {
 
 class BatchSource {
  public:
-  // `tokens` outlives this. InvalidArgument when the split, or a part of a mixture, is too short
-  // for one sequence (random), for one sequence in a file (shuffled) or for one micro-batch on
-  // every logical shard (sequential): the message names both numbers. `spec` gives order, seed,
-  // micro_batch, sequence and the weights of a mixture; `entry_files` gives the number of files of
-  // each of its entries; `plan` comes from runspec::PlanBatch.
+  // `tokens` must outlive this object. InvalidArgument when the split, or a part of a mixture, is
+  // too short for one sequence (random), for one sequence in a file (shuffled) or for one
+  // micro-batch on every logical shard (sequential): the message names both numbers. `spec` gives
+  // order, seed, micro_batch, sequence and the weights of a mixture; `entry_files` gives the number
+  // of files of each of its entries; `plan` comes from runspec::PlanBatch.
   static StatusOr<BatchSource> Make(const TokenSource& tokens, const runspec::RunSpec& spec,
                                     const runspec::BatchPlan& plan,
                                     const std::vector<int64_t>& entry_files = {});

@@ -51,7 +51,7 @@ corpus::EncodingRules StreamRules(const Tokenizer& tokenizer,
 
 class TokenStream final : public TokenSource {
  public:
-  // `tokenizer` outlives this. REQUIRES: there is a source.
+  // `tokenizer` must outlive this object. REQUIRES: there is a source.
   TokenStream(std::vector<corpus::Source> sources, const Tokenizer& tokenizer,
               const corpus::DocumentRules& documents);
 

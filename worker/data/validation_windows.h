@@ -13,7 +13,8 @@ namespace gp::engine {
 class ValidationWindows {
  public:
   // Batches of `rows` windows of `sequence` tokens; all of them, or the first `batches_max` when it
-  // is not 0. `tokens` outlives this. InvalidArgument when the split has fewer than 2 tokens.
+  // is not 0. `tokens` must outlive this object. InvalidArgument when the split has fewer than 2
+  // tokens.
   static StatusOr<ValidationWindows> Make(const TokenSource& tokens, int64_t rows, int64_t sequence,
                                           int64_t batches_max);
 

@@ -16,7 +16,8 @@ namespace gp::engine {
 
 class ChoiceScorer {
  public:
-  // Batches of at most `sequences_max` rows; `rows` outlive this and fit the model's context.
+  // Batches of at most `sequences_max` rows; `rows` must outlive this object and fit the model's
+  // context.
   ChoiceScorer(std::span<const tasks::ChoiceRow> rows, int64_t sequences_max);
 
   int64_t batch_count() const;

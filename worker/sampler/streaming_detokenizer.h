@@ -23,9 +23,10 @@ class StreamingDetokenizer {
     int64_t tokens = 0;  // number of tokens whose last byte is in `text`
   };
 
-  // `tokenizer` outlives me. The text ends before the first of `stops` that is complete; empty ones
-  // are ignored. `begun`: bytes of an unfinished character that the first token may complete. The
-  // character belongs to the text, but a stop string cannot begin with it: it is the prompt's.
+  // `tokenizer` must outlive this object. The text ends before the first of `stops` that is
+  // complete; empty ones are ignored. `begun`: bytes of an unfinished character that the first
+  // token may complete. The character belongs to the text, but a stop string cannot begin with it:
+  // it is the prompt's.
   StreamingDetokenizer(const Tokenizer& tokenizer, std::vector<std::string> stops,
                        std::string begun = "");
 

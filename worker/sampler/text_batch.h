@@ -58,7 +58,7 @@ struct TextBatchOptions {
 
 class TextBatch {
  public:
-  // `decoder` outlives me; all its slots are mine.
+  // `decoder` must outlive this object; all its slots are mine.
   TextBatch(Decoder& decoder, const TextBatchOptions& options);
   ~TextBatch();
 

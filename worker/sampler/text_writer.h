@@ -18,7 +18,7 @@ namespace gp::engine {
 
 class TextWriter {
  public:
-  // Both outlive me.
+  // Both must outlive this object.
   TextWriter(Decoder& decoder, const Tokenizer& tokenizer, int64_t prompt_rows = 64);
 
   // A request that cannot be done is answered with a piece that has an error.

@@ -23,7 +23,7 @@ struct Evaluated {
 
 class RunEvaluation {
  public:
-  // `run`, complete, and `communicator` outlive me.
+  // `run`, complete, and `communicator` must outlive this object.
   RunEvaluation(PreparedRun& run, Communicator& communicator);
 
   // Adds its results. Throws TrainingStopped between two batches when `stop` is requested.

@@ -30,7 +30,7 @@ enum class StopAsker { kSupervisor, kSignal };
 
 class SupervisorLink {
  public:
-  // Reads from `channel`, which outlives me, until destruction.
+  // Reads from `channel`, which must outlive this object, until destruction.
   explicit SupervisorLink(link::Channel& channel);
   ~SupervisorLink();
 

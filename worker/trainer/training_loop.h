@@ -52,15 +52,15 @@ enum class TrainingEnd { kFinished, kStopped };
 
 class TrainingLoop {
  public:
-  // Reads the data, makes the model. `clock` and `events` outlive me.
+  // Reads the data, makes the model. `clock` and `events` must outlive this object.
   TrainingLoop(runspec::RunSpec spec, TrainingPlace place, TrainingEvents& events,
                const Clock& clock, std::chrono::nanoseconds progress_interval);
 
   const runspec::BatchPlan& plan() const { return run_.plan; }
 
   // Makes the model, which computes with `decided` if that is not empty; loads the state to resume
-  // from; and checks with the group that all ranks are at the same step. `communicator` outlives
-  // me. A collective operation.
+  // from; and checks with the group that all ranks are at the same step. `communicator` must
+  // outlive this object. A collective operation.
   void Join(Communicator& communicator, const EngineRecord& decided = {});
 
   // Trains to the end of the budget, or until a rank of the group asks to leave after its step. All

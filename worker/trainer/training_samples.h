@@ -14,8 +14,8 @@ namespace gp::engine {
 
 class TrainingSamples {
  public:
-  // `run` outlives me. Allocates the decoder's memory. A prompt that the vocabulary cannot express
-  // is replaced by the text's first token, with a warning.
+  // `run` must outlive this object. Allocates the decoder's memory. A prompt that the vocabulary
+  // cannot express is replaced by the text's first token, with a warning.
   explicit TrainingSamples(PreparedRun& run);
 
   // The continuation of the prompt.

@@ -8,8 +8,8 @@
 
 namespace gp::gateway {
 
-// All of these outlive the router. A body that is longer than `body_bytes_max` once it is decoded
-// is refused.
+// The arguments must outlive the router. A body that is longer than `body_bytes_max` once it is
+// decoded is refused.
 void AddCompletionRoutes(ModelService& models, http::OffloadPool& work, size_t body_bytes_max,
                          http::Router& router);
 void AddTokenizerRoutes(ModelService& models, http::OffloadPool& work, size_t body_bytes_max,

@@ -14,7 +14,7 @@ namespace gp::gateway {
 
 class RunQuestions {
  public:
-  // To stop it early, interrupt the client, which outlives this object.
+  // To stop it early, interrupt the client, which must outlive this object.
   explicit RunQuestions(client::RunClient& client);
   ~RunQuestions();
 

@@ -18,7 +18,7 @@ using Action = std::function<StatusOr<ExitCode>(Session&)>;
 
 class CommandSet {
  public:
-  // The program's command line and the options outlive this object.
+  // The program's command line and the options must outlive this object.
   CommandSet(Command program, GlobalOptions& options);
 
   // A command of its own, listed in `gpctl help` under `group`.

@@ -18,7 +18,7 @@ struct TextSources {
   corpus::DocumentRules documents;
 };
 
-// SRC, --as, --text-field, --split-on and --skip-null. `sources` outlives the command.
+// SRC, --as, --text-field, --split-on and --skip-null. `sources` must outlive the command.
 void AddTextSourceFlags(Command command, TextSources& sources);
 
 // The files, in order; paths may be relative to `working_directory`. Errors as

@@ -6,7 +6,8 @@
 
 namespace gp::gpctl {
 
-// Ends with Cancelled between two tensors when the person wants to stop. The session outlives it.
+// Ends with Cancelled between two tensors when the person wants to stop. The session must outlive
+// it.
 interop::CopyOptions ModelCopy(bool allow_not_finite, Session& session);
 
 }  // namespace gp::gpctl

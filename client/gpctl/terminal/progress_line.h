@@ -12,7 +12,7 @@ namespace gp::gpctl {
 
 class ProgressLine {
  public:
-  // The console outlives me. The time counts from here.
+  // The console must outlive this object. The time counts from here.
   explicit ProgressLine(Console& console);
 
   // Shows `line`, cut to the terminal's width, unless another was shown a moment ago. REQUIRES: no

@@ -44,7 +44,8 @@ struct DecoderOptions {
 
 class Gpt2Decoder final : public Decoder {
  public:
-  // `backend` and the weights outlive me. Throws std::invalid_argument for sizes that do not fit.
+  // `backend` and the weights must outlive this object. Throws std::invalid_argument for sizes that
+  // do not fit.
   Gpt2Decoder(const DecoderOptions& options, const DecoderWeights& weights, Backend& backend);
   // A decoder that owns its weights and computes in `compute_type`. The weights are 0 at first:
   // call SetParameter for each tensor of the layout before the first Append.

@@ -17,7 +17,7 @@ namespace gp::engine {
 
 class PackedWeights {
  public:
-  // `arena` is `plan`'s memory, of `backend`, which outlives me. Every weight is 0.
+  // `arena` is `plan`'s memory, of `backend`, which must outlive this object. Every weight is 0.
   PackedWeights(const runspec::ModelShape& shape, const runspec::ArenaPlan& plan, std::byte* arena,
                 Backend& backend);
 

@@ -24,8 +24,8 @@ namespace gp::engine {
 
 class GradientReduction : private TreeParts {
  public:
-  // All outlive me. `backend` adds up shards while it computes nothing else. Nothing outside
-  // `trained` is summed.
+  // All must outlive this object. `backend` adds up shards while it computes nothing else. Nothing
+  // outside `trained` is summed.
   GradientReduction(Communicator& communicator, Backend& backend, ShardSum& shard_sum,
                     GradientRange trained, const Clock& clock);
   // Aborts the group when the reduction began and was not finished: its peers wait for the rest.

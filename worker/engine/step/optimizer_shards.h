@@ -30,7 +30,8 @@ class OptimizerShards {
   // The elements of `total` that a rank keeps.
   static OptimizerSlice SliceOf(int64_t total, int rank, int ranks);
 
-  // All outlive me. The optimizer keeps SliceOf(...). REQUIRES: communicator.device().
+  // All must outlive this object. The optimizer keeps SliceOf(...). REQUIRES:
+  // communicator.device().
   OptimizerShards(Communicator& communicator, LanguageModel& model, Optimizer& optimizer)
       : communicator_(communicator), model_(model), optimizer_(optimizer) {}
 

@@ -14,8 +14,8 @@ namespace gp::engine {
 
 class ShardSum {
  public:
-  // `allocate` gives the memory of one gradient, which outlives me; the constructor calls it a
-  // fixed number of times.
+  // `allocate` returns the memory of one gradient, which must outlive this object; the constructor
+  // calls it a fixed number of times.
   ShardSum(ShardRange owned, const std::function<std::span<float>()>& allocate);
 
   // The buffer for the gradient of the next shard; its content is undefined.

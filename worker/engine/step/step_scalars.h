@@ -12,7 +12,8 @@ namespace gp::engine {
 
 class StepScalars {
  public:
-  // With room for the losses of `shards` shards. `backend` outlives me and holds the memory.
+  // With room for the losses of `shards` shards. `backend` holds the memory and must outlive this
+  // object.
   StepScalars(Backend& backend, int shards);
 
   // Zeroes the losses and sets the scale.

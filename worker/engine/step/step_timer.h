@@ -17,7 +17,7 @@ namespace gp::engine {
 
 class StepTimer {
  public:
-  // Both outlive me.
+  // Both must outlive this object.
   StepTimer(const Clock& clock, Backend& backend) : clock_(clock), backend_(backend) {}
 
   // A step begins.

@@ -19,7 +19,7 @@ class AttentionCheck {
   // more, only its beginning is compared.
   static constexpr int64_t kScoreBytesMax = int64_t{1} << 30;
 
-  // `math` and `stream` outlive me.
+  // `math` and `stream` must outlive this object.
   AttentionCheck(const AttentionShape& shape, DataType type, bool tf32, CudaMathAttention& math,
                  const CudaStream& stream, int64_t score_bytes_max = kScoreBytesMax)
       : shape_(shape),

@@ -41,8 +41,8 @@ struct CudnnAttentionMade {
   std::string why_not;
 };
 
-// `scratch` outlives the kernels, which take their workspace from it (and memory of their own where
-// cuDNN wants more than it has). Any failure becomes `why_not`, not an exception.
+// `scratch` must outlive the kernels, which take their workspace from it (and memory of their own
+// where cuDNN wants more than it has). Any failure becomes `why_not`, not an exception.
 CudnnAttentionMade MakeCudnnAttention(const CudnnAttentionOptions& options, ScratchMemory& scratch);
 
 }  // namespace gp::engine

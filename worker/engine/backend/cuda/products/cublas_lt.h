@@ -25,8 +25,8 @@ class CublasLt {
  public:
   static constexpr int64_t kWorkspaceBytes = runspec::kMatmulWorkspaceBytes;
 
-  // `workspace` holds kWorkspaceBytes of device memory and outlives me. Throws std::runtime_error
-  // when cuBLASLt cannot start.
+  // `workspace` holds kWorkspaceBytes of device memory and must outlive this object. Throws
+  // std::runtime_error when cuBLASLt cannot start.
   explicit CublasLt(void* workspace, GemmChoices choices = {});
   ~CublasLt();
   CublasLt(const CublasLt&) = delete;
