@@ -182,7 +182,7 @@ std::optional<Action> Requeue(const Cluster& cluster, const Run& run, const Poli
 
 Action RequeueAction(const Cluster& cluster, const Run& run, const std::string& why) {
   std::string reason =
-      fmt::format("{}; goes on {} when there are slots", why, DescribeStart(run, cluster));
+      fmt::format("{}; resumes {} when there are slots", why, DescribeStart(run, cluster));
   return {run.id, RunRequeued{run.epoch, reason}, "scheduler", reason};
 }
 

@@ -25,7 +25,7 @@ struct Leg {
   int number = 1;  // in its run; the first is 1
   Engine engine;
   std::string why_begun;
-  std::string why_ended;  // empty: it goes on
+  std::string why_ended;  // empty: it continues
 };
 
 }  // namespace gp::coordinator

@@ -16,8 +16,8 @@ namespace gp::coordinator {
 //                  ▼                             │
 //     any but terminal ─▶ CANCELLING ─▶ CANCELLED└─▶ FAILED (no retry left, or none would help)
 //
-// A run that cannot go on because of a bug in the coordinator is set aside: it becomes FAILED from
-// any state that is not terminal (RunEnded::set_aside), outside these rules.
+// A run that cannot continue because of a bug in the coordinator is set aside: it becomes FAILED
+// from any state that is not terminal (RunEnded::set_aside), outside these rules.
 //
 // FINISHING: the final checkpoint is sealed, and the ranks exit. A rank that fails then does no
 // harm, so FINISHING leads to SUCCEEDED only. 3 and 6 to 9 are reserved.

@@ -1,6 +1,6 @@
 // Status and StatusOr: how gp reports errors whose cause is outside the program. They are Abseil's
 // types. The functions below format with fmt, so that a message can name the thing, what was
-// expected and how to go on:
+// expected and how to continue:
 //
 //   return NotFound("run '{}' does not exist; list them with 'gpctl list'", name);
 //

@@ -119,8 +119,8 @@ struct TrainingPoint {
     visit(FieldInfo{.name = "phases",
                     .key = "phases",
                     .gauge = "gp_run_step_phase_seconds",
-                    .help = "Where the wall time of the last step went on rank 0; the phases are "
-                            "disjoint"},
+                    .help =
+                        "How rank 0 spent the wall time of the last step; the phases are disjoint"},
           &P::phases);
     visit(FieldInfo{.name = "peak_flops",
                     .key = "peak_flops",

@@ -202,7 +202,7 @@ std::optional<ApiError> RefusedOrigin(const SiteRules& rules, const Request& req
   }
   return ApiError{.status = 403,
                   .message = fmt::format(
-                      "pages of {} may not use this server; whoever runs it can allow them "
+                      "pages of {} may not use this server; its operator can allow them "
                       "with --cors-origin {}; a proxy in front of the server's own pages must "
                       "pass on the Host that the browser sent (nginx: proxy_set_header Host "
                       "$http_host;), or send it as X-Forwarded-Host",

@@ -217,7 +217,7 @@ std::vector<RunField> ResourceFields() {
         .also = {"world_size", "nproc", "replicas"}},
        GP_SLOT(resources.workers)},
       {{.path = "resources.min_workers",
-        .doc = "Fewest ranks the run may go on with; 0 means resources.workers. Fewer than "
+        .doc = "Fewest ranks the run may continue with; 0 means resources.workers. Fewer than "
                "resources.workers has no effect yet: a run needs all of its ranks.",
         .unit = "ranks",
         .min = 0,
@@ -621,9 +621,9 @@ std::vector<RunField> CheckpointFields() {
         .max = 1e12},
        GP_SLOT(checkpoint.keep_every)},
       {{.path = "checkpoint.snapshot_memory",
-        .doc = "Most memory that a save may take for copies of what it has not written yet while "
-               "training goes on; never more than the state, 12 bytes a parameter. 0: training "
-               "waits for every save.",
+        .doc =
+            "Most memory for copies of what a save has not written yet while training continues; "
+            "never more than the state, 12 bytes a parameter. 0: training waits for every save.",
         .unit = "bytes",
         .min = 0,
         .max = 1e15},

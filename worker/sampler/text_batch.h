@@ -4,7 +4,7 @@
 // in pieces of a few rows, so that other texts continue meanwhile. One thread calls; errors of
 // the decoder are exceptions.
 //
-// When a sequence has filled its slot, it goes on with its newest tokens, as many as the slot
+// When a sequence has filled its slot, it continues with its newest tokens, as many as the slot
 // holds. They are read again for every new token: position embeddings are learned, so nothing in
 // the cache can be reused. Each such token costs a full pass over the window, and the text is the
 // same.

@@ -7,7 +7,7 @@
 //   Follow(queue)             once
 //   BeginAllReduceTree(...)   any number: each as soon as the queue holds the work that makes its
 //                             input
-//   Rejoin()                  the queue goes on with the results
+//   Rejoin()                  the queue continues with the results
 //   Await()                   before the host waits for the queue: a lost peer is noticed
 #pragma once
 
