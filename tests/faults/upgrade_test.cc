@@ -72,7 +72,7 @@ class Upgrade : public ::testing::Test {
     cluster_.coordinator().Signal(SIGTERM);
     EXPECT_EQ(cluster_.coordinator().Wait(kPatience), 0);
     const size_t before = RecordBytes();
-    EXPECT_TRUE(Eventually([&] { return RecordBytes() > before + 4000; })) << "training goes on";
+    EXPECT_TRUE(Eventually([&] { return RecordBytes() > before + 4000; })) << "training continues";
     cluster_.StartCoordinator();
     EXPECT_EQ(ChildrenOf(cluster_.worker(node).pid()), trainers);
   }
