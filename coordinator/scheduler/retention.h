@@ -3,7 +3,7 @@
 //     replaced by the one before it,
 //   - with keep_best the one with the lowest validation loss,
 //   - with keep_every = N the first at or after each multiple of N steps,
-//   - those that a waiting run starts from (Cluster::awaited_models),
+//   - those that a live run without a checkpoint of its own starts from (Cluster::awaited_models),
 //   - those that a person restored from quarantine; they do not count towards keep_last.
 // RunDirectories deletes the directories. Pure; thread-safe.
 #pragma once

@@ -75,7 +75,7 @@ Status ChatSession::UsePrivateGateway(const ServedCheckpoint& served) {
 }
 
 StatusOr<ExitCode> ChatSession::Run() {
-  Say(fmt::format("{} on http://{}. Type the beginning of a text; /help tells more.", label_,
+  Say(fmt::format("{} on http://{}. Type the beginning of a text; /help lists commands.", label_,
                   gateway_->address()));
   while (const auto line = ReadTyped()) {
     const auto turn = HandleLine(*line);
