@@ -194,7 +194,7 @@ StatusOr<Access> OpenAccess(const CoordinatorSettings& settings,
       *access.tokens, *access.audit, SystemClock(),
       AccessGateOptions{.plain_network_is_admin = settings.insecure,
                         .limits = {.calls_per_second = settings.calls_per_second,
-                                   .streams = settings.streams_per_user},
+                                   .streams = settings.streams_per_token},
                         .nodes = access.nodes.get()});
   if (others_join) {
     access.enrollment =

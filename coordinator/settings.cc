@@ -113,13 +113,13 @@ daemon::Settings Limits(CoordinatorSettings& settings) {
                         "several nodes cannot encrypt, and fail."},
        .slot = &settings.encrypt_gradients},
       {.field = {.path = "logs.points_bytes_max",
-                 .doc = "Most that is kept of one run's metric points. Later ones are dropped, and "
+                 .doc = "Limit of one run's stored metric points. Later ones are dropped, and "
                         "the log says so.",
                  .unit = "bytes",
                  .min = kLogBytesLeast},
        .slot = &settings.points_bytes_max},
       {.field = {.path = "logs.lines_bytes_max",
-                 .doc = "Most that is kept of one run's log lines. Later ones are dropped, and the "
+                 .doc = "Limit of one run's stored log lines. Later ones are dropped, and the "
                         "log says so.",
                  .unit = "bytes",
                  .min = kLogBytesLeast},
@@ -134,7 +134,7 @@ daemon::Settings Limits(CoordinatorSettings& settings) {
                  .doc = "Streams that one token may have open at a time.",
                  .min = 1,
                  .max = 1024},
-       .slot = &settings.streams_per_user},
+       .slot = &settings.streams_per_token},
       {.field = {.path = "limits.runs",
                  .doc = "Runs of one user that have not ended. The owner of the socket has no such "
                         "limit.",
@@ -147,8 +147,7 @@ daemon::Settings Limits(CoordinatorSettings& settings) {
                  .max = 20'000},
        .slot = &settings.waiting_runs_per_user},
       {.field = {.path = "audit.keep_bytes",
-                 .doc =
-                     "Most that is kept of the audit log; the oldest files beyond it are removed.",
+                 .doc = "Limit of the audit log; the oldest files beyond it are removed.",
                  .unit = "bytes",
                  .min = kAuditBytesLeast},
        .slot = &settings.audit_keep_bytes},

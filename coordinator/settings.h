@@ -37,7 +37,7 @@ struct CoordinatorSettings {
   int64_t points_bytes_max = int64_t{256} << 20;
   int64_t lines_bytes_max = int64_t{64} << 20;
   int calls_per_second = 100;       // of each token; a burst of twice as many after a pause
-  int streams_per_user = 64;        // of each token, too
+  int streams_per_token = 64;       // of each token, too
   int runs_per_user = 1000;         // unfinished runs of each user name
   int waiting_runs_per_user = 500;  // of these: without slots
   int64_t audit_keep_bytes = int64_t{1} << 30;

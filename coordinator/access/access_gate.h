@@ -84,7 +84,7 @@ class AdmittedCall {
 
 class AccessGate {
  public:
-  // `tokens`, `audit` and `clock` outlive the gate.
+  // `tokens`, `audit` and `clock` must outlive the gate.
   AccessGate(TokenStore& tokens, AuditLog& audit, const Clock& clock,
              const AccessGateOptions& options)
       : tokens_(tokens), audit_(audit), options_(options), limits_(clock, options.limits) {}

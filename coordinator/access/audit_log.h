@@ -35,7 +35,7 @@ class AuditLog {
  public:
   // Continues after the last complete record; cuts off what a killed process left after it. If the
   // newest file is damaged, begins a new one, so that VerifyAuditDirectory finds the damage but the
-  // coordinator can serve. `clock` outlives the log.
+  // coordinator can serve. `clock` must outlive the log.
   static StatusOr<std::unique_ptr<AuditLog>> Open(const std::string& directory, const Clock& clock,
                                                   const AuditLogOptions& options = {});
   // Writes what waits, and the counts.

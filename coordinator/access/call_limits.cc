@@ -5,15 +5,16 @@
 namespace gp::coordinator {
 namespace {
 
-constexpr size_t kUsersRemembered = 1024;
+constexpr size_t kTokensRemembered = 1024;
 
 }  // namespace
 
-CallLimits::Usage& CallLimits::Refill(const std::string& user) {
+CallLimits::Usage& CallLimits::Refill(const std::string& token_id) {
   const MonotonicTime now = clock_.Now();
   const double most = 2.0 * options_.calls_per_second;
-  if (users_.size() >= kUsersRemembered) ForgetTheIdle();
-  const auto [found, is_new] = users_.emplace(user, Usage{.calls_left = most, .filled_at = now});
+  if (tokens_.size() >= kTokensRemembered) ForgetTheIdle();
+  const auto [found, is_new] =
+      tokens_.emplace(token_id, Usage{.calls_left = most, .filled_at = now});
   Usage& usage = found->second;
   const double seconds = std::chrono::duration<double>(now - usage.filled_at).count();
   usage.calls_left = std::min(most, usage.calls_left + seconds * options_.calls_per_second);
@@ -23,14 +24,14 @@ CallLimits::Usage& CallLimits::Refill(const std::string& user) {
 
 void CallLimits::ForgetTheIdle() {
   const MonotonicTime now = clock_.Now();
-  std::erase_if(users_, [&](const auto& entry) {
+  std::erase_if(tokens_, [&](const auto& entry) {
     return entry.second.streams == 0 && now - entry.second.filled_at > std::chrono::seconds(2);
   });
 }
 
-Status CallLimits::AdmitCall(const std::string& user) {
+Status CallLimits::AdmitCall(const std::string& token_id) {
   MutexLock lock(mutex_);
-  Usage& usage = Refill(user);
+  Usage& usage = Refill(token_id);
   if (usage.calls_left < 1) {
     return ResourceExhausted(
         "this token may make {} calls a second (limits.calls_per_second); wait a moment, then try "
@@ -41,9 +42,9 @@ Status CallLimits::AdmitCall(const std::string& user) {
   return OkStatus();
 }
 
-StatusOr<std::shared_ptr<void>> CallLimits::ReserveStream(const std::string& user) {
+StatusOr<std::shared_ptr<void>> CallLimits::ReserveStream(const std::string& token_id) {
   MutexLock lock(mutex_);
-  Usage& usage = Refill(user);
+  Usage& usage = Refill(token_id);
   if (usage.streams >= options_.streams) {
     return ResourceExhausted(
         "this token has {} streams open, and may have no more (limits.streams); end some, then try "
@@ -51,12 +52,12 @@ StatusOr<std::shared_ptr<void>> CallLimits::ReserveStream(const std::string& use
         usage.streams);
   }
   ++usage.streams;
-  return std::shared_ptr<void>(this, [this, user](void*) { GiveBack(user); });
+  return std::shared_ptr<void>(this, [this, token_id](void*) { GiveBack(token_id); });
 }
 
-void CallLimits::GiveBack(const std::string& user) {
+void CallLimits::GiveBack(const std::string& token_id) {
   MutexLock lock(mutex_);
-  --users_.at(user).streams;
+  --tokens_.at(token_id).streams;
 }
 
 }  // namespace gp::coordinator

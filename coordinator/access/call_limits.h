@@ -1,5 +1,6 @@
-// CallLimits: how much one user may ask for, so that one token cannot keep the coordinator busy for
-// all others. The owner of the socket and nodes have no such limits. Owned by the gate;
+// CallLimits: how many calls and streams one token may make, so that it cannot keep the coordinator
+// busy for all others. Two tokens of one user are counted apart; runs are counted per user
+// (service/run_quota.h). The owner of the socket and nodes have no such limits. Owned by the gate;
 // thread-safe.
 #pragma once
 
@@ -20,15 +21,15 @@ struct CallLimitsOptions {
 
 class CallLimits {
  public:
-  // `clock` outlives the limits and the places.
+  // `clock` must outlive this object and the places.
   CallLimits(const Clock& clock, const CallLimitsOptions& options)
       : clock_(clock), options_(options) {}
 
-  // Counts a call. ResourceExhausted if `user` made too many calls lately; names the setting.
-  Status AdmitCall(const std::string& user);
-  // Reserves a place for a stream until the pointer is destroyed. ResourceExhausted if `user` has
-  // no place left. The limits outlive the places.
-  StatusOr<std::shared_ptr<void>> ReserveStream(const std::string& user);
+  // Counts a call. ResourceExhausted if the token made too many calls lately; names the setting.
+  Status AdmitCall(const std::string& token_id);
+  // Reserves a place for a stream until the pointer is destroyed. ResourceExhausted if the token
+  // has no place left. This object must outlive the places.
+  StatusOr<std::shared_ptr<void>> ReserveStream(const std::string& token_id);
 
  private:
   struct Usage {
@@ -37,15 +38,15 @@ class CallLimits {
     int streams = 0;
   };
 
-  Usage& Refill(const std::string& user) REQUIRES(mutex_);
-  void GiveBack(const std::string& user);
-  // Users who have not called for a while need no entry.
+  Usage& Refill(const std::string& token_id) REQUIRES(mutex_);
+  void GiveBack(const std::string& token_id);
+  // A token without streams that was not used for two seconds needs no entry.
   void ForgetTheIdle() REQUIRES(mutex_);
 
   const Clock& clock_;
   const CallLimitsOptions options_;
   Mutex mutex_;
-  std::map<std::string, Usage> users_ GUARDED_BY(mutex_);
+  std::map<std::string, Usage> tokens_ GUARDED_BY(mutex_);
 };
 
 }  // namespace gp::coordinator

@@ -14,7 +14,7 @@ namespace gp::coordinator {
 
 class Enrollment {
  public:
-  // Every reference outlives the object.
+  // Every reference must outlive this object.
   Enrollment(const ServerCertificates& certificates, TokenStore& tokens, NodeRegistry& nodes)
       : certificates_(certificates), tokens_(tokens), nodes_(nodes) {}
 

@@ -58,7 +58,7 @@ DatabaseFile TokenDatabase();
 
 class TokenStore {
  public:
-  // Makes the directory (0700) and the file (0600) when absent. `clock` outlives the store.
+  // Makes the directory (0700) and the file (0600) when absent. `clock` must outlive the store.
   // DataLoss when the file is damaged, FailedPrecondition when a newer gp wrote it.
   static StatusOr<std::unique_ptr<TokenStore>> Open(const std::string& security_dir,
                                                     const Clock& clock);

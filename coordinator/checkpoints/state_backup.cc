@@ -164,7 +164,7 @@ StatusOr<std::string> RegainAll(SqliteStore& store, Timestamp now) {
     RETURN_IF_ERROR(AppendAndApply(Regain(*run, unlisted, listed.gone, now), store, cluster));
     text += TextOf(*run, unlisted, listed);
   }
-  return fmt::format("{} runs go on\n{}", cluster.live.size(), text);
+  return fmt::format("{} runs continue\n{}", cluster.live.size(), text);
 }
 
 // SQLite would replay a journal left by an earlier state onto the restored database. Records and

@@ -91,7 +91,7 @@ void Batch::EndFaulty() {
     after_.faulty.erase(id);
     if (IsTerminal(run->state)) continue;
     const std::string reason = fmt::format(
-        "set aside, because the coordinator cannot go on with it: {}; this is a bug in gp, please "
+        "set aside, because the coordinator cannot continue it: {}; this is a bug in gp, please "
         "report it with the coordinator's log",
         why);
     const Status ended = ApplyEvent({.run = id,

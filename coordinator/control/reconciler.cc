@@ -126,7 +126,7 @@ Status Reconciler::Commit(const Batch& batch) {
     GP_CHECK(false, "store: {}", gp::Message(first.status()));
   }
   if (!store_is_full_) {
-    LogError("store cannot write; requests are refused, training goes on",
+    LogError("store cannot write; requests are refused, training continues",
              {{"error", gp::Message(first.status())}});
   }
   store_is_full_ = true;

@@ -39,7 +39,7 @@ StatusOr<Cluster> ReplayStore(Store& store) {
   RETURN_IF_ERROR(store.Load([&](const StoredEvent& stored) { Replay(stored, cluster); }));
   FindFaulty(cluster);
   for (const auto& [run, why] : cluster.faulty) {
-    LogError("the store has a run that cannot go on; it is set aside",
+    LogError("the store has a run that cannot continue; it is set aside",
              {{"run", run}, {"why", why}});
   }
   return cluster;

@@ -1,4 +1,6 @@
-// Policy: the settings of the scheduler; every duration with its reason. A value.
+// Policy: the settings of the scheduler; every duration with its reason. lease, start_timeout,
+// finish_timeout and encrypt_gradients come from the daemon's settings (coordinator/settings.h);
+// the others are fixed. A value.
 #pragma once
 
 #include <chrono>
@@ -12,14 +14,15 @@ struct Policy {
   // Limit from placement until every rank is ready. Most of the time is reading and tokenizing
   // data.
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
-  // Limit from the sealed final checkpoint to the exit of every rank.
+  // Limit from the sealed final checkpoint to the exit of every rank. After it the run has
+  // succeeded all the same.
   std::chrono::nanoseconds finish_timeout = std::chrono::seconds(30);
   // Limit from the first rank of a running group that is stopped to the last one. In this time the
   // ranks agree on their last step, and rank 0 saves it. Agents limit the time for the ranks that
   // they stop themselves. The limit is long, because a slow save is worth waiting for.
   std::chrono::nanoseconds leave_timeout = std::chrono::minutes(5);
-  // When a rank reports only that it lost a peer: how long to wait for the peer's own report before
-  // this rank is blamed.
+  // When every rank that failed reports only that it lost a peer: how long to wait for the peer's
+  // own report before one of these ranks is blamed.
   std::chrono::nanoseconds blame_delay = std::chrono::seconds(1);
   // How long a run avoids a node on which its data was missing, while other nodes have it. Long
   // compared with the start of a rank, so that retries cost little; a node that reconnects is tried

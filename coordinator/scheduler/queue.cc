@@ -8,7 +8,7 @@
 
 #include "base/text/counted_noun.h"
 #include "coordinator/scheduler/placement.h"
-#include "coordinator/state/starting_point.h"
+#include "coordinator/state/start_description.h"
 
 namespace gp::coordinator {
 namespace {
@@ -40,9 +40,9 @@ class QueuePlanner {
  private:
   // A run that waits for GPUs does not block runs that wait for cores.
   struct DeviceQueue {
-    bool ahead = false;
+    bool ahead = false;  // an earlier run of this queue could not be placed
     std::string behind;  // the waiting reason of every run after the first
-    bool rest = false;   // there are slots that the first cannot use
+    bool rest = false;   // there are free slots that the first cannot use
   };
   DeviceQueue& QueueOf(bool gpu) { return gpu ? gpus_ : cores_; }
 

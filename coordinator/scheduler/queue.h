@@ -1,6 +1,11 @@
-// Queue: which waiting run is placed next. Higher priority first, then in order of submission. A
-// run that fails keeps its place, and its slots during the pause before a retry. No run overtakes
-// an earlier one, except one that is too large for all nodes together. Pure; thread-safe.
+// Queue: which waiting runs are placed now, and from which checkpoint (RunPlaced::resume_step).
+// Order: higher priority first, then in order of submission. A run that fails keeps its place, and
+// its slots during the pause before a retry. Nothing is preempted.
+//
+// Runs on CPU cores and runs on GPUs wait in separate queues. The first run of a queue that cannot
+// be placed reserves every free slot that it can use; later runs of that queue are placed only on
+// the slots that are left. A run that is too large for all nodes together reserves nothing. Pure;
+// thread-safe.
 #pragma once
 
 #include <vector>

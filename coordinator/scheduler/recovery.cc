@@ -6,7 +6,7 @@
 #include "coordinator/scheduler/liveness.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/suspicion.h"
-#include "coordinator/state/starting_point.h"
+#include "coordinator/state/start_description.h"
 
 namespace gp::coordinator {
 namespace {
@@ -182,7 +182,7 @@ std::optional<Action> Requeue(const Cluster& cluster, const Run& run, const Poli
 
 Action RequeueAction(const Cluster& cluster, const Run& run, const std::string& why) {
   std::string reason =
-      fmt::format("{}; goes on {} when there are slots", why, DescribeStart(run, cluster));
+      fmt::format("{}; resumes {} when there are slots", why, DescribeStart(run, cluster));
   return {run.id, RunRequeued{run.epoch, reason}, "scheduler", reason};
 }
 

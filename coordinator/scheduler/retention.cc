@@ -32,7 +32,7 @@ void PlanRetention(const Cluster& cluster, const Run& run, Plan& plan) {
     ++newer;
     if (kept || cluster.awaited_models.contains(it->directory)) continue;
     plan.push_back({run.id, CheckpointRetired{it->step, it->directory}, "scheduler",
-                    fmt::format("step {}: {} newer ones are kept", it->step, newer - 1)});
+                    fmt::format("step {}: {} newer ones exist", it->step, newer - 1)});
   }
 }
 

@@ -12,7 +12,7 @@ namespace gp::coordinator {
 
 class AccessService final : public MethodService<v1::AccessService> {
  public:
-  // Every reference outlives the service.
+  // Every reference must outlive this object.
   AccessService(const ServiceContext& context, TokenStore& tokens, const AuditLog& audit,
                 const Clock& clock);
 

@@ -10,7 +10,7 @@ namespace gp::coordinator {
 
 class AgentService final : public v1::AgentService::CallbackService {
  public:
-  // `context` outlives the service.
+  // `context` must outlive the service.
   explicit AgentService(AgentServiceContext& context) : context_(context) {}
 
   grpc::ServerBidiReactor<v1::AgentMessage, v1::CoordinatorMessage>* Connect(

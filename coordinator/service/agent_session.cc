@@ -6,8 +6,8 @@
 
 #include "base/log.h"
 #include "base/text/excerpt.h"
-#include "coordinator/service/agent_greeting.h"
 #include "coordinator/service/agent_limits.h"
+#include "coordinator/service/agent_messages.h"
 #include "coordinator/service/convert.h"
 #include "rpc/status.h"
 

@@ -20,9 +20,6 @@
 
 namespace gp::coordinator {
 
-inline constexpr int kAgentProtocol = 1;
-inline constexpr int kAgentProtocolMin = 1;
-
 struct AgentServiceOptions {
   GroupKey group_key;
   std::string version;
@@ -33,7 +30,7 @@ struct AgentServiceOptions {
   std::chrono::nanoseconds lease = std::chrono::seconds(10);
 };
 
-// Dependencies of every session; outlives them all.
+// Dependencies of every session; must outlive them all.
 struct AgentServiceContext {
   AccessGate& gate;
   Reconciler& reconciler;

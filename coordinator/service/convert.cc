@@ -6,7 +6,7 @@
 #include "coordinator/service/agent_limits.h"
 #include "coordinator/state/cordon.h"
 #include "coordinator/state/run_reference.h"
-#include "coordinator/state/starting_point.h"
+#include "coordinator/state/start_description.h"
 #include "rpc/message_fields.h"
 #include "rpc/timestamp.h"
 

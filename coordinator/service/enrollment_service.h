@@ -12,8 +12,8 @@ namespace gp::coordinator {
 
 class EnrollmentService final : public MethodService<v1::EnrollmentService> {
  public:
-  // Every reference outlives the service. `enrollment` is null if the coordinator does not serve
-  // TLS.
+  // Every reference must outlive this object. `enrollment` is null if the coordinator does not
+  // serve TLS.
   EnrollmentService(const ServiceContext& context, Enrollment* enrollment,
                     const NodeRegistry& nodes, const Reconciler& reconciler);
 

@@ -26,7 +26,7 @@
 
 namespace gp::coordinator {
 
-// Dependencies of every service; they outlive all services.
+// Dependencies of every service; they must outlive all services.
 struct ServiceContext {
   AccessGate& gate;
   WorkLanes& lanes;
@@ -75,7 +75,7 @@ class MethodService : public Api::Service {
   }
 
   // A stream whose source is made by `open(access, request)`, on a worker of the lane. `places`
-  // limits how many are open at a time and outlives the service's calls.
+  // limits how many are open at a time and must outlive the service's calls.
   template <typename Request, typename Response, typename OpenSource>
   void OnStream(const char* method, StreamCount& places, OpenSource open) {
     const AccessRule& rule = RuleOf(method);

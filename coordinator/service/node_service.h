@@ -10,7 +10,7 @@ namespace gp::coordinator {
 
 class NodeService final : public MethodService<v1::NodeService> {
  public:
-  // Every reference outlives the service.
+  // Every reference must outlive this object.
   NodeService(const ServiceContext& context, Reconciler& reconciler);
 
  private:

@@ -41,7 +41,7 @@ struct OpenedSource {
   ChangeHub::Topic topic;
 };
 
-// Dependencies of every stream; outlives them all.
+// Dependencies of every stream; must outlive them all.
 struct StreamEnvironment {
   WorkPool& pool;
   ChangeHub& hub;

@@ -43,7 +43,7 @@ class RunQuota {
 
   // Reserves a place for a run that `user` (Run::submitted_by) submits. Hold it until the run is in
   // the cluster or refused. `snapshot` must return a cluster that contains the runs of all places
-  // released before. ResourceExhausted names the limit and what to do. The quota outlives the
+  // released before. ResourceExhausted names the limit and what to do. The quota must outlive the
   // places.
   StatusOr<std::shared_ptr<Place>> Reserve(
       const std::function<std::shared_ptr<const Cluster>()>& snapshot, const std::string& user);

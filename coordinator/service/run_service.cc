@@ -25,7 +25,7 @@ using google::protobuf::util::TimeUtil;
 
 constexpr int kListDefault = 100;
 constexpr int kListMax = 1000;
-constexpr int kProtocol = 1;
+constexpr int kClientProtocol = 1;  // of gp.v1 for clients (docs/formats/versions.md)
 
 // The namespaces that the caller may see, restricted to the requested one; absent: all.
 std::optional<std::set<std::string>> VisibleNamespaces(const AdmittedCall& access,
@@ -353,7 +353,7 @@ v1::VersionResponse RunService::FillVersion() const {
   v1::VersionResponse version;
   version.set_version(options_.version);
   version.set_revision(options_.revision);
-  version.set_protocol(kProtocol);
+  version.set_protocol(kClientProtocol);
   version.set_coordinator_generation(context_.store.generation());
   version.set_storage_root(storage_.path());
   version.set_insecure(options_.insecure);

@@ -28,7 +28,7 @@ struct RunServiceOptions {
 
 class RunService final : public MethodService<v1::RunService> {
  public:
-  // Every reference outlives the service.
+  // Every reference must outlive this object.
   RunService(const ServiceContext& service, StreamContext context, CheckpointVerifier& verifier,
              const RunFileResolver& resolver, const StorageRoot& storage, Clock& clock,
              RunServiceOptions options);

@@ -14,7 +14,7 @@
 
 namespace gp::coordinator {
 
-// Dependencies of the sources; outlives them.
+// Dependencies of the sources; must outlive them.
 struct StreamContext {
   Reconciler& reconciler;
   Recorder& recorder;

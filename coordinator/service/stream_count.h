@@ -18,7 +18,7 @@ class StreamCount {
   // `kind` names the streams in errors: "audit streams".
   StreamCount(int max, std::string kind) : max_(max), kind_(std::move(kind)) {}
 
-  // Unavailable when all places are taken. The count outlives the places.
+  // Unavailable when all places are taken. The count must outlive the places.
   StatusOr<StreamPlace> Reserve() {
     if (++taken_ > max_) {
       --taken_;

@@ -69,7 +69,7 @@ Rule BrokenRule(const Cluster& before, const Cluster& after, const RunId& id) {
   if (run == nullptr) return "it disappeared";
   if (run->reason.empty()) return "it has no reason";
   if (IsTerminal(run->state) && run->holds_slots) return "it ended and holds slots";
-  if (run->set_aside) return IsTerminal(run->state) ? "" : "it was set aside and goes on";
+  if (run->set_aside) return IsTerminal(run->state) ? "" : "it was set aside but continues";
   const AnsweredRequest* request = after.requests.Find(run->submission->request_id);
   if (request == nullptr || request->run != id) return "its request is not recorded";
   const auto earlier = before.FindRun(id);

@@ -39,7 +39,7 @@ class EndedRunsTable {
          submitted_sequence INTEGER NOT NULL,
            PRIMARY KEY(key, value, submitted_sequence)) WITHOUT ROWID;)";
 
-  // `writer` outlives this object.
+  // `writer` must outlive this object.
   Status Prepare(SqliteConnection& writer);
   // If the tables are empty, fills them from the records, which may be older than the tables.
   // Otherwise converts the labels that earlier versions wrote (DivideLabel).

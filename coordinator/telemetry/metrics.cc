@@ -85,6 +85,7 @@ const char* StateOfSlot(const Node& node, const Slot& slot,
   return node.cordon ? "cordoned" : "free";
 }
 
+// Labels are public: dashboards and alerts use them. gp-worker calls kOutOfMemory "out_of_memory".
 std::string CauseLabel(ExitCause cause) {
   switch (cause) {
     case ExitCause::kSignal:
@@ -105,6 +106,9 @@ std::string CauseLabel(ExitCause cause) {
       return "data";
     case ExitCause::kDamagedCheckpoint:
       return "damaged_checkpoint";
+    // Every failure without a trainer's exit (scheduler/recovery.cc): the node was silent for
+    // longer than the lease, the agent restarted without the trainer, the trainer's process was
+    // replaced, or not every rank was ready within runs.start_timeout.
     case ExitCause::kUnspecified:
       return "worker_lost";
     default:

@@ -152,7 +152,7 @@ Status DataRoots::CheckFile(const std::string& path) const {
     if (file.valid()) return CheckKind(file.get(), path);
   }
   if (!beneath) return LeadsOut(path);
-  return InvalidArgument("{} was changed while it was looked at; submit the run again", path);
+  return InvalidArgument("{} was changed while it was checked; submit the run again", path);
 }
 
 Status DataRoots::CheckKind(int file, const std::string& path) const {

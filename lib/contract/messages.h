@@ -19,6 +19,8 @@
 
 namespace gp::link {
 
+// The newest and the oldest version of these messages that this program speaks. The trainer refuses
+// an agent, and the gateway a sampler, without a version in common.
 inline constexpr int kProtocol = 1;
 inline constexpr int kProtocolMin = 1;
 

@@ -38,15 +38,17 @@ struct TrainingPoint {
   int64_t tokens = 0;  // trained on since step 0
   double loss = 0;     // nats per token, before the update
   double learning_rate = 0;
-  double gradient_norm = 0;      // before clipping
-  double tokens_per_second = 0;  // of the whole run, all ranks together
-  double mfu = 0;                // 0..1 of peak_flops; 0 when that is unknown
-  double step_seconds = 0;
+  double gradient_norm = 0;               // before clipping
+  double tokens_per_second = 0;           // of this step: its tokens on all ranks / step_seconds
+  double mfu = 0;                         // 0..1 of peak_flops; 0 when that is unknown
+  double step_seconds = 0;                // without evaluations, samples and saves between steps
   std::optional<double> validation_loss;  // nats per token, of an evaluation after this step
   // The evaluation's other results by name: kBitsPerByte, TASK/STYLE/acc, TASK/STYLE/acc_norm.
   std::map<std::string, double> scores;
-  uint64_t epoch = 0;    // readers keep the highest epoch of a step
-  bool skipped = false;  // the gradient was not finite: the update was not applied
+  uint64_t epoch = 0;  // readers keep the highest epoch of a step
+  // The loss or the gradient was not finite, or the fp16 loss scale was too large: the update was
+  // not applied.
+  bool skipped = false;
   StepPhases phases;
   double peak_flops = 0;     // FLOP/s of all ranks together; 0 when unknown
   std::string peak_source;   // "measured", "table"; empty when peak_flops is unknown
@@ -90,7 +92,7 @@ struct TrainingPoint {
                     .key = "tokens_per_second",
                     .tag = "speed/tokens_per_second",
                     .gauge = "gp_run_tokens_per_second",
-                    .help = "Tokens trained per second, all ranks",
+                    .help = "Tokens per second of the last step, all ranks",
                     .charted = true},
           &P::tokens_per_second);
     visit(FieldInfo{.name = "mfu",
@@ -117,8 +119,8 @@ struct TrainingPoint {
     visit(FieldInfo{.name = "phases",
                     .key = "phases",
                     .gauge = "gp_run_step_phase_seconds",
-                    .help = "Where the wall time of the last step went on rank 0; the phases are "
-                            "disjoint"},
+                    .help =
+                        "How rank 0 spent the wall time of the last step; the phases are disjoint"},
           &P::phases);
     visit(FieldInfo{.name = "peak_flops",
                     .key = "peak_flops",

@@ -201,7 +201,7 @@ class Preparation {
       saved = now;
     }
     RETURN_IF_ERROR(Save());
-    return Cancelled("stopped after {} documents; the same command goes on from there",
+    return Cancelled("stopped after {} documents; the same command continues from there",
                      state_.documents);
   }
 
@@ -307,7 +307,7 @@ StatusOr<DatasetFile> PrepareDataset(const Tokenizer& tokenizer, const Preparati
   const std::vector<PreparationChoice> choices = ChoicesOf(tokenizer, options);
   if (!state.choices.empty()) RETURN_IF_ERROR(CheckSamePreparation(state.choices, choices));
   if (state.position.source > options.sources.size()) {
-    return DataLoss("{} is damaged: it tells of more sources than there are", kPreparationFileName);
+    return DataLoss("{} is damaged: it lists more sources than there are", kPreparationFileName);
   }
   state.choices = choices;
   ASSIGN_OR_RETURN(ShardOutput output, ShardOutput::Open(OutputFor(tokenizer, options), state));

@@ -17,9 +17,9 @@ Setting MetricsPublic(bool& allowed) {
   return {
       .field =
           {.path = "metrics.public",
-           .doc =
-               "Let other machines, such as that of Prometheus, reach metrics.listen over TLS: "
-               "whoever may read it sees names of runs, users and data files, losses and speeds."},
+           .doc = "Let other machines, such as that of Prometheus, reach metrics.listen over TLS: "
+                  "anyone who can read it sees names of runs, users and data files, losses and "
+                  "speeds."},
       .slot = &allowed};
 }
 
@@ -28,7 +28,7 @@ Setting MetricsKeysFile(std::string& path) {
                     .doc = "File of keys, one of which Prometheus sends as bearer token "
                            "(authorization.credentials). Each line has the SHA-256 of a key in "
                            "hexadecimal digits, then a name. It is read again when it changes. "
-                           "Empty: whoever reaches metrics.listen may read it.",
+                           "Empty: anyone who reaches metrics.listen may read it.",
                     .is_path = true},
           .slot = &path};
 }

@@ -101,7 +101,7 @@ StatusOr<ShardWriter> ShardWriter::Resume(const std::string& path, ShardForm for
   const std::string partial = PartialShardPath(path);
   // A crash right after Finish left the shard under its name.
   if (!FileExists(partial) && rename(path.c_str(), partial.c_str()) != 0) {
-    return ErrnoStatus(errno, "go on with", partial);
+    return ErrnoStatus(errno, "continue", partial);
   }
   FileDescriptor file(open(partial.c_str(), O_WRONLY | O_CLOEXEC));
   if (!file.valid()) return ErrnoStatus(errno, "open", partial);

@@ -1,5 +1,5 @@
 // ShardWriter: writes a file of token ids in one of the three published forms
-// (docs/formats/token_shards.md). Tokens go to `<path>.partial`; Finish gives the file its header
+// (docs/formats/token-shards.md). Tokens go to `<path>.partial`; Finish gives the file its header
 // and its name. What was durable at a Sync is the beginning of the same shard after a crash.
 // Belongs to one thread at a time.
 #pragma once

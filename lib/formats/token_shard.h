@@ -1,5 +1,5 @@
 // A file of token ids: llm.c .bin, build-nanogpt .npy or nanoGPT's raw uint16, distinguished by
-// content (docs/formats/token_shards.md). Opening is cheap whatever the size: tokens are read on
+// content (docs/formats/token-shards.md). Opening is cheap whatever the size: tokens are read on
 // demand, so that a file truncated by another program gives an error instead of a crash. Any thread
 // may read it.
 #pragma once

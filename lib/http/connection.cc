@@ -53,7 +53,7 @@ ApiError KeyProblem(const Request& request) {
   } else {
     error.message =
         "incorrect API key: the key in the Authorization header is not one of this server's; "
-        "whoever runs it has the right one";
+        "ask its operator for a valid one";
   }
   return error;
 }

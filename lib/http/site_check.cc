@@ -202,9 +202,9 @@ std::optional<ApiError> RefusedOrigin(const SiteRules& rules, const Request& req
   }
   return ApiError{.status = 403,
                   .message = fmt::format(
-                      "pages of {} may not use this server; whoever runs it can allow them "
+                      "pages of {} may not use this server; its operator can allow them "
                       "with --cors-origin {}; a proxy in front of the server's own pages must "
-                      "pass on the Host that the browser sent (nginx: proxy_set_header Host "
+                      "forward the Host that the browser sent (nginx: proxy_set_header Host "
                       "$http_host;), or send it as X-Forwarded-Host",
                       Excerpt(*origin), Excerpt(*origin)),
                   .code = "origin_not_allowed"};
@@ -220,7 +220,7 @@ std::optional<ApiError> RefusedHost(const SiteRules& rules, const Request& reque
   return ApiError{.status = 403,
                   .message = fmt::format(
                       "this server does not answer to the name '{}'; use its address{}; if a "
-                      "proxy sent this name, let it pass on the Host that the client sent "
+                      "proxy sent this name, let it forward the Host that the client sent "
                       "(nginx: proxy_set_header Host $host;) and start the server with "
                       "--allowed-host and the name in it",
                       Excerpt(name), start),

@@ -20,11 +20,21 @@ int Subtrees(int first, int count) {
   return subtrees;
 }
 
-void AddMuon(const ModelShape& shape, ArenaPlan& plan) {
+void AddMuonScratch(const ModelShape& shape, ArenaPlan& plan) {
   plan.Append("muon.update", "fp32", {MuonMatrixCount(shape)});
   plan.Append("muon.product", "fp32", {MuonMatrixCount(shape)});
   plan.Append("muon.square", "fp32", {MuonSquareCount(shape)});
   plan.Append("muon.polynomial", "fp32", {MuonSquareCount(shape)});
+}
+
+// What the optimizer needs besides its two moments.
+void AddOptimizerScratch(OptimizerKind kind, const ModelShape& shape, ArenaPlan& plan) {
+  switch (kind) {
+    case OptimizerKind::kAdamW:
+      return;
+    case OptimizerKind::kMuon:
+      return AddMuonScratch(shape, plan);
+  }
 }
 
 // Elements of the last rank's part. It is the largest part, because the boundaries between parts
@@ -60,7 +70,7 @@ ArenaPlan MakeTrainingPlan(const ModelShape& shape, const TrainingOptions& optio
   const int64_t moments = MomentCount(parameters, options.moment_parts);
   plan.Append("first_moment", "fp32", {moments});
   plan.Append("second_moment", "fp32", {moments});
-  if (options.optimizer == OptimizerKind::kMuon) AddMuon(shape, plan);
+  AddOptimizerScratch(options.optimizer, shape, plan);
   plan.Append("step_scalars", "bytes", {StepScalarBytes(options.owned_shards)});
   if (options.arena.on_gpu) return plan;
   plan.Append("step_scalars.read", "bytes", {StepScalarBytes(options.owned_shards)});

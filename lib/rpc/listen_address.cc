@@ -151,8 +151,7 @@ Status CheckBindable(const ListenAddress& address) {
 Status CheckPrivate(const ListenAddress& address, bool insecure) {
   if (insecure || address.IsLocal()) return OkStatus();
   return InvalidArgument(
-      "{} can be reached from other machines, and it is served without encryption to whoever "
-      "comes; "
+      "{} can be reached from other machines, and anyone can connect to it without encryption; "
       "listen on 127.0.0.1, or accept that with --insecure",
       address.Text());
 }

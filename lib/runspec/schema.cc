@@ -48,8 +48,8 @@ std::string GroupDoc(std::string_view path) {
       {"eval", "Loss on the validation split, and questions to the model."},
       {"sample", "Text written by the model while it learns."},
       {"checkpoint", "When the run is saved and what is kept."},
-      {"stability", "What happens when numbers blow up."},
-      {"retries", "What happens when a trainer or a node dies."},
+      {"stability", "What happens when the loss or a gradient is not finite."},
+      {"retries", "How often a run is started again when a trainer fails or a node dies."},
   };
   const auto found = kDocs.find(path);
   return found == kDocs.end() ? "" : std::string(found->second);

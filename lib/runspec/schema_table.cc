@@ -217,7 +217,7 @@ std::vector<RunField> ResourceFields() {
         .also = {"world_size", "nproc", "replicas"}},
        GP_SLOT(resources.workers)},
       {{.path = "resources.min_workers",
-        .doc = "Fewest ranks the run may go on with; 0 means resources.workers. Fewer than "
+        .doc = "Fewest ranks the run may continue with; 0 means resources.workers. Fewer than "
                "resources.workers has no effect yet: a run needs all of its ranks.",
         .unit = "ranks",
         .min = 0,
@@ -621,9 +621,9 @@ std::vector<RunField> CheckpointFields() {
         .max = 1e12},
        GP_SLOT(checkpoint.keep_every)},
       {{.path = "checkpoint.snapshot_memory",
-        .doc = "Most memory that a save may take for copies of what it has not written yet while "
-               "training goes on; never more than the state, 12 bytes a parameter. 0: training "
-               "waits for every save.",
+        .doc =
+            "Most memory for copies of what a save has not written yet while training continues; "
+            "never more than the state, 12 bytes a parameter. 0: training waits for every save.",
         .unit = "bytes",
         .min = 0,
         .max = 1e15},
@@ -634,17 +634,19 @@ std::vector<RunField> CheckpointFields() {
 std::vector<RunField> TroubleFields() {
   return {
       {{.path = "stability.skip_nonfinite",
-        .doc = "A step whose loss or gradient is not finite is skipped instead of ending the run."},
+        .doc = "Skip the update of a step whose loss or gradient is not finite. false: such a step "
+               "fails the attempt; see retries."},
        GP_SLOT(stability.skip_nonfinite)},
       {{.path = "stability.consecutive_skips_max",
-        .doc = "Steps that may be skipped in a row; one more ends the run.",
+        .doc = "Most steps in a row that may be skipped. One more fails the attempt, which is "
+               "retried from the newest checkpoint; see retries.",
         .unit = "steps",
         .min = 0,
         .max = 1e9},
        GP_SLOT(stability.consecutive_skips_max)},
       {{.path = "retries.max",
-        .doc = "Failures in a row, without a new checkpoint in between, that are tried again; one "
-               "more ends the run.",
+        .doc = "How many failures in a row, without a new checkpoint in between, are retried. One "
+               "more ends the run as failed.",
         .min = 0,
         .max = 1e6},
        GP_SLOT(retries.max)},

@@ -55,8 +55,8 @@ Status CheckSpecial(const AddedToken& token) {
 
 Status OtherId(const AddedToken& token, int64_t expected) {
   return InvalidArgument(
-      "{}: '{}' has the id {}, expected {}: ids go on from those of the vocabulary without a gap; "
-      "name a token, such as '<unused{}>', for each id that is left out",
+      "{}: '{}' has the id {}, expected {}: ids must continue those of the vocabulary without a "
+      "gap; name a token, such as '<unused{}>', for each id that is left out",
       token.where, Excerpt(token.text), *token.id, expected, expected);
 }
 

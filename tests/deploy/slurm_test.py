@@ -192,7 +192,7 @@ class AgentsInSlurm(unittest.TestCase):
         self.wait_for_step(stopped_at + 100)
         events = self.events()
         print(events)
-        self.assertIn(f"goes on from step {stopped_at} when there are slots", events)
+        self.assertIn(f"resumes from step {stopped_at} when there are slots", events)
         self.assertIn(f"starting on n1:cpu-0 n2:cpu-0 from step {stopped_at}", events)
         joins = [line for line in self.gpctl("audit", "list").splitlines() if "with the join token" in line]
         print("\n".join(joins))
@@ -208,7 +208,7 @@ class AgentsInSlurm(unittest.TestCase):
         done = self.slurm.ask("scontrol", "show", "job", job)
         self.assertIn("JobState=COMPLETED", done)
         self.assertIn("ExitCode=0:0", done)
-        self.assertIn("a peer was stopped; goes on from step", self.events() + self.run_status()["reason"])
+        self.assertIn("a peer was stopped; resumes from step", self.events() + self.run_status()["reason"])
         self.gpctl("cancel", "@last")
 
     def job_state(self, job):

@@ -86,9 +86,9 @@ class Stop : public ::testing::TestWithParam<StoppedGroup> {
                 UndisturbedWeights(kStoppedSteps, GetParam().device));
   }
 
-  // "rank 0: stopped after step 37: SIGTERM; goes on from step 37 when there are slots"
+  // "rank 0: stopped after step 37: SIGTERM; resumes from step 37 when there are slots"
   void ExpectEveryStopToGoOnWhereItWas() {
-    static const std::regex kFromTo("stopped after step (\\d+): .*; goes on from step (\\d+) ");
+    static const std::regex kFromTo("stopped after step (\\d+): .*; resumes from step (\\d+) ");
     int stops = 0;
     for (const v1::RunEvent& event : cluster_.Events(run_)) {
       EXPECT_NE(event.kind(), "rank_failed") << event.reason();

@@ -72,14 +72,14 @@ class Upgrade : public ::testing::Test {
     cluster_.coordinator().Signal(SIGTERM);
     EXPECT_EQ(cluster_.coordinator().Wait(kPatience), 0);
     const size_t before = RecordBytes();
-    EXPECT_TRUE(Eventually([&] { return RecordBytes() > before + 4000; })) << "training goes on";
+    EXPECT_TRUE(Eventually([&] { return RecordBytes() > before + 4000; })) << "training continues";
     cluster_.StartCoordinator();
     EXPECT_EQ(ChildrenOf(cluster_.worker(node).pid()), trainers);
   }
 
-  // "goes on from step 41", and the trainers report 41 as their last step.
+  // "resumes from step 41", and the trainers report 41 as their last step.
   void ExpectNoStepLost(const v1::Run& end) {
-    static const std::regex kFrom("goes on from step (\\d+) ");
+    static const std::regex kFrom("resumes from step (\\d+) ");
     std::vector<std::string> resumed;
     for (const v1::RunEvent& event : cluster_.Events(run_)) {
       EXPECT_NE(event.kind(), "rank_failed") << event.reason();

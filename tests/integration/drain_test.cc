@@ -52,7 +52,7 @@ TEST_F(DrainTest, ARunWithoutAnotherNodeWaitsAndGoesOnWhereItWas) {
             "(new kernel)");
   EXPECT_THAT(ReasonOf(run, "draining"), HasSubstr("node node-a is drained (new kernel)"));
   EXPECT_THAT(ReasonOf(run, "requeued"),
-              HasSubstr(fmt::format("goes on from step {} ", waiting.latest_checkpoint_step())));
+              HasSubstr(fmt::format("resumes from step {} ", waiting.latest_checkpoint_step())));
   EXPECT_THAT(Type("workers list").output, HasSubstr("node-a is drained: new kernel (owner, "));
   EXPECT_EQ(Type("workers uncordon node-a").code, 0);
   const v1::Run on = cluster_.WaitForStep(run, waiting.progress().step() + 3);

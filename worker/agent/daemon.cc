@@ -17,6 +17,7 @@
 #include "base/machine/usable_cores.h"
 #include "base/random_id.h"
 #include "base/stop_signals.h"
+#include "contract/agent_protocol.h"
 #include "daemon/address_file.h"
 #include "daemon/engine_environment.h"
 #include "daemon/metrics_exposer.h"
@@ -36,8 +37,6 @@
 namespace gp::agent {
 namespace {
 
-constexpr int kProtocol = 1;
-constexpr int kProtocolMin = 1;
 constexpr std::chrono::seconds kFlushTimeout{2};
 
 std::string HostName() {
@@ -100,8 +99,8 @@ v1::AgentHello MakeHello(const WorkerSettings& settings, const std::string& node
                          const std::string& data_address, const SlotTable& slots,
                          const NodeGpus& gpus) {
   v1::AgentHello hello;
-  hello.set_protocol(kProtocol);
-  hello.set_protocol_min(kProtocolMin);
+  hello.set_protocol(contract::kAgentProtocol);
+  hello.set_protocol_min(contract::kAgentProtocolMin);
   hello.set_version(GP_VERSION);
   hello.set_node_id(node_id);
   hello.set_name(settings.node_name.empty() ? HostName() : settings.node_name);

@@ -37,7 +37,7 @@ RankSeries::RankSeries(prometheus::Registry& registry)
                  .Register(registry)),
       phases_(BuildCounter()
                   .Name("gp_worker_step_phase_seconds_total")
-                  .Help("Where the wall time of the rank's steps went; the phases are disjoint.")
+                  .Help("Wall time of the rank's steps, by phase; the phases are disjoint.")
                   .Register(registry)),
       allreduce_seconds_(
           BuildCounter()
@@ -60,16 +60,17 @@ RankSeries::RankSeries(prometheus::Registry& registry)
                      .Name("gp_data_read_bytes_total")
                      .Help("Tokens that the rank's loader read, in bytes as they are stored.")
                      .Register(registry)),
-      saves_(BuildHistogram()
-                 .Name("gp_checkpoint_duration_seconds")
-                 .Help("What a checkpoint takes. background: from the step that it saves until all "
-                       "its files are synced, while training goes on; blocking: the part of that "
-                       "in which the rank took no step.")
-                 .Register(registry)),
+      saves_(
+          BuildHistogram()
+              .Name("gp_checkpoint_duration_seconds")
+              .Help("Duration of a checkpoint. background: from the step that it saves until all "
+                    "its files are synced, while training continues; blocking: the part of that "
+                    "in which the rank took no step.")
+              .Register(registry)),
       failed_saves_(BuildCounter()
                         .Name("gp_checkpoint_failures_total")
                         .Help("Saves that failed or were skipped, because the one before them was "
-                              "still being written; training goes on without them.")
+                              "still being written; training continues without them.")
                         .Register(registry)) {}
 
 void RankSeries::StepCommitted(const RankKey& key, const link::StepReport& report) {

@@ -113,9 +113,9 @@ void Stop(const Rank& rank, const std::string& reason, bool at_once,
     return;
   }
   const auto waited = now - *rank.told_stop_now_at;
-  if (waited >= options.stop_grace + options.kill_grace) {
+  if (waited >= options.terminate_after + options.kill_after_terminate) {
     actions.push_back(Kill{rank.key, "did not stop when asked"});
-  } else if (waited >= options.stop_grace && !rank.told_terminate) {
+  } else if (waited >= options.terminate_after && !rank.told_terminate) {
     actions.push_back(Terminate{rank.key});
   }
 }

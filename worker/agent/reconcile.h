@@ -73,8 +73,8 @@ struct ReconcileOptions {
   std::chrono::nanoseconds save_grace = std::chrono::seconds(30);
   // From a Stop without time to save to SIGTERM, and from SIGTERM to SIGKILL; no settings. So a run
   // that is cancelled "now" frees its slots within 5 s.
-  std::chrono::nanoseconds stop_grace = std::chrono::seconds(2);
-  std::chrono::nanoseconds kill_grace = std::chrono::seconds(1);
+  std::chrono::nanoseconds terminate_after = std::chrono::seconds(2);
+  std::chrono::nanoseconds kill_after_terminate = std::chrono::seconds(1);
   // Limit from the loss of a trainer's link to its exit.
   std::chrono::nanoseconds exit_grace = std::chrono::seconds(10);
   // Limit from a trainer's last step, with every checkpoint answered, to its exit.

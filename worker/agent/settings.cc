@@ -62,7 +62,7 @@ Settings ServiceSettings(WorkerSettings& settings) {
                  .is_path = true},
        .slot = &settings.coordinator_ca},
       {.field = {.path = "coordinator.reconnect_max",
-                 .doc = "The longest pause between two attempts to reach it. Training goes on "
+                 .doc = "The longest pause between two attempts to reach it. Training continues "
                         "meanwhile."},
        .slot = &settings.reconnect_max},
       {.field = {.path = "state.dir",
@@ -125,9 +125,8 @@ Settings TrainerSettings(WorkerSettings& settings) {
        .slot = &settings.start_timeout},
       {.field = {.path = "trainer.stop_grace",
                  .doc = "How long a trainer that is told to stop may take to end its step and to "
-                        "save it. Then it must leave at once; SIGKILL follows 3 s later. Give "
-                        "whatever stops gp-worker (systemd's TimeoutStopSec) more time than "
-                        "this."},
+                        "save it. Then it must leave at once; SIGKILL follows 3 s later. Set "
+                        "systemd's TimeoutStopSec, or the like, to more than this."},
        .slot = &settings.stop_grace},
   };
 }

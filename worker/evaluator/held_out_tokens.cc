@@ -96,7 +96,7 @@ StatusOr<HeldOutTokens> HeldOutTokens::Open(const HeldOutFiles& files,
                                             const runspec::ModelShape& shape, int threads) {
   ASSIGN_OR_RETURN(const auto spec, SpecOf(checkpoint));
   if (files.paths.empty() && !spec) {
-    return InvalidArgument("{} tells no data of its own; name a text or shards with --file",
+    return InvalidArgument("{} does not name its data; name a text or shards with --file",
                            checkpoint);
   }
   HeldOutTokens held_out;

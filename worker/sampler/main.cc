@@ -63,7 +63,7 @@ void AddChoiceOptions(Command app, SampleRequest& request) {
   app.Option("--stop", request.stop, "End the text before this string; may be given several times")
       .OneValueEach();
   app.Switch("--ignore-end-of-text", request.ignore_end_of_text,
-             "Go on after the end-of-text token");
+             "Continue after the end-of-text token");
 }
 
 void AddOptions(Command app, Options& options) {

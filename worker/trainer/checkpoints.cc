@@ -138,9 +138,9 @@ void RestoreStream(const formats::CheckpointManifest& manifest, const PreparedRu
   const StreamPosition position = ValueOrThrow(ExitCause::kStorage, ParseStreamPosition(*recorded));
   if (position.tokens > runspec::TokensBefore(run.plan, manifest.step)) return;
   run.dataset.stream->ResumeAt(position);
-  LogInfo("stream goes on", {{"pass_source", position.place.source},
-                             {"byte", position.place.block.offset},
-                             {"tokens_before", position.tokens}});
+  LogInfo("stream continues", {{"pass_source", position.place.source},
+                               {"byte", position.place.block.offset},
+                               {"tokens_before", position.tokens}});
 }
 
 // When all checkpoints of the run are gone, a person has to say whether they are lost.
@@ -148,11 +148,12 @@ void ThrowIfUnreadable(const Status& status, const std::string& directory) {
   const std::string all = DirectoryOf(directory);
   const bool all_gone = status.code() == StatusCode::kNotFound && !FileExists(all);
   ThrowIfError(CauseOfUnreadable(status, directory),
-               all_gone ? NotFound("{}; {} was deleted or moved: put it back, for example from a "
-                                   "backup, and the run goes on; if it is lost, cancel the run and "
-                                   "submit it again",
-                                   Message(status), all)
-                        : status);
+               all_gone
+                   ? NotFound("{}; {} was deleted or moved: put it back, for example from a "
+                              "backup, and the run continues; if it is lost, cancel the run and "
+                              "submit it again",
+                              Message(status), all)
+                   : status);
 }
 
 }  // namespace
@@ -292,8 +293,8 @@ void Checkpoints::Conclude(const StatusOr<SavedCheckpoint>& result) {
   if (result.ok()) return Announce(*result);
   ++failed_saves_;
   const std::string reason = WhyNot(result.status());
-  LogWarning("checkpoint failed, training goes on", {{"reason", reason}});
-  warning_ = reason + "; training goes on without it";
+  LogWarning("checkpoint failed, training continues", {{"reason", reason}});
+  warning_ = reason + "; training continues without it";
 }
 
 void Checkpoints::Announce(SavedCheckpoint saved) {
@@ -310,7 +311,7 @@ void Checkpoints::TellOfNewDirectory(int64_t step) {
   told_of_new_directory_ = true;
   warning_ = fmt::format(
       "{} was deleted or moved while the run trained: step {} was saved in a new directory of that "
-      "name, where saves go on; the run's records go on there when it starts again",
+      "name, where saves continue; the run's records continue there after its next start",
       run_directory_, step);
   LogWarning(*warning_);
 }

@@ -32,15 +32,15 @@ std::string RunDirectory::Trouble(const Status& failed) const {
     case Place::kReplaced:
       return fmt::format(
           "{} was replaced by another directory while the run trained; let the trainer's user "
-          "write in it and the save goes on, the state stays in memory until then",
+          "write in it and the save continues; until then the state stays in memory",
           path_);
     case Place::kMoved:
     case Place::kDeleted:
       break;
   }
   return fmt::format(
-      "{} was deleted or moved while the run trained; mount it or move it back and the save goes "
-      "on, the state stays in memory until then",
+      "{} was deleted or moved while the run trained; mount it or move it back and the save "
+      "continues; until then the state stays in memory",
       path_);
 }
 

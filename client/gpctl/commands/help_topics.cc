@@ -57,7 +57,7 @@ XDG_STATE_HOME (home of the default state directory), TEXT (the text that gpctl 
 
   submitted > queued > starting > running > finishing > succeeded | failed
   on the way: backoff (waiting before the next try),
-              queued again (its node was stopped; it goes on from where it was)
+              queued again (its node was stopped; it resumes from its last step)
   anywhere:   cancelling > cancelled
 
 'gpctl why RUN' says why it is where it is. gpctl wait takes:

@@ -15,7 +15,7 @@ void AddTextSourceFlags(Command command, TextSources& sources) {
           ".gz or .zst")
       .Path()
       .Required();
-  command.Option("--as", sources.form, "format of the text, whatever the file names say")
+  command.Option("--as", sources.form, "format of the text, regardless of the file names")
       .OneOf({"txt", "jsonl"});
   command
       .Option("--text-field", sources.documents.field,

@@ -124,14 +124,16 @@ std::string FoundText(const RunSpec& spec, const DataReport& data) {
                             WithThousands(data.largest_id));
 }
 
-// "2 epochs", "79,700 epochs": what {:g} would write as 7.97e+04.
-std::string EpochsText(double epochs) {
-  if (epochs >= 1000) return WithThousands(std::llround(epochs)) + " epochs";
-  if (epochs < 0.001) return "less than 0.001 epochs";
-  return fmt::format("{:.3g} epochs", epochs);
+// "2 passes", "79,700 passes": what {:g} would write as 7.97e+04.
+std::string PassesText(double passes) {
+  if (passes >= 1000) return WithThousands(std::llround(passes)) + " passes";
+  if (passes < 0.001) return "less than 0.001 passes";
+  const std::string number = fmt::format("{:.3g}", passes);
+  return number + (number == "1" ? " pass" : " passes");
 }
 
-// A line about data.weights: each entry's share, and its epochs where the run's end is known.
+// A line about data.weights: each entry's share, and its passes over the entry where the run's end
+// is known.
 std::string MixtureText(const RunSpec& spec, const DataReport* data, int64_t tokens) {
   const runspec::DataSpec& mixed = spec.data;
   const double sum = std::accumulate(mixed.weights.begin(), mixed.weights.end(), 0.0);
@@ -140,7 +142,7 @@ std::string MixtureText(const RunSpec& spec, const DataReport* data, int64_t tok
     const double share = mixed.weights[i] / sum;
     std::string part = fmt::format("{:.3g} % {}", 100 * share, mixed.train[i]);
     if (data != nullptr && tokens > 0) {
-      part += fmt::format(" ({})", EpochsText(share * static_cast<double>(tokens) /
+      part += fmt::format(" ({})", PassesText(share * static_cast<double>(tokens) /
                                               static_cast<double>(data->entry_tokens.at(i))));
     }
     parts.push_back(std::move(part));
@@ -169,7 +171,7 @@ std::string BudgetText(const RunSpec& spec, const BatchPlan& plan, const DataRep
     const int64_t tokens = runspec::TokensBefore(plan, steps);
     text = fmt::format("{} steps = {} tokens", WithThousands(steps),
                        CompactCount(static_cast<double>(tokens)));
-    if (data != nullptr) text += " = " + EpochsText(Epochs(tokens, *data));
+    if (data != nullptr) text += " = " + PassesText(Passes(tokens, *data)) + " over the data";
   }
   if (spec.budget.wall_time.count() > 0) {
     text +=
@@ -235,7 +237,7 @@ Json MemoryFields(const runspec::MemoryForecast& forecast) {
 
 }  // namespace
 
-double Epochs(int64_t tokens, const DataReport& data) {
+double Passes(int64_t tokens, const DataReport& data) {
   return static_cast<double>(tokens) / static_cast<double>(std::max<int64_t>(data.train_tokens, 1));
 }
 

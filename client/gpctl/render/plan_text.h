@@ -22,8 +22,8 @@ Json PlanFields(const runspec::RunSpec& spec, const AvailableMemory& memory,
 
 Json DataFields(const DataReport& data);
 
-// How many times training on `tokens` tokens reads the training data.
-double Epochs(int64_t tokens, const DataReport& data);
+// How many passes over the training data `tokens` tokens of training make.
+double Passes(int64_t tokens, const DataReport& data);
 
 // A warning when the run would not fit on this machine, with the setting that would make it fit.
 // Another machine may train it. None for a run on GPUs: their memory is unknown here.

@@ -162,8 +162,8 @@ StatusOr<ServiceRecord> ServiceDirectory::Load() const {
     return record;
   } catch (const Json::exception& error) {
     return DataLoss(
-        "{} is damaged: {}; expected the record that 'gpctl up' writes. Stop what runs there by "
-        "its process number ({}), remove the file, then 'gpctl up' goes on with the runs",
+        "{} is damaged: {}; expected the record that 'gpctl up' writes. Stop the service by "
+        "its process number ({}), remove the file, then 'gpctl up' continues the runs",
         path, error.what(), HolderText());
   }
 }

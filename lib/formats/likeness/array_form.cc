@@ -187,7 +187,7 @@ bool AreFractions(std::string_view bytes, const FloatLayout& layout) {
     const bool even = EntropyOf(count.lower_bytes, count.all()) >= kBitsMin;
     return (even && AreUnsigned(count)) || AreBelowZeroToo(count) || AreAlike(upper);
   }
-  // The fraction goes on in the word below, while ids have the same distribution in every word.
+  // The fraction continues in the word below, while ids have the same distribution in every word.
   const auto below = Column(bytes, layout.words - 2, layout.words);
   if (ShareOfSizes(count) >= kSizesMin && IsEven(below, upper)) return true;
   return AreUnsigned(count) && Difference(CountWords(below), below.size(), CountWords(upper),

@@ -355,7 +355,7 @@ std::optional<Likeness> UnlikeText(std::string_view begin) {
 }
 
 std::optional<Likeness> UnlikeTextInside(std::string_view piece) {
-  constexpr std::string_view kBinary = "binary data (bytes of value 0 stand in it)";
+  constexpr std::string_view kBinary = "binary data (it contains bytes of value 0)";
   constexpr std::string_view kWay = "look there: files were joined, or this one is damaged";
   // Single ones are damage; a run, or many, are of something else.
   constexpr size_t kZeroRun = 16;

@@ -184,7 +184,7 @@ TEST_F(RunCommandTest, ValidateOpensTheData) {
   const Outcome outcome = Run(arguments);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("1 file (text): 45,000 tokens to train on, 5,000 for"));
-  EXPECT_THAT(outcome.out, HasSubstr(" epochs"));
+  EXPECT_THAT(outcome.out, HasSubstr(" passes over the data"));
   EXPECT_THAT(outcome.out, HasSubstr("20 steps of"));
   EXPECT_THAT(outcome.out, HasSubstr("(forecast: "));
   const json document = json::parse(Run({"validate", "run.yaml", "--set", "data.text=in.txt",

@@ -351,7 +351,7 @@ TEST_F(UpTest, WhatARunningServiceCannotChangeIsRefused) {
   const std::string record = ReadFile(State("a/service.json")).value_or("");
   std::ofstream(State("a/service.json")) << "{\"apiVersion\": \"gp/v1\", \"supervisor\": 1}";
   EXPECT_THAT(Shell(gpctl + " down --state-dir " + State("a")).out,
-              HasSubstr("Stop what runs there by its process number (process "));
+              HasSubstr("Stop the service by its process number (process "));
   std::ofstream(State("a/service.json")) << record;
 }
 

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "coordinator/state/cluster.h"
-#include "coordinator/state/starting_point.h"
+#include "coordinator/state/start_description.h"
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
 #include "lib/base/temporary_directory.h"

@@ -61,7 +61,7 @@ TEST_F(StateBackup, BringsEveryPartBack) {
   ASSERT_TRUE(RemoveTree(File("state")).ok());
   const auto said = Restore();
   ASSERT_TRUE(said.ok()) << said.status();
-  EXPECT_NE(said->find("1 runs go on"), std::string::npos) << *said;
+  EXPECT_NE(said->find("1 runs continue"), std::string::npos) << *said;
   ExpectPrivate(File("state"));
   EXPECT_NE(ReplayStore(*OpenStore())->FindRun(RunId("r")), nullptr);
   EXPECT_EQ((*TokenStore::Open(File("state/security"), clock_))->List().at(0).name, "alice");

@@ -157,7 +157,7 @@ TEST_F(StateUpgrade, TheBackupIsRestoredToTheVersionThatItHas) {
   const auto restored =
       RestoreState({.state_dir = File("state"), .backup = File("aside/backups/version-1")}, clock_);
   // The run never had a directory, so this checks that the backup was read.
-  EXPECT_THAT(restored.ok() ? *restored : Message(restored.status()), HasSubstr("1 runs go on"));
+  EXPECT_THAT(restored.ok() ? *restored : Message(restored.status()), HasSubstr("1 runs continue"));
 }
 
 }  // namespace

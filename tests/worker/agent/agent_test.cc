@@ -210,8 +210,8 @@ TEST_F(AgentTest, AWithdrawnTrainerIsKilledEvenIfItIgnoresSigterm) {
 
 TEST_F(AgentTest, AStubbornTrainerIsStoppedByForceWithinItsGrace) {
   options_.reconcile.save_grace = std::chrono::milliseconds(50);
-  options_.reconcile.stop_grace = std::chrono::milliseconds(50);
-  options_.reconcile.kill_grace = std::chrono::milliseconds(50);
+  options_.reconcile.terminate_after = std::chrono::milliseconds(50);
+  options_.reconcile.kill_after_terminate = std::chrono::milliseconds(50);
   Start();
   v1::Assignment& assignment = Assign(0, "fake-silent: true, fake-ignore-stop: true");
   PostDesired();

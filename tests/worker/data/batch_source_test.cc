@@ -285,7 +285,7 @@ TEST(BatchSource, AMixtureTakesItsEntriesByTheirWeights) {
   }
 }
 
-TEST(BatchSource, EveryEntryOfAShuffledMixtureHasEpochsOfItsOwn) {
+TEST(BatchSource, EveryEntryOfAShuffledMixtureHasPassesOfItsOwn) {
   const MixedTokens tokens;
   const BatchSource source = MixedSource(tokens, MixedSpec(BatchOrder::kShuffled));
   std::map<int64_t, int> seen;  // by offset

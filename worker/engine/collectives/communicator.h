@@ -42,7 +42,8 @@ struct GroupOptions {
   // Ranks with equal names share memory (node_group.h); empty: this rank shares with no other.
   std::string machine;
   std::chrono::milliseconds connect_timeout{30000};
-  // Longest wait for a peer inside one collective.
+  // Longest wait for a peer inside one collective, until SetTimeout. During training
+  // CollectiveTimeout sets it before every step.
   std::chrono::milliseconds timeout{120000};
 };
 

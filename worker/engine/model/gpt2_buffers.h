@@ -1,5 +1,5 @@
 // The place of each tensor of Gpt2: slots in the flat parameter layout, and activations in the
-// arena laid out by runspec::MakeArenaPlan. Plain values, made once; the arena outlives them.
+// arena laid out by runspec::MakeArenaPlan. Plain values, made once; the arena must outlive them.
 #pragma once
 
 #include <cstddef>

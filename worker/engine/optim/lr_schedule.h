@@ -7,13 +7,16 @@
 
 namespace gp::engine {
 
-// The rate of update `step` (0 is the first), between spec.min_lr_ratio * lr and lr:
-//   warm-up   lr * (step+1)/(warmup+1) (nanoGPT) or lr * (step+1)/warmup (build-nanogpt)
-//   cosine    from the end of warm-up to decay_steps, the minimum afterwards
+// The rate of update `step` (0 is the first). While step < warmup_steps it rises, and may be below
+// the minimum:
+//   lr * (step+1)/(warmup+1) (WarmupForm::kNanoGpt) or lr * (step+1)/warmup (kBuildNanoGpt)
+// Then it falls from lr to the minimum, spec.min_lr_ratio * lr, and stays there:
+//   cosine    from the end of warm-up to decay_steps
 //   linear    the same along a line
-//   wsd       constant, then along a line over the last fifth of decay_steps
-//   constant  lr
-// `budget_steps` replaces decay_steps = 0.
+//   wsd       lr, then along a line over the last fifth of decay_steps
+//   constant  lr, no decay
+// `budget_steps` replaces decay_steps = 0. Parts with a rate of their own multiply the result
+// (Optimizer::Range::lr_ratio).
 double LearningRate(const runspec::ScheduleSpec& spec, double lr, int64_t budget_steps,
                     int64_t step);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "base/mix_bits.h"
 #include "worker/engine/optim/adamw.h"
@@ -146,10 +147,13 @@ StochasticRounding Optimizer::RoundingAt(int64_t first) const {
 std::unique_ptr<Optimizer> MakeOptimizer(Backend& backend, const runspec::ModelShape& shape,
                                          const runspec::ParameterLayout& layout,
                                          const OptimizerOptions& options) {
-  if (options.spec.kind == runspec::OptimizerKind::kMuon) {
-    return std::make_unique<Muon>(backend, shape, layout, options);
+  switch (options.spec.kind) {
+    case runspec::OptimizerKind::kAdamW:
+      return std::make_unique<AdamW>(backend, layout, options);
+    case runspec::OptimizerKind::kMuon:
+      return std::make_unique<Muon>(backend, shape, layout, options);
   }
-  return std::make_unique<AdamW>(backend, layout, options);
+  throw std::invalid_argument("unknown optimizer kind");
 }
 
 }  // namespace gp::engine

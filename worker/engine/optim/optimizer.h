@@ -1,6 +1,7 @@
 // Optimizer: updates the parameters from a gradient, over the flat buffers. Owns two moments in the
 // parameters' layout and the number of updates, which is all that a checkpoint stores of it. AdamW
-// and Muon implement the update. One thread calls.
+// and Muon implement the update. CONTRIBUTING.md lists every place that a new optimizer needs. One
+// thread calls.
 #pragma once
 
 #include <cstdint>

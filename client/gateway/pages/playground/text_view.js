@@ -25,7 +25,7 @@ class TokenDecoder {
     this.isInside = false;  // a character has begun and not ended
   }
 
-  // How many characters these bytes end: {before: those that another token began and this one does not go on with, own}.
+  // How many characters these bytes end: {before: those that another token began and this one does not continue, own}.
   take(bytes) {
     const length = {before: 0, own: 0};
     let beganHere = false;

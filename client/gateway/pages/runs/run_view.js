@@ -105,7 +105,7 @@ function showSummary(run, onLabel, model) {
 
 const playgroundLink = (model) => `./#${new URLSearchParams({model})}`;
 
-// "3 min ago" goes on without a new table, which would take the focus away.
+// "3 min ago" is updated without a new table, which would take the focus away.
 function refreshTimes() {
   for (const element of document.querySelectorAll("[data-at]")) setText(element, agoText(Number(element.dataset.at)));
 }

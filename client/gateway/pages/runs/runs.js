@@ -118,7 +118,7 @@ function showConnection(state, {seconds, error} = {}) {
   const badge = $("#top-state");
   badge.className = `badge ${CONNECTION_TONES[state]}`;
   badge.title = {waiting: `The connection was lost; tries again in ${seconds} s`,
-    paused: "Other tabs of this gateway are followed; this one goes on when it is touched"}[state] ?? "";
+    paused: "Other tabs of this gateway are live; click this one to continue"}[state] ?? "";
   if (badge.textContent !== words && (state !== "live" || badge.textContent)) announce(words);
   badge.textContent = words;
 }

@@ -11,16 +11,16 @@ namespace {
 
 constexpr std::chrono::milliseconds kInputPoll{50};
 
-constexpr char kHelp[] = R"(Type the beginning of a text; the model goes on from there. Then:
-  Enter                lets it go on
-  text                 is added to the text, and the model goes on; a line that ends in \ has another
+constexpr char kHelp[] = R"(Type the beginning of a text; the model continues it. Then:
+  Enter                lets it continue
+  text                 is added to the text, and the model continues; a line that ends in \ has another
   Ctrl-C               stops the text in flight
   /reset               begins a new text
   /text                shows the whole text
   /show                shows the settings
   /temperature 0.7     changes one; so do /top-k, /top-p, /min-p, /presence-penalty,
                        /frequency-penalty, /max-tokens and /seed
-  /model RUN@STEP      goes on with another checkpoint
+  /model RUN@STEP      continues with another checkpoint
   /quit, Ctrl-D        leave
 A text that begins with '/' is typed with two.
 )";
@@ -75,7 +75,7 @@ Status ChatSession::UsePrivateGateway(const ServedCheckpoint& served) {
 }
 
 StatusOr<ExitCode> ChatSession::Run() {
-  Say(fmt::format("{} on http://{}. Type the beginning of a text; /help tells more.", label_,
+  Say(fmt::format("{} on http://{}. Type the beginning of a text; /help lists commands.", label_,
                   gateway_->address()));
   while (const auto line = ReadTyped()) {
     const auto turn = HandleLine(*line);
@@ -139,7 +139,7 @@ StatusOr<ChatSession::Turn> ChatSession::Obey(const ChatCommand& command) {
   } else if (name == "model") {
     if (command.argument.empty()) return InvalidArgument("/model takes RUN, RUN@STEP or RUN@best");
     RETURN_IF_ERROR(Open(command.argument));
-    Say(fmt::format("{} goes on", label_));
+    Say(fmt::format("{} continues", label_));
   } else if (const Status set = SetChatSetting(command, options_); !set.ok()) {
     if (set.code() != StatusCode::kNotFound) return set;
     return UnknownCommand(name);

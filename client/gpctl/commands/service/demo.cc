@@ -250,7 +250,7 @@ std::string NextCommands(const v1::Checkpoint& checkpoint, const Session& sessio
       "\nTry next:\n"
       "  {} sample {} -p \"A hacker is \" -n 3\n"
       "  {:<28}  # the service again; then:\n"
-      "  {:<28}  # what became of the demo's run\n"
+      "  {:<28}  # the state of the demo's run\n"
       "  {:<28}  # every step of it\n"
       "  {:<28}  # write a run file of your own; then:\n"
       "  {}\n",

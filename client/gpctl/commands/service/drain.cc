@@ -52,8 +52,8 @@ StatusOr<v1::Node> FindNode(client::RunClient& client, const std::string& id) {
 
 Status TooLong(const v1::Node& node, const DrainOptions& options) {
   return DeadlineExceeded(
-      "{} on node {} after {}; the drain goes on, and nothing new is placed there; 'gpctl workers "
-      "list' shows what is left",
+      "{} on node {} after {}; the drain continues, and nothing new is placed there; 'gpctl "
+      "workers list' shows what is left",
       BusyText(node), node.name(), options.longest);
 }
 
@@ -63,7 +63,7 @@ Status Opened(const std::string& name) {
 }
 
 ExitCode SayInterrupted(const std::string& name, Session& session) {
-  session.console().err << fmt::format("The drain of {} goes on.   See: {}   End it: {}\n", name,
+  session.console().err << fmt::format("The drain of {} continues.   See: {}   End it: {}\n", name,
                                        session.Hint("workers list"),
                                        session.Hint("workers uncordon " + name));
   return ExitCode::kInterrupted;

@@ -142,7 +142,7 @@ void AddCreateVerb(CommandSet& commands, Command noun) {
               "with --join: how many machines may join with it (default: 1)")
       .Between(1, 1000)
       .TypeName("COUNT");
-  create.Option("--name", options->name, "whom or what it is for").TypeName("NAME");
+  create.Option("--name", options->name, "user or purpose of the token").TypeName("NAME");
   create
       .Option("--role", options->role,
               "what its holder may do in --namespace ('*': in every namespace)")

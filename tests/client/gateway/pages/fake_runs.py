@@ -117,7 +117,7 @@ class FakeRun:
             for step in self.failures:
                 when = self.at(step) - 40
                 entries += [(when, "rank_failed", "backoff", "node alpha",
-                             "rank 1 was killed by signal 9; goes on from the newest checkpoint"),
+                             "rank 1 was killed by signal 9; resumes from the newest checkpoint"),
                             (when + 30, "requeued", "queued", "scheduler", "after 30 s"),
                             (when + 38, "started", "running", "node alpha", "")]
             if self.terminal:

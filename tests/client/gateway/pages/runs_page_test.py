@@ -161,7 +161,7 @@ class Runs(page_case.PageCase):
         cluster = self.fake().cluster
         small, demo = cluster.run_with("jargon-small"), cluster.run_with("demo")
         small.warning = "diverged: the training loss 9.8 at step 19000 is far above ln(256) = 5.5; lower optimizer.lr"
-        demo.warning = "checkpoint: the disk is full; training goes on without it"
+        demo.warning = "checkpoint: the disk is full; training continues without it"
         self.open(f"#run={small.id}")
         self.browser.wait_text("#run-reason", "diverged: the training loss")
         for badge, words in (("#run-state", "⚠ diverged"), (self.item("jargon-small") + " .badge", "⚠ diverged"),

@@ -38,17 +38,17 @@ TEST(PlanText, TellsTheMemoryByPurpose) {
   EXPECT_EQ(MemoryWarning(spec, kPlenty), std::nullopt);
 }
 
-TEST(PlanText, TellsTheSharesAndEpochsOfAMixture) {
+TEST(PlanText, ShowsTheSharesAndPassesOfAMixture) {
   const runspec::RunSpec spec = Spec({"data.train=[a.bin, b.bin]", "data.weights=[3, 1]",
                                       "data.order=random", "budget.tokens=0", "budget.steps=100"});
   EXPECT_THAT(PlanText(spec, kPlenty), HasSubstr("mixture    75 % a.bin, 25 % b.bin\n"));
   DataReport data;
   data.entry_tokens = {76800, 102400};  // 100 steps use 204,800 tokens
   EXPECT_THAT(PlanText(spec, kPlenty, &data),
-              HasSubstr("mixture    75 % a.bin (2 epochs), 25 % b.bin (0.5 epochs)\n"));
+              HasSubstr("mixture    75 % a.bin (2 passes), 25 % b.bin (0.5 passes)\n"));
   data.entry_tokens = {2, 512'000'000};
   EXPECT_THAT(PlanText(spec, kPlenty, &data),
-              HasSubstr("75 % a.bin (76,800 epochs), 25 % b.bin (less than 0.001 epochs)\n"));
+              HasSubstr("75 % a.bin (76,800 passes), 25 % b.bin (less than 0.001 passes)\n"));
 }
 
 TEST(PlanText, TellsWhatIsTrained) {

@@ -113,7 +113,7 @@ TEST_F(WorkersCommand, CtrlCEndsTheWaitAndNotTheDrain) {
   gpctl_.interrupt_when_out_contains = "is draining";
   const auto drain = gpctl_.Run({"workers", "drain", "node-a"});
   EXPECT_EQ(drain.code, 130);
-  EXPECT_THAT(drain.err, StartsWith("The drain of node-a goes on.   See: "));
+  EXPECT_THAT(drain.err, StartsWith("The drain of node-a continues.   See: "));
   EXPECT_THAT(gpctl_.Run({"workers", "list"}).out, HasSubstr("node-a is dra"));
 }
 

@@ -1,4 +1,4 @@
-#include "coordinator/state/starting_point.h"
+#include "coordinator/state/start_description.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Describes where a run starts, for its reasons and events. Pure; thread-safe.
+// Describes in text where a run starts, for its reasons and events. The checkpoint itself is chosen
+// in scheduler/queue.cc. Pure; thread-safe.
 #pragma once
 
 #include <string>

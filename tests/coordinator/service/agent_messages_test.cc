@@ -1,10 +1,11 @@
 // Goal: an agent's hello is read field by field, and the answer contains the configuration.
-#include "coordinator/service/agent_greeting.h"
+#include "coordinator/service/agent_messages.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include "contract/agent_protocol.h"
 #include "coordinator/service/agent_limits.h"
 #include "coordinator/store/sample_events.h"
 #include "proto/every_field.h"
@@ -30,15 +31,15 @@ AgentServiceOptions Options() {
 v1::AgentHello FullHello() {
   v1::AgentHello hello;
   SetEveryField(hello);
-  hello.set_protocol(kAgentProtocol);
-  hello.set_protocol_min(kAgentProtocolMin);
+  hello.set_protocol(contract::kAgentProtocol);
+  hello.set_protocol_min(contract::kAgentProtocolMin);
   hello.set_storage_root("/storage/");
   hello.set_storage_probe("probe");
   hello.set_coordinator_generation_max(5);
   return hello;
 }
 
-TEST(AgentGreeting, AHelloIsHeardFieldByField) {
+TEST(AgentMessages, AHelloIsHeardFieldByField) {
   const v1::AgentHello hello = FullHello();
   // Does not compile when a member is added: read it from its field, and expect it here.
   const auto& [node, session, name, incarnation, version, slots, data_address, storage_problem,
@@ -60,13 +61,13 @@ TEST(AgentGreeting, AHelloIsHeardFieldByField) {
   EXPECT_THAT(*data_roots, ::testing::ElementsAreArray(hello.data_roots().paths()));
 }
 
-TEST(AgentGreeting, ANodeWithoutANameIsCalledByItsId) {
+TEST(AgentMessages, ANodeWithoutANameIsCalledByItsId) {
   v1::AgentHello hello = FullHello();
   hello.clear_name();
   EXPECT_EQ(ToConnected(hello, 1, Options()).name, hello.node_id());
 }
 
-TEST(AgentGreeting, TheStorageMustBeTheSameDirectoryUnderTheSameName) {
+TEST(AgentMessages, TheStorageMustBeTheSameDirectoryUnderTheSameName) {
   const auto problem = [](const std::string& root, const std::string& probe) {
     v1::AgentHello hello = FullHello();
     hello.set_storage_root(root);
@@ -79,14 +80,14 @@ TEST(AgentGreeting, TheStorageMustBeTheSameDirectoryUnderTheSameName) {
   EXPECT_THAT(problem("/storage", "another"), HasSubstr("another directory"));
 }
 
-TEST(AgentGreeting, AnOlderStateIsRefusedAndAnEqualOneIsNot) {
+TEST(AgentMessages, AnOlderStateIsRefusedAndAnEqualOneIsNot) {
   v1::AgentHello hello = FullHello();
   EXPECT_TRUE(CheckHello(hello, Options()).ok()) << CheckHello(hello, Options());
   hello.set_coordinator_generation_max(6);
   EXPECT_THAT(Message(CheckHello(hello, Options())), HasSubstr("stale"));
 }
 
-TEST(AgentGreeting, AHelloWithoutANodeOrWithASlotTwiceIsRefused) {
+TEST(AgentMessages, AHelloWithoutANodeOrWithASlotTwiceIsRefused) {
   v1::AgentHello hello = FullHello();
   hello.mutable_slots(1)->set_slot_id(hello.slots(0).slot_id());
   EXPECT_THAT(Message(CheckHello(hello, Options())), HasSubstr("listed twice"));
@@ -95,24 +96,24 @@ TEST(AgentGreeting, AHelloWithoutANodeOrWithASlotTwiceIsRefused) {
   EXPECT_THAT(Message(CheckHello(hello, Options())), HasSubstr("no node id"));
 }
 
-TEST(AgentGreeting, ProtocolsMustOverlap) {
+TEST(AgentMessages, ProtocolsMustOverlap) {
   const auto accepted = [](int lowest, int highest) {
     v1::AgentHello hello = FullHello();
     hello.set_protocol_min(lowest);
     hello.set_protocol(highest);
     return CheckHello(hello, Options()).ok();
   };
-  EXPECT_TRUE(accepted(kAgentProtocol, kAgentProtocol + 1));
-  EXPECT_TRUE(accepted(kAgentProtocolMin - 1, kAgentProtocolMin));
-  EXPECT_FALSE(accepted(kAgentProtocol + 1, kAgentProtocol + 1));
-  EXPECT_FALSE(accepted(kAgentProtocolMin - 1, kAgentProtocolMin - 1));
+  EXPECT_TRUE(accepted(contract::kAgentProtocol, contract::kAgentProtocol + 1));
+  EXPECT_TRUE(accepted(contract::kAgentProtocolMin - 1, contract::kAgentProtocolMin));
+  EXPECT_FALSE(accepted(contract::kAgentProtocol + 1, contract::kAgentProtocol + 1));
+  EXPECT_FALSE(accepted(contract::kAgentProtocolMin - 1, contract::kAgentProtocolMin - 1));
 }
 
-TEST(AgentGreeting, AWelcomePromisesWhatWasConfigured) {
+TEST(AgentMessages, AWelcomePromisesWhatWasConfigured) {
   const v1::Welcome welcome = MakeWelcome(Options());
   EXPECT_THAT(UnsetFields(welcome), ElementsAre("telemetry_window_bytes"))
       << "the session says it: it depends on how many agents there are";
-  EXPECT_EQ(welcome.protocol(), kAgentProtocol);
+  EXPECT_EQ(welcome.protocol(), contract::kAgentProtocol);
   EXPECT_EQ(welcome.version(), "0.1.0");
   EXPECT_EQ(welcome.coordinator_generation(), 5u);
   EXPECT_EQ(welcome.report_interval().seconds(), 1);
@@ -121,7 +122,7 @@ TEST(AgentGreeting, AWelcomePromisesWhatWasConfigured) {
   EXPECT_EQ(welcome.lease().nanos(), 250'000'000);
 }
 
-TEST(AgentGreeting, AReportIsHeardFieldByField) {
+TEST(AgentMessages, AReportIsHeardFieldByField) {
   v1::AgentReport report;
   SetEveryField(report);
   const auto& [node, session, applied_revision, ranks, slot_problems, load] =
@@ -141,7 +142,7 @@ TEST(AgentGreeting, AReportIsHeardFieldByField) {
   EXPECT_EQ(load->swap_bytes_per_second, report.load().swap_bytes_per_second());
 }
 
-TEST(AgentGreeting, ADesiredStateHasTheRevisionOfItsNode) {
+TEST(AgentMessages, ADesiredStateHasTheRevisionOfItsNode) {
   Cluster cluster;
   for (size_t i = 0; i < 3; ++i) ASSERT_TRUE(Apply(OneOfEachKind()[i], cluster).ok());
   const Node& node = *cluster.FindNode(NodeId("n"));
@@ -153,7 +154,7 @@ TEST(AgentGreeting, ADesiredStateHasTheRevisionOfItsNode) {
   EXPECT_EQ(desired.assignments(1).slot_id(), "s1");
 }
 
-TEST(AgentGreeting, TelemetryIsSortedByRunAndNumberedInItsOrder) {
+TEST(AgentMessages, TelemetryIsSortedByRunAndNumberedInItsOrder) {
   Cluster cluster;
   for (size_t i = 0; i < 5; ++i) ASSERT_TRUE(Apply(OneOfEachKind()[i], cluster).ok());
   v1::Telemetry telemetry;
@@ -182,7 +183,7 @@ TEST(AgentGreeting, TelemetryIsSortedByRunAndNumberedInItsOrder) {
 }
 
 // A run of node n in epochs 1 and 2, and another node's telemetry for it.
-TEST(AgentGreeting, TelemetryOfARunThatIsNotOnTheNodeIsDropped) {
+TEST(AgentMessages, TelemetryOfARunThatIsNotOnTheNodeIsDropped) {
   Cluster cluster;
   for (size_t i = 0; i < 5; ++i) ASSERT_TRUE(Apply(OneOfEachKind()[i], cluster).ok());
   v1::Telemetry telemetry;
@@ -201,7 +202,7 @@ TEST(AgentGreeting, TelemetryOfARunThatIsNotOnTheNodeIsDropped) {
       << "epoch 3 has not begun";
 }
 
-TEST(AgentGreeting, AHelloBeyondTheLimitsIsRefused) {
+TEST(AgentMessages, AHelloBeyondTheLimitsIsRefused) {
   v1::AgentHello hello = FullHello();
   hello.set_name("\033[2J");
   EXPECT_THAT(Message(CheckHello(hello, Options())), HasSubstr("the node's name"));

@@ -1,10 +1,11 @@
-#include "coordinator/service/agent_greeting.h"
+#include "coordinator/service/agent_messages.h"
 
 #include <google/protobuf/util/time_util.h>
 
 #include <set>
 
 #include "base/file.h"
+#include "contract/agent_protocol.h"
 #include "coordinator/service/agent_limits.h"
 #include "coordinator/service/convert.h"
 
@@ -58,11 +59,12 @@ Line ToLine(const v1::LogLine& from, const std::string& source, uint64_t source_
 }  // namespace
 
 Status CheckHello(const v1::AgentHello& hello, const AgentServiceOptions& options) {
-  if (hello.protocol() < kAgentProtocolMin || hello.protocol_min() > kAgentProtocol) {
+  if (hello.protocol() < contract::kAgentProtocolMin ||
+      hello.protocol_min() > contract::kAgentProtocol) {
     return FailedPrecondition(
         "agent {} speaks protocols {} to {}, coordinator {} speaks {} to {}; upgrade the older one",
-        hello.version(), hello.protocol_min(), hello.protocol(), options.version, kAgentProtocolMin,
-        kAgentProtocol);
+        hello.version(), hello.protocol_min(), hello.protocol(), options.version,
+        contract::kAgentProtocolMin, contract::kAgentProtocol);
   }
   if (hello.node_id().empty()) return InvalidArgument("the hello has no node id");
   RETURN_IF_ERROR(CheckLimits(hello));
@@ -83,7 +85,7 @@ Status CheckHello(const v1::AgentHello& hello, const AgentServiceOptions& option
 
 v1::Welcome MakeWelcome(const AgentServiceOptions& options) {
   v1::Welcome welcome;
-  welcome.set_protocol(kAgentProtocol);
+  welcome.set_protocol(contract::kAgentProtocol);
   welcome.set_version(options.version);
   welcome.set_coordinator_generation(options.generation);
   *welcome.mutable_report_interval() =

@@ -1,5 +1,5 @@
-// Converts agents' messages: checks a hello, makes the answer to it, and sorts telemetry by run.
-// Pure functions; thread-safe.
+// Converts agents' messages: checks a hello and its protocol version, makes the answer to it, and
+// sorts telemetry by run. Pure functions; thread-safe.
 #pragma once
 
 #include <string>
@@ -12,7 +12,9 @@
 
 namespace gp::coordinator {
 
-// Why this agent cannot be served; the agent's log shows the message.
+// The error if this agent cannot be served: no protocol version in common
+// (contract/agent_protocol.h), a limit exceeded, a newer coordinator seen, a slot listed twice. The
+// agent's log shows it.
 Status CheckHello(const v1::AgentHello& hello, const AgentServiceOptions& options);
 
 v1::Welcome MakeWelcome(const AgentServiceOptions& options);
