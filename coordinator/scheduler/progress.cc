@@ -48,10 +48,25 @@ class ProgressPlanner {
     // term.
     const Instant since = std::max(run_.state_since, cluster_.leases_from);
     if (AllGone() || cluster_.now - since > policy_.finish_timeout) {
-      const SealedCheckpoint& last = run_.checkpoints.back();
-      End(RunState::kSucceeded,
-          last.end_reason.empty() ? fmt::format("trained to step {}", last.step) : last.end_reason);
+      End(RunState::kSucceeded, SuccessText());
     }
+  }
+
+  static std::string SuccessText(const SealedCheckpoint& final) {
+    return final.end_reason.empty() ? fmt::format("trained to step {}", final.step)
+                                    : final.end_reason;
+  }
+
+  std::string SuccessText() const {
+    if (HasFinalCheckpoint()) return SuccessText(run_.checkpoints.back());
+    // A start with --adopt found the directory of the final checkpoint gone. The training is done
+    // all the same, as in a run that had ended before.
+    for (const QuarantinedCheckpoint& held : run_.quarantined) {
+      if (!held.checkpoint.final) continue;
+      return fmt::format("{}; its final checkpoint is in quarantine: {}",
+                         SuccessText(held.checkpoint), held.reason);
+    }
+    return "trained to its last step; it has no final checkpoint";
   }
 
   // A group that takes no steps yet has nothing to save.
