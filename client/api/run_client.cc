@@ -228,6 +228,7 @@ StatusOr<v1::Checkpoint> RunClient::RestoreCheckpoint(const std::string& run, in
   request.set_run(run);
   RETURN_IF_ERROR(CheckTexts(request));
   request.set_step(step);
+  request.set_request_id(RandomId(20));
   v1::Checkpoint response;
   const auto call = [&](grpc::ClientContext& context) {
     return stub_->RestoreCheckpoint(&context, request, &response);

@@ -322,17 +322,19 @@ Status RunService::FillCheckpoints(AdmittedCall& access, const v1::CheckpointsRe
 }
 
 void RunService::Restore(RestoreCall& call) {
+  call.access().Describe("", call.request().request_id());
   const auto found = Find(call.access(), call.request().run());
   if (!found.ok()) return call.Answer(found.status());
   const RunId id = (*found)->id;
   const int64_t step = call.request().step();
-  verifier_.Restore(
-      id, step, [this, keep = call.shared_from_this(), id, step](const Status& status) {
-        const auto run = context_.reconciler.snapshot()->FindRun(id);
-        const SealedCheckpoint* restored = status.ok() ? run->FindCheckpoint(step) : nullptr;
-        if (restored != nullptr) keep->response() = ToProto(*run, *restored);
-        keep->Answer(status);
-      });
+  verifier_.Restore(id, step, {call.access().principal().Text(), call.request().request_id()},
+                    [this, keep = call.shared_from_this(), id, step](const Status& status) {
+                      const auto run = context_.reconciler.snapshot()->FindRun(id);
+                      const SealedCheckpoint* restored =
+                          status.ok() ? run->FindCheckpoint(step) : nullptr;
+                      if (restored != nullptr) keep->response() = ToProto(*run, *restored);
+                      keep->Answer(status);
+                    });
 }
 
 Status RunService::FillNodes(const AdmittedCall& access, v1::NodesResponse& response) const {
