@@ -354,7 +354,6 @@ Status RunService::FillNodes(const AdmittedCall& access, v1::NodesResponse& resp
 v1::VersionResponse RunService::FillVersion() const {
   v1::VersionResponse version;
   version.set_version(options_.version);
-  version.set_revision(options_.revision);
   version.set_protocol(kProtocol);
   version.set_coordinator_generation(context_.store.generation());
   version.set_storage_root(storage_.path());

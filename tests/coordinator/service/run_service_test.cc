@@ -177,7 +177,7 @@ class RunServiceTest : public ::testing::Test {
                       resolver_,
                       storage_,
                       SystemClock(),
-                      {"test", "", {}}};
+                      {.version = "test"}};
   std::unique_ptr<rpc::RpcServer> server_;
   std::unique_ptr<v1::RunService::Stub> stub_;
   std::vector<std::jthread> waiting_;
