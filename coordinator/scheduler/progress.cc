@@ -71,7 +71,7 @@ class ProgressPlanner {
 
   // A group that takes no steps yet has nothing to save.
   void Leave(const std::string& reason) {
-    if (run_.state == RunState::kRunning) return Add(RunDraining{run_.epoch, reason}, reason);
+    if (run_.state == RunState::kRunning) return Add(RunDraining{run_.epoch, reason});
     plan_.push_back(RequeueAction(cluster_, run_, reason));
   }
 
@@ -86,7 +86,7 @@ class ProgressPlanner {
       return;
     }
     if (AllRanks([](const RankReport& rank) { return rank.phase >= RankPhase::kReady; })) {
-      Add(RunStarted{run_.epoch}, kEveryRankReady);
+      Add(RunStarted{run_.epoch});
     }
   }
 
@@ -99,7 +99,7 @@ class ProgressPlanner {
       reason = fmt::format("rank {} waits: {}", place.rank, report->waiting);
       break;
     }
-    if (run_.reason != reason) Add(RunWaiting{reason}, reason);
+    if (run_.reason != reason) Add(RunWaiting{reason});
   }
 
   void FormGroup() {
@@ -108,7 +108,7 @@ class ProgressPlanner {
     ready.encrypted = policy_.encrypt_gradients;
     for (const Placement& place : run_.placement) ready.addresses.push_back(Report(place)->address);
     if (ready.isa.empty()) DecideEngine(ready);
-    Add(std::move(ready), "every rank listens");
+    Add(std::move(ready));
   }
 
   bool HasNcclId() const {
@@ -138,13 +138,11 @@ class ProgressPlanner {
     return !run_.checkpoints.empty() && run_.checkpoints.back().final;
   }
 
-  void Finish() { Add(RunFinishing{run_.epoch}, "the final checkpoint is sealed"); }
+  void Finish() { Add(RunFinishing{run_.epoch}); }
 
-  void End(RunState state, const std::string& reason) { Add(RunEnded{state, reason}, reason); }
+  void End(RunState state, const std::string& reason) { Add(RunEnded{state, reason}); }
 
-  void Add(EventBody event, const std::string& reason) {
-    plan_.push_back({run_.id, std::move(event), "scheduler", reason});
-  }
+  void Add(EventBody event) { plan_.push_back({run_.id, std::move(event), "scheduler"}); }
 
   const RankReport* Report(const Placement& place) const {
     const auto node = cluster_.nodes.find(place.node);
