@@ -63,13 +63,15 @@ void SetQueuePositions(const Cluster& cluster, const std::vector<v1::Run*>& runs
   }
 }
 
-// Adds the data problems on the node of runs that the caller may see.
-void AddDataProblems(const AdmittedCall& access, const Cluster& cluster, const NodeId& node,
-                     v1::Node& to) {
+// Adds the data problems on the node of runs that the caller may see, as long as these runs pass
+// over it.
+void AddDataProblems(const AdmittedCall& access, const Cluster& cluster, const Policy& policy,
+                     const NodeId& node, v1::Node& to) {
   for (const auto& [sequence, id] : cluster.busy) {
     const auto run = cluster.FindRun(id);
     const auto lacking = run->lacking_nodes.find(node);
     if (lacking == run->lacking_nodes.end() || !access.RoleIn(NamespaceOf(*run))) continue;
+    if (lacking->second.since < cluster.now - policy.data_recheck) continue;
     v1::DataProblem& problem = *to.add_data_problems();
     problem.set_run_id(id.value());
     problem.set_run_name(run->submission->name);
@@ -345,7 +347,7 @@ Status RunService::FillNodes(const AdmittedCall& access, v1::NodesResponse& resp
     v1::Node& added = *response.add_nodes();
     added = ToProto(*cluster, *node);
     added.set_lost(IsLostAt(now, *cluster, id, options_.policy));
-    AddDataProblems(access, *cluster, id, added);
+    AddDataProblems(access, *cluster, options_.policy, id, added);
   }
   *response.mutable_lease() = TimeUtil::NanosecondsToDuration(options_.policy.lease.count());
   return OkStatus();
