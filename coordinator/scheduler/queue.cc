@@ -123,8 +123,8 @@ class QueuePlanner {
     plan_.push_back({run.id, std::move(event), "scheduler"});
   }
 
-  // The first placement fixes the number: another number of threads later would change the results'
-  // bits.
+  // The first placement fixes the number. The engine's kernels give the same bits with any number
+  // of threads, but engine.kind: reference does not: LibTorch sums one part per thread.
   int Threads(const Run& run, const std::vector<Placement>& placement) const {
     if (run.leg.engine.threads_per_rank > 0) return run.leg.engine.threads_per_rank;
     if (run.submission->threads_per_rank > 0) return run.submission->threads_per_rank;
