@@ -111,25 +111,29 @@ RunClient::~RunClient() = default;
 template <typename Call>
 Status RunClient::Retry(const std::string& method, const Call& call,
                         std::chrono::milliseconds timeout) {
-  RETURN_IF_ERROR(
-      CheckTokenMayGo(options_.credentials, options_.address, options_.tls.has_value()));
   Outage outage(options_, interruption_, options_.timeout);
   const std::chrono::system_clock::time_point wall_deadline = SystemClock().WallNow() + timeout;
   while (true) {
-    grpc::ClientContext context;
-    Show(options_.credentials, context);
-    context.set_deadline(wall_deadline);
-    const auto scope = interruption_.OnRequest([&context] { context.TryCancel(); });
-    const Status status = rpc::FromGrpc(call(context));
-    if (status.ok()) TellHeader(options_, context);
-    if (interruption_.requested()) return Cancelled("interrupted");
-    if (status.code() == StatusCode::kDeadlineExceeded) {
-      return DeadlineExceeded("the coordinator at {} did not answer {} within {}", options_.address,
-                              method, FormatDuration(timeout));
-    }
+    const Status status = Try(method, call, {wall_deadline, timeout});
     if (status.code() != StatusCode::kUnavailable) return status;
     RETURN_IF_ERROR(outage.Pause(status));
   }
+}
+
+template <typename Call>
+Status RunClient::Try(const std::string& method, const Call& call, const Limit& limit) {
+  RETURN_IF_ERROR(
+      CheckTokenMayGo(options_.credentials, options_.address, options_.tls.has_value()));
+  grpc::ClientContext context;
+  Show(options_.credentials, context);
+  context.set_deadline(limit.deadline);
+  const auto scope = interruption_.OnRequest([&context] { context.TryCancel(); });
+  const Status status = rpc::FromGrpc(call(context));
+  if (status.ok()) TellHeader(options_, context);
+  if (interruption_.requested()) return Cancelled("interrupted");
+  if (status.code() != StatusCode::kDeadlineExceeded) return status;
+  return DeadlineExceeded("the coordinator at {} did not answer {} within {}", options_.address,
+                          method, FormatDuration(limit.timeout));
 }
 
 template <typename Message, typename Open>
@@ -228,6 +232,7 @@ StatusOr<v1::Checkpoint> RunClient::RestoreCheckpoint(const std::string& run, in
   request.set_run(run);
   RETURN_IF_ERROR(CheckTexts(request));
   request.set_step(step);
+  request.set_request_id(RandomId(20));
   v1::Checkpoint response;
   const auto call = [&](grpc::ClientContext& context) {
     return stub_->RestoreCheckpoint(&context, request, &response);
@@ -305,10 +310,18 @@ Status RunClient::RevokeNode(const std::string& node_id) {
   request.set_request_id(RandomId(20));
   request.set_node_id(node_id);
   RETURN_IF_ERROR(CheckTexts(request));
-  return Retry("RevokeNode", [&](grpc::ClientContext& context) {
+  const auto call = [&](grpc::ClientContext& context) {
+    context.set_wait_for_ready(true);  // while the coordinator restarts
     v1::RevokeNodeResponse response;
     return enrollment_->RevokeNode(&context, request, &response);
-  });
+  };
+  const std::chrono::milliseconds timeout = options_.timeout;
+  const Status status = Try("RevokeNode", call, {SystemClock().WallNow() + timeout, timeout});
+  if (status.code() != StatusCode::kUnavailable) return status;
+  return Unavailable(
+      "the coordinator at {} did not say whether it revoked node {} ({}); if the node has not "
+      "joined again since, revoke it again",
+      options_.address, node_id, Reason(status));
 }
 
 Status RunClient::Watch(const std::string& run, const Consumer<v1::Run>& consumer) {

@@ -75,7 +75,8 @@ class RunClient {
   StatusOr<v1::Node> Cordon(const std::string& node, const std::string& reason);
   StatusOr<v1::Node> Drain(const std::string& node, const std::string& reason);
   StatusOr<v1::Node> Uncordon(const std::string& node);
-  // Revokes the node's certificate.
+  // Revokes the node's certificates. Unavailable also when the answer was lost: the call is not
+  // repeated, because that would revoke a node that has joined again meanwhile.
   Status RevokeNode(const std::string& node_id);
 
   // Return OK when the server ended the stream or the consumer returned false.
@@ -95,6 +96,13 @@ class RunClient {
   // timeout.
   template <typename Call>
   Status Retry(const std::string& method, const Call& call, std::chrono::milliseconds timeout);
+  struct Limit {
+    std::chrono::system_clock::time_point deadline;
+    std::chrono::milliseconds timeout;  // for the message
+  };
+  // Unavailable when the coordinator cannot be reached, or the answer was lost.
+  template <typename Call>
+  Status Try(const std::string& method, const Call& call, const Limit& limit);
   // A change of a node.
   template <typename Request, typename Call>
   StatusOr<v1::Node> Change(const std::string& method, Request request, const Call& call);

@@ -225,14 +225,11 @@ Status AuditLog::Write(std::vector<Waiting>& batch) {
 
 // Appends all lines or, on error, none.
 Status AuditLog::Append(const std::string& lines) {
-  const std::string path = file_->path();
   const uint64_t size_before = file_->size_bytes();
   RETURN_IF_ERROR(file_->Append(lines));
   Failpoint("audit.before_sync");
   const Status synced = file_->Sync();
-  if (synced.ok()) return OkStatus();
-  RETURN_IF_ERROR(CutTo(path, size_before));
-  ASSIGN_OR_RETURN(file_, AppendFile::Open(path));
+  if (!synced.ok()) RETURN_IF_ERROR(file_->CutTo(size_before));
   return synced;
 }
 

@@ -64,21 +64,23 @@ void CheckpointVerifier::Published(const PublishedBatch& batch) {
 
 void CheckpointVerifier::AskFor(const Run& run) {
   if (!run.suspicion || !run.suspicion->asks_coordinator) return;
-  Task task{run.id, run.suspicion->step, nullptr};
+  Task task{run.id, run.suspicion->step, nullptr, {}};
   if (!mailbox_.TryPost(task)) {
     LogWarning("verification queue is full; the checkpoint is verified after the next start",
                {{"run", run.id}});
   }
 }
 
-void CheckpointVerifier::Restore(const RunId& run, int64_t step, Done done) {
+void CheckpointVerifier::Restore(const RunId& run, int64_t step, Request request, Done done) {
   if (!Begin(run, step)) {
     return done(FailedPrecondition("the checkpoint of step {} is being verified already", step));
   }
-  Task task{run, step, [this, run, step, done = std::move(done)](const Status& status) {
+  Task task{run, step,
+            [this, run, step, done = std::move(done)](const Status& status) {
               End(run, step);
               done(status);
-            }};
+            },
+            std::move(request)};
   if (!mailbox_.TryPost(task)) task.done(Stopping());
 }
 
@@ -120,7 +122,10 @@ void CheckpointVerifier::Check(const Task& task, Reconciler& reconciler) {
 }
 
 Status CheckpointVerifier::BringBack(const Task& task, Reconciler& reconciler) {
-  const Event event{.run = task.run, .actor = "user", .body = CheckpointRestored{task.step}};
+  const Event event{.run = task.run,
+                    .actor = task.request.actor,
+                    .request_id = task.request.request_id,
+                    .body = CheckpointRestored{task.step}};
   const auto cluster = reconciler.snapshot();
   RETURN_IF_ERROR(Admit(*cluster, event).status());
   RETURN_IF_ERROR(CheckWhole(cluster->FindRun(task.run)->FindQuarantined(task.step)->checkpoint));

@@ -36,9 +36,15 @@ class CheckpointVerifier {
   // Reads the checkpoints whose verdict the batch's runs wait for.
   void Published(const PublishedBatch& batch);
 
+  // Who wants a checkpoint back; the run's event tells it.
+  struct Request {
+    std::string actor;
+    std::string request_id;
+  };
+
   // Returns the quarantined checkpoint of `step` to the catalogue if it is intact. DataLoss if it
   // is damaged, FailedPrecondition if it cannot return.
-  void Restore(const RunId& run, int64_t step, Done done);
+  void Restore(const RunId& run, int64_t step, Request request, Done done);
 
  private:
   static constexpr size_t kTasksMax = 65536;
@@ -47,6 +53,7 @@ class CheckpointVerifier {
     RunId run;
     int64_t step = 0;
     Done done;  // empty: a rank's report is to be checked
+    Request request;
   };
 
   // False when a restore of this checkpoint is in progress already.

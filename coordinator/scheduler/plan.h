@@ -1,5 +1,5 @@
-// Plan: what the scheduler decided and why. An ordered list of events to apply. All are durable
-// except RunWaiting. A value.
+// Plan: what the scheduler decided. An ordered list of events to apply. All are durable except
+// RunWaiting. A value.
 #pragma once
 
 #include <string>
@@ -12,8 +12,7 @@ namespace gp::coordinator {
 struct Action {
   RunId run;
   EventBody event;
-  std::string actor;   // "scheduler"
-  std::string reason;  // one sentence; not stored: most events carry their own
+  std::string actor;  // "scheduler"
 };
 
 using Plan = std::vector<Action>;

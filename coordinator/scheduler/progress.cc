@@ -48,15 +48,30 @@ class ProgressPlanner {
     // term.
     const Instant since = std::max(run_.state_since, cluster_.leases_from);
     if (AllGone() || cluster_.now - since > policy_.finish_timeout) {
-      const SealedCheckpoint& last = run_.checkpoints.back();
-      End(RunState::kSucceeded,
-          last.end_reason.empty() ? fmt::format("trained to step {}", last.step) : last.end_reason);
+      End(RunState::kSucceeded, SuccessText());
     }
+  }
+
+  static std::string SuccessText(const SealedCheckpoint& final) {
+    return final.end_reason.empty() ? fmt::format("trained to step {}", final.step)
+                                    : final.end_reason;
+  }
+
+  std::string SuccessText() const {
+    if (HasFinalCheckpoint()) return SuccessText(run_.checkpoints.back());
+    // A start with --adopt found the directory of the final checkpoint gone. The training is done
+    // all the same, as in a run that had ended before.
+    for (const QuarantinedCheckpoint& held : run_.quarantined) {
+      if (!held.checkpoint.final) continue;
+      return fmt::format("{}; its final checkpoint is in quarantine: {}",
+                         SuccessText(held.checkpoint), held.reason);
+    }
+    return "trained to its last step; it has no final checkpoint";
   }
 
   // A group that takes no steps yet has nothing to save.
   void Leave(const std::string& reason) {
-    if (run_.state == RunState::kRunning) return Add(RunDraining{run_.epoch, reason}, reason);
+    if (run_.state == RunState::kRunning) return Add(RunDraining{run_.epoch, reason});
     plan_.push_back(RequeueAction(cluster_, run_, reason));
   }
 
@@ -71,7 +86,7 @@ class ProgressPlanner {
       return;
     }
     if (AllRanks([](const RankReport& rank) { return rank.phase >= RankPhase::kReady; })) {
-      Add(RunStarted{run_.epoch}, kEveryRankReady);
+      Add(RunStarted{run_.epoch});
     }
   }
 
@@ -84,7 +99,7 @@ class ProgressPlanner {
       reason = fmt::format("rank {} waits: {}", place.rank, report->waiting);
       break;
     }
-    if (run_.reason != reason) Add(RunWaiting{reason}, reason);
+    if (run_.reason != reason) Add(RunWaiting{reason});
   }
 
   void FormGroup() {
@@ -93,7 +108,7 @@ class ProgressPlanner {
     ready.encrypted = policy_.encrypt_gradients;
     for (const Placement& place : run_.placement) ready.addresses.push_back(Report(place)->address);
     if (ready.isa.empty()) DecideEngine(ready);
-    Add(std::move(ready), "every rank listens");
+    Add(std::move(ready));
   }
 
   bool HasNcclId() const {
@@ -123,13 +138,11 @@ class ProgressPlanner {
     return !run_.checkpoints.empty() && run_.checkpoints.back().final;
   }
 
-  void Finish() { Add(RunFinishing{run_.epoch}, "the final checkpoint is sealed"); }
+  void Finish() { Add(RunFinishing{run_.epoch}); }
 
-  void End(RunState state, const std::string& reason) { Add(RunEnded{state, reason}, reason); }
+  void End(RunState state, const std::string& reason) { Add(RunEnded{state, reason}); }
 
-  void Add(EventBody event, const std::string& reason) {
-    plan_.push_back({run_.id, std::move(event), "scheduler", reason});
-  }
+  void Add(EventBody event) { plan_.push_back({run_.id, std::move(event), "scheduler"}); }
 
   const RankReport* Report(const Placement& place) const {
     const auto node = cluster_.nodes.find(place.node);

@@ -100,9 +100,7 @@ class QueuePlanner {
   }
 
   void Start(const Run& run, std::vector<Placement> placement, bool gpu) {
-    const std::string reason = Describe(run, placement);
-    if (run.state == RunState::kSubmitted)
-      Add(run, RunQueued{"it fits at once"}, "it fits at once");
+    if (run.state == RunState::kSubmitted) Add(run, RunQueued{"it fits at once"});
     RunPlaced placed;
     placed.epoch = run.epoch + 1;
     placed.leg = run.leg.number;
@@ -111,22 +109,22 @@ class QueuePlanner {
     placed.threads_per_rank = Threads(run, placement);
     placed.isa = run.leg.engine.isa;
     placed.device = gpu ? Device::kGpu : Device::kCpu;
+    placed.reason = Describe(run, placement);
     placed.placement = std::move(placement);
-    placed.reason = reason;
-    Add(run, std::move(placed), reason);
+    Add(run, std::move(placed));
   }
 
   void Wait(const Run& run, const std::string& reason) {
-    if (run.state == RunState::kSubmitted) return Add(run, RunQueued{reason}, reason);
-    if (run.reason != reason) Add(run, RunWaiting{reason}, reason);
+    if (run.state == RunState::kSubmitted) return Add(run, RunQueued{reason});
+    if (run.reason != reason) Add(run, RunWaiting{reason});
   }
 
-  void Add(const Run& run, EventBody event, const std::string& reason) {
-    plan_.push_back({run.id, std::move(event), "scheduler", reason});
+  void Add(const Run& run, EventBody event) {
+    plan_.push_back({run.id, std::move(event), "scheduler"});
   }
 
-  // The first placement fixes the number: another number of threads later would change the results'
-  // bits.
+  // The first placement fixes the number. The engine's kernels give the same bits with any number
+  // of threads, but engine.kind: reference does not: LibTorch sums one part per thread.
   int Threads(const Run& run, const std::vector<Placement>& placement) const {
     if (run.leg.engine.threads_per_rank > 0) return run.leg.engine.threads_per_rank;
     if (run.submission->threads_per_rank > 0) return run.submission->threads_per_rank;

@@ -162,8 +162,7 @@ Action Report(const Cluster& cluster, const Run& run, const Fault& fault, const 
     failed.message =
         fmt::format("{}; gave up after {} failures without a new checkpoint", what, attempt);
   }
-  std::string reason = failed.message;
-  return {run.id, std::move(failed), "scheduler", std::move(reason)};
+  return {run.id, std::move(failed), "scheduler"};
 }
 
 // Requeues the run when every rank has exited, or after leave_timeout: until then rank 0 may be
@@ -183,7 +182,7 @@ std::optional<Action> Requeue(const Cluster& cluster, const Run& run, const Poli
 Action RequeueAction(const Cluster& cluster, const Run& run, const std::string& why) {
   std::string reason =
       fmt::format("{}; resumes {} when there are slots", why, DescribeStart(run, cluster));
-  return {run.id, RunRequeued{run.epoch, reason}, "scheduler", reason};
+  return {run.id, RunRequeued{run.epoch, std::move(reason)}, "scheduler"};
 }
 
 std::optional<Action> FindFailure(const Cluster& cluster, const Run& run, const Policy& policy,

@@ -31,8 +31,7 @@ void PlanRetention(const Cluster& cluster, const Run& run, Plan& plan) {
     const bool kept = newer < kept_count || &*it == best || ladder.contains(it->step);
     ++newer;
     if (kept || cluster.awaited_models.contains(it->directory)) continue;
-    plan.push_back({run.id, CheckpointRetired{it->step, it->directory}, "scheduler",
-                    fmt::format("step {}: {} newer ones exist", it->step, newer - 1)});
+    plan.push_back({run.id, CheckpointRetired{it->step, it->directory}, "scheduler"});
   }
 }
 

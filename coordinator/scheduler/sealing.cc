@@ -38,8 +38,8 @@ bool PlanSeals(const Cluster& cluster, const Run& run, Plan& plan) {
   for (contract::WrittenCheckpoint& written : sealable) {
     if (written.step == sealed_step) continue;
     sealed_step = written.step;
-    plan.push_back({run.id, CheckpointSealed{run.epoch, std::move(written), run.leg.number},
-                    "scheduler", "written, synced and checksummed"});
+    plan.push_back(
+        {run.id, CheckpointSealed{run.epoch, std::move(written), run.leg.number}, "scheduler"});
   }
   return !sealable.empty();
 }

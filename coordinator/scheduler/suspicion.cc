@@ -1,6 +1,7 @@
 #include "coordinator/scheduler/suspicion.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "coordinator/scheduler/placement.h"
 
@@ -61,7 +62,7 @@ class SuspicionPlanner {
         "{} read the checkpoint of step {} and found it whole; {} had said that it is damaged; "
         "check the storage of that node",
         reader, suspicion_.step, NamesOf(cluster_, suspicion_.told_by));
-    plan_.push_back({run_.id, CheckpointVerified{suspicion_.step, text}, "scheduler", text});
+    plan_.push_back({run_.id, CheckpointVerified{suspicion_.step, std::move(text)}, "scheduler"});
   }
 
   void Condemn(const std::string& why) {
@@ -72,7 +73,7 @@ class SuspicionPlanner {
         suspicion_.step, why,
         earlier != nullptr ? fmt::format("going back to the checkpoint of step {}", earlier->step)
                            : "no earlier checkpoint is left to go back to");
-    plan_.push_back({run_.id, CheckpointDamaged{suspicion_.step, reason}, "scheduler", reason});
+    plan_.push_back({run_.id, CheckpointDamaged{suspicion_.step, std::move(reason)}, "scheduler"});
   }
 
   const Cluster& cluster_;

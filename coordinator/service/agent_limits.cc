@@ -80,8 +80,10 @@ Status CheckLimits(const v1::AgentHello& hello) {
                               {"the node's name", hello.name()},
                               {"the agent's incarnation", hello.incarnation()},
                               {"the agent's version", hello.version()},
-                              {"the node's data address", hello.data_address()}}));
+                              {"the node's data address", hello.data_address()},
+                              {"the node's GPU driver", hello.gpu_driver()}}));
   RETURN_IF_ERROR(CheckLength("the storage root", hello.storage_root(), kPathBytesMax));
+  RETURN_IF_ERROR(CheckLength("the storage probe", hello.storage_probe(), kTextBytesMax));
   RETURN_IF_ERROR(CheckCount("slots", hello.slots_size(), kSlotsMax));
   for (const v1::Slot& slot : hello.slots()) {
     RETURN_IF_ERROR(CheckNames({{"a slot's id", slot.slot_id()},
@@ -90,12 +92,19 @@ Status CheckLimits(const v1::AgentHello& hello) {
                                 {"a slot's compute capability", slot.compute_capability()}}));
     RETURN_IF_ERROR(CheckCount("cores of a slot", slot.cores_size(), kCoresMax));
   }
+  RETURN_IF_ERROR(CheckCount("data roots", hello.data_roots().paths_size(), kDataRootsMax));
+  for (const std::string& path : hello.data_roots().paths()) {
+    RETURN_IF_ERROR(CheckLength("a data root", path, kPathBytesMax));
+  }
   return CheckRanks(hello.ranks());
 }
 
 Status CheckLimits(const v1::AgentReport& report) {
   RETURN_IF_ERROR(CheckCount("slots with a problem",
                              static_cast<int>(report.slot_problems().size()), kSlotsMax));
+  for (const auto& [slot, problem] : report.slot_problems()) {
+    RETURN_IF_ERROR(CheckNames({{"a slot's id", slot}}));
+  }
   return CheckRanks(report.ranks());
 }
 

@@ -12,19 +12,20 @@ namespace gp::coordinator {
 
 inline constexpr int kSlotsMax = 1024;
 inline constexpr int kRanksMax = 4096;  // of one node, ended ones included
+inline constexpr int kDataRootsMax = 1024;
 // Of a rank's written checkpoints that wait for an answer, only this many are read, the newest. An
 // agent that could not reach the coordinator for long may have more.
 inline constexpr int kWrittenMax = 64;
 inline constexpr size_t kNameBytesMax = 256;
 inline constexpr size_t kPathBytesMax = 4096;
-inline constexpr size_t kTextBytesMax = 4096;  // longer messages of ranks are cut
+inline constexpr size_t kTextBytesMax = 4096;  // longer messages and problems are cut
 
 // InvalidArgument, with the field, when a count or a length is above its limit, or when a name has
 // other than printable ASCII characters.
 Status CheckLimits(const v1::AgentHello& hello);
 Status CheckLimits(const v1::AgentReport& report);
 
-// The first kTextBytesMax bytes of a rank's text, as valid UTF-8.
+// The first kTextBytesMax bytes of a text of an agent or a rank, as valid UTF-8.
 std::string CutText(const std::string& text);
 
 }  // namespace gp::coordinator

@@ -107,7 +107,7 @@ NodeConnected ToConnected(const v1::AgentHello& hello, uint64_t session,
   connected.storage_problem = StorageProblem(hello, options);
   connected.ranks = FromProto(hello.ranks());
   connected.gpu_driver = hello.gpu_driver();
-  connected.gpu_problem = hello.gpu_problem();
+  connected.gpu_problem = CutText(hello.gpu_problem());
   if (hello.has_data_roots()) {
     const auto& paths = hello.data_roots().paths();
     connected.data_roots.emplace(paths.begin(), paths.end());
@@ -118,7 +118,7 @@ NodeConnected ToConnected(const v1::AgentHello& hello, uint64_t session,
 NodeReported ToReported(const v1::AgentReport& report, const NodeId& node, uint64_t session) {
   NodeReported reported{node, session, report.revision(), FromProto(report.ranks()), {}};
   for (const auto& [slot, problem] : report.slot_problems()) {
-    reported.slot_problems.emplace(slot, problem);
+    reported.slot_problems.emplace(slot, CutText(problem));
   }
   if (report.has_load()) {
     reported.load = MachineLoad{.runnable_threads = report.load().runnable_threads(),

@@ -382,7 +382,7 @@ std::vector<RankReport> FromProto(
 Slot FromProto(const v1::Slot& from) {
   return {SlotId(from.slot_id()), from.device(),      {from.cores().begin(), from.cores().end()},
           from.memory_bytes(),    from.device_name(), from.compute_capability(),
-          from.problem()};
+          CutText(from.problem())};
 }
 
 std::string Describe(const Event& event) { return std::visit(Describer(), event.body); }

@@ -63,13 +63,15 @@ void SetQueuePositions(const Cluster& cluster, const std::vector<v1::Run*>& runs
   }
 }
 
-// Adds the data problems on the node of runs that the caller may see.
-void AddDataProblems(const AdmittedCall& access, const Cluster& cluster, const NodeId& node,
-                     v1::Node& to) {
+// Adds the data problems on the node of runs that the caller may see, as long as these runs pass
+// over it.
+void AddDataProblems(const AdmittedCall& access, const Cluster& cluster, const Policy& policy,
+                     const NodeId& node, v1::Node& to) {
   for (const auto& [sequence, id] : cluster.busy) {
     const auto run = cluster.FindRun(id);
     const auto lacking = run->lacking_nodes.find(node);
     if (lacking == run->lacking_nodes.end() || !access.RoleIn(NamespaceOf(*run))) continue;
+    if (lacking->second.since < cluster.now - policy.data_recheck) continue;
     v1::DataProblem& problem = *to.add_data_problems();
     problem.set_run_id(id.value());
     problem.set_run_name(run->submission->name);
@@ -322,17 +324,19 @@ Status RunService::FillCheckpoints(AdmittedCall& access, const v1::CheckpointsRe
 }
 
 void RunService::Restore(RestoreCall& call) {
+  call.access().Describe("", call.request().request_id());
   const auto found = Find(call.access(), call.request().run());
   if (!found.ok()) return call.Answer(found.status());
   const RunId id = (*found)->id;
   const int64_t step = call.request().step();
-  verifier_.Restore(
-      id, step, [this, keep = call.shared_from_this(), id, step](const Status& status) {
-        const auto run = context_.reconciler.snapshot()->FindRun(id);
-        const SealedCheckpoint* restored = status.ok() ? run->FindCheckpoint(step) : nullptr;
-        if (restored != nullptr) keep->response() = ToProto(*run, *restored);
-        keep->Answer(status);
-      });
+  verifier_.Restore(id, step, {call.access().principal().Text(), call.request().request_id()},
+                    [this, keep = call.shared_from_this(), id, step](const Status& status) {
+                      const auto run = context_.reconciler.snapshot()->FindRun(id);
+                      const SealedCheckpoint* restored =
+                          status.ok() ? run->FindCheckpoint(step) : nullptr;
+                      if (restored != nullptr) keep->response() = ToProto(*run, *restored);
+                      keep->Answer(status);
+                    });
 }
 
 Status RunService::FillNodes(const AdmittedCall& access, v1::NodesResponse& response) const {
@@ -343,7 +347,7 @@ Status RunService::FillNodes(const AdmittedCall& access, v1::NodesResponse& resp
     v1::Node& added = *response.add_nodes();
     added = ToProto(*cluster, *node);
     added.set_lost(IsLostAt(now, *cluster, id, options_.policy));
-    AddDataProblems(access, *cluster, id, added);
+    AddDataProblems(access, *cluster, options_.policy, id, added);
   }
   *response.mutable_lease() = TimeUtil::NanosecondsToDuration(options_.policy.lease.count());
   return OkStatus();
@@ -352,7 +356,6 @@ Status RunService::FillNodes(const AdmittedCall& access, v1::NodesResponse& resp
 v1::VersionResponse RunService::FillVersion() const {
   v1::VersionResponse version;
   version.set_version(options_.version);
-  version.set_revision(options_.revision);
   version.set_protocol(kClientProtocol);
   version.set_coordinator_generation(context_.store.generation());
   version.set_storage_root(storage_.path());

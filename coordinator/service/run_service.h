@@ -20,7 +20,6 @@ inline constexpr int kStreamsMax = 1024;
 
 struct RunServiceOptions {
   std::string version;
-  std::string revision;  // of the source code; the daemon sets none
   Policy policy;
   bool insecure = false;  // a port is served without TLS
   RunQuotaOptions quota;  // for each user

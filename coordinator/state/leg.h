@@ -10,8 +10,8 @@
 
 namespace gp::coordinator {
 
-// What every rank of a leg computes with. Fixed once decided, because any other choice changes the
-// results' bits.
+// What every rank of a leg computes with. Fixed once decided, because another choice may change the
+// results' bits: the number of threads those of engine.kind: reference alone.
 struct Engine {
   Device device = Device::kCpu;                // kAuto until the first placement decides
   int threads_per_rank = 0;                    // decided by the first placement

@@ -246,45 +246,30 @@ StatusOr<RecordFile> RecordFile::Open(const std::string& path,
     return ErrnoStatus(errno, "write", path);
   }
   RETURN_IF_ERROR(SyncDirectory(DirectoryOf(path)));
-  return RecordFile(std::move(file), path, size_bytes);
+  return RecordFile({path, std::move(file), size_bytes});
 }
 
 Status RecordFile::Append(const std::vector<std::string>& payloads) {
   std::string bytes;
   for (const std::string& payload : payloads) {
-    RETURN_IF_ERROR(WithContext(AppendRecord(payload, bytes), path_));
+    RETURN_IF_ERROR(WithContext(AppendRecord(payload, bytes), file_.path()));
   }
-  if (lseek(file_.get(), static_cast<off_t>(size_bytes_), SEEK_SET) < 0) {
-    return ErrnoStatus(errno, "seek", path_);
-  }
-  const Status status = WriteAll(file_.get(), bytes, path_);
-  if (!status.ok()) {
-    // Part of the records may be there; they must not come back as half of a batch that was
-    // refused.
-    if (ftruncate(file_.get(), static_cast<off_t>(size_bytes_)) != 0) {
-      return ErrnoStatus(errno, "cut a failed write from", path_);
-    }
-    return status;
-  }
-  size_bytes_ += bytes.size();
+  RETURN_IF_ERROR(file_.Append(bytes));
   unsynced_ = true;
   return OkStatus();
 }
 
 Status RecordFile::Sync() {
   if (!unsynced_) return OkStatus();
-  if (fdatasync(file_.get()) == 0) {
-    synced_bytes_ = size_bytes_;
-    unsynced_ = false;
-    return OkStatus();
+  const Status synced = file_.Sync();
+  if (!synced.ok()) {
+    // A later sync may succeed without having written this.
+    RETURN_IF_ERROR(file_.CutTo(synced_bytes_));
+    return synced;
   }
-  const Status failed = ErrnoStatus(errno, "sync", path_);
-  // A later sync may succeed without having written this.
-  size_bytes_ = synced_bytes_;
-  if (ftruncate(file_.get(), static_cast<off_t>(size_bytes_)) != 0) {
-    return ErrnoStatus(errno, "cut what could not be synced from", path_);
-  }
-  return failed;
+  synced_bytes_ = file_.size_bytes();
+  unsynced_ = false;
+  return OkStatus();
 }
 
 Status WriteRecord(const std::string& path, std::string_view payload) {

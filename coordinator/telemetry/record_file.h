@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/file.h"
+#include "base/append_file.h"
 #include "base/status.h"
 
 namespace gp::coordinator {
@@ -35,18 +35,13 @@ class RecordFile {
   Status Append(const std::vector<std::string>& payloads);
   Status Sync();
 
-  uint64_t size_bytes() const { return size_bytes_; }
+  uint64_t size_bytes() const { return file_.size_bytes(); }
 
  private:
-  RecordFile(FileDescriptor file, std::string path, uint64_t size_bytes)
-      : file_(std::move(file)),
-        path_(std::move(path)),
-        size_bytes_(size_bytes),
-        synced_bytes_(size_bytes) {}
+  explicit RecordFile(AppendFile file)
+      : file_(std::move(file)), synced_bytes_(file_.size_bytes()) {}
 
-  FileDescriptor file_;
-  std::string path_;
-  uint64_t size_bytes_ = 0;
+  AppendFile file_;
   uint64_t synced_bytes_ = 0;
   bool unsynced_ = true;  // a killed process may have left records that are not on disk yet
 };

@@ -12,6 +12,10 @@ namespace {
 
 constexpr size_t kReadAtOnce = 1024;
 constexpr const char* kCapNotice = "log full: later lines of this run are not kept";
+constexpr const char* kPointsCapNotice =
+    "points.log is full: later measurements of this run are not kept";
+// The source of lines that the coordinator adds. An agent's incarnation is random.
+constexpr const char* kOwnSource = "coordinator";
 
 // Cuts between characters, so that the stored text stays valid UTF-8.
 void CutLine(size_t bytes_max, std::string& text) {
@@ -136,16 +140,37 @@ Status RunLog::AppendPoints(const std::vector<contract::TrainingPoint>& points) 
   const bool capped = points_.size_bytes() >= limits_.points_bytes_max;
   const Progress before = summary_.progress;
   std::vector<std::string> payloads;
+  uint64_t dropped_bytes = 0;
   for (const contract::TrainingPoint& sent : points) {
     if (!IsNew(sent)) continue;
     const contract::TrainingPoint point = Bounded(sent, limits_.line_bytes_max);
     summary_.progress.Add(point);
-    if (!capped) payloads.push_back(EncodePoint(point));
+    std::string payload = EncodePoint(point);
+    if (capped) {
+      dropped_bytes += payload.size();
+    } else {
+      payloads.push_back(std::move(payload));
+    }
   }
-  if (payloads.empty()) return OkStatus();
-  const Status status = points_.Append(payloads);
-  if (!status.ok()) summary_.progress = before;
+  Status status = OkStatus();
+  if (!payloads.empty()) status = points_.Append(payloads);
+  if (dropped_bytes > 0) status = TellPointsAreDropped();
+  if (!status.ok()) {
+    summary_.progress = before;
+  } else {
+    dropped_bytes_ += dropped_bytes;
+  }
   return status;
+}
+
+// Once: the line is known again by its source and sequence.
+Status RunLog::TellPointsAreDropped() {
+  const contract::TrainingPoint& newest = *summary_.progress.newest;
+  return AppendLines({{.at = CommittedAt(newest),
+                       .epoch = newest.epoch,
+                       .text = kPointsCapNotice,
+                       .source = kOwnSource,
+                       .source_sequence = 1}});
 }
 
 Status RunLog::AppendLines(std::vector<Line> lines) {
@@ -179,11 +204,14 @@ Status RunLog::Sync() {
 Status RunLog::SaveSummary() {
   summary_.points_bytes = points_.size_bytes();
   summary_.lines_bytes = lines_.size_bytes();
-  return WriteRecord(SummaryPath(directory_), EncodeSummary(summary_));
+  const Status written = WriteRecord(SummaryPath(directory_), EncodeSummary(summary_));
+  if (written.ok()) dropped_bytes_ = 0;
+  return written;
 }
 
 uint64_t RunLog::bytes_since_summary() const {
-  return points_.size_bytes() + lines_.size_bytes() - summary_.points_bytes - summary_.lines_bytes;
+  return points_.size_bytes() + lines_.size_bytes() - summary_.points_bytes - summary_.lines_bytes +
+         dropped_bytes_;
 }
 
 bool HasSummary(const std::string& directory) { return FileExists(SummaryPath(directory)); }

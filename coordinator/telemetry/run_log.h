@@ -37,10 +37,10 @@ struct Score {
 struct Line {
   uint64_t sequence = 0;  // in the run's log, from 1; AppendLines assigns it
   Timestamp at{};
-  int rank = -1;  // -1: a line of the agent about the run
+  int rank = -1;  // -1: a line of the agent or the coordinator about the run
   Epoch epoch = 0;
   std::string text;
-  std::string source;            // incarnation of the agent that sent it
+  std::string source;            // incarnation of the agent that sent it, or "coordinator"
   uint64_t source_sequence = 0;  // the telemetry sequence that this agent gave it
 };
 
@@ -103,8 +103,8 @@ class RunLog {
 
   // Drops points whose (epoch, step) is not greater than that of the newest point, and lines that
   // were stored already. A log that has reached its limit grows no further. Points then still count
-  // in progress(); the first line beyond the limit is replaced by a notice, later lines are
-  // dropped. On an error nothing of the call is kept.
+  // in progress(), and a line says once that they are not kept; the first line beyond the limit is
+  // replaced by a notice, later lines are dropped. On an error nothing of the call is kept.
   Status AppendPoints(const std::vector<contract::TrainingPoint>& points);
   Status AppendLines(std::vector<Line> lines);
   // After an error the log must be opened again: appended data may be lost.
@@ -112,7 +112,8 @@ class RunLog {
 
   // REQUIRES: nothing was appended since Sync.
   Status SaveSummary();
-  // Bytes that were appended after the saved summary.
+  // Bytes that were appended after the saved summary, and those of points that were dropped after
+  // it: only the summary keeps what these show.
   uint64_t bytes_since_summary() const;
 
   const Progress& progress() const { return summary_.progress; }
@@ -122,13 +123,15 @@ class RunLog {
          RunSummary summary);
 
   bool IsNew(const contract::TrainingPoint& point) const;
+  Status TellPointsAreDropped();
 
   std::string directory_;
   RecordFile points_;
   RecordFile lines_;
   RunLogLimits limits_;
-  RunSummary summary_;  // up to date, but its sizes are those of the saved summary
-  bool capped_ = false;
+  RunSummary summary_;          // up to date, but its sizes are those of the saved summary
+  bool capped_ = false;         // the log of lines
+  uint64_t dropped_bytes_ = 0;  // of points, since the saved summary
 };
 
 std::string PointsPath(const std::string& directory);

@@ -15,21 +15,28 @@ StatusOr<AppendFile> AppendFile::Open(const std::string& path) {
 }
 
 Status AppendFile::Append(std::string_view record) {
+  if (torn_) RETURN_IF_ERROR(CutTo(size_bytes_));
   if (lseek(file_.get(), static_cast<off_t>(size_bytes_), SEEK_SET) < 0) {
     return ErrnoStatus(errno, "seek in", path_);
   }
   const Status written = WriteAll(file_.get(), record, path_);
-  if (written.ok()) {
-    size_bytes_ += record.size();
-  } else if (ftruncate(file_.get(), static_cast<off_t>(size_bytes_)) != 0) {
-    return ErrnoStatus(errno, "cut a failed write from", path_);
+  if (!written.ok()) {
+    RETURN_IF_ERROR(CutTo(size_bytes_));
+    return written;
   }
-  return written;
+  size_bytes_ += record.size();
+  return OkStatus();
 }
 
 Status AppendFile::Sync() {
   if (fdatasync(file_.get()) != 0) return ErrnoStatus(errno, "sync", path_);
   return OkStatus();
+}
+
+Status AppendFile::CutTo(uint64_t size_bytes) {
+  size_bytes_ = size_bytes;
+  torn_ = ftruncate(file_.get(), static_cast<off_t>(size_bytes)) != 0;
+  return torn_ ? ErrnoStatus(errno, "cut a failed write from", path_) : OkStatus();
 }
 
 }  // namespace gp

@@ -1,6 +1,7 @@
 // AppendFile: a file that grows by whole records. If a record cannot be written completely, the
-// file is cut back to its last whole record, and the next Append writes there. Belongs to one
-// thread at a time.
+// file is cut back to its last whole record, and the next Append writes there. If the file cannot
+// be cut either, the next Append tries that first: a shorter record would leave bytes of the failed
+// one after it. Belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,9 @@ class AppendFile {
   // The record is durable only after Sync.
   Status Append(std::string_view record);
   Status Sync();
+  // Removes the records from this offset on, an earlier size_bytes(). On an error, too, the next
+  // record goes there.
+  Status CutTo(uint64_t size_bytes);
 
   const std::string& path() const { return path_; }
   uint64_t size_bytes() const { return size_bytes_; }
@@ -34,6 +38,7 @@ class AppendFile {
   std::string path_;
   FileDescriptor file_;
   uint64_t size_bytes_;
+  bool torn_ = false;  // bytes of a failed write follow size_bytes_
 };
 
 }  // namespace gp

@@ -60,10 +60,11 @@ StatusOr<DatasetShard> ReadShard(const Json& json, const std::string& place) {
   return shard;
 }
 
-Status ReadSources(JsonObject& object, DatasetFile& dataset) {
+Status ReadSources(JsonObject& object, const std::string& place, DatasetFile& dataset) {
   for (const Json& json : object.List("sources")) {
     DatasetSource source;
-    JsonObject fields(json, fmt::format("sources[{}]", dataset.sources.size()), kPrepareAgain);
+    JsonObject fields(json, fmt::format("{}: sources[{}]", place, dataset.sources.size()),
+                      kPrepareAgain);
     fields.Read("path", source.path);
     fields.Read("bytes", source.size_bytes);
     RETURN_IF_ERROR(fields.status());
@@ -112,7 +113,7 @@ StatusOr<DatasetFile> ReadFields(const Json& json, const std::string& place) {
     ASSIGN_OR_RETURN(DatasetShard read, ReadShard(shard, shard_place));
     dataset.shards.push_back(std::move(read));
   }
-  RETURN_IF_ERROR(ReadSources(object, dataset));
+  RETURN_IF_ERROR(ReadSources(object, place, dataset));
   dataset.spelled_ends = ReadSpelledEnds(object);
   RETURN_IF_ERROR(object.status());
   return dataset;

@@ -28,7 +28,9 @@ std::string ErrorBody(const ApiError& error);
 Response ErrorResponse(const ApiError& error);
 
 // The HTTP status of a Status, by its code; codes that are not in the list of api_error.cc, such as
-// FAILED_PRECONDITION, give 500. For 429 and 503 retry_after is 1.
+// FAILED_PRECONDITION, give 500. UNAUTHENTICATED too: it says that another server refused this
+// program's own credentials, while 401 would tell the client that its key is wrong. For 429 and 503
+// retry_after is 1.
 ApiError ErrorOf(const Status& status);
 
 }  // namespace gp::http

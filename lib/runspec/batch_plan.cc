@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/text/thousands.h"
 #include "plan/batch_ramp.h"
-#include "runspec/count.h"
 
 namespace gp::runspec {
 namespace {
@@ -16,8 +16,8 @@ int64_t TotalTokens(const RunSpec& spec) {
 }
 
 std::string Nearest(const FittingTotals& totals) {
-  if (totals.below == totals.above) return FormatCount(totals.above);
-  return FormatCount(totals.below) + " or " + FormatCount(totals.above);
+  if (totals.below == totals.above) return WithThousands(totals.above);
+  return WithThousands(totals.below) + " or " + WithThousands(totals.above);
 }
 
 }  // namespace
@@ -57,13 +57,13 @@ StatusOr<BatchPlan> PlanBatch(const RunSpec& spec) {
   if (total % granule != 0) {
     return InvalidArgument(
         "batch.total_tokens {} is not a multiple of {} = {}; nearest that fit: {}",
-        FormatCount(total), DescribeGranule(spec), FormatCount(granule),
+        WithThousands(total), DescribeGranule(spec), WithThousands(granule),
         Nearest(NearestFittingTotals(spec)));
   }
   const int64_t first = spec.batch.ramp_from_tokens;
   if (first % granule != 0) {
     return InvalidArgument("batch.ramp_from_tokens {} is not a multiple of {} = {}",
-                           FormatCount(first), DescribeGranule(spec), FormatCount(granule));
+                           WithThousands(first), DescribeGranule(spec), WithThousands(granule));
   }
   return BatchPlan{.logical_shards = shards,
                    .accumulation = total / granule,

@@ -1,9 +1,8 @@
 #include "runspec/count.h"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <cmath>
+#include <string>
 
 namespace gp::runspec {
 namespace {
@@ -75,16 +74,6 @@ std::optional<int64_t> ParseCount(std::string_view text) {
   // 0.3 * 1e6 is not exact; a value within a millionth counts as the whole number.
   if (std::fabs(value - whole) > 1e-6) return std::nullopt;
   return static_cast<int64_t>(whole);
-}
-
-std::string FormatCount(int64_t count) {
-  std::string digits = fmt::format("{}", count);
-  const size_t first = digits[0] == '-' ? 1 : 0;
-  for (size_t i = digits.size(); i > first + 3;) {
-    i -= 3;
-    digits.insert(i, ",");
-  }
-  return digits;
 }
 
 }  // namespace gp::runspec

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace gp::runspec {
@@ -12,8 +11,5 @@ namespace gp::runspec {
 // 1000: k, M, B (or G), T; underscores separate digits; a number with a fraction or exponent must
 // have a whole value.
 std::optional<int64_t> ParseCount(std::string_view text);
-
-// For people: "524,288".
-std::string FormatCount(int64_t count);
 
 }  // namespace gp::runspec

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/text/namespace_name.h"
+#include "base/text/thousands.h"
 #include "plan/batch_ramp.h"
 #include "runspec/batch_plan.h"
-#include "runspec/count.h"
 #include "runspec/engine_check.h"
 #include "runspec/gpu_settings.h"
 #include "runspec/initial_model.h"
@@ -57,8 +57,8 @@ void CheckModel(const RunSpec& spec, Problems& problems) {
   const ModelShape& model = spec.model;
   if (model.channels % model.heads != 0) {
     const int64_t width = model.channels / model.heads * model.heads;
-    const std::string nearest =
-        width == 0 ? FormatCount(model.heads) : fmt::format("{} or {}", width, width + model.heads);
+    const std::string nearest = width == 0 ? WithThousands(model.heads)
+                                           : fmt::format("{} or {}", width, width + model.heads);
     problems.push_back({{"model.n_embd", "model.n_head", "preset"},
                         fmt::format("model.n_embd {} is not a multiple of model.n_head {}",
                                     model.channels, model.heads),
@@ -228,13 +228,13 @@ void CheckTotalTokens(const RunSpec& spec, Problems& problems) {
   const FittingTotals totals = NearestFittingTotals(spec);
   const std::string nearest =
       totals.below == totals.above
-          ? FormatCount(totals.above)
-          : fmt::format("{} or {}", FormatCount(totals.below), FormatCount(totals.above));
+          ? WithThousands(totals.above)
+          : fmt::format("{} or {}", WithThousands(totals.below), WithThousands(totals.above));
   problems.push_back({{"batch.total_tokens", "batch.micro_batch", "batch.sequence",
                        "resources.max_workers", "resources.workers", "preset"},
                       fmt::format("batch.total_tokens {} is not a multiple of {} = {}",
-                                  FormatCount(spec.batch.total_tokens), DescribeGranule(spec),
-                                  FormatCount(granule)),
+                                  WithThousands(spec.batch.total_tokens), DescribeGranule(spec),
+                                  WithThousands(granule)),
                       fmt::format("nearest that fit: {}", nearest)});
 }
 
@@ -258,17 +258,17 @@ void CheckRamp(const RunSpec& spec, Problems& problems) {
     problems.push_back(
         {{"batch.ramp_from_tokens"},
          fmt::format("batch.ramp_from_tokens {} is not a multiple of {} = {}",
-                     FormatCount(batch.ramp_from_tokens), DescribeGranule(spec),
-                     FormatCount(granule)),
+                     WithThousands(batch.ramp_from_tokens), DescribeGranule(spec),
+                     WithThousands(granule)),
          fmt::format(
              "nearest that fits: {}",
-             FormatCount(std::max(batch.ramp_from_tokens / granule, int64_t{1}) * granule))});
+             WithThousands(std::max(batch.ramp_from_tokens / granule, int64_t{1}) * granule))});
   } else if (batch.ramp_from_tokens > std::max(batch.total_tokens, granule)) {
     problems.push_back({{"batch.ramp_from_tokens", "batch.total_tokens"},
                         fmt::format("batch.ramp_from_tokens {} is more than the {} of the full "
                                     "batch",
-                                    FormatCount(batch.ramp_from_tokens),
-                                    FormatCount(std::max(batch.total_tokens, granule))),
+                                    WithThousands(batch.ramp_from_tokens),
+                                    WithThousands(std::max(batch.total_tokens, granule))),
                         "a ramp starts smaller than batch.total_tokens"});
   }
 }
@@ -335,7 +335,7 @@ std::string DescribeSmallVocabulary(const RunSpec& spec, int64_t tokenizer_vocab
   return fmt::format(
       "model.vocab {} is smaller than the {} ids of the {} tokenizer: some tokens would have no "
       "embedding",
-      spec.model.vocabulary, FormatCount(tokenizer_vocabulary), spec.data.tokenizer);
+      spec.model.vocabulary, WithThousands(tokenizer_vocabulary), spec.data.tokenizer);
 }
 
 std::string SmallVocabularyHint(const RunSpec& spec) {
@@ -373,8 +373,8 @@ Problems CrossWarnings(const RunSpec& spec) {
   if (steps > 0 && warmup * 3 > steps) {
     warnings.push_back({{"schedule.warmup_steps", "schedule.warmup_tokens", "budget.steps",
                          "budget.tokens", "preset"},
-                        fmt::format("warm-up takes {} of the run's {} steps", FormatCount(warmup),
-                                    FormatCount(steps)),
+                        fmt::format("warm-up takes {} of the run's {} steps", WithThousands(warmup),
+                                    WithThousands(steps)),
                         "lower schedule.warmup_steps"});
   }
   const int64_t every = spec.checkpoint.every_steps;
@@ -383,7 +383,7 @@ Problems CrossWarnings(const RunSpec& spec) {
         {{"checkpoint.every", "budget.steps", "preset"},
          fmt::format("checkpoint.every {} is longer than the run of {} steps: only the "
                      "last step is saved",
-                     FormatCount(every), FormatCount(steps)),
+                     WithThousands(every), WithThousands(steps)),
          ""});
   }
   const int fewest = spec.resources.min_workers;

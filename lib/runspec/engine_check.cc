@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "runspec/count.h"
+#include "base/text/thousands.h"
 #include "runspec/gpu_settings.h"
 
 namespace gp::runspec {
@@ -26,7 +26,8 @@ void CheckReferenceEngine(const RunSpec& spec, Problems& problems) {
   refuse(spec.resources.device == "gpu", "resources.device", "gpu");
   refuse(engine.recompute != Recompute::kNone, "engine.recompute",
          engine.recompute == Recompute::kGelu ? "gelu" : "block");
-  refuse(engine.chunked_head > 0, "engine.chunked_head", FormatCount(engine.chunked_head).c_str());
+  refuse(engine.chunked_head > 0, "engine.chunked_head",
+         WithThousands(engine.chunked_head).c_str());
   refuse(engine.residual == ResidualType::kBf16, "engine.residual", "bf16");
   refuse(engine.stochastic_rounding, "engine.stochastic_rounding", "true");
 }

@@ -87,8 +87,14 @@ struct Reader {
     return std::nullopt;
   }
   Problem operator()(std::optional<bool>* target) const {
-    target->reset();
-    return IsPlainScalar() && node.scalar == "auto" ? std::nullopt : (*this)(&target->emplace());
+    if (IsPlainScalar() && node.scalar == "auto") {
+      target->reset();
+      return std::nullopt;
+    }
+    bool value = false;
+    Problem problem = (*this)(&value);
+    if (!problem) *target = value;
+    return problem;
   }
   Problem operator()(std::string* target) const {
     if (node.kind != YamlNode::Kind::kScalar) return Wrong();

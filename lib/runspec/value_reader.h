@@ -18,8 +18,7 @@ struct ValueProblem {
   std::string hint;
 };
 
-// Writes the value into `slot`. On a problem, `slot` is unchanged, except a std::optional<bool>,
-// which becomes false.
+// Writes the value into `slot`. On a problem, `slot` is unchanged.
 std::optional<ValueProblem> ReadValue(const Field& field, const YamlNode& node, const Slot& slot);
 
 // The node for a value that is given alone: by --set, a flag, or an environment variable. For a key

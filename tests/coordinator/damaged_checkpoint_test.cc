@@ -38,10 +38,20 @@ class DamagedCheckpoint : public CoordinatorFixture {
     v1::RestoreCheckpointRequest request;
     request.set_run(run);
     request.set_step(step);
+    request.set_request_id("restore-1");
     v1::Checkpoint response;
     const Status status = rpc::FromGrpc(stub_->RestoreCheckpoint(&context, request, &response));
     EXPECT_EQ(response.step(), status.ok() ? step : 0) << status;
     return status.code();
+  }
+
+  v1::RunEvent EventOfRestore(const std::string& run) {
+    v1::EventsRequest request;
+    request.set_run(run);
+    for (const auto& event : ReadAll<v1::RunEvent>(&v1::RunService::Stub::Events, request)) {
+      if (event.kind() == "checkpoint_restored") return event;
+    }
+    return {};
   }
 
   static void ReportExit(ScriptedAgent& agent, const v1::DesiredState& desired,
@@ -111,6 +121,9 @@ TEST_F(DamagedCheckpoint, WhatIsDamagedIsListedInQuarantineAndComesBackOnlyWhenI
   ASSERT_EQ(listed.checkpoints_size(), 1);
   EXPECT_EQ(listed.checkpoints(0).directory(), resumed.checkpoint);
   EXPECT_TRUE(FileExists(resumed.checkpoint + "/manifest.json"));
+  const v1::RunEvent event = EventOfRestore(id);
+  EXPECT_EQ(event.actor(), "owner") << "who asked for it";
+  EXPECT_EQ(event.request_id(), "restore-1");
 }
 
 }  // namespace

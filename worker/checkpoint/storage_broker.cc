@@ -87,7 +87,6 @@ Answer Do(std::string_view request) {
 // In the child of one operation.
 [[noreturn]] void AnswerConfined(const FileDescriptor& socket, std::string_view request,
                                  const std::function<Status()>& confine) {
-  if (!DieWithParent()) _exit(1);
   const Status confined = confine();
   const bool sent = SendAnswer(socket, confined.ok() ? Do(request) : Answer{confined, {}});
   _exit(sent ? 0 : 1);
@@ -96,8 +95,12 @@ Answer Do(std::string_view request) {
 // True when the child has answered.
 bool DoInChild(const FileDescriptor& socket, std::string_view request,
                const std::function<Status()>& confine) {
+  const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child == 0) AnswerConfined(socket, request, confine);
+  if (child == 0) {
+    if (!DieWithParent(parent)) _exit(1);
+    AnswerConfined(socket, request, confine);
+  }
   int status = -1;
   while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
@@ -114,7 +117,6 @@ void CloseOthers(int kept) {
 [[noreturn]] void Serve(const FileDescriptor& socket, const std::function<Status()>& confine) {
   CloseOthers(socket.get());
   prctl(PR_SET_NAME, "gp-broker");  // for ps, beside the trainer that it belongs to
-  if (!DieWithParent()) _exit(0);
   while (const auto request = ReceiveLocalMessage(socket.get(), kMessageBytesMax)) {
     if (DoInChild(socket, request->bytes, confine)) continue;
     SendAnswer(socket, {Unavailable("the child of the storage broker ended"), {}});
@@ -220,9 +222,13 @@ StatusOr<std::shared_ptr<const Storage>> StartStorageBroker(
   }
   FileDescriptor mine(ends[0]);
   const FileDescriptor its(ends[1]);
+  const pid_t parent = getpid();
   const pid_t broker = fork();
   if (broker < 0) return ErrnoStatus(errno, "fork", "the storage broker");
-  if (broker == 0) Serve(its, confine);
+  if (broker == 0) {
+    if (!DieWithParent(parent)) _exit(0);
+    Serve(its, confine);
+  }
   return std::make_shared<BrokeredStorage>(std::move(mine));
 }
 

@@ -6,13 +6,13 @@
 
 #include "base/log.h"
 #include "base/machine/available_memory.h"
+#include "base/text/thousands.h"
 #include "corpus/source_content.h"
 #include "formats/edge_fingerprint.h"
 #include "formats/path_pattern.h"
 #include "formats/sha256.h"
 #include "formats/text_file.h"
 #include "runspec/batch_plan.h"
-#include "runspec/count.h"
 #include "tokenizer/data/data_format.h"
 #include "tokenizer/data/data_tokenizer.h"
 #include "tokenizer/data/dataset_agreement.h"
@@ -91,10 +91,10 @@ StatusOr<Dataset> OpenText(const runspec::DataSpec& spec, int threads) {
       formats::Sha256Hex(fmt::format("text {} {} {}", formats::Sha256Hex(text),
                                      dataset.tokenizer->Fingerprint(), spec.val_fraction) +
                          SplitOnText(spec, *dataset.tokenizer));
-  dataset.description = fmt::format("text: {} training and {} validation tokens, {} ids ({})",
-                                    runspec::FormatCount(dataset.train->size()),
-                                    runspec::FormatCount(SizeOf(dataset.validation)),
-                                    dataset.tokenizer->vocabulary_size(), spec.tokenizer);
+  dataset.description =
+      fmt::format("text: {} training and {} validation tokens, {} ids ({})",
+                  WithThousands(dataset.train->size()), WithThousands(SizeOf(dataset.validation)),
+                  dataset.tokenizer->vocabulary_size(), spec.tokenizer);
   return dataset;
 }
 
@@ -159,8 +159,8 @@ StatusOr<Dataset> OpenTokens(const runspec::RunSpec& spec) {
                          MixtureText(spec.data, dataset.entry_files));
   dataset.description = fmt::format(
       "shards: {} training tokens in {} files, {} validation tokens, vocabulary {} ({})",
-      runspec::FormatCount(dataset.train->size()), dataset.train->parts().size(),
-      runspec::FormatCount(SizeOf(dataset.validation)), vocabulary, spec.data.tokenizer);
+      WithThousands(dataset.train->size()), dataset.train->parts().size(),
+      WithThousands(SizeOf(dataset.validation)), vocabulary, spec.data.tokenizer);
   return dataset;
 }
 
@@ -213,7 +213,7 @@ StatusOr<std::unique_ptr<TokenSource>> ReadValidation(const std::vector<corpus::
     return InvalidArgument(
         "data.val: the text has more than {} tokens, and each evaluation would read them all; "
         "name less text",
-        runspec::FormatCount(kValidationTokensMax));
+        WithThousands(kValidationTokensMax));
   }
   RETURN_IF_ERROR(runspec::CheckHoldsATarget("data.val", std::ssize(tokens)));
   return MakeMemoryTokens(tokens);
@@ -236,10 +236,9 @@ StatusOr<Dataset> OpenStream(const runspec::DataSpec& spec, int threads) {
                                                        static_cast<int>(rules.split), rules.field,
                                                        dataset.tokenizer->Fingerprint()) +
                                            SplitOnText(spec, *dataset.tokenizer));
-  dataset.description =
-      fmt::format("stream: text of {} files, {} validation tokens, {} ids ({})", sources.size(),
-                  runspec::FormatCount(SizeOf(dataset.validation)),
-                  dataset.tokenizer->vocabulary_size(), spec.tokenizer);
+  dataset.description = fmt::format("stream: text of {} files, {} validation tokens, {} ids ({})",
+                                    sources.size(), WithThousands(SizeOf(dataset.validation)),
+                                    dataset.tokenizer->vocabulary_size(), spec.tokenizer);
   auto stream = std::make_unique<TokenStream>(std::move(sources), *dataset.tokenizer, rules);
   dataset.stream = stream.get();
   dataset.train = std::move(stream);

@@ -10,7 +10,6 @@ namespace {
 Json ServerFields(const std::string& address, const v1::VersionResponse& server) {
   return {{"address", address},
           {"version", server.version()},
-          {"revision", server.revision()},
           {"protocol", server.protocol()},
           {"coordinator_generation", server.coordinator_generation()},
           {"storage_root", server.storage_root()},

@@ -6,10 +6,10 @@
 
 namespace gp {
 
-// Compares the parent's number to notice a parent that ended during the call.
-bool DieWithParent() {
-  const pid_t parent = getppid();
+bool DieWithParent(pid_t parent) {
   return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
 }
+
+bool DieWithParent() { return DieWithParent(getppid()); }
 
 }  // namespace gp

@@ -1,13 +1,18 @@
-// The process that started this one. Called by main, before other threads exist.
+// The process that started this one. Called by main or after fork, before other threads exist.
 #pragma once
+
+#include <sys/types.h>
 
 namespace gp {
 
 // From now on the kernel sends SIGKILL to this process when the *thread* that started it ends,
-// which is at the latest when the parent process ends. False when the parent ended during the call,
-// or when prctl fails. A parent that ended before the call is not noticed: this process then
-// already has another parent, so the program that starts it must check (daemon/child_process.cc
-// does).
+// which is at the latest when the parent process ends. False when the parent is not `parent`, the
+// number that getpid() returned before the fork: then it has ended. False also when prctl fails.
+bool DieWithParent(pid_t parent);
+
+// For a program, which does not know that number. A parent that ended before the call is not
+// noticed: this process then already has another parent, so the program that starts it must check
+// (daemon/child_process.cc does).
 bool DieWithParent();
 
 }  // namespace gp

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "client/api/access_client.h"
 #include "client/fake_run_service.h"
 #include "lib/rpc/spoiled_connect.h"
@@ -95,6 +97,33 @@ TEST(Clients, ConnectAgainWhenTheFirstConnectionFails) {
       client::AccessClient(options, interruption).Audit(0, [](const auto&) { return true; });
   EXPECT_THAT(Message(audit), ::testing::HasSubstr("is older than this gpctl")) << audit;
   EXPECT_EQ(rpc::ConnectsToSpoil(), 0);
+}
+
+// Does what it is asked, but its first answer is lost.
+class ForgetfulEnrollment final : public v1::EnrollmentService::Service {
+ public:
+  int calls() const { return calls_; }
+
+ private:
+  grpc::Status RevokeNode(grpc::ServerContext*, const v1::RevokeNodeRequest*,
+                          v1::RevokeNodeResponse*) override {
+    if (++calls_ > 1) return grpc::Status::OK;
+    return {grpc::StatusCode::UNAVAILABLE, "the connection broke"};
+  }
+  std::atomic<int> calls_{0};
+};
+
+TEST(RevokeNode, IsNotRepeatedAfterALostAnswerBecauseTheNodeMayHaveJoinedAgain) {
+  ForgetfulEnrollment service;
+  const auto server = rpc::RpcServer::Start({}, {&service});
+  ASSERT_TRUE(server.ok()) << server.status();
+  client::Interruption interruption;
+  client::RunClient client({.address = (*server)->address()}, interruption);
+  const Status lost = client.RevokeNode("n1");
+  EXPECT_EQ(lost.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(Message(lost), ::testing::HasSubstr("did not say whether it revoked node n1"));
+  EXPECT_EQ(service.calls(), 1);
+  EXPECT_TRUE(client.RevokeNode("n1").ok()) << "a deliberate repetition";
 }
 
 }  // namespace

@@ -416,7 +416,9 @@ TEST_F(CommandTest, ARestartOfTheCoordinatorGoesUnnoticed) {
 
 TEST_F(CommandTest, VersionShowsBothSides) {
   EXPECT_THAT(Run({"version"}).out, HasSubstr(service_.address()));
-  EXPECT_EQ(json::parse(Run({"version", "-o", "json"}).out)["server"]["coordinator_generation"], 3);
+  const json server = json::parse(Run({"version", "-o", "json"}).out)["server"];
+  EXPECT_EQ(server["coordinator_generation"], 3);
+  for (const auto& [name, value] : server.items()) EXPECT_NE(value, "") << name << " is unknown";
   EXPECT_THAT(Run({"version", "--client"}).out, Not(HasSubstr("coordinator")));
   EXPECT_EQ(Run({"--version"}).out, Run({"version"}).out);
 }

@@ -105,7 +105,8 @@ class CheckpointVerifierTest : public ::testing::Test {
 
   Status Restore() {
     std::promise<Status> answer;
-    verifier_.Restore(RunId("r"), kStep, [&](const Status& status) { answer.set_value(status); });
+    verifier_.Restore(RunId("r"), kStep, {"user alice", "restore-1"},
+                      [&](const Status& status) { answer.set_value(status); });
     return answer.get_future().get();
   }
 
@@ -188,6 +189,12 @@ TEST_F(CheckpointVerifierTest, WhatIsWholeAfterAllComesBackFromQuarantineAndOnly
   EXPECT_TRUE(formats::VerifyDigests(LocalStorage(), directory_, digest_).ok());
   EXPECT_TRUE(IsUnmarked());
   EXPECT_EQ(Restore().code(), StatusCode::kFailedPrecondition) << "it is there";
+  const auto events = store_.ReadRun(RunId("r"), 0, 100);
+  ASSERT_TRUE(events.ok()) << events.status();
+  const Event& last = events->back().event;
+  ASSERT_EQ(Kind(last), "checkpoint_restored");
+  EXPECT_EQ(last.actor, "user alice");
+  EXPECT_EQ(last.request_id, "restore-1");
 }
 
 TEST_F(CheckpointVerifierTest, ALostOneComesBackOnceItsDirectoryIsThereAgain) {

@@ -1,4 +1,5 @@
-// Goal: the time limits of a run's end start again when the coordinator restarts.
+// Goal: the time limits of a run's end start again when the coordinator restarts, and the run ends
+// even if its final checkpoint is lost meanwhile.
 #include "coordinator/scheduler/progress.h"
 
 #include <gtest/gtest.h>
@@ -49,6 +50,22 @@ class FinishingRun : public ::testing::Test {
     return plan;
   }
 
+  // As a start with --adopt does when the checkpoint's directory is gone.
+  void Lose(int64_t step) {
+    Do({.run = kSampleRun,
+        .at = At(9),
+        .actor = "restore",
+        .body = CheckpointDamaged{step, "its directory is gone", true}});
+  }
+
+  std::string ReasonOfTheEnd() {
+    const auto plan = PlanAt(Policy().finish_timeout + seconds(1));
+    if (plan.size() != 1) return fmt::format("{} actions", plan.size());
+    const auto& ended = std::get<RunEnded>(plan[0].event);
+    EXPECT_EQ(ended.state, RunState::kSucceeded);
+    return ended.reason;
+  }
+
   // Long after the clock's own zero, as on a machine that has been up for a while.
   static constexpr Instant kStart{seconds(100'000)};
   Cluster cluster_;
@@ -63,6 +80,21 @@ TEST_F(FinishingRun, AfterARestartAFinishingRunGetsAFullTermToLeave) {
   const auto& ended = std::get<RunEnded>(plan[0].event);
   EXPECT_EQ(ended.state, RunState::kSucceeded);
   EXPECT_EQ(ended.reason, "stopped early");
+}
+
+TEST_F(FinishingRun, AFinalCheckpointThatWasLostMeanwhileIsNotTakenForAnOlderOne) {
+  Lose(20);
+  ASSERT_EQ(cluster_.FindRun(kSampleRun)->checkpoints.back().step, 10);
+  EXPECT_EQ(ReasonOfTheEnd(),
+            "stopped early; its final checkpoint is in quarantine: its directory is gone");
+}
+
+TEST_F(FinishingRun, EndsWithoutAnyCheckpointWhenAllWereLostMeanwhile) {
+  Lose(10);
+  Lose(20);
+  ASSERT_TRUE(cluster_.FindRun(kSampleRun)->checkpoints.empty());
+  EXPECT_EQ(ReasonOfTheEnd(),
+            "stopped early; its final checkpoint is in quarantine: its directory is gone");
 }
 
 }  // namespace

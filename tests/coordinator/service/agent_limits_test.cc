@@ -51,6 +51,40 @@ TEST(AgentLimits, MoreThanAnHonestAgentSendsIsRefusedInWords) {
   EXPECT_THAT(Refusal(report), HasSubstr("the kernel choices have"));
 }
 
+v1::AgentHello SmallHello() {
+  v1::AgentHello hello;
+  hello.set_node_id("n");
+  hello.set_gpu_driver("570.86.15");
+  hello.set_storage_probe("4c1f");
+  hello.mutable_data_roots()->add_paths("/data");
+  hello.add_slots()->set_slot_id("gpu-0");
+  return hello;
+}
+
+TEST(AgentLimits, EveryTextOfAHelloHasALimit) {
+  v1::AgentHello hello = SmallHello();
+  EXPECT_TRUE(CheckLimits(hello).ok());
+  hello.set_gpu_driver(std::string(kNameBytesMax + 1, '5'));
+  EXPECT_THAT(Message(CheckLimits(hello)), HasSubstr("the node's GPU driver has 257 bytes"));
+  hello = SmallHello();
+  hello.set_storage_probe(std::string(kTextBytesMax + 1, 'p'));
+  EXPECT_THAT(Message(CheckLimits(hello)), HasSubstr("the storage probe has 4097 bytes"));
+  hello = SmallHello();
+  hello.mutable_data_roots()->add_paths(std::string(kPathBytesMax + 1, 'd'));
+  EXPECT_THAT(Message(CheckLimits(hello)), HasSubstr("a data root has 4097 bytes"));
+  hello = SmallHello();
+  for (int i = 0; i < kDataRootsMax; ++i) hello.mutable_data_roots()->add_paths("/data");
+  EXPECT_THAT(Message(CheckLimits(hello)), HasSubstr("1025 data roots are too many"));
+}
+
+TEST(AgentLimits, AProblemOfASlotHasALimitAndItsSlotAName) {
+  v1::AgentReport report = OneRank();
+  (*report.mutable_slot_problems())["gpu-0"] = std::string(1 << 20, 'p');  // is cut
+  EXPECT_TRUE(CheckLimits(report).ok());
+  (*report.mutable_slot_problems())[std::string(kNameBytesMax + 1, 's')] = "lost";
+  EXPECT_THAT(Refusal(report), HasSubstr("a slot's id has 257 bytes"));
+}
+
 // After a long absence of the coordinator, the first checkpoints are older than the sealed ones.
 TEST(AgentLimits, OfManyCheckpointsTheNewestAreTaken) {
   v1::AgentReport report = OneRank();
@@ -73,6 +107,9 @@ TEST(AgentLimits, LongTextsAreCutInOnePiece) {
   rank.set_waiting(text);
   EXPECT_EQ(FromProto(rank).message.size(), kTextBytesMax);
   EXPECT_EQ(FromProto(rank).waiting.size(), kTextBytesMax);
+  v1::Slot slot;
+  slot.set_problem(text);
+  EXPECT_EQ(FromProto(slot).problem.size(), kTextBytesMax);
 }
 
 TEST(AgentLimits, ATimeThatIsNoneBecomesTheNearest) {

@@ -142,6 +142,17 @@ TEST(AgentMessages, AReportIsHeardFieldByField) {
   EXPECT_EQ(load->swap_bytes_per_second, report.load().swap_bytes_per_second());
 }
 
+TEST(AgentMessages, LongProblemsAreCut) {
+  const std::string text(2 * kTextBytesMax, 'p');
+  v1::AgentHello hello = FullHello();
+  hello.set_gpu_problem(text);
+  EXPECT_EQ(ToConnected(hello, 1, Options()).gpu_problem.size(), kTextBytesMax);
+  v1::AgentReport report;
+  (*report.mutable_slot_problems())["gpu-0"] = text;
+  EXPECT_EQ(ToReported(report, NodeId("n"), 1).slot_problems.at(SlotId("gpu-0")).size(),
+            kTextBytesMax);
+}
+
 TEST(AgentMessages, ADesiredStateHasTheRevisionOfItsNode) {
   Cluster cluster;
   for (size_t i = 0; i < 3; ++i) ASSERT_TRUE(Apply(OneOfEachKind()[i], cluster).ok());

@@ -77,6 +77,7 @@ std::unique_ptr<grpc::ClientContext> Within(std::chrono::milliseconds deadline) 
 
 class RunServiceTest : public ::testing::Test {
  protected:
+  explicit RunServiceTest(const Policy& policy = {}) : policy_(policy) {}
   void SetUp() override {
     hub_.Start();
     reconciler_.Start();
@@ -151,6 +152,35 @@ class RunServiceTest : public ::testing::Test {
     EXPECT_TRUE(stub_->Nodes(Within(kPatience).get(), {}, &nodes).ok());
   }
 
+  // Waits for the failure of a run whose data node "n" lacks.
+  void LackData() {
+    NodeConnected hello{.node = NodeId("n"), .session = 1, .name = "hole"};
+    hello.slots = {{SlotId("s0"), "GPU-0", {0}}, {SlotId("s1"), "GPU-1", {1}}};
+    ASSERT_TRUE(reconciler_.Post({.body = hello}));
+    reconciler_.Request(SampleSubmit("r", "request-1"), [](const StatusOr<Admission>&) {});
+    AwaitRun([](const auto& run) { return run.epoch == 1; });
+    NodeReported report{NodeId("n"), 1, 0, {}, {}};
+    for (int rank = 0; rank < 2; ++rank) {
+      report.ranks.push_back({.run = RunId("r"), .epoch = 1, .rank = rank});
+      report.ranks.back().phase = RankPhase::kExited;
+      report.ranks.back().cause = ExitCause::kData;
+    }
+    ASSERT_TRUE(reconciler_.Post({.body = report}));
+    AwaitRun([](const auto& run) { return !run.lacking_nodes.empty(); });
+  }
+  void AwaitRun(const std::function<bool(const gp::coordinator::Run&)>& condition) {
+    ASSERT_TRUE(Eventually([&] {
+      const auto run = reconciler_.snapshot()->FindRun(RunId("r"));
+      return run != nullptr && condition(*run);
+    }));
+  }
+  int DataProblems() {
+    v1::NodesResponse nodes;
+    EXPECT_TRUE(stub_->Nodes(Within(kPatience).get(), {}, &nodes).ok());
+    return nodes.nodes_size() == 1 ? nodes.nodes(0).data_problems_size() : -1;
+  }
+
+  const Policy policy_;
   Gate resolving_;
   Gate storing_;
   TemporaryDirectory directory_;
@@ -177,7 +207,7 @@ class RunServiceTest : public ::testing::Test {
                       resolver_,
                       storage_,
                       SystemClock(),
-                      {"test", "", {}}};
+                      {.version = "test", .policy = policy_}};
   std::unique_ptr<rpc::RpcServer> server_;
   std::unique_ptr<v1::RunService::Stub> stub_;
   std::vector<std::jthread> waiting_;
@@ -299,6 +329,21 @@ TEST_F(RunServiceTest, WorkIsNotStartedOnceTheDeadlineOfItsCallHasPassed) {
   waiting_.clear();
   EXPECT_TRUE(DryRun(Request("dry", true)).ok());
   EXPECT_EQ(resolving_.arrived(), 3);
+}
+
+TEST_F(RunServiceTest, ANodeThatLacksARunsDataIsListedWithIt) {
+  LackData();
+  EXPECT_EQ(DataProblems(), 1);
+}
+
+class RecheckAtOnceTest : public RunServiceTest {
+ protected:
+  RecheckAtOnceTest() : RunServiceTest({.data_recheck = std::chrono::nanoseconds(0)}) {}
+};
+
+TEST_F(RecheckAtOnceTest, ANodeThatTheRunNoLongerPassesOverIsNotListed) {
+  LackData();
+  EXPECT_TRUE(Eventually([this] { return DataProblems() == 0; }));
 }
 
 // On a socket, where connections have no addresses.

@@ -127,6 +127,19 @@ TEST_F(RunLogTest, AFullLogSaysSoOnceHoweverOftenItIsOpened) {
   EXPECT_LE(TextsIn(directory_.path()).size(), 2u);
 }
 
+TEST_F(RunLogTest, FullPointsAreToldOfOnceInTheLinesHoweverOftenTheLogIsOpened) {
+  limits_.points_bytes_max = 10;
+  ASSERT_TRUE(Open().AppendPoints({MakePoint(1, 1)}).ok());
+  EXPECT_TRUE(TextsIn(directory_.path()).empty());
+  for (const int64_t step : {2, 3}) ASSERT_TRUE(Open().AppendPoints({MakePoint(1, step)}).ok());
+  ASSERT_TRUE(Open().AppendLines({MakeLine("a", 1, "of a rank")}).ok());
+  EXPECT_EQ(StepsIn(directory_.path()), std::vector<int64_t>{1});
+  const auto texts = TextsIn(directory_.path());
+  ASSERT_EQ(texts.size(), 2u);
+  EXPECT_NE(texts[0].find("points.log is full"), std::string::npos);
+  EXPECT_EQ(texts[1], "of a rank");
+}
+
 TEST_F(RunLogTest, CutsALongLineBetweenCharacters) {
   limits_.line_bytes_max = 10;
   ASSERT_TRUE(Open().AppendLines({MakeLine("a", 1, "123456789ä")}).ok());
@@ -296,6 +309,24 @@ TEST_F(SummaryTest, AndWhatCameAfterItSayTheSameAsTheWholeLogs) {
     EXPECT_EQ(progress->epochs,
               (std::vector<EpochStart>{{1, 10, 14, At(0), At(0)}, {2, 10, 14, At(0), At(0)}}));
   }
+}
+
+// As the Recorder does when it closes a log.
+TEST_F(SummaryTest, KeepsTheProgressOfPointsThatAreNotKept) {
+  limits_.points_bytes_max = 10;
+  {
+    RunLog log = Open();
+    Fill(log, 1);
+    KnownBy(directory_.path(), log);
+    ASSERT_TRUE(log.AppendPoints({MakePoint(1, 15)}).ok());
+    ASSERT_GT(log.bytes_since_summary(), 0u);
+    ASSERT_TRUE(log.Sync().ok());
+    ASSERT_TRUE(log.SaveSummary().ok());
+    EXPECT_EQ(log.bytes_since_summary(), 0u);
+  }
+  EXPECT_EQ(StepsIn(directory_.path()), std::vector<int64_t>{10});
+  EXPECT_EQ(ReadProgress(directory_.path())->newest->step, 15);
+  EXPECT_EQ(Open().progress().steps_taken, 6);
 }
 
 // The damage of the first record goes unnoticed: it is not read.

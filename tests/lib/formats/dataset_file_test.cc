@@ -11,6 +11,7 @@ namespace gp::formats {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 DatasetFile ExampleDataset() {
   return {
@@ -39,6 +40,7 @@ std::string ErrorOf(const std::string& text) {
   const auto parsed = ParseDatasetFile(text, "d/dataset.json");
   EXPECT_EQ(parsed.status().code(), StatusCode::kDataLoss) << text;
   EXPECT_THAT(Message(parsed.status()), HasSubstr("prepare the data again"));
+  EXPECT_THAT(Message(parsed.status()), StartsWith("d/dataset.json"));
   return Message(parsed.status());
 }
 

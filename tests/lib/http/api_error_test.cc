@@ -40,7 +40,7 @@ TEST(ApiError, AStatusBecomesTheErrorOfItsCode) {
   const std::pair<Status, int> statuses[] = {
       {InvalidArgument("x"), 400},   {NotFound("x"), 404},    {PermissionDenied("x"), 403},
       {ResourceExhausted("x"), 429}, {Unavailable("x"), 503}, {DeadlineExceeded("x"), 504},
-      {Internal("x"), 500},          {DataLoss("x"), 500}};
+      {Internal("x"), 500},          {DataLoss("x"), 500},    {Unauthenticated("x"), 500}};
   for (const auto& [status, number] : statuses) {
     const ApiError error = ErrorOf(status);
     EXPECT_EQ(error.status, number);

@@ -29,12 +29,5 @@ TEST(Count, RefusesWhatIsNoWholeNumberOrDoesNotFit) {
   }
 }
 
-TEST(Count, GroupsDigitsForPeople) {
-  EXPECT_EQ(FormatCount(0), "0");
-  EXPECT_EQ(FormatCount(999), "999");
-  EXPECT_EQ(FormatCount(524288), "524,288");
-  EXPECT_EQ(FormatCount(-1234567), "-1,234,567");
-}
-
 }  // namespace
 }  // namespace gp::runspec

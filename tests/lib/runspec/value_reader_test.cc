@@ -87,6 +87,22 @@ TEST(ValueReader, EveryKeyWritesItsOwnMemberAndNoOther) {
   }
 }
 
+TEST(ValueReader, ABadValueChangesNoKey) {
+  YamlNode map;
+  map.kind = YamlNode::Kind::kMap;
+  YamlNode bad;  // no key takes a list of maps
+  bad.kind = YamlNode::Kind::kSequence;
+  bad.items = {map};
+  for (const RunField& field : Schema()) {
+    SCOPED_TRACE(field.path);
+    RunSpec spec;
+    if (const auto value = AnotherValue(field)) ReadValue(field, *value, field.slot(spec));
+    const std::string before = FormatValue(field, spec);
+    EXPECT_TRUE(ReadValue(field, bad, field.slot(spec)).has_value());
+    EXPECT_EQ(FormatValue(field, spec), before);
+  }
+}
+
 TEST(ValueReader, AListOfNumbersIsReadWholeOrNamesTheBadOne) {
   const RunField& field = *FindField("data.weights");
   const auto read = [&](const std::string& text, RunSpec& spec) {
