@@ -459,6 +459,18 @@ TEST(StandaloneTraining, AnAutomaticMicroBatchIsChosenOnceAndKept) {
   EXPECT_EQ(Train(directory, automatic), ProcessStatus(ExitCode::kStorage));
 }
 
+TEST(StandaloneTraining, SamplesHaveNoIdThatTheTokenizerLacks) {
+  const TemporaryDirectory directory;
+  WriteRun(directory);
+  // Almost no id is one of the tokenizer, and all are about as likely.
+  ASSERT_EQ(Train(directory, {"--set", "model.vocab=1024", "--set", "sample.temperature=100",
+                              "--set", "sample.top_k=0"}),
+            0);
+  const std::string samples = Content(directory.File("out/samples.jsonl"));
+  EXPECT_THAT(samples, ::testing::HasSubstr("\"text\":\""));
+  EXPECT_THAT(samples, ::testing::Not(::testing::HasSubstr("\xef\xbf\xbd")));
+}
+
 TEST(StandaloneTraining, AWallTimeBecomesStepsOnceAndForAll) {
   const TemporaryDirectory directory;
   WriteRun(directory);
