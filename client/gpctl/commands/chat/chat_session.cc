@@ -11,18 +11,18 @@ namespace {
 
 constexpr std::chrono::milliseconds kInputPoll{50};
 
-constexpr char kHelp[] = R"(Type the beginning of a text; the model goes on from there. Then:
-  Enter                lets it go on
-  text                 is added to the text, and the model goes on; a line that ends in \ has another
+constexpr char kHelp[] = R"(Type the beginning of a text; the model continues it. Then:
+  Enter                lets it write more
+  text                 is added, and the model continues; end a line with \ to add another
   Ctrl-C               stops the text in flight
   /reset               begins a new text
   /text                shows the whole text
   /show                shows the settings
   /temperature 0.7     changes one; so do /top-k, /top-p, /min-p, /presence-penalty,
                        /frequency-penalty, /max-tokens and /seed
-  /model RUN@STEP      goes on with another checkpoint
+  /model RUN@STEP      continues with another checkpoint
   /quit, Ctrl-D        leave
-A text that begins with '/' is typed with two.
+To begin a text with '/', type '//'.
 )";
 
 Status UnknownCommand(const std::string& name) {
@@ -139,7 +139,7 @@ StatusOr<ChatSession::Turn> ChatSession::Obey(const ChatCommand& command) {
   } else if (name == "model") {
     if (command.argument.empty()) return InvalidArgument("/model takes RUN, RUN@STEP or RUN@best");
     RETURN_IF_ERROR(Open(command.argument));
-    Say(fmt::format("{} goes on", label_));
+    Say(fmt::format("{} continues the text", label_));
   } else if (const Status set = SetChatSetting(command, options_); !set.ok()) {
     if (set.code() != StatusCode::kNotFound) return set;
     return UnknownCommand(name);
