@@ -34,7 +34,7 @@ class Checkpoints {
     std::function<void(const std::string& reason, std::chrono::nanoseconds pause)> await_retry;
   };
 
-  // `run` and `clock` outlive me. `events` are called from the calling thread.
+  // `run` and `clock` must outlive this object. `events` are called from the calling thread.
   Checkpoints(const TrainingPlace& place, PreparedRun& run, Events events, const Clock& clock);
 
   // Begins to save the state. First waits for a save in flight, shorter than the peers wait in a
