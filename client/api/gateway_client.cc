@@ -84,14 +84,34 @@ StatusCode CodeOf(int64_t http_status) {
   }
 }
 
-std::string ErrorMessage(const Json& json) {
+// `key` of the error that an answer or an event has; empty without one.
+std::string ErrorText(const Json& json, const char* key) {
   const bool told = json.is_object() && json.contains("error") && json["error"].is_object() &&
-                    json["error"].contains("message") && json["error"]["message"].is_string();
-  return told ? json["error"]["message"].get<std::string>() : "";
+                    json["error"].contains(key) && json["error"][key].is_string();
+  return told ? json["error"][key].get<std::string>() : "";
+}
+
+// In a stream the HTTP status was sent before the error, so the error's type says what it means
+// (http::TypeOf).
+StatusCode CodeOfType(std::string_view type) {
+  if (type == "invalid_request_error") return StatusCode::kInvalidArgument;
+  if (type == "authentication_error" || type == "permission_error") {
+    return StatusCode::kPermissionDenied;
+  }
+  if (type == "not_found_error") return StatusCode::kNotFound;
+  const bool may_pass =
+      type == "rate_limit_error" || type == "unavailable_error" || type == "timeout_error";
+  return may_pass ? StatusCode::kUnavailable : StatusCode::kInternal;
+}
+
+Status ErrorOfEvent(const Json& event) {
+  const std::string message = ErrorText(event, "message");
+  return MakeStatus(CodeOfType(ErrorText(event, "type")), "{}",
+                    message.empty() ? "the gateway ended the text with an error" : message);
 }
 
 Status ErrorOfAnswer(int64_t http_status, const std::string& body) {
-  const std::string message = ErrorMessage(Json::parse(body, nullptr, false));
+  const std::string message = ErrorText(Json::parse(body, nullptr, false), "message");
   return MakeStatus(
       CodeOf(http_status), "{}",
       message.empty() ? fmt::format("the gateway answered {}", http_status) : message);
@@ -119,7 +139,7 @@ Status HandleChunk(const std::string& event, const GatewayClient::OnText& on_tex
   if (event == "[DONE]") return OkStatus();
   const Json chunk = Json::parse(event, nullptr, false);
   if (!chunk.is_object()) return DataLoss("the gateway sent an event that is not a JSON object");
-  if (chunk.contains("error")) return Internal("{}", ErrorMessage(chunk));
+  if (chunk.contains("error")) return ErrorOfEvent(chunk);
   if (!chunk.contains("choices") || !chunk["choices"].is_array()) return OkStatus();
   for (const Json& choice : chunk["choices"]) {
     if (!choice.is_object() || !choice.contains("text") || !choice["text"].is_string()) continue;

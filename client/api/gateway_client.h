@@ -62,7 +62,7 @@ class GatewayClient {
   StatusOr<Tokens> Tokenize(const std::string& model, const std::string& text);
   // Calls `on_text` with each piece of each text, by its index, as it is written. An error has the
   // gateway's own message: NotFound for an unknown model, Unavailable when the gateway is busy,
-  // gone or ends the stream early, Internal for an error that it sends after the first text.
+  // out of time, gone or ends the stream early. An error after the first text has the same codes.
   using OnText = std::function<void(int index, const std::string& piece)>;
   Status Complete(const CompletionOptions& request, const OnText& on_text);
 

@@ -1,6 +1,7 @@
 #include "client/api/run_client.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/clock.h"
@@ -361,10 +362,15 @@ Status RunClient::Events(v1::EventsRequest request, const Consumer<v1::RunEvent>
 
 Status RunClient::Metrics(v1::MetricsRequest request, const Consumer<v1::MetricPoint>& consumer) {
   RETURN_IF_ERROR(CheckTexts(request));
+  // (epoch, step) of the newest point; both grow along the record. The request stays the same:
+  // during an outage the run may have restarted from an earlier step.
+  std::optional<std::pair<uint64_t, int64_t>> newest;
   return Stream<v1::MetricPoint>(
       "Metrics", [&](grpc::ClientContext& context) { return stub_->Metrics(&context, request); },
       [&](const v1::MetricPoint& point) {
-        request.set_after_step(point.step());
+        const std::pair place(point.epoch(), point.step());
+        if (newest && place <= *newest) return true;
+        newest = place;
         return consumer(point);
       });
 }

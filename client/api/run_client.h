@@ -1,9 +1,8 @@
 // RunClient: the coordinator's RunService, NodeService and node revocation as a C++ object. Each
 // call is retried while the coordinator is unreachable, until the call's deadline, so that a
 // restart in between goes unnoticed: calls that change something carry request ids or are
-// idempotent. Streams are reopened: logs and events resume after the last message seen; metrics
-// after the last step seen, so steps that a restart of the run repeated during the outage are
-// missing up to that step; Watch begins with the current state. Owned by the caller; thread-safe.
+// idempotent. Streams are reopened: logs, events and metrics resume after the last message seen;
+// Watch begins with the current state. Owned by the caller; thread-safe.
 #pragma once
 
 #include <chrono>

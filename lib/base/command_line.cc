@@ -1,11 +1,21 @@
 #include "base/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdlib>
 
 #include "base/exit_code.h"
 #include "base/local_path.h"
 
 namespace gp {
+namespace {
+
+// CLI::Range accepts NaN, because no comparison excludes it.
+std::string RefuseNan(const std::string& text) {
+  return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is not a number" : "";
+}
+
+}  // namespace
 
 Flag Flag::Required() const {
   option_->required();
@@ -58,17 +68,17 @@ Flag Flag::BetweenIntegers(int64_t least, int64_t most) const {
 }
 
 Flag Flag::Between(double least, double most) const {
-  option_->check(CLI::Range(least, most));
+  option_->check(CLI::Range(least, most))->check(&RefuseNan);
   return *this;
 }
 
 Flag Flag::Positive() const {
-  option_->check(CLI::PositiveNumber);
+  option_->check(CLI::PositiveNumber)->check(&RefuseNan);
   return *this;
 }
 
 Flag Flag::NonNegative() const {
-  option_->check(CLI::NonNegativeNumber);
+  option_->check(CLI::NonNegativeNumber)->check(&RefuseNan);
   return *this;
 }
 

@@ -35,6 +35,11 @@ struct Hello {
   std::string incarnation;
 };
 
+// Whether both sides speak a common protocol.
+inline bool IsCompatible(const Hello& peer) {
+  return peer.protocol_min <= kProtocol && peer.protocol >= kProtocolMin;
+}
+
 // The run to train. Sent once, after Hello. The engine answers with Listening or Failed.
 struct Start {
   std::string run_id;

@@ -36,6 +36,11 @@ void FakeGateway::SetError(int status, const std::string& message) {
   error_ = http::ApiError{.status = status, .message = message};
 }
 
+void FakeGateway::FailAfterPieces(int status, const std::string& message) {
+  MutexLock lock(mutex_);
+  late_error_ = http::ApiError{.status = status, .message = message};
+}
+
 void FakeGateway::HangAfterPieces() {
   MutexLock lock(mutex_);
   hangs_ = true;
@@ -100,6 +105,10 @@ void FakeGateway::Complete(const std::shared_ptr<http::Exchange>& exchange) {
   }
   if (hangs_) return hanging_.push_back(stream);
   if (breaks_) return stream->End();
+  if (late_error_) {
+    stream->Send(http::ErrorBody(*late_error_));
+    return stream->End("[DONE]");
+  }
   stream->Send(json({{"choices", json::array()}, {"usage", json::object()}}).dump());
   stream->End("[DONE]");
 }

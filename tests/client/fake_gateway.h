@@ -28,6 +28,8 @@ class FakeGateway {
   void SetPieces(std::vector<std::string> pieces);
   // Answers completions with this error.
   void SetError(int status, const std::string& message);
+  // Writes the pieces and then sends an error of this status in the stream.
+  void FailAfterPieces(int status, const std::string& message);
   // Writes the pieces and then hangs.
   void HangAfterPieces();
   // Ends streams without "[DONE]".
@@ -46,6 +48,7 @@ class FakeGateway {
   std::vector<std::string> models_ GUARDED_BY(mutex_) = {"demo"};
   std::vector<std::string> pieces_ GUARDED_BY(mutex_) = {" one", " two"};
   std::optional<http::ApiError> error_ GUARDED_BY(mutex_);
+  std::optional<http::ApiError> late_error_ GUARDED_BY(mutex_);
   bool hangs_ GUARDED_BY(mutex_) = false;
   bool breaks_ GUARDED_BY(mutex_) = false;
   std::vector<nlohmann::json> completions_ GUARDED_BY(mutex_);

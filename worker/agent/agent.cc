@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 
+#include <set>
 #include <utility>
 
 #include "base/failpoint.h"
@@ -403,7 +404,9 @@ void Agent::Publish() {
   for (const auto& [key, rank] : ranks_.all()) {
     if (rank.exited()) exit_reports_.try_emplace(key, number);
   }
-  metrics_.SetSlots(slots_.all().size() - running_.size(), running_.size());
+  std::set<std::string> busy;
+  for (const auto& [key, running] : running_) busy.insert(ranks_.Find(key)->slot_id);
+  metrics_.SetSlots(slots_.Count(busy));
   changed_ = false;
   stepped_ = false;
 }

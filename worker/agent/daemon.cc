@@ -252,7 +252,7 @@ Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime)
   LogGpus(gpus);
 
   AgentMetrics metrics(GP_VERSION);
-  metrics.SetSlots(slots.all().size(), 0);
+  metrics.SetSlots(slots.Count({}));
   ASSIGN_OR_RETURN(
       const auto exposer,
       daemon::MetricsExposer::Start(MetricsPlaceOf(settings, credentials->get()), metrics.page()));

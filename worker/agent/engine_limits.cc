@@ -26,7 +26,11 @@ bool IsPrintable(std::string_view text) {
 
 // Each returns the problem; empty if there is none.
 struct EngineJudge {
-  std::string operator()(const link::Hello&) const { return ""; }
+  std::string operator()(const link::Hello& m) const {
+    if (link::IsCompatible(m)) return "";
+    return fmt::format("protocols {} to {}; this agent speaks {} to {}, install matching versions",
+                       m.protocol_min, m.protocol, link::kProtocolMin, link::kProtocol);
+  }
   std::string operator()(const link::Ready&) const { return ""; }
   std::string operator()(const link::Finished&) const { return ""; }
   std::string operator()(const link::Failed&) const { return ""; }  // is cut

@@ -9,10 +9,10 @@
 namespace gp::agent {
 namespace {
 
+// The cause when the last message was lost. kUsage may be CONFIG, which ends the run, or DATA,
+// which may pass or differ on another node; so it is an ERROR, which is retried.
 v1::ExitCause CauseOf(int exit_code) {
   switch (static_cast<ExitCode>(exit_code)) {
-    case ExitCode::kUsage:
-      return v1::EXIT_CAUSE_CONFIG;
     case ExitCode::kStorage:
       return v1::EXIT_CAUSE_STORAGE;
     case ExitCode::kDamaged:

@@ -34,7 +34,8 @@ struct ExitEvidence {
 
 // Finds the cause. For exit code 0, in this order: Stopped, Finished, the agent's request to stop;
 // without any of them it is an ERROR. Otherwise: the agent's request to stop, Failed, the agent's
-// reason to kill it, an out-of-memory kill, the exit code or signal. The message is never empty.
+// reason to kill it, an out-of-memory kill, the exit code or signal. An exit code alone never means
+// a cause that ends the run. The message is never empty.
 ExitReport Explain(const ExitEvidence& evidence);
 
 }  // namespace gp::agent

@@ -67,6 +67,7 @@ struct AgentMetrics::Families {
   std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
   prometheus::Gauge* slots_free = nullptr;
   prometheus::Gauge* slots_busy = nullptr;
+  prometheus::Gauge* slots_unusable = nullptr;
   prometheus::Gauge* connected = nullptr;
   prometheus::Gauge* telemetry_waiting = nullptr;
   prometheus::Counter* points_dropped = nullptr;
@@ -134,10 +135,13 @@ void AgentMetrics::Families::AddNode(const std::string& version) {
       .Register(*registry)
       .Add({{"component", "worker"}, {"version", version}})
       .Set(1);
-  auto& slots =
-      BuildGauge().Name("gp_worker_slots").Help("Slots of this node.").Register(*registry);
+  auto& slots = BuildGauge()
+                    .Name("gp_worker_slots")
+                    .Help("Slots of this node, by state.")
+                    .Register(*registry);
   slots_free = &slots.Add({{"state", "free"}});
   slots_busy = &slots.Add({{"state", "busy"}});
+  slots_unusable = &slots.Add({{"state", "unusable"}});
 }
 
 void AgentMetrics::Families::AddCoordinator() {
@@ -159,7 +163,7 @@ void AgentMetrics::Families::AddTrainers() {
   trainer_starts = &Counter("gp_worker_trainer_starts_total", "Trainer processes started.");
   auto& exits = BuildCounter()
                     .Name("gp_worker_trainer_exits_total")
-                    .Help("Trainer processes that ended, by cause.")
+                    .Help("Trainers that ended or could not be started, by cause.")
                     .Register(*registry);
   for (int cause = 1; cause < kCauseCount; ++cause) {
     trainer_exits[cause] = &exits.Add({{"cause", CauseLabel(static_cast<v1::ExitCause>(cause))}});
@@ -195,9 +199,10 @@ AgentMetrics::AgentMetrics(const std::string& version)
 
 AgentMetrics::~AgentMetrics() = default;
 
-void AgentMetrics::SetSlots(size_t free, size_t busy) {
-  families_->slots_free->Set(static_cast<double>(free));
-  families_->slots_busy->Set(static_cast<double>(busy));
+void AgentMetrics::SetSlots(const SlotCounts& counts) {
+  families_->slots_free->Set(static_cast<double>(counts.free));
+  families_->slots_busy->Set(static_cast<double>(counts.busy));
+  families_->slots_unusable->Set(static_cast<double>(counts.unusable));
 }
 
 void AgentMetrics::SetConnected(bool connected) {

@@ -30,8 +30,7 @@ class AgentMetrics {
   AgentMetrics(const AgentMetrics&) = delete;
   AgentMetrics& operator=(const AgentMetrics&) = delete;
 
-  // `busy`: slots with a running trainer; `free`: all others, also unhealthy ones.
-  void SetSlots(size_t free, size_t busy);
+  void SetSlots(const SlotCounts& counts);
   void SetConnected(bool connected);
   void SetTelemetry(size_t waiting, uint64_t dropped_points, uint64_t dropped_lines);
   // `memory_limit_bytes`: the limit of its control group; 0 without one.

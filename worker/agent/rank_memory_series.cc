@@ -7,6 +7,7 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace gp::agent {
 namespace {
@@ -42,7 +43,10 @@ void RankMemorySeries::Started(const RankKey& key, int pid, uint64_t limit_bytes
   series.epoch = key.epoch;
   series.pid = pid;
   series.resident = &resident_.Add(labels);
-  if (limit_bytes == 0) return;
+  if (limit_bytes == 0) {
+    if (series.limit != nullptr) limit_.Remove(std::exchange(series.limit, nullptr));
+    return;
+  }
   series.limit = &limit_.Add(labels);
   series.limit->Set(static_cast<double>(limit_bytes));
 }

@@ -34,6 +34,18 @@ std::string SlotTable::Names() const {
   return names;
 }
 
+SlotCounts SlotTable::Count(const std::set<std::string>& busy) const {
+  SlotCounts counts;
+  for (const SlotInfo& slot : slots_) {
+    if (busy.contains(slot.id)) {
+      ++counts.busy;
+    } else {
+      ++(slot.health.problem.empty() ? counts.free : counts.unusable);
+    }
+  }
+  return counts;
+}
+
 bool SlotTable::SetHealth(const SlotHealths& healths) {
   bool changed = false;
   for (SlotInfo& slot : slots_) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,13 @@ struct SlotInfo {
   bool is_gpu() const { return device != "cpu"; }
 };
 
+// The sum is the number of slots.
+struct SlotCounts {
+  size_t free = 0;
+  size_t busy = 0;      // a trainer runs there
+  size_t unusable = 0;  // not healthy, and no trainer runs there
+};
+
 class SlotTable {
  public:
   explicit SlotTable(std::vector<SlotInfo> slots) : slots_(std::move(slots)) {}
@@ -41,6 +49,8 @@ class SlotTable {
   const SlotInfo* Find(const std::string& id) const;
   // Sets every slot's health. True when something changed.
   bool SetHealth(const SlotHealths& healths);
+  // `busy`: the slots where a trainer runs.
+  SlotCounts Count(const std::set<std::string>& busy) const;
   // "cpu-0, cpu-1", for messages.
   std::string Names() const;
 

@@ -1,5 +1,6 @@
 #include "worker/sampler/linked_sampler.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <chrono>
 #include <exception>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <type_traits>
 #include <variant>
@@ -97,13 +99,24 @@ class LinkedSampler {
     }
   }
 
-  // Answers Hello; nullopt if the supervisor sends Stop first.
+  static void CheckProtocol(const link::Hello& hello) {
+    if (link::IsCompatible(hello)) return;
+    throw std::runtime_error(
+        fmt::format("the supervisor (version {}) speaks protocols {} to {}, this sampler (version "
+                    "{}) {} to {}; install matching versions",
+                    hello.version, hello.protocol_min, hello.protocol, GP_VERSION,
+                    link::kProtocolMin, link::kProtocol));
+  }
+
+  // Answers Hello; nullopt if the supervisor sends Stop first. Throws if the supervisor speaks
+  // another protocol.
   std::optional<link::OpenModel> AwaitOpen() {
     while (true) {
       const auto message = inbox_.Receive(kLong);
       if (!message) continue;
       if (const auto* hello = std::get_if<link::Hello>(&*message)) {
         Send(link::Hello{.version = GP_VERSION, .incarnation = hello->incarnation});
+        CheckProtocol(*hello);
       } else if (const auto* open = std::get_if<link::OpenModel>(&*message)) {
         return *open;
       } else if (std::holds_alternative<link::Stop>(*message)) {

@@ -6,8 +6,8 @@ namespace gp::engine {
 
 std::vector<std::vector<int32_t>> GenerateTokens(Decoder& decoder,
                                                  std::span<const Generation> generations,
-                                                 const std::stop_token& stop) {
-  TextBatch batch(decoder, {.drawable = decoder.vocabulary(), .prompt_rows = decoder.length_max()});
+                                                 int64_t drawable, const std::stop_token& stop) {
+  TextBatch batch(decoder, {.drawable = drawable, .prompt_rows = decoder.length_max()});
   std::vector<std::vector<int32_t>> written(generations.size());
   for (size_t i = 0; i < generations.size(); ++i) {
     const Generation& generation = generations[i];

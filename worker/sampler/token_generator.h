@@ -1,5 +1,5 @@
-// Continues prompts with a Decoder, token by token, several at a time (TextBatch). Any id of the
-// model's vocabulary may be drawn. One thread calls; errors are exceptions.
+// Continues prompts with a Decoder, token by token, several at a time (TextBatch). One thread
+// calls; errors are exceptions.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,11 @@ struct Generation {
   uint64_t sample = 0;  // index among the samples of this seed
 };
 
-// The tokens after each prompt. Ends early when `stop` is requested, or a text when its logits are
-// not finite.
+// The tokens after each prompt, ids below `drawable`: the model's vocabulary may be larger than the
+// tokenizer's. Ends early when `stop` is requested, or a text when its logits are not finite.
 std::vector<std::vector<int32_t>> GenerateTokens(Decoder& decoder,
                                                  std::span<const Generation> generations,
+                                                 int64_t drawable,
                                                  const std::stop_token& stop = {});
 
 }  // namespace gp::engine

@@ -1,5 +1,6 @@
-// The exit code of gp-trainer for the cause of its end. The supervisor uses it when the last
-// message was lost (worker/agent/exit_report.h); several causes share a code. Pure function.
+// The exit code of gp-trainer for the cause of its end. Several causes share a code, so it does not
+// identify the cause: an agent that lost the last message takes a code that a retryable cause has
+// as retryable (worker/agent/exit_report.cc). Pure function.
 #pragma once
 
 #include "base/exit_code.h"

@@ -167,7 +167,7 @@ class ManagedTraining final : public TrainingEvents {
     const auto hello = Await<link::Hello>("Hello");
     incarnation_ = hello.incarnation;
     link_.Send(link::Hello{.version = GP_VERSION, .incarnation = incarnation_});
-    if (hello.protocol_min <= link::kProtocol && hello.protocol >= link::kProtocolMin) return;
+    if (link::IsCompatible(hello)) return;
     throw TrainingError(
         ExitCause::kError,
         fmt::format("link: the supervisor (version {}) speaks protocols {} to {}, this trainer "

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <type_traits>
@@ -17,6 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr char kMetricsName[] = "metrics.jsonl";
 constexpr char kBudgetName[] = "budget.json";
 
 // The whole lines at the start of `text` that are about steps up to `last`.
@@ -56,7 +58,7 @@ Status DropLaterSteps(const std::string& directory, int64_t step) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(directory));
   for (const std::string& name : names) {
     const std::string path = JoinPath(directory, name);
-    if (name == "metrics.jsonl" || name == "samples.jsonl") {
+    if (name == kMetricsName || name == "samples.jsonl") {
       RETURN_IF_ERROR(Shorten(path, [step](std::string_view t) { return LinesUpTo(t, step); }));
     } else if (name.find("tfevents") != std::string::npos) {
       RETURN_IF_ERROR(Shorten(path, [step](std::string_view t) { return EventsUpTo(t, step); }));
@@ -143,6 +145,19 @@ void RunRecords::Note(const Status& status) {
   if (status.ok() || warned_) return;
   warned_ = true;
   LogWarning("records are incomplete", {{"reason", Message(status)}});
+}
+
+RecordedSteps ReadRecordedSteps(const std::string& run_directory) {
+  RecordedSteps recorded;
+  const std::string text = ReadFile(JoinPath(run_directory, kMetricsName)).value_or("");
+  size_t begin = 0;
+  for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    const auto point = formats::ParseMetricsLine(text.substr(begin, end - begin));
+    if (!point.ok() || !std::isfinite(point->step_seconds)) continue;
+    ++recorded.count;
+    recorded.seconds += point->step_seconds;
+  }
+  return recorded;
 }
 
 StatusOr<StepBudget> ReadStoredBudget(const std::string& run_directory) {

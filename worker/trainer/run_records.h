@@ -43,6 +43,14 @@ class RunRecords {
   bool warned_ = false;
 };
 
+// The steps of metrics.jsonl and their time, without evaluations, samples and saves. Lines that
+// cannot be read are left out.
+struct RecordedSteps {
+  int64_t count = 0;
+  double seconds = 0;
+};
+RecordedSteps ReadRecordedSteps(const std::string& run_directory);
+
 // The stored conversion of a wall time to steps; durable before use. 0 steps if there is none yet;
 // DataLoss names a damaged file.
 StatusOr<StepBudget> ReadStoredBudget(const std::string& run_directory);

@@ -84,6 +84,7 @@ void TrainingLoop::Join(Communicator& communicator, const EngineRecord& decided)
   }
   evaluation_.emplace(run_, communicator);
   AgreeOnStep();
+  steps_before_ = training_step_->step();
   if (leads()) OpenRecords();
   AgreeOnBudget();
   LogInfo("group joined", {{"rank", communicator.rank()},
@@ -193,6 +194,9 @@ void TrainingLoop::OpenRecords() {
   records_ = std::make_unique<RunRecords>(ValueOrThrow(
       ExitCause::kStorage, RunRecords::Open(place_.run_directory, training_step_->step(), clock_)));
   records_->WriteResolved(runspec::ResolvedYaml(run_.spec));
+  if (run_.spec.budget.wall_time.count() > 0) {
+    recorded_before_ = ReadRecordedSteps(place_.run_directory);
+  }
   divergence_.emplace(run_.spec.model.vocabulary);
   checkpoints_ = std::make_unique<Checkpoints>(
       place_, run_,
@@ -213,9 +217,12 @@ void TrainingLoop::OpenRecords() {
 }
 
 // A step of a batch ramp counts with the time of a full batch, because the budget must be right for
-// the later steps.
+// the later steps. The first steps count until there are others.
 void TrainingLoop::Measure(const StepResult& result) {
-  if (steps_taken_++ < kStepsBeforeMeasuring) return;
+  if (steps_taken_++ == kStepsBeforeMeasuring) {
+    steps_measured_ = 0;
+    step_seconds_ = 0;
+  }
   ++steps_measured_;
   const auto part = static_cast<double>(runspec::AccumulationAt(run_.plan, result.step - 1)) /
                     static_cast<double>(run_.plan.accumulation);
@@ -238,13 +245,22 @@ void TrainingLoop::Calibrate() {
   AdoptBudget(budget);
 }
 
+// Steps of earlier processes that have no record count with the time of this process's steps.
+double TrainingLoop::TrainedSeconds(double step_seconds) const {
+  const auto unrecorded = std::max<int64_t>(steps_before_ - recorded_before_.count, 0);
+  return Seconds(clock_.Now() - started_) + recorded_before_.seconds +
+         static_cast<double>(unrecorded) * step_seconds;
+}
+
 WallTimeMeasurement TrainingLoop::Measurement() {
   WallTimeMeasurement measured;
   measured.wall_time_seconds = Seconds(run_.spec.budget.wall_time);
-  measured.elapsed_seconds = Seconds(clock_.Now() - started_);
   measured.steps_done = training_step_->step();
+  measured.steps_before = steps_before_;
+  measured.steps_timed = std::max<int64_t>(steps_taken_ - kStepsBeforeMeasuring, 0);
   measured.step_seconds =
       step_seconds_ / static_cast<double>(std::max<int64_t>(steps_measured_, 1));
+  measured.elapsed_seconds = TrainedSeconds(measured.step_seconds);
   if (!CalibrationIsDue(measured)) return measured;
   const double ranks = communicator_->size();
   if (const auto batches = static_cast<double>(evaluation_->validation_batches()); batches > 0) {
@@ -260,6 +276,7 @@ WallTimeMeasurement TrainingLoop::Measurement() {
     measured.sample_seconds = SampleSeconds();
     measured.sample_every = run_.spec.sample.every_steps;
   }
+  measured.elapsed_seconds = TrainedSeconds(measured.step_seconds);  // with these trials
   return measured;
 }
 

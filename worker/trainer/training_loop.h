@@ -90,6 +90,7 @@ class TrainingLoop {
   StepResult RunStep(const std::stop_token& stop);
   void LogFirstStep() const;
   void Measure(const StepResult& result);
+  double TrainedSeconds(double step_seconds) const;
   WallTimeMeasurement Measurement();
   double SampleSeconds() const;
   double SecondsOf(const std::function<void()>& work) const;
@@ -122,7 +123,10 @@ class TrainingLoop {
   std::optional<TimedSaves> timed_saves_;  // since Run, where checkpoint.every is auto
   std::unique_ptr<TrainingSamples> samples_;
   CollectiveTimeout collective_timeout_;
-  // For calibration: times of the steps of this process, without the first ones.
+  // For calibration: the steps of earlier processes, and the times of this process's steps, without
+  // the first ones as soon as there are others.
+  int64_t steps_before_ = 0;
+  RecordedSteps recorded_before_;  // rank 0's
   MonotonicTime started_;
   int64_t steps_taken_ = 0;
   int64_t steps_measured_ = 0;

@@ -27,7 +27,8 @@ int32_t FirstTokenOf(const Dataset& dataset) {
 TrainingSamples::TrainingSamples(PreparedRun& run)
     : run_(run),
       decoder_({.shape = run.model->shape(), .slots = 1, .length = run.spec.batch.sequence},
-               WeightsOf(*run.model), run.model->backend()) {
+               WeightsOf(*run.model), run.model->backend()),
+      drawable_(std::min(decoder_.vocabulary(), run.dataset.tokenizer->vocabulary_size())) {
   const auto prompt = run.dataset.tokenizer->Encode(run.spec.sample.prompt);
   if (prompt.ok() && !prompt->empty()) {
     prompt_ = *prompt;
@@ -48,7 +49,8 @@ std::string TrainingSamples::Write(int64_t step, const std::stop_token& stop) {
       .max_tokens = sample.max_tokens,
       .seed = run_.spec.seed,
       .sample = static_cast<uint64_t>(step)};
-  return run_.dataset.tokenizer->Decode(GenerateTokens(decoder_, {&generation, 1}, stop)[0]);
+  return run_.dataset.tokenizer->Decode(
+      GenerateTokens(decoder_, {&generation, 1}, drawable_, stop)[0]);
 }
 
 int64_t TrainingSamples::recomputed_tokens() const {
@@ -60,7 +62,7 @@ void TrainingSamples::TryToken(bool recomputed) {
   const int64_t read = recomputed ? decoder_.length_max() : 1;
   const std::vector<int32_t> tokens(static_cast<size_t>(read), prompt_[0]);
   const Generation generation{.prompt = tokens, .max_tokens = 1, .seed = run_.spec.seed};
-  GenerateTokens(decoder_, {&generation, 1});
+  GenerateTokens(decoder_, {&generation, 1}, drawable_);
 }
 
 }  // namespace gp::engine

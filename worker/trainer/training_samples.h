@@ -30,7 +30,8 @@ class TrainingSamples {
 
  private:
   PreparedRun& run_;
-  Gpt2Decoder decoder_;  // reads the model's weights
+  Gpt2Decoder decoder_;     // reads the model's weights
+  const int64_t drawable_;  // as in TextWriter: ids that the tokenizer has
   std::vector<int32_t> prompt_;
 };
 

@@ -125,9 +125,7 @@ class Child : public std::enable_shared_from_this<Child> {
   Status HandleMessage(link::Message message) {
     const auto events = events_;  // a call may abandon this
     if (const auto* hello = std::get_if<link::Hello>(&message)) {
-      const bool speaks =
-          hello->protocol >= link::kProtocolMin && hello->protocol_min <= link::kProtocol;
-      if (!speaks || hello->incarnation != incarnation_) {
+      if (!link::IsCompatible(*hello) || hello->incarnation != incarnation_) {
         return FailedPrecondition("its version {} is incompatible with this gateway",
                                   hello->version);
       }

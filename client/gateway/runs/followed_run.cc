@@ -127,7 +127,11 @@ void FollowedRun::TendDetails(const v1::Run& run) {
   }
   const auto full = client_.Get(run.run_id());
   const auto checkpoints = client_.Checkpoints(run.run_id());
-  if (!full.ok() || !checkpoints.ok()) return;
+  if (!full.ok() || !checkpoints.ok()) {
+    MutexLock lock(mutex_);
+    stale_ = true;
+    return;
+  }
   asked_ = wanted;
   asked_at_ = now;
   const std::string described =

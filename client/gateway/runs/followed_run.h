@@ -84,7 +84,7 @@ class FollowedRun {
   std::string described_
       GUARDED_BY(mutex_);  // the last answers of Get and Checkpoints; empty at first
   bool complete_ GUARDED_BY(mutex_) = false;  // the history of the streams is complete
-  bool stale_ GUARDED_BY(mutex_) = false;     // an event came since Get and Checkpoints
+  bool stale_ GUARDED_BY(mutex_) = false;     // an event came since Get and Checkpoints succeeded
   PointSeries points_ GUARDED_BY(mutex_);
   uint64_t points_epoch_ GUARDED_BY(mutex_) = 0;
   uint64_t last_event_ GUARDED_BY(mutex_) = 0;

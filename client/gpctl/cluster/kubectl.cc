@@ -1,30 +1,10 @@
 #include "client/gpctl/cluster/kubectl.h"
 
-#include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cerrno>
-
 #include "base/file.h"
 #include "client/gpctl/service/program_run.h"
 #include "client/gpctl/terminal/hint.h"
-#include "daemon/child_process.h"
 
 namespace gp::gpctl {
-namespace {
-
-// The text as a file in memory that only this process and its children can open.
-StatusOr<FileDescriptor> FileInMemory(const std::string& text) {
-  FileDescriptor file(memfd_create("object", MFD_CLOEXEC));
-  if (!file.valid()) return ErrnoStatus(errno, "make a file in memory for", "kubectl");
-  if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    return ErrnoStatus(errno, "write a file in memory for", "kubectl");
-  }
-  return file;
-}
-
-}  // namespace
 
 StatusOr<std::string> FindKubectl(const Console& console) {
   const std::string found = FoundOnPath(console, "kubectl");
@@ -35,11 +15,10 @@ StatusOr<std::string> FindKubectl(const Console& console) {
 }
 
 Status CreateObject(const std::string& kubectl, const std::string& text, Console& console) {
-  ASSIGN_OR_RETURN(const FileDescriptor file, FileInMemory(text));
-  const ProgramRun run{
-      .program = kubectl,
-      .arguments = {"create", "-f", fmt::format("/dev/fd/{}", daemon::kFirstChildDescriptor)},
-      .descriptors = {file.get()}};
+  ASSIGN_OR_RETURN(const FileDescriptor file, FileInMemory(text, "kubectl"));
+  const ProgramRun run{.program = kubectl,
+                       .arguments = {"create", "-f", kFirstDescriptorPath},
+                       .descriptors = {file.get()}};
   ASSIGN_OR_RETURN(
       const int code,
       RunProgram(run, console.interruption, [&](const std::string& said) { console.err << said; }));

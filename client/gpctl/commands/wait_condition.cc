@@ -1,5 +1,6 @@
 #include "client/gpctl/commands/wait_condition.h"
 
+#include <cmath>
 #include <cstdlib>
 
 #include "client/api/run_client.h"
@@ -10,10 +11,14 @@ namespace {
 
 using Kind = WaitCondition::Kind;
 
+// Whole numbers up to this one have a double of their own.
+constexpr double kStepMax = 9007199254740992;  // 2^53
+
+// Not infinity or NaN.
 std::optional<double> Number(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') return std::nullopt;
+  if (text.empty() || *end != '\0' || !std::isfinite(value)) return std::nullopt;
   return value;
 }
 
@@ -28,12 +33,20 @@ std::optional<WaitCondition> ParseState(const std::string& name) {
   return WaitCondition{.kind = Kind::kState, .state = state};
 }
 
-std::optional<WaitCondition> ParseBound(const std::string& text, const std::string& prefix,
-                                        Kind kind) {
-  const auto rest = After(text, prefix);
-  const auto value = rest ? Number(*rest) : std::nullopt;
-  if (!value) return std::nullopt;
-  return WaitCondition{.kind = kind, .step = static_cast<int64_t>(*value), .below = *value};
+StatusOr<WaitCondition> ParseStep(const std::string& text) {
+  const auto value = Number(text);
+  if (!value || *value < 0 || *value > kStepMax || std::floor(*value) != *value) {
+    return InvalidArgument("--for step={}: expected a whole number such as step=1000", text);
+  }
+  return WaitCondition{.kind = Kind::kStep, .step = static_cast<int64_t>(*value)};
+}
+
+StatusOr<WaitCondition> ParseLoss(const std::string& text, const std::string& prefix, Kind kind) {
+  const auto value = Number(text);
+  if (!value) {
+    return InvalidArgument("--for {0}{1}: expected a finite number such as {0}2.5", prefix, text);
+  }
+  return WaitCondition{.kind = kind, .below = *value};
 }
 
 }  // namespace
@@ -60,10 +73,10 @@ bool WaitCondition::MetBy(const v1::Run& run) const {
 StatusOr<WaitCondition> ParseWaitCondition(const std::string& text) {
   if (text == "finished") return WaitCondition{};
   if (text == "checkpoint") return WaitCondition{.kind = Kind::kCheckpoint};
-  if (const auto condition = ParseBound(text, "step=", Kind::kStep)) return *condition;
-  if (const auto condition = ParseBound(text, "loss<", Kind::kLoss)) return *condition;
-  if (const auto condition = ParseBound(text, "val_loss<", Kind::kValidationLoss))
-    return *condition;
+  if (const auto step = After(text, "step=")) return ParseStep(*step);
+  if (const auto loss = After(text, "loss<")) return ParseLoss(*loss, "loss<", Kind::kLoss);
+  if (const auto loss = After(text, "val_loss<"))
+    return ParseLoss(*loss, "val_loss<", Kind::kValidationLoss);
   if (const auto condition = ParseState(After(text, "state=").value_or(text))) return *condition;
   return InvalidArgument(
       "--for {}: expected finished, checkpoint, state=NAME, step=N, loss<X or val_loss<X (see "

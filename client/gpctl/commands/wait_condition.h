@@ -22,7 +22,7 @@ struct WaitCondition {
 
 // "finished", "checkpoint" (any sealed one), "state=running" (or just "running"), "step=1000" (that
 // step or a later one), "loss<2.5" (the newest training loss), "val_loss<1.9" (that of the newest
-// evaluation). InvalidArgument lists the forms.
+// evaluation). InvalidArgument lists the forms, or says which number is expected.
 StatusOr<WaitCondition> ParseWaitCondition(const std::string& text);
 
 }  // namespace gp::gpctl

@@ -53,12 +53,20 @@ class OverfitLog {
   Json verdict_;
 };
 
-std::vector<std::string> Arguments(const OverfitOptions& options) {
-  std::vector<std::string> arguments = {"--spec", options.file, "--overfit"};
-  for (const std::string& entry : options.overrides) {
-    arguments.insert(arguments.end(), {"--set", entry});
+// gp-trainer's run; `resolved` is a file in memory if the run file was one that only gpctl can
+// read.
+ProgramRun Trainer(const std::string& program, const OverfitOptions& options,
+                   const FileDescriptor& resolved) {
+  if (resolved.valid()) {
+    return {.program = program,
+            .arguments = {"--spec", kFirstDescriptorPath, "--overfit"},
+            .descriptors = {resolved.get()}};
   }
-  return arguments;
+  ProgramRun run{.program = program, .arguments = {"--spec", options.file, "--overfit"}};
+  for (const std::string& entry : options.overrides) {
+    run.arguments.insert(run.arguments.end(), {"--set", entry});
+  }
+  return run;
 }
 
 std::string VerdictText(const Json& verdict, bool learned) {
@@ -86,10 +94,13 @@ StatusOr<ExitCode> Overfit(const OverfitOptions& options, Session& session) {
   const runspec::RunFileResult checked = CheckRunFile(file, options.overrides, session);
   if (!checked.spec) return ProblemsStatus(checked);
   const std::string program = JoinPath(console.program_directory, "gp-trainer");
+  FileDescriptor resolved;
+  if (IsOpenFile(options.file)) {
+    ASSIGN_OR_RETURN(resolved, FileInMemory(runspec::ResolvedYaml(*checked.spec), "gp-trainer"));
+  }
   OverfitLog log(session);
-  const StatusOr<int> code =
-      RunProgram({.program = program, .arguments = Arguments(options)}, console.interruption,
-                 [&log](const std::string& piece) { log.Add(piece); });
+  const StatusOr<int> code = RunProgram(Trainer(program, options, resolved), console.interruption,
+                                        [&log](const std::string& piece) { log.Add(piece); });
   if (code.status().code() == StatusCode::kNotFound) {
     return FailedPrecondition(
         "{} is missing: it belongs beside gpctl; build it with 'make programs'", program);

@@ -16,9 +16,9 @@ struct OverfitOptions {
   std::vector<std::string> overrides;
 };
 
-// Prints the loss of each step and the verdict; kFailure when the batch was not learned (its loss
-// did not fall below 0.01). InvalidArgument for a run file with problems; FailedPrecondition
-// without gp-trainer.
+// `file`: "-" reads standard input. Prints the loss of each step and the verdict; kFailure when the
+// batch was not learned (its loss did not fall below 0.01). InvalidArgument for a run file with
+// problems; FailedPrecondition without gp-trainer.
 StatusOr<ExitCode> Overfit(const OverfitOptions& options, Session& session);
 
 }  // namespace gp::gpctl

@@ -1,6 +1,7 @@
 #include "client/gpctl/service/program_run.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,11 +9,12 @@
 #include <cerrno>
 #include <csignal>
 
-#include "base/file.h"
 #include "daemon/child_process.h"
 
 namespace gp::gpctl {
 namespace {
+
+static_assert(daemon::kFirstChildDescriptor == 3, "kFirstDescriptorPath names it");
 
 // The file for the program's stderr: /dev/null when it must be quiet.
 StatusOr<FileDescriptor> OpenErrors(bool quiet) {
@@ -37,6 +39,15 @@ int ExitCodeOf(int status) {
 }
 
 }  // namespace
+
+StatusOr<FileDescriptor> FileInMemory(const std::string& text, const std::string& reader) {
+  FileDescriptor file(memfd_create("text", MFD_CLOEXEC));
+  if (!file.valid()) return ErrnoStatus(errno, "make a file in memory for", reader);
+  if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return ErrnoStatus(errno, "write a file in memory for", reader);
+  }
+  return file;
+}
 
 StatusOr<int> RunProgram(const ProgramRun& run, client::Interruption& interruption,
                          const std::function<void(const std::string&)>& on_output) {

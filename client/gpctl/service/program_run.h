@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "base/status.h"
 #include "client/api/interruption.h"
 #include "client/gpctl/terminal/console.h"
@@ -17,6 +18,12 @@ struct ProgramRun {
   bool quiet = false;                  // its messages on stderr are dropped
   std::vector<int> descriptors;        // open files that it gets as 3, 4, …
 };
+
+// The path by which the program opens the first of its descriptors.
+inline constexpr char kFirstDescriptorPath[] = "/dev/fd/3";
+
+// The text as a file in memory for `reader`; only this process and its children can open it.
+StatusOr<FileDescriptor> FileInMemory(const std::string& text, const std::string& reader);
 
 // Calls `on_output` with each piece of its standard output; returns its exit code (128 + the
 // signal's number when one ended it). NotFound or PermissionDenied when it cannot be started;

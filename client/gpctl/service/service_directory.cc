@@ -47,6 +47,7 @@ Json ToJson(const ServiceRecord& record) {
           {"gateway_metrics", record.gateway_metrics},
           {"monitoring_address", record.monitoring_address},
           {"gateway_problem", record.gateway_problem},
+          {"monitoring_problem", record.monitoring_problem},
           {"workers", record.workers},
           {"cores", record.cores},
           {"gpus", record.gpus},
@@ -72,6 +73,7 @@ ServiceRecord RecordOf(const Json& json) {
       .gateway_metrics = json.at("gateway_metrics").get<std::string>(),
       .monitoring_address = json.at("monitoring_address").get<std::string>(),
       .gateway_problem = json.at("gateway_problem").get<std::string>(),
+      .monitoring_problem = json.value("monitoring_problem", ""),  // as storage_identity
       .workers = json.at("workers").get<int>(),
       .cores = json.at("cores").get<int>(),
       .gpus = json.at("gpus").get<std::vector<std::string>>(),

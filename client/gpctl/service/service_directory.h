@@ -32,6 +32,7 @@ struct ServiceRecord {
   std::string gateway_metrics;
   std::string monitoring_address;  // HOST:PORT of Prometheus, also while none runs
   std::string gateway_problem;     // why no gateway runs; empty when one does
+  std::string monitoring_problem;  // why no Prometheus runs; empty when one does or none is wanted
   int workers = 0;                 // slots of CPU cores
   int cores = 0;                   // cores of these slots together
   std::vector<std::string> gpus;   // "NVIDIA H100, 80.0 GiB, sm_90"; one slot each

@@ -93,7 +93,7 @@ Status Supervisor::Start() {
   const Status status = StartAll();
   if (status.ok()) return status;
   if (!storage.empty()) record_.storage_root = storage;  // a new place was not taken
-  Stop();
+  Stop(status.code() == StatusCode::kCancelled ? Which::kAll : Which::kSpawned);
   return status;
 }
 
@@ -119,7 +119,9 @@ Status Supervisor::StartAll() {
   const Status gateway = StartGateway();
   if (gateway.code() == StatusCode::kCancelled) return gateway;
   record_.gateway_problem = gateway.ok() ? "" : Message(gateway);
-  RETURN_IF_ERROR(StartMonitoring());
+  const Status monitoring = StartMonitoring();
+  if (monitoring.code() == StatusCode::kCancelled) return monitoring;
+  record_.monitoring_problem = monitoring.ok() ? "" : Message(monitoring);
   return Save();
 }
 
@@ -148,11 +150,12 @@ Status Supervisor::StartGateway() {
 Status Supervisor::StartMonitoring() {
   RETURN_IF_ERROR(StopProcess(std::exchange(monitoring_.process, {}), options_.stop_grace));
   if (!options_.monitoring) return OkStatus();
-  ASSIGN_OR_RETURN(monitoring_.program, FindPrometheus());
+  ASSIGN_OR_RETURN(const std::string program, FindPrometheus());
   ASSIGN_OR_RETURN(record_.monitoring_address,
                    WithFreePort(MetricsAddress(record_.monitoring_address, 3)));
   record_.gateway = gateway_.process;
   RETURN_IF_ERROR(WriteMonitoringFiles(directory_, record_));
+  monitoring_.program = program;  // from now on it can be revived
   RETURN_IF_ERROR(StartDaemon(monitoring_));
   return AwaitMonitoring();
 }
@@ -251,6 +254,7 @@ Status Supervisor::StartDaemon(Daemon& daemon) {
   ASSIGN_OR_RETURN(daemon.process, SpawnDetached({.program = daemon.program,
                                                   .arguments = Arguments(daemon),
                                                   .log_path = directory_.Log(daemon.name)}));
+  daemon.spawned = true;
   daemon.started = steady_clock::now();
   daemon.address.clear();
   if (&daemon == &worker_) record_.data_roots = options_.data_roots;
@@ -351,9 +355,9 @@ void Supervisor::Run() {
     Revive(coordinator_);
     Revive(worker_);
     if (GatewayIsWanted()) ReviveGateway();
-    if (options_.monitoring) Revive(monitoring_);
+    if (!monitoring_.program.empty()) ReviveMonitoring();
   }
-  Stop();
+  Stop(Which::kAll);
 }
 
 void Supervisor::Revive(Daemon& daemon) {
@@ -388,6 +392,16 @@ void Supervisor::ReviveGateway() {
   if (!status.ok()) tell_(Message(status));
 }
 
+// As ReviveGateway, for a Prometheus that began to serve late.
+void Supervisor::ReviveMonitoring() {
+  Revive(monitoring_);
+  if (record_.monitoring_problem.empty() || !IsAlive(monitoring_.process)) return;
+  if (!AcceptsConnections(record_.monitoring_address)) return;
+  record_.monitoring_problem.clear();
+  const Status status = Save();
+  if (!status.ok()) tell_(Message(status));
+}
+
 void Supervisor::Restart(Daemon& daemon) {
   const Status status = StartDaemon(daemon);
   if (status.ok()) return;
@@ -397,12 +411,15 @@ void Supervisor::Restart(Daemon& daemon) {
 
 // Stops the agent before the coordinator, because the agent's trainers save and the coordinator
 // must seal their checkpoints.
-void Supervisor::Stop() {
+void Supervisor::Stop(Which which) {
   const auto hurried = [this] { return interruption_.insisted(); };
   for (const auto& together :
        {std::vector{&monitoring_, &gateway_, &worker_}, std::vector{&coordinator_}}) {
     std::vector<ProcessIdentity> processes;
-    for (Daemon* daemon : together) processes.push_back(std::exchange(daemon->process, {}));
+    for (Daemon* daemon : together) {
+      const bool keep = which == Which::kSpawned && !daemon->spawned && IsAlive(daemon->process);
+      if (!keep) processes.push_back(std::exchange(daemon->process, {}));
+    }
     const Status status = StopProcesses(processes, options_.stop_grace, hurried);
     if (!status.ok()) tell_(Message(status));
   }

@@ -1,10 +1,9 @@
 // Supervisor: keeps one coordinator, one agent and one gateway, and optionally Prometheus, running
 // on this machine from one state directory. A daemon that dies, for example by kill -9, is
 // restarted, on the same ports if they are free. It adopts daemons that an earlier supervisor left
-// running, but restarts Prometheus. Training does not wait for the gateway: without one the service
-// is up, and its record says why; a Prometheus that does not start is an error. Runs in
-// the foreground of 'gpctl up', or in the background process that 'gpctl up --detach' leaves; used
-// by that process's main thread.
+// running, but restarts Prometheus. Training does not wait for the gateway and Prometheus: without
+// them the service is up, and its record says why. Runs in the foreground of 'gpctl up', or in the
+// background process that 'gpctl up --detach' leaves; used by that process's main thread.
 #pragma once
 
 #include <chrono>
@@ -56,8 +55,9 @@ class Supervisor {
              client::Interruption& interruption, std::function<void(const std::string&)> tell);
 
   // Returns OK when coordinator and agent run and the agent has registered. The gateway runs, or
-  // record().gateway_problem says why it does not. On an error, all daemons have been stopped, and
-  // the message has the last lines of the daemon's log.
+  // record().gateway_problem says why it does not; so does Prometheus if it is wanted. An error
+  // message has the last lines of the daemon's log. After an error, daemons that this call started
+  // have been stopped, and adopted ones still run; after Cancelled, all have been stopped.
   Status Start();
 
   // Marks the service as ready for commands that wait for it. Call it after Start, when its
@@ -80,6 +80,7 @@ class Supervisor {
     std::string metrics;
     std::string listen;    // the coordinator's
     size_t log_begin = 0;  // where its log stood when it was started
+    bool spawned = false;  // by this supervisor; otherwise adopted
     int failures = 0;      // failures in a row
     std::chrono::steady_clock::time_point started;
     std::chrono::steady_clock::time_point next_start;
@@ -92,13 +93,15 @@ class Supervisor {
   Status AwaitMonitoring();
   bool GatewayIsWanted() const;
   void ReviveGateway();
+  void ReviveMonitoring();
   Status StartDaemon(Daemon& daemon);
   void Adopt(Daemon& daemon);
   Status AwaitAddress(Daemon& daemon);
   Status AwaitNode();
   void Revive(Daemon& daemon);
   void Restart(Daemon& daemon);
-  void Stop();
+  enum class Which { kAll, kSpawned };
+  void Stop(Which which);
   Status Save();
   ProcessIdentity& Recorded(const Daemon& daemon);
   std::vector<std::string> GatewayArguments() const;

@@ -3,6 +3,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <charconv>
+#include <optional>
 #include <string_view>
 
 #include "base/file.h"
@@ -12,14 +13,16 @@ namespace {
 
 constexpr std::string_view kPrefix = "gp/v";
 
-// The value of apiVersion; empty when the text has none.
-std::string ApiVersionIn(const std::string& text) {
+// The value of apiVersion; empty when the text has none; nullopt when it is not a map of YAML.
+std::optional<std::string> ApiVersionIn(const std::string& text) {
   try {
     const YAML::Node root = YAML::Load(text);
-    if (!root.IsMap() || !root["apiVersion"]) return "";
-    return root["apiVersion"].as<std::string>();
+    if (!root.IsMap()) return std::nullopt;
+    const YAML::Node version = root["apiVersion"];
+    if (!version) return "";
+    return version.IsScalar() ? version.Scalar() : "(not a text)";
   } catch (const YAML::Exception&) {
-    return "";  // the parser of this file reports where the text is damaged
+    return std::nullopt;
   }
 }
 
@@ -54,7 +57,9 @@ std::string FileFormat::ApiVersion() const { return fmt::format("{}{}", kPrefix,
 StatusOr<std::string> ReadVersionedFile(const std::string& path, uint64_t size_bytes_max,
                                         const FileFormat& format) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, size_bytes_max));
-  ASSIGN_OR_RETURN(const int version, ParseVersion(path, ApiVersionIn(text), format));
+  const std::optional<std::string> said = ApiVersionIn(text);
+  if (!said) return text;
+  ASSIGN_OR_RETURN(const int version, ParseVersion(path, *said, format));
   if (version == format.newest()) return text;
   std::string migrated = text;
   for (int from = version; from < format.newest(); ++from) {

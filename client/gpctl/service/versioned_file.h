@@ -22,9 +22,9 @@ struct FileFormat {
 
 // The text of the YAML or JSON file `path` in the newest version. A file of an older version is
 // copied to <path>.v<version>, then replaced; if that cannot be written, only the text is migrated.
-// A file without apiVersion has version 1, and so has text that is not YAML: its parser reports the
-// damage. FailedPrecondition when a newer gpctl wrote it, InvalidArgument when apiVersion is not a
-// version.
+// A file without apiVersion has version 1. Text that is not a map of YAML is returned as it is and
+// the file stays: the caller's parser reports the damage. FailedPrecondition when a newer gpctl
+// wrote it, InvalidArgument when apiVersion is not a version.
 StatusOr<std::string> ReadVersionedFile(const std::string& path, uint64_t size_bytes_max,
                                         const FileFormat& format);
 

@@ -42,12 +42,6 @@ void AddInitialModel(runspec::RunSpec& spec, std::vector<std::string>& overrides
   }
 }
 
-// /dev/stdin, and <(…) of a shell: they have no folder to look in.
-bool IsOpenFile(const std::string& path) {
-  const bool of_process = path.starts_with("/proc/") && path.find("/fd/") != std::string::npos;
-  return path == "/dev/stdin" || path.starts_with("/dev/fd/") || of_process;
-}
-
 }  // namespace
 
 StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console) {
@@ -69,8 +63,14 @@ StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console) {
                            Message(text.status()));
   }
   RETURN_IF_ERROR(formats::RefuseOtherText(path, *text, "a run file"));
+  // An open file has no folder to look in.
   return RunFileText{*std::move(text), path,
                      IsOpenFile(absolute) ? console.working_directory : DirectoryOf(absolute)};
+}
+
+bool IsOpenFile(const std::string& path) {
+  const bool of_process = path.starts_with("/proc/") && path.find("/fd/") != std::string::npos;
+  return path == "-" || path == "/dev/stdin" || path.starts_with("/dev/fd/") || of_process;
 }
 
 runspec::RunFileResult CheckRunFile(const RunFileText& file,

@@ -15,6 +15,9 @@ using runspec::RunFileText;
 // "-" reads standard input. InvalidArgument when the file cannot be read.
 StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console);
 
+// Whether `path` is "-", /dev/stdin or <(…) of a shell: other programs cannot open it.
+bool IsOpenFile(const std::string& path);
+
 // Checks the file here, with relative paths of --set taken from the working directory, and finds
 // the model of init_from.
 runspec::RunFileResult CheckRunFile(const RunFileText& file,

@@ -97,7 +97,7 @@ class SampleBench {
                              .sample = static_cast<uint64_t>(i)});
     }
     const auto start = std::chrono::steady_clock::now();
-    GenerateTokens(*timed_, generations);
+    GenerateTokens(*timed_, generations, timed_->vocabulary());
     const auto elapsed = std::chrono::steady_clock::now() - start;
     return std::chrono::duration<double, std::milli>(elapsed).count();
   }

@@ -108,6 +108,20 @@ TEST_F(GatewayClientTest, ErrorsHaveTheGatewaysWordsAndTheirKind) {
   }
 }
 
+TEST_F(GatewayClientTest, AnErrorAfterTheFirstTextHasItsKindToo) {
+  const std::pair<int, StatusCode> kinds[] = {
+      {400, StatusCode::kInvalidArgument}, {403, StatusCode::kPermissionDenied},
+      {404, StatusCode::kNotFound},        {429, StatusCode::kUnavailable},
+      {503, StatusCode::kUnavailable},     {504, StatusCode::kUnavailable},
+      {500, StatusCode::kInternal}};
+  for (const auto& [status, code] : kinds) {
+    gateway_.FailAfterPieces(status, "because");
+    const Status failed = Text({.model = "demo"}).status();
+    EXPECT_EQ(failed.code(), code) << status;
+    EXPECT_EQ(Message(failed), "because");
+  }
+}
+
 TEST_F(GatewayClientTest, ATextThatIsBrokenOffIsAnError) {
   gateway_.BreakStreams();
   EXPECT_EQ(Text({.model = "demo"}).status().code(), StatusCode::kUnavailable);

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <utility>
+#include <vector>
 
 #include "client/api/access_client.h"
 #include "client/fake_run_service.h"
@@ -15,6 +17,7 @@ namespace gp::testing {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::Pair;
 using Numbers = std::vector<int64_t>;
 
 class RunClientTest : public ::testing::Test {
@@ -58,6 +61,33 @@ TEST_F(RunClientTest, MetricsGoOnBehindTheStepThatCameLast) {
   });
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_THAT(steps, ElementsAre(10, 20, 30, 40));
+}
+
+v1::MetricPoint PointOf(uint64_t epoch, int64_t step) {
+  v1::MetricPoint point;
+  point.set_epoch(epoch);
+  point.set_step(step);
+  return point;
+}
+
+TEST(RunClientStreams, MetricsHaveTheStepsThatARestartRepeatedDuringTheOutage) {
+  FakeRunService service;
+  service.SetWatch({MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED)});  // streams end
+  for (const int64_t step : {10, 20, 30}) service.AddPoint(PointOf(1, step));
+  service.BreakStreamAfter(2);
+  client::Interruption interruption;
+  client::RunClient client({.address = service.address()}, interruption);
+  std::vector<std::pair<uint64_t, int64_t>> seen;
+  const Status status = client.Metrics({}, [&](const v1::MetricPoint& point) {
+    seen.emplace_back(point.epoch(), point.step());
+    if (seen.size() == 2) {  // before the break
+      for (const int64_t step : {10, 20, 30}) service.AddPoint(PointOf(2, step));
+    }
+    return true;
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_THAT(seen, ElementsAre(Pair(1, 10), Pair(1, 20), Pair(1, 30), Pair(2, 10), Pair(2, 20),
+                                Pair(2, 30)));
 }
 
 TEST_F(RunClientTest, AConsumerThatHasEnoughEndsItsStream) {

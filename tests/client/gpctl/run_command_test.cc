@@ -17,6 +17,7 @@
 #include "client/gpctl/gpctl_runner.h"
 #include "lib/base/temporary_directory.h"
 #include "lib/formats/sample_checkpoint.h"
+#include "runspec/run_file.h"
 
 namespace gp::testing {
 namespace {
@@ -24,6 +25,7 @@ namespace {
 using namespace std::string_literals;
 using nlohmann::json;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -744,6 +746,22 @@ TEST_F(RunCommandTest, TheDoctorOverfitsOneBatchAndGivesAVerdict) {
   EXPECT_EQ(Run({"doctor", "--overfit", file}).code, 2);
   WriteProgram("gp-trainer", "exit 4\n");
   EXPECT_EQ(Run({"doctor", "--overfit", file}).code, 1);
+}
+
+// gp-trainer cannot read the input of gpctl.
+TEST_F(RunCommandTest, TheDoctorOverfitsTheRunFileOfItsInput) {
+  const std::string seen = gpctl_.home() + "/seen.yaml";
+  WriteProgram(
+      "gp-trainer",
+      "[ \"$1 $3\" = '--spec --overfit' ] && [ $# = 3 ] && cat \"$2\" >" + seen +
+          "\necho '{\"learned\":true,\"step\":1,\"loss\":0,\"parameters\":1,\"tokens\":2}'\n");
+  gpctl_.input = "data: {text: [a.txt]}\nbudget: {steps: 10}\n";
+  const Outcome good = Run({"doctor", "--overfit", "-", "--set", "optimizer.lr=0.002"});
+  EXPECT_EQ(good.code, 0) << good.err;
+  const auto loaded = runspec::LoadRunFile(ReadFile(seen).value_or(""), "seen.yaml");
+  ASSERT_TRUE(loaded.spec.has_value());
+  EXPECT_EQ(loaded.spec->optimizer.lr, 0.002);
+  EXPECT_THAT(loaded.spec->data.text, ElementsAre(gpctl_.home() + "/a.txt"));
 }
 
 TEST(MachineChecks, ReadWhatTheKernelSays) {

@@ -78,6 +78,7 @@ TEST_F(CommandLineTest, WhatCannotBeParsedIsExplainedOnErrAndEndsWithTwo) {
       {{}, "FROM"},
       {{"a.txt", "--count", "0"}, "--count"},
       {{"a.txt", "--count", "many"}, "--count"},
+      {{"a.txt", "--rate", "nan"}, "nan is not a number"},
       {{"a.txt", "--ranks", "1,65"}, "--ranks"},
       {{"a.txt", "--rate", "1.5"}, "--rate"},
       {{"a.txt", "--output", "xml"}, "--output"},

@@ -12,6 +12,7 @@
 #include "base/machine/usable_cores.h"
 #include "base/random_id.h"
 #include "fakes/fake_coordinator_port.h"
+#include "lib/base/eventually.h"
 
 namespace gp::agent {
 namespace {
@@ -159,6 +160,11 @@ TEST_F(AgentTest, ALostGpuIsReportedAndItsTrainerKilled) {
   inbox_.Post(SlotsChanged{{{"gpu-3", {.lost = true, .problem = "GPU 3 is lost"}}}});
   EXPECT_EQ(Exit(0).message(), "killed: GPU 3 is lost");
   EXPECT_EQ(port_.report().slot_problems().at("gpu-3"), "GPU 3 is lost");
+  const auto has = [this](const std::string& line) {
+    return Eventually([&] { return metrics_.Text().find(line) != std::string::npos; });
+  };
+  EXPECT_TRUE(has("gp_worker_slots{state=\"unusable\"} 1"));
+  EXPECT_TRUE(has("gp_worker_slots{state=\"free\"} 2"));
   inbox_.Post(SlotsChanged{});
   EXPECT_TRUE(port_.WaitForReport(
       [](const AgentReport& report) { return report.slot_problems().empty(); }));

@@ -31,10 +31,24 @@ TEST(ExitReport, ARankThatLeftAtItsOwnOrAPeersRequestWasStopped) {
 
 TEST(ExitReport, ExitCodesHaveCauses) {
   EXPECT_EQ(Explain({.wait_status = Exited(1)}).cause, v1::EXIT_CAUSE_ERROR);
-  EXPECT_EQ(Explain({.wait_status = Exited(2)}).cause, v1::EXIT_CAUSE_CONFIG);
   EXPECT_EQ(Explain({.wait_status = Exited(10)}).cause, v1::EXIT_CAUSE_STORAGE);
   EXPECT_EQ(Explain({.wait_status = Exited(9)}).cause, v1::EXIT_CAUSE_DAMAGED_CHECKPOINT);
   EXPECT_EQ(Explain({.wait_status = Exited(11)}).cause, v1::EXIT_CAUSE_COLLECTIVE);
+}
+
+// The trainer exits with 2 for bad settings and for data that another node may have.
+TEST(ExitReport, AnExitCodeAloneNeverEndsTheRun) {
+  for (int code = 1; code < 256; ++code) {
+    const v1::ExitCause cause = Explain({.wait_status = Exited(code)}).cause;
+    EXPECT_NE(cause, v1::EXIT_CAUSE_CONFIG) << code;
+    EXPECT_NE(cause, v1::EXIT_CAUSE_SPAWN_FAILED) << code;
+  }
+  EXPECT_EQ(Explain({.wait_status = Exited(2)}).cause, v1::EXIT_CAUSE_ERROR);
+  EXPECT_EQ(Explain({.wait_status = Exited(2),
+                     .failed = link::Failed{.cause = contract::ExitCause::kUnspecified}})
+                .cause,
+            v1::EXIT_CAUSE_ERROR)
+      << "a cause that this agent does not know";
 }
 
 TEST(ExitReport, LastWordsOutrankTheExitCode) {

@@ -82,7 +82,11 @@ TEST(AgentMetrics, MemoryIsThatOfTheLivingProcess) {
   EXPECT_EQ(ValueOf(metrics, kLimit), 4096);
   metrics.RankEnded(RankOf(1), kRankEnd);
   EXPECT_GT(ValueOf(metrics, kResident), 1 << 20) << "the newer one still runs";
-  metrics.RankEnded(RankOf(2), kRankEnd);
+  metrics.TrainerStarted(RankOf(3), getpid(), 0);
+  EXPECT_EQ(ValueOf(metrics, kLimit), -1) << "the newest one has no limit";
+  metrics.TrainerStarted(RankOf(4), getpid(), 8192);
+  EXPECT_EQ(ValueOf(metrics, kLimit), 8192);
+  metrics.RankEnded(RankOf(4), kRankEnd);
   EXPECT_EQ(ValueOf(metrics, kResident), -1);
   EXPECT_EQ(ValueOf(metrics, kLimit), -1);
 }

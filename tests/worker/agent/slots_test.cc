@@ -42,6 +42,15 @@ TEST(Slots, GpusAreNamedByTheirNumberAndShareTheCores) {
   EXPECT_TRUE(slots[2].is_gpu());
 }
 
+TEST(Slots, AnUnhealthyOneIsNotFree) {
+  SlotTable slots(CutCpuSlots(4, {0}, 0));
+  slots.SetHealth({{"cpu-0", {true, "gone"}}, {"cpu-1", {true, "gone"}}});
+  const SlotCounts counts = slots.Count({"cpu-0", "cpu-2"});
+  EXPECT_EQ(counts.busy, 2u) << "a trainer still runs on one that is not healthy";
+  EXPECT_EQ(counts.unusable, 1u);
+  EXPECT_EQ(counts.free, 1u);
+}
+
 TEST(Slots, TheirHealthIsReplacedWhole) {
   SlotTable slots(CutCpuSlots(2, {0}, 0));
   EXPECT_TRUE(slots.SetHealth({{"cpu-0", {true, "gone"}}}));

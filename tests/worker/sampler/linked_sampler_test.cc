@@ -95,6 +95,15 @@ class LinkedSamplerTest : public testing::Test {
   std::unique_ptr<link::Channel> channel_;
 };
 
+TEST_F(LinkedSamplerTest, ASupervisorOfAnotherProtocolIsRefusedInWords) {
+  Send(link::Hello{.protocol = 99, .protocol_min = 98, .version = "9.9", .incarnation = "i1"});
+  const auto failed = Await<link::Failed>();
+  ASSERT_TRUE(failed);
+  EXPECT_NE(failed->message.find("(version 9.9) speaks protocols 98 to 99"), std::string::npos)
+      << failed->message;
+  EXPECT_EQ(AwaitExitCode(), 1);
+}
+
 link::Generate Request(uint64_t number, int64_t max_tokens) {
   return {.request = number, .prompt = {'T', 'h', 'e'}, .max_tokens = max_tokens, .seed = 3};
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "worker/engine/fakes/bigram_decoder.h"
 
 namespace gp::engine {
@@ -16,7 +18,7 @@ BigramDecoder CountingDecoder(int64_t slots, int64_t length) {
 
 std::vector<int32_t> Generate(Decoder& decoder, const Generation& generation,
                               const std::stop_token& stop = {}) {
-  return GenerateTokens(decoder, {&generation, 1}, stop)[0];
+  return GenerateTokens(decoder, {&generation, 1}, decoder.vocabulary(), stop)[0];
 }
 
 const std::vector<int32_t> kPrompt = {0, 1};
@@ -49,7 +51,7 @@ TEST(TokenGenerator, TextsDoNotDependOnTheirNeighbours) {
   third.prompt = other;
   third.max_tokens = 11;
   const std::vector<Generation> together = {third, second, first};
-  const auto texts = GenerateTokens(uniform, together);
+  const auto texts = GenerateTokens(uniform, together, uniform.vocabulary());
   EXPECT_EQ(texts[0], Generate(uniform, third));
   EXPECT_TRUE(texts[1].empty());
   EXPECT_EQ(texts[2], Generate(uniform, first));
@@ -64,6 +66,15 @@ TEST(TokenGenerator, TheSeedAndTheSampleDecideTheText) {
   second.sample = 1;
   EXPECT_EQ(Generate(uniform, first), Generate(uniform, first));
   EXPECT_NE(Generate(uniform, first), Generate(uniform, second));
+}
+
+TEST(TokenGenerator, DrawsOnlyDrawableIds) {
+  BigramDecoder uniform(6, 1, 4);
+  const Generation generation{
+      .prompt = kPrompt, .sampling = {.temperature = 1, .top_k = 0}, .max_tokens = 200};
+  const auto text = GenerateTokens(uniform, {&generation, 1}, 4)[0];
+  EXPECT_EQ(text.size(), 200u);
+  EXPECT_EQ(*std::ranges::max_element(text), 3);
 }
 
 TEST(TokenGenerator, StopsWhenAsked) {

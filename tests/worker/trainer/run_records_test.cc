@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/file.h"
 #include "base/random_id.h"
@@ -121,6 +122,23 @@ TEST_F(RunRecordsTest, TextThatIsNotUtf8IsStillALineOfJson) {
   OpenAt(0).WriteSample(1, "\n", "a\xff\"b\n");
   EXPECT_EQ(ReadFile(Path("samples.jsonl")).value(),
             "{\"prompt\":\"\\n\",\"step\":1,\"text\":\"a\xef\xbf\xbd\\\"b\\n\"}\n");
+}
+
+TEST_F(RunRecordsTest, TheTimeOfTheRecordedStepsIsTheirSum) {
+  EXPECT_EQ(ReadRecordedSteps(directory_).count, 0);
+  {
+    RunRecords records = OpenAt(0);
+    contract::TrainingPoint point = PointAt(1, 1.0);
+    for (const double seconds : {0.5, 0.25, std::numeric_limits<double>::quiet_NaN(), 1.0}) {
+      point.step_seconds = seconds;
+      records.WriteStep(point);
+      ++point.step;
+    }
+  }
+  EXPECT_EQ(ReadRecordedSteps(directory_).count, 3);
+  EXPECT_EQ(ReadRecordedSteps(directory_).seconds, 1.75);
+  OpenAt(2);  // drops the later steps
+  EXPECT_EQ(ReadRecordedSteps(directory_).seconds, 0.75);
 }
 
 TEST_F(RunRecordsTest, TheStoredBudgetComesBack) {

@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "base/exit_code.h"
 #include "formats/checkpoint_directory.h"
+#include "formats/metrics_line.h"
 #include "lib/base/eventually.h"
 #include "storage/local_storage.h"
 #include "worker/trainer/trainer_process.h"
@@ -456,6 +459,18 @@ TEST(StandaloneTraining, AnAutomaticMicroBatchIsChosenOnceAndKept) {
   EXPECT_EQ(Train(directory, automatic), ProcessStatus(ExitCode::kStorage));
 }
 
+TEST(StandaloneTraining, SamplesHaveNoIdThatTheTokenizerLacks) {
+  const TemporaryDirectory directory;
+  WriteRun(directory);
+  // Almost no id is one of the tokenizer, and all are about as likely.
+  ASSERT_EQ(Train(directory, {"--set", "model.vocab=1024", "--set", "sample.temperature=100",
+                              "--set", "sample.top_k=0"}),
+            0);
+  const std::string samples = Content(directory.File("out/samples.jsonl"));
+  EXPECT_THAT(samples, ::testing::HasSubstr("\"text\":\""));
+  EXPECT_THAT(samples, ::testing::Not(::testing::HasSubstr("\xef\xbf\xbd")));
+}
+
 TEST(StandaloneTraining, AWallTimeBecomesStepsOnceAndForAll) {
   const TemporaryDirectory directory;
   WriteRun(directory);
@@ -472,6 +487,28 @@ TEST(StandaloneTraining, AWallTimeBecomesStepsOnceAndForAll) {
   const auto second = formats::ReadManifest(LocalStorage(), Newest(directory));
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(second->step, first->step);
+}
+
+// Without the time of the earlier steps it would train for 20 s more.
+TEST(StandaloneTraining, ARunThatResumesBeforeItsBudgetIsFixedDoesNotGetTheWholeTimeAgain) {
+  const TemporaryDirectory directory;
+  WriteRun(directory);
+  ASSERT_EQ(Train(directory), 0);
+  const auto before = formats::ReadManifest(LocalStorage(), Newest(directory));
+  ASSERT_TRUE(before.ok());
+  std::istringstream lines(Content(directory.File("out/metrics.jsonl")));
+  std::string slower;
+  for (std::string line; std::getline(lines, line);) {
+    auto point = formats::ParseMetricsLine(line);
+    ASSERT_TRUE(point.ok()) << point.status();
+    point->step_seconds = 2;  // the time is used up
+    slower += formats::FormatMetricsLine(*point) + "\n";
+  }
+  directory.Write("out/metrics.jsonl", slower);
+  ASSERT_EQ(Train(directory, {"--set", "budget.steps=0", "--set", "budget.wall_time=20s"}), 0);
+  const auto after = formats::ReadManifest(LocalStorage(), Newest(directory));
+  ASSERT_TRUE(after.ok());
+  EXPECT_EQ(after->step, before->step + 2) << "one step to find out, and the schedule's last one";
 }
 
 }  // namespace

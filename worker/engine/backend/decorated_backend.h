@@ -17,6 +17,7 @@ class DecoratedBackend : public Backend {
   ~DecoratedBackend() override;
 
   int threads() const override { return inner_->threads(); }
+  void* queue() override { return inner_->queue(); }
   void Mark(int slot) override { inner_->Mark(slot); }
   double MillisecondsBetween(int first, int second) override {
     return inner_->MillisecondsBetween(first, second);

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 
 namespace gp::engine {
@@ -67,10 +68,14 @@ std::pair<std::string, std::string> SplitAddress(const std::string& address) {
   return {host, address.substr(colon + 1)};
 }
 
+// Not valid, with errno, when the kernel has no such sockets or descriptors are used up.
 Socket MakeSocket(const addrinfo& info) {
-  Socket socket(::socket(info.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!socket.valid()) throw CollectiveError("cannot make a socket: " + Reason(errno));
-  return socket;
+  return Socket(::socket(info.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+// The bytes would bypass the encryption.
+void CheckNotEncrypted(const Socket& socket) {
+  if (socket.encrypted()) throw std::logic_error("unencrypted bytes for an encrypted connection");
 }
 
 void SendWithoutDelay(const Socket& socket) {
@@ -79,15 +84,50 @@ void SendWithoutDelay(const Socket& socket) {
 }
 
 // One attempt; returns 0 or the error number.
-int TryConnect(const Socket& socket, const addrinfo& info, SteadyTime deadline,
-               const std::stop_token& stop) {
-  if (connect(socket.fd(), info.ai_addr, info.ai_addrlen) == 0) return 0;
-  if (errno != EINPROGRESS) return errno;
-  if (!WaitReady(socket.fd(), POLLOUT, deadline, stop)) return ETIMEDOUT;
+int TryConnect(const addrinfo& info, SteadyTime deadline, const std::stop_token& stop,
+               Socket& connected) {
+  Socket socket = MakeSocket(info);
+  if (!socket.valid()) return errno;
+  if (connect(socket.fd(), info.ai_addr, info.ai_addrlen) != 0) {
+    if (errno != EINPROGRESS) return errno;
+    if (!WaitReady(socket.fd(), POLLOUT, deadline, stop)) return ETIMEDOUT;
+    int error = 0;
+    socklen_t size = sizeof error;
+    getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) return error;
+  }
+  connected = std::move(socket);
+  return 0;
+}
+
+int CountOf(const addrinfo* info) {
+  int count = 0;
+  for (; info != nullptr; info = info->ai_next) ++count;
+  return count;
+}
+
+// One attempt at each address. An address that does not answer takes only its part of the time, so
+// the others get theirs.
+int TryEach(const addrinfo* info, SteadyTime deadline, const std::stop_token& stop,
+            Socket& connected) {
   int error = 0;
-  socklen_t size = sizeof error;
-  getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &size);
+  for (; info != nullptr && !stop.stop_requested(); info = info->ai_next) {
+    const auto now = std::chrono::steady_clock::now();
+    error = TryConnect(*info, now + (deadline - now) / CountOf(info), stop, connected);
+    if (error == 0) return 0;
+  }
   return error;
+}
+
+// 0, or the error number.
+int TryListen(const addrinfo& info, Socket& listening) {
+  Socket socket = MakeSocket(info);
+  if (!socket.valid() || bind(socket.fd(), info.ai_addr, info.ai_addrlen) != 0 ||
+      listen(socket.fd(), SOMAXCONN) != 0) {
+    return errno;
+  }
+  listening = std::move(socket);
+  return 0;
 }
 
 int PortOf(const Socket& socket) {
@@ -144,6 +184,7 @@ bool WaitReady(int fd, short events, SteadyTime deadline, const std::stop_token&
 
 bool SendAll(const Socket& socket, std::span<const std::byte> bytes, SteadyTime deadline,
              const std::stop_token& stop) {
+  CheckNotEncrypted(socket);
   while (!bytes.empty()) {
     const ssize_t count = send(socket.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count >= 0) {
@@ -157,6 +198,7 @@ bool SendAll(const Socket& socket, std::span<const std::byte> bytes, SteadyTime 
 
 bool ReceiveAll(const Socket& socket, std::span<std::byte> bytes, SteadyTime deadline,
                 const std::stop_token& stop) {
+  CheckNotEncrypted(socket);
   while (!bytes.empty()) {
     const ssize_t count = recv(socket.fd(), bytes.data(), bytes.size(), 0);
     if (count == 0) return false;
@@ -174,8 +216,8 @@ Socket ConnectTo(const std::string& address, SteadyTime deadline, const std::sto
   const AddressList found = Resolve(host, port);
   int error = 0;
   while (!stop.stop_requested()) {
-    Socket socket = MakeSocket(*found);
-    error = TryConnect(socket, *found, deadline, stop);
+    Socket socket;
+    error = TryEach(found.get(), deadline, stop, socket);
     if (error == 0) {
       SendWithoutDelay(socket);
       return socket;
@@ -189,11 +231,12 @@ Socket ConnectTo(const std::string& address, SteadyTime deadline, const std::sto
 
 TcpListener::TcpListener(const std::string& host) {
   const AddressList found = Resolve(host, "0");
-  socket_ = MakeSocket(*found);
-  if (bind(socket_.fd(), found->ai_addr, found->ai_addrlen) != 0 ||
-      listen(socket_.fd(), SOMAXCONN) != 0) {
-    throw CollectiveError("cannot listen on " + host + ": " + Reason(errno));
+  int error = 0;
+  for (const addrinfo* info = found.get(); info != nullptr; info = info->ai_next) {
+    error = TryListen(*info, socket_);
+    if (error == 0) break;
   }
+  if (error != 0) throw CollectiveError("cannot listen on " + host + ": " + Reason(error));
   const bool v6 = host.find(':') != std::string::npos;
   address_ = (v6 ? "[" + host + "]" : host) + ":" + std::to_string(PortOf(socket_));
 }

@@ -29,6 +29,7 @@ class Socket {
 
   int fd() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
+  bool encrypted() const { return channel_ != nullptr; }
 
   // Encrypts all later traffic. Both ends call it at the same time. Throws the exceptions of
   // SecureChannel.
@@ -54,20 +55,21 @@ class Socket {
 bool WaitReady(int fd, short events, SteadyTime deadline, const std::stop_token& stop);
 
 // Sends or receives all of `bytes`, unencrypted. False when the peer closed, `deadline` passed or
-// `stop` was requested. REQUIRES: Encrypt was not called.
+// `stop` was requested. std::logic_error after Encrypt.
 bool SendAll(const Socket& socket, std::span<const std::byte> bytes, SteadyTime deadline,
              const std::stop_token& stop);
 bool ReceiveAll(const Socket& socket, std::span<std::byte> bytes, SteadyTime deadline,
                 const std::stop_token& stop);
 
-// A connection to the first address of "host:port"; tries again after any failure to connect, until
-// `deadline`.
+// A connection to "host:port"; tries each address of the host in turn, and again after any failure
+// to connect, until `deadline`.
 Socket ConnectTo(const std::string& address, SteadyTime deadline, const std::stop_token& stop);
 
 // Listens on a port of the kernel's choice of one local address.
 class TcpListener {
  public:
-  // `host` is a name or a numeric address of this machine.
+  // `host` is a name or a numeric address of this machine. The first of its addresses that can be
+  // listened on is used.
   explicit TcpListener(const std::string& host);
 
   // host:port, as peers reach it.

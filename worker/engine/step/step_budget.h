@@ -23,9 +23,13 @@ struct StepBudget {
 
 struct WallTimeMeasurement {
   double wall_time_seconds = 0;  // the budget
-  double elapsed_seconds = 0;    // since this process began to train, until the measurement
-  int64_t steps_done = 0;        // also by earlier processes
-  double step_seconds = 0;       // mean time of one step with a full batch
+  // In which the run trained, until the measurement: the steps of earlier processes, and all that
+  // this process did.
+  double elapsed_seconds = 0;
+  int64_t steps_done = 0;    // also by earlier processes
+  int64_t steps_before = 0;  // those of earlier processes
+  int64_t steps_timed = 0;   // those of this process without its first, slower ones
+  double step_seconds = 0;   // mean time of one step of this process, with a full batch
   // One evaluation, and the steps between two; the last one follows the last step.
   double evaluation_seconds = 0;
   int64_t evaluation_every = 0;  // 0: only the last one
@@ -35,7 +39,7 @@ struct WallTimeMeasurement {
   int64_t sample_every = 0;  // 0: never
 };
 
-// Whether enough was measured.
+// Whether enough was measured, or the time is used up.
 bool CalibrationIsDue(const WallTimeMeasurement& measured);
 
 // The steps that fit into the wall time, with those already done: at least steps_done + 1.

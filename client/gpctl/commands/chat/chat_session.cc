@@ -13,7 +13,7 @@ constexpr std::chrono::milliseconds kInputPoll{50};
 
 constexpr char kHelp[] = R"(Type the beginning of a text; the model continues it. Then:
   Enter                lets it continue
-  text                 is added to the text, and the model continues; a line that ends in \ has another
+  text                 is added, and the model continues; end a line with \ to add another
   Ctrl-C               stops the text in flight
   /reset               begins a new text
   /text                shows the whole text
@@ -22,7 +22,7 @@ constexpr char kHelp[] = R"(Type the beginning of a text; the model continues it
                        /frequency-penalty, /max-tokens and /seed
   /model RUN@STEP      continues with another checkpoint
   /quit, Ctrl-D        leave
-A text that begins with '/' is typed with two.
+To begin a text with '/', type '//'.
 )";
 
 Status UnknownCommand(const std::string& name) {

@@ -57,27 +57,35 @@ std::string ContextName(const ServiceDirectory& directory, const ContextFile& fi
   return name;
 }
 
+// Empty when it does not run.
+std::string Url(const ProcessIdentity& process, const std::string& address,
+                const std::string& problem) {
+  return process.pid == 0 || !problem.empty() ? "" : "http://" + address;
+}
+
 Json RecordFields(const ServiceDirectory& directory, const ServiceRecord& record) {
-  return {{"state_dir", directory.root()},
-          {"address", record.address},
-          {"listen", record.listen},
-          {"storage_root", record.storage_root},
-          {"coordinator_metrics", record.coordinator_metrics},
-          {"worker_metrics", record.worker_metrics},
-          {"gateway", record.gateway.pid == 0 ? "" : "http://" + record.gateway_address},
-          {"gateway_metrics", record.gateway_metrics},
-          {"gateway_problem", record.gateway_problem},
-          {"monitoring", record.monitoring.pid == 0 ? "" : "http://" + record.monitoring_address},
-          {"workers", record.workers},
-          {"cores", record.cores},
-          {"gpus", record.gpus},
-          {"gpu_problem", record.gpu_problem},
-          {"data_roots", record.data_roots},
-          {"supervisor_pid", record.supervisor.pid},
-          {"coordinator_pid", record.coordinator.pid},
-          {"worker_pid", record.worker.pid},
-          {"gateway_pid", record.gateway.pid},
-          {"monitoring_pid", record.monitoring.pid}};
+  return {
+      {"state_dir", directory.root()},
+      {"address", record.address},
+      {"listen", record.listen},
+      {"storage_root", record.storage_root},
+      {"coordinator_metrics", record.coordinator_metrics},
+      {"worker_metrics", record.worker_metrics},
+      {"gateway", Url(record.gateway, record.gateway_address, record.gateway_problem)},
+      {"gateway_metrics", record.gateway_metrics},
+      {"gateway_problem", record.gateway_problem},
+      {"monitoring", Url(record.monitoring, record.monitoring_address, record.monitoring_problem)},
+      {"monitoring_problem", record.monitoring_problem},
+      {"workers", record.workers},
+      {"cores", record.cores},
+      {"gpus", record.gpus},
+      {"gpu_problem", record.gpu_problem},
+      {"data_roots", record.data_roots},
+      {"supervisor_pid", record.supervisor.pid},
+      {"coordinator_pid", record.coordinator.pid},
+      {"worker_pid", record.worker.pid},
+      {"gateway_pid", record.gateway.pid},
+      {"monitoring_pid", record.monitoring.pid}};
 }
 
 std::string GatewayLine(const ServiceRecord& record) {
@@ -89,6 +97,9 @@ std::string GatewayLine(const ServiceRecord& record) {
 }
 
 std::string MonitoringLine(const ServiceRecord& record) {
+  if (!record.monitoring_problem.empty()) {
+    return fmt::format("Prometheus   not running: {}\n", record.monitoring_problem);
+  }
   if (record.monitoring.pid == 0) return "";
   return fmt::format("Prometheus   http://{}   alerts /alerts\n", record.monitoring_address);
 }

@@ -1,6 +1,7 @@
 // Goal: a wait ends exactly when its condition is met, and its exit code says whether it was.
 #include "client/gpctl/commands/wait_condition.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "client/fake_run_service.h"
@@ -8,6 +9,8 @@
 
 namespace gp::testing {
 namespace {
+
+using ::testing::HasSubstr;
 
 bool IsMet(const std::string& condition, const v1::Run& run) {
   const auto parsed = gpctl::ParseWaitCondition(condition);
@@ -52,6 +55,21 @@ TEST(WaitCondition, StatesAreNamedWithAndWithoutTheWord) {
   for (const char* nonsense : {"", "step", "step=", "step=x", "loss<", "state=", "state=asleep"}) {
     EXPECT_FALSE(gpctl::ParseWaitCondition(nonsense).ok()) << nonsense;
   }
+}
+
+TEST(WaitCondition, ANumberThatNoRunCanReachIsRefusedInWords) {
+  for (const char* step : {"inf", "nan", "-1", "1.5", "1e30", "x", ""}) {
+    const Status refused = gpctl::ParseWaitCondition(std::string("step=") + step).status();
+    EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument) << step;
+    EXPECT_THAT(Message(refused), HasSubstr("expected a whole number such as step=1000")) << step;
+  }
+  for (const char* loss : {"inf", "-inf", "nan", "1e999", "x", ""}) {
+    const Status refused = gpctl::ParseWaitCondition(std::string("loss<") + loss).status();
+    EXPECT_THAT(Message(refused), HasSubstr("expected a finite number such as loss<2.5")) << loss;
+    const Status validation = gpctl::ParseWaitCondition(std::string("val_loss<") + loss).status();
+    EXPECT_THAT(Message(validation), HasSubstr("such as val_loss<2.5")) << loss;
+  }
+  EXPECT_TRUE(IsMet("step=5e2", Running()));
 }
 
 class WaitTest : public ::testing::Test {

@@ -7,11 +7,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/file.h"
 #include "client/gpctl/gpctl_runner.h"
+#include "client/gpctl/service/path_guard.h"
 
 namespace gp::gpctl {
 namespace {
@@ -29,18 +29,6 @@ class MonitoringTest : public ::testing::Test {
 
   gp::testing::GpctlRunner gpctl_;
   ServiceDirectory directory_{gpctl_.home() + "/state"};
-};
-
-// $PATH as it was, at the end of a test.
-class PathGuard {
- public:
-  explicit PathGuard(const std::string& path) : before_(std::getenv("PATH")) {
-    setenv("PATH", path.c_str(), 1);
-  }
-  ~PathGuard() { setenv("PATH", before_.c_str(), 1); }
-
- private:
-  const std::string before_;
 };
 
 TEST_F(MonitoringTest, WithoutPrometheusUpSaysHowToInstallItAndStartsNothing) {

@@ -23,7 +23,8 @@ TEST_F(ServiceDirectoryTest, ARecordOfAnOlderVersionHasNoIdentityOfItsStorage) {
   ASSERT_TRUE(directory_.Save({.address = "127.0.0.1:1", .storage_identity = "x"}).ok());
   const std::string path = directory_.Path("service.json");
   auto json = nlohmann::json::parse(*ReadFile(path));
-  for (const char* key : {"storage_identity", "data_roots"}) ASSERT_EQ(json.erase(key), 1u) << key;
+  for (const char* key : {"storage_identity", "data_roots", "monitoring_problem"})
+    ASSERT_EQ(json.erase(key), 1u) << key;
   std::ofstream(path) << json.dump();
   const auto record = directory_.Load();
   ASSERT_TRUE(record.ok()) << record.status();

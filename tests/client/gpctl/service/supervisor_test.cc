@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "client/gpctl/service/path_guard.h"
 #include "client/gpctl/service/service_fixture.h"
 
 namespace gp::gpctl {
@@ -192,6 +193,53 @@ TEST_F(SupervisorTest, AFailedStartQuotesWhatThisStartWrote) {
   EXPECT_THAT(second, Not(HasSubstr("the first reason")));
   WriteScript(gpctl_.home() + "/gp-coordinator", "exit 1\n");
   EXPECT_THAT(start(), HasSubstr("it wrote nothing"));
+}
+
+TEST_F(SupervisorTest, APrometheusThatDoesNotStartLeavesTheServiceUpWithTheReason) {
+  WriteDaemon("gp-coordinator");
+  WriteDaemon("gp-worker");
+  WriteScript(gpctl_.home() + "/prometheus", "echo 'no space for the data' >&2\nexit 1\n");
+  ASSERT_TRUE(directory_.Create().ok());
+  const PathGuard path(gpctl_.home() + ":" + std::getenv("PATH"));
+  client::Interruption interruption;
+  Supervisor killed(directory_, Options(), interruption, [](const std::string&) {});
+  ASSERT_TRUE(killed.Start().ok());
+  EXPECT_EQ(killed.record().monitoring_problem, "") << "none is wanted";
+  SupervisorOptions options = Options();
+  options.monitoring = true;
+  Supervisor next(directory_, options, interruption, [](const std::string&) {});
+  const Status started = next.Start();
+  EXPECT_TRUE(started.ok()) << started;
+  EXPECT_EQ(next.record().coordinator, killed.record().coordinator);
+  EXPECT_TRUE(IsAlive(killed.record().coordinator));
+  EXPECT_TRUE(IsAlive(killed.record().worker));
+  EXPECT_THAT(directory_.Load()->monitoring_problem, HasSubstr("no space for the data"));
+  interruption.Request();
+  next.Run();
+  EXPECT_FALSE(IsAlive(killed.record().coordinator));
+}
+
+TEST_F(SupervisorTest, AFailedStartStopsWhatItStartedAndNotWhatRanBefore) {
+  WriteDaemon("gp-coordinator");
+  WriteDaemon("gp-worker");
+  ASSERT_TRUE(directory_.Create().ok());
+  client::Interruption interruption;
+  Supervisor killed(directory_, Options(), interruption, [](const std::string&) {});
+  ASSERT_TRUE(killed.Start().ok());
+  const ServiceRecord before = killed.record();
+  kill(before.worker.pid, SIGKILL);
+  ASSERT_TRUE(Eventually([&] {
+    ReapChildren();
+    return !IsAlive(before.worker);
+  }));
+  WriteScript(gpctl_.home() + "/gp-worker", "echo 'no cores' >&2\nexit 1\n");
+  Supervisor next(directory_, Options(), interruption, [](const std::string&) {});
+  EXPECT_THAT(Message(next.Start()), HasSubstr("no cores"));
+  EXPECT_TRUE(IsAlive(before.coordinator));
+  EXPECT_EQ(directory_.Load()->coordinator, before.coordinator) << "'gpctl down' can stop it";
+  EXPECT_EQ(directory_.Load()->worker.pid, 0);
+  ASSERT_TRUE(StopService(directory_).ok());
+  EXPECT_FALSE(IsAlive(before.coordinator));
 }
 
 TEST_F(SupervisorTest, TheStorageStaysWhereItWasUntilAnotherPlaceIsNamed) {

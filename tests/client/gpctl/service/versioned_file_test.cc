@@ -58,6 +58,15 @@ TEST_F(VersionedFile, OneThatCannotBeMigratedStays) {
   EXPECT_EQ(*ReadFile(path_), "other: 5\n");
 }
 
+TEST_F(VersionedFile, OneThatIsDamagedIsNotMigrated) {
+  for (const std::string damaged : {"old: [5\n", "old:5", ""}) {
+    Write(damaged);
+    EXPECT_EQ(*Read(Renamed()), damaged) << "its parser reports the damage";
+    EXPECT_EQ(*ReadFile(path_), damaged);
+  }
+  EXPECT_EQ(ListDirectory(directory_.path())->size(), 1u) << "no copy is made";
+}
+
 TEST_F(VersionedFile, OneOfANewerVersionIsRefused) {
   Write("apiVersion: gp/v3\nnewest: 5\n");
   const Status refused = Read(Renamed()).status();
@@ -68,7 +77,7 @@ TEST_F(VersionedFile, OneOfANewerVersionIsRefused) {
 }
 
 TEST_F(VersionedFile, AVersionThatIsNoneIsAnError) {
-  for (const char* version : {"gp/v0", "gp/v", "gp/v1x", "v1", "other/v1", "gp/v-1"}) {
+  for (const char* version : {"gp/v0", "gp/v", "gp/v1x", "v1", "other/v1", "gp/v-1", "[gp/v1]"}) {
     Write(std::string("apiVersion: ") + version + "\n");
     EXPECT_EQ(Read({}).status().code(), StatusCode::kInvalidArgument) << version;
   }

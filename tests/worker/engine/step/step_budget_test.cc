@@ -36,9 +36,32 @@ TEST(StepBudget, LeavesRoomForQuestions) {
             12 + 80);
 }
 
+// 100 s less 10 s, the last evaluation's 10 s and those of the earlier 10 steps: 5 s.
+TEST(StepBudget, ChargesTheEvaluationsOfEarlierProcesses) {
+  EXPECT_EQ(StepsWithin({.wall_time_seconds = 100,
+                         .elapsed_seconds = 10,
+                         .steps_done = 12,
+                         .steps_before = 10,
+                         .step_seconds = 0.5,
+                         .evaluation_seconds = 10,
+                         .evaluation_every = 20}),
+            12 + 75);
+}
+
+TEST(StepBudget, WaitsForAStepThatWasTimedUnlessTheTimeIsUsedUp) {
+  WallTimeMeasurement measured{
+      .wall_time_seconds = 100, .elapsed_seconds = 50, .steps_done = 12, .steps_before = 11};
+  EXPECT_FALSE(CalibrationIsDue(measured)) << "only the first step of a resumed process";
+  measured.steps_timed = 1;
+  EXPECT_TRUE(CalibrationIsDue(measured));
+  measured.steps_timed = 0;
+  measured.elapsed_seconds = 100;
+  EXPECT_TRUE(CalibrationIsDue(measured));
+}
+
 TEST(StepBudget, IsFixedAfterEnoughStepsAndEnoughTime) {
   WallTimeMeasurement measured{
-      .wall_time_seconds = 100, .elapsed_seconds = 4.9, .steps_done = 50, .step_seconds = 0.1};
+      .wall_time_seconds = 100, .elapsed_seconds = 4.9, .steps_done = 50, .steps_timed = 48};
   EXPECT_FALSE(CalibrationIsDue(measured));
   measured.elapsed_seconds = 5;
   EXPECT_TRUE(CalibrationIsDue(measured));

@@ -1,0 +1,46 @@
+// FollowedRun against a fake coordinator; RunBoard's tests show what pages get of it.
+#include "client/gateway/runs/followed_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/fake_run_service.h"
+#include "lib/base/eventually.h"
+
+namespace gp::gateway {
+namespace {
+
+using ::testing::SizeIs;
+
+TEST(FollowedRun, ARefreshThatFailedAfterAnEventIsRepeatedAtOnce) {
+  testing::FakeRunService service;
+  const v1::Run run = testing::MakeRun("demo", "aaaaaaaa01", v1::RUN_STATE_RUNNING);
+  service.AddRun(run);
+  client::Interruption interruption;
+  client::RunClient client({.address = service.address(), .timeout = kPatience}, interruption);
+  client::RunStreams streams(service.address());
+  FollowedRun followed(client, streams, [](FollowedRun::News) {});
+  ASSERT_TRUE(Eventually([&] {
+    followed.Tend(run);
+    return followed.Details() != nullptr;
+  }));
+  EXPECT_THAT(followed.Details()->checkpoints, SizeIs(0));
+  interruption.Request();  // calls fail, streams do not
+  v1::Checkpoint checkpoint;
+  checkpoint.set_run_id(run.run_id());
+  checkpoint.set_step(100);
+  service.AddCheckpoint(checkpoint);
+  service.AddEvent(run.state(), "checkpoint_sealed", "step 100");
+  ASSERT_TRUE(Eventually([&] {
+    followed.Tend(run);
+    return followed.Details()->events.size() == 1;
+  }));
+  followed.Tend(run);
+  EXPECT_THAT(followed.Details()->checkpoints, SizeIs(0));
+  interruption.Reset();
+  followed.Tend(run);
+  EXPECT_THAT(followed.Details()->checkpoints, SizeIs(1)) << "without a wait of 10 s";
+}
+
+}  // namespace
+}  // namespace gp::gateway
