@@ -23,9 +23,9 @@ struct ServedCheckpoint {
 // A run, or a directory that was given a name. Its newest checkpoint is the one with the highest
 // step.
 struct ServedRun {
-  std::string id;            // works in place of the name
-  std::string name;          // means the newest run of that name
-  double submitted_at = 0;   // unix seconds; 0 for a directory
+  std::string id;           // works in place of the name
+  std::string name;         // means the newest run of that name
+  double submitted_at = 0;  // unix seconds; 0 for a directory
   std::vector<ServedCheckpoint> checkpoints;
 
   bool operator==(const ServedRun&) const = default;
