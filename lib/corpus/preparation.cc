@@ -152,7 +152,7 @@ StatusOr<PreparationState> LoadState(const std::string& directory) {
   }
   if (FileExists(JoinPath(directory, formats::kDatasetFileName))) {
     return AlreadyExists(
-        "{} holds a finished dataset; look at it with 'gpctl data inspect', or take another folder",
+        "{} holds a finished dataset; look at it with 'gpctl data inspect', or use another folder",
         directory);
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(directory));

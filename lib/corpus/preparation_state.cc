@@ -116,7 +116,7 @@ Status CheckSamePreparation(const std::vector<PreparationChoice>& begun,
     const std::string before = found == begun.end() ? "nothing" : found->value;
     if (before == choice.value) continue;
     return FailedPrecondition(
-        "the preparation there was begun with another {}: {}, now {}; take another folder, or "
+        "the preparation there was begun with another {}: {}, now {}; use another folder, or "
         "remove this one to begin again",
         choice.name, Excerpt(before, 200), Excerpt(choice.value, 200));
   }

@@ -57,7 +57,7 @@ std::string TrainingRows(const CheckpointManifest& manifest) {
                         Excerpt(manifest.run_name), manifest.step, manifest.tokens);
   }
   if (manifest.validation_loss) {
-    rows += fmt::format("| validation loss | {:.4f} nats a token |\n", *manifest.validation_loss);
+    rows += fmt::format("| validation loss | {:.4f} nats per token |\n", *manifest.validation_loss);
   }
   return rows;
 }

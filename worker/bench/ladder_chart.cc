@@ -104,11 +104,11 @@ std::string LadderChart(const std::vector<RungResult>& rungs, const std::string&
   const double height = kTop + kRow * static_cast<double>(rungs.size()) + 16;
   std::string svg = fmt::format(
       R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:.0f} {1:.0f}" width="{0:.0f}" height="{1:.0f}" role="img">)"
-      "\n<title>Tokens a second, rung by rung</title>\n{2}"
+      "\n<title>Tokens per second, rung by rung</title>\n{2}"
       R"(<rect class="paper" width="{0:.0f}" height="{1:.0f}"/>)"
       "\n",
       kWidth, height, kStyle);
-  svg += Text(24, 34, "title", "start", "The ladder: tokens a second, rung by rung");
+  svg += Text(24, 34, "title", "start", "The ladder: tokens per second, rung by rung");
   svg += Text(24, 56, "small", "start", subtitle);
   svg += fmt::format(R"(<line class="axis" x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2:.1f}"/>)"
                      "\n",

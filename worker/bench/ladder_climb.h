@@ -27,7 +27,7 @@ struct RungResult {
   double tokens_per_second = 0;
   int64_t resident_bytes = 0;  // peak of the process; on a device, what the backend allocated
   double mfu = 0;
-  double gain = 1;   // tokens a second, over the last kept rung below
+  double gain = 1;   // tokens per second, over the last kept rung below
   double total = 1;  // over the first rung
   bool kept = true;  // false: slower here, so the next rung climbs without it
 };

@@ -35,7 +35,7 @@ struct LoaderFlags {
   int64_t sequence = 1024;
   int64_t batches = 64;
   int64_t made_tokens = int64_t{64} << 20;
-  double pace = 1e6;  // tokens a second
+  double pace = 1e6;  // tokens per second
   std::string output = "text";
 };
 
@@ -116,7 +116,7 @@ class Loader {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
-  // Tokens a second over `batches` batches, one right after the other.
+  // Tokens per second over `batches` batches, one right after the other.
   StatusOr<double> Rate(int64_t batches) {
     double seconds = 0;
     for (int64_t i = 0; i < batches; ++i) {
@@ -127,7 +127,7 @@ class Loader {
   }
 
   // The wait of each of `batches` steps, in milliseconds, when the rest of a step takes long enough
-  // to consume `pace` tokens a second.
+  // to consume `pace` tokens per second.
   StatusOr<std::vector<double>> Waits(int64_t batches, double pace) {
     const std::chrono::duration<double> step(static_cast<double>(tokens_.size()) / pace);
     std::vector<double> waits;

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Repeats `pass` for `seconds`; returns the bytes a second of the fastest one.
+// Repeats `pass` for `seconds`; returns the bytes per second of the fastest one.
 template <typename Pass>
 double BestRate(double bytes, double seconds, const Pass& pass) {
   double best = 0;

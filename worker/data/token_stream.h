@@ -5,7 +5,7 @@
 // order.
 //
 // Every rank tokenizes the whole sequence in two threads of its own, which run ahead, and keeps
-// what its step reads: one thread makes millions of tokens a second, and what a rank reads does not
+// what its step reads: one thread makes millions of tokens per second, and what a rank reads does not
 // depend on the other ranks. So it resumes exactly, on any number of ranks: the step's number alone
 // decides what the step reads. Checkpoints store a position only so that a resumed run gets there
 // quickly: a place between two blocks of text, and how many tokens lie before it. Without one the

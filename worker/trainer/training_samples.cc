@@ -36,8 +36,8 @@ TrainingSamples::TrainingSamples(PreparedRun& run)
   }
   prompt_ = {FirstTokenOf(run.dataset)};
   LogWarning(run.dataset.stream == nullptr
-                 ? "sample.prompt cannot be used, samples begin with the text's first token"
-                 : "sample.prompt cannot be used, samples begin with the end-of-text token",
+                 ? "sample.prompt cannot be used; samples begin with the text's first token"
+                 : "sample.prompt cannot be used; samples begin with the end-of-text token",
              {{"reason", prompt.ok() ? "it has no tokens" : Message(prompt.status())}});
 }
 

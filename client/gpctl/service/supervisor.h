@@ -33,8 +33,8 @@ struct SupervisorOptions {
   // last start, else free ones.
   int port_base = 0;
   bool gateway = true;
-  std::string gateway_listen;           // HOST:PORT; empty: on loopback, the port of the last time
-  bool monitoring = false;              // run Prometheus; on loopback, the port of the last time
+  std::string gateway_listen;           // HOST:PORT; empty: on loopback, with the last port
+  bool monitoring = false;              // run Prometheus, on loopback, with the last port
   std::string trainer;                  // path; empty: the one beside gp-worker
   std::string gpu_trainer;              // path; empty: the gp-trainer-cuda beside gp-worker
   std::string gpus;                     // as gp-worker --gpus; empty: all

@@ -48,8 +48,7 @@ class Reader {
     if (pad_named) Compare("pad", pad.ids, tokens_.pad, "both are kept");
     if (eos_named) {
       Compare("eos", eos.ids, tokens_.eos,
-              "texts that the model writes end at the former, documents are separated by the "
-              "latter");
+              "the model ends its texts with the former, and the latter separates documents");
     }
     return tokens_;
   }

@@ -81,7 +81,7 @@ std::string LossText(const Json& result) {
   const std::string bits = result["val_bpb"].is_number()
                                ? fmt::format("{:.4f} bits a byte", result["val_bpb"].get<double>())
                                : "unknown: the checkpoint's tokenizer does not name every token";
-  return fmt::format("val loss     {} nats a token   {} tokens\nval bpb      {}\n",
+  return fmt::format("val loss     {} nats per token   {} tokens\nval bpb      {}\n",
                      Loss(result["val_loss"].get<double>()),
                      WithThousands(result["tokens"].get<int64_t>()), bits);
 }

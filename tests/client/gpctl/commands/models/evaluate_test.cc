@@ -56,7 +56,7 @@ TEST_F(EvalCommandTest, PrintsLossAndBitsPerByteAndNothingElseInAPipe) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out,
             "checkpoint   /c   step 10, computed in fp32\n"
-            "val loss     1.5000 nats a token   1,000 tokens\n"
+            "val loss     1.5000 nats per token   1,000 tokens\n"
             "val bpb      2.2500 bits a byte\n");
   EXPECT_THAT(Arguments(),
               AllOf(HasSubstr("--checkpoint " + checkpoint_), HasSubstr("--task val")));
