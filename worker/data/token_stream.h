@@ -5,11 +5,11 @@
 // order.
 //
 // Every rank tokenizes the whole sequence in two threads of its own, which run ahead, and keeps
-// what its step reads: one thread makes millions of tokens per second, and what a rank reads does not
-// depend on the other ranks. So it resumes exactly, on any number of ranks: the step's number alone
-// decides what the step reads. Checkpoints store a position only so that a resumed run gets there
-// quickly: a place between two blocks of text, and how many tokens lie before it. Without one the
-// stream is read from its front, to the same tokens.
+// what its step reads: one thread makes millions of tokens per second, and what a rank reads does
+// not depend on the other ranks. So it resumes exactly, on any number of ranks: the step's number
+// alone decides what the step reads. Checkpoints store a position only so that a resumed run gets
+// there quickly: a place between two blocks of text, and how many tokens lie before it. Without one
+// the stream is read from its front, to the same tokens.
 //
 // In memory are the text and tokens that wait (some 100 MB at most) and the tokens from Pass to
 // the furthest Read: those of one step and of the micro-batch that is read ahead. Any thread may

@@ -193,7 +193,7 @@ TEST_F(SpecialTokenFiles, ContradictionsAreSaid) {
                                     "generation_config.json, which counts"),
                           AllOf(HasSubstr("the model's eos_token_id is '<|EOS|>' (263), the "
                                           "tokenizer's eos_token '<|endoftext|>' (261)"),
-                                HasSubstr("documents are separated by the latter"))));
+                                HasSubstr("the latter separates documents"))));
   Read({{"tokenizer_config.json", {{"eos_token", "<|EOS|>"}, {"pad_token", "<|PAD|>"}}},
         {"config.json", {{"eos_token_id", 50256}, {"pad_token_id", 261}}}});
   EXPECT_THAT(notes_, ElementsAre(HasSubstr("config.json: eos_token_id names the id 50256, and the "
