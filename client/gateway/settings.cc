@@ -19,7 +19,8 @@ daemon::Settings Access(GatewaySettings& settings) {
        .check = daemon::CheckListenAddress},
       {.field = {.path = "server.connections_max",
                  .doc = "How many clients may be connected at once. Beyond it, a new client "
-                        "replaces an idle one; when none is idle, it is refused with 503.",
+                        "replaces one that is idle or slow; when all are being answered, it is "
+                        "refused with 503.",
                  .min = 1,
                  .max = 100000},
        .slot = &settings.connections_max},

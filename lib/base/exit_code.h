@@ -19,7 +19,7 @@ enum class ExitCode {
   kDamaged = 9,      // a checkpoint or another file is damaged
   kStorage = 10,     // a file cannot be read or written; may pass
   kCollective = 11,  // the other ranks of the run went away
-  // 86 is reserved: an unreleased trainer used it.
+  // Do not reuse 86: a trainer before the first release exited with it.
   kInterrupted = 130,
 };
 

@@ -71,7 +71,7 @@ size_t RunEnd(std::string_view text, size_t begin, Class kind) {
   }
 }
 
-// "'s" and its kin; 0 when the text does not begin with one.
+// Bytes of a contraction such as 's or 'll; 0 when the text does not begin with one.
 size_t ContractionBytes(std::string_view text) {
   if (text[0] != '\'') return 0;
   for (const std::string_view ending : {"'s", "'d", "'m", "'t", "'ll", "'ve", "'re"}) {

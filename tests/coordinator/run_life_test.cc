@@ -59,7 +59,7 @@ TEST_F(RunLife, TakesARunFromSubmitToASealedCheckpoint) {
             (std::vector<std::string>{"step 1: the first loss is far from ln V"}));
 }
 
-TEST_F(RunLife, ARunningRunGoesOnWhenItsAgentReattachesAfterAKill) {
+TEST_F(RunLife, ARunningRunContinuesWhenItsAgentReconnectsAfterTheCoordinatorWasKilled) {
   ScriptedAgent agent(process_.address(), process_.storage_root(), 2);
   agent.Connect();
   const v1::Run run = SubmitSmoke("r1");

@@ -73,7 +73,7 @@ void Optimizer::RefreshWorkingCopy(LanguageModel& model) const {
 void Optimizer::UpdateRange(const Step& step, const Range& range) {
   int64_t first = std::max(range.first, slice_.first);
   const int64_t last = std::min(range.last, slice_.last);
-  // Without a save, one launch for all.
+  // With no save in flight, one launch updates the whole range.
   const int64_t piece = saving() ? kPiece : std::max(last - first, int64_t{1});
   for (; first < last; first += piece) {
     const int64_t end = std::min(first + piece, last);

@@ -106,7 +106,7 @@ class Optimizer {
 
   Backend& backend() { return backend_; }
   const runspec::OptimizerSpec& spec() const { return options_.spec; }
-  const std::vector<Range>& trained() const { return trained_; }  // all that is
+  const std::vector<Range>& trained() const { return trained_; }  // every trained range
 
  private:
   void UpdatePiece(const Step& step, int64_t first, int64_t last, const Range& range);

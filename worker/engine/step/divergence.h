@@ -1,6 +1,6 @@
 // Divergence: detects that the loss is far above that of a uniform guess, ln(vocabulary), or far
 // above its own best. It only warns; the run continues. Updates that are not finite are skipped by
-// TrainingStep, which throws after stability.consecutive_skips_max of them. On rank 0; one thread.
+// TrainingStep, which throws at one more than consecutive_skips_max. On rank 0; one thread.
 #pragma once
 
 #include <cstdint>
