@@ -106,7 +106,7 @@ class LocalWriter : public StorageWriter {
   bool refused_ = false;
 };
 
-// A directory under a name that cannot begin to lead elsewhere.
+// A directory held open, so that a link put in its place leads nobody elsewhere.
 class HeldDirectory {
  public:
   static StatusOr<HeldDirectory> Open(const std::string& path, LocalStorage::Links links) {

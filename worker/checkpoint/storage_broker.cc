@@ -171,13 +171,17 @@ class BrokeredStorage final : public Storage {
   StatusOr<uint64_t> Size(const std::string& path) const override {
     const Answer answer = Ask(Operation::kOpen, path);
     RETURN_IF_ERROR(answer.status);
-    return LocalStorage().Size(NameOf(answer.file));
+    auto size = LocalStorage().Size(NameOf(answer.file));
+    if (size.ok()) return size;
+    return WithContext(size.status(), path);
   }
 
   StatusOr<std::vector<std::string>> List(const std::string& directory) const override {
     const Answer answer = Ask(Operation::kOpen, directory);
     RETURN_IF_ERROR(answer.status);
-    return LocalStorage().List(NameOf(answer.file));
+    auto names = LocalStorage().List(NameOf(answer.file));
+    if (names.ok()) return names;
+    return WithContext(names.status(), directory);
   }
 
   Status Delete(const std::string& path) const override {
