@@ -83,7 +83,7 @@ TEST_F(RunBoardTest, ShowsRunsWorkersAndSealedCheckpoints) {
   EXPECT_EQ(now->runs[0].name(), "demo") << "newest first";
   EXPECT_THAT(now->nodes, SizeIs(1));
   ASSERT_THAT(now->sealed, SizeIs(1)) << "a run without a checkpoint is no model";
-  EXPECT_EQ(now->sealed[0].run_id, kId);
+  EXPECT_EQ(now->sealed[0].id, kId);
   ASSERT_THAT(now->sealed[0].checkpoints, SizeIs(2));
   EXPECT_EQ(now->sealed[0].checkpoints[1].directory, "/c/200");
   EXPECT_EQ(now->sealed[0].checkpoints[1].manifest_digest, "d200");
@@ -249,7 +249,7 @@ TEST_F(RunBoardTest, AllCheckpointsAreAskedForWithoutAPauseTheNewestRunsFirst) {
   ASSERT_GE(seen.size(), 2u) << "one survey asks for a part of them";
   for (const auto& now : seen) {
     if (now->sealed.empty()) continue;
-    EXPECT_EQ(now->sealed[0].run_id, "id00000119");
+    EXPECT_EQ(now->sealed[0].id, "id00000119");
     EXPECT_EQ(now->sealed_complete, now->sealed.size() == 120);
   }
 }
