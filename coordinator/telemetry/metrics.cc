@@ -116,7 +116,7 @@ std::string CauseLabel(ExitCause cause) {
   }
 }
 
-// A point that gives every gauge a series: none of its numbers is 0.
+// A point that gives every gauge a series.
 contract::TrainingPoint ExamplePoint() {
   contract::TrainingPoint point;
   contract::VisitFields(point, [](const contract::FieldInfo&, auto& value) {
@@ -124,6 +124,7 @@ contract::TrainingPoint ExamplePoint() {
     if constexpr (std::is_arithmetic_v<Value>) value = 1;
     if constexpr (std::is_same_v<Value, std::optional<double>>) value = 1;
   });
+  point.epoch = 0;  // that of the example run
   point.step_seconds = Pace::kForecastSeconds;
   point.scores = {{"val_bpb", 1}};
   point.peak_source = "measured";

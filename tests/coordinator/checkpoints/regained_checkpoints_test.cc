@@ -198,7 +198,8 @@ TEST_F(RegainedCheckpoints, TheNewestTwoWholeOnesAreFound) {
   EXPECT_EQ((*found)[1].checkpoint.step, 50);
   EXPECT_EQ((*found)[1].checkpoint.directory, Path(50));
   uint64_t size_bytes = 0;
-  for (const std::string& name : *ListDirectory(Path(50))) {
+  const auto names = ListDirectory(Path(50)).value();
+  for (const std::string& name : names) {
     size_bytes += *FileSize(JoinPath(Path(50), name));
   }
   EXPECT_EQ((*found)[1].checkpoint.size_bytes, size_bytes) << "the manifest counts, too";
