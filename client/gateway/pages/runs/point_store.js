@@ -62,19 +62,20 @@ class PointStore {
 // What was fetched meanwhile may hold some of the steps already; they are left out. A step that comes a second time
 // with a later moment was taken again after a restart: what stands from there on is lost.
 function appendColumns(target, columns, first, last) {
+  const names = columnNames(target);
   columns.step.forEach((step, i) => {
     if (target.step.length > 0 && step <= target.step.at(-1)) {
       if (columns.at[i] <= target.at.at(-1)) return;
-      cutFrom(target, step);
+      cutFrom(target, names, step);
     }
     if (step < first || step > last) return;
-    for (const name of columnNames(target)) target[name].push(columns[name]?.[i] ?? null);
+    for (const name of names) target[name].push(columns[name]?.[i] ?? null);
   });
 }
 
-function cutFrom(target, step) {
+function cutFrom(target, names, step) {
   const length = lowerBound(target.step, step);
-  for (const name of columnNames(target)) target[name].length = length;
+  for (const name of names) target[name].length = length;
 }
 
 // Of the columns that the server sends: step, at, loss and what else a point has.
