@@ -223,6 +223,11 @@ TEST(Convert, ACheckpointInQuarantineIsToldFieldByField) {
   EXPECT_THAT(UnsetFields(told), ElementsAre("latest", "best"));
 }
 
+TEST(Convert, ALostCheckpointKeepsTheNameOfItsDirectory) {
+  const QuarantinedCheckpoint lost{FullCheckpoint(10, 1.5), "its directory is gone", At(7), true};
+  EXPECT_EQ(ToProto(FullRun(), lost).directory(), "/storage/10");
+}
+
 TEST(Convert, ALineIsToldFieldByField) {
   const v1::LogLine line = ToProto(Line{.sequence = 1,
                                         .at = At(2'000'003),

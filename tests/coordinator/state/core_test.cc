@@ -291,9 +291,10 @@ TEST(SealRefusal, ADirectoryThatLeadsOutOfTheRunIsRefused) {
   for (const std::string& directory :
        {checkpoints + "../../other/checkpoints/step-1-e1-a", checkpoints + "step-1/../../x",
         checkpoints + "..", checkpoints + ".", checkpoints, checkpoints + "step-1/a",
-        checkpoints + "step-1.quarantined", checkpoints + "step-1\n", checkpoints + "a",
-        checkpoints + "step-" + std::string(200, '1'), std::string("/storage/runs/r/step-1"),
-        std::string("/storage/runs/r/checkpoints"), std::string()}) {
+        checkpoints + "step-1.damaged", checkpoints + "step-1.quarantined",
+        checkpoints + "step-1\n", checkpoints + "a", checkpoints + "step-" + std::string(200, '1'),
+        std::string("/storage/runs/r/step-1"), std::string("/storage/runs/r/checkpoints"),
+        std::string()}) {
     EXPECT_NE(SealRefusal(*run, {.step = 1, .directory = directory}), "") << directory;
   }
   EXPECT_EQ(SealRefusal(*run, {.step = 1, .directory = checkpoints + "step-00000001-e1-7f3k"}), "");
