@@ -35,24 +35,15 @@ std::optional<WrittenBy> ParseName(std::string_view name) {
   return by;
 }
 
-// Why the checkpoint in the directory `name` is in quarantine; nullptr when it is not there.
-const QuarantinedCheckpoint* FindHeld(const Run& run, std::string_view name) {
+// The names of the run's checkpoints in quarantine, and of their marks.
+std::unordered_set<std::string> QuarantinedNames(const Run& run) {
+  std::unordered_set<std::string> names;
   for (const QuarantinedCheckpoint& held : run.quarantined) {
-    if (name == BaseNameOf(held.checkpoint.directory)) return &held;
+    const std::string& directory = held.checkpoint.directory;
+    names.insert(BaseNameOf(directory));
+    names.insert(BaseNameOf(formats::QuarantineMark(directory)));
   }
-  return nullptr;
-}
-
-// Only a person deletes a checkpoint in quarantine. The catalogue may not list one that an older
-// version renamed: it may be that of an older backup.
-bool IsKeptInQuarantine(const Run& run, const std::string& name) {
-  return FindHeld(run, name) != nullptr || name.ends_with(formats::RenamedDamaged(""));
-}
-
-bool IsMarkOfHeld(const Run& run, const std::string& name) {
-  return std::any_of(run.quarantined.begin(), run.quarantined.end(), [&](const auto& held) {
-    return name == BaseNameOf(formats::QuarantineMark(held.checkpoint.directory));
-  });
+  return names;
 }
 
 // The names of the run's sealed checkpoints that are retired, or that are not. A run that saves
@@ -98,20 +89,23 @@ Status LinkForTensorBoard(const Run& run) {
 std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::string>& names) {
   const auto kept = SealedNames(run, /*retired=*/false);
   const auto retired = SealedNames(run, /*retired=*/true);
+  const auto quarantined = QuarantinedNames(run);
+  // The catalogue may not list one that an older version renamed: it may be that of an older
+  // backup.
+  const std::string renamed = formats::RenamedDamaged("");
   const int64_t newest = run.checkpoints.empty() ? -1 : run.checkpoints.back().step;
   std::vector<std::string> orphans;
   for (const std::string& name : names) {
     const auto by = ParseName(name);
-    if (!by || kept.contains(name) || IsKeptInQuarantine(run, name)) continue;
-    if (formats::IsQuarantineMark(name)) {
-      if (!IsMarkOfHeld(run, name)) orphans.push_back(name);
-      continue;
-    }
+    if (!by || kept.contains(name)) continue;
+    // Only a person deletes a checkpoint in quarantine.
+    if (quarantined.contains(name) || name.ends_with(renamed)) continue;
     const bool over = IsTerminal(run.state) || by->epoch < run.epoch ||
                       (by->epoch == run.epoch && !run.holds_slots);
     // Its seal would be refused: it is older than the newest checkpoint.
     const bool passed = by->epoch == run.epoch && by->step < newest;
-    if (over || passed || retired.contains(name)) orphans.push_back(name);
+    const bool ownerless_mark = formats::IsQuarantineMark(name);
+    if (over || passed || retired.contains(name) || ownerless_mark) orphans.push_back(name);
   }
   return orphans;
 }
@@ -188,8 +182,9 @@ void RunDirectories::Tend(const Task& task) const {
 }
 
 void RunDirectories::MarkQuarantined(const Run& run, const std::vector<std::string>& names) const {
-  const std::unordered_set<std::string> listed(names.begin(), names.end());
-  const auto is_listed = [&](const std::string& path) { return listed.contains(BaseNameOf(path)); };
+  const auto is_listed = [&](const std::string& path) {
+    return std::binary_search(names.begin(), names.end(), BaseNameOf(path));
+  };
   for (const QuarantinedCheckpoint& held : run.quarantined) {
     const std::string& directory = held.checkpoint.directory;
     const std::string renamed = formats::RenamedDamaged(directory);

@@ -49,7 +49,7 @@ class RunDirectories {
   // into one pass over the directory, so it never falls behind a run that saves often.
   static std::map<RunId, Task> Merged(std::vector<Task> tasks);
   void Tend(const Task& task) const;
-  // Makes the missing marks, and undoes the renames of an older version.
+  // Makes the missing marks, and undoes the renames of an older version. `names` are sorted.
   void MarkQuarantined(const Run& run, const std::vector<std::string>& names) const;
   void Mark(const Run& run, const QuarantinedCheckpoint& held) const;
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <span>
 #include <tuple>
 
@@ -133,17 +132,6 @@ Status VerifyTensors(const std::string& path) {
   return OkStatus();
 }
 
-StatusOr<std::string> DigestIn(const Storage& storage, const std::string& path, DigestKind kind,
-                               const std::stop_token& stop) {
-  FileDigest digest(kind);
-  RETURN_IF_ERROR(storage.Stream(path, [&](std::string_view piece) {
-    if (stop.stop_requested()) return Cancelled("stopped reading {}", path);
-    digest.Update(piece);
-    return OkStatus();
-  }));
-  return digest.Finish();
-}
-
 Status VerifyDigest(const Storage& storage, const std::string& directory,
                     const CheckpointFile& file, const std::stop_token& stop) {
   const std::string path = JoinPath(directory, file.name);
@@ -156,7 +144,7 @@ Status VerifyDigest(const Storage& storage, const std::string& directory,
     return DataLoss("{} has {} bytes, its manifest says {}; the checkpoint is damaged", path, *size,
                     file.size_bytes);
   }
-  ASSIGN_OR_RETURN(const std::string digest, DigestIn(storage, path, file.digest_kind, stop));
+  ASSIGN_OR_RETURN(const std::string digest, DigestOfFile(storage, path, file.digest_kind, stop));
   if (digest != file.digest) {
     return DataLoss("{} has the {} {}, its manifest says {}; the checkpoint is damaged", path,
                     DigestName(file.digest_kind), digest, file.digest);
@@ -249,10 +237,12 @@ StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(const Storage& storage,
   const auto names = storage.List(parent);
   if (names.status().code() == StatusCode::kNotFound) return std::vector<FoundCheckpoint>();
   RETURN_IF_ERROR(names.status());
-  const std::set<std::string> listed(names->begin(), names->end());
+  const auto is_quarantined = [&](const std::string& name) {
+    return std::binary_search(names->begin(), names->end(), QuarantineMark(name));
+  };
   std::vector<FoundCheckpoint> found;
   for (const std::string& name : *names) {
-    if (name.ends_with(kRenamedEnding) || listed.contains(QuarantineMark(name))) continue;
+    if (name.ends_with(kRenamedEnding) || is_quarantined(name)) continue;
     const std::string directory = JoinPath(parent, name);
     auto manifest = ReadManifest(storage, directory);
     if (manifest.status().code() == StatusCode::kNotFound) continue;

@@ -1,18 +1,13 @@
 #include "formats/file_digest.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <optional>
-#include <vector>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "base/check.h"
-#include "base/file.h"
 #include "formats/sha256.h"
+#include "storage/local_storage.h"
 
 namespace gp::formats {
 
@@ -47,20 +42,23 @@ std::string FileDigest::Finish() {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
+StatusOr<std::string> DigestOfFile(const Storage& storage, const std::string& path, DigestKind kind,
+                                   const std::stop_token& stop) {
+  FileDigest digest(kind);
+  const auto check_stop = [&] {
+    return stop.stop_requested() ? Cancelled("stopped reading {}", path) : OkStatus();
+  };
+  RETURN_IF_ERROR(storage.Stream(path, [&](std::string_view piece) {
+    digest.Update(piece);
+    return check_stop();
+  }));
+  RETURN_IF_ERROR(check_stop());
+  return digest.Finish();
+}
+
 StatusOr<std::string> DigestOfFile(const std::string& path, DigestKind kind,
                                    const std::stop_token& stop) {
-  FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return ErrnoStatus(errno, "open", path);
-  FileDigest digest(kind);
-  std::vector<char> buffer(1 << 20);
-  while (true) {
-    if (stop.stop_requested()) return Cancelled("stopped reading {}", path);
-    const ssize_t got = read(file.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return ErrnoStatus(errno, "read", path);
-    if (got == 0) return digest.Finish();
-    digest.Update({buffer.data(), static_cast<size_t>(got)});
-  }
+  return DigestOfFile(LocalStorage(), path, kind, stop);
 }
 
 }  // namespace gp::formats

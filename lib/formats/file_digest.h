@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "storage/storage.h"
 
 namespace gp::formats {
 
@@ -35,6 +36,9 @@ class FileDigest {
 };
 
 // Reads the file in pieces; Cancelled once `stop` is requested.
+StatusOr<std::string> DigestOfFile(const Storage& storage, const std::string& path, DigestKind kind,
+                                   const std::stop_token& stop = {});
+// The same of a mounted file system.
 StatusOr<std::string> DigestOfFile(const std::string& path, DigestKind kind,
                                    const std::stop_token& stop = {});
 
