@@ -177,7 +177,7 @@ void RunDirectories::Tend(const Task& task) const {
   const std::string directory = JoinPath(run.submission->run_directory, "checkpoints");
   const auto names = storage_.List(directory);
   if (names.status().code() == StatusCode::kNotFound) return;
-  LogFailure("cannot look after the run's checkpoints", run, names.status());
+  LogFailure("cannot list the run's checkpoints; cleanup skipped", run, names.status());
   if (!names.ok()) return;
   MarkQuarantined(run, *names);
   for (const std::string& name : FindOrphans(run, *names)) {

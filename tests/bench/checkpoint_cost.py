@@ -125,8 +125,9 @@ def main():
         return
     for number, result in enumerate(rounds, start=1):
         print(f"round {number}: step {result['step_ms_without']:.1f} ms without, {result['step_ms_with']:.1f} ms with a checkpoint "
-              f"every {options.every}: {100 * result['cost']:+.2f} %, within the run {100 * result['own_cost']:+.2f} %; "
-              f"digests and commits {100 * result['side_threads']:.2f} % of the processor time")
+              f"every {options.every}: {100 * result['cost']:+.2f} % against a run without, "
+              f"{100 * result['own_cost']:+.2f} % from slower steps after each checkpoint; "
+              f"digests and commits take {100 * result['side_threads']:.2f} % of the processor time")
     print(f"median: {100 * report['cost']:+.2f} % of the throughput, within the run {100 * report['own_cost']:+.2f} % "
           "(target: at most 2 %), "
           f"{100 * report['side_threads']:.2f} % of the processor time (target: at most 1 %)")

@@ -71,7 +71,7 @@ struct EngineJudge {
     if (m.manifest_digest.size() > kEngineNameBytesMax || !IsPrintable(m.manifest_digest)) {
       return "no digest";
     }
-    return TooLong("texts of a checkpoint", m.directory.size() + m.end_reason.size(),
+    return TooLong("a checkpoint's directory and end reason", m.directory.size() + m.end_reason.size(),
                    kCheckpointTextBytesMax);
   }
 
