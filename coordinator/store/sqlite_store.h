@@ -61,7 +61,7 @@ class SqliteStore final : public Store {
   StatusOr<std::vector<EndedRun>> ListEnded(const RunQuery& query,
                                             const EndedRange& range) override;
 
-  // Limits the file's size, in pages of 4096 bytes. Tests use it as a full disk.
+  // Limits the file's size, in pages of 4096 bytes. Tests use this to simulate a full disk.
   void LimitPages(int pages_max);
   // The steps of the last ListEnded (SqliteStatement::Steps); tests compare them.
   int64_t list_steps();
