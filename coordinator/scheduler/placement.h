@@ -35,8 +35,8 @@ struct FreeSlots {
   int Cordoned(bool gpu) const { return gpu ? gpu_cordoned : cpu_cordoned; }
 };
 
-// Usable slots of connected nodes with an unexpired lease, proven storage and no cordon. No run
-// holds them, no trainer is in them, and no agent still has to stop a trainer there.
+// Usable slots of connected nodes that see the storage root and have an unexpired lease and no
+// cordon. No run holds them, no trainer is in them, and no agent still has to stop a trainer there.
 FreeSlots FindFreeSlots(const Cluster& cluster, const Policy& policy);
 
 // The part of `free` that the run may use: without nodes that cannot compute with the run's

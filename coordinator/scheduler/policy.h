@@ -14,8 +14,8 @@ struct Policy {
   // Limit from placement until every rank is ready. Most of the time is reading and tokenizing
   // data.
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
-  // Limit from the sealed final checkpoint to the exit of every rank. After it the run has
-  // succeeded all the same.
+  // Limit from the sealed final checkpoint to the exit of every rank. After it the run counts as
+  // succeeded even if a rank has not exited.
   std::chrono::nanoseconds finish_timeout = std::chrono::seconds(30);
   // When a rank of a running group was stopped: how long to wait for the exit of the other ranks
   // before the run is requeued. In this time the ranks agree on their last step, and rank 0 saves

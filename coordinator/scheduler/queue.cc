@@ -83,7 +83,7 @@ class QueuePlanner {
         free_.Count(gpu) > 0};
   }
 
-  // Keeps the free slots of the nodes that the run can use for it.
+  // Reserves for the run all free slots on the nodes that it can use.
   void HoldSlots(const Run& run, bool gpu) {
     std::set<NodeId> usable;
     for (const auto& node : UsableBy(run, free_).nodes) usable.insert(node.node);

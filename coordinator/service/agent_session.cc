@@ -190,8 +190,8 @@ void AgentSession::HandleTelemetry(const v1::Telemetry& telemetry) {
   if (!context_.recorder.Post(std::move(batch))) End(ResourceExhausted("logs cannot be written"));
 }
 
-// The points contain the warnings too, but points are thinned out later and events are not. A full
-// store refuses the event.
+// Posts the warnings of points as events. The points contain them too, but events are kept even if
+// the log of points is full. If the store's disk is full, the event is dropped.
 void AgentSession::PostWarnings(const TelemetryBatch& batch) {
   for (const auto& [run, points] : batch.points) {
     for (const contract::TrainingPoint& point : points) {

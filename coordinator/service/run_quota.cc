@@ -6,7 +6,7 @@ StatusOr<std::shared_ptr<RunQuota::Place>> RunQuota::Reserve(
     const std::function<std::shared_ptr<const Cluster>()>& snapshot, const std::string& user) {
   MutexLock lock(mutex_);
   // Take the snapshot under the lock. Places are released under it too, and only when the run is in
-  // the cluster. So each run is counted, in the snapshot or by its place.
+  // the cluster or was refused. So each run is counted, in the snapshot or by its place.
   RunTally::Count counts = snapshot()->tally.Of(user);
   const auto held = submitting_.find(user);
   const int submitting = held == submitting_.end() ? 0 : held->second;

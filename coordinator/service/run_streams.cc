@@ -59,7 +59,7 @@ class WatchSource final : public StreamSource<v1::WatchResponse> {
   std::string told_;
 };
 
-// Follows a run's records: ReadPage brings the next ones, in order.
+// Sends a run's records in order. ReadPage fetches the next page of them.
 template <typename Response>
 class BufferedSource : public StreamSource<Response> {
  public:
@@ -155,7 +155,7 @@ class LogsSource final : public BufferedSource<v1::LogLine> {
  private:
   struct Page {
     uint64_t offset;
-    size_t lines;  // lines to send from the end of the log
+    size_t lines;  // lines of this page that the request wants
   };
 
   StatusOr<bool> ReadPage() override {
@@ -202,7 +202,7 @@ class LogsSource final : public BufferedSource<v1::LogLine> {
 
   const uint64_t after_;
   const int rank_;
-  size_t tail_;  // lines; 0: no tail was requested, or its begin was found
+  size_t tail_;  // lines; 0: no tail was requested, or its start was found
   std::deque<Page> pages_;
   size_t in_pages_ = 0;
   size_t skip_ = 0;

@@ -170,7 +170,7 @@ struct Run {
 
   Leg leg;                           // the newest
   Epoch epoch = 0;                   // keeps growing in the next leg
-  std::vector<Placement> placement;  // of the newest epoch; valid while holds_slots
+  std::vector<Placement> placement;  // of the newest epoch; in force while holds_slots
   bool holds_slots = false;
   // Number of the newest event that changed an assignment of the run.
   uint64_t assigned_sequence = 0;

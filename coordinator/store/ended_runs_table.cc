@@ -46,7 +46,7 @@ std::string QuestionMarks(size_t count) {
   return marks;
 }
 
-// Conditions without an index. They are checked for each run that the chosen index yields.
+// Conditions that use no index. They are checked for each run that the chosen index yields.
 std::vector<Condition> CheckedConditions(const RunQuery& query) {
   std::vector<Condition> conditions;
   if (query.states.size() > 1) {

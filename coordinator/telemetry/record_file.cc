@@ -300,8 +300,8 @@ StatusOr<uint64_t> ReadRecords(const std::string& path, uint64_t offset,
       if (!visit(*payload)) return scanner.offset();
       continue;
     }
-    // A record that is being written now is the last one. A damaged one may have complete records
-    // after it.
+    // If a complete record follows, this one is damaged: continue after it. Otherwise this is the
+    // end of the file, or a record that is being written now.
     ASSIGN_OR_RETURN(const bool found, scanner.FindNext());
     if (!found) return scanner.offset();
   }

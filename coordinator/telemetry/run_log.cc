@@ -52,7 +52,8 @@ void AddLine(const Line& line, RunSummary& summary) {
 
 constexpr size_t kScoreNameBytesMax = 256;
 
-// A run may print and warn at any length; a record has a limit.
+// Cuts the texts and scores of a point: a run may send any number and length, but a record has a
+// limit.
 contract::TrainingPoint Bounded(contract::TrainingPoint point, size_t text_bytes_max) {
   CutLine(text_bytes_max, point.warning);
   CutLine(text_bytes_max, point.peak_source);

@@ -42,7 +42,7 @@ bool EndsSteps(const EventBody& body) {
          std::holds_alternative<RunFinishing>(body);
 }
 
-// "alice" of the actor "user alice", "owner" of "owner".
+// Returns "alice" for the actor "user alice", and "owner" for "owner".
 std::string UserOf(const std::string& actor) {
   constexpr std::string_view kPrefix = "user ";
   return actor.starts_with(kPrefix) ? actor.substr(kPrefix.size()) : actor;
