@@ -22,7 +22,7 @@ struct WrittenBy {
   Epoch epoch = 0;
 };
 
-// "step-00000500-e3-…": written by epoch 3. Nullopt for any other name.
+// Parses "step-00000500-e3-…": step 500, written by epoch 3. Nullopt for any other name.
 std::optional<WrittenBy> ParseName(std::string_view name) {
   constexpr std::string_view kPrefix = "step-";
   if (!name.starts_with(kPrefix)) return std::nullopt;
@@ -35,7 +35,7 @@ std::optional<WrittenBy> ParseName(std::string_view name) {
   return by;
 }
 
-// Why the checkpoint in the directory `name` is in quarantine; nullptr when it is not there.
+// The quarantined checkpoint whose directory has this name; null if there is none.
 const QuarantinedCheckpoint* FindHeld(const Run& run, std::string_view name) {
   for (const QuarantinedCheckpoint& held : run.quarantined) {
     if (name == BaseNameOf(held.checkpoint.directory)) return &held;
@@ -43,8 +43,9 @@ const QuarantinedCheckpoint* FindHeld(const Run& run, std::string_view name) {
   return nullptr;
 }
 
-// Only a person deletes a checkpoint in quarantine. The catalogue may not list one that an older
-// version renamed: it may be that of an older backup.
+// Whether this is a checkpoint in quarantine, which only a person may delete. One that an older
+// version renamed also counts if the catalogue does not list it: the catalogue may have been
+// restored from an older backup.
 bool IsKeptInQuarantine(const Run& run, const std::string& name) {
   return FindHeld(run, name) != nullptr || name.ends_with(formats::RenamedDamaged(""));
 }
@@ -55,8 +56,8 @@ bool IsMarkOfHeld(const Run& run, const std::string& name) {
   });
 }
 
-// The names of the run's sealed checkpoints that are retired, or that are not. A run that saves
-// often has many thousands of them.
+// The directory names of the run's sealed checkpoints that are retired, or that are not. A hash
+// set, because a run that saves often has many thousands.
 std::unordered_set<std::string> SealedNames(const Run& run, bool retired) {
   std::unordered_set<std::string> names;
   for (const SealedCheckpoint& checkpoint : run.checkpoints) {
@@ -69,8 +70,8 @@ void LogFailure(std::string_view event, const Run& run, const Status& status) {
   if (!status.ok()) LogWarning(event, {{"run", run.id}, {"error", gp::Message(status)}});
 }
 
-// run.yaml is the run: submitted again, it trains the same. What the user wrote lacks the preset's
-// values and those of --set.
+// run.yaml is a copy of resolved.yaml: submitted again, it gives the same training. submitted.yaml,
+// which the user wrote, lacks the values of the preset and of --set.
 Status WriteRunFiles(const Submission& submission) {
   const std::string& directory = submission.run_directory;
   RETURN_IF_ERROR(MakeDirectory(directory));
@@ -109,7 +110,7 @@ std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::stri
     }
     const bool over = IsTerminal(run.state) || by->epoch < run.epoch ||
                       (by->epoch == run.epoch && !run.holds_slots);
-    // Its seal would be refused: it is older than the newest checkpoint.
+    // It is older than the newest sealed checkpoint, so its seal would be refused.
     const bool passed = by->epoch == run.epoch && by->step < newest;
     if (over || passed || retired.contains(name)) orphans.push_back(name);
   }
