@@ -38,7 +38,8 @@ void Show(prometheus::Family<prometheus::Gauge>& family, const prometheus::Label
   }
 }
 
-// A counter that follows the driver's counter, and does not fall when the driver is loaded again.
+// Raises the counter to the driver's value. It does not fall when the driver's counter restarts
+// because the driver was reloaded.
 template <typename T>
 void Raise(prometheus::Family<prometheus::Counter>& family, const prometheus::Labels& labels,
            const std::optional<T>& value) {

@@ -20,10 +20,10 @@ namespace gp::engine {
 // Copies bytes into the state's memory, which the host may be unable to write directly. The caller
 // may change `from` on return.
 using WriteInto = std::function<void(void* to, const void* from, int64_t bytes)>;
-// For memory of the host.
+// The WriteInto for host memory.
 void WriteIntoHost(void* to, const void* from, int64_t bytes);
 
-// A tensor's values are complete. The file's digest is not checked yet.
+// Called when a tensor's values are complete. The file's digest is not checked yet.
 using TensorComplete = std::function<void(const std::string& name)>;
 inline void IgnoreComplete(const std::string&) {}
 

@@ -90,7 +90,7 @@ class TokenStream final : public TokenSource {
   mutable Mutex mutex_;
   mutable std::optional<corpus::EncodingPipeline> pipeline_ GUARDED_BY(mutex_);  // once it is read
   mutable std::deque<Chunk> chunks_ GUARDED_BY(mutex_);
-  mutable StreamPosition next_ GUARDED_BY(mutex_);  // after the chunks
+  mutable StreamPosition next_ GUARDED_BY(mutex_);  // of the next chunk
   mutable Status broken_ GUARDED_BY(mutex_);
   mutable bool warned_ GUARDED_BY(mutex_) = false;
 };

@@ -23,7 +23,7 @@
 namespace gp::engine {
 namespace {
 
-// Samples that are written side by side; each takes a cache of the whole context.
+// The most samples generated at the same time; each needs a cache for the whole context.
 constexpr int kAtATime = 8;
 
 constexpr bool kComputesOnGpus = std::string_view(GP_PROGRAM).ends_with("-cuda");

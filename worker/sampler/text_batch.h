@@ -62,7 +62,7 @@ class TextBatch {
   TextBatch(Decoder& decoder, const TextBatchOptions& options);
   ~TextBatch();
 
-  // `id` is not in use. REQUIRES: a prompt that is not empty, of ids below the decoder's
+  // REQUIRES: `id` is not in use; the prompt is not empty, and its ids are below the decoder's
   // vocabulary.
   void Add(uint64_t id, TextRequest request);
   // Ends the text; its slot is free for the next pass. Ignores an unknown id.

@@ -116,17 +116,17 @@ class TrainingLoop {
   std::unique_ptr<BatchReader> batches_;         // since Join
   std::unique_ptr<TrainingStep> training_step_;  // since Join
   std::optional<RunEvaluation> evaluation_;      // since Join
-  // Rank 0's, since Join.
+  // On rank 0 only, since Join.
   std::unique_ptr<Checkpoints> checkpoints_;
   std::unique_ptr<RunRecords> records_;
   std::optional<Divergence> divergence_;   // since Join
   std::optional<TimedSaves> timed_saves_;  // since Run, where checkpoint.every is auto
   std::unique_ptr<TrainingSamples> samples_;
   CollectiveTimeout collective_timeout_;
-  // For calibration: the steps of earlier processes, and the times of this process's steps, without
-  // the first ones as soon as there are others.
+  // For calibration: the steps of earlier processes, and the times of this process's steps; its
+  // first steps are dropped as soon as there are later ones.
   int64_t steps_before_ = 0;
-  RecordedSteps recorded_before_;  // rank 0's
+  RecordedSteps recorded_before_;  // on rank 0 only
   MonotonicTime started_;
   int64_t steps_taken_ = 0;
   int64_t steps_measured_ = 0;

@@ -17,7 +17,7 @@
 
 namespace gp::engine {
 
-// The number in a header.
+// The number of a message's operation in its header.
 enum class Operation : uint32_t {
   kTree = 1,
   kMaximum = 2,

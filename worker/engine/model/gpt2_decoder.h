@@ -28,7 +28,7 @@ namespace gp::engine {
 // until they are cleared.
 struct DecoderWeights {
   const float* master = nullptr;
-  const uint16_t* working_copy = nullptr;  // present: computes in its type
+  const uint16_t* working_copy = nullptr;  // if present, computes in its type
   DataType working_type = DataType::kBfloat16;
 
   DataType compute_type() const {
