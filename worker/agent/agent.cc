@@ -40,7 +40,7 @@ std::optional<int64_t> Milliseconds(std::optional<std::chrono::nanoseconds> dura
 
 }  // namespace
 
-// Does one action of Reconcile and records it.
+// Carries out one action of Reconcile and records it.
 struct Agent::Executor {
   Agent& agent;
 
@@ -379,7 +379,7 @@ StatusOr<std::unique_ptr<TrainerGroup>> Agent::GroupFor(const Rank& rank, pid_t 
   return nullptr;
 }
 
-// An error needs no action here: the trainer's exit or its deadline follows.
+// Acts only on a full link; after any other error, the trainer's exit or its deadline follows.
 void Agent::Send(const RankKey& key, const link::Message& message) {
   const auto found = running_.find(key);
   if (found == running_.end()) return;

@@ -110,7 +110,7 @@ class Agent {
   std::map<RankKey, uint64_t> exit_reports_;  // number of the first report that has the exit
   bool registered_ = false;
   AgentMode mode_ = AgentMode::kServing;
-  MonotonicTime last_exit_;  // or the time of the request to stop, if later
+  MonotonicTime last_exit_;  // time of the last exit, or of the request to stop if later
   bool changed_ = true;      // since the last urgent report
   bool stepped_ = false;     // a rank took a step since the last report
 };

@@ -23,7 +23,7 @@ using prometheus::BuildGauge;
 
 constexpr int kCauseCount = v1::ExitCause_ARRAYSIZE;
 
-// "0" of "gpu-0", as nvidia-smi counts.
+// The GPU's number, as nvidia-smi counts: "0" for the slot "gpu-0".
 std::string NumberOf(const SlotInfo& slot) { return slot.id.substr(slot.id.find('-') + 1); }
 
 // Removes the series of a value that cannot be read now, so that it does not show an old value.

@@ -63,7 +63,7 @@ class NodeCredentials {
   Status FetchCa(const std::string& digest) const;
   Status Renew() const;
   void RenewLoop() EXCLUDES(mutex_);
-  // Until the next renewal is due.
+  // The time until the next renewal is due.
   std::chrono::nanoseconds UntilRenewal() const;
 
   const NodeCredentialsOptions options_;

@@ -16,7 +16,7 @@ namespace gp::agent {
 
 struct TrainerGroupLimits {
   uint64_t memory_bytes = 0;  // 0: no limit but those of the groups above
-  int tasks = 4096;           // threads and processes; an honest trainer has some hundred
+  int tasks = 4096;           // threads and processes; a correct trainer has some hundred
 };
 
 // The group of one trainer. The destructor removes it, unless a process is left in it.

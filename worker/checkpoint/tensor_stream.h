@@ -41,7 +41,7 @@ class TensorStream {
                std::map<std::string, TensorTarget> targets, WriteInto write,
                TensorComplete complete = IgnoreComplete);
 
-  // The next piece of the file.
+  // Takes the next piece of the file.
   Status Consume(std::string_view piece);
 
   // Call after the last piece: checks size and digest against the manifest.

@@ -129,7 +129,7 @@ int RunLinked(const Options& options) {
 int Run(const Options& options) {
   auto sampler = CheckpointSampler::Open(options.checkpoint, SamplerOptionsOf(options));
   if (!sampler.ok()) return Fail(sampler.status());
-  // On stderr: stdout is the text alone.
+  // On stderr, because stdout has only the text.
   std::fprintf(stderr, GP_PROGRAM ": step %lld, computing in %s\n",
                static_cast<long long>(sampler->model().manifest().step),
                formats::PrecisionText(sampler->model().precision()).c_str());

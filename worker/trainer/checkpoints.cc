@@ -123,7 +123,7 @@ void RestoreLossScale(const TrainingRecord& record, std::optional<LossScale>& sc
   scale->Restore(state);
 }
 
-// The position of the stream before the next step.
+// Records the position of the stream before the next step.
 void RecordStream(const PreparedRun& run, int64_t step, TrainingRecord& record) {
   if (run.dataset.stream == nullptr) return;
   const int64_t tokens = runspec::TokensBefore(run.plan, step);

@@ -109,8 +109,8 @@ TrainingEnd TrainingLoop::Run(const StopRequests& stop) {
   return TrainingEnd::kFinished;
 }
 
-// Evaluation, sample and save that are due after a step are also done after the last step, because
-// a process that resumes there does not repeat them.
+// Does the evaluation, sample and save that are due even if the training stops after this step,
+// because a process that resumes from it does not repeat them.
 TrainingEnd TrainingLoop::AfterStep(const StepResult& result, const StopRequests& stop) {
   if (steps_taken_ == 0) LogFirstStep();
   Measure(result);

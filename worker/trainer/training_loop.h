@@ -67,7 +67,7 @@ class TrainingLoop {
   void Join(Communicator& communicator, const EngineRecord& decided = {});
 
   // Trains to the end of the budget, or until a rank of the group asks to leave after its step. All
-  // ranks return after the same step. Rank 0 has saved that step when it returns.
+  // ranks return after the same step. Rank 0 returns after it has saved that step.
   TrainingEnd Run(const StopRequests& stop);
 
   // Saves the last committed step after the current step was interrupted. REQUIRES: CanSave().

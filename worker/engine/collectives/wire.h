@@ -69,7 +69,7 @@ class Wire {
   struct Headers {
     std::array<std::byte, kHeaderBytes> sent{};
     std::array<std::byte, kHeaderBytes> received{};
-    size_t place = 0;  // among the pieces that arrive
+    size_t place = 0;  // index among the arriving pieces
   };
   // The headers that one peer sent for one exchange, and how many of them are checked.
   struct Announced {

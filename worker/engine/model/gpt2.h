@@ -70,7 +70,7 @@ class Gpt2 final : public LanguageModel {
   // Which part of the head's gradient the last forward pass has computed.
   enum class HeadGradient : uint64_t { kNone, kLogits, kAll };
   enum class Pass : uint64_t { kForward, kBackward, kStage, kLoss };
-  // Every layer has the last three.
+  // kEmbedding exists once, the others in every layer.
   enum class DropoutSite : uint32_t { kEmbedding, kProbabilities, kAttentionBranch, kMlpBranch };
 
   // Copies the batch into the arena. Throws std::invalid_argument for sizes or ids that do not fit.

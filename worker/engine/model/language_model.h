@@ -62,8 +62,8 @@ class LanguageModel {
   // token losses in nats.
   virtual double Forward(const TokenBatch& batch, const Dropout& dropout) = 0;
 
-  // The same, adding the sum to *loss in backend memory, without waiting. The batch may change on
-  // return.
+  // The same, adding the sum to *loss in backend memory, without waiting. The caller may change the
+  // batch on return.
   virtual void ForwardInto(const TokenBatch& batch, const Dropout& dropout, double* loss) {
     *loss += Forward(batch, dropout);
   }

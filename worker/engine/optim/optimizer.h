@@ -97,7 +97,7 @@ class Optimizer {
   static std::vector<Range> RangesOf(
       const runspec::ParameterLayout& layout,
       const std::function<bool(const runspec::ParameterInfo&)>& takes);
-  // AdamW (Loshchilov & Hutter 2019, arXiv:1711.05101).
+  // Updates a range with AdamW (Loshchilov & Hutter 2019, arXiv:1711.05101).
   void UpdateRange(const Step& step, const Range& range);
   // Calls BeforeOverwrite, for updates that do not use UpdateRange.
   void AboutToOverwrite(int64_t first, int64_t last) const;

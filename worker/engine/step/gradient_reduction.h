@@ -55,7 +55,7 @@ class GradientReduction : private TreeParts {
     MonotonicTime end;
   };
 
-  // TreeParts, for the thread.
+  // Implements TreeParts; the thread calls these.
   int fd() const override { return ready_.fd(); }
   std::optional<TreePart> Take() override;
   void Idle() override;

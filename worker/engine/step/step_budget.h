@@ -26,7 +26,7 @@ struct WallTimeMeasurement {
   // Time that the run has trained until the measurement: the steps of earlier processes, and all
   // that this process did.
   double elapsed_seconds = 0;
-  int64_t steps_done = 0;    // also by earlier processes
+  int64_t steps_done = 0;    // including those of earlier processes
   int64_t steps_before = 0;  // those of earlier processes
   int64_t steps_timed = 0;   // those of this process without its first, slower ones
   double step_seconds = 0;   // mean time of one step of this process, with a full batch
