@@ -64,7 +64,7 @@ class ThreadPool {
   Task task_ = nullptr;
   const void* data_ = nullptr;
   std::atomic<uint32_t> generation_{0};       // of the task; a new one starts the workers
-  std::atomic<uint32_t> running_{0};          // parts, but the caller's own, that are not finished
+  std::atomic<uint32_t> running_{0};          // unfinished parts, without the caller's own
   std::vector<std::atomic<uint32_t>> begun_;  // by part: the generation in which it was last begun
   std::atomic<int> sleepers_{0};
   std::atomic<bool> stopping_{false};

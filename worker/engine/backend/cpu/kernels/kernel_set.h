@@ -124,11 +124,11 @@ struct KernelSet {
   void (*pack)(const PackBlock& block);
   void (*skinny)(const SkinnyBlock& block);
   void (*panel)(const PanelBlock& block);
-  // `units` units of a packed panel of bf16 pairs as fp32, for `panel`: each unit becomes two, its
-  // odd elements before its even ones. Meanwhile prefetches as many bytes at `ahead`.
+  // Widens `units` units of a packed panel of bf16 pairs to fp32 for `panel`: each unit becomes
+  // two, its odd elements before its even ones. Meanwhile prefetches as many bytes at `ahead`.
   void (*widen_panel)(const uint32_t* from, int64_t units, const void* ahead, float* to);
-  // bf16 rows of k elements in the form for `panel`: ceil(k / 2) pairs a row, or twice as many fp32
-  // units, odd elements before even ones; an odd last element is paired with 0.
+  // Writes bf16 rows of k elements in the form that `panel` reads as A: ceil(k / 2) pairs a row, or
+  // twice as many fp32 units, odd elements before even ones; an odd last element is paired with 0.
   void (*pair_rows)(const uint16_t* from, int64_t ld, int64_t rows, int64_t k, uint32_t* to);
   // Stores tile (rows, columns), row stride `ld`, at (row, column) of the output.
   void (*store_tile)(const TileOutput& output, const float* tile, int64_t ld, int64_t row,

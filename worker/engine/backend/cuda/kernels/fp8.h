@@ -1,6 +1,6 @@
 // Eight-bit floating point operands for matrix products: one scale per tensor, kept in device
-// memory, found from the tensor itself ("current scaling"). Any thread; the work joins the stream.
-// Formats: Micikevicius et al. 2022, arXiv:2209.05433.
+// memory and computed from the tensor itself ("current scaling"). Any thread may call; work is put
+// on the stream. Formats: Micikevicius et al. 2022, arXiv:2209.05433.
 #pragma once
 
 #include <cuda_runtime.h>

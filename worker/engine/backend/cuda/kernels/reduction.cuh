@@ -52,7 +52,8 @@ __device__ T BlockReduce(T value, T* scratch) {
   const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
   if (lane == 0) scratch[warp] = value;
   __syncthreads();
-  // Every thread adds the warps' values: one barrier fewer than if one did and shared its result.
+  // Every thread adds the warps' values. This needs one barrier fewer than if one thread added them
+  // and shared the result.
   T total = scratch[0];
 #pragma unroll
   for (int i = 1; i < kWarps; ++i) total = Operation()(total, scratch[i]);

@@ -1,5 +1,5 @@
 // The sum of squares of a flat buffer in double, deterministic: block sums, then one block over
-// them. Any thread; the work joins the stream.
+// them. Any thread may call; work is put on the stream.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -8,8 +8,8 @@
 
 namespace gp::engine {
 
-// sorted_tokens = the tokens in rising order, sorted_rows = where each stood; equal tokens in the
-// order of their rows. Tokens are in [0, tokens_below); one pass for each 8 bits of that. Moves
+// sorted_tokens = the tokens in ascending order, sorted_rows = the row of each; equal tokens keep
+// the order of their rows. Tokens are in [0, tokens_below); one pass for each 8 bits of that. Moves
 // about 28 bytes per token and pass.
 struct TokenSort {
   int64_t count = 0;
@@ -17,7 +17,7 @@ struct TokenSort {
   const int32_t* tokens = nullptr;
   int32_t* sorted_tokens = nullptr;
   int32_t* sorted_rows = nullptr;
-  int32_t* scratch = nullptr;  // TokenSortScratch(count) of them
+  int32_t* scratch = nullptr;  // TokenSortScratch(count) elements
 };
 
 int64_t TokenSortScratch(int64_t count);

@@ -76,7 +76,7 @@ class CublasLt {
   std::map<ProductKind, std::unique_ptr<Plan>> plans_;
 };
 
-// The form used in GemmChoices.
+// The algorithm as hexadecimal digits, for GemmChoices.
 std::string EncodeAlgorithm(const cublasLtMatmulAlgo_t& algorithm);
 
 // "cuBLASLt 13.1.0": an encoded algorithm is valid for one version only.

@@ -14,8 +14,8 @@
 namespace gp::engine {
 namespace {
 
-// Tile sizes for head sizes up to kD, as registers and 99 KiB of shared memory allow. `kRows` stay
-// with the block, 16 with each warp; `kSteps` are walked over at a time.
+// Tile sizes for head sizes up to kD, as registers and 99 KiB of shared memory allow. A block keeps
+// `kRows` rows, 16 for each warp, and walks over `kSteps` rows at a time.
 template <int kHeadSize, int kWarpCount>
 struct Sizes {
   static constexpr int kD = kHeadSize;
@@ -122,7 +122,7 @@ struct QueryWarp {
   FragmentC dq[S::kD / 8];
   QueryScalars scalars[2];  // for rows `group` and `group + 8`
 
-  // Keys [key, key + kSteps).
+  // Adds keys [key, key + kSteps).
   __device__ void Add(int key, const T* k, const T* v) {
     FragmentC p[S::kSteps / 8];  // (queries, keys)
     FragmentC ds[S::kSteps / 8];
@@ -146,7 +146,7 @@ struct QueryWarp {
 
 #endif
 
-// dk and dv.
+// Computes dk and dv.
 template <typename T, typename S, bool kDrops>
 __global__ void __launch_bounds__(S::kThreads)
     FlashKeyGradientKernel(FlashView view, FlashBackwardArrays<T> arrays, int tiles,
@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(S::kThreads)
 #endif
 }
 
-// dq.
+// Computes dq.
 template <typename T, typename S, bool kDrops>
 __global__ void __launch_bounds__(S::kThreads)
     FlashQueryGradientKernel(FlashView view, FlashBackwardArrays<T> arrays, int tiles,
