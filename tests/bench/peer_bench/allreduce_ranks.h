@@ -36,7 +36,7 @@ class AllReduceRank {
   std::vector<std::span<float>> Partials() const;
 
   const std::unique_ptr<TcpCommunicator> control_;
-  std::unique_ptr<Communicator> gpus_;  // null without
+  std::unique_ptr<Communicator> gpus_;  // null unless kNccl
   const size_t subtrees_;
   std::vector<float> own_memory_;
   std::vector<float> zeros_;

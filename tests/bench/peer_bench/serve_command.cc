@@ -32,7 +32,7 @@ struct ServeFlags {
   int64_t idle = 0;
 };
 
-// A directory of this process's, gone with the object.
+// A temporary directory that is removed with the object.
 class Scratch {
  public:
   Scratch() : path_(std::filesystem::temp_directory_path() / ("gp-peer-bench-" + RandomId(8))) {

@@ -73,7 +73,7 @@ TEST(ServeRounds, PromptsDifferWithinARoundAndRepeatWithIt) {
   }
 }
 
-// Writes every text at its own rate, and too short a text on request.
+// Takes `seconds` for each round; every text is `missing` tokens too short.
 class FakeServer : public TextServer {
  public:
   FakeServer(double seconds, int64_t missing) : seconds_(seconds), missing_(missing) {}
