@@ -45,7 +45,7 @@ def first_of_the_last(root, distance):
 
 
 def replaced_sources(root, commit):
-    """The strings that programs outside tests/ had where they changed since the commit, one a line."""
+    """The old strings of programs outside tests/ in or near the places that changed since the commit, one per line."""
     changes = ["-p", f"--unified={CONTEXT}", "--no-color", "--no-ext-diff"]
     outside = ["--", ".", f":!{TESTS}"]
     text = git(root, "log", "--format=", *changes, f"{commit}..HEAD", *outside) + git(root, "diff", *changes, "HEAD", *outside)
@@ -65,7 +65,7 @@ def tracked(root):
 
 
 def joined(text):
-    """The text with strings that follow each other made one, and without escapes."""
+    """The text with adjacent strings joined and escapes resolved."""
     text = SEAM.sub("", text)
     return re.sub(r'\\["\\nt]', lambda escape: ESCAPES[escape.group()], text)
 
