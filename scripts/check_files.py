@@ -19,7 +19,7 @@ import sys
 EMPTY_WORDS = {"util", "utils", "common", "helper", "helpers", "misc", "manager", "managers"}
 OTHERS_NAMES = ("cert-manager",)  # names of other projects, which may contain such words
 
-# Split so that this file does not find itself.
+# The words are split so that the check does not report this file.
 LEFTOVERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 MACHINE_PATHS = re.compile(r"(?<![\w.$}])/(wo" r"rk|ro" r"ot|fa" r"rm)/")
 # A thread's processor time is allowed: it is a measurement, and no logic depends on it.
@@ -32,7 +32,7 @@ DOCUMENT = re.compile(r"\bdocs/[\w/.-]+\.md\b")
 
 PROSE_WIDTH = 120
 
-# A class that a header declares: at the left margin, with its body.
+# A class that a header defines at the left margin.
 CLASS = re.compile(r"^(?:class|struct|enum class) (\w+)(?: final)?(?: : [^;{]*)? \{", re.MULTILINE)
 # The folders of each program, and the folders inside them that the program does not link (CMakeLists.txt, gp_forbid).
 PROGRAMS = ((("lib/", "coordinator/"), ()),
@@ -90,7 +90,7 @@ def check_header(path, text):
 
 
 def check_documents(root, path, number, line):
-    """Links are relative to the document; a mention of docs/….md is relative to the root."""
+    """Links and mentions of docs/….md point to files that exist. Links are relative to the document, mentions to the root."""
     targets = {match: root / match for match in DOCUMENT.findall(line)}
     if path.endswith(".md"):
         for target, _ in MARKDOWN_LINK.findall(line):
@@ -161,7 +161,7 @@ def check_mirrored_tests(root, files):
 
 
 def check_device_sources(root, files):
-    """A CMake file of its folder, or of one above it, lists each .cu; otherwise nothing would compile it."""
+    """Each .cu is listed in a CMake file of its folder or of a folder above; otherwise nothing would compile it."""
     lists = {pathlib.PurePosixPath(path): (root / path).read_text(encoding="utf-8")
              for path in files if path.endswith((".cmake", "CMakeLists.txt"))}
     for path in map(pathlib.PurePosixPath, files):
@@ -175,7 +175,7 @@ def check_device_sources(root, files):
 
 
 def check_build_folders(root, files):
-    """A CMakeLists.txt above enters the folder of each one; otherwise nothing would build and test it."""
+    """The folder of each CMakeLists.txt is entered by one above it; otherwise nothing would build and test it."""
     lists = [pathlib.PurePosixPath(path) for path in files if pathlib.PurePosixPath(path).name == "CMakeLists.txt"]
     for path in lists:
         above = [other for other in lists if other.parent in path.parent.parents]

@@ -22,7 +22,7 @@ CONTEXT = 5  # lines around a change: a string may go over several lines
 MIN_WORDS = 3
 # One string of C++ or Python, with its escapes.
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
-# Two strings with nothing but white space between them are one string.
+# Two strings with only white space between them are one string.
 SEAM = re.compile(r'(?<!\\)"\s*\n\s*f?"')
 ESCAPES = {r"\"": '"', r"\\": "\\", r"\n": "\n", r"\t": "\t"}
 
@@ -83,7 +83,7 @@ def is_printed(quote, sources):
 
 
 def stale_quotes(root, commit):
-    """[(file, line, quote)]"""
+    """[(file, line, quote)] of the quotes that nothing prints any more."""
     files = tracked(root)
     now = joined("\n".join((root / name).read_text(encoding="utf-8", errors="replace")
                            for name in files if not is_test(name)))

@@ -9,8 +9,8 @@ UNITED = re.compile(r'^#include "([^"]+\.cc)"', re.MULTILINE)
 
 
 def place_of(file, root):
-    """The path of a file in the project. A file that includes sources to compile together, build/PRESET/unity/FOLDER/…, has the
-    path FOLDER/…"""
+    """The path of a file in the project. For a generated file that includes several sources, build/PRESET/unity/FOLDER/…, it is
+    FOLDER/…"""
     relative = file.relative_to(root) if file.is_relative_to(root) else pathlib.PurePath("/")
     united = relative.parts[:1] == ("build",) and relative.parts[2:3] == ("unity",)
     return pathlib.PurePath(*relative.parts[3:]) if united else relative

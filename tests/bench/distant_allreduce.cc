@@ -1,8 +1,8 @@
 // Measures the all-reduce of a gradient between two namespaces of this machine (delayed_link.cc),
 // with one rank in each. All parts of the gradient are ready from the beginning.
-//   distant_allreduce NAMESPACE ADDRESS NAMESPACE ADDRESS SIZE_BYTES PARTS REPEATS tcp|tls Prints
-// the median and quartiles of an all-reduce in milliseconds on the slower rank, for two ways that
-// alternate: the parts one after the other, and all parts at once.
+//   distant_allreduce NAMESPACE ADDRESS NAMESPACE ADDRESS SIZE_BYTES PARTS REPEATS tcp|tls
+// Prints the median and quartiles of an all-reduce in milliseconds on the slower rank, for two ways
+// that alternate: the parts one after the other, and all parts at once.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/eventfd.h>

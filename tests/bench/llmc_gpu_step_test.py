@@ -70,7 +70,7 @@ class LlmC(unittest.TestCase):
         (self.source / "train_gpt2.cu").unlink()
         self.assertIn("has no train_gpt2.cu and no train_gpt2cu-bf16", "; ".join(self.lacking()))
 
-    def test_divides_by_none_of_its_intervals(self):
+    def test_gets_no_interval_of_zero(self):
         """train_gpt2.cu computes step % val_loss_every without checking it for 0."""
         arguments = argparse.Namespace(batch=1, sequence=8, channels=768)
         log = "\n".join(f"step {step}/5 | loss 1.0 | 10.00 ms | x" for step in range(1, 6))

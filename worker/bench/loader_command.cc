@@ -1,6 +1,6 @@
-// `gp-bench loader`: how fast a run's batches can be read, from token shards with a cold page cache
-// and a warm one, from a mixture of shards, or from text; and how long steps at a given pace wait
-// for data.
+// `gp-bench loader`: measures how fast a run's batches can be read, from token shards with a cold
+// page cache and a warm one, from a mixture of shards, or from text; and how long steps at a given
+// pace wait for data.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -102,7 +102,7 @@ runspec::RunSpec SpecOf(const LoaderFlags& flags, const std::vector<std::string>
   return spec;
 }
 
-// Reads batches as a trainer of one shard does.
+// Reads batches like a trainer with one shard.
 class Loader {
  public:
   Loader(const BatchSource& source, const runspec::BatchPlan& plan, const LoaderFlags& flags)

@@ -17,7 +17,7 @@ Json ProfileStep(const ModelOptions& options);
 // The same list from the times of `count` steps that the caller timed.
 Json OperationsJson(const std::vector<OperationTime>& times, int count);
 
-// Prints such a list as text.
+// Prints the list as text.
 void PrintProfile(const Json& operations);
 
 }  // namespace gp::engine

@@ -6,7 +6,7 @@ import shutil
 import tarfile
 
 ARCHIVE = "cache.tar.gz"
-# Environment variables that set a program's cache folder: their subfolders of ours.
+# Environment variables that set a program's cache folder, and the subfolders of ours that they get.
 FOLDERS = {"XDG_CACHE_HOME": "", "TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
 
 

@@ -25,7 +25,7 @@ GRADIENT_TOLERANCE = {"fp32": 5e-5,  # sums of 24-bit numbers in another order
                       "bf16": 1.5e-2,  # measured on a GPU: 8.58e-3
                       "fp16": 5e-3,  # 3 bits more than bf16
                       "fp8": 2e-1}  # measured on a GPU: 1.27e-1
-# (model, batch, peer) -> the least ratio to the peer's speed: the targets of docs/benchmarks/README.md.
+# (model, batch, peer) -> how many times as fast as the peer we must be: the targets of docs/benchmarks/README.md.
 TARGETS = {("124M", 64, "torch-compile"): 1.15, ("124M", 64, "llmc"): 1.10,
            **{("124M", batch, peer): 2.0 for batch in (1, 4) for peer in ("torch-compile", "llmc")},
            **{("tiny", batch, "torch-compile"): 2.0 for batch in BATCHES["tiny"]}}
@@ -73,7 +73,7 @@ def is_excused(reason):
 
 
 def by_reason(skipped):
-    """'no device: S.a, S.b; no file: S.c' of {case: reason}."""
+    """Formats {case: reason} as 'no device: S.a, S.b; no file: S.c'."""
     return "; ".join(f"{reason}: {', '.join(name for name in skipped if skipped[name] == reason)}"
                      for reason in dict.fromkeys(skipped.values()))
 

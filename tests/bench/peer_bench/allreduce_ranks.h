@@ -46,7 +46,7 @@ class AllReduceRank {
 
 class AllReduceRanks {
  public:
-  // std::runtime_error when the transport does not exist here.
+  // Throws std::runtime_error when the transport does not exist here.
   AllReduceRanks(int ranks, int64_t elements, RankTransport transport);
   // Tells the other ranks to leave, and reaps them.
   ~AllReduceRanks();

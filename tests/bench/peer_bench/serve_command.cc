@@ -1,5 +1,5 @@
-// `gp-peer-bench serve`: texts through the gateway, by many concurrent clients, alone or beside
-// llama.cpp's server and our sampler without HTTP.
+// `gp-peer-bench serve`: many concurrent clients request texts from the gateway, alone or
+// alternating with llama.cpp's server and our sampler without HTTP.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -111,7 +111,7 @@ TEST(ServeRounds, EveryServerWritesEveryRoundAndWarmUpIsDropped) {
   EXPECT_EQ(json["first_byte_ms"]["p99"], 100);
 }
 
-TEST(ServeRounds, TextsThatAreTooShortDoNotCompare) {
+TEST(ServeRounds, FailsIfAServerWritesTooShortTexts) {
   FakeServer ours(1, 1);
   const auto rounds =
       MeasureInTurn({.texts = 1, .tokens = 10, .vocabulary = 5, .rounds = 1}, {&ours});

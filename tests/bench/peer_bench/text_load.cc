@@ -11,7 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <utility>  // Boost 1.74 forgets it
+#include <utility>  // Boost 1.74 needs it and does not include it
 
 #include "bench/peer_bench/event_reader.h"
 

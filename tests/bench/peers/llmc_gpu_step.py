@@ -70,7 +70,7 @@ def wheel_folders(name):
 
 
 def library(name, environment):
-    """A shared library that the linker can use: where the loader has it, the CUDA toolkit's stub, or a wheel's."""
+    """The path of a shared library for the linker: from the loader's folders, the CUDA toolkit or a wheel; or None."""
     places = [*environment.get("LD_LIBRARY_PATH", "").split(":"), *LIBRARY_FOLDERS, *wheel_folders("lib")]
     found = (path for place in places if place for path in sorted(pathlib.Path(place).glob(f"lib{name}.so*")))
     return next(found, None)

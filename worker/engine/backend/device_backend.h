@@ -25,7 +25,7 @@ struct DeviceLack {
 struct DeviceInfo {
   std::string name;          // "NVIDIA H200"; empty: there is none
   std::string why_none;      // "no CUDA device is visible"; set only if there is none
-  std::string kernels;       // "cuda sm_90": what Backend::name() will say
+  std::string kernels;       // "cuda sm_90": what Backend::name() returns
   int64_t memory_bytes = 0;  // the device's whole memory
   int64_t free_bytes = 0;    // now
   std::vector<DeviceLack> lacks;

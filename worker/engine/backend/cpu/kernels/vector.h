@@ -38,7 +38,7 @@ inline Vec FromBf16(VecH bits) {
   return reinterpret_cast<Vec>(__builtin_convertvector(bits, VecU) << 16);
 }
 
-// Rounds to nearest even; a NaN stays one.
+// Rounds to nearest even; NaN stays NaN.
 inline VecH ToBf16(Vec value) {
   const VecU bits = reinterpret_cast<VecU>(value);
   const VecU rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
@@ -55,8 +55,8 @@ inline void Store(uint16_t* to, Vec value) {
   *reinterpret_cast<UnalignedVecH*>(to) = ToBf16(value);
 }
 
-// The first `count` <= kWidth elements; the other lanes are 0. A constant kWidth folds into one
-// load.
+// Load and Store for the first `count` <= kWidth elements; Load sets the other lanes to 0. If the
+// compiler knows that `count` is kWidth, only the plain access remains.
 #if GP_ISA_WIDTH == 16
 inline __mmask16 FirstLanes(int64_t count) { return static_cast<__mmask16>((1u << count) - 1); }
 inline Vec Load(const float* from, int64_t count) {
@@ -112,7 +112,7 @@ inline Vec KeepLanes(Vec value, int64_t count, float other) {
   return LaneIndex() < static_cast<int32_t>(count) ? value : Splat(other);
 }
 
-// The larger and the smaller of two, b where either is NaN.
+// The larger and the smaller of two values; b if either is NaN.
 inline Vec Max(Vec a, Vec b) {
 #if GP_ISA_WIDTH == 16
   return _mm512_max_ps(a, b);

@@ -76,7 +76,7 @@ __device__ __forceinline__ void AddTo(OnlineSum& online, const Floats<kLanes>& v
   online = {largest, sum};
 }
 
-// The log of the softmax denominator, in every thread.
+// Returns the log of the softmax denominator to every thread.
 template <typename T>
 __device__ float LogSumExp(const OnlineSum& online, float* scratch) {
   const float largest = BlockMax<kThreads>(online.largest, scratch);
@@ -171,8 +171,7 @@ __device__ __forceinline__ void WriteZeros(const Rows<T>& rows, T* gradient, int
   }
 }
 
-// The values that the thread which owns the target's column needs. An ignored row has an owner,
-// too.
+// Values for the thread that owns the target's column. An ignored row has an owner, too.
 template <int kLanes>
 struct Target {
   template <typename T>

@@ -16,7 +16,7 @@ constexpr float LargestOf(Fp8Format format) {
   return format == Fp8Format::kE4m3 ? 448.0f : 57344.0f;
 }
 
-// *maximum = the largest |in[i]|, or NaN where one is NaN; 0 for an empty buffer. An integer
+// *maximum = the largest |in[i]|, or NaN if an element is NaN; 0 for an empty buffer. An integer
 // maximum of bit patterns: any order gives the same bits.
 void LaunchAbsoluteMaximum(float* maximum, Buffer in, int64_t count, cudaStream_t stream);
 

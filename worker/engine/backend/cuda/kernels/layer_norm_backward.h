@@ -24,8 +24,8 @@ struct LayerNormBackwardArgs {
   // of the branch that was added to make `in`.
   Buffer dbranch;
   Dropout dropout;
-  // With `dbias` (channels), which needs dbranch: dbias (+)= the column sums of dbranch as stored,
-  // like the norm's parameters.
+  // With `dbias` (channels), which needs dbranch: dbias (+)= the column sums of dbranch as stored;
+  // accumulates if accumulate_parameters is set.
   float* dbias = nullptr;
 };
 

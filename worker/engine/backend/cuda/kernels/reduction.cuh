@@ -24,7 +24,7 @@ struct MaxOperation {
   }
 };
 
-// The reduction over the lanes of a warp, in every lane. All lanes call.
+// Returns the reduction over the lanes of a warp to every lane. All lanes call.
 template <typename Operation, typename T>
 __device__ T WarpReduce(T value) {
 #pragma unroll
@@ -39,7 +39,7 @@ __device__ T WarpSum(T value) {
   return WarpReduce<AddOperation>(value);
 }
 
-// The reduction over a one-dimensional block of kThreads (whole warps, at most 32), in every
+// Returns the reduction over a one-dimensional block of kThreads (whole warps, at most 32) to every
 // thread. All threads call. `scratch` is shared memory for one value per warp, which no thread may
 // use between its last barrier and this call.
 template <typename Operation, int kThreads, typename T>

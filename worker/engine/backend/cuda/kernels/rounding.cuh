@@ -45,7 +45,7 @@ __device__ __forceinline__ T Rounded(float value, const StochasticRounding& roun
   return out;
 }
 
-// Elements first..first + kCount - 1.
+// Rounds `values` and stores them as elements first..first + kCount - 1.
 template <int kCount, typename T>
 __device__ __forceinline__ void StoreRounded(T* to, const Floats<kCount>& values,
                                              const StochasticRounding& rounding, int64_t first) {

@@ -166,7 +166,8 @@ void LaunchTokenSort(const TokenSort& args, cudaStream_t stream) {
             .to_tokens = nullptr,
             .to_rows = nullptr};
   for (int i = 0; i < passes; ++i) {
-    // The last pass ends in the result; the others alternate.
+    // The last pass writes to the result; the passes before it alternate between scratch and
+    // result.
     const bool to_result = (passes - i) % 2 == 1;
     pass.shift = i * kDigitBits;
     pass.to_tokens = to_result ? args.sorted_tokens : args.scratch;

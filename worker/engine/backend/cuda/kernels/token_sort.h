@@ -9,8 +9,8 @@
 namespace gp::engine {
 
 // sorted_tokens = the tokens in ascending order, sorted_rows = the row of each; equal tokens keep
-// the order of their rows. Tokens are in [0, tokens_below); one pass for each 8 bits of that. Moves
-// about 28 bytes per token and pass.
+// the order of their rows. Tokens are in [0, tokens_below); each 8 bits of this bound need one
+// pass. Moves about 28 bytes per token and pass.
 struct TokenSort {
   int64_t count = 0;
   int64_t tokens_below = 0;

@@ -232,7 +232,8 @@ void WithElementTypes(DataType residual, DataType compute, Body body) {
 }
 
 // Host: body(std::integral_constant<int, n>) with n elements per access for rows of `columns`
-// elements: the widest of the types involved fills 16 bytes. n = 1 where rows do not divide.
+// elements: the widest of the types involved fills 16 bytes. n = 1 if that does not divide the
+// rows.
 template <int kWidestBytes, typename Body>
 void WithLanes(int64_t columns, Body body) {
   constexpr int kLanes = 16 / kWidestBytes;

@@ -1,6 +1,6 @@
-// One warp per row: where a thread works in a matrix (rows, columns) when each warp of a block has
-// a row for itself and each lane every 32nd vector of kLanes elements; and reading such a row many
-// vectors at a time. For .cu files only.
+// For kernels in which each warp has a row of a matrix (rows, columns), and each lane every 32nd
+// vector of kLanes elements of it. WarpRow says where a thread works; RowBatch reads many vectors
+// of a row at a time. For .cu files only.
 #pragma once
 
 #include <cuda_runtime.h>

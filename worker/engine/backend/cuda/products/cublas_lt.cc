@@ -114,7 +114,7 @@ Owned<cublasLtMatmulDesc_t> MakeDescriptor(const ProductKind& kind) {
     Set(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, kind.n);
   }
   if (IsFp8(kind.a_type)) {
-    // The tensor cores' own accumulator loses bits that gradients need.
+    // Fast accumulation, in the tensor cores' own accumulator, loses bits that gradients need.
     const bool gradients = kind.a_type == CUDA_R_8F_E5M2;
     Set(descriptor, CUBLASLT_MATMUL_DESC_FAST_ACCUM, static_cast<int8_t>(gradients ? 0 : 1));
   }

@@ -188,7 +188,7 @@ struct ForwardWarp {
     }
   }
 
-  // One tile of keys, beginning with `key`.
+  // Adds the tile of keys that begins with `key`.
   __device__ void Attend(int key, const T* keys, const T* values) {
     FragmentC scores[S::kRowTiles][S::kKeys / 8];
     Score(scores, keys);
