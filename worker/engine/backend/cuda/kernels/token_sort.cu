@@ -20,7 +20,7 @@ constexpr int kDigits = 1 << kDigitBits;
 constexpr int kWarps = 8;
 constexpr int kThreads = kWarps * kWarpSize;
 static_assert(kThreads == kDigits, "each thread also handles one digit");
-// 64 blocks for 65536 tokens, so a batch needs at most a few hundred blocks.
+// 65536 tokens take 64 blocks; a batch takes at most a few hundred.
 constexpr int kWarpRounds = 4;
 constexpr int kWarpKeys = kWarpRounds * kWarpSize;
 constexpr int kBlockKeys = kWarps * kWarpKeys;

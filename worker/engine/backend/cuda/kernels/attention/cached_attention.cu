@@ -21,7 +21,7 @@ constexpr int kThreads = 128;
 constexpr int kHeadSizeMax = 256;
 constexpr int kKeyLanes = 8;                          // threads that share the product of one key
 constexpr int kPassKeys = kThreads / kKeyLanes;       // keys at a time
-constexpr int kChunk = 256;                           // keys whose scores are in memory
+constexpr int kChunk = 256;                           // keys whose scores are in shared memory
 constexpr int kVectorsMax = kHeadSizeMax / kThreads;  // vectors of one thread, rounded up
 
 // The sequences are passed as a kernel argument (2 KiB), so no upload and no wait is needed.

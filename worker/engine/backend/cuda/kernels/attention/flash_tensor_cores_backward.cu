@@ -30,8 +30,8 @@ struct Sizes {
 
 #if GP_TENSOR_CORES
 
-// One of the two tiles that stay (q and dout, or k and v). Each warp uses 16 of its rows as A
-// operand.
+// One of the two tiles that stay (q and dout, or k and v). Each warp uses 16 rows of the tile as
+// its A operand.
 template <typename T, typename S>
 struct Held {
   // Whether the operand stays in registers.
