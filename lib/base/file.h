@@ -1,5 +1,5 @@
 // Files: whole-file reads, durable writes and directories, with errors that name the path.
-// Functions may be called from any thread; an AppendFile belongs to one thread at a time.
+// Functions may be called from any thread; a FileDescriptor belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ Status MakeDirectories(const std::string& path, int mode = 0755);
 // mount point. OK when it exists already. Durable on return.
 Status MakeDirectory(const std::string& path, int mode = 0755);
 
-// Makes the names in `directory` durable.
+// Makes the entries of `directory` durable: files that were created, renamed or removed in it.
 Status SyncDirectory(const std::string& directory);
 
 // Removes `path` and everything below it. OK when it does not exist. Symbolic links are removed,

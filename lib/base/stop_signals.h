@@ -19,7 +19,7 @@ inline const std::vector<int> kStopSignals = {SIGTERM, SIGINT};
 // Blocks them for this thread and those that it will make.
 void BlockStopSignals(const std::vector<int>& numbers = kStopSignals);
 
-// Waits until one arrives; its name, "SIGTERM". REQUIRES: they are blocked.
+// Waits until one arrives and returns its name, such as "SIGTERM". REQUIRES: they are blocked.
 std::string AwaitStopSignal(const std::vector<int>& numbers = kStopSignals);
 
 // Calls `stop` with the name of each signal that arrives, from its own thread, until destruction.

@@ -36,7 +36,7 @@ class BlockReader {
   // document, otherwise none. InvalidArgument names the place of a line or a word that is too long.
   StatusOr<std::optional<Block>> Next();
 
-  // Bytes of the file itself that were read.
+  // Bytes that were read from the file itself, before unpacking.
   uint64_t file_offset() const { return stream_.file_offset(); }
 
  private:
@@ -58,7 +58,7 @@ class BlockReader {
   formats::TextStream stream_;
   std::string text_;    // read but not taken yet
   bool ended_ = false;  // there is nothing more to read
-  bool done_ = false;   // and nothing left to take
+  bool done_ = false;   // and no text is left to take
   BlockPosition position_;
 };
 

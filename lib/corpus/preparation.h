@@ -24,7 +24,7 @@ struct PreparationOptions {
   std::vector<Source> sources;
   DocumentRules documents;
   formats::ShardFormat format = formats::ShardFormat::kLlmC;
-  std::string directory;               // empty, absent, or one that this began
+  std::string directory;               // empty, absent, or begun by such a preparation
   int64_t shard_tokens = 100'000'000;  // as in llm.c and build-nanogpt; not for nanoGPT's form
   // Tokens of the first shard, which is the validation split; 0: none. Default: one per 40 bytes of
   // the source files, about a tenth of the GPT-2 tokens of plain text, at most shard_tokens, and 0

@@ -51,8 +51,8 @@ class StateLock {
   FileDescriptor file_;
 };
 
-// Whether locks on the file system `device` hold on this host alone, though other hosts may have it
-// mounted. `mounts` is the text of /proc/self/mountinfo.
+// Whether a lock on the file system `device` is invisible to other hosts that may have it mounted.
+// `mounts` is the text of /proc/self/mountinfo.
 bool LocksStayOnHost(std::string_view mounts, dev_t device);
 
 }  // namespace gp::daemon

@@ -1,5 +1,5 @@
-// Server: HTTP/1.1 on one address: connections, their limits, and handlers by path. Made, used and
-// destroyed in the loop's thread, or while it does not run.
+// Server: serves HTTP/1.1 on one address: accepts connections, enforces their limits, and calls
+// handlers by path. Made, used and destroyed in the loop's thread, or while the loop does not run.
 #pragma once
 
 #include <memory>

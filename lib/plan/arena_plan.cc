@@ -54,7 +54,7 @@ class PlanBuilder {
   ArenaPlan plan_;
 };
 
-// The input of a block; recompute: block keeps only this.
+// The input of a block. With engine.recompute: block, a block keeps only this.
 void AddResidual(const ModelShape& s, const ArenaOptions& o, const std::string& prefix,
                  PlanBuilder& plan) {
   plan.Residual(prefix + "residual", {o.micro_batch * o.sequence, s.channels});

@@ -14,7 +14,7 @@ namespace gp::runspec {
 struct DecoderPlanOptions {
   int64_t slots = 1;   // sequences at a time
   int64_t length = 0;  // positions of each
-  bool bf16 = false;   // compute type, of the cache too
+  bool bf16 = false;   // compute type, also of the cache
   int threads = 1;
   bool fp16 = false;  // the compute type instead of bf16
   // True: the plan has the weights in the form used for computing: matrices packed, in the compute

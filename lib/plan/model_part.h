@@ -47,7 +47,7 @@ TrainedParts TrainedPartsOf(const RunSpec& spec);
 bool Trains(const TrainedParts& parts, std::string_view parameter);
 bool TrainsBlock(const TrainedParts& parts, int64_t layer);
 
-// The layout of `shape`, with `trained` and `lr_ratio` of each tensor as `parts` says.
+// The layout of `shape`, with `trained` and `lr_ratio` of each tensor set from `parts`.
 ParameterLayout MakeParameterLayout(const ModelShape& shape, const TrainedParts& parts);
 
 // Elements [first, last) of the flat parameters.

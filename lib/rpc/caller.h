@@ -13,8 +13,8 @@ namespace gp::rpc {
 struct Caller {
   // "ipv4:10.0.0.7:41022", "unix:", "inside" for a call from within the process.
   std::string address;
-  // Came through the coordinator's Unix socket, whose mode 0600 lets the kernel admit its owner and
-  // root only, or from within the process.
+  // The call came through the coordinator's Unix socket (mode 0600: the kernel admits only its
+  // owner and root), or from within the process.
   bool is_socket_owner = false;
   // From the client certificate that TLS verified; empty without a certificate.
   std::string node_id;
@@ -23,7 +23,7 @@ struct Caller {
   // scheme, or more than one, becomes text that is no token, so the call is refused. It may hold a
   // secret: never log it.
   std::string bearer;
-  // Came over TCP without TLS.
+  // The call came over TCP without TLS.
   bool is_plain_network = false;
 };
 

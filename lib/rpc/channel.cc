@@ -45,7 +45,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // A proxy from the environment must not come between programs on one machine.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  // The server uses it to distinguish callers: connections to a Unix socket have no address.
+  // The server distinguishes callers by the user agent: connections to a Unix socket have no
+  // address.
   arguments.SetUserAgentPrefix("gp/" + RandomId(10));
   arguments.SetMaxReceiveMessageSize(options.message_bytes_max);
   arguments.SetMaxSendMessageSize(options.message_bytes_max);

@@ -10,7 +10,7 @@
 
 namespace gp::rpc {
 
-// Allows this many lines a minute.
+// Limits the number of lines per minute.
 class LineBudget {
  public:
   // `clock` must outlive the budget.

@@ -31,7 +31,7 @@ struct ServerOptions {
   // A longer request is refused before it is parsed. An agent sends about 1 MiB at a time.
   int request_bytes_max = 4 << 20;
   int response_bytes_max = 16 << 20;
-  int calls_per_connection_max = 256;  // later ones wait at the client
+  int calls_per_connection_max = 256;  // further calls wait at the client
   // A connection whose TLS handshake takes longer is closed: until then it costs a descriptor.
   std::chrono::milliseconds handshake_timeout = std::chrono::seconds(10);
   OnCallEnded on_call_ended;  // may be empty

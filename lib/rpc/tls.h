@@ -24,7 +24,7 @@ struct ServerTls {
 };
 
 struct ChannelTls {
-  std::string ca;           // file of authorities, one of which must have signed the server's
+  std::string ca;           // file of authorities that may sign the server's certificate
   std::string certificate;  // file of the client's own certificate; empty: it presents none
   std::string key;          // file; may be the same
 

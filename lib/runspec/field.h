@@ -17,7 +17,7 @@
 
 namespace gp::runspec {
 
-// A member of some enum; its values are numbered in the order of Field::choices.
+// A pointer to a variable of some enum type. The enum's value i has the name Field::choices[i].
 struct EnumSlot {
   void* member;
   int (*get)(const void* member);
@@ -30,7 +30,7 @@ struct AutoCountSlot {
   bool* automatic;
 };
 
-// The alternative is the key's type.
+// The variant's alternative defines the key's type.
 using Slot = std::variant<std::string*, bool*, std::optional<bool>*, int*, int64_t*, uint64_t*,
                           double*, std::chrono::nanoseconds*, std::vector<std::string>*,
                           std::vector<double>*, std::map<std::string, std::string>*,

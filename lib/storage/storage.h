@@ -1,7 +1,7 @@
 // Storage: where the files of runs and their checkpoints are kept. All programs reach them through
 // this interface, so that an object store can take the place of a shared file system. Therefore
-// nothing is renamed: a file is complete when Close or Put returns, a checkpoint when its manifest
-// is. Paths are absolute. Thread-safe.
+// nothing is renamed: a file is complete when Close or Put returns, and a checkpoint is complete
+// when its manifest is. Paths are absolute. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -52,15 +52,15 @@ class Storage {
   // The names in `directory`, sorted. NotFound when it does not exist.
   virtual StatusOr<std::vector<std::string>> List(const std::string& directory) const = 0;
 
-  // Deletes the file or the directory with everything below it. OK when there is none, so what was
-  // interrupted can be repeated.
+  // Deletes the file or the directory with everything below it. OK when `path` does not exist, so
+  // an interrupted deletion can be repeated.
   virtual Status Delete(const std::string& path) const = 0;
 
   // Bytes that may still be written at `path`.
   virtual StatusOr<uint64_t> FreeBytes(const std::string& path) const = 0;
 };
 
-// Whether `path` is a file that can be seen.
+// Whether `path` is an existing file.
 inline bool Exists(const Storage& storage, const std::string& path) {
   return storage.Size(path).ok();
 }
