@@ -17,7 +17,7 @@ namespace gp::formats {
 namespace {
 
 constexpr size_t kLlmCHeaderBytes = 1024;
-// The same for any count: like NumPy, it leaves room for 21 digits.
+// The header has this size for any count: like NumPy, it leaves room for 21 digits.
 constexpr size_t kNpyHeaderBytes = 128;
 
 std::string LlmCHeader(int token_bytes, int64_t tokens) {
@@ -99,7 +99,7 @@ StatusOr<ShardWriter> ShardWriter::Create(const std::string& path, ShardForm for
 StatusOr<ShardWriter> ShardWriter::Resume(const std::string& path, ShardForm form, int64_t tokens) {
   RETURN_IF_ERROR(CheckForm(path, form));
   const std::string partial = PartialShardPath(path);
-  // A crash right after Finish left the shard under its name.
+  // A crash right after Finish left the shard under its final name.
   if (!FileExists(partial) && rename(path.c_str(), partial.c_str()) != 0) {
     return ErrnoStatus(errno, "continue", partial);
   }

@@ -22,7 +22,7 @@ class TextStream {
   // InvalidArgument for a directory and, packed or not, for files whose magic number says that they
   // are not text (formats/file_kind.h), with the command that converts them.
   static StatusOr<TextStream> Open(const std::string& path);
-  // From where `file` stands; `name` is what errors call it: "standard input".
+  // Reads from the current offset of `file`; errors call it `name`, such as "standard input".
   static StatusOr<TextStream> FromDescriptor(FileDescriptor file, const std::string& name);
 
   TextStream(TextStream&&) noexcept;

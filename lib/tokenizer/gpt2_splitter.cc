@@ -60,7 +60,7 @@ Symbol FirstSymbol(std::string_view text) {
   return FirstWideSymbol(text);
 }
 
-// Bytes of the run of symbols of one class from `begin` on.
+// Where the run of symbols of class `kind` that starts at `begin` ends.
 size_t RunEnd(std::string_view text, size_t begin, Class kind) {
   while (true) {
     while (begin < text.size() && IsAscii(text[begin]) && AsciiClass(text[begin]) == kind) ++begin;
@@ -71,7 +71,7 @@ size_t RunEnd(std::string_view text, size_t begin, Class kind) {
   }
 }
 
-// Bytes of a contraction such as 's or 'll; 0 when the text does not begin with one.
+// The length in bytes of a contraction such as 's or 'll; 0 when the text does not begin with one.
 size_t ContractionBytes(std::string_view text) {
   if (text[0] != '\'') return 0;
   for (const std::string_view ending : {"'s", "'d", "'m", "'t", "'ll", "'ve", "'re"}) {

@@ -42,7 +42,8 @@ std::vector<Json> PartsOf(const Json& step, const char* list_key) {
   return list.is_array() ? std::vector<Json>(list.begin(), list.end()) : std::vector<Json>{step};
 }
 
-// Every character is part of a match, so there is nothing to remove or to separate.
+// Whether this is a Split by GPT-2's pattern. Every character is part of a match, so both behaviors
+// give the same pieces.
 bool IsSplitAsGpt2(const Json& step) {
   if (!IsOfType(step, "Split")) return false;
   const Json& pattern = ValueOrNull(step, "pattern");
@@ -115,7 +116,7 @@ Status CheckPostProcessor(const Json& post_processor) {
   return OkStatus();
 }
 
-// Another decoder would show the same ids as another text.
+// Whether ids become bytes as in gp. Another decoder would show the same ids as another text.
 bool DecodesBytes(const Json& decoder) {
   const std::vector<Json> parts = PartsOf(decoder, "decoders");
   return parts.empty() || (parts.size() == 1 && IsOfType(parts[0], "ByteLevel"));

@@ -63,7 +63,7 @@ class PieceRows {
  private:
   static constexpr int32_t kInside = INT32_MIN + 1;
 
-  // Its token, as GPT-2 numbers bytes.
+  // The byte's token, numbered as in GPT-2.
   static int32_t BytePlace(unsigned char byte) {
     static const std::array<int32_t, 256> kPlaces = [] {
       std::array<int32_t, 256> places{};
@@ -74,7 +74,7 @@ class PieceRows {
   }
 
   std::vector<int32_t> cells_;
-  // Pieces are sorted by their counts: a count and where the pieces with it begin.
+  // Pieces are sorted by count: each distinct count, and where the pieces with it begin.
   std::vector<uint32_t> count_starts_;
   std::vector<int64_t> counts_;
 };
@@ -165,7 +165,7 @@ class Trainer {
     std::push_heap(proposals_.begin(), proposals_.end());
   }
 
-  // Those that have become more frequent.
+  // Proposes the pairs that have become more frequent.
   void Propose() {
     for (const size_t index : changed_) Push(index);
     changed_.clear();
@@ -186,7 +186,7 @@ class Trainer {
   void JoinEverywhere(size_t index) {
     std::vector<uint32_t> places = std::move(pairs_[index].places);
     const int32_t left = pairs_[index].left, right = pairs_[index].right;
-    // From the front of each piece: of three equal neighbours the first two are joined.
+    // Joins from the front of each piece: of three equal neighbours the first two are joined.
     if (!std::is_sorted(places.begin(), places.end())) std::sort(places.begin(), places.end());
     const int32_t joined = AddToken(vocabulary_.tokens[static_cast<size_t>(left)] +
                                     vocabulary_.tokens[static_cast<size_t>(right)]);
@@ -221,7 +221,7 @@ class Trainer {
   BytePairVocabulary vocabulary_;
   TokenTable ids_;
   std::vector<Pair> pairs_;
-  absl::flat_hash_map<uint64_t, size_t> indices_;  // of pairs
+  absl::flat_hash_map<uint64_t, size_t> indices_;  // of pairs_, by KeyOf
   int64_t round_ = 0;
   std::vector<size_t> changed_;      // changed in this round
   std::vector<Proposal> proposals_;  // a heap
