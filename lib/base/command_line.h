@@ -121,7 +121,7 @@ struct ParseOutcome {
     kError,            // any other error: `message`
   };
   Kind kind = Kind::kParsed;
-  std::string message;  // CLI11's
+  std::string message;  // CLI11's message
   std::vector<std::string> unexpected;
 };
 

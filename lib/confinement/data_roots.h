@@ -1,7 +1,6 @@
-// DataRoots: the directories below which a run may name files, and the check of a name. This is the
-// check with an explanation; the FileRules of the same directories enforce it when a file is
-// opened, so that a link changed after the check leads nowhere. Constant after construction; any
-// thread may call.
+// DataRoots: the directories below which a run may name files, and the check of a path. The check
+// exists to explain errors; FileRules for the same directories enforce it when a file is opened, so
+// changing a link after the check gains nothing. Constant after construction; any thread may call.
 #pragma once
 
 #include <string>
@@ -48,7 +47,7 @@ class DataRoots {
 
 // InvalidArgument when `path` lies not below `root`, when it is a link or a directory between the
 // two is one (the message names `path`), or when there is any link below `path` (it names the
-// link). With one, files outside `path` could be read or written. Skips hidden directories, and
+// link). With a link, files outside `path` could be read or written. Skips hidden directories, and
 // entries after the first 1,000,000. `root` itself may be a link, and nothing needs to exist.
 Status CheckHasNoLinks(const std::string& root, const std::string& path);
 

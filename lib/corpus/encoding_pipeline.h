@@ -95,7 +95,8 @@ class EncodingPipeline {
   size_t next_source_ GUARDED_BY(mutex_) = 0;  // first source that no thread reads yet
   size_t front_ GUARDED_BY(mutex_) = 0;        // source whose results are delivered
   uint64_t bytes_ GUARDED_BY(mutex_) = 0;      // over all queues
-  // Whether this pass over the sources had text. True at first if the pipeline starts in mid-pass.
+  // Whether this pass over the sources had text. True at first unless the pipeline starts at the
+  // very beginning.
   bool text_in_this_pass_ GUARDED_BY(mutex_) = false;
   std::map<size_t, SourceQueue> queues_ GUARDED_BY(mutex_);  // by source
   std::vector<std::jthread> threads_;

@@ -11,7 +11,7 @@
 namespace gp::daemon {
 namespace {
 
-constexpr std::chrono::seconds kFilesPeriod{1};  // checks key and certificate files for changes
+constexpr std::chrono::seconds kFilesPeriod{1};  // between checks of the key and certificate files
 
 // A scrape is one short request every few seconds.
 constexpr http::ServerLimits kLimits{.connections_max = 64,

@@ -26,7 +26,7 @@ void Widen(FloatType type, std::string_view bytes, std::span<float> values);
 // REQUIRES: not kF16, which is only read.
 void AppendAs(FloatType type, std::span<const float> values, std::string& bytes);
 
-// The index of the first value that is NaN or infinite; nothing when all are finite.
+// The index of the first value that is NaN or infinite; nullopt when all are finite.
 std::optional<size_t> FirstNotFinite(std::span<const float> values);
 
 }  // namespace gp::interop

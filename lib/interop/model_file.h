@@ -1,5 +1,5 @@
-// ModelFile: a file of weights that is being written, digested as it goes; and the loop that puts a
-// model's tensors into one. One tensor is in memory at a time. One thread.
+// ModelFile: writes a file of weights and computes its digest on the way. CopyTensors writes a
+// model's tensors into one, with one tensor in memory at a time. Used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ class ModelFile {
   static StatusOr<ModelFile> Create(const std::string& path);
 
   Status Append(std::string_view bytes);
-  // Rounded to `type`.
+  // Appends the values, rounded to `type`.
   Status Append(FloatType type, std::span<const float> values);
 
-  // Syncs the file; its name, size and sha256.
+  // Syncs and closes the file. Returns its name, size and sha256.
   StatusOr<formats::CheckpointFile> Close();
 
  private:
@@ -37,7 +37,7 @@ class ModelFile {
   FileDescriptor descriptor_;
   formats::FileDigest digest_;
   formats::CheckpointFile file_;
-  std::string bytes_;  // of one Append
+  std::string bytes_;  // the bytes of one Append
 };
 
 // Called before each tensor; an error ends the copy and becomes its result.
@@ -49,7 +49,7 @@ struct CopyOptions {
   KeepGoing keep_going = [] { return OkStatus(); };
 };
 
-// One tensor of a file: a tensor of the source, some of its rows, perhaps transposed.
+// One tensor of a file: made from a tensor of the source or some of its rows, perhaps transposed.
 struct CopiedTensor {
   std::string name;  // in the file
   // The source's tensor; nullptr for zeros.

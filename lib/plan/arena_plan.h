@@ -27,8 +27,8 @@ struct ArenaOptions {
   bool on_gpu = false;              // the workspace is the CUDA backend's
 };
 
-// Returns `options` with the compute type and the other buffers that `precision` needs in the
-// arena. REQUIRES: not kAuto.
+// Returns `options` with the compute type and the extra room that `precision` needs in the arena.
+// REQUIRES: not kAuto.
 ArenaOptions WithPrecision(Precision precision, ArenaOptions options);
 
 // Rows of logits that the arena holds: at most all of them, and an even number unless it is all,

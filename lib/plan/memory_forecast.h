@@ -50,7 +50,8 @@ TrainingOptions TrainingOptionsOf(const RunSpec& spec, int threads, int first_sh
 MemoryForecast ForecastMemory(const RunSpec& spec, const BatchPlan& plan, int threads,
                               int workers = 0);
 
-// The most ranks of a run that one machine's processors can run, and that share its memory.
+// How many of a run's ranks may share one machine and its memory, judged by the number of its
+// processors.
 int64_t RanksBeside(int64_t processors, int threads_per_rank, int workers);
 
 // A change to the run file, and the memory that the rank would then need.

@@ -314,7 +314,8 @@ class Loader : private DocumentReader {
     return warnings;
   }
 
-  // Text that says where found.other is set; empty if the problem points at that key already.
+  // Text that says where found.other is set; empty if the problem already points at that key, or no
+  // source sets it.
   std::string WhereElse(const CrossProblem& found, const std::string& key) const {
     const auto other = places_.find(found.other);
     if (other == places_.end() || found.other == key) return "";

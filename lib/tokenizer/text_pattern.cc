@@ -14,8 +14,8 @@
 namespace gp {
 namespace {
 
-// One token in this many may be cut. Whisper's vocabulary has 5 in 50,000 (contractions in
-// capitals), those of other patterns have 5,000 and more.
+// Fewer than one token in this many may be cut. Whisper's vocabulary has 5 in 50,000 (contractions
+// in capitals), those of other patterns have 5,000 and more.
 constexpr size_t kTokensForEachCut = 1000;
 constexpr size_t kShownMax = 4;
 
