@@ -83,8 +83,8 @@ class Command {
 
   Command AddCommand(const std::string& name, const std::string& summary) const;
   void RequireOneCommand() const;
-  // At most one command. After it, a word that is another command's name is an argument of the
-  // first, as in `help list`.
+  // Allows at most one command. A later word that is another command's name is then an argument of
+  // the first command, as in `help list`.
   void AllowOneCommand() const;
   // Leaves everything after the command's name unparsed, for another program; see Remaining.
   void AllowTrailingArguments() const;

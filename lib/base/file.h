@@ -21,7 +21,8 @@ StatusOr<std::string> ReadFile(const std::string& path,
 // stays and the temporary file is removed.
 Status WriteFileAtomically(const std::string& path, std::string_view data, int mode = 0644);
 
-// Likewise, but AlreadyExists when `path` exists: of several writers one succeeds.
+// Like WriteFileAtomically, but returns AlreadyExists when `path` exists. If several writers try at
+// the same time, exactly one succeeds.
 Status WriteFileIfAbsent(const std::string& path, std::string_view data);
 
 // mkdir -p. OK when it exists already. New directory entries are durable on return.

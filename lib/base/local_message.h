@@ -13,7 +13,7 @@ namespace gp {
 
 struct LocalMessage {
   std::string bytes;
-  FileDescriptor file;  // not valid when none came with the message
+  FileDescriptor file;  // not valid if the message came without a file
 };
 
 // Sends `bytes`, with a copy of `file` unless that is negative. Returns false and sets errno if the

@@ -16,7 +16,7 @@ namespace gp {
 
 inline const std::vector<int> kStopSignals = {SIGTERM, SIGINT};
 
-// Blocks them for this thread and those that it will make.
+// Blocks the stop signals for this thread and for threads that it makes later.
 void BlockStopSignals(const std::vector<int>& numbers = kStopSignals);
 
 // Waits until one arrives and returns its name, such as "SIGTERM". REQUIRES: they are blocked.

@@ -16,8 +16,8 @@ enum class Split {
 
 struct DocumentRules {
   Split split = Split::kFile;
-  // Documents also end at this string, which belongs to none of them; empty: at no string. For
-  // plain text only if each file is a document.
+  // Documents also end at this string, which belongs to no document. If it is empty, there is no
+  // such string. Plain text may have it only if each file is one document.
   std::string split_on;
   std::string field = "text";  // for JSON lines: the field that holds the text; "a.b": in an object
   std::string field_key = "--text-field";  // where the user sets `field`, for messages

@@ -44,7 +44,8 @@ class BlockReader {
               formats::TextStream stream, const BlockPosition& from);
 
   Status Fill(size_t bytes);
-  // The length of a block, from what was read, that ends between documents; 0: there is none.
+  // The length of a block that ends between documents, taken from the text read so far; 0 if there
+  // is no such block.
   size_t DocumentsEnd() const;
   StatusOr<size_t> CutDocument() const;
   Block Take(size_t bytes, bool inside_document);

@@ -153,7 +153,7 @@ EncodingPipeline::Result EncodingPipeline::HandOut(SourceQueue& queue) {
   return result;
 }
 
-// REQUIRES: the queue has ended, and everything of it is handed out.
+// REQUIRES: the queue has ended, and all of its blocks have been handed out.
 Status EncodingPipeline::EndFrontSource() {
   RETURN_IF_ERROR(queues_.at(front_).status);
   queues_.erase(front_++);

@@ -62,7 +62,7 @@ class EncodingPipeline {
     uint64_t source_bytes = 0;
     std::optional<StatusOr<EncodedBlock>> encoded;  // once its thread is done
   };
-  // The blocks of a source that were read and not handed out.
+  // The blocks of a source that were read and not yet handed out.
   struct SourceQueue {
     std::deque<std::shared_ptr<Slot>> slots;
     size_t untaken = 0;  // index in slots of the first that no thread encodes yet

@@ -46,7 +46,7 @@ class FieldSearch {
  public:
   explicit FieldSearch(std::string_view path) : path_(path) {}
 
-  // InvalidArgument when two places answer to the path.
+  // InvalidArgument when the path matches two places in the line.
   Status SearchIn(const dom::object& object) { return SearchIn(object, path_); }
 
   bool null() const { return null_; }

@@ -37,7 +37,7 @@ class ShardOutput {
   // `documents_before`: how many documents began before this block.
   Status Write(const EncodedBlock& block, int64_t documents_before);
 
-  // After this, written data survives a crash.
+  // After Sync, everything written so far survives a crash.
   Status Sync();
   Status Finish();
 

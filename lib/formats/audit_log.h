@@ -108,7 +108,8 @@ struct AuditSummary {
 };
 
 // Reads the whole log. DataLoss names the file and the line where the chain breaks, or what is
-// missing at an end. NotFound: there is no log. `wanted`: as in AuditChain.
+// missing at the log's beginning or end. NotFound when there is no log. `wanted` has the same
+// meaning as in AuditChain.
 StatusOr<AuditSummary> VerifyAuditDirectory(const std::string& directory,
                                             const std::string& wanted = "");
 

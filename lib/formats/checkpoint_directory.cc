@@ -57,8 +57,8 @@ std::string ImportText(const std::string& path) {
       ShellWord(path));
 }
 
-// "; it holds a model of another program (config.json), which …: gpctl import DIR --name imported",
-// where `it` is the message's word for the directory.
+// Returns text such as "; it holds a model of another program (config.json), which …: gpctl import
+// DIR --name imported", where `it` is the word that the message uses for the directory.
 std::string ImportHint(const Storage& storage, const std::string& directory, std::string_view it) {
   if (const std::string name = FirstIn(storage, directory, kModelsOfOthers); !name.empty()) {
     return fmt::format("; {} holds a model of another program ({}), {}", it, name,

@@ -18,14 +18,16 @@ namespace gp::formats {
 // "step-00000250-e3-<incarnation>"
 std::string CheckpointDirectoryName(int64_t step, uint64_t epoch, const std::string& incarnation);
 
-// The manifest of the checkpoint in `directory`. NotFound when it has none; DataLoss when it is
-// damaged or, with a non-empty `expected_digest` (sha256 of manifest.json, hex), another one.
+// The manifest of the checkpoint in `directory`. NotFound when there is none. DataLoss when it is
+// damaged, or when `expected_digest` is not empty and is not the SHA-256 of manifest.json in
+// hexadecimal.
 StatusOr<CheckpointManifest> ReadManifest(const Storage& storage, const std::string& directory,
                                           const std::string& expected_digest = "");
 
-// Also checks that the list is complete, and that every listed file exists with the size and digest
-// in the manifest. DataLoss names the file; any other error means that it could not be read, which
-// says nothing about the checkpoint. Cancelled once `stop` is requested.
+// Like the function above, and also checks that the list is complete and that every listed file
+// exists with the size and digest in the manifest. DataLoss names the file; any other error means
+// that it could not be read, which says nothing about the checkpoint. Cancelled once `stop` is
+// requested.
 StatusOr<CheckpointManifest> VerifyDigests(const Storage& storage, const std::string& directory,
                                            const std::string& expected_digest = "",
                                            const std::stop_token& stop = {});
@@ -58,7 +60,7 @@ StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(const Storage& storage,
 // quarantine, and the marks follow it.
 std::string QuarantineMark(const std::string& directory);
 bool IsQuarantineMark(std::string_view name);
-// Where an older version moved a damaged checkpoint.
+// The path to which an older version of gp moved a damaged checkpoint.
 std::string RenamedDamaged(const std::string& directory);
 // Makes the mark, durably. OK if it exists; its reason then stays.
 Status Quarantine(const Storage& storage, const std::string& directory, const std::string& reason);

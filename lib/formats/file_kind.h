@@ -32,8 +32,9 @@ Status RefuseOtherKinds(const std::string& path, std::string_view begin, std::st
 // The same for an open file.
 Status RefuseOtherKinds(const RandomAccessFile& file, std::string_view expected);
 
-// The same for text that begins with ASCII, such as JSON, which must also be in UTF-8: "PATH is
-// text in UTF-16LE, expected a JSON object; convert it: iconv -f UTF-16LE -t UTF-8 PATH".
+// Like the function above, for text that begins with ASCII, such as JSON, and must also be in
+// UTF-8: "PATH is text in UTF-16LE, expected a JSON object; convert it: iconv -f UTF-16LE -t UTF-8
+// PATH".
 Status RefuseOtherText(const std::string& path, std::string_view begin, std::string_view expected);
 
 }  // namespace gp::formats

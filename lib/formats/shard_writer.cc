@@ -90,7 +90,8 @@ StatusOr<ShardWriter> ShardWriter::Create(const std::string& path, ShardForm for
   const std::string partial = PartialShardPath(path);
   FileDescriptor file(open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!file.valid()) return ErrnoStatus(errno, "create", partial);
-  // No header yet, so the file cannot be taken for a finished shard.
+  // Zeros take the header's place until Finish, so that the file cannot be mistaken for a finished
+  // shard.
   RETURN_IF_ERROR(WriteAll(file.get(), std::string(ShardHeader(form, 0).size(), '\0'), partial));
   RETURN_IF_ERROR(SyncDirectory(DirectoryOf(path)));
   return ShardWriter(path, form, std::move(file), 0);

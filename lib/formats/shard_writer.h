@@ -35,10 +35,10 @@ class ShardWriter {
   // later ones. DataLoss when it has fewer.
   static StatusOr<ShardWriter> Resume(const std::string& path, ShardForm form, int64_t tokens);
 
-  // `tokens` in the form's bytes, little endian.
+  // `tokens` holds whole tokens in the form's element size, little-endian.
   Status Append(std::string_view tokens);
 
-  // After this, appended data survives a crash.
+  // After Sync, everything appended so far survives a crash.
   Status Sync();
 
   // Writes the header, syncs the file and gives it its name. Nothing can be appended after it.

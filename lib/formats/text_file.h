@@ -24,7 +24,7 @@ struct TextCheck {
 Status ReadTextFile(const std::string& path, const TextCheck& check, uint64_t text_bytes_max,
                     const std::function<Status(std::string_view)>& take);
 
-// The same in one piece.
+// Returns the whole text in one piece, with the same errors.
 StatusOr<std::string> ReadTextFile(const std::string& path, const TextCheck& check,
                                    uint64_t text_bytes_max);
 

@@ -31,7 +31,7 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
 
-// The bytes of the file, piece by piece.
+// Reads the bytes of the file piece by piece.
 class TextStream::Source {
  public:
   Source(FileDescriptor file, std::string name) : name_(std::move(name)), file_(std::move(file)) {}

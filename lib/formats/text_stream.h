@@ -29,8 +29,8 @@ class TextStream {
   TextStream& operator=(TextStream&&) noexcept;
   ~TextStream();
 
-  // Fills `to` as far as the text goes: fewer bytes only at its end. InvalidArgument names the byte
-  // of the file where it is damaged or cut short.
+  // Fills `to`; returns fewer bytes only at the end of the text. InvalidArgument names the byte of
+  // the file where it is damaged or cut short.
   StatusOr<size_t> Read(std::span<char> to);
 
   // Skips `bytes` of text, including a byte order mark: seeks if the file is plain, reads

@@ -192,7 +192,8 @@ StatusOr<Layout> ParseNpy(const std::string& path, std::string_view bytes, uint6
   return layout;
 }
 
-// What a piece of a file without a header looks like, other than tokens of two bytes.
+// Describes what a piece of a file without a header looks like, if it does not look like two-byte
+// tokens.
 struct Unlike {
   std::string what;  // "tokens of 4 bytes (…)", for messages
   std::string way;   // how to solve it, with a command

@@ -16,7 +16,7 @@
 
 namespace gp::http {
 
-// Where an exchange writes: a connection.
+// The interface through which an exchange writes to its connection.
 class AnswerSink {
  public:
   virtual ~AnswerSink() = default;
@@ -64,7 +64,7 @@ class EventStream {
 
   // One event: `data` without line breaks.
   void Send(std::string_view data);
-  // Sends `data` as the last event: "[DONE]".
+  // Sends `data` ("[DONE]") as the last event.
   void End(std::string_view data);
   void End();
 

@@ -30,7 +30,8 @@ class Server {
   // Accepts no more connections and closes idle ones. Requests that have begun to arrive are still
   // read and answered.
   virtual void Drain() = 0;
-  // Whether no connection is left; after Drain: everything is answered and sent.
+  // Whether no connection is left. After Drain this means that every request is answered and every
+  // answer is sent.
   virtual bool idle() const = 0;
 };
 

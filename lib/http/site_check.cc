@@ -123,8 +123,9 @@ bool IsFromABrowser(const Request& request) {
   return request.Header("origin") || request.Header("sec-fetch-site");
 }
 
-// Whether the request comes from the server's own page: by the browser's header, which no page can
-// change, or because page and server have one address, before or after a proxy.
+// Whether the request comes from the server's own page. The browser's header, which no page can
+// change, decides it; without that header, the page and the server must have the same address,
+// before or behind a proxy.
 bool IsSameSite(const Request& request, std::string_view origin) {
   if (const auto site = request.Header("sec-fetch-site")) {
     return site == "same-origin" || site == "none";

@@ -20,7 +20,7 @@ namespace gp::interop {
 
 class ModelFile {
  public:
-  // `path` does not exist yet.
+  // `path` must not exist yet.
   static StatusOr<ModelFile> Create(const std::string& path);
 
   Status Append(std::string_view bytes);
@@ -52,7 +52,7 @@ struct CopyOptions {
 // One tensor of a file: made from a tensor of the source or some of its rows, perhaps transposed.
 struct CopiedTensor {
   std::string name;  // in the file
-  // The source's tensor; nullptr for zeros.
+  // The tensor of the source; nullptr if the tensor is to be all zeros.
   const runspec::ParameterInfo* from = nullptr;
   std::vector<int64_t> shape;  // (rows, columns) before transposing; fewer or more rows than `from`
   bool transposed = false;

@@ -33,11 +33,11 @@ class PlanBuilder {
   void Fp32(const std::string& name, std::vector<int64_t> shape) {
     Add(name, "fp32", std::move(shape));
   }
-  // In the compute type.
+  // Adds a buffer in the compute type.
   void Compute(const std::string& name, std::vector<int64_t> shape) {
     Add(name, compute_, std::move(shape));
   }
-  // In the type of the residual stream.
+  // Adds a buffer in the type of the residual stream.
   void Residual(const std::string& name, std::vector<int64_t> shape) {
     Add(name, residual_, std::move(shape));
   }

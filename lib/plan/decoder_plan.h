@@ -23,8 +23,8 @@ struct DecoderPlanOptions {
   bool own_weights = false;
 };
 
-// With own_weights: the prefix of a matrix's name in the plan, and the number of rows of a matrix
-// that are packed at a time.
+// Used if own_weights is true: the prefix of a packed matrix's name in the plan, and how many rows
+// of a matrix are packed at a time.
 inline constexpr const char* kPackedPrefix = "packed.";
 inline constexpr int64_t kPackedPieceRows = 16 * kPackedColumns;
 

@@ -27,8 +27,8 @@ int64_t ScratchBytes(const ModelShape& shape, const ArenaOptions& options) {
       (parts + 1) * 4 * c * 4,  // partial sums of a bias' gradient, and what they add up to
       parts * 3 * c * 4,        // partial sums of LayerNorm's gradients
       HeadRows(options) * 4,    // losses
-      // For the embedding's gradient: its sorted tokens, the counts of the sort, and the carry from
-      // one part of 64 rows to the next.
+      // The embedding's gradient needs its sorted tokens, the counts of the sort, and the sum
+      // carried from one part of 64 rows to the next.
       ((rows + 63) / 64 * c + 4 * rows + rows / 4 + 256) * 4,
   };
   if (options.attention != Attention::kMath) {

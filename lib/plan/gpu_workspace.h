@@ -23,11 +23,11 @@ struct GpuWorkspacePiece {
   int64_t size_bytes = 0;
 };
 
-// For the largest batch of `options`: "matmul" for cuBLASLt, "scalars", and "scratch", which
-// operations use one after another. The pieces do not overlap.
+// The pieces of the workspace, sized for the largest batch of `options`: "matmul" for cuBLASLt,
+// "scalars", and "scratch", which operations use one after another. The pieces do not overlap.
 std::vector<GpuWorkspacePiece> GpuWorkspace(const ModelShape& shape, const ArenaOptions& options);
 
-// One of them. Throws std::out_of_range for an unknown name.
+// The piece called `name`. Throws std::out_of_range for an unknown name.
 GpuWorkspacePiece GpuWorkspacePieceOf(const ModelShape& shape, const ArenaOptions& options,
                                       const std::string& name);
 

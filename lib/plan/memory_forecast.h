@@ -44,9 +44,10 @@ struct MemoryForecast {
 TrainingOptions TrainingOptionsOf(const RunSpec& spec, int threads, int first_shard,
                                   int owned_shards);
 
-// For `workers` ranks (spec.resources.workers when 0). REQUIRES: the vocabulary and micro_batch are
-// numbers. Always counts the buffers of gp's own engine: engine.kind: reference (LibTorch)
-// allocates others, so its forecast is only an estimate.
+// The forecast for a run of `workers` ranks (spec.resources.workers when 0). REQUIRES: the
+// vocabulary and micro_batch are numbers. Always counts the buffers of gp's own engine:
+// engine.kind: reference (LibTorch) allocates different buffers, so its forecast is only an
+// estimate.
 MemoryForecast ForecastMemory(const RunSpec& spec, const BatchPlan& plan, int threads,
                               int workers = 0);
 

@@ -42,8 +42,9 @@ struct TrainedParts {
 // REQUIRES: `spec` is checked. Skips unknown names.
 TrainedParts TrainedPartsOf(const RunSpec& spec);
 
-// Whether the run trains this parameter ("wte.weight") or, with a trailing dot, any in this module
-// ("wte."); whether it trains block `layer`.
+// The first function tells whether the run trains this parameter ("wte.weight") or, if the name
+// ends with a dot, any parameter of this module ("wte."). The second tells whether it trains block
+// `layer`.
 bool Trains(const TrainedParts& parts, std::string_view parameter);
 bool TrainsBlock(const TrainedParts& parts, int64_t layer);
 

@@ -16,7 +16,7 @@ struct Caller {
   // The call came through the coordinator's Unix socket (mode 0600: the kernel admits only its
   // owner and root), or from within the process.
   bool is_socket_owner = false;
-  // From the client certificate that TLS verified; empty without a certificate.
+  // Taken from the client certificate that TLS verified; empty without a certificate.
   std::string node_id;
   security::Lifetime node_lifetime;
   // The text of the bearer token; empty without an authorization header. A header of another

@@ -33,8 +33,8 @@ class LineBudget {
 // if GRPC_VERBOSITY or GRPC_TRACE is set, because then the user wants gRPC's whole log.
 void InstallGrpcLog();
 
-// From now on gRPC writes no lines, with the same exception: for a program whose calls report every
-// error themselves.
+// From now on gRPC logs nothing, unless GRPC_VERBOSITY or GRPC_TRACE is set. For a program whose
+// calls report every error themselves.
 void DropGrpcLog();
 
 }  // namespace gp::rpc

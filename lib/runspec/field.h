@@ -1,7 +1,7 @@
 // Field: describes one key of a configuration: its path, range, unit and meaning. Slot: a pointer
 // to the variable for its value, which also defines the type. Run files (runspec/schema.h) and the
 // settings of daemons (daemon/setting.h) are tables of fields, so the same code reads and explains
-// both, and the messages are alike. Values and pure functions; thread-safe.
+// both, and their messages have the same form. Values and pure functions; thread-safe.
 #pragma once
 
 #include <chrono>
@@ -80,7 +80,7 @@ std::string YamlScalar(std::string_view text);
 // names in other tools.
 std::string ExplainField(const Field& field, const Slot& slot);
 
-// The same in one line of a list.
+// A key's description in one line of a list.
 std::string ListField(const Field& field, const Slot& slot);
 
 }  // namespace gp::runspec

@@ -15,7 +15,7 @@ struct SamplerPlanOptions {
   int threads = 1;
   int64_t streams_max = 1;    // texts written at the same time
   int64_t prompt_rows = 64;   // most prompt tokens that one pass reads
-  uint64_t memory_bytes = 0;  // memory that it may take
+  uint64_t memory_bytes = 0;  // memory that the sampler may use
 };
 
 struct SamplerPlan {

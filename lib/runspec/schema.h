@@ -20,7 +20,7 @@ struct RunField : Field {
 // Every key, in the order of the file.
 const std::vector<RunField>& Schema();
 
-// The same without the slots.
+// The fields of every key, without the slots.
 const Fields& SchemaFields();
 
 // nullptr if there is no such key.

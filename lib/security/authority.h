@@ -31,8 +31,8 @@ class Authority {
   // with the authority's own at the latest.
   StatusOr<Certificate> IssueServer(const PrivateKey& key, const std::vector<std::string>& hosts,
                                     WallTime now, std::chrono::nanoseconds lifetime) const;
-  // A certificate that identifies a node as `uri`: as a client, and as a server under the name
-  // kNodeHost. Only the key of the request is used.
+  // Issues a certificate that identifies a node as `uri` when it is a client, and under the name
+  // kNodeHost when it is a server. Of the request, only the key is used.
   StatusOr<Certificate> IssueClient(const CertificateRequest& request, const std::string& uri,
                                     WallTime now, std::chrono::nanoseconds lifetime) const;
 

@@ -39,7 +39,7 @@ class LocalStorage : public Storage {
 
 // The parts of LocalStorage for a process that gets its open files from another one.
 
-// A new file, whose name is durable. Fails as Storage::Create does.
+// Creates a file and makes its name durable. Returns the same errors as Storage::Create.
 StatusOr<FileDescriptor> CreateFile(const std::string& path);
 
 // A writer for an open file that CreateFile made. Destroying it without Close removes `path` if

@@ -42,7 +42,7 @@ struct BytePairVocabulary {
   std::map<int32_t, SpecialTokenFlags> special_flags;  // for those that have any
   std::set<int32_t> unlisted;         // special, but Hugging Face does not search text for them
   std::vector<BytePairMerge> merges;  // no pair twice
-  // A piece of text that is a token becomes it, even if the merges would not make it.
+  // A piece of text that equals a token becomes that token, even if the merges would not make it.
   bool whole_pieces = false;
 
   bool IsSpecial(int32_t id) const;
@@ -56,7 +56,7 @@ class BytePairVocabularyBuilder {
  public:
   static constexpr int64_t kTokensMax = int64_t{1} << 24;  // the largest model.vocab
 
-  // For at most `tokens_max` tokens.
+  // Builds a vocabulary of at most `tokens_max` tokens.
   explicit BytePairVocabularyBuilder(int64_t tokens_max);
 
   // AddToken adds a token of these bytes. AddSpecial adds a special token, which no text is encoded

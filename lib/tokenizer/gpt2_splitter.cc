@@ -80,7 +80,8 @@ size_t ContractionBytes(std::string_view text) {
   return 0;
 }
 
-// A run of white space leaves its last symbol to the next piece, unless the text ends there.
+// The length of the white space that forms a piece. The last symbol of a run belongs to the next
+// piece, unless the run has only one symbol or the text ends there.
 size_t SpaceBytes(std::string_view text) {
   size_t end = 0, last = 0;
   for (Symbol symbol = FirstSymbol(text); symbol.kind == Class::kSpace;
@@ -99,8 +100,8 @@ size_t PieceBytes(std::string_view text) {
   return RunEnd(text, begin, kind);
 }
 
-// The symbol that ends before `end`. Tries the longest first: a byte of a longer symbol is not a
-// symbol.
+// The symbol that ends before `end`. Tries the longest length first, because a single byte of a
+// longer symbol is not a symbol.
 Symbol SymbolBefore(std::string_view text, size_t end) {
   for (size_t size = std::min<size_t>(end, 4); size > 1; --size) {
     const Symbol symbol = FirstSymbol(text.substr(end - size, size));

@@ -12,7 +12,7 @@ namespace gp {
 // lower ones.
 using Join = uint64_t;
 
-// No join; larger than every other.
+// The value for a pair that has no join. It is larger than every Join.
 inline constexpr Join kNoJoin = UINT64_MAX;
 
 inline Join MakeJoin(int32_t rank, int32_t joined) {

@@ -16,7 +16,7 @@ namespace gp {
 
 class PieceCache {
  public:
-  // Pieces of more tokens are not kept.
+  // Pieces of more tokens than this are not cached.
   static constexpr size_t kTokensMax = 3;
 
   // Makes the cache large enough for a text of `text_bytes` bytes.

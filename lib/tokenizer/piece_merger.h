@@ -38,7 +38,7 @@ class PieceMerger {
 
   // Looks through all neighbours for every join: fastest for the few parts that pieces have.
   void MergeShort(std::vector<int32_t>& parts);
-  // With a heap: a long piece (a line of dashes) must not take quadratic time.
+  // Uses a heap, so that a long piece (such as a line of dashes) does not take quadratic time.
   void MergeLong(std::vector<int32_t>& parts);
   void Propose(size_t left);
   void Apply(const Proposal& proposal);

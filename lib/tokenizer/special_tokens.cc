@@ -14,7 +14,7 @@ namespace {
 using formats::ValueOrNull;
 using Json = nlohmann::json;
 
-// In the order of preference.
+// The spellings of the end-of-text token, the preferred ones first.
 constexpr std::string_view kEndSpellings[] = {kEndOfText, "</s>",    "[EOS]",           "<eos>",
                                               "<|eos|>",  "<|EOS|>", "<|end_of_text|>", "<EOS>"};
 

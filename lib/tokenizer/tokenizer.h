@@ -27,9 +27,9 @@ class Tokenizer {
   // "bytes", "chars", "gpt2", or "bpe" for byte-level BPE with another vocabulary.
   virtual std::string_view kind() const = 0;
   virtual int64_t vocabulary_size() const = 0;
-  // The ids that no text becomes, ascending.
+  // The ids that are never the result of encoding text, ascending.
   virtual std::vector<int32_t> special_ids() const { return {}; }
-  // Their purposes: by spelling, unless files define them.
+  // The purposes of the special tokens, taken from their spelling unless files define them.
   const SpecialTokens& special_tokens() const { return special_tokens_; }
   // The token that separates documents; nullopt if the vocabulary has none.
   std::optional<int32_t> end_of_text() const { return special_tokens_.eos; }

@@ -25,8 +25,8 @@ inline constexpr size_t kLikenessBytes = 64 << 10;
 // it; it may end within a character.
 std::optional<Likeness> UnlikeText(std::string_view begin);
 
-// The same for a piece from the middle or the end of a file whose beginning looks like text. Less
-// strict, because a long text may have a damaged place.
+// Like the function above, for a piece from the middle or the end of a file whose beginning looks
+// like text. It is less strict, because a long text may have a damaged place.
 std::optional<Likeness> UnlikeTextInside(std::string_view piece);
 
 // Whether this is text in UTF-8 or another superset of ASCII. `begin` as above.

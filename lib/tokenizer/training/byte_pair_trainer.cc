@@ -122,7 +122,8 @@ class Trainer {
     int64_t count = 0;  // when proposed
     size_t index = 0;
     uint64_t pair = 0;
-    // A heap's front is the largest: the most frequent pair, of equals the one of smaller ids.
+    // The front of a heap is its largest element: here the most frequent pair and, among equally
+    // frequent ones, the pair with the smaller ids.
     bool operator<(const Proposal& other) const {
       return count != other.count ? count < other.count : pair > other.pair;
     }
@@ -137,7 +138,7 @@ class Trainer {
     return static_cast<uint32_t>(vocabulary_.tokens[static_cast<size_t>(token)].size());
   }
 
-  // Two merges may make the same bytes; that is one token.
+  // Two merges may make the same bytes, which are then one token.
   int32_t AddToken(const std::string& bytes) {
     const auto id = static_cast<int32_t>(tokens());
     if (!ids_.Add(bytes, id)) return ids_.Find(bytes);
@@ -171,7 +172,8 @@ class Trainer {
     changed_.clear();
   }
 
-  // The index of the most frequent pair. One that is less frequent by now is proposed again.
+  // The index of the most frequent pair. A pair that has become less frequent since it was proposed
+  // is proposed again with its present count.
   std::optional<size_t> TakeBest() {
     while (!proposals_.empty()) {
       const Proposal best = proposals_.front();

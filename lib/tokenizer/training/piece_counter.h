@@ -22,7 +22,7 @@ struct CountedPiece {
 
 class PieceCounter {
  public:
-  // A document without a place to cut is cut after `buffer_bytes`.
+  // A document without a place where it may be cut is cut after `buffer_bytes`.
   explicit PieceCounter(int threads, size_t buffer_bytes = size_t{64} << 20);
   ~PieceCounter();
 
