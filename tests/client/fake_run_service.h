@@ -86,7 +86,7 @@ class FakeRunService final : public v1::RunService::Service {
   rpc::AnswerHeader Header() const;
   grpc::Status Admit();
   bool StreamBreaks();
-  // Watch's states end in a terminal one, so the other streams end too.
+  // Whether the last state of SetWatch is terminal; then the other streams end, too.
   bool RunEnds();
   const v1::Run* Find(const std::string& reference) const REQUIRES(mutex_);
   bool IsWanted(const v1::ListRequest& request, const v1::Run& run) const REQUIRES(mutex_);

@@ -32,10 +32,10 @@ class Completion : public std::enable_shared_from_this<Completion> {
   // The prompt of a choice: choices 0 to n-1 are of prompt 0, and so on.
   size_t PromptOf(size_t index) const { return index / static_cast<size_t>(request_.n); }
   void OnPiece(size_t index, link::TextPiece piece);
-  // The answer grows by `bytes`. False: over the client's limit; the error was sent.
+  // Reserves `bytes` more for the answer. False: over the client's limit; the error was sent.
   bool Hold(size_t bytes);
   void OnFailed(const http::ApiError& error);
-  // The choice's next part: `text` with what logprobs say about it.
+  // Returns the choice's next part: the piece's text, with the echoed prompt before the first one.
   ChoiceText PartOf(size_t index, link::TextPiece& piece);
   void BeginStream();
   void AnswerWithoutSampling();

@@ -41,7 +41,7 @@ class FairQueue {
  public:
   struct Waiting {
     std::shared_ptr<TextRequest> request;
-    size_t index = 0;  // the text's
+    size_t index = 0;  // of the text in its request
   };
 
   void Push(const std::shared_ptr<TextRequest>& request);

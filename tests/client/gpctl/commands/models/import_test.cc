@@ -163,7 +163,7 @@ TEST_F(ModelCommandTest, ContradictionsAboutSpecialTokensAreSaid) {
                     HasSubstr("warning: generation_config.json: pad_token_id names the id 999")));
 }
 
-// </s> is an end by its spelling, but the configuration says that there is none.
+// The spelling of </s> suggests that it ends texts, but the model's configuration names no end.
 TEST_F(ModelCommandTest, AGuessedEndIsSaidAndNotExported) {
   MakeHuggingFace("hf", interop::SmallModel());
   const auto write = [this](const char* name, const char* text) {
