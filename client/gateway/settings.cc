@@ -8,7 +8,7 @@
 namespace gp::gateway {
 namespace {
 
-// How the gateway is reached, and by whom.
+// The settings of the server: its address, its limits, API keys and allowed sites.
 daemon::Settings Access(GatewaySettings& settings) {
   return {
       {.field = {.path = "server.listen",
