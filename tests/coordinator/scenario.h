@@ -1,5 +1,5 @@
-// Scenario: the coordinator's core driven by a text. Each block is a command, "----", and what the
-// coordinator decided in answer to it, one decision a line:
+// Scenario: drives the coordinator's core with a text. Each block is a command, "----", and the
+// coordinator's decisions in response, one per line:
 //
 //   submit a workers=2
 //   ----
@@ -35,7 +35,8 @@
 
 namespace gp::coordinator {
 
-// The text with every answer as the coordinator gives it now.
+// Runs the scenario and returns its text, with each answer replaced by the coordinator's current
+// one.
 std::string RunScenario(const std::string& text);
 
 }  // namespace gp::coordinator
