@@ -161,7 +161,7 @@ class Monitoring(unittest.TestCase):
         rules = [rule for group in groups for rule in group["rules"]]
         self.assertGreater(len(rules), 20)
         self.assertEqual([rule["name"] for rule in rules if rule["health"] != "ok"], [])
-        # Only alerts for real events may fire here; GpRunFailing would need two more failures.
+        # Only alerts for real events may fire here; GpRunRestarting would need two more failures.
         firing = {rule["name"] for rule in rules if rule.get("state") == "firing"}
         self.assertLessEqual(firing, {"GpLowGoodput", "GpDataStarved"})
 

@@ -194,7 +194,7 @@ TEST_F(RegainedCheckpoints, TheNewestTwoWholeOnesAreFound) {
   ASSERT_TRUE(MakeDirectories(Path(60)).ok());  // without a manifest
   const auto found = FindUnlisted(LocalStorage(), run_());
   ASSERT_TRUE(found.ok()) << found.status();
-  // without 40, which is damaged, and without 100, which is the run's last step
+  // Without 40, which is damaged, and without 100, which is the run's last step.
   ASSERT_EQ(found->size(), 2u);
   EXPECT_EQ((*found)[0].checkpoint.step, 30);
   EXPECT_EQ((*found)[1].checkpoint.step, 50);
@@ -227,7 +227,7 @@ TEST_F(RegainedCheckpoints, AnOlderStorageRootWithoutThemCostsTheRunItsCheckpoin
   Start(1);
   Seal(1, 10);
   EXPECT_TRUE(CheckStorage(LocalStorage(), {cluster_.FindRun(RunId("r"))}).ok());
-  // the folder `checkpoints` does not exist
+  // The folder `checkpoints` does not exist.
   const auto found = FindUnlisted(LocalStorage(), run_());
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_TRUE(found->empty());
@@ -237,9 +237,8 @@ TEST_F(RegainedCheckpoints, AnOlderStorageRootWithoutThemCostsTheRunItsCheckpoin
 TEST_F(RegainedCheckpoints, AStorageRootThatIsNotMountedIsAnError) {
   ASSERT_TRUE(RemoveTree(root_.path()).ok());
   EXPECT_TRUE(CheckStorage(LocalStorage(), {}).ok());
-  EXPECT_TRUE(
-      // The run was never placed, so it has no directory that could be missing.
-      CheckStorage(LocalStorage(), {cluster_.FindRun(RunId("r"))}).ok());
+  // The run was never placed, so it has no directory that could be missing.
+  EXPECT_TRUE(CheckStorage(LocalStorage(), {cluster_.FindRun(RunId("r"))}).ok());
   Start(1);
   const auto absent = cluster_.FindRun(RunId("r"));
   const Status refused = CheckStorage(LocalStorage(), {absent});

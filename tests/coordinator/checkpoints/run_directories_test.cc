@@ -47,8 +47,8 @@ TEST(FindOrphans, TakesTheLeavingsOfAnEpochThatIsOver) {
             Names{"step-00000020-e3-bbb"});
 }
 
-// While there was no coordinator, the agent kept only its newest checkpoint in mind, so nobody
-// reports the earlier ones.
+// The agent reports only the newest unsealed checkpoints. Older ones that were displaced while
+// there was no coordinator are never sealed.
 TEST(FindOrphans, TakesWhatTheRunningEpochWroteBeforeItsNewestSeal) {
   auto run = MakeRun(RunState::kRunning, 2, true);
   run.checkpoints = {Sealed("step-00000010-e1-aaa", false), Sealed("step-00000040-e2-bbb", false)};
