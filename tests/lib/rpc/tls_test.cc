@@ -153,7 +153,8 @@ TEST_F(TlsTest, AServerUnderANameThatItDoesNotHaveIsRefused) {
             StatusCode::kUnavailable);
 }
 
-// It serves the node's metrics, under a name that no coordinator has.
+// A node's certificate is for serving the node's metrics; clients must not accept it for a
+// coordinator.
 TEST_F(TlsTest, ANodesCertificateDoesNotMakeACoordinator) {
   ServerTls swapped = certificates_.Server();
   swapped.certificate = swapped.key = certificates_.Path("client.pem");
