@@ -35,7 +35,7 @@ def outcomes(suites, build, test, clock=time.monotonic):
             share = (clock() - began) / len(group)
             for suite in group:
                 began = clock()
-                # If the group fails to build, build the suite alone: a broken source fails only its own suites.
+                # If the group fails to build, build the suite alone: a broken source fails only its own suite.
                 if not (built or build([suite])):
                     outcome = NOT_BUILT
                 else:
