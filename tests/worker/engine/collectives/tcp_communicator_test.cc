@@ -106,7 +106,7 @@ struct PairsFactory {
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Pairs, CommunicatorContract, PairsFactory);
 
-// Two machines with alternating ranks, so that no machine can add two shards of the same subtree.
+// Two machines with alternating ranks, so that no machine can add up sums of two of its ranks.
 struct AlternatingFactory {
   static Group Make(int world_size, int logical_shards, milliseconds timeout) {
     return MakeGroup(world_size, logical_shards, timeout,

@@ -1,5 +1,5 @@
-// OverlappingCommunicator: another communicator, which it forwards to, as if it waited for a
-// network: the trainer reduces small pieces while it computes. Can fail a chosen all-reduce.
+// OverlappingCommunicator: wraps another communicator and behaves like one that waits for a
+// network, so the trainer reduces small pieces while it computes. A chosen all-reduce can fail.
 #pragma once
 
 #include <vector>

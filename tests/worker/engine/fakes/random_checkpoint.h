@@ -1,4 +1,4 @@
-// A small model over bytes with random weights, and a checkpoint of it that a sampler can open.
+// A small model of bytes with random weights, and a checkpoint of it that a sampler can open.
 #pragma once
 
 #include <memory>

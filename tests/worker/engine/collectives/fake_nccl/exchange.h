@@ -1,6 +1,6 @@
 // Exchange: concurrent messages between a rank and its peers, like the sends and receives of one
-// NCCL group. Messages between the same two ranks keep their order. Sender and receiver compare a
-// label before each message, so that ranks in different operations detect it. Not thread-safe.
+// NCCL group. Messages between the same two ranks keep their order. Each message is preceded by a
+// label, so that the receiver detects a peer that is in another operation. Not thread-safe.
 #pragma once
 
 #include <cstddef>

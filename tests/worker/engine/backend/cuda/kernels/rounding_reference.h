@@ -13,9 +13,8 @@ inline uint32_t ReferenceRoundingBits(const StochasticRounding& rounding, int64_
   return (x ^ (x >> 16)) ^ static_cast<uint32_t>(rounding.key >> 32);
 }
 
-// `value` rounded to `type`. Stochastic rounding truncates the magnitude, and goes to the next
-// larger one if the random bits (16 for bf16, 13 for fp16) are below the truncated part, in units
-// of the last place.
+// `value` rounded to `type`. Stochastic rounding adds random bits (16 for bf16, 13 for fp16) below
+// the last place of the magnitude and truncates the sum, so a carry gives the next larger value.
 inline float RoundedByTheBook(float value, DataType type, const StochasticRounding& rounding,
                               int64_t index) {
   if (!rounding.on || std::isinf(value)) return FromBits(ToBits(value, type), type);
