@@ -93,11 +93,11 @@ class Simulation {
   std::set<RunId> acknowledged_;
   // The NCCL id with which the ranks of each epoch connected.
   std::map<std::pair<RunId, Epoch>, std::string> connected_with_;
-  std::map<RunId, Epoch> epochs_;                           // newest epoch seen
-  std::map<RunId, RunState> ends_;                          // final states seen by users
+  std::map<RunId, Epoch> epochs_;   // newest epoch seen
+  std::map<RunId, RunState> ends_;  // final states seen by users
   // sealed digests as trainers were told them
   std::map<std::pair<RunId, int64_t>, std::string> seals_;
-  std::set<std::string> damaged_;                           // digests of damaged checkpoints
+  std::set<std::string> damaged_;  // digests of damaged checkpoints
 };
 
 }  // namespace gp::coordinator

@@ -23,7 +23,7 @@ ELSEWHERE = {"kubernetes.md": "tests/deploy/kubernetes_test.py", "two-nodes.md":
 WITH_STATE = {"upgrade.md": "state-a3bc2193.tar.zst"}
 # Pages whose commands need a running service.
 WITH_SERVICE = ("access.md",)
-SEEN = ("configs", "deploy", "scripts", "tests")  # folders of the source that a page may name
+SEEN = ("configs", "deploy", "scripts", "tests")  # folders of the source that the pages may use
 
 
 def steps_of(path):

@@ -1,6 +1,7 @@
-"""Agents started by deploy/slurm/gp-workers.sbatch train one run on two nodes of a real Slurm: a controller, two node daemons on
-this machine, and MUNGE. One job is requeued and held in the middle: the run waits, reports why, and continues from its newest
-checkpoint when the job runs again. Agents reach the coordinator over TLS and join with one token that their jobs share.
+"""Agents started by deploy/slurm/gp-workers.sbatch train one run on two nodes of a real Slurm: a controller, two node daemons
+on this machine, and MUNGE. One job is requeued and held in the middle: the run waits, reports why, and continues from its
+newest checkpoint when the job runs again. Agents reach the coordinator over TLS and join with one token that their jobs
+share.
 
 Needs root and Debian's slurm-wlm and munge. All files are in the test's own directory, and all ports are free ones.
 """

@@ -29,7 +29,7 @@ TEXT = "she sells sea shells by the sea shore\n" * 400
 STEPS_BETWEEN = 10
 SECONDS_MAX = 240  # an emulated processor needs half a minute to start a trainer
 TOO_LITTLE = 50_000_000  # bytes; the smallest trainer needs 70 MB
-# A run with this many steps, and no checkpoint but the one of a stop; each test cancels its run.
+# Intervals so long that only a stop saves a checkpoint; each test cancels its run.
 NEVER = 100_000_000
 ENDLESS = " ".join(f"--set {key}={NEVER}" for key in ("budget.steps", "checkpoint.every", "eval.every", "sample.every"))
 

@@ -1,5 +1,5 @@
-"""Checks with ldd that control-plane programs load no LibTorch and that engine programs load no gRPC or protobuf. Libraries of the
-same names on LD_LIBRARY_PATH, as in a conda environment, are not loaded.
+"""Checks with ldd that control-plane programs load no LibTorch and that engine programs load no gRPC or protobuf. Libraries of
+the same names on LD_LIBRARY_PATH, as in a conda environment, are not loaded.
 
 linked_libraries_test.py PROGRAM...      names of programs in $GP_BIN
 """

@@ -1,4 +1,4 @@
-// Goal: a trainer is considered gone only when the coordinator knows that it is.
+// Goal: a trainer counts as gone exactly when the coordinator knows that it is gone.
 #include "coordinator/scheduler/liveness.h"
 
 #include <gtest/gtest.h>

@@ -55,7 +55,7 @@ class MetricsSourceTest : public ::testing::Test {
     return MakeMetricsSource({reconciler_, *recorder_, store_}, RunId("r"), request);
   }
 
-  // The steps that the source sends until it waits or ends, as `last` says.
+  // The steps that the source sends until it waits or ends; expects that it stops with `last`.
   static Steps Tell(StreamSource<v1::MetricPoint>& source, Pull last) {
     Steps told;
     v1::MetricPoint point;

@@ -12,7 +12,7 @@ import sys
 
 import network
 import wire
-from waiting import wait_for  # network puts its folder on sys.path
+from waiting import wait_for  # importing network adds the folder to sys.path
 
 ENCRYPTED = sys.argv[1:] == ["encrypted"]
 STEPS = 100 if ENCRYPTED else 200

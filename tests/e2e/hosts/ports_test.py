@@ -10,7 +10,7 @@ import ssl
 import sys
 
 import network
-from waiting import wait_for  # network puts its folder on sys.path
+from waiting import wait_for  # importing network adds the folder to sys.path
 
 STRANGER_SECONDS_MAX = 20
 GARBAGE = bytes(range(256)) * 4

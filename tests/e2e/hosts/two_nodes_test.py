@@ -5,7 +5,7 @@ import json
 import pathlib
 
 import network
-from waiting import wait_for  # network puts its folder on sys.path
+from waiting import wait_for  # importing network adds the folder to sys.path
 
 STEPS = 1_000_000  # the test cancels the run after the renewals
 # A certificate is renewed after two thirds of its lifetime, so several times while the run trains.

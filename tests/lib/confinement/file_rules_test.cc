@@ -85,7 +85,7 @@ TEST_F(RestrictFilesTest, EverythingElseIsDeniedAlsoThroughLinksThatAreMadeLater
   EXPECT_EQ(OpenError("/etc/passwd", O_RDONLY), 0);
   EXPECT_EQ(Restricted([] { return OpenError("/etc/passwd", O_RDONLY); }), EACCES);
   const int error = Restricted([&] {
-    // An unrestricted process changes the link after this one was restricted.
+    // Nothing to deny yet: the link is created below, after this process has ended.
     return InChild([&] { return 0; }) == 0 ? OpenError(directory_.File("data/late"), O_RDONLY) : 0;
   });
   EXPECT_EQ(error, ENOENT);

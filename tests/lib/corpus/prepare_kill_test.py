@@ -2,7 +2,7 @@
 
 prepare_kill_test.py GPCTL [--bytes 24MB] [--kills 10] [--folder DIR]
 
-Prints the times of the kills. They are drawn from --seed (default: the time) within the duration of the undisturbed preparation.
+Prints the times of the kills. They are drawn from --seed (default: the time) within the duration of the undisturbed one.
 """
 import argparse
 import filecmp

@@ -103,7 +103,8 @@ TEST_F(Gpt2EncodingTest, CutsAreFoundBehindAnyCharacter) {
   EXPECT_EQ(tokenizer_->CutAfter("ab ab", 0), 2u);
   EXPECT_EQ(tokenizer_->CutAfter("ab ab", 3), 5u);
   EXPECT_EQ(tokenizer_->CutAfter("中 中", 1), 3u);
-  EXPECT_EQ(tokenizer_->CutAfter("\u3000 a", 1), 5u);  // white space before it
+  // No cut: U+3000 before the blank is white space.
+  EXPECT_EQ(tokenizer_->CutAfter("\u3000 a", 1), 5u);
   EXPECT_EQ(tokenizer_->CutAfter("\xff a", 0), 1u);
   EXPECT_EQ(tokenizer_->CutAfter("", 0), 0u);
 }

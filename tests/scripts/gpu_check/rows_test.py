@@ -1,4 +1,4 @@
-"""How a row is measured and judged."""
+"""How scripts/gpu_check measures a row and judges the result."""
 import argparse
 import os
 import pathlib

@@ -124,8 +124,8 @@ class TestEpoch {
   }
 
   std::vector<std::unique_ptr<TrainerProcess>> ranks;
-  std::string isa;                                  // chosen in an earlier epoch
-  bool begun = false;                               // the run has trained before
+  std::string isa;     // chosen in an earlier epoch
+  bool begun = false;  // the run has trained before
   // For ranks that resume from a different checkpoint.
   std::map<size_t, contract::ResumePoint> resumes;
   std::vector<link::Listening> offers;

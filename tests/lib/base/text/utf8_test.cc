@@ -104,7 +104,7 @@ TEST(Utf8, ReplacesAndCountsAsPythonDoes) {
   for (; python.Next(); ++compared) {
     ASSERT_EQ(ValidUtf8(python.bytes), python.text) << testing::PrintToString(python.bytes);
     CharacterCounter counter;
-    // Counted from the text: a character begins at each byte that continues none.
+    // Counted from the text: a character begins at each byte that is not a continuation byte.
     int64_t begun = 0;
     for (const char byte : python.bytes) counter.Add({&byte, 1});
     for (const char byte : python.text) begun += (static_cast<unsigned char>(byte) & 0xc0) != 0x80;

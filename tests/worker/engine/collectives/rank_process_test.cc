@@ -188,8 +188,8 @@ int MappingsOf(const std::string& text) {
 // The number of mappings of gradients shared with other ranks.
 int SharedMappings() { return MappingsOf("gp-gradients"); }
 
-// Mappings of named shared memory, which would outlive a killed process. Other programs on this
-// machine use such memory too, so the test counts this process' mappings only.
+// The number of mappings of named shared memory, which would outlive a killed process. Only
+// mappings of this process are counted, because other programs on this machine use such memory too.
 int NamedMappings() { return MappingsOf(" /dev/shm/"); }
 
 TEST(RankProcess, AKilledRankLeavesNoMemoryBehind) {

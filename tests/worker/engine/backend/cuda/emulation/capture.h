@@ -28,8 +28,8 @@ struct Capture {
 // attempt invalidates the capture.
 cudaError_t ForbidDuringCapture();
 
-// FinishAllWork runs the queued work of all streams; FinishLegacyWork only that of the legacy stream
-// and of the streams that synchronise with it.
+// FinishAllWork runs the queued work of all streams; FinishLegacyWork only that of the legacy
+// stream and of the streams that synchronise with it.
 void FinishAllWork();
 void FinishLegacyWork();
 

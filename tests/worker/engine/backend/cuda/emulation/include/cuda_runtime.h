@@ -1,6 +1,6 @@
-// Emulates on the host the part of the CUDA runtime that gp uses, so that the same .cu files compile
-// with a host compiler and run under a debugger and sanitizers, on machines without CUDA. Targets
-// that link gp_cuda_emulation find it before the toolkit's headers. Written from CUDA's
+// Emulates on the host the part of the CUDA runtime that gp uses, so that the same .cu files
+// compile with a host compiler and run under a debugger and sanitizers, on machines without CUDA.
+// Targets that link gp_cuda_emulation find it before the toolkit's headers. Written from CUDA's
 // documentation.
 //
 // Behaviour:

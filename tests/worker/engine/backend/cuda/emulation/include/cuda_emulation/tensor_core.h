@@ -1,11 +1,11 @@
 // Emulates the operations of kernels/tensor_core.cuh with the fragment layouts that the PTX ISA
-// documents: products of 16-bit tiles, ldmatrix, and asynchronous copies. All 32 lanes of a warp must
-// call together where the instruction requires it. A product sums in fp32 in ascending k; a device
-// may use another order within one tile.
+// documents: products of 16-bit tiles, ldmatrix, and asynchronous copies. All 32 lanes of a warp
+// must call together where the instruction requires it. A product sums in fp32 in ascending k; a
+// device may use another order within one tile.
 //
 // Stricter than a device: the data of an asynchronous copy never arrives before WaitForCopies. Not
-// covered, because only a device runs it: the PTX in tensor_core.cuh itself (MultiplyTile, LoadTiles,
-// LoadTilesTransposed, CopyAsync, CommitCopies, WaitForCopies), ex2.approx in FastExp2
+// covered, because only a device runs it: the PTX in tensor_core.cuh itself (MultiplyTile,
+// LoadTiles, LoadTilesTransposed, CopyAsync, CommitCopies, WaitForCopies), ex2.approx in FastExp2
 // (flash_view.cuh) and cvt.e4m3/e5m2 in ToFp8 (fp8.cuh). Not detected: bank conflicts, and reading
 // another thread's copies before a barrier.
 #pragma once
