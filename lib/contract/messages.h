@@ -19,8 +19,8 @@
 
 namespace gp::link {
 
-// The newest and the oldest version of these messages that this program speaks. The trainer refuses
-// an agent, and the gateway a sampler, without a version in common.
+// The newest and the oldest version of these messages that this program speaks. Each side
+// refuses a peer without a version in common (IsCompatible).
 inline constexpr int kProtocol = 1;
 inline constexpr int kProtocolMin = 1;
 
