@@ -1,19 +1,21 @@
-# What makes a build fast: precompiled headers, sources compiled together, full optimization only where it counts. A new
-# target needs no line of its own: gp_build_fast processes all targets at the end that link gp_warnings (generated code
-# does not).
+# Makes builds fast: precompiled headers, sources compiled together, full optimization only where it counts. At the end of
+# the configure step gp_build_fast processes every target that links gp_warnings (generated code does not), so a new target
+# needs nothing else.
 #
-# Precompiled headers hold what others wrote: the standard library, fmt, Abseil, gRPC, GoogleTest. Each target gets the set
-# that fits what it links. Our own headers stay out, because an edit to one would rebuild everything. nlohmann-json stays out
-# too: it would cost each source 0.4 s, and one in ten uses it. Sources still include every header that they use.
+# Only third-party headers are precompiled: the standard library, fmt, Abseil, gRPC, GoogleTest. Each target gets the set
+# that fits the libraries it links. Our own headers are not in it, because an edit to one would rebuild everything.
+# nlohmann-json is not in it either: it would cost each source 0.4 s, and only one in ten uses it. Sources still include
+# every header that they use.
 option(GP_PRECOMPILED_HEADERS "Compile third-party headers once for each set" ON)
 
-# The compiler reads the sources of one target together, about this many bytes of them at once: they share what they include
-# and the templates that they use. An edit compiles its whole group again, so a group takes seconds, not minutes.
+# The sources of one target are compiled together, in groups of about this many bytes (a unity build), so that headers are
+# parsed and templates instantiated once per group. An edit recompiles the whole group, so a group must take seconds, not
+# minutes.
 # Names in an anonymous namespace must therefore be unique within their target.
 set(GP_UNITY_BYTES 20000 CACHE STRING "Bytes of source compiled together; 0 compiles each source alone")
 
-# Compiled with the preset's -O2: the engine and the libraries on its data path. The rest waits for sockets, disks and people;
-# a Release build compiles it with -O1, in two thirds of the time.
+# Compiled with the preset's -O2: the engine and the libraries on its data path. The rest mostly waits for sockets, disks and
+# people, so a Release build compiles it with -O1, which takes two thirds of the time.
 set(GP_OPTIMIZED_FOLDERS
   lib/base lib/formats lib/tokenizer lib/corpus lib/interop
   worker/engine worker/checkpoint worker/data worker/trainer worker/sampler worker/evaluator worker/bench)
@@ -28,7 +30,8 @@ set(gp_rpc
   <google/protobuf/message.h> <google/protobuf/timestamp.pb.h> <google/protobuf/map_field.h>
   <grpcpp/grpcpp.h> <grpcpp/support/server_callback.h> <grpcpp/impl/codegen/proto_utils.h>)
 
-# gp_header_set(name LIBRARIES ... HEADERS ...): a target that compiles the headers, and <name>_test with GoogleTest's besides.
+# gp_header_set(name LIBRARIES ... HEADERS ...): makes the target `name`, which precompiles the headers, and <name>_test, which
+# adds GoogleTest's headers.
 function(gp_header_set name)
   cmake_parse_arguments(ARG "" "" "LIBRARIES;HEADERS" ${ARGN})
   set(source "${CMAKE_BINARY_DIR}/precompiled.cc")
@@ -43,7 +46,8 @@ function(gp_header_set name)
   endif()
 endfunction()
 
-# Everything that `target` links, directly or not. Remembered for each target: many share the same libraries.
+# Sets `result` to all libraries that `target` links, directly or not. Cached for each target, because many targets share the
+# same libraries.
 function(gp_linked target result)
   get_property(known GLOBAL PROPERTY "gp_linked_${target}" SET)
   if(NOT known)
@@ -65,8 +69,9 @@ function(gp_linked target result)
   set(${result} "${linked}" PARENT_SCOPE)
 endfunction()
 
-# Divides the sources of a target. `alone`: generated sources, those that are not .cc, those with SKIP_UNITY_BUILD_INCLUSION,
-# and those with flags of their own, which cannot use headers that were precompiled without these flags.
+# Divides the sources of a target into `united`, which are compiled in groups, and `alone`: generated sources, those that are
+# not .cc, those with SKIP_UNITY_BUILD_INCLUSION, and those with flags of their own, which cannot use headers that were
+# precompiled without these flags.
 function(gp_split_sources target united alone)
   get_target_property(sources ${target} SOURCES)
   get_target_property(folder ${target} SOURCE_DIR)
@@ -90,8 +95,8 @@ function(gp_split_sources target united alone)
   set(${alone} "${alone_sources}" PARENT_SCOPE)
 endfunction()
 
-# One file that includes `sources`, or the source itself when it is alone. Paths are relative to the project, so that
-# ccache knows the file again in another clone.
+# Sets `result` to a generated file that includes `sources`, or to the source itself if there is only one. Paths are relative
+# to the project, so that ccache also has hits in another clone.
 function(gp_unity_source target number sources result)
   list(LENGTH sources count)
   if(count LESS 2)
@@ -152,7 +157,8 @@ endfunction()
 function(gp_build_target_fast target)
   get_target_property(type ${target} TYPE)
   get_target_property(libraries ${target} LINK_LIBRARIES)
-  # Generated code is compiled without our warnings, and -Wpedantic changes what g++ defines.
+  # Skip generated code, which does not link gp_warnings: it is compiled without -Wpedantic, which changes macros that g++
+  # predefines, so it cannot use the precompiled headers.
   if(NOT type MATCHES "^(STATIC_LIBRARY|SHARED_LIBRARY|EXECUTABLE)$" OR NOT gp_warnings IN_LIST libraries)
     return()
   endif()
@@ -177,7 +183,7 @@ function(gp_build_target_fast target)
   endif()
   if(GP_PRECOMPILED_HEADERS)
     target_precompile_headers(${target} REUSE_FROM ${name})
-    # ccache preprocesses what it has not seen; this keeps the headers out of that.
+    # ccache preprocesses sources that it has not seen before; with this flag it does not expand the precompiled headers.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
   endif()
 endfunction()

@@ -1,5 +1,5 @@
-# The CUDA toolkit and what stands on it, found once when GP_CUDA is on. A build without it never reads this file, and no
-# other part of the build needs nvcc. Gives the imported targets
+# Finds the CUDA toolkit and the libraries that build on it; included only if GP_CUDA is on. No other part of the build needs
+# nvcc. Defines the imported targets
 #   cuda::runtime     cudart and its headers
 #   cuda::cublas_lt   matrix products
 #   cuda::cudnn       cuDNN 9, and cudnn-frontend, which is headers only
@@ -50,7 +50,7 @@ if(GP_CUDA_ALL_ARCHITECTURES)
 elseif(NOT CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 90)
 endif()
-# libtorch_cpu.so loads the shared runtime: one copy of it in a process.
+# libtorch_cpu.so loads the shared CUDA runtime. Link the shared one too, so that a process has only one copy.
 set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 enable_language(CUDA)
 if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know yet that nvcc has it
@@ -59,12 +59,12 @@ endif()
 set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_EXTENSIONS OFF)
-# Source lines in profiles cost no speed. The smallest form of the kernels is a quarter of the default one; a program unpacks
-# it once, when it loads them.
+# -lineinfo gives profiles source lines and costs no speed. -compress-mode=size makes the kernels a quarter of their default
+# size; a program decompresses them once, when it loads them.
 string(APPEND CMAKE_CUDA_FLAGS " -lineinfo -compress-mode=size")
 
-# Programs that are copied to a GPU machine have their libraries in ../lib (scripts/gpu_check). With the old tag (DT_RPATH) the
-# libraries that those load are looked for there, too.
+# Programs that are copied to a GPU machine have their libraries in ../lib (scripts/gpu_check). The old tag (DT_RPATH, not
+# DT_RUNPATH) is also used to find the dependencies of these libraries.
 list(PREPEND CMAKE_BUILD_RPATH "$ORIGIN/../lib")
 add_link_options("LINKER:--disable-new-dtags")
 

@@ -8,13 +8,13 @@ find_package(yaml-cpp REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(Boost 1.74 REQUIRED)
-# ThreadSanitizer does not support fences; here mutexes order the same accesses, so asio does without its fences.
+# ThreadSanitizer does not support fences. Our mutexes order the same accesses, so asio's fences can be disabled.
 if(CMAKE_CXX_FLAGS_DEBUG MATCHES "fsanitize=thread")
   set_property(TARGET Boost::headers APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS BOOST_ASIO_DISABLE_FENCED_BLOCK)
 endif()
 find_package(ZLIB REQUIRED)
 find_package(zstd REQUIRED)
-if(NOT TARGET zstd::zstd)  # Debian's has one name for each kind of library
+if(NOT TARGET zstd::zstd)  # Debian's package only has one target for the shared and one for the static library
   add_library(zstd::zstd ALIAS zstd::libzstd_shared)
 endif()
 find_package(simdjson REQUIRED)
@@ -47,9 +47,9 @@ if(GP_ENGINE)
   set_target_properties(torch::cpu PROPERTIES IMPORTED_LOCATION "${torch_root}/lib/libtorch_cpu.so")
   target_include_directories(torch::cpu SYSTEM INTERFACE
     "${torch_root}/include" "${torch_root}/include/torch/csrc/api/include")
-  # A source names the operations that it uses: reading all of them takes ten seconds.
+  # Each source must include the headers of the operations that it uses, because parsing all of them takes ten seconds.
   target_compile_definitions(torch::cpu INTERFACE AT_PER_OPERATOR_HEADERS)
   target_link_libraries(torch::cpu INTERFACE torch::c10)
-  # The old tag (DT_RPATH) comes before LD_LIBRARY_PATH, which may name another LibTorch: that of a conda environment.
+  # The old tag (DT_RPATH) is searched before LD_LIBRARY_PATH, which may contain another LibTorch, such as conda's.
   target_link_options(torch::cpu INTERFACE -Wl,--allow-shlib-undefined -Wl,--disable-new-dtags)
 endif()

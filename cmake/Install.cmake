@@ -11,7 +11,7 @@ foreach(program IN LISTS GP_PROGRAMS)
   endif()
 endforeach()
 
-# The programs for GPUs are linked to the toolkit's libraries in the folders where this build found them: these are not
+# The programs for GPUs load the toolkit's libraries from the folders where this build found them. These libraries are not
 # installed.
 if(GP_CUDA)
   install(TARGETS gp_cuda_kernels LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/gp" COMPONENT gp-engine-cuda)
@@ -27,7 +27,7 @@ if(GP_CUDA)
 endif()
 
 if(GP_ENGINE)
-  # libtorch_cpu.so and what it loads; its own RPATH ends in $ORIGIN, so they find one another side by side.
+  # libtorch_cpu.so and its dependencies. Its own RPATH ends in $ORIGIN, so it finds them in the same folder.
   file(GLOB engine_libraries
     "${torch_root}/lib/libtorch_cpu.so" "${torch_root}/lib/libc10.so" "${torch_root}/lib/libgomp*.so*"
     "${torch_root}/../nvidia/cu13/lib/libcudart.so.*" "${torch_root}/../nvidia/cu13/lib/libcupti.so.*")

@@ -56,6 +56,6 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DIRECTORY "${CMAKE_BINARY_DIR}/packages")
 set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
 set(CPACK_STRIP_FILES ON)
-# LibTorch's own libraries, which no package owns.
+# Folders of LibTorch's libraries, which belong to no Debian package.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${torch_root}/lib" "${torch_root}/../nvidia/cu13/lib")
 include(CPack)

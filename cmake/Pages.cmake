@@ -1,10 +1,10 @@
 # gp_embed_pages(target): compiles the gateway's web pages and the description of its endpoints into `target`. A page is a
-# folder of client/gateway/pages with a page.html, listed below and made whole by scripts/inline_page; dygraphs comes from
-# Debian (MIT).
+# folder of client/gateway/pages with a page.html. It is listed below, and scripts/inline_page merges it into one file;
+# dygraphs comes from Debian (MIT).
 include(EmbedText)
 set(GP_DYGRAPHS "/usr/share/javascript/dygraphs" CACHE PATH "Folder of dygraph.min.js and dygraph.min.css")
 
-# The page's whole text as a string literal in `output`.
+# Writes the merged page to `output` as a string literal.
 function(gp_embed_page folder output)
   set(whole "${output}.html")
   add_custom_command(OUTPUT "${whole}"

@@ -1,15 +1,17 @@
 # gp_test(name LABEL unit SOURCES ... LIBRARIES ...): one GoogleTest program, registered case by case under its label and
 # under its own name, so that `scripts/run_tests --labels base_test` runs that program.
 # scripts/run_tests runs as many tests at once as there are cores, those with the longest timeout first. A benchmark (label
-# bench) counts as two tests, so that on a machine with two cores it has them for itself.
-# gp_python_test(name script.py LABEL unit [ARGUMENTS ...]): one script; exit status 77 skips, its last line is the reason.
+# bench) counts as two tests, so that on a machine with two cores it runs alone.
+# gp_python_test(name script.py LABEL unit [ARGUMENTS ...]): one script as a test. Exit status 77 means skipped; its last
+# line is the reason.
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
-# What a sanitizer run builds: asan every unit test; tsan the unit tests of threaded code (GP_THREADED_FOLDERS), which get
-# the label `threads` too. Debian's gRPC and LibTorch are not instrumented, so a test that links one would report false
-# races; nor is libprotobuf, whose reflection over map fields (gp_every_field) then crashes. Such tests are left out: of the
-# engine's folders only tests that need no model remain. scripts/run_sanitizer reads both lists from the build tree.
+# Targets for sanitizer runs. asan builds every unit test; tsan builds the unit tests of threaded code (GP_THREADED_FOLDERS),
+# which also get the label `threads`. Debian's gRPC and LibTorch are not instrumented, so a test that links one would report
+# false races. Neither is libprotobuf, whose reflection over map fields (gp_every_field) then crashes. Such tests are left
+# out: of the engine's folders only tests that need no model remain. scripts/run_sanitizer reads both lists from the build
+# tree.
 add_custom_target(unit_tests)
 add_custom_target(threads_tests)
 file(WRITE "${CMAKE_BINARY_DIR}/unit_tests.txt" "")

@@ -47,7 +47,7 @@ namespace {
 // Streams do not end by themselves, so the server cancels them after this time. Other calls take
 // milliseconds.
 constexpr std::chrono::nanoseconds kShutdownGrace = std::chrono::milliseconds(500);
-// The whole stop may take this long. A write to an unloaded disk takes less.
+// Limit for the whole shutdown; much longer than a write to a disk that is not overloaded.
 constexpr std::chrono::nanoseconds kStopMax = std::chrono::seconds(5);
 
 // The files of a state directory.
@@ -98,7 +98,7 @@ RunLogLimits MakeLimits(const CoordinatorSettings& settings) {
 
 // The addresses that the coordinator listens on. `certificates` is null if none of them needs TLS.
 struct ListenConfig {
-  std::vector<rpc::Endpoint> endpoints;  // the socket first
+  std::vector<rpc::Endpoint> endpoints;  // the Unix socket first
   std::unique_ptr<ServerCertificates> certificates;
 };
 
@@ -167,7 +167,7 @@ struct Access {
   std::unique_ptr<Enrollment> enrollment;  // null if clients cannot connect over TLS
 };
 
-// Makes the first admin's token of a coordinator that clients reach over TLS.
+// For a coordinator that clients reach over TLS: creates the first admin token if there is none.
 Status PrepareTokens(const std::string& security_dir, const ServerCertificates& certificates,
                      TokenStore& tokens) {
   tokens.SetCaDigest(certificates.anchor().Digest());
@@ -205,8 +205,8 @@ StatusOr<Access> OpenAccess(const CoordinatorSettings& settings,
 
 struct OpenedStorage {
   StorageRoot root;
-  // No other coordinator writes there, and 'gpctl down --purge' does not delete it. Absent where
-  // the file system has no locks.
+  // While it is held, no other coordinator uses the storage root, and 'gpctl down --purge' does not
+  // delete it. Absent if the file system does not support locks.
   std::optional<daemon::StateLock> lock;
 };
 
@@ -219,7 +219,8 @@ StatusOr<std::optional<daemon::StateLock>> LockStorage(const StorageRoot& storag
   return std::nullopt;
 }
 
-// The storage root, which the store recognizes from now on.
+// Opens and locks the storage root and records its identity in the store, which recognizes it from
+// now on. With --adopt, first takes checkpoints that are gone out of the catalogue.
 StatusOr<OpenedStorage> OpenStorage(const Storage& files, const CoordinatorSettings& settings,
                                     SqliteStore& store, Cluster& cluster) {
   ASSIGN_OR_RETURN(const StorageRoot storage,
@@ -230,7 +231,8 @@ StatusOr<OpenedStorage> OpenStorage(const Storage& files, const CoordinatorSetti
                                       .adopt = settings.adopt_storage}));
   ASSIGN_OR_RETURN(std::optional<daemon::StateLock> lock, LockStorage(storage));
   if (settings.adopt_storage) {
-    // First: a storage that the store recognizes is not adopted again.
+    // Before KeepStorage: once the store recognizes this storage, a start without --adopt succeeds,
+    // and that start would not look for missing checkpoints.
     RETURN_IF_ERROR(LoseGone(files, cluster, store, SystemClock().WallNow()));
     ASSIGN_OR_RETURN(cluster, ReplayStore(store));
   }
@@ -238,7 +240,7 @@ StatusOr<OpenedStorage> OpenStorage(const Storage& files, const CoordinatorSetti
   return OpenedStorage{storage, std::move(lock)};
 }
 
-// After the loss of gp.db a service looks new although its runs are still on the storage.
+// Warns if the catalogue is empty but the storage has runs: gp.db was probably lost.
 void WarnOfUnknownRuns(const StorageRoot& storage, const Cluster& cluster) {
   bool knows_runs = false;
   cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>&) { knows_runs = true; });
@@ -251,15 +253,15 @@ void WarnOfUnknownRuns(const StorageRoot& storage, const Cluster& cluster) {
       {{"storage", storage.path()}, {"runs", names->size()}});
 }
 
-// Ends the process while a file system hangs and a thread waits in it. Everything acknowledged is
-// durable.
+// Ends the process although a thread is still blocked, for example in a hung file system. This
+// loses nothing that was acknowledged: all of it is durable.
 [[noreturn]] void EndWithWorkInProgress() {
   LogWarning("work is still blocked, probably by a hung file system; exiting without it");
   std::_Exit(EXIT_SUCCESS);
 }
 
-// Ends the process when it is still there `kStopMax` after Begin. Destroyed last, so that it also
-// watches over what joins its thread in its destructor.
+// Ends the process if it has not exited `kStopMax` after Begin. Destroyed last, so that the limit
+// also covers the destructors that join threads.
 class StopDeadline {
  public:
   ~StopDeadline() {
@@ -297,7 +299,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
                    SqliteStore::Open(
                        settings.state_dir, std::move(lock),
                        {.backup = backup, .storage_root = StorageRootPath(settings.storage_root)}));
-  // After the store, whose lock keeps two coordinators from making it.
+  // Opened after the store: the store's lock keeps two coordinators from creating the key at once.
   ASSIGN_OR_RETURN(const GroupKey group_key,
                    GroupKey::Open(JoinPath(settings.state_dir, "security/group.key")));
   ASSIGN_OR_RETURN(const ListenConfig listen_config, MakeListenConfig(settings));
@@ -354,7 +356,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
                  return rpc::AnswerHeader{SystemClock().WallNow(), insecure};
                }},
           {&run_service, &access_service, &enrollment_service, &node_service, &agent_service}));
-  // Before any thread starts, so that a failure here leaves none behind.
+  // Before the coordinator starts its own threads, so that an error here leaves none running.
   RETURN_IF_ERROR(daemon::WriteAddressFile(
       runtime.address_file, {.address = server->address(),
                              .metrics = exposer->address(),
@@ -375,7 +377,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   LogInfo("coordinator stops", {{"signal", AwaitStopSignal()}});
   stop_deadline.Begin();
   probe.Stop();
-  verifier.Stop();  // a call may wait for what it reads
+  verifier.Stop();  // before the server, because a call may be waiting for its result
   server->Shutdown(kShutdownGrace);
   const bool finished = lanes.Stop(kShutdownGrace);
   reconciler.Stop();

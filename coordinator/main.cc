@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
        .check = [&] { return CheckSettings(settings); },
        .switches =
            {{"--adopt",
-             "Accept storage.root as it is at this start: its file system was replaced or lost",
+             "For this start, accept the current storage.root: its file system was replaced or lost",
              &settings.adopt_storage}},
        .metrics = [] { return CoordinatorMetrics::List(GP_VERSION); },
        .actions = {{"--backup", "DIR",

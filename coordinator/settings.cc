@@ -5,7 +5,7 @@
 namespace gp::coordinator {
 namespace {
 
-// An empty one means that the coordinator does not listen on TCP.
+// An empty address means that the coordinator does not listen on TCP.
 Status CheckListen(std::string_view text) {
   return text.empty() ? OkStatus() : daemon::CheckListenAddress(text);
 }

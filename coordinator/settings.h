@@ -16,13 +16,13 @@ namespace gp::coordinator {
 
 struct CoordinatorSettings {
   std::string socket;                  // path; empty: coordinator.sock in state_dir
-  std::string listen;                  // HOST:PORT with TLS; empty: the socket alone
+  std::string listen;                  // HOST:PORT with TLS; empty: only the Unix socket
   std::vector<std::string> advertise;  // more hosts that a certificate made in state_dir names
   bool metrics_public = false;         // metrics_listen may be reached from other machines
   std::string metrics_keys_file;
   std::string metrics_listen = "127.0.0.1:7071";
-  bool insecure = false;        // both addresses without TLS, wherever they are reached from
-  std::string tls_certificate;  // these two: empty: made in state_dir
+  bool insecure = false;        // listen and metrics_listen without TLS, also for other machines
+  std::string tls_certificate;  // this and tls_key; empty: made in state_dir
   std::string tls_key;
   std::string tls_client_ca;
   std::chrono::nanoseconds tls_lifetime = std::chrono::hours(24 * 90);
@@ -37,9 +37,9 @@ struct CoordinatorSettings {
   int64_t points_bytes_max = int64_t{256} << 20;
   int64_t lines_bytes_max = int64_t{64} << 20;
   int calls_per_second = 100;       // of each token; a burst of twice as many after a pause
-  int streams_per_token = 64;       // of each token, too
+  int streams_per_token = 64;       // open at a time
   int runs_per_user = 1000;         // unfinished runs of each user name
-  int waiting_runs_per_user = 500;  // of these: without slots
+  int waiting_runs_per_user = 500;  // unfinished runs of each user name that wait for slots
   int64_t audit_keep_bytes = int64_t{1} << 30;
 
   bool operator==(const CoordinatorSettings&) const = default;

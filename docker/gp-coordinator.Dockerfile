@@ -9,7 +9,7 @@ LABEL org.opencontainers.image.title="gp-coordinator" \
       org.opencontainers.image.description="gp coordinator and gpctl: queues, places and watches training runs" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.licenses="Apache-2.0"
-# A number that Kubernetes can check, and the same in every image: they share volumes.
+# A numeric user id, so that Kubernetes can check runAsNonRoot; the same in every image, because they share volumes.
 RUN groupadd --gid 65532 gp && useradd --uid 65532 --gid gp --home-dir /var/lib/gp --shell /usr/sbin/nologin gp
 RUN --mount=type=bind,from=packages,source=/packages,target=/packages \
     apt-get update \
@@ -19,7 +19,7 @@ RUN --mount=type=bind,from=packages,source=/packages,target=/packages \
 USER 65532:65532
 ENV HOME=/tmp GPCTL_SERVER=unix:/run/gp/coordinator.sock
 WORKDIR /var/lib/gp
-# A request that passes through the server and the state.
+# Sends a request that exercises the server and the state.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
     CMD ["gpctl", "list", "--server", "unix:/run/gp/coordinator.sock", "--timeout", "4s"]
 EXPOSE 7070 7071

@@ -9,7 +9,7 @@ LABEL org.opencontainers.image.title="gp-gateway" \
       org.opencontainers.image.description="gp gateway: OpenAI-compatible completions from checkpoints, a playground, the page of runs" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.licenses="Apache-2.0"
-# A number that Kubernetes can check, and the same in every image: they share volumes.
+# A numeric user id, so that Kubernetes can check runAsNonRoot; the same in every image, because they share volumes.
 RUN groupadd --gid 65532 gp && useradd --uid 65532 --gid gp --home-dir /var/lib/gp --shell /usr/sbin/nologin gp
 RUN --mount=type=bind,from=packages,source=/packages,target=/packages \
     apt-get update \
@@ -18,7 +18,7 @@ RUN --mount=type=bind,from=packages,source=/packages,target=/packages \
     && install -d -o gp -g gp -m 0750 /run/gp
 USER 65532:65532
 WORKDIR /var/lib/gp
-# 503 until all models are known and while it stops.
+# /readyz answers 503 until all models are known, and while the gateway stops.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
     CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/7080; printf 'GET /readyz HTTP/1.0\\r\\n\\r\\n' >&3; head -1 <&3 | grep -q 200"]
 EXPOSE 7080 7073

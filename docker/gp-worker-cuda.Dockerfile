@@ -1,4 +1,4 @@
-# gp-worker-cuda: the agent of a node with NVIDIA GPUs. It compiles gp itself: the CUDA toolkit is needed for it.
+# gp-worker-cuda: the agent of a node with NVIDIA GPUs. Compiles gp itself, because that needs the CUDA toolkit.
 #   docker build -t gp-worker-cuda:0.1.0 -f docker/gp-worker-cuda.Dockerfile .     or: scripts/build_images gp-worker-cuda
 # The driver comes from the host (NVIDIA's container toolkit). Most of the size is cuBLAS, cuDNN and NCCL.
 FROM debian:bookworm-slim AS build
@@ -20,7 +20,7 @@ LABEL org.opencontainers.image.title="gp-worker-cuda" \
       org.opencontainers.image.description="gp agent and trainers for NVIDIA GPUs and CPUs" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.licenses="Apache-2.0"
-# What NVIDIA's container runtime mounts from the host.
+# Tells NVIDIA's container runtime which GPUs and driver libraries to mount from the host.
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 RUN groupadd --gid 65532 gp && useradd --uid 65532 --gid gp --home-dir /var/lib/gp --shell /usr/sbin/nologin gp
 # CUDA's libraries change less often than gp: a layer of their own.
@@ -33,7 +33,7 @@ RUN --mount=type=bind,from=build,source=/packages,target=/packages \
 COPY --from=build /cuda/bin /usr/bin
 USER 65532:65532
 WORKDIR /var/lib/gp
-# The file is written when a coordinator has accepted this agent. Training is not checked: slow training is no fault.
+# The agent writes the file once a coordinator has accepted it. Training is not checked: slow training is no fault.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["test", "-s", "/tmp/address"]
 EXPOSE 7072
 ENTRYPOINT ["gp-worker"]

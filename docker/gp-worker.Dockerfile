@@ -9,7 +9,7 @@ LABEL org.opencontainers.image.title="gp-worker" \
       org.opencontainers.image.description="gp agent and trainer for CPUs" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.licenses="Apache-2.0"
-# A number that Kubernetes can check, and the same in every image: they share volumes.
+# A numeric user id, so that Kubernetes can check runAsNonRoot; the same in every image, because they share volumes.
 RUN groupadd --gid 65532 gp && useradd --uid 65532 --gid gp --home-dir /var/lib/gp --shell /usr/sbin/nologin gp
 RUN --mount=type=bind,from=packages,source=/packages,target=/packages \
     apt-get update \
@@ -18,7 +18,7 @@ RUN --mount=type=bind,from=packages,source=/packages,target=/packages \
     && install -d -o gp -g gp -m 0750 /run/gp
 USER 65532:65532
 WORKDIR /var/lib/gp
-# The file is written when a coordinator has accepted this agent. Training is not checked: slow training is no fault.
+# The agent writes the file once a coordinator has accepted it. Training is not checked: slow training is no fault.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["test", "-s", "/tmp/address"]
 EXPOSE 7072
 ENTRYPOINT ["gp-worker"]

@@ -17,12 +17,12 @@ import sys
 
 # A file is named after the noun inside it; these words are too vague.
 EMPTY_WORDS = {"util", "utils", "common", "helper", "helpers", "misc", "manager", "managers"}
-OTHERS_NAMES = ("cert-manager",)  # another project's, whatever is in it
+OTHERS_NAMES = ("cert-manager",)  # names of other projects, which may contain such words
 
-# Split so that this file does not find itself.
+# The words are split so that the check does not report this file.
 LEFTOVERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 MACHINE_PATHS = re.compile(r"(?<![\w.$}])/(wo" r"rk|ro" r"ot|fa" r"rm)/")
-# A thread's processor time is a measurement, not a time that logic could go by.
+# A thread's processor time is allowed: it is a measurement, and no logic depends on it.
 CLOCKS = re.compile(
     r"system_clock::now|clock_gettime(?!\(CLOCK_THREAD_CPUTIME_ID)|gettimeofday|\btime\((nullptr|NULL|0)\)")
 CLOCK_OWNER = "lib/base/clock.cc"
@@ -32,9 +32,9 @@ DOCUMENT = re.compile(r"\bdocs/[\w/.-]+\.md\b")
 
 PROSE_WIDTH = 120
 
-# A class that a header declares: at the left margin, with its body.
+# A class that a header defines at the left margin.
 CLASS = re.compile(r"^(?:class|struct|enum class) (\w+)(?: final)?(?: : [^;{]*)? \{", re.MULTILINE)
-# The folders of each program, and those inside them that it does not link (CMakeLists.txt, gp_forbid).
+# The folders of each program, and the folders inside them that the program does not link (CMakeLists.txt, gp_forbid).
 PROGRAMS = ((("lib/", "coordinator/"), ()),
             (("lib/", "worker/agent/"), ()),
             (("lib/", "worker/"), ("worker/agent/", "lib/http/", "lib/rpc/", "lib/security/", "lib/daemon/")),
@@ -50,7 +50,7 @@ WRITTEN_BY_PROGRAMS = ("docs/run-file.md", "docs/sanitizer-runs.md", "docs/bench
 # The name of a kernel and its first statement.
 KERNEL = re.compile(r"__global__[^;{]*?\b(?!__launch_bounds__)(\w+)\([^;{]*\{\s*([^;]*;)")
 
-# The fixtures of the tests of the checks are findings on purpose.
+# The fixtures of the checks' own tests break the rules on purpose.
 EXEMPT = ("tests/scripts/",)
 
 CPP = (".cc", ".h", ".cu", ".cuh")
@@ -90,7 +90,7 @@ def check_header(path, text):
 
 
 def check_documents(root, path, number, line):
-    """Links are relative to the document; a mention of docs/….md is relative to the root."""
+    """Links and mentions of docs/….md point to files that exist. Links are relative to the document, mentions to the root."""
     targets = {match: root / match for match in DOCUMENT.findall(line)}
     if path.endswith(".md"):
         for target, _ in MARKDOWN_LINK.findall(line):
@@ -114,7 +114,7 @@ def check_indexes(root, files):
 
 
 def check_class_names(root, files):
-    """No program has two classes of one name, whatever their namespaces: a reader takes one for the other."""
+    """No program has two classes of the same name, even in different namespaces, because a reader would confuse them."""
     headers = {}
     for path in files:
         if path.endswith((".h", ".cuh")) and not path.startswith(("tests/",) + EXEMPT):
@@ -161,7 +161,7 @@ def check_mirrored_tests(root, files):
 
 
 def check_device_sources(root, files):
-    """A CMake file of its folder, or of one above it, lists each .cu; otherwise nothing would compile it."""
+    """Each .cu is listed in a CMake file of its folder or of a folder above; otherwise nothing would compile it."""
     lists = {pathlib.PurePosixPath(path): (root / path).read_text(encoding="utf-8")
              for path in files if path.endswith((".cmake", "CMakeLists.txt"))}
     for path in map(pathlib.PurePosixPath, files):
@@ -175,7 +175,7 @@ def check_device_sources(root, files):
 
 
 def check_build_folders(root, files):
-    """A CMakeLists.txt above enters the folder of each one; otherwise nothing would build and test it."""
+    """The folder of each CMakeLists.txt is entered by one above it; otherwise nothing would build and test it."""
     lists = [pathlib.PurePosixPath(path) for path in files if pathlib.PurePosixPath(path).name == "CMakeLists.txt"]
     for path in lists:
         above = [other for other in lists if other.parent in path.parent.parents]
@@ -186,7 +186,7 @@ def check_build_folders(root, files):
 
 
 def check_prose(path, text):
-    """Lines of Markdown wrap, but those of tables, headings, code, comments, and words that are too long themselves."""
+    """Lines of Markdown wrap, except tables, headings, code, comments, and single words that are too long."""
     if not path.endswith(".md") or path.startswith(WRITTEN_BY_PROGRAMS):
         return
     in_code = False

@@ -40,7 +40,7 @@ LIBRARIES = {
 # Headers that depend on the machine rather than the language: none in the pure core of the coordinator.
 MACHINE = r"(sys/|netinet/|arpa/|unistd\.h|fcntl\.h|thread|mutex|shared_mutex|condition_variable|atomic|future|fstream|iostream|filesystem|random)"
 
-# The folders of lib/. Each may include those before it, and of these only what its row below names.
+# The folders of lib/. Each may include only folders before it, and of these only the ones in its row below.
 LIB = ("base", "contract", "storage", "plan", "runspec", "formats", "tokenizer", "corpus", "interop", "tasks", "security", "rpc",
        "http", "confinement", "daemon")
 
@@ -163,7 +163,7 @@ def crossing(root, path, include):
         if any(include.startswith(prefix) for prefix in prefixes):
             return None
         if prefixes is CORE:
-            # The engine core may use every header of lib/ that keeps the core's own promise.
+            # The engine core may use every header of lib/ that, like the core, needs only the standard library.
             if include.split("/")[0] in LIB and is_standard(root, include):
                 return None
             return f"{layer} may include only {', '.join(prefixes)} and headers of lib/ that need only the standard library"
@@ -189,7 +189,7 @@ def check_file(root, path):
 
 
 def folder_steps(root, paths):
-    """{folder: {folder that it includes: "file:line"}}, where the two folders stand beside each other or one in the other.
+    """{folder: {folder that it includes: "file:line"}}, for two folders in the same parent or one inside the other.
 
     `a/b/x.cc` that includes `a/c/d/y.h` is a step from `a/b` to `a/c`; one that includes `a/z.h`, from `a/b` to `a`.
     """

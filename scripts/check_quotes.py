@@ -22,7 +22,7 @@ CONTEXT = 5  # lines around a change: a string may go over several lines
 MIN_WORDS = 3
 # One string of C++ or Python, with its escapes.
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
-# Two strings with nothing but white space between them are one string.
+# Two strings with only white space between them are one string.
 SEAM = re.compile(r'(?<!\\)"\s*\n\s*f?"')
 ESCAPES = {r"\"": '"', r"\\": "\\", r"\n": "\n", r"\t": "\t"}
 
@@ -45,7 +45,7 @@ def first_of_the_last(root, distance):
 
 
 def replaced_sources(root, commit):
-    """The strings that programs outside tests/ had where they changed since the commit, one a line."""
+    """The old strings of programs outside tests/ in or near the places that changed since the commit, one per line."""
     changes = ["-p", f"--unified={CONTEXT}", "--no-color", "--no-ext-diff"]
     outside = ["--", ".", f":!{TESTS}"]
     text = git(root, "log", "--format=", *changes, f"{commit}..HEAD", *outside) + git(root, "diff", *changes, "HEAD", *outside)
@@ -65,7 +65,7 @@ def tracked(root):
 
 
 def joined(text):
-    """The text with strings that follow each other made one, and without escapes."""
+    """The text with adjacent strings joined and escapes resolved."""
     text = SEAM.sub("", text)
     return re.sub(r'\\["\\nt]', lambda escape: ESCAPES[escape.group()], text)
 
@@ -83,7 +83,7 @@ def is_printed(quote, sources):
 
 
 def stale_quotes(root, commit):
-    """[(file, line, quote)]"""
+    """[(file, line, quote)] of the quotes that nothing prints any more."""
     files = tracked(root)
     now = joined("\n".join((root / name).read_text(encoding="utf-8", errors="replace")
                            for name in files if not is_test(name)))

@@ -9,14 +9,15 @@ UNITED = re.compile(r'^#include "([^"]+\.cc)"', re.MULTILINE)
 
 
 def place_of(file, root):
-    """Its path in the project; of sources that are compiled together (build/PRESET/unity/FOLDER/…), that of FOLDER/…"""
+    """The path of a file in the project. For a generated file that includes several sources, build/PRESET/unity/FOLDER/…, it is
+    FOLDER/…"""
     relative = file.relative_to(root) if file.is_relative_to(root) else pathlib.PurePath("/")
     united = relative.parts[:1] == ("build",) and relative.parts[2:3] == ("unity",)
     return pathlib.PurePath(*relative.parts[3:]) if united else relative
 
 
 def is_ours(file, root):
-    """Whether it is neither a test nor generated nor of another project."""
+    """Whether the file belongs to the project and is neither a test nor generated."""
     return place_of(file, root).parts[0] not in ("/", "build", "tests", ".deps")
 
 
@@ -28,8 +29,8 @@ def read(root, preset):
 
 
 def arguments(entry):
-    """What clang needs of the command: without the compiler, the output and the headers that g++ has precompiled (-include);
-    clang reads what the source itself includes."""
+    """The part of the command that clang needs: without the compiler, the output and the headers that g++ has precompiled
+    (-include); clang reads what the source itself includes."""
     words = shlex.split(entry["command"])
     kept = words[next(i for i, word in enumerate(words) if word.endswith("++")) + 1:]
     for option in ("-o", "-c", "-include"):

@@ -15,8 +15,8 @@ struct CallCredentials {
   std::string token;  // the text of a user token, a secret; empty: no token is sent
 };
 
-// InvalidArgument when the token would go over a connection that others can read: TCP without TLS.
-// Nothing may be sent then. OK without a token.
+// InvalidArgument when the token would be sent over a connection that others can read: TCP without
+// TLS. Then the caller must not make the call. OK without a token.
 Status CheckTokenMayGo(const CallCredentials& credentials, const std::string& address,
                        bool has_tls);
 

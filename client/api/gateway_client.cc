@@ -38,7 +38,8 @@ void InitCurlOnce() {
   (void)initialized;
 }
 
-// Receives an answer: passes the body on when the status is good, keeps it when it is an error.
+// The state of one response: passes the body to `on_body` if the HTTP status is a success,
+// otherwise keeps it in `error_body`.
 struct Receiver {
   CURL* easy = nullptr;
   const std::function<Status(std::string_view)>* on_body = nullptr;
@@ -84,15 +85,15 @@ StatusCode CodeOf(int64_t http_status) {
   }
 }
 
-// `key` of the error that an answer or an event has; empty without one.
+// The text field `key` of the "error" object in a response or an event; empty if it is absent.
 std::string ErrorText(const Json& json, const char* key) {
   const bool told = json.is_object() && json.contains("error") && json["error"].is_object() &&
                     json["error"].contains(key) && json["error"][key].is_string();
   return told ? json["error"][key].get<std::string>() : "";
 }
 
-// In a stream the HTTP status was sent before the error, so the error's type says what it means
-// (http::TypeOf).
+// The status code for an error inside a stream. The HTTP status was sent before the error, so the
+// code is derived from the error's type (http::TypeOf).
 StatusCode CodeOfType(std::string_view type) {
   if (type == "invalid_request_error") return StatusCode::kInvalidArgument;
   if (type == "authentication_error" || type == "permission_error") {
@@ -134,7 +135,7 @@ std::string BodyOf(const CompletionOptions& request) {
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// One event of a completion.
+// Passes the texts of one completion event to `on_text`. Returns the error that the event reports.
 Status HandleChunk(const std::string& event, const GatewayClient::OnText& on_text) {
   if (event == "[DONE]") return OkStatus();
   const Json chunk = Json::parse(event, nullptr, false);
@@ -148,7 +149,7 @@ Status HandleChunk(const std::string& event, const GatewayClient::OnText& on_tex
   return OkStatus();
 }
 
-// `body` is not copied.
+// `body` is not copied, so it must outlive the transfer.
 void SetOptions(CURL* easy, const GatewayClientOptions& options, const std::string& body,
                 Receiver& receiver) {
   const auto set = [easy](CURLoption option, auto value) { curl_easy_setopt(easy, option, value); };

@@ -43,7 +43,7 @@ struct CompletionOptions {
   double frequency_penalty = 0;
   std::vector<std::string> stop;
   uint64_t seed = 1337;
-  int count = 1;  // number of texts, all of this seed
+  int count = 1;  // number of texts, all with this seed
 };
 
 struct Tokens {

@@ -7,7 +7,8 @@
 namespace gp::client {
 namespace {
 
-// Nullptr: it was added, or was there. Otherwise another value of the key.
+// Splits `label` at `equals` and adds it to the list. Returns nullptr if the list now has this key
+// and value, otherwise the different value that the key already has.
 const std::string* Insert(std::string_view label, size_t equals, v1::ListRequest& list) {
   const std::string value(label.substr(equals + 1));
   const auto [other, added] =
@@ -23,7 +24,8 @@ Status AddLabel(std::string_view label, v1::ListRequest& list) {
     return InvalidArgument("expected KEY=VALUE, such as team=research, not '{}'", Excerpt(label));
   }
   const std::string* other = Insert(label, first, list);
-  // Two keys that begin alike, as in a=b=1 and a=c=2.
+  // A key may contain '='. In a=b=1 and a=c=2 the keys may be "a=b" and "a=c", so split the label
+  // at its last '=' before reporting a conflict.
   if (other != nullptr && label.rfind('=') != first) {
     other = Insert(label, label.rfind('='), list);
   }

@@ -21,10 +21,11 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kFirstPause{50};
 constexpr std::chrono::milliseconds kLongestPause{500};
 constexpr std::chrono::seconds kQuietOutage{1};
-// Limit for reading the largest checkpoint from the slowest storage.
+// RestoreCheckpoint's time limit: enough to read the largest checkpoint from the slowest storage.
 constexpr std::chrono::hours kLongestReading{12};
 
-// gRPC's message names each address and each layer; the reason is at its end.
+// The cause in a gRPC error message. The message lists every address and layer first, so the cause
+// is the text after the last ": ".
 std::string Reason(const Status& status) {
   const std::string message = Message(status);
   const size_t at = message.rfind(": ");
@@ -41,7 +42,8 @@ void TellHeader(const RunClientOptions& options, const grpc::ClientContext& cont
 
 }  // namespace
 
-// One stretch of time in which the coordinator could not be reached.
+// The time in which a call has not reached the coordinator, beginning with its first attempt. Paces
+// the attempts and ends them at the deadline.
 class RunClient::Outage {
  public:
   Outage(const RunClientOptions& options, Interruption& interruption,
@@ -53,7 +55,7 @@ class RunClient::Outage {
 
   steady_clock::time_point deadline() const { return deadline_; }
 
-  // Sleeps before the next attempt. An error means: stop trying.
+  // Sleeps before the next attempt. Returns an error if there must be no further attempt.
   Status Pause(const Status& last) {
     if (options_.check_service) RETURN_IF_ERROR(options_.check_service());
     RETURN_IF_ERROR(CheckCertificates());
@@ -72,14 +74,15 @@ class RunClient::Outage {
   }
 
  private:
-  // Looks once for what no waiting mends.
+  // Checks once for TLS problems, such as an expired certificate, that retrying cannot solve.
   Status CheckCertificates() {
     if (!options_.tls || std::exchange(checked_, true)) return OkStatus();
     return rpc::ExplainCertificates(options_.address, *options_.tls, SystemClock().WallNow(),
                                     kQuietOutage);
   }
 
-  // A server that expects TLS closes a connection without a word.
+  // What the user can do. Without TLS it mentions `gpctl login`, because a server that expects TLS
+  // closes a plaintext connection without an error message.
   std::string WayOut() const {
     std::string text = "is it running? 'gpctl up' starts one here, --server names another";
     if (options_.address.starts_with("unix:") || options_.tls) return text;
@@ -146,7 +149,7 @@ Status RunClient::Stream(const std::string& method, const Open& open,
     Outage outage(options_, interruption_, options_.outage_max);
     Status status;
     bool received = false;
-    do {  // until a message arrives: then the outage is over
+    do {  // attempts until a message arrives, which ends the outage
       grpc::ClientContext context;
       Show(options_.credentials, context);
       const auto scope = interruption_.OnRequest([&context] { context.TryCancel(); });
@@ -312,7 +315,7 @@ Status RunClient::RevokeNode(const std::string& node_id) {
   request.set_node_id(node_id);
   RETURN_IF_ERROR(CheckTexts(request));
   const auto call = [&](grpc::ClientContext& context) {
-    context.set_wait_for_ready(true);  // while the coordinator restarts
+    context.set_wait_for_ready(true);  // waits while the coordinator restarts
     v1::RevokeNodeResponse response;
     return enrollment_->RevokeNode(&context, request, &response);
   };
@@ -362,8 +365,9 @@ Status RunClient::Events(v1::EventsRequest request, const Consumer<v1::RunEvent>
 
 Status RunClient::Metrics(v1::MetricsRequest request, const Consumer<v1::MetricPoint>& consumer) {
   RETURN_IF_ERROR(CheckTexts(request));
-  // (epoch, step) of the newest point; both grow along the record. The request stays the same:
-  // during an outage the run may have restarted from an earlier step.
+  // (epoch, step) of the newest point received, used to skip points that were received before an
+  // outage; the pairs increase along the stream. A reopened stream repeats the same request instead
+  // of asking for later steps, because the run may have restarted from an earlier step meanwhile.
   std::optional<std::pair<uint64_t, int64_t>> newest;
   return Stream<v1::MetricPoint>(
       "Metrics", [&](grpc::ClientContext& context) { return stub_->Metrics(&context, request); },

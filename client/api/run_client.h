@@ -62,7 +62,7 @@ class RunClient {
   StatusOr<v1::SubmitResponse> Submit(v1::SubmitRequest request);
   StatusOr<v1::Run> Get(const std::string& run);
   StatusOr<v1::ListResponse> List(const v1::ListRequest& request);
-  // `now`: without saving the step in progress.
+  // `now`: end the run at once, without saving its last step.
   StatusOr<v1::Run> Cancel(const std::string& run, bool now = false);
   StatusOr<v1::CheckpointsResponse> Checkpoints(const std::string& run);
   // Waits until the coordinator has read the whole checkpoint, at most 12 hours.
@@ -102,7 +102,7 @@ class RunClient {
   // Unavailable when the coordinator cannot be reached, or the answer was lost.
   template <typename Call>
   Status Try(const std::string& method, const Call& call, const Limit& limit);
-  // A change of a node.
+  // Sends a change of a node (Cordon, Drain, Uncordon).
   template <typename Request, typename Call>
   StatusOr<v1::Node> Change(const std::string& method, Request request, const Call& call);
   template <typename Message, typename Open>

@@ -1,4 +1,4 @@
-// The name of a run's state, as every screen, page and JSON document has it: "running" of
+// The name of a run's state on every screen, page and JSON document: "running" for
 // RUN_STATE_RUNNING. Pure functions; thread-safe.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace gp::client {
 
-// "unknown" of a state that this version does not know.
+// "unknown" for a state that this version does not know.
 std::string StateName(v1::RunState state);
 // RUN_STATE_UNSPECIFIED when no state has this name.
 v1::RunState StateNamed(const std::string& name);

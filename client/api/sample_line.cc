@@ -6,7 +6,7 @@
 namespace gp::client {
 namespace {
 
-// A value as base/log.h quotes it: \" \\ and \n.
+// Reverses the quoting of base/log.h (\" \\ and \n). `quoted` begins after the opening quote.
 std::string Unquoted(std::string_view quoted) {
   std::string text;
   for (size_t i = 0; i < quoted.size() && quoted[i] != '"'; ++i) {

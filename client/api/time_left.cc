@@ -7,7 +7,7 @@ double SecondsLeft(const v1::Progress& progress) {
   if (progress.target_steps() <= 0 || steps < 0) return -1;
   if (steps == 0) return 0;
   if (progress.pace_seconds() < 0) return -1;
-  // A coordinator of an older version sends the time of the last step alone.
+  // Older coordinators send no pace, only the time of the last step.
   const double pace =
       progress.pace_seconds() > 0 ? progress.pace_seconds() : progress.step_seconds();
   return pace > 0 ? static_cast<double>(steps) * pace : -1;

@@ -31,9 +31,9 @@
 namespace gp::gateway {
 namespace {
 
-constexpr std::chrono::seconds kFilesPeriod{1};  // keys and certificates are looked at
+constexpr std::chrono::seconds kFilesPeriod{1};  // how often key and certificate files are checked
 constexpr std::chrono::seconds kObservePeriod{1};
-// Answers that were given are sent within this time after the texts are ended.
+// At shutdown: the time for sending pending responses after unfinished texts have been aborted.
 constexpr std::chrono::milliseconds kFarewell{500};
 
 ModelPoolOptions PoolOptions(const GatewaySettings& settings) {
@@ -69,7 +69,8 @@ http::ServerLimits Limits(const GatewaySettings& settings) {
                             .body_timeout = settings.body_timeout,
                             .idle_timeout = settings.idle_timeout,
                             .ping_period = settings.ping_period};
-  // One client may hold half of it, and the longest body must fit.
+  // One client may hold as much as is still free, so at most half of the total. Four times the
+  // largest body leaves room for it.
   limits.held_bytes_max = std::max(limits.held_bytes_max, 4 * limits.body_bytes_max);
   return limits;
 }
@@ -87,7 +88,7 @@ daemon::MetricsPlace MetricsPlaceOf(const GatewaySettings& settings) {
 std::vector<NamedDirectory> Directories(const GatewaySettings& settings) {
   std::vector<NamedDirectory> directories;
   for (const std::string& text : settings.directories) {
-    directories.push_back(ParseNamedDirectory(text).value());  // CheckSettings saw it
+    directories.push_back(ParseNamedDirectory(text).value());  // checked by CheckSettings
   }
   return directories;
 }
@@ -119,7 +120,7 @@ void LogExchange(const http::ExchangeRecord& record) {
                       {"gone", notes.gone}});
 }
 
-// How the gateway reaches the coordinator: the address, the authority, the token.
+// The options for reaching the coordinator: its address, the CA of its certificate and the token.
 StatusOr<RunBoardOptions> BoardOptions(const GatewaySettings& settings) {
   RunBoardOptions options{.address = settings.coordinator};
   if (!settings.coordinator_ca.empty()) {
@@ -133,7 +134,8 @@ StatusOr<RunBoardOptions> BoardOptions(const GatewaySettings& settings) {
   return options;
 }
 
-// Why a run of the coordinator is not a model, given the checkpoints of its `sealed` runs.
+// The reason why a run of the coordinator is not served as a model. `sealed`: the number of runs
+// with sealed checkpoints.
 Status WhyNotServed(const v1::Run& run, size_t sealed) {
   const std::string name = fmt::format("run '{}' ({})", run.name(), run.run_id());
   if (run.latest_checkpoint_step() < 0) {
@@ -149,7 +151,7 @@ Status WhyNotServed(const v1::Run& run, size_t sealed) {
       name, RunSurvey::kRunsMax, run.name(), run.run_directory());
 }
 
-// Everything that the loop owns. Members are destroyed from the last to the first.
+// The objects that live in the event loop.
 class Gateway {
  public:
   Gateway(const GatewaySettings& settings, RunBoardOptions board, http::EventLoop& loop,
@@ -269,7 +271,8 @@ class Gateway {
   std::unique_ptr<http::Timer> idle_timer_;
 };
 
-// Long bodies and answers come and go; their memory is returned at once instead of being cached.
+// Makes malloc return the memory of large buffers to the system as soon as they are freed, because
+// large bodies and responses are short-lived.
 void GiveMemoryBack() {
   constexpr int kOwnMappingBytes = 256 << 10;
   mallopt(M_MMAP_THRESHOLD, kOwnMappingBytes);
@@ -293,8 +296,8 @@ Status RunGateway(const GatewaySettings& settings, const daemon::Runtime& runtim
           {{"url", gateway.Url()}, {"metrics", exposer->address()}, {"version", GP_VERSION}});
   StopSignals signals(
       [&](const std::string& name) { loop.Post([&gateway, name] { gateway.Stop(name); }); });
-  // This thread, which lives as long as the process: the kernel ends samplers with the thread that
-  // started them.
+  // Run the loop on the main thread: the kernel kills a sampler when the thread that started it
+  // ends, and this thread lives as long as the process.
   loop.Run();
   return OkStatus();
 }

@@ -22,7 +22,7 @@ std::string HashSource(std::string_view block) {
                                                       static_cast<size_t>(length)));
 }
 
-// The hashes of the text between each <name …> and its </name>.
+// The CSP sources for the elements `name`: the hash of each one's content, or 'none'.
 std::string HashesOf(std::string_view html, const std::string& name) {
   std::string hashes;
   const std::string open = "<" + name;

@@ -8,7 +8,7 @@
 namespace gp::gateway {
 namespace {
 
-// How the gateway is reached, and by whom.
+// The settings of the server: its address, its limits, API keys and allowed sites.
 daemon::Settings Access(GatewaySettings& settings) {
   return {
       {.field = {.path = "server.listen",
@@ -68,9 +68,9 @@ daemon::Settings Models(GatewaySettings& settings) {
        .value_name = "ADDRESS"},
       {.field = {.path = "coordinator.ca",
                  .doc =
-                     "PEM file of the authority that signed the coordinator's certificate, which "
-                     "is its security/ca.crt. A HOST:PORT needs it, unless the coordinator runs "
-                     "with --insecure.",
+                     "PEM file of the authority that signed the coordinator's certificate: the "
+                     "coordinator's security/ca.crt. Required if coordinator.address is HOST:PORT, "
+                     "unless the coordinator runs with --insecure.",
                  .is_path = true},
        .slot = &settings.coordinator_ca,
        .flag = "--coordinator-ca",

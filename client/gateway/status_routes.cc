@@ -19,7 +19,8 @@ http::ApiError NotNow(std::string message) {
   return {.status = 503, .message = std::move(message), .code = "unavailable", .retry_after = 1};
 }
 
-// llama.cpp's clients wait for it.
+// GET /health as in llama.cpp, whose clients wait until it responds 200: 503 "Loading model" while
+// the first model is being loaded.
 void Health(const GatewayFacts& facts, ModelService& models, const SharedExchange& exchange) {
   const PoolCounts counts = models.pool().Counts();
   if (facts.stopping()) return exchange->Respond(NotNow("the gateway is stopping"));

@@ -22,7 +22,7 @@ std::vector<std::string> SubcommandNames(Command command) {
   return names;
 }
 
-// The flags of the command and of every command above it.
+// The long flags of the command and of the commands that it is below.
 std::vector<std::string> FlagNames(Command command) {
   std::vector<std::string> names;
   for (std::optional<Command> at = command; at.has_value(); at = at->Parent()) {
@@ -33,7 +33,7 @@ std::vector<std::string> FlagNames(Command command) {
   return names;
 }
 
-// The words that show the command's help, such as "gpctl help token create".
+// The command line that shows the command's help, such as "gpctl help token create".
 std::string HelpCommand(Command command) {
   std::string words;
   for (std::optional<Command> at = command; at->Parent().has_value(); at = at->Parent()) {
@@ -66,7 +66,7 @@ Status ExplainParseError(Command program, const ParseOutcome& outcome) {
   return InvalidArgument("{}\nSee '{}'.", outcome.message, HelpCommand(program.Chosen()));
 }
 
-// The exit code of a command whose result may be lost: `code`, or 1 instead of 0.
+// Returns `code`, or 1 instead of 0 if the output could not be written; prints that error.
 int CheckOutput(Console& console, int code, bool json) {
   console.out.flush();
   if (console.out.good()) return code;
@@ -85,7 +85,7 @@ int Fail(Console& console, const Status& status, bool json) {
   return Number(code);
 }
 
-// The variables of the environment that are paths.
+// Checks the environment variables that hold paths.
 Status CheckPathVariables(const Console& console) {
   for (const char* name : {"GPCTL_STATE_DIR", "GPCTL_TOKEN_FILE", "GPCTL_CA_FILE", "TEXT",
                            "XDG_STATE_HOME", "XDG_CONFIG_HOME"}) {

@@ -59,7 +59,8 @@ Role RoleOf(Least least) {
   }
 }
 
-// `where` names the namespace in words, `run_namespace` as it is typed.
+// `where`: the namespace in words, for the message. `run_namespace`: the same as an argument of the
+// command that the message suggests.
 Status MissingRole(const Principal& principal, const AccessRule& rule, const std::string& where,
                    const std::string& run_namespace) {
   const bool is_user = principal.kind == Principal::Kind::kUser;
@@ -139,8 +140,9 @@ Status AccessGate::CheckRule(const AccessRule& rule, const Principal& principal)
   return MissingRole(principal, rule, Name(rule.where), everywhere ? "'*'" : "NAMESPACE");
 }
 
-// The refusal is recorded too, which also tests whether the log can be written again. Nodes are
-// still served, because training does not wait for the log.
+// Refuses changes while the audit log cannot be written. Admit records this refusal too, which also
+// tests whether the log works again. Nodes are still served, because training must not wait for the
+// log.
 Status AccessGate::CheckAudit(const AccessRule& rule) const {
   if (!rule.mutates || rule.least == Least::kNode) return OkStatus();
   const Status health = audit_.health();

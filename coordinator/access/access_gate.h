@@ -32,7 +32,7 @@ struct AccessGateOptions {
 
 class AccessGate;
 
-// One call that came through the gate. Lives as long as the call; thread-safe.
+// One call that the gate has admitted. Lives as long as the call; thread-safe.
 class AdmittedCall {
  public:
   AdmittedCall(AccessGate& gate, const AccessRule& rule, Principal principal);
@@ -57,8 +57,8 @@ class AdmittedCall {
   // audited: the token has too many. Always OK for callers without a token.
   Status BecomeStream();
 
-  // Unauthenticated or PermissionDenied once the token or the node was revoked or has expired: then
-  // a stream ends.
+  // Unauthenticated or PermissionDenied once the token or the node was revoked or has expired. A
+  // stream must end then.
   Status Check() const;
 
   // Records the outcome of a call that changed something or tried to, and calls `answer` with the
@@ -79,7 +79,7 @@ class AdmittedCall {
   mutable Mutex mutex_;
   std::string target_ GUARDED_BY(mutex_);
   std::string request_id_ GUARDED_BY(mutex_);
-  bool refused_ GUARDED_BY(mutex_) = false;  // and it was recorded
+  bool refused_ GUARDED_BY(mutex_) = false;  // Deny has recorded a refusal
 };
 
 class AccessGate {

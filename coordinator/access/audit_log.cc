@@ -25,7 +25,7 @@ struct FileEnd {
   uint64_t last = 0;
   std::string hash;
   uint64_t size_bytes = 0;  // of the complete records
-  bool damaged = false;     // a record does not follow, or is not the one in the head
+  bool damaged = false;     // a record breaks the hash chain, or differs from the one in the head
 };
 
 StatusOr<FileEnd> ReadEnd(const std::string& path, const formats::AuditHead& head) {
@@ -111,7 +111,8 @@ Status AuditLog::Recover(bool has_head) {
   return OkStatus();
 }
 
-// Leaves a gap, which every check finds.
+// Continues in a new file after damage. Skips one sequence number, so that every check of the log
+// finds the gap.
 Status AuditLog::GoOnBehindDamage(const std::vector<std::string>& names) {
   LogError("the audit log is damaged; it continues in a new file",
            {{"directory", directory_}, {"check", "gpctl audit verify " + directory_}});
@@ -260,7 +261,8 @@ Status AuditLog::RemoveOld() {
   if (names.size() <= kept) return OkStatus();
   const size_t removed = names.size() - kept;
   ASSIGN_OR_RETURN(head_.first, formats::FirstOfAuditFile(names[removed]));
-  // The head comes first: a start removes what a kill in between leaves.
+  // Write the head first: if the process is killed before it removes the files, Recover removes
+  // them at the next start.
   RETURN_IF_ERROR(WriteHead());
   return RemoveBefore(head_.first);
 }

@@ -38,7 +38,7 @@ class AuditLog {
   // coordinator can serve. `clock` must outlive the log.
   static StatusOr<std::unique_ptr<AuditLog>> Open(const std::string& directory, const Clock& clock,
                                                   const AuditLogOptions& options = {});
-  // Writes what waits, and the counts.
+  // Writes the records that wait and the counted refusals first.
   ~AuditLog();
 
   const std::string& directory() const { return directory_; }
@@ -47,7 +47,7 @@ class AuditLog {
   // caller's thread, with ResourceExhausted when too many records wait. `done` may be null.
   // Sequence and time are filled in here.
   void Record(formats::AuditRecord record, std::function<void(const Status&)> done);
-  // A refusal: written soon, or counted.
+  // Records a refusal. It is written soon, or counted if there were too many in this window.
   void RecordRefusal(formats::AuditRecord record);
   // Why the last write failed; OK when it did not. While it is not OK nothing may be changed.
   Status health() const;

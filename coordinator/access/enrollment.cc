@@ -28,7 +28,7 @@ StatusOr<std::string> Enrollment::Join(const std::string& token, const std::stri
   ASSIGN_OR_RETURN(const CertificateRequest read, CertificateRequest::FromPem(request));
   const std::string key = read.KeyDigest();
   MutexLock lock(mutex_);
-  // A caller without a valid token must not learn about nodes.
+  // Check the token first: a caller without a valid one must not learn which nodes exist.
   ASSIGN_OR_RETURN(const TokenRecord redeemed, tokens_.Redeem(parsed, node_id + " " + key));
   RETURN_IF_ERROR(nodes_.CheckJoin(node_id, key, redeemed.created_at));
   return Issue(read, node_id);

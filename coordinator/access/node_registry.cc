@@ -88,7 +88,7 @@ Status NodeRegistry::CheckJoin(const std::string& node_id, const std::string& ke
 WallTime NodeRegistry::IssueTime(const std::string& node_id) const {
   const WallTime now = clock_.WallNow();
   const auto node = Find(node_id);
-  // Certificates count in seconds.
+  // Times in certificates are whole seconds, so begin one second after the revocation.
   return node && node->revoked_at ? std::max(now, *node->revoked_at + std::chrono::seconds(1))
                                   : now;
 }

@@ -10,7 +10,7 @@ namespace gp::coordinator {
 
 struct Principal {
   enum class Kind {
-    kNobody,  // proved nothing
+    kNobody,  // no proven identity
     kOwner,   // on the coordinator's Unix socket, without a token: admin everywhere
     kAnyone,  // over TCP without TLS, of a coordinator started with --insecure: admin everywhere
     kUser,    // holds a user token, whatever the connection

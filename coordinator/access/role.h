@@ -15,7 +15,7 @@ namespace gp::coordinator {
 enum class Role {
   kViewer = 1,     // looks at runs, their logs and metrics
   kSubmitter = 2,  // submits and cancels runs
-  kOperator = 3,   // brings checkpoints back, takes care of nodes
+  kOperator = 3,   // restores checkpoints; cordons, drains and revokes nodes
   kAdmin = 4,      // makes and revokes tokens, reads the audit log
 };
 

@@ -29,7 +29,7 @@ StatusOr<Authority> MakeAuthority(const std::string& certificate, const std::str
   return made;
 }
 
-// A client on the socket needs no certificate, so the coordinator serves anyway.
+// Only warns, because clients on the Unix socket need no certificate and can still be served.
 void WarnOfClock(const Certificate& authority, const std::string& path, WallTime now) {
   const Status good = authority.CheckLifetime(now);
   if (good.ok()) return;

@@ -1,8 +1,9 @@
-// ServerCertificates: what the coordinator shows and checks over TLS, as files of its directory
-// <state.dir>/security (docs/security/tls.md):
+// ServerCertificates: the coordinator's certificate and the authorities that it trusts for TLS, as
+// files in <state.dir>/security (docs/security/tls.md):
 //
 //   ca.crt, ca.key  an authority of its own, made once
-//   server.pem      key, certificate that it signed, and ca.crt, when the settings name none
+//   server.pem      a key, its certificate from this authority, and ca.crt; only if the settings
+//                   name no certificate
 //   clients.crt     ca.crt and the authorities of tls.client_ca, when there are any
 //
 // A thread renews server.pem before it ends, checks the certificate that the settings name, and
@@ -26,7 +27,7 @@ namespace gp::coordinator {
 
 struct CertificateOptions {
   std::string directory;           // made when it is missing
-  std::vector<std::string> hosts;  // what a certificate made here must name
+  std::vector<std::string> hosts;  // hosts that a certificate made here must name
   std::string certificate;         // this and the next: files made by others; empty: made here
   std::string key;
   std::string client_ca;  // file of more authorities that may sign clients' certificates, or empty
@@ -38,16 +39,16 @@ struct CertificateOptions {
 class ServerCertificates {
  public:
   // Reads or makes the files. FailedPrecondition when they do not fit together, InvalidArgument or
-  // NotFound when one cannot be read; each names the file and the way out.
+  // NotFound when one cannot be read; the message names the file and the fix.
   static StatusOr<std::unique_ptr<ServerCertificates>> Open(CertificateOptions options,
                                                             Clock& clock);
   ~ServerCertificates() { Stop(); }
 
   rpc::ServerTls tls() const;
-  // The certificate by whose digest clients recognise this server: the last of the chain that it
-  // presents. The own authority if a named file cannot be read.
+  // Clients recognise this server by the digest of this certificate: the last one of the chain that
+  // it presents, or its own authority if tls.certificate cannot be read.
   security::Certificate anchor() const;
-  // Signs for a node; the certificate counts from `from` on.
+  // Signs a certificate for a node, valid from `from` on.
   StatusOr<security::Certificate> IssueNode(const security::CertificateRequest& request,
                                             const std::string& node_id, WallTime from) const
       EXCLUDES(mutex_);

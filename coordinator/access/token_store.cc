@@ -33,7 +33,8 @@ constexpr const char* kTokenMigrations[] = {
          last_used_at_us INTEGER NOT NULL,
          revoked_at_us INTEGER NOT NULL,
          redeemed_by TEXT NOT NULL) WITHOUT ROWID;)",
-    // A join token may let several machines in. The newest of a token has the greatest rowid.
+    // One row per machine that joined with a join token; a token may admit several machines. The
+    // newest redemption of a token has the greatest rowid.
     R"(CREATE TABLE redemptions(
          token TEXT NOT NULL,
          redeemer TEXT NOT NULL,
@@ -48,7 +49,7 @@ constexpr char kSelectTokens[] =
     "(SELECT count(*) FROM redemptions WHERE token = id), "
     "(SELECT redeemer FROM redemptions WHERE token = id ORDER BY rowid DESC LIMIT 1) FROM tokens";
 
-// The id of the token when one of its uses was taken.
+// Takes one use of the token and returns its id; no row if no use is left or it was revoked.
 constexpr char kRedeem[] =
     "INSERT INTO redemptions SELECT id, ?2 FROM tokens WHERE id = ?1 AND revoked_at_us = 0 AND "
     "(SELECT count(*) FROM redemptions WHERE token = ?1) < uses_max RETURNING token";

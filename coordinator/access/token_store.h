@@ -1,5 +1,5 @@
-// TokenStore: the tokens that open this coordinator, in security/tokens.db of its state directory.
-// The file and the memory hold SHA-256 digests of the secrets, never a secret. Create, Redeem and
+// TokenStore: the tokens of this coordinator, in security/tokens.db of its state directory. The
+// file and the memory hold SHA-256 digests of the secrets, never a secret. Create, Redeem and
 // Revoke are durable when they return and may wait for the disk; Authenticate, Check, Find and List
 // read memory only. Times of last use are written once a minute, so a crash loses the newest. Every
 // method may be called from any thread.
@@ -25,7 +25,7 @@ namespace gp::coordinator {
 struct TokenRecord {
   std::string id;
   rpc::TokenKind kind = rpc::TokenKind::kUser;
-  std::string name;  // its name, given by its maker: whom or what it is for
+  std::string name;  // the user or the purpose; chosen by its creator
   Roles roles;       // none for a join token
   std::string created_by;
   WallTime created_at;
@@ -77,7 +77,7 @@ class TokenStore {
   // The record of a user token. Unauthenticated: unknown, wrong, a join token, expired or revoked.
   // Only a caller with the secret sees the last two reasons.
   StatusOr<std::shared_ptr<const TokenRecord>> Authenticate(const rpc::Token& token);
-  // Whether a token that was valid still is. Unauthenticated says why not.
+  // Whether a token that was valid is still valid. Unauthenticated gives the reason if not.
   Status Check(const std::string& id) const;
 
   // Uses up one use of a join token. `redeemer` identifies the caller, such as the digest of the

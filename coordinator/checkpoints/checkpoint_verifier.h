@@ -36,7 +36,7 @@ class CheckpointVerifier {
   // Reads the checkpoints whose verdict the batch's runs wait for.
   void Published(const PublishedBatch& batch);
 
-  // Who wants a checkpoint back; the run's event tells it.
+  // Who asked for a checkpoint to be restored; recorded in the event.
   struct Request {
     std::string actor;
     std::string request_id;
@@ -52,7 +52,7 @@ class CheckpointVerifier {
   struct Task {
     RunId run;
     int64_t step = 0;
-    Done done;  // empty: a rank's report is to be checked
+    Done done;  // of a restore; empty if the task checks a rank's report of damage
     Request request;
   };
 

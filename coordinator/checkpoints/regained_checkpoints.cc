@@ -16,7 +16,7 @@ namespace {
 constexpr char kActor[] = "restore";
 constexpr char kRestored[] = "the coordinator was restored from a backup";
 constexpr Epoch kEpochsSinceBackupMax = 100'000;  // placements of one run
-constexpr size_t kRegainedMax = 2;                // as many as retention keeps at least
+constexpr size_t kRegainedMax = 2;                // the minimum that retention keeps
 
 std::string CheckpointsOf(const Run& run) {
   return JoinPath(run.submission->run_directory, "checkpoints");
@@ -32,15 +32,15 @@ int64_t NewestStep(const Run& run) {
   return run.checkpoints.empty() ? -1 : run.checkpoints.back().step;
 }
 
-// Whether its ranks may start again from a checkpoint.
+// Whether the run was placed before and its ranks may start again from a checkpoint.
 bool GoesOn(const Run& run) {
   const bool waits = IsWaiting(run.state) && !run.gave_up;
   const bool runs = run.state == RunState::kStarting || run.state == RunState::kRunning;
   return (waits || runs) && !run.placement.empty();
 }
 
-// The manifest comes from the shared storage root, and the run reaches its epoch one placement at a
-// time.
+// Limits the epoch of a manifest. Other users may be able to write to the shared storage root, and
+// Regainer appends one placement for each epoch up to this one.
 Status CheckEpoch(const Run& run, const formats::FoundCheckpoint& found) {
   const Epoch epoch_max = run.epoch + kEpochsSinceBackupMax;
   if (found.manifest->epoch <= epoch_max) return OkStatus();
@@ -64,8 +64,8 @@ StatusOr<UnlistedCheckpoint> Read(const Storage& storage, const Run& run,
                              .validation_loss = manifest.validation_loss}};
 }
 
-// False only if nothing has this name. The storage's error for what may exist: another user's
-// directory, or a failing disk.
+// False only if nothing has this name. Returns the storage's error if it cannot tell, for example
+// because the directory belongs to another user or the disk fails.
 StatusOr<bool> IsThere(const Storage& storage, const std::string& directory) {
   const Status listed = storage.List(directory).status();
   if (listed.code() == StatusCode::kNotFound) return false;
@@ -78,7 +78,8 @@ void WarnOfSkipped(const Run& run, const Status& why) {
              {{"run", run.id}, {"error", gp::Message(why)}});
 }
 
-// Writes the events down in an order in which they apply.
+// Collects the events that bring a run's catalogue up to date, in an order in which they can be
+// applied.
 class Regainer {
  public:
   Regainer(const Run& run, Timestamp at)
@@ -97,7 +98,7 @@ class Regainer {
   }
 
  private:
-  // Represents a placement made after the backup. No agent is told.
+  // Adds a placement that stands for one made after the backup. No agent receives it.
   void PlaceAgain() {
     if (holds_slots_) Add(RunRequeued{epoch_, kRestored});
     const SealedCheckpoint* latest = run_.LatestCheckpoint();
@@ -126,7 +127,7 @@ Status CheckStorage(const Storage& storage, const std::vector<std::shared_ptr<co
   std::string absent;
   Status unseen = OkStatus();
   for (const std::shared_ptr<const Run>& run : live) {
-    if (run->placement.empty()) continue;  // none of it is needed
+    if (run->placement.empty()) continue;  // never placed, so it may have no directory
     const std::string& directory = run->submission->run_directory;
     const StatusOr<bool> there = IsThere(storage, directory);
     if (there.ok() && *there) return OkStatus();
@@ -166,7 +167,8 @@ StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Storage& storage, c
   return unlisted;
 }
 
-// Reads no manifest: there may be many runs, and the storage may be slow.
+// Checks only the directories and reads no manifest, because there may be many runs and the storage
+// may be slow.
 std::vector<int64_t> GoneOf(const Storage& storage, const Run& run) {
   std::vector<int64_t> gone;
   for (const SealedCheckpoint& checkpoint : run.checkpoints) {

@@ -18,7 +18,7 @@
 
 namespace gp::coordinator {
 
-// A whole checkpoint of a run that is not in its catalogue.
+// An intact checkpoint that is missing in its run's catalogue.
 struct UnlistedCheckpoint {
   Epoch epoch = 0;  // epoch of the ranks that wrote it
   contract::WrittenCheckpoint checkpoint;
@@ -35,7 +35,8 @@ Status CheckStorage(const Storage& storage, const std::vector<std::shared_ptr<co
 // an epoch that no run reaches after the backup; a warning names it.
 StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Storage& storage, const Run& run);
 
-// A checkpoint of the catalogue that may be whole: the storage did not let this program look.
+// A checkpoint of the catalogue that may be intact: the storage returned an error, so it could not
+// be checked.
 struct UnreadableCheckpoint {
   int64_t step = 0;
   std::string why;
@@ -50,10 +51,10 @@ struct ListedCheckpoints {
 // Looks at the directory and the manifest of each checkpoint in the run's catalogue.
 ListedCheckpoints CheckListed(const Storage& storage, const Run& run);
 
-// Seals unlisted checkpoints and puts missing ones into quarantine, from which they return with the
-// storage. A run whose ranks wrote in a later epoch is advanced to that epoch and waits for slots
-// again, so that its next ranks have a newer one. Apply the events to the run in this order. A run
-// that ends, or was never placed, gets losses only.
+// Returns events that seal the unlisted checkpoints and put the gone ones into quarantine, from
+// which a user can restore them when the storage is back. A run whose ranks wrote in a later epoch
+// is advanced to that epoch and requeued, so that its next ranks get a newer epoch. For a run that
+// has ended, is ending or was never placed, handles the gone ones only. Apply the events in order.
 std::vector<Event> Regain(const Run& run, const std::vector<UnlistedCheckpoint>& unlisted,
                           const std::vector<int64_t>& gone, Timestamp at);
 

@@ -22,7 +22,7 @@ struct WrittenBy {
   Epoch epoch = 0;
 };
 
-// "step-00000500-e3-…": written by epoch 3. Nullopt for any other name.
+// Parses "step-00000500-e3-…": step 500, written by epoch 3. Nullopt for any other name.
 std::optional<WrittenBy> ParseName(std::string_view name) {
   constexpr std::string_view kPrefix = "step-";
   if (!name.starts_with(kPrefix)) return std::nullopt;
@@ -46,8 +46,8 @@ std::unordered_set<std::string> QuarantinedNames(const Run& run) {
   return names;
 }
 
-// The names of the run's sealed checkpoints that are retired, or that are not. A run that saves
-// often has many thousands of them.
+// The directory names of the run's sealed checkpoints that are retired, or that are not. A hash
+// set, because a run that saves often has many thousands.
 std::unordered_set<std::string> SealedNames(const Run& run, bool retired) {
   std::unordered_set<std::string> names;
   for (const SealedCheckpoint& checkpoint : run.checkpoints) {
@@ -60,8 +60,8 @@ void LogFailure(std::string_view event, const Run& run, const Status& status) {
   if (!status.ok()) LogWarning(event, {{"run", run.id}, {"error", gp::Message(status)}});
 }
 
-// run.yaml is the run: submitted again, it trains the same. What the user wrote lacks the preset's
-// values and those of --set.
+// run.yaml is a copy of resolved.yaml: submitted again, it gives the same training. submitted.yaml,
+// which the user wrote, lacks the values of the preset and of --set.
 Status WriteRunFiles(const Submission& submission) {
   const std::string& directory = submission.run_directory;
   RETURN_IF_ERROR(MakeDirectory(directory));
@@ -102,7 +102,7 @@ std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::stri
     if (quarantined.contains(name) || name.ends_with(renamed)) continue;
     const bool over = IsTerminal(run.state) || by->epoch < run.epoch ||
                       (by->epoch == run.epoch && !run.holds_slots);
-    // Its seal would be refused: it is older than the newest checkpoint.
+    // It is older than the newest sealed checkpoint, so its seal would be refused.
     const bool passed = by->epoch == run.epoch && by->step < newest;
     const bool ownerless_mark = formats::IsQuarantineMark(name);
     if (over || passed || retired.contains(name) || ownerless_mark) orphans.push_back(name);
@@ -171,7 +171,7 @@ void RunDirectories::Tend(const Task& task) const {
   const std::string directory = JoinPath(run.submission->run_directory, "checkpoints");
   const auto names = storage_.List(directory);
   if (names.status().code() == StatusCode::kNotFound) return;
-  LogFailure("cannot look after the run's checkpoints", run, names.status());
+  LogFailure("cannot list the run's checkpoints; cleanup skipped", run, names.status());
   if (!names.ok()) return;
   MarkQuarantined(run, *names);
   for (const std::string& name : FindOrphans(run, *names)) {

@@ -29,7 +29,7 @@ class RunDirectories {
   explicit RunDirectories(const Storage& storage);
   ~RunDirectories();
 
-  // Called after a start: deletes everything that a crash may have left.
+  // Called once, at the coordinator's start: deletes everything that a crash may have left.
   void SweepAll(const Cluster& cluster);
   void Published(const std::shared_ptr<const Cluster>& cluster,
                  const std::vector<StoredEvent>& events);
@@ -40,8 +40,8 @@ class RunDirectories {
 
   struct Task {
     std::shared_ptr<const Run> run;
-    bool fresh = false;  // just submitted
-    bool swept = false;  // found at a start
+    bool fresh = false;  // the run was just submitted
+    bool swept = false;  // from SweepAll
   };
 
   void Loop();

@@ -107,8 +107,8 @@ Status CloseAuditLog(const std::string& directory, const Clock& clock) {
   return AuditLog::Open(directory, clock).status();
 }
 
-// Points and lines before the decisions about them: a run never has points of an epoch that it does
-// not know. The audit log last: every change has its line.
+// Copies points and lines before gp.db, so that the copy has no points of an epoch that its gp.db
+// does not know. Copies the audit log last, so that it has a line for every change in the copy.
 Status CopyState(const std::string& state_dir, const std::string& copy, const Clock& clock) {
   RETURN_IF_ERROR(CopyLiveFolder(JoinPath(state_dir, "runs"), JoinPath(copy, "runs")));
   RETURN_IF_ERROR(CopyLiveFolder(JoinPath(state_dir, "security"), JoinPath(copy, "security")));
@@ -119,8 +119,8 @@ Status CopyState(const std::string& state_dir, const std::string& copy, const Cl
   return SyncDirectory(copy);
 }
 
-// Another user must not run this: the files that SQLite would make here (a journal's index) would
-// belong to that user, and the owner could not open them.
+// Refuses to run as another user than the owner of `path`: SQLite may create files here (-wal,
+// -shm), which would then belong to that user, and the owner could not open them.
 Status CheckOwner(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, "stat", path);
@@ -167,9 +167,10 @@ StatusOr<std::string> RegainAll(SqliteStore& store, Timestamp now) {
   return fmt::format("{} runs continue\n{}", cluster.live.size(), text);
 }
 
-// SQLite would replay a journal left by an earlier state onto the restored database. Records and
-// audit log beyond the backup are for a person to keep; only those of a failed restore, which
-// leaves its folder, are replaced.
+// Refuses a directory that already has a state. SQLite would replay an old journal onto the
+// restored database. Existing folders of runs and audit logs may have records newer than the
+// backup, so a person must move them away. They are replaced only if a failed restore left them:
+// then its folder kStaging still exists.
 Status CheckHoldsNoState(const std::string& state_dir) {
   if (FileExists(StoreIn(state_dir))) {
     return AlreadyExists("{} holds a state already; move it away first", state_dir);
@@ -189,7 +190,7 @@ Status CheckHoldsNoState(const std::string& state_dir) {
   return OkStatus();
 }
 
-// Removes what a failed restore left in the copied folders. Of security/ only the journals:
+// Removes what a failed restore left in the copied folders. In security/ only the journals must go:
 // everything else there is overwritten.
 Status RemoveLeftovers(const std::string& state_dir) {
   for (const char* folder : kReplacedFolders) {
@@ -214,8 +215,9 @@ Status CopyFolders(const std::string& backup, const std::string& state_dir) {
   return OkStatus();
 }
 
-// The generation becomes the seconds since 1970. No coordinator has started so often, so it is
-// higher than every generation since the backup, and than that of an earlier restore.
+// Opens the store in `directory`, raises its generation and regains checkpoints. The new generation
+// is the number of seconds since 1970. A generation counts starts, so this is higher than every
+// generation since the backup, and higher than that of an earlier restore.
 StatusOr<std::string> PrepareStore(const std::string& directory, const std::string& storage_root,
                                    WallTime now) {
   ASSIGN_OR_RETURN(auto lock, LockState(directory));

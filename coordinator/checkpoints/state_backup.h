@@ -1,6 +1,6 @@
-// BackUpState and RestoreState: the coordinator's state directory, copied while it is in use, and
-// put back on this machine or another (docs/operations/backup-restore.md). What `gp-coordinator
-// --backup` and `--restore` do; called by main's thread, before others exist.
+// BackUpState copies the coordinator's state directory while it is in use; RestoreState makes one
+// from such a copy, on this machine or another (docs/operations/backup-restore.md). Implements
+// `gp-coordinator --backup` and `--restore`; called on the main thread before other threads exist.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ StatusOr<std::string> BackUpState(const std::string& state_dir, const std::strin
 struct Restore {
   std::string state_dir;
   std::string backup;
-  std::string storage_root;  // empty: where it was at the backup
+  std::string storage_root;  // empty: the path that the backup names
 };
 
 // Makes `state_dir`, which holds no state yet, from a backup. Raises the generation above any that

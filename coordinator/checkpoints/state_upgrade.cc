@@ -46,7 +46,7 @@ StatusOr<bool> IsOlder(const std::string& state_dir) {
 
 std::string BackupsIn(const std::string& state_dir) { return JoinPath(state_dir, "backups"); }
 
-// What the operator can do when the state is too new for this program.
+// Advice for the operator when the state is too new for this program.
 std::string WayBack(const std::string& state_dir) {
   const std::string folder = BackupsIn(state_dir);
   std::string readable;

@@ -45,7 +45,8 @@ Status CheckCatalogue(const Storage& storage, const std::string& root,
       checkpoints.size(), missing == checkpoints.end() ? "some" : *missing, kWayOut);
 }
 
-// There are no checkpoints to prove that a root without a probe file is the known storage.
+// For a root without a probe file when the catalogue has no checkpoints that could prove that it is
+// the known storage: an error if the known storage has unfinished runs.
 Status CheckNoRunGoesOn(const std::string& root, const ExpectedStorage& expected) {
   if (expected.identity.empty() || expected.live_runs == 0) return OkStatus();
   return FailedPrecondition("storage root {} has no {}, but the catalogue has {} to continue: {}",
@@ -61,7 +62,8 @@ Status CheckExpected(const Storage& storage, const std::string& root, const std:
   if (found.empty()) {
     return CheckCatalogue(storage, root, expected.checkpoints, expected.checkpoints.size());
   }
-  // An older version kept no identity. A user may have deleted some of its checkpoints.
+  // An older version did not record an identity. One existing checkpoint is enough, because a user
+  // may have deleted others.
   if (expected.identity.empty()) {
     return CheckCatalogue(storage, root, expected.checkpoints,
                           expected.checkpoints.empty() ? 0 : 1);
@@ -96,8 +98,8 @@ StatusOr<StorageRoot> StorageRoot::Open(const Storage& storage, const std::strin
   RETURN_IF_ERROR(CheckExpected(storage, root, identity, expected));
   RETURN_IF_ERROR(WithContext(MakeDirectories(JoinPath(root, "runs")), "storage root"));
   if (!identity.empty()) return StorageRoot(storage, root, std::move(identity));
-  // Keep the old identity only if the checkpoints prove it: otherwise the known storage, mounted
-  // again later, would be taken for this one.
+  // Keep the old identity only if the checkpoints prove that this is the known storage. Otherwise
+  // two storages would have one identity, and mounting the other one later would not be noticed.
   const bool proven = !expected.adopt && !expected.checkpoints.empty();
   identity = proven && !expected.identity.empty() ? expected.identity : RandomHex(16);
   RETURN_IF_ERROR(

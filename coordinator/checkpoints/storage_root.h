@@ -16,7 +16,7 @@ namespace gp::coordinator {
 
 // The store's record of the storage root.
 struct ExpectedStorage {
-  std::string identity;                  // empty: it kept none
+  std::string identity;                  // empty: the store has recorded none
   std::vector<std::string> checkpoints;  // directories of the catalogue that must be there
   size_t live_runs = 0;                  // runs that have not ended
   bool adopt = false;                    // accept the existing storage, whatever it is

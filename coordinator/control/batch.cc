@@ -9,8 +9,8 @@
 namespace gp::coordinator {
 namespace {
 
-// A run passes through a few states in one turn. More rounds than this mean that the planner
-// repeats itself.
+// A run changes its state only a few times in one turn. A planner that needs more rounds than this
+// is repeating itself.
 constexpr int kPlanRoundsMax = 16;
 
 // NCCL ids of a node's running ranks 0, by run. The coordinator sends each id to the other nodes of
@@ -47,7 +47,7 @@ StatusOr<Admission> Batch::AdmitEvent(const Event& event) {
   stamped.at = now_.wall;
   auto* submit = std::get_if<RunSubmitted>(&stamped.body);
   const bool submitted = submit != nullptr;
-  // Two submits may have chosen the same free name.
+  // The name was free when the request was checked; another submit may have taken it since.
   if (submitted) {
     Submission& submission = submit->submission;
     submission.name = FreeRunName(after_, submission.run_namespace, submission.name);
@@ -69,7 +69,7 @@ void Batch::Plan(const Policy& policy, const MakeNonce& make_nonce) {
   }
   for (const Action& action : plan) {
     const Event event{.run = action.run, .body = action.event};
-    if (!IsDurable(event)) continue;  // a waiting reason that alternates does no harm
+    if (!IsDurable(event)) continue;  // repeating RunWaiting only changes the reason text
     SetAside({{action.run, fmt::format("the planner repeats '{}' without end", Kind(event))}});
   }
 }
@@ -82,7 +82,8 @@ void Batch::ApplyPlanned(const Action& action, const MakeNonce& make_nonce) {
   if (!status.ok()) SetAside({{action.run, "the plan is impossible: " + Message(status)}});
 }
 
-// A run submitted in this batch is not in the cluster yet.
+// Ends every faulty run as failed. Skips runs that are not in the cluster yet, because they are
+// submitted later in this batch.
 void Batch::EndFaulty() {
   const Faults faults = after_.faulty;
   for (const auto& [id, why] : faults) {

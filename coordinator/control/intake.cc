@@ -42,7 +42,7 @@ bool Intake::PostNode(Event event) {
   if (closed_ || (!waits && nodes_.size() >= limits_.nodes)) return false;
   NodeWords& words = nodes_[speaker.node];
   if (!waits) node_order_.push_back(speaker.node);
-  if (speaker.session < words.session) return true;  // a newer stream has spoken
+  if (speaker.session < words.session) return true;  // dropped: the node has a newer stream
   const bool hello = std::holds_alternative<NodeConnected>(event.body);
   if (hello || speaker.session > words.session) words = {.session = speaker.session};
   if (hello) {

@@ -5,8 +5,8 @@
 //   nodes     messages of agents, by node: a newer message replaces an older queued one of its
 //             kind, because every hello and report carries the node's full state; a hello also
 //             removes all older messages of its node; the lane is full at `nodes` different nodes
-//   findings  about runs: warnings, and what the coordinator read of a checkpoint; refused when the
-//             lane is full
+//   findings  about runs: warnings, and verdicts on checkpoints that the coordinator has read;
+//             refused when the lane is full
 // Owned by the Reconciler, whose thread calls Take; the other methods may be called from any
 // thread.
 #pragma once
@@ -50,7 +50,7 @@ class Intake {
   bool PostNode(Event event) EXCLUDES(mutex_);
   bool PostFinding(Event event) EXCLUDES(mutex_);
 
-  // Takes from each lane in turn, about `count_max` messages in all: everything that waits of one
+  // Takes from each lane in turn, about `count_max` messages in all: all waiting messages of one
   // node, in order, then one finding, then one request. Waits up to `timeout` for the first
   // message. Empty after the timeout, or when the intake is closed and drained.
   std::vector<Message> Take(size_t count_max, std::chrono::nanoseconds timeout) EXCLUDES(mutex_);

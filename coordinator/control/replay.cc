@@ -11,7 +11,8 @@ bool SetsAside(const Event& event) {
   return ended != nullptr && ended->set_aside;
 }
 
-// After a record that cannot be applied, the run's later records are skipped, up to its end.
+// Applies one record. Once a record of a run could not be applied, the run's later records are
+// skipped, except the RunEnded that set the run aside.
 void Replay(const StoredEvent& stored, Cluster& cluster) {
   const RunId& run = stored.event.run;
   if (!cluster.faulty.contains(run) || SetsAside(stored.event)) {

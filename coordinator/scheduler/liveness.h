@@ -10,8 +10,8 @@ namespace gp::coordinator {
 // Silence counts from Cluster::leases_from at the earliest, so after a start or a stall of the
 // coordinator every node gets a full lease, also a node that has not connected yet.
 bool IsLost(const Cluster& cluster, const NodeId& node, const Policy& policy);
-// The same at `now`, for readers of a published cluster: nothing is published while nothing but the
-// time changes.
+// The same at `now`. For readers of a published cluster, whose own time may be old: no new one is
+// published while nothing but the time changes.
 bool IsLostAt(Instant now, const Cluster& cluster, const NodeId& node, const Policy& policy);
 
 // True if the scheduler need not wait for the trainer of `placement` in the run's epoch: the agent

@@ -61,7 +61,7 @@ void RemoveNode(const NodeId& id, const std::string& reason, FreeSlots& free) {
   });
 }
 
-// Without the nodes that cannot compute with the run's kernels.
+// `free` without the nodes that cannot compute with the run's kernels.
 FreeSlots FitFor(const Run& run, FreeSlots free) {
   for (const auto& [node, reason] : run.unfit_nodes) RemoveNode(node, reason, free);
   return free;
@@ -131,7 +131,8 @@ std::string WhatIsUnusable(const FreeSlots& free, bool gpu) {
 std::string NoneAtAll(const Run& run, bool gpu, const std::string& need, bool some_cordoned) {
   if (some_cordoned) return fmt::format("needs {}, no open node offers any", need);
   if (!gpu) return fmt::format("needs {}, no node offers any; start gp-worker on a node", need);
-  // A run that has begun on GPUs stays there: elsewhere it would compute something else.
+  // Suggest CPUs only to a new run. A run that has begun on GPUs stays on GPUs, because CPUs would
+  // give other results.
   const char* or_else = run.epoch == 0 ? ", or set resources.device: cpu" : "";
   return fmt::format(
       "no GPU in the fleet: needs {}, no node offers any; start gp-worker on a machine with an "
@@ -240,7 +241,7 @@ bool FitsWithout(const NodeId& node, const Run& run, FreeSlots free) {
 
 bool TakesGpus(const Run& run, const FreeSlots& all) {
   if (run.leg.engine.device != Device::kAuto) return run.leg.engine.device == Device::kGpu;
-  // GPUs of closed nodes count: a drain ends, but the run keeps its device for life.
+  // GPUs of cordoned nodes count too: a cordon ends, but the run keeps this choice of device.
   return all.gpu_total + all.gpu_cordoned >= run.submission->workers;
 }
 

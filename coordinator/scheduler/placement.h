@@ -11,7 +11,7 @@
 
 namespace gp::coordinator {
 
-// The slots a plan may still give away. Made once per plan and reduced by each placement.
+// The slots that a plan may still assign. Made once per plan and reduced by each placement.
 struct FreeSlots {
   struct NodeSlots {
     NodeId node;
@@ -23,10 +23,10 @@ struct FreeSlots {
   std::vector<NodeSlots> nodes;  // usable ones, by name
   int cpu_total = 0;             // usable slots of these nodes, free or not
   int gpu_total = 0;
-  std::string unusable;      // why a node or slot does not count (the last one); empty when all do
-  std::string unusable_gpu;  // the same for a GPU
-  std::string cordoned;      // "1 of 3 nodes is drained: a (new kernel)"; empty when none is
-  int cpu_cordoned = 0;      // slots of these nodes
+  std::string unusable;      // why one node or slot, the last one found, is unusable; may be empty
+  std::string unusable_gpu;  // the same for GPUs
+  std::string cordoned;      // "1 of 3 nodes is drained: a (new kernel)"; empty if no node is
+  int cpu_cordoned = 0;      // slots of cordoned and drained nodes
   int gpu_cordoned = 0;
   Instant data_reports_from{};  // older reports that a node lacks a run's data do not count
 
@@ -35,8 +35,8 @@ struct FreeSlots {
   int Cordoned(bool gpu) const { return gpu ? gpu_cordoned : cpu_cordoned; }
 };
 
-// Usable slots of connected nodes with an unexpired lease, proven storage and no cordon. No run
-// holds them, no trainer is in them, and no agent still has to stop a trainer there.
+// Usable slots of connected nodes that see the storage root and have an unexpired lease and no
+// cordon. No run holds them, no trainer is in them, and no agent still has to stop a trainer there.
 FreeSlots FindFreeSlots(const Cluster& cluster, const Policy& policy);
 
 // The part of `free` that the run may use: without nodes that cannot compute with the run's

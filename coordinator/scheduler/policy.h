@@ -14,12 +14,13 @@ struct Policy {
   // Limit from placement until every rank is ready. Most of the time is reading and tokenizing
   // data.
   std::chrono::nanoseconds start_timeout = std::chrono::minutes(15);
-  // Limit from the sealed final checkpoint to the exit of every rank. After it the run has
-  // succeeded all the same.
+  // Limit from the sealed final checkpoint to the exit of every rank. After it the run counts as
+  // succeeded even if a rank has not exited.
   std::chrono::nanoseconds finish_timeout = std::chrono::seconds(30);
-  // Limit from the first rank of a running group that is stopped to the last one. In this time the
-  // ranks agree on their last step, and rank 0 saves it. Agents limit the time for the ranks that
-  // they stop themselves. The limit is long, because a slow save is worth waiting for.
+  // When a rank of a running group was stopped: how long to wait for the exit of the other ranks
+  // before the run is requeued. In this time the ranks agree on their last step, and rank 0 saves
+  // it. Long, because a slow save is worth waiting for. Agents limit the time for the ranks that
+  // they stop themselves.
   std::chrono::nanoseconds leave_timeout = std::chrono::minutes(5);
   // When every rank that failed reports only that it lost a peer: how long to wait for the peer's
   // own report before one of these ranks is blamed.

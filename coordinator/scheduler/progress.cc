@@ -44,8 +44,8 @@ class ProgressPlanner {
   }
 
   void AdvanceFinishing() {
-    // The coordinator does not store when the end began, so after its restart the run gets a full
-    // term.
+    // state_since is not stored, so after a coordinator restart the run gets the full timeout once
+    // more.
     const Instant since = std::max(run_.state_since, cluster_.leases_from);
     if (AllGone() || cluster_.now - since > policy_.finish_timeout) {
       End(RunState::kSucceeded, SuccessText());
@@ -59,8 +59,8 @@ class ProgressPlanner {
 
   std::string SuccessText() const {
     if (HasFinalCheckpoint()) return SuccessText(run_.checkpoints.back());
-    // A start with --adopt found the directory of the final checkpoint gone. The training is done
-    // all the same, as in a run that had ended before.
+    // A start with --adopt found the directory of the final checkpoint gone. The training itself is
+    // complete, so the run has succeeded.
     for (const QuarantinedCheckpoint& held : run_.quarantined) {
       if (!held.checkpoint.final) continue;
       return fmt::format("{}; its final checkpoint is in quarantine: {}",
@@ -69,7 +69,8 @@ class ProgressPlanner {
     return "trained to its last step; it has no final checkpoint";
   }
 
-  // A group that takes no steps yet has nothing to save.
+  // A running group first saves its last step. A group that is still starting has nothing to save,
+  // so its run is requeued at once.
   void Leave(const std::string& reason) {
     if (run_.state == RunState::kRunning) return Add(RunDraining{run_.epoch, reason});
     plan_.push_back(RequeueAction(cluster_, run_, reason));

@@ -13,8 +13,8 @@
 namespace gp::coordinator {
 namespace {
 
-// The wall clock may have been set back since the failure. Then the run does not wait until the
-// clock catches up.
+// Whether the run must not be placed yet: it waits for a verdict on its checkpoint, or for the time
+// of its retry. If the wall clock was set back to before the failure, the retry does not wait.
 bool IsPausing(const Run& run, const Now& now) {
   if (AwaitsVerdict(run)) return true;
   return run.state == RunState::kBackoff && now.wall < run.retry_at && now.wall >= run.failed_at;
@@ -41,8 +41,8 @@ class QueuePlanner {
   // A run that waits for GPUs does not block runs that wait for cores.
   struct DeviceQueue {
     bool ahead = false;  // an earlier run of this queue could not be placed
-    std::string behind;  // the waiting reason of every run after the first
-    bool rest = false;   // there are free slots that the first cannot use
+    std::string behind;  // the waiting reason of the runs after this blocked run
+    bool rest = false;   // there are free slots that the blocked run cannot use
   };
   DeviceQueue& QueueOf(bool gpu) { return gpu ? gpus_ : cores_; }
 
@@ -64,7 +64,8 @@ class QueuePlanner {
     if (!QueueOf(gpu).ahead && !Place(run, free_)) Block(run, gpu);
   }
 
-  // Slots that are busy now may be the run's own, which its ranks leave during the pause.
+  // Mentions missing slots only if the run is too large for all nodes together: slots that are busy
+  // now may be the run's own, which its ranks leave during the pause.
   std::string PauseReason(const Run& run) const {
     if (!IsTooLarge(run, free_)) return run.backoff_reason;
     return fmt::format("{}; it also waits for slots: {}", run.backoff_reason,
@@ -82,7 +83,7 @@ class QueuePlanner {
         free_.Count(gpu) > 0};
   }
 
-  // Keeps the free slots of the nodes that the run can use for it.
+  // Reserves for the run all free slots on the nodes that it can use.
   void HoldSlots(const Run& run, bool gpu) {
     std::set<NodeId> usable;
     for (const auto& node : UsableBy(run, free_).nodes) usable.insert(node.node);
@@ -92,7 +93,7 @@ class QueuePlanner {
     }
   }
 
-  // A later run takes slots that the first one cannot use.
+  // Places a run that comes after a blocked one, on slots that the blocked one cannot use.
   void PlaceBehind(const Run& run, const DeviceQueue& queue, bool gpu) {
     auto placement = queue.rest ? Place(run, free_) : std::nullopt;
     if (placement) return Start(run, std::move(*placement), gpu);
@@ -151,9 +152,9 @@ class QueuePlanner {
   Plan& plan_;
   DeviceQueue cores_;
   DeviceQueue gpus_;
-  // Workers, on GPUs, begun, unfit nodes: everything that the reason depends on. Nodes that lack
-  // the run's data do not change it: UsableBy leaves one out only when the others are enough, which
-  // never holds for a run that is too large.
+  // Reasons of TooLarge by everything that they depend on: workers, on GPUs, begun, unfit nodes.
+  // Nodes that lack the run's data do not matter: UsableBy leaves one out only when the other nodes
+  // are enough, which is never so for a run that is too large.
   std::map<std::tuple<int, bool, bool, std::map<NodeId, std::string>>, std::string> too_large_;
 };
 

@@ -57,7 +57,7 @@ std::optional<Fault> FaultOfReport(const Cluster& cluster, const Run& run, const
   return std::nullopt;
 }
 
-// A reported exit stays valid when the node is lost later.
+// The rank's fault, if it has one. A reported exit stays valid when the node is lost later.
 std::optional<Fault> FaultOf(const Cluster& cluster, const Run& run, const Placement& place,
                              const Policy& policy) {
   const auto node = cluster.FindNode(place.node);
@@ -89,8 +89,7 @@ bool EveryRankExited(const Cluster& cluster, const Run& run, const Policy& polic
 
 std::optional<Fault> StartFault(const Cluster& cluster, const Run& run, const Policy& policy) {
   if (run.state != RunState::kStarting) return std::nullopt;
-  // The coordinator does not store when the start began, so after its restart the run gets a full
-  // term.
+  // state_since is not stored, so after a coordinator restart the run gets the full timeout again.
   const Instant since = std::max(run.state_since, cluster.leases_from);
   if (cluster.now - since <= policy.start_timeout) return std::nullopt;
   return Fault{0, ExitCause::kUnspecified,
@@ -108,10 +107,10 @@ std::chrono::microseconds RetryDelay(const Run& run) {
                   std::max(run.submission->retry_backoff, run.submission->retry_backoff_max));
 }
 
-// The run's data existed once, so it may come back.
+// Whether the run's data was readable at some time. If it is missing now, it may come back.
 bool HadData(const Run& run) { return run.started_at || run.submission->data_seen; }
 
-// A retry would give the same error until a person fixes the cause.
+// Whether every retry would give the same error until a person fixes the cause.
 bool IsHopeless(const Run& run, ExitCause cause) {
   if (cause == ExitCause::kData) return !HadData(run);
   return cause == ExitCause::kConfig || cause == ExitCause::kSpawnFailed;

@@ -6,7 +6,8 @@
 namespace gp::coordinator {
 namespace {
 
-// The steps of the ladder: the first checkpoint at or after each multiple of `every` steps.
+// The steps that checkpoint.keep_every keeps: the first checkpoint at or after each multiple of
+// `every` steps.
 std::set<int64_t> LadderOf(const Run& run, int64_t every) {
   std::set<int64_t> ladder;
   int64_t rung = 0;

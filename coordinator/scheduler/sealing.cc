@@ -9,7 +9,7 @@
 namespace gp::coordinator {
 namespace {
 
-// Checkpoints that the ranks wrote, that are not sealed and can be.
+// Checkpoints that the ranks report as written and that are neither sealed nor refused.
 std::vector<contract::WrittenCheckpoint> SealableCheckpoints(const Cluster& cluster,
                                                              const Run& run) {
   std::vector<contract::WrittenCheckpoint> sealable;

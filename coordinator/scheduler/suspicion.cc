@@ -8,8 +8,8 @@
 namespace gp::coordinator {
 namespace {
 
-// Whether the run fits into slots that are free or its own, on nodes whose storage has not failed
-// it.
+// Whether the run fits on nodes other than `node` and its doubtful_nodes, counting their free slots
+// and the slots that the run itself holds there.
 bool FitsElsewhere(const Cluster& cluster, const Run& run, const NodeId& node,
                    const Policy& policy) {
   FreeSlots free = UsableBy(run, FindFreeSlots(cluster, policy));
@@ -87,7 +87,7 @@ class SuspicionPlanner {
 DamageReport JudgeDamageReport(const Cluster& cluster, const Run& run, int rank,
                                const Policy& policy) {
   const SealedCheckpoint* newest = run.LatestCheckpoint();
-  // The run did not resume from its newest checkpoint.
+  // The run did not resume from its newest checkpoint, so no second reader is needed.
   if (newest == nullptr || newest->step != run.resume_step) return {};
   const NodeId& node = run.placement.at(static_cast<size_t>(rank)).node;
   const bool suspected = run.suspicion && run.suspicion->step == run.resume_step;

@@ -72,7 +72,7 @@ StatusOr<NewToken> WantedOf(const v1::CreateTokenRequest& request, WallTime now)
   return wanted;
 }
 
-// The new token in the audit log.
+// Describes the new token in the audit log.
 std::string TargetOf(const TokenRecord& record) {
   const std::string given = record.kind == rpc::TokenKind::kJoin
                                 ? fmt::format("uses={}", record.uses_max)

@@ -13,8 +13,8 @@ namespace gp::coordinator {
 inline constexpr int kSlotsMax = 1024;
 inline constexpr int kRanksMax = 4096;  // of one node, ended ones included
 inline constexpr int kDataRootsMax = 1024;
-// Of a rank's written checkpoints that wait for an answer, only this many are read, the newest. An
-// agent that could not reach the coordinator for long may have more.
+// Only this many of the checkpoints that a rank reports as written are read, the newest ones. An
+// agent that could not reach the coordinator for a long time may report more.
 inline constexpr int kWrittenMax = 64;
 inline constexpr size_t kNameBytesMax = 256;
 inline constexpr size_t kPathBytesMax = 4096;

@@ -14,7 +14,7 @@ namespace {
 
 using google::protobuf::util::TimeUtil;
 
-// Without a slash at the end.
+// The absolute path, without a slash at the end.
 std::string Normal(const std::string& path) {
   std::string normal = AbsolutePath(path, "/");
   if (normal.size() > 1 && normal.back() == '/') normal.pop_back();
@@ -37,8 +37,9 @@ std::string StorageProblem(const v1::AgentHello& hello, const AgentServiceOption
   return "";
 }
 
-// Data that an agent kept while disconnected may belong to an older epoch, in which the run was
-// also on other nodes.
+// Whether the node may send telemetry of this epoch: the run must be placed on it. Telemetry that
+// an agent kept while disconnected may be of an older epoch, whose placement is no longer known;
+// then every node that ever hosted the run may send it.
 bool MayTell(const Cluster& cluster, const NodeId& node, const RunId& id, Epoch epoch) {
   const auto run = cluster.FindRun(id);
   if (run == nullptr || epoch > run->epoch) return false;

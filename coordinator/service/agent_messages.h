@@ -19,7 +19,7 @@ Status CheckHello(const v1::AgentHello& hello, const AgentServiceOptions& option
 
 v1::Welcome MakeWelcome(const AgentServiceOptions& options);
 
-// With the storage's problem when the agent does not see the coordinator's storage root.
+// Sets storage_problem if the agent does not see the coordinator's storage root.
 NodeConnected ToConnected(const v1::AgentHello& hello, uint64_t session,
                           const AgentServiceOptions& options);
 
@@ -28,8 +28,8 @@ NodeReported ToReported(const v1::AgentReport& report, const NodeId& node, uint6
 v1::DesiredState ToDesired(const Cluster& cluster, const Node& node,
                            const AgentServiceOptions& options);
 
-// Keeps the items of runs that have or had ranks on the node. Drops items of unknown runs, and of
-// epochs in which the run was not on this node. `source` is the agent's incarnation.
+// Keeps items of a run's current epoch if it is placed on the node, and items of older epochs if it
+// was ever placed there. Drops all others. `source` is the agent's incarnation.
 TelemetryBatch ToBatch(const v1::Telemetry& telemetry, const std::string& source,
                        const NodeId& node, const Cluster& cluster);
 

@@ -17,8 +17,8 @@ namespace {
 constexpr uint64_t kWindowsBytes = uint64_t{64} << 20;  // the windows of all agents together
 constexpr uint64_t kWindowBytesMin = 64 << 10;
 constexpr uint64_t kWindowBytesMax = 1 << 20;
-// Limit for older agents without the window. They send everything that they kept while the
-// coordinator was away.
+// Limit of one agent's telemetry that waits for an acknowledgement. Only older agents reach it:
+// they ignore the window and send everything that they kept while they were disconnected.
 constexpr size_t kUnacknowledgedBytesMax = 64 << 20;
 
 }  // namespace
@@ -190,8 +190,8 @@ void AgentSession::HandleTelemetry(const v1::Telemetry& telemetry) {
   if (!context_.recorder.Post(std::move(batch))) End(ResourceExhausted("logs cannot be written"));
 }
 
-// The points contain the warnings too, but points are thinned out later and events are not. A full
-// store refuses the event.
+// Posts the warnings of points as events. The points contain them too, but events are kept even if
+// the log of points is full. If the store's disk is full, the event is dropped.
 void AgentSession::PostWarnings(const TelemetryBatch& batch) {
   for (const auto& [run, points] : batch.points) {
     for (const contract::TrainingPoint& point : points) {
@@ -203,7 +203,7 @@ void AgentSession::PostWarnings(const TelemetryBatch& batch) {
   }
 }
 
-// A run has one warning per step. This warning is numbered right after the newest one.
+// A run accepts one warning per step, so this warning gets the step after the newest one.
 void AgentSession::WarnOfLoss(const RunId& id, const std::string& why) {
   const auto run = context_.reconciler.snapshot()->FindRun(id);
   if (run == nullptr) return;

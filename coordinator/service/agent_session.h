@@ -1,6 +1,6 @@
 // AgentSession: one agent's stream. Converts the agent's messages into events and telemetry, and
 // sends the node's assignment whenever it changes. Ends when the node opens a newer stream, or when
-// its certificate expires or is revoked. Owns itself until gRPC is done with it; takes no thread.
+// its certificate expires or is revoked. Owns itself until gRPC is done with it; blocks no thread.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -61,14 +61,14 @@ class AgentSession final : public grpc::ServerBidiReactor<v1::AgentMessage, v1::
  private:
   AgentSession(AgentServiceContext& context, std::shared_ptr<AdmittedCall> access);
 
-  // A node's certificate is good for that node's messages only.
+  // An error if the agent's certificate belongs to another node than the one that the hello names.
   Status CheckIdentity(const v1::AgentHello& hello) const;
   void HandleMessage(const v1::AgentMessage& message);
   void HandleHello(const v1::AgentHello& hello);
   void HandleReport(const v1::AgentReport& report);
   void HandleTelemetry(const v1::Telemetry& telemetry);
   void PostWarnings(const TelemetryBatch& batch) REQUIRES(mutex_);
-  // Telemetry of the run begins to be lost.
+  // Adds a warning to the run: its telemetry is lost from now on.
   void WarnOfLoss(const RunId& run, const std::string& why);
   void Acknowledge(uint64_t through_sequence, size_t size_bytes);
 

@@ -26,8 +26,8 @@ google::protobuf::Timestamp ToProto(Timestamp time) {
   return rpc::ToTimestamp(time.time_since_epoch().count());
 }
 
-// The newest point, completed with the run's newest other values and with means over about the last
-// ten minutes.
+// The newest point. Its validation loss and warning are the run's newest ones, also if an earlier
+// point brought them; speed and phases are means over about the last ten minutes.
 contract::TrainingPoint Summarised(const Progress& progress) {
   contract::TrainingPoint point = *progress.newest;
   point.validation_loss = progress.validation_loss;
@@ -48,7 +48,8 @@ v1::Progress ToProto(const Submission& submission, const Progress& progress) {
     to.set_skipped_steps(progress.skipped_steps);
     to.set_pace_seconds(progress.pace.forecasts() ? progress.pace.SecondsPerStep() : kPaceUnknown);
   }
-  // Only the trainer can tell how many steps fit into a wall time, and whether training ends early.
+  // A target from the trainer takes precedence: only the trainer can tell how many steps fit into a
+  // wall time, and whether training ends early.
   if (to.target_steps() <= 0) to.set_target_steps(submission.target_steps);
   to.set_target_tokens(submission.target_tokens);
   if (progress.validation_loss) to.set_validation_step(progress.validation_step);

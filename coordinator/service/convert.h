@@ -26,18 +26,18 @@ v1::Checkpoint ToProto(const Run& run, const QuarantinedCheckpoint& held);
 v1::MetricPoint ToProto(const contract::TrainingPoint& point);
 v1::LogLine ToProto(const Line& line);
 v1::Node ToProto(const Cluster& cluster, const Node& node);
-// With the secret of the run's group, derived from the key.
+// Includes the secret of the run's group, derived from the key.
 v1::Assignment ToProto(const Assignment& assignment, const GroupKey& key);
 // `state` is the run's state after the event.
 v1::RunEvent ToProto(const StoredEvent& stored, RunState state, Epoch epoch);
 
-// Without namespaces and submitter, which depend on the caller. InvalidArgument names an unknown
-// state, or says that there are too many labels.
+// Leaves namespaces and submitted_by empty, because they depend on the caller. InvalidArgument
+// names an unknown state, or says that there are too many labels.
 StatusOr<RunQuery> FromProto(const v1::ListRequest& request);
 // Adds the counts of these namespaces; absent: of all.
 void AddStateCounts(const RunCounts& counts, const std::optional<std::set<std::string>>& namespaces,
                     v1::ListResponse& response);
-// Times before 1970 and after 9999 become the nearest ones between.
+// Clamps the time to the years 1970 to 9999.
 Timestamp FromProto(const google::protobuf::Timestamp& time);
 // Cuts texts to kTextBytesMax and keeps the newest kWrittenMax checkpoints (agent_limits.h).
 RankReport FromProto(const v1::RankStatus& status);

@@ -6,7 +6,7 @@
 namespace gp::coordinator {
 namespace {
 
-// The join in the audit log; of the token its id alone.
+// Describes the join in the audit log. Names only the id of the token, never its secret.
 std::string JoinTarget(const v1::JoinRequest& request) {
   const auto token = rpc::ParseToken(request.token());
   const std::string with = token.ok() ? " with the join token " + token->id : "";

@@ -24,7 +24,7 @@ Status MakeKey(const std::string& path) {
       path, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
-// With its length, so that no two lists of texts give the same bytes.
+// Appends the text and its length, so that no two lists of texts give the same bytes.
 void Append(std::string_view text, std::string& bytes) {
   const auto size = static_cast<uint64_t>(text.size());
   for (int shift = 0; shift < 64; shift += 8) bytes += static_cast<char>((size >> shift) & 0xff);

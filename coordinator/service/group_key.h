@@ -18,8 +18,8 @@ class GroupKey {
 
   explicit GroupKey(const Bytes& bytes) : bytes_(bytes) {}
 
-  // Reads `path`. When it is absent, makes it from random bytes, for its owner alone, and its
-  // directory. An error when other users may read it, or when it is not a key.
+  // Reads `path`. If it is absent, creates it and its directory: random bytes that only the owner
+  // may read. An error when other users may read it, or when it is not a key.
   static StatusOr<GroupKey> Open(const std::string& path);
 
   // The secret of the run's group in this epoch, in hexadecimal: HMAC-SHA256 (RFC 2104) with the

@@ -38,7 +38,7 @@ class InputProbe {
   Clock& clock_;
   mutable Mutex mutex_;
   CondVar stopped_;
-  MonotonicTime asked_ GUARDED_BY(mutex_);  // the newest question that was answered
+  MonotonicTime asked_ GUARDED_BY(mutex_);  // when the newest answered call was sent
   std::jthread thread_;
 };
 

@@ -38,7 +38,7 @@ class MethodService : public Api::Service {
  protected:
   explicit MethodService(const ServiceContext& context) : service_(context) {}
 
-  // The first step of a call that answers by itself, now or later.
+  // Binds a method to its first step. That step or a later one must call Answer.
   template <typename Request, typename Response>
   void OnCall(const char* method, typename PooledCall<Request, Response>::Step first) {
     const AccessRule& rule = RuleOf(method);
@@ -49,8 +49,8 @@ class MethodService : public Api::Service {
     });
   }
 
-  // `fill(access, request, response)` answers in one step: it fills the response and returns the
-  // status.
+  // Binds a method that answers in one step: `fill(access, request, response)` fills the response
+  // and returns the status.
   template <typename Request, typename Response, typename Fill>
   void OnQuery(const char* method, Fill fill) {
     OnCall<Request, Response>(method,
@@ -59,7 +59,8 @@ class MethodService : public Api::Service {
                               });
   }
 
-  // Answers on gRPC's thread, so also while every lane is busy. For what takes no time.
+  // Binds a method that is answered on gRPC's thread, so also while every lane is busy. `answer`
+  // must not block.
   template <typename Response>
   void OnInstant(const char* method, std::function<Response()> answer) {
     const AccessRule& rule = RuleOf(method);
@@ -74,8 +75,8 @@ class MethodService : public Api::Service {
     });
   }
 
-  // A stream whose source is made by `open(access, request)`, on a worker of the lane. `places`
-  // limits how many are open at a time and must outlive the service's calls.
+  // Binds a stream. `open(access, request)` creates its source, on a worker of the lane. `places`
+  // limits how many streams are open at a time and must outlive the service's calls.
   template <typename Request, typename Response, typename OpenSource>
   void OnStream(const char* method, StreamCount& places, OpenSource open) {
     const AccessRule& rule = RuleOf(method);

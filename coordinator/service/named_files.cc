@@ -21,7 +21,8 @@ bool IsBeneath(const std::string& path, const std::string& directory) {
   return path == directory || path.starts_with(directory + "/");
 }
 
-// Whether `path` is a checkpoint of the catalogue, or in one, that `submission` may begin with.
+// Whether `path` is a checkpoint of the catalogue that `submission` may start from, or a path in
+// such a checkpoint.
 bool IsCheckpointFor(const Submission& submission, const Cluster& cluster, const std::string& path,
                      const std::string& runs) {
   if (path == runs) return false;
@@ -44,7 +45,8 @@ bool Lets(const Node& node, const std::string& path, bool of_owner) {
                      });
 }
 
-// "node a (/data), node b (none)": the connected nodes, when each refuses the path.
+// If every connected node refuses the path: all of them with their data roots, such as "node a
+// (/data), node b (none)". Otherwise empty.
 std::string RefusingNodes(const std::string& path, bool of_owner, const Cluster& cluster) {
   std::string names;
   for (const auto& [id, node] : cluster.nodes) {

@@ -25,8 +25,8 @@ std::string DataRootsWarning(const std::vector<runspec::NamedFile>& files,
                              const Submission& submission, const Cluster& cluster,
                              const std::string& storage_root);
 
-// Whether every file can be read here and now; for a pattern: every match, and there is one. Reads
-// directories.
+// Whether the coordinator can read every file now. A pattern needs at least one match, and all its
+// matches must be readable. Reads directories.
 bool SeesFiles(const std::vector<runspec::NamedFile>& files);
 
 }  // namespace gp::coordinator

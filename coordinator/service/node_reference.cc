@@ -37,7 +37,7 @@ Status NoSuchNode(const Cluster& cluster, const std::string& reference) {
 StatusOr<NodePointer> ResolveNode(const Cluster& cluster, const std::string& reference) {
   std::vector<NodePointer> named;
   for (const auto& [id, node] : cluster.nodes) {
-    if (node->name.empty()) continue;  // its agent never connected to this coordinator
+    if (node->name.empty()) continue;  // its agent has not connected to this process
     if (id.value() == reference) return node;
     if (node->name == reference) named.push_back(node);
   }

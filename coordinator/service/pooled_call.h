@@ -55,7 +55,7 @@ class PooledCall final : public grpc::ServerUnaryReactor,
   AdmittedCall& access() { return *access_; }
 
   const Request& request() const { return request_; }
-  // Filled before Answer.
+  // A step fills it before it calls Answer.
   Response& response() { return response_; }
 
   // Runs `next` in `pool`. A step must call this last.
@@ -69,9 +69,9 @@ class PooledCall final : public grpc::ServerUnaryReactor,
     pool.Post(caller_, this->shared_from_this());
   }
 
-  // Ends the work; called once by its last step. The success of a method that changes something is
-  // in the audit log before it is answered, also when the client has gone; an error is only queued
-  // for the log.
+  // Ends the work; called once by its last step. If the method changes something, its success is
+  // written to the audit log before it is answered, even if the client has disconnected; an error
+  // is only queued for the log.
   void Answer(const Status& status) {
     if (!access_->rule().mutates) return Finished(status);
     access_->Conclude(status, [keep = this->shared_from_this()](const Status& answer) {
@@ -108,7 +108,7 @@ class PooledCall final : public grpc::ServerUnaryReactor,
   PooledCall(std::string caller, grpc::ByteBuffer bytes, grpc::ByteBuffer* out)
       : caller_(std::move(caller)), bytes_(std::move(bytes)), out_(out) {}
 
-  // The first answer counts. A call whose client has gone is answered already.
+  // Only the first answer counts. If the client has disconnected, OnCancel has answered already.
   void Finished(const Status& status) {
     const auto keep = this->shared_from_this();
     {
@@ -128,10 +128,10 @@ class PooledCall final : public grpc::ServerUnaryReactor,
     first(*this);
   }
 
-  const std::string caller_;              // the connection
-  std::shared_ptr<AdmittedCall> access_;  // null: it did not come in
+  const std::string caller_;              // from CallerOf
+  std::shared_ptr<AdmittedCall> access_;  // null if the call was not admitted
   grpc::ByteBuffer bytes_;                // the request until it is parsed
-  grpc::ByteBuffer* out_;                 // gRPC's, until the answer
+  grpc::ByteBuffer* out_;                 // owned by gRPC; gets the serialized response
   Request request_;
   Response response_;
 

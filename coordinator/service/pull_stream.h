@@ -146,8 +146,8 @@ class PullStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     return source_->Next(response);
   }
 
-  // Sleeps until the next change or, with `more`, waits for the next turn. A change that came
-  // during the pull counts.
+  // Sleeps until the next change. With `more`, or if a change was announced during the pull, waits
+  // for its next turn instead.
   void Rest(bool more) {
     {
       MutexLock lock(mutex_);
@@ -181,17 +181,17 @@ class PullStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     this->Finish(rpc::ToGrpc(status));
   }
 
-  const std::string caller_;  // the connection
+  const std::string caller_;  // from CallerOf
   const std::shared_ptr<AdmittedCall> access_;
   const StreamPlace place_;
   const StreamEnvironment environment_;
-  Open open_;  // this and the next two: used by the worker that pulls
+  Open open_;  // this and the next two are used only by the worker that pulls
   std::unique_ptr<StreamSource<Response>> source_;
   grpc::ByteBuffer outgoing_;  // used by the pulling worker, then by the write in flight
 
   Mutex mutex_;
   Phase phase_ GUARDED_BY(mutex_) = Phase::kIdle;
-  bool news_ GUARDED_BY(mutex_) = false;  // since the source was last asked
+  bool news_ GUARDED_BY(mutex_) = false;  // a change was announced since the last pull began
   bool cancelled_ GUARDED_BY(mutex_) = false;
   std::shared_ptr<PullStream> self_;  // released by OnDone
 };

@@ -9,7 +9,7 @@
 namespace gp::coordinator {
 namespace {
 
-// Enough to notice every token of another query and every typing mistake; it keeps no secret.
+// Long enough to detect a token of another query or a typing mistake. It does not protect a secret.
 constexpr size_t kDigestLength = 12;
 
 std::string Digest(const std::string& text) {

@@ -27,7 +27,7 @@ struct RunCursor {
 };
 
 std::string Text(const RunCursor& cursor, const RunQuery& query);
-// InvalidArgument: Text did not write it, or not for this query.
+// InvalidArgument if `text` is not what Text returned for this query.
 StatusOr<RunCursor> ParseRunCursor(const std::string& text, const RunQuery& query);
 
 }  // namespace gp::coordinator

@@ -18,7 +18,7 @@ StatusOr<int> KindOf(const runspec::RunSpec& spec) {
 }
 
 StatusOr<Device> DeviceOf(const runspec::RunSpec& spec) {
-  // Settings that a CPU refuses leave `auto` no choice.
+  // With `auto`, a setting that only GPUs support selects GPUs.
   const bool needs_gpus = !runspec::GpuSettingsOf(spec).empty();
   if (spec.resources.device == "auto" && needs_gpus) return Device::kGpu;
   if (const auto device = DeviceNamed(spec.resources.device)) return *device;

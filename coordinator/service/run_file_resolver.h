@@ -24,7 +24,7 @@ struct SubmittedRunFile {
   runspec::RunFileText file;
   std::vector<std::string> overrides;
   std::string name;  // overrides the file's name when not empty
-  // The name that the run gets: called with its namespace and the name it was given.
+  // Returns the name that the run gets, for its namespace and the wanted name.
   std::function<std::string(const std::string& run_namespace, const std::string& name)> choose_name;
 };
 

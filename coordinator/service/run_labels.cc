@@ -12,7 +12,7 @@ const std::vector<std::string>& SourcesOf(const runspec::DataSpec& data) {
   return data.train.empty() ? data.stream : data.train;
 }
 
-// "wiki" of "/data/wiki/" and of "/data/wiki".
+// Returns "wiki" for "/data/wiki/" and for "/data/wiki".
 std::string LastPart(const std::string& path) {
   const std::filesystem::path whole(path);
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();

@@ -43,7 +43,7 @@ class RunList {
   StatusOr<Runs> Next(const RunCursor& cursor, size_t count) const;
   StatusOr<Runs> NextEnded(const RunCursor& cursor, size_t count) const;
   Runs NextLive(const RunCursor& cursor, size_t count) const;
-  // Those that were live at the first page and have ended since.
+  // The runs of the group that were live at the first page and have ended since.
   StatusOr<Runs> NextEndedSince(const RunCursor& cursor, size_t count) const;
 
   const Cluster& cluster_;

@@ -5,8 +5,8 @@ namespace gp::coordinator {
 StatusOr<std::shared_ptr<RunQuota::Place>> RunQuota::Reserve(
     const std::function<std::shared_ptr<const Cluster>()>& snapshot, const std::string& user) {
   MutexLock lock(mutex_);
-  // Under the lock: a run whose place is released meanwhile is in this snapshot, or its place still
-  // counts.
+  // Take the snapshot under the lock. Places are released under it too, and only when the run is in
+  // the cluster or was refused. So each run is counted, in the snapshot or by its place.
   RunTally::Count counts = snapshot()->tally.Of(user);
   const auto held = submitting_.find(user);
   const int submitting = held == submitting_.end() ? 0 : held->second;

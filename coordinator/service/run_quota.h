@@ -51,7 +51,7 @@ class RunQuota {
  private:
   const RunQuotaOptions options_;
   Mutex mutex_;
-  std::map<std::string, int> submitting_ GUARDED_BY(mutex_);  // places that count
+  std::map<std::string, int> submitting_ GUARDED_BY(mutex_);  // reserved places, by user
 };
 
 }  // namespace gp::coordinator

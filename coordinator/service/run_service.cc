@@ -41,7 +41,7 @@ std::optional<std::set<std::string>> VisibleNamespaces(const AdmittedCall& acces
   return names;
 }
 
-// The principal's text, as it is kept with a run.
+// Converts the submitter that a List request names to the form of Run::submitted_by.
 std::string SubmitterNamed(const std::string& name, const Principal& caller) {
   if (name == "@me") return caller.Text();
   const bool is_whole =
@@ -63,8 +63,8 @@ void SetQueuePositions(const Cluster& cluster, const std::vector<v1::Run*>& runs
   }
 }
 
-// Adds the data problems on the node of runs that the caller may see, as long as these runs pass
-// over it.
+// Adds the data problems that runs had on the node, as long as these runs avoid the node because of
+// them. Only of runs that the caller may see.
 void AddDataProblems(const AdmittedCall& access, const Cluster& cluster, const Policy& policy,
                      const NodeId& node, v1::Node& to) {
   for (const auto& [sequence, id] : cluster.busy) {
@@ -201,8 +201,8 @@ void RunService::Prepare(SubmitCall& call) {
   }
   call.Then(lanes_.storage, [this, submit = *std::move(prepared), of_owner, place,
                              refused = !warning.empty()](SubmitCall& self) mutable {
-    // Only for the owner: others must not find out which files exist. Data that every node refuses
-    // does not come back by itself.
+    // Check files only for the owner: others must not find out which files exist. False for files
+    // that every node refuses: retrying would not help.
     std::get<RunSubmitted>(submit.event.body).submission.data_seen =
         of_owner && !refused && SeesFiles(submit.files);
     CheckStorage(self, submit.event, place);
@@ -216,7 +216,7 @@ void RunService::CheckStorage(SubmitCall& call, const Event& event,
   context_.reconciler.Request(
       event, [this, place, name = std::get<RunSubmitted>(event.body).submission.name,
               keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
-        if (place != nullptr) place->Release();  // the run counts itself now
+        if (place != nullptr) place->Release();  // the run is counted in the cluster now
         if (admission.ok()) {
           v1::SubmitResponse& response = keep->response();
           *response.mutable_run() = Show(admission->run);
@@ -231,7 +231,8 @@ void RunService::CheckStorage(SubmitCall& call, const Event& event,
       });
 }
 
-// A repeated request gets its run, even if its run file or the storage has a problem now.
+// Called before the request is checked: a repeated request gets its run even if its run file or the
+// storage has a problem now.
 std::shared_ptr<const Run> RunService::FindRepeated(const v1::SubmitRequest& request) const {
   const auto cluster = context_.reconciler.snapshot();
   const AnsweredRequest* answered = cluster->requests.Find(request.request_id());

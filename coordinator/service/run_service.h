@@ -44,11 +44,11 @@ class RunService final : public MethodService<v1::RunService> {
   v1::Run Show(const RunId& run) const;
 
   void RequestCancel(CancelCall& call);
-  // Takes no thread of a lane while it waits: the verifier reads on its own thread.
+  // Blocks no thread of a lane while it waits: the verifier reads on its own thread.
   void Restore(RestoreCall& call);
   // The steps of a submit; each runs in its lane.
   void Prepare(SubmitCall& call);
-  // `place` is the user's in the quota, or null.
+  // `place`: reserved in the user's quota; null if the caller has no quota.
   void CheckStorage(SubmitCall& call, const Event& event,
                     const std::shared_ptr<RunQuota::Place>& place);
   // The run of a request that was answered already; null: it is a new one.

@@ -14,7 +14,7 @@ namespace {
 // keeps one page in memory.
 constexpr int kPageRecords = 64;
 
-// True once the run has ended and whatever its agents had sent by then is on disk.
+// Detects that a run has ended and everything that its agents sent before the end is on disk.
 class EndOfRun {
  public:
   EndOfRun(StreamContext context, RunId run) : context_(context), run_(std::move(run)) {}
@@ -43,7 +43,7 @@ class WatchSource final : public StreamSource<v1::WatchResponse> {
     const auto cluster = context_.reconciler.snapshot();
     const auto run = cluster->FindRun(run_);
     GP_CHECK(run != nullptr);
-    // The end is sent last, with the final numbers.
+    // Send the terminal state last, with the final numbers: wait until all records are on disk.
     if (IsTerminal(run->state) && !ended) return Pull::kWait;
     *response.mutable_run() = ToProto(*cluster, *run, context_.recorder.ProgressOf(run_));
     std::string bytes = response.run().SerializeAsString();
@@ -59,7 +59,7 @@ class WatchSource final : public StreamSource<v1::WatchResponse> {
   std::string told_;
 };
 
-// Follows a run's records: ReadPage brings the next ones, in order.
+// Sends a run's records in order. ReadPage fetches the next page of them.
 template <typename Response>
 class BufferedSource : public StreamSource<Response> {
  public:
@@ -155,7 +155,7 @@ class LogsSource final : public BufferedSource<v1::LogLine> {
  private:
   struct Page {
     uint64_t offset;
-    size_t lines;  // lines to send from the end of the log
+    size_t lines;  // lines of this page that the request wants
   };
 
   StatusOr<bool> ReadPage() override {
@@ -202,15 +202,15 @@ class LogsSource final : public BufferedSource<v1::LogLine> {
 
   const uint64_t after_;
   const int rank_;
-  size_t tail_;  // 0: everything, or found already
+  size_t tail_;  // lines; 0: no tail was requested, or its start was found
   std::deque<Page> pages_;
   size_t in_pages_ = 0;
   size_t skip_ = 0;
   uint64_t offset_ = 0;
 };
 
-// Of the past, sends the points that are shown. After the stream first reaches the end of the log,
-// it sends every new point.
+// Until the stream first reaches the end of the log, it sends only points that ShownPoints shows
+// (no steps that a later epoch repeated). After that it sends every new point.
 class MetricsSource final : public BufferedSource<v1::MetricPoint> {
  public:
   MetricsSource(StreamContext context, RunId run, const v1::MetricsRequest& request)

@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t kRequestIdBytesMax = 128;
 constexpr size_t kSourceBytesMax = 1 << 20;
-// More than a person types. Each override costs time; a wrong one costs a search for a similar key.
+// More than a person types. The limit bounds the time of a request: each override is parsed, and a
+// wrong key is compared with all keys to suggest a similar one.
 constexpr int kOverridesMax = 256;
 constexpr size_t kOverrideBytesMax = 16 << 10;
 constexpr size_t kPathBytesMax = 4096;

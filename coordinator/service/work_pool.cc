@@ -99,7 +99,7 @@ void WorkPool::Loop() {
   YieldToOthers();
   while (std::shared_ptr<Work> work = Next()) {
     work->Run();
-    work.reset();  // before it counts as done
+    work.reset();  // destroyed before it counts as finished
     MutexLock lock(mutex_);
     --running_count_;
     finished_.NotifyAll();

@@ -31,7 +31,7 @@ struct WorkPoolOptions {
   std::string name;  // names the work in messages
   int threads = 2;
   size_t waiting_max = 256;  // pieces of work that no thread has begun
-  // The same, of one caller. A client that waits for its answers stays below it.
+  // The same limit for each caller. A client that waits for its answers does not reach it.
   size_t waiting_per_caller_max = 64;
 };
 

@@ -39,7 +39,7 @@ StatusOr<Admission> AdmitRestore(const Cluster& cluster, const Event& event,
                             restored.step, event.run, refusal);
 }
 
-// A cordon does not end a drain; only NodeUncordoned does.
+// Cordoning a drained node changes nothing: only NodeUncordoned ends a drain.
 StatusOr<Admission> AdmitCordon(const Cluster& cluster, const NodeCordoned& cordoned) {
   const auto node = cluster.FindNode(cordoned.node);
   if (node == nullptr) return NotFound("node '{}' does not exist", cordoned.node);
@@ -56,7 +56,7 @@ StatusOr<Admission> AdmitUncordon(const Cluster& cluster, const NodeUncordoned& 
   return Admission{.append = node->cordon.has_value(), .replayed = !node->cordon};
 }
 
-// Whether it fits the run is for Apply to say.
+// Limits the number of warnings. Apply checks the rest, for example that the run exists.
 StatusOr<Admission> AdmitWarning(const Cluster& cluster, const Event& event) {
   const auto run = cluster.FindRun(event.run);
   if (run == nullptr || run->warnings < kWarningsMax) {

@@ -314,7 +314,7 @@ class Applier {
     return *run;
   }
 
-  // The run, when `epoch` is its present one and its ranks hold slots.
+  // A copy of the run, if `epoch` is its current epoch and it holds slots.
   StatusOr<Run> Current(Epoch epoch) const {
     ASSIGN_OR_RETURN(Run run, Existing());
     if (run.epoch != epoch || !run.holds_slots) {
@@ -335,7 +335,7 @@ class Applier {
     return OkStatus();
   }
 
-  // Skips the usual rules, because one of them may be broken.
+  // Ends the run from any state without IsAllowed, because the run may already break a rule.
   Status SetAside(const RunEnded& ended, Run& run) const {
     if (IsTerminal(run.state)) return Impossible("the run has ended");
     run.state = ended.state;
@@ -357,7 +357,7 @@ class Applier {
     return OkStatus();
   }
 
-  // The node is tried again: the missing data may be there now.
+  // The node has connected again and the missing data may be there now, so runs may use it again.
   void ForgetLacking(const NodeId& node) {
     for (const auto& [sequence, id] : std::map(cluster_.busy)) {
       const RunPointer known = cluster_.FindRun(id);
@@ -416,7 +416,7 @@ class Applier {
     run.doubtful_nodes.insert(node);
   }
 
-  // Its ranks, if it has any, train on.
+  // Moves a checkpoint whose directory is gone to `quarantined`. Running ranks continue to train.
   Status ApplyLoss(const CheckpointDamaged& lost) {
     ASSIGN_OR_RETURN(Run run, Existing());
     if (run.FindCheckpoint(lost.step) == nullptr) {

@@ -22,7 +22,8 @@ void AddSealResults(const Run& run, const RankReport* report, Assignment& assign
   }
 }
 
-// From the newest report of rank 0's running process; it is not stored.
+// The NCCL id that rank 0's running process reported last; it is not stored. Empty if there is none
+// yet, or if the group does not sum on GPUs.
 std::string NcclIdOf(const Cluster& cluster, const Run& run) {
   if (!run.group || !SumsOnGpus(run)) return "";
   const auto node = cluster.FindNode(run.placement.front().node);
@@ -50,8 +51,9 @@ Assignment Make(const Cluster& cluster, const std::shared_ptr<const Run>& run,
   return assignment;
 }
 
-// A plain name below the run's checkpoints, as trainers give it: nothing that leads out of there,
-// and nothing that a checkpoint in quarantine is called.
+// Whether `directory` is a direct child of the run's checkpoints/ with a name that a trainer gives:
+// "step-…" in letters, digits, '-' and '_'. So it cannot lead out of checkpoints/, and it cannot be
+// the mark of a checkpoint in quarantine.
 bool IsInsideRun(const Run& run, const std::string& directory) {
   const std::string parent = run.submission->run_directory + "/checkpoints/";
   if (!directory.starts_with(parent)) return false;

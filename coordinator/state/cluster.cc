@@ -24,7 +24,8 @@ void NoteName(const Run& run, ShardedMap<std::string, std::set<RunId>>& names) {
   names.Set(key, std::move(ids));
 }
 
-// The model that the run still needs; empty when it needs none.
+// The model directory that the run still has to start from. Empty if it starts from scratch, has a
+// checkpoint of its own, or has ended.
 std::string AwaitedModel(const Run* run) {
   if (run == nullptr || IsTerminal(run->state) || !run->checkpoints.empty()) return "";
   return InitialModelOf(*run->submission);

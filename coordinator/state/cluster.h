@@ -36,7 +36,7 @@ struct Cluster {
       busy;          // live runs that left the queue at least once; few even when the queue is long
   RunTally tally;    // of live runs
   RunCounts counts;  // of all runs
-  ShardedMap<std::string, std::set<RunId>> live_names;  // the live ones by "namespace/name"
+  ShardedMap<std::string, std::set<RunId>> live_names;  // live runs by "namespace/name"
   // How many live runs start from the model in this directory and have no checkpoint of their own.
   std::map<std::string, int> awaited_models;
   std::map<NodeId, std::shared_ptr<const Node>> nodes;

@@ -15,7 +15,7 @@ int BusySlots(const Cluster& cluster, const Node& node);
 // "node a is drained (new kernel)". REQUIRES: the node has a cordon.
 std::string CordonText(const Node& node);
 
-// The node with a drain that has the run's lowest rank; null if none of its nodes has one.
+// The drained node with the run's lowest rank; null if none of the run's nodes is drained.
 std::shared_ptr<const Node> DrainedNodeOf(const Cluster& cluster, const Run& run);
 
 }  // namespace gp::coordinator

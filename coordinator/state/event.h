@@ -37,7 +37,7 @@ struct RunPlaced {
   int64_t resume_step = -1;  // -1: from init_from, because no checkpoint is available
   int threads_per_rank = 1;
   std::string isa;
-  Device device = Device::kAuto;  // what it computes on from now on; kAuto: as it was submitted
+  Device device = Device::kAuto;  // the run's device from now on; kAuto: unchanged
   int leg = 1;
 };
 
@@ -73,7 +73,8 @@ struct RankFailed {
   bool retry = true;  // false: the next plan ends the run as failed
   Timestamp retry_at{};
   NextReader next_reader = NextReader::kNone;  // for a damaged checkpoint
-  // Other nodes take over from one that lacks the data: no failure that retries_max limits.
+  // The node lacks the run's data and other nodes can take over, so this failure does not count
+  // towards retries_max.
   bool passes_over = false;
 };
 
@@ -94,7 +95,7 @@ struct CheckpointRetired {
   std::string directory;
 };
 
-// A second reader found whole the checkpoint that a rank had reported as damaged.
+// A rank had reported this checkpoint as damaged, but a second reader found it whole.
 struct CheckpointVerified {
   int64_t step = 0;
   std::string text;
@@ -109,7 +110,8 @@ struct CheckpointDamaged {
   bool lost = false;  // its directory is gone
 };
 
-// A user asked for it, and the coordinator found it intact: it is back in the catalogue.
+// On a user's request the coordinator read a checkpoint in quarantine, found it intact and put it
+// back into the catalogue.
 struct CheckpointRestored {
   int64_t step = 0;
 };
@@ -122,10 +124,10 @@ struct RunEnded {
   RunState state = RunState::kUnspecified;
   std::string reason;
   bool set_aside =
-      false;  // in any state: a bug in the coordinator prevents the run from continuing
+      false;  // a bug in the coordinator prevents the run from continuing; allowed from any state
 };
 
-// A rank's measurement has a warning for a person.
+// A rank reported a metric point with a warning for the user.
 struct RunWarned {
   Epoch epoch = 0;
   int64_t step = 0;

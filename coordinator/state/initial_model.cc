@@ -30,7 +30,8 @@ Place PlaceOf(std::string_view resolved, std::string_view key) {
 
 bool IsQuoted(std::string_view scalar) { return scalar.size() >= 2 && scalar.front() == '"'; }
 
-// A YAML scalar as runspec::YamlScalar writes it. Control characters stay as they are written.
+// Parses a YAML scalar that runspec::YamlScalar wrote. Escapes of control characters are not
+// decoded.
 std::string TextOf(std::string_view scalar) {
   if (!IsQuoted(scalar)) return std::string(scalar);
   std::string text;
@@ -50,7 +51,7 @@ std::string Quoted(std::string_view text) {
   return scalar + '"';
 }
 
-// Whether the path, absolute or "runs/…", reads as itself without quotes.
+// Whether the path (absolute, or "runs/…") can be written to YAML without quotes.
 bool IsPlain(std::string_view path) {
   const auto plain = [](const char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

@@ -39,7 +39,7 @@ Rule CheckpointRule(const Run& run) {
   return "its newest checkpoint is retired";
 }
 
-// Sealed or in quarantine, with the content that it had.
+// Whether `run` still has this checkpoint, sealed or in quarantine, with the same content.
 bool Holds(const Run& run, const SealedCheckpoint& sealed) {
   const auto same = [&sealed](const SealedCheckpoint& other) {
     return other.step == sealed.step && other.manifest_digest == sealed.manifest_digest;
@@ -92,7 +92,7 @@ std::vector<std::shared_ptr<const Run>> Holders(const Cluster& before, const Clu
   return holders;
 }
 
-// The run that takes a slot which another run holds breaks the rule.
+// Reports the run that took a slot which another run already held.
 void FindSharedSlots(const Cluster& before, const Cluster& after,
                      std::vector<Violation>& violations) {
   std::map<std::pair<NodeId, SlotId>, RunId> held;

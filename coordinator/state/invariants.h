@@ -17,7 +17,7 @@ struct Violation {
 };
 
 // `touched` are the runs that events named between `before` and `after`; the slots of all runs are
-// checked. Of a run that was set aside, only the first two rules and its end are checked.
+// checked. For a run that was set aside, checks only the first two rules and that it has ended.
 //
 //   - a run never disappears, and has a reason
 //   - a run that has ended holds no slots

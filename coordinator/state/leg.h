@@ -10,14 +10,14 @@
 
 namespace gp::coordinator {
 
-// What every rank of a leg computes with. Fixed once decided, because another choice may change the
-// results' bits: the number of threads those of engine.kind: reference alone.
+// What every rank of a leg computes with. Each value stays fixed once decided, because another one
+// may change the result bits. The number of threads changes them only with engine.kind: reference.
 struct Engine {
   Device device = Device::kCpu;                // kAuto until the first placement decides
   int threads_per_rank = 0;                    // decided by the first placement
-  int logical_shards = 1;                      // the parts that every sum of gradients is made of
+  int logical_shards = 1;                      // parts that each gradient sum is divided into
   std::string isa;                             // decided when the first group is ready
-  std::map<std::string, std::string> kernels;  // as `isa`; by instruction set level
+  std::map<std::string, std::string> kernels;  // decided with `isa`; by instruction set level
 };
 
 // A value, never changed once why_ended is set.

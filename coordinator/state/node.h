@@ -41,7 +41,7 @@ struct Cordon {
   Timestamp since{};
 };
 
-// How busy the node's machine is, whatever keeps it busy.
+// The load of the node's machine, by all programs that run there.
 struct MachineLoad {
   double runnable_threads = 0;
   int cores = 0;
@@ -57,7 +57,7 @@ struct Node {
   std::string data_address;
   std::string gpu_driver;       // "580.65.06, CUDA 13.0"; empty without GPUs
   std::string gpu_problem;      // why this node's GPUs are not slots; empty when all is well
-  std::string storage_problem;  // why nothing can be placed here; empty when the storage was proven
+  std::string storage_problem;  // why nothing can be placed here; empty if it sees storage.root
   // Directories below which runs may name files; empty: any file for runs of the socket's owner, no
   // file for other runs. Nullopt: its agent does not report them. The agent enforces this
   // (worker/agent/run_files.h); here it only serves DataRootsWarning.

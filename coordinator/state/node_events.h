@@ -10,8 +10,8 @@ namespace gp::coordinator {
 Node NodeOrNew(const Cluster& cluster, const NodeId& id);
 void SaveNode(Node node, Cluster& cluster);
 
-// `event` holds the body. A hello, report or end of an older stream that arrives after a newer
-// stream's hello changes nothing.
+// The first argument is the body of `event`. A hello, report or end of an older stream that arrives
+// after a newer stream's hello changes nothing.
 void ApplyToNode(const NodeConnected& connected, const Event& event, Cluster& cluster);
 void ApplyToNode(const NodeDisconnected& disconnected, const Event& event, Cluster& cluster);
 void ApplyToNode(const NodeReported& reported, const Event& event, Cluster& cluster);

@@ -28,7 +28,7 @@ enum class RankPhase {
 
 using contract::ExitCause;
 
-// "out of memory", "lost a peer": for reasons.
+// The cause as text for a run's reason, such as "out of memory".
 std::string_view Name(ExitCause cause);
 
 struct RankReport {
@@ -39,7 +39,7 @@ struct RankReport {
   std::string incarnation;  // of the trainer process
   RankPhase phase = RankPhase::kUnspecified;
   std::string address;
-  // The levels that the rank can compute with, the preferred one first.
+  // The instruction set levels that the rank can compute with, the preferred one first.
   std::vector<std::string> isa_levels;
   std::map<std::string, std::string> kernels;  // the kernels tuned on that node, by level
   std::string nccl_id;  // from rank 0 of a GPU group: the id that the group connects with

@@ -46,16 +46,16 @@ struct Submission {
   std::string run_directory;
   int keep_last = 1;
   bool keep_best = true;
-  int64_t keep_every = 0;    // steps; 0: no ladder
-  int threads_per_rank = 0;  // 0: the fewest cores of a slot of the first placement
+  int64_t keep_every = 0;    // steps; 0: off (scheduler/retention.h)
+  int threads_per_rank = 0;  // 0: the smallest core count of a slot of the first placement
   int logical_shards = 1;
   Device device = Device::kCpu;
   bool of_owner = false;  // submitted by the owner of the coordinator's Unix socket
   // At submission the coordinator could read every file that the run names, and a connected node
-  // lets the run read it. False if not, or if the submitter is not the socket's owner: for others
-  // the coordinator does not look. Decides whether missing data is retried (scheduler/recovery.cc).
+  // lets the run read it. Always false if the submitter is not the socket's owner: for others the
+  // coordinator does not check. Decides whether missing data is retried (scheduler/recovery.cc).
   bool data_seen = false;
-  // For people, in metrics: "124M", "fineweb_train_*.bin", "bf16".
+  // Labels of the metric gp_run_info: "124M", "fineweb_train_*.bin", "bf16".
   std::string model;
   std::string dataset;
   std::string precision;
@@ -105,13 +105,13 @@ struct Group {
   bool encrypted = false;              // the ranks encrypt what they send each other
 };
 
-// Complete, synced and recorded. Retired: no longer offered, its directory is being removed.
+// A checkpoint that is complete, synced to disk and recorded in the store.
 struct SealedCheckpoint : contract::WrittenCheckpoint {
   Epoch epoch = 0;
   Timestamp sealed_at{};
   int leg = 1;
-  bool retired = false;
-  bool restored = false;  // a person brought it back from quarantine: a person's to remove
+  bool retired = false;   // no run resumes from it any more; its directory is being removed
+  bool restored = false;  // a user brought it back from quarantine; never retired automatically
 };
 
 // A checkpoint that two readers found damaged, or whose directory is gone. No run resumes from it.
@@ -138,7 +138,7 @@ struct Suspicion {
   int64_t step = 0;
   std::set<NodeId> told_by;
   bool asks_coordinator = false;  // the run waits for its verdict
-  // The coordinator found it whole; a further report of damage is a failure of the run.
+  // The coordinator found it whole, so further reports of damage count as failures of the run.
   bool whole = false;
   // Volatile: the coordinator's verdict, and a message. After a restart it reads again.
   std::optional<std::pair<Verdict, std::string>> verdict;
@@ -169,8 +169,8 @@ struct Run {
   Instant state_since{};  // volatile: when this process saw the state begin
 
   Leg leg;                           // the newest
-  Epoch epoch = 0;                   // grows from leg to leg
-  std::vector<Placement> placement;  // the newest epoch's; it counts while holds_slots
+  Epoch epoch = 0;                   // keeps growing in the next leg
+  std::vector<Placement> placement;  // of the newest epoch; in force while holds_slots
   bool holds_slots = false;
   // Number of the newest event that changed an assignment of the run.
   uint64_t assigned_sequence = 0;
@@ -201,7 +201,8 @@ struct Run {
   std::string backoff_reason;  // the failure's message: Run::reason during the pause
 
   int warnings = 0;
-  std::pair<Epoch, int64_t> warned_at;  // epoch and step of the newest warning; a later one is new
+  // Epoch and step of the newest warning. A warning that is not later is a repetition.
+  std::pair<Epoch, int64_t> warned_at;
 
   std::vector<SealedCheckpoint> checkpoints;  // by step, retired ones included
   std::vector<QuarantinedCheckpoint> quarantined;

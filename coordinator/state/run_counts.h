@@ -16,7 +16,7 @@ class RunCounts {
  public:
   using ByState = std::map<RunState, int64_t>;  // only states that a run is in
 
-  // `after` takes the place of `before`, the same run earlier; null when the run is new.
+  // Counts `after` instead of `before`, the run's earlier value (null if the run is new).
   void Replace(const Run* before, const Run& after);
 
   // The sum over these namespaces; over all of them if null.

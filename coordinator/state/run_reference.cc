@@ -16,14 +16,14 @@ bool IsNewer(const RunPointer& a, const RunPointer& b) {
 }
 
 struct Named {
-  RunPointer newest;              // the unfinished one, if any
-  std::vector<std::string> live;  // ids of all that have not ended
+  RunPointer newest;              // an unfinished run if there is one, otherwise the newest
+  std::vector<std::string> live;  // ids of the runs that have not ended
 };
 
 struct Matches {
-  std::map<std::string, Named> named;  // by namespace, the runs of that name
-  RunPointer last;                     // the newest of all
-  std::vector<RunPointer> prefixed;    // the reference begins their ids
+  std::map<std::string, Named> named;  // runs whose name is the reference, by namespace
+  RunPointer last;                     // the newest of all runs
+  std::vector<RunPointer> prefixed;    // runs whose id starts with the reference
 };
 
 void Add(const RunPointer& run, Named& named) {
@@ -60,7 +60,8 @@ StatusOr<RunPointer> TheOneOf(const std::string& name, Named named) {
                             named.live.size(), name, FirstFew(named.live));
 }
 
-// "research/tiny is 7f3k, other/tiny is 9a0c or 9b1d".
+// The error when several namespaces have the name. It lists "research/tiny is 7f3k, other/tiny is
+// 9a0c or 9b1d".
 Status NamedInSeveral(const std::string& name, const Matches& matches) {
   std::vector<std::string> candidates;
   for (const auto& [of_run, named] : matches.named) {
@@ -75,7 +76,8 @@ Status NamedInSeveral(const std::string& name, const Matches& matches) {
       name, FirstFew(candidates));
 }
 
-// The ids, each with its namespace when they are of several.
+// The error when several ids have the prefix. It lists the ids, each with its namespace if these
+// differ.
 Status BeginsSeveral(const std::string& prefix, const std::vector<RunPointer>& runs) {
   const bool several = std::ranges::any_of(
       runs, [&](const RunPointer& run) { return NamespaceOf(*run) != NamespaceOf(*runs.front()); });

@@ -5,7 +5,7 @@
 namespace gp::coordinator {
 namespace {
 
-// By number; those of reserved numbers are empty.
+// Indexed by the enum's number; empty for reserved numbers.
 constexpr std::array<std::string_view, 16> kNames = {
     "unspecified", "submitted", "queued",    "",       "starting",   "running",  "", "", "", "",
     "backoff",     "finishing", "succeeded", "failed", "cancelling", "cancelled"};

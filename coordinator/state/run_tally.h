@@ -18,7 +18,7 @@ class RunTally {
     friend bool operator==(const Count&, const Count&) = default;
   };
 
-  // `after` takes the place of `before`, the same run earlier; null when the run is new.
+  // Counts `after` instead of `before`, the run's earlier value (null if the run is new).
   void Replace(const Run* before, const Run& after);
 
   // The runs of one user, named as in Run::submitted_by.

@@ -149,7 +149,7 @@ RunSubmitted Decode(const pb::RunSubmitted& from) {
   return {std::move(to)};
 }
 
-// Records of versions without legs have 0 here.
+// Records of older versions, which had no legs, have 0 here.
 template <typename Message>
 int LegOf(const Message& from) {
   return std::max(from.leg(), 1);

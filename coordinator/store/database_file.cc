@@ -32,8 +32,8 @@ StatusOr<int> VersionOf(SqliteConnection& database) {
   return std::stoi(text);
 }
 
-// All migrations in one transaction: a kill leaves either the old version or the newest one. A new
-// file has nothing to lose and skips the failpoint.
+// Runs all migrations in one transaction, so a crash leaves either the old version or the newest
+// one. The failpoints are only for existing files: a new file has nothing to lose.
 Status Migrate(SqliteConnection& database, const std::string& path, const DatabaseFile& file) {
   ASSIGN_OR_RETURN(const int version, VersionOf(database));
   if (version > file.newest()) {

@@ -20,9 +20,9 @@ struct DatabaseFile {
   int newest() const { return static_cast<int>(migrations.size()); }
 };
 
-// Creates the file if absent, with mode 0600, which an existing one gets too; SQLite gives its
-// journals the same mode. Checks it (PRAGMA quick_check), migrates it to the newest version in one
-// transaction, and makes every commit synced. REQUIRES: its directory exists; it is synced here.
+// Creates the file if absent. Sets its mode to 0600, also if it exists; SQLite gives its journals
+// the same mode. Checks it (PRAGMA quick_check), migrates it to the newest version in one
+// transaction, and makes every commit synced. Syncs its directory. REQUIRES: the directory exists.
 // DataLoss when the file is damaged, FailedPrecondition when a newer gp wrote it.
 StatusOr<SqliteConnection> OpenDatabase(const std::string& path, const DatabaseFile& file);
 

@@ -25,7 +25,7 @@ struct Condition {
   std::vector<std::variant<int64_t, std::string>> values;
 };
 
-// Each of these columns has an index whose entries are in the order of submission.
+// Conditions on columns with an index. The entries of each index are in the order of submission.
 std::vector<Condition> IndexedConditions(const RunQuery& query) {
   std::vector<Condition> conditions;
   if (!query.submitted_by.empty()) {
@@ -46,7 +46,7 @@ std::string QuestionMarks(size_t count) {
   return marks;
 }
 
-// These are checked for each run that the index yields.
+// Conditions that use no index. They are checked for each run that the chosen index yields.
 std::vector<Condition> CheckedConditions(const RunQuery& query) {
   std::vector<Condition> conditions;
   if (query.states.size() > 1) {
@@ -70,8 +70,9 @@ std::vector<Condition> CheckedConditions(const RunQuery& query) {
   return conditions;
 }
 
-// One condition leads: the others are checked for each run that its index yields. A "+" keeps
-// SQLite from following any other index, which would sort all that it finds.
+// Builds the SELECT. One condition chooses the index; all others are checked for each run that this
+// index yields. A "+" before a column keeps SQLite from using another index, for which it would
+// have to sort all matches.
 class Select {
  public:
   Select(const RunQuery& query, const EndedRange& range) {
@@ -105,7 +106,8 @@ class Select {
   static constexpr char kColumns[] =
       "SELECT ended_runs.run_id, ended_runs.submitted_sequence FROM ";
 
-  // Few runs end between the pages of one list, so these few are sorted.
+  // Uses the index by end. Its rows must be sorted by submission, but few runs end between two
+  // pages of one list.
   void LeadByEnd(const RunQuery& query, const EndedRange& range) {
     sql_ =
         std::string(kColumns) + "ended_runs INDEXED BY ended_runs_by_end WHERE ended_sequence > ?";
@@ -128,7 +130,7 @@ class Select {
     And({" AND +ended_sequence <= ?", {Number(range.through)}});
   }
 
-  // Without a condition that has an index, the order of submission itself leads.
+  // Uses the index of the first indexed condition, or else the order of submission itself.
   void LeadByColumn(const RunQuery& query, const EndedRange& range) {
     sql_ = std::string(kColumns) + "ended_runs WHERE submitted_sequence < ?";
     values_ = {Number(range.before)};
@@ -199,7 +201,7 @@ Status EndedRunsTable::FillOnce(SqliteConnection& writer) {
   return WithContext(status, "index the ended runs");
 }
 
-// Earlier versions kept a '=' in keys.
+// Converts labels of earlier versions, which did not divide them at the first '='.
 Status EndedRunsTable::DivideLabels(SqliteConnection& writer) {
   return writer.Execute(
       "UPDATE OR REPLACE ended_run_labels SET key = substr(key, 1, instr(key, '=') - 1), "

@@ -12,7 +12,7 @@
 
 namespace gp::coordinator {
 
-// The run that a record submits, as it was then; nullopt for other records.
+// The run right after its submission, if the record is a RunSubmitted; otherwise nullopt.
 std::optional<Run> SubmittedRun(const StoredEvent& stored);
 
 class EndedRunsTable {
@@ -44,7 +44,7 @@ class EndedRunsTable {
   // If the tables are empty, fills them from the records, which may be older than the tables.
   // Otherwise converts the labels that earlier versions wrote (DivideLabel).
   Status FillOnce(SqliteConnection& writer);
-  // Inside the transaction that wrote the record of the run's end.
+  // REQUIRES: a transaction is open that also writes the record of the run's end.
   Status Add(const RunId& run, uint64_t sequence, RunState state);
 
   // Store::ListEnded. Sets `steps` to the number of virtual machine instructions that SQLite ran.

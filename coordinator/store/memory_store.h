@@ -1,6 +1,6 @@
 // MemoryStore: the Store of tests and simulations. A MemoryStore::Disk outlives the store of one
-// coordinator, so a test can open the next one on it; a test can also make it full. Every method
-// may be called from any thread.
+// coordinator, so a test can open the next store on it; a test can also make the disk full. Every
+// method may be called from any thread.
 #pragma once
 
 #include <memory>

@@ -35,8 +35,8 @@ class SqliteStatement {
 
   int64_t Int(int column) const;
   std::string Text(int column) const;
-  // Instructions of SQLite's machine that all Steps took: what a statement costs, whatever the
-  // machine's speed.
+  // Number of instructions of SQLite's virtual machine that this statement has run: its cost,
+  // independent of the speed of the computer.
   int64_t Steps() const;
   std::string_view Blob(int column) const;  // valid until the next Step or Reset
 

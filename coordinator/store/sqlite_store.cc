@@ -41,7 +41,7 @@ constexpr const char* kMigrations[] = {
          PRIMARY KEY(run_id, step)) WITHOUT ROWID;
        CREATE TABLE coordinator(id INTEGER PRIMARY KEY CHECK (id = 1), generation INTEGER NOT NULL);
        INSERT INTO coordinator VALUES (1, 0);)",
-    // Which program migrated the file to which version, and the backup taken before.
+    // Records which program migrated the file to which version, and the backup taken before.
     R"(CREATE TABLE upgrades(
          version INTEGER PRIMARY KEY,
          program TEXT NOT NULL,

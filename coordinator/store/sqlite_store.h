@@ -42,7 +42,7 @@ class SqliteStore final : public Store {
   static StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& state_dir,
                                                      daemon::StateLock lock,
                                                      const StoreOptions& options);
-  // The same with LockState before. FailedPrecondition also: another coordinator holds the lock.
+  // The same, but also takes the lock. FailedPrecondition also if another coordinator holds it.
   static StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& state_dir);
 
   // After a restore: makes the generation at least this, because nodes refuse a coordinator whose
@@ -51,7 +51,7 @@ class SqliteStore final : public Store {
 
   // The storage root that the catalogue belongs to: its recorded identity and its current path.
   const KnownStorage& storage() const { return storage_; }
-  // Records both, with this identity.
+  // Records this identity and the current path in gp.db.
   Status KeepStorage(const std::string& identity);
 
   uint64_t generation() const override { return generation_; }
@@ -61,7 +61,7 @@ class SqliteStore final : public Store {
   StatusOr<std::vector<EndedRun>> ListEnded(const RunQuery& query,
                                             const EndedRange& range) override;
 
-  // Limits the file's size, in pages of 4096 bytes. Tests use it as a full disk.
+  // Limits the file's size, in pages of 4096 bytes. Tests use this to simulate a full disk.
   void LimitPages(int pages_max);
   // The steps of the last ListEnded (SqliteStatement::Steps); tests compare them.
   int64_t list_steps();

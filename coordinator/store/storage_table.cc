@@ -13,11 +13,11 @@ namespace {
 
 struct RewrittenRecord {
   int64_t sequence = 0;
-  std::string root;  // the part before the path
+  std::string root;  // the storage root that was cut off the event's path
   Event event;
 };
 
-// The records that name paths, with relative ones, in order.
+// The records that name paths, in order, with these paths made relative.
 StatusOr<std::vector<RewrittenRecord>> RecordsWithPaths(SqliteConnection& writer) {
   ASSIGN_OR_RETURN(SqliteStatement select,
                    writer.Prepare("SELECT sequence, record FROM records ORDER BY sequence"));
@@ -55,7 +55,7 @@ Status Rewrite(SqliteConnection& writer, const std::vector<RewrittenRecord>& rec
 Status Fill(SqliteConnection& writer) {
   ASSIGN_OR_RETURN(auto records, RecordsWithPaths(writer));
   const std::string root = records.empty() ? "" : records.back().root;
-  // Paths in an older root did not move with it and stay absolute.
+  // Paths in an older storage root stay absolute, because their files did not move to the last one.
   std::erase_if(records, [&](const RewrittenRecord& record) { return record.root != root; });
   RETURN_IF_ERROR(Rewrite(writer, records));
   return StorageTable::Write(writer, {.identity = "", .root = root});

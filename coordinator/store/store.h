@@ -1,4 +1,4 @@
-// Store: the coordinator's durable memory. An append-only log of records, one transaction per
+// Store: the coordinator's durable state. An append-only log of records, one transaction per
 // batch, and the tables that are derived from it in the same transaction (requests, checkpoint
 // catalogue, ended runs). One thread (the Reconciler) calls Append; ReadRun and ListEnded may be
 // called from any thread.

@@ -6,7 +6,7 @@
 namespace gp::coordinator {
 namespace {
 
-// The path of the storage that the event names; null when it names none.
+// The path below the storage root that the event contains; null if it contains none.
 std::string* PathIn(Event& event) {
   if (auto* submitted = std::get_if<RunSubmitted>(&event.body)) {
     return &submitted->submission.run_directory;
@@ -22,7 +22,8 @@ bool IsBelow(const std::string& path, const std::string& root) {
   return !root.empty() && path.starts_with(root + "/");
 }
 
-// A checkpoint of another run, as the model that this one begins with.
+// Makes the path of the model that a submitted run starts from relative, if it is below `root`: a
+// checkpoint of another run.
 void CutFromInitialModel(Event& event, const std::string& root) {
   auto* submitted = std::get_if<RunSubmitted>(&event.body);
   if (submitted == nullptr) return;

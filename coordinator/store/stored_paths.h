@@ -13,7 +13,7 @@ namespace gp::coordinator {
 // elsewhere stay as they are; all do if `root` is empty.
 Event WithRelativePath(Event event, const std::string& root);
 
-// The reverse.
+// The reverse of WithRelativePath.
 Event WithAbsolutePath(Event event, const std::string& root);
 
 // For files of gp.db before version 4, which have absolute paths. Cuts off the part before

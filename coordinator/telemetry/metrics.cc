@@ -57,9 +57,9 @@ double Seconds(Timestamp time) {
 constexpr const char* kNodeStates[] = {"ready", "busy", "lost", "cordoned", "draining", "drained"};
 constexpr const char* kSlotStates[] = {"allocated", "free", "cordoned", "unusable"};
 
-// A node in maintenance is not lost: it is expected to be away. The connection of a node that
-// vanished stays up until TCP gives up, so the node counts as lost earlier: when its lease has
-// passed.
+// The state of a node in gp_coordinator_workers. A cordoned or drained node is never "lost": it is
+// expected to be away. `lost`: it is disconnected or its lease has passed. The lease matters
+// because TCP may keep the connection of a vanished node open for long.
 const char* StateOf(const Node& node, size_t assigned, int busy_slots, bool lost) {
   if (node.cordon && !node.cordon->drain) return "cordoned";
   if (node.cordon) return busy_slots > 0 ? "draining" : "drained";
@@ -67,7 +67,7 @@ const char* StateOf(const Node& node, size_t assigned, int busy_slots, bool lost
   return assigned > 0 ? "busy" : "ready";
 }
 
-// Zero when no run waits.
+// The submit time of the oldest run that waits; zero when no run waits.
 Timestamp OldestWaiting(const Cluster& cluster) {
   for (const auto& [sequence, id] : cluster.live) {
     const auto run = cluster.FindRun(id);
@@ -85,7 +85,8 @@ const char* StateOfSlot(const Node& node, const Slot& slot,
   return node.cordon ? "cordoned" : "free";
 }
 
-// Labels are public: dashboards and alerts use them. gp-worker calls kOutOfMemory "out_of_memory".
+// Dashboards and alerts use these labels, so they must not change. In gp-worker's metrics
+// kOutOfMemory is "out_of_memory".
 std::string CauseLabel(ExitCause cause) {
   switch (cause) {
     case ExitCause::kSignal:
@@ -190,7 +191,8 @@ struct CoordinatorMetrics::Families {
   RunFamilies of_runs{*registry};
 };
 
-// The page that Prometheus scrapes: the time counters of runs advance between their events.
+// The page that Prometheus scrapes. It refreshes the metrics at each scrape, because the time
+// counters of runs also advance between events.
 class CoordinatorMetrics::Page final : public prometheus::Collectable {
  public:
   explicit Page(CoordinatorMetrics& metrics) : metrics_(metrics) {}
@@ -214,7 +216,8 @@ CoordinatorMetrics::CoordinatorMetrics(const std::string& version, const Clock& 
   for (const char* outcome : {"succeeded", "failed", "cancelled"}) {
     families_->finished.Add({{"outcome", outcome}});
   }
-  // From the start, so that the first failure is seen to raise its counter.
+  // Create every series at the start: Prometheus sees the first failure as an increase only if the
+  // series existed before with the value 0.
   for (const ExitCause cause : kFailureCauses) {
     families_->restarts.Add({{"reason", CauseLabel(cause)}});
   }

@@ -25,14 +25,14 @@ class RunSeries;
 
 class CoordinatorMetrics {
  public:
-  // `policy`: of the scheduler; which nodes are lost.
+  // `policy`: the scheduler's; decides which nodes count as lost.
   CoordinatorMetrics(const std::string& version, const Clock& clock, const Policy& policy);
   ~CoordinatorMetrics();
   CoordinatorMetrics(const CoordinatorMetrics&) = delete;
   CoordinatorMetrics& operator=(const CoordinatorMetrics&) = delete;
 
-  // Called once with the state that the coordinator loaded at its start, and its store: its live
-  // runs get series with their history. What they recorded follows through Recorded.
+  // Called once with the state that the coordinator loaded at its start, and its store. Creates the
+  // series of the live runs from their stored events; their points follow through Recorded.
   Status Started(const Cluster& cluster, Store& store);
   void Published(const std::shared_ptr<const Cluster>& cluster,
                  const std::vector<StoredEvent>& events);

@@ -13,10 +13,10 @@ class Pace {
  public:
   static constexpr double kMemorySeconds = 600;  // a step this old weighs 1/e of the newest one
 
-  static constexpr double kForecastSeconds = 2;  // observed before a forecast is shown
+  static constexpr double kForecastSeconds = 2;  // of training, before a forecast is shown
 
-  // Sums over points; the weight of a point falls with the training time since. All 0 before the
-  // first point.
+  // Weighted sums over the points; the weight of a point falls with the training time since then.
+  // All 0 before the first point.
   struct Sums {
     double steps = 0;
     double wall_seconds = 0;  // evaluations, samples and saves between steps included
@@ -55,7 +55,7 @@ class Pace {
   double StepSeconds() const { return sums_.step_seconds / sums_.steps; }
   double TokensPerSecond() const;       // tokens per second of step time; 0 when that is unknown
   double Mfu() const;                   // weighted by step time
-  contract::StepPhases Phases() const;  // of a step
+  contract::StepPhases Phases() const;  // the mean of a step
 
   const Sums& sums() const { return sums_; }
   bool operator==(const Pace&) const = default;

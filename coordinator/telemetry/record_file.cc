@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kPieceBytes = 64 << 10;
 // The search for the next record after damage finds records up to this size only, so that it stays
-// cheap when many bytes look like headers. Longer records are not written.
+// cheap when many bytes look like headers. All records that gp writes are smaller.
 constexpr uint32_t kFoundRecordBytesMax = 64 << 10;
 constexpr int kDamagedCopiesMax = 3;
 
@@ -184,7 +184,8 @@ StatusOr<FileDescriptor> CopySound(int from, const Layout& layout, const std::st
   return copy;
 }
 
-// A second name for the file as it is; the newest one is replaced when all are taken.
+// Gives the damaged file a second name (a hard link) and returns it. If all names are taken,
+// replaces the last one.
 StatusOr<std::string> KeepDamaged(const std::string& path) {
   std::string name;
   for (int number = 1; number <= kDamagedCopiesMax; ++number) {
@@ -263,7 +264,8 @@ Status RecordFile::Sync() {
   if (!unsynced_) return OkStatus();
   const Status synced = file_.Sync();
   if (!synced.ok()) {
-    // A later sync may succeed without having written this.
+    // Cut off the records that are not synced: after a failed fsync, a later one may succeed
+    // without having written them.
     RETURN_IF_ERROR(file_.CutTo(synced_bytes_));
     return synced;
   }
@@ -298,8 +300,8 @@ StatusOr<uint64_t> ReadRecords(const std::string& path, uint64_t offset,
       if (!visit(*payload)) return scanner.offset();
       continue;
     }
-    // A record that is being written now is the last one. A damaged one may have complete records
-    // after it.
+    // If a complete record follows, this one is damaged: continue after it. Otherwise this is the
+    // end of the file, or a record that is being written now.
     ASSIGN_OR_RETURN(const bool found, scanner.FindNext());
     if (!found) return scanner.offset();
   }

@@ -10,7 +10,7 @@
 namespace gp::coordinator {
 namespace {
 
-// More than needed: waiting_bytes_max is the limit.
+// Never reached: waiting_bytes_max is the limit that counts.
 constexpr size_t kMailboxCapacity = size_t{1} << 20;
 constexpr size_t kBatchesAtOnce = 64;
 constexpr uint64_t kUnsummarizedBytesMax = 256 << 10;
@@ -68,7 +68,8 @@ void Recorder::ReadProgresses() {
   }
 }
 
-// Logs without a summary are read once, here, and get one.
+// Reads the run's progress. A log without a summary is read as a whole and gets a summary, so that
+// later starts are fast.
 StatusOr<Progress> Recorder::FirstProgressOf(const RunId& run) const {
   const std::string directory = DirectoryOf(run);
   if (!HasSummary(directory)) {

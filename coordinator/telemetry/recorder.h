@@ -75,7 +75,7 @@ class Recorder {
     RunLog log;
     uint64_t used = 0;  // grows with every use
   };
-  // A log that alone cannot be written.
+  // State of a log that cannot be written although other files can.
   struct Loss {
     uint64_t points = 0;
     uint64_t lines = 0;

@@ -14,7 +14,8 @@ constexpr size_t kReadAtOnce = 1024;
 constexpr const char* kCapNotice = "log full: later lines of this run are not kept";
 constexpr const char* kPointsCapNotice =
     "points.log is full: later measurements of this run are not kept";
-// The source of lines that the coordinator adds. An agent's incarnation is random.
+// The source of lines that the coordinator adds. It differs from every agent's incarnation, which
+// is random.
 constexpr const char* kOwnSource = "coordinator";
 
 // Cuts between characters, so that the stored text stays valid UTF-8.
@@ -51,7 +52,8 @@ void AddLine(const Line& line, RunSummary& summary) {
 
 constexpr size_t kScoreNameBytesMax = 256;
 
-// A run may print and warn at any length; a record has a limit.
+// Cuts the texts and scores of a point: a run may send any number and length, but a record has a
+// limit.
 contract::TrainingPoint Bounded(contract::TrainingPoint point, size_t text_bytes_max) {
   CutLine(text_bytes_max, point.warning);
   CutLine(text_bytes_max, point.peak_source);
@@ -115,7 +117,8 @@ RunLog::RunLog(std::string directory, RecordFile points, RecordFile lines,
 StatusOr<RunLog> RunLog::Open(const std::string& directory, const RunLogLimits& limits) {
   RETURN_IF_ERROR(MakeDirectories(directory, 0700));
   RunSummary summary = ReadSummary(directory);
-  // A summary that is longer than the logs now could seem right when the logs have grown.
+  // Delete a summary that cannot be used: if it records more bytes than the logs have now, it would
+  // look valid once the logs have grown.
   if (summary.points_bytes == 0) unlink(SummaryPath(directory).c_str());
   const auto add_point = [&](std::string_view bytes) {
     if (const auto point = DecodePoint(bytes)) summary.progress.Add(*point);
@@ -136,7 +139,7 @@ bool RunLog::IsNew(const contract::TrainingPoint& point) const {
 }
 
 Status RunLog::AppendPoints(const std::vector<contract::TrainingPoint>& points) {
-  // Beyond the cap the points are shown but no longer kept.
+  // Beyond the cap, points still count in progress() but are no longer stored.
   const bool capped = points_.size_bytes() >= limits_.points_bytes_max;
   const Progress before = summary_.progress;
   std::vector<std::string> payloads;
@@ -163,7 +166,7 @@ Status RunLog::AppendPoints(const std::vector<contract::TrainingPoint>& points) 
   return status;
 }
 
-// Once: the line is known again by its source and sequence.
+// Adds the notice only once: AppendLines drops a line whose source and source_sequence it knows.
 Status RunLog::TellPointsAreDropped() {
   const contract::TrainingPoint& newest = *summary_.progress.newest;
   return AppendLines({{.at = CommittedAt(newest),

@@ -56,8 +56,8 @@ struct EpochStart {
   int64_t first_step = 0;
   int64_t last_step = 0;
   Timestamp first_at{};  // when it committed its first step
-  // When it had taken again every step that earlier epochs had taken: unset before, and the time of
-  // its first step when there was nothing to take again.
+  // When it had repeated every step that earlier epochs had taken; unset until then. Equals
+  // first_at if there was nothing to repeat.
   std::optional<Timestamp> caught_up_at;
 
   bool operator==(const EpochStart&) const = default;
@@ -87,7 +87,7 @@ struct Progress {
 // The highest last_step of the epochs before `epoch`; 0 if there is none.
 int64_t LastStepBefore(Epoch epoch, const std::vector<EpochStart>& epochs);
 
-// A summary of both logs up to certain sizes.
+// Summarizes the first points_bytes of points.log and the first lines_bytes of lines.log.
 struct RunSummary {
   uint64_t points_bytes = 0;
   uint64_t lines_bytes = 0;
@@ -112,8 +112,8 @@ class RunLog {
 
   // REQUIRES: nothing was appended since Sync.
   Status SaveSummary();
-  // Bytes that were appended after the saved summary, and those of points that were dropped after
-  // it: only the summary keeps what these show.
+  // Bytes appended since the summary was saved, plus the bytes of points that were dropped since
+  // then: a dropped point is kept only in the next summary.
   uint64_t bytes_since_summary() const;
 
   const Progress& progress() const { return summary_.progress; }
@@ -130,8 +130,8 @@ class RunLog {
   RecordFile lines_;
   RunLogLimits limits_;
   RunSummary summary_;          // up to date, but its sizes are those of the saved summary
-  bool capped_ = false;         // the log of lines
-  uint64_t dropped_bytes_ = 0;  // of points, since the saved summary
+  bool capped_ = false;         // lines.log has reached its limit
+  uint64_t dropped_bytes_ = 0;  // of points that were dropped since the summary was saved
 };
 
 std::string PointsPath(const std::string& directory);

@@ -24,8 +24,8 @@ double Seconds(Timestamp time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
-// A user's text as the value of a label: at most this long, valid UTF-8 without characters that end
-// a line or a string. The serializer escapes quotes and backslashes.
+// Converts a user's text to a label value: at most kBytesMax bytes of valid UTF-8 without control
+// characters. The serializer escapes quotes and backslashes.
 std::string LabelText(const std::string& text) {
   constexpr size_t kBytesMax = 120;
   std::string label = ValidUtf8(text.substr(0, kBytesMax), '?');
@@ -35,14 +35,14 @@ std::string LabelText(const std::string& text) {
   return label;
 }
 
-// After it no rank takes a step until the next RunStarted.
+// Whether no rank takes a step after this event until the next RunStarted.
 bool EndsSteps(const EventBody& body) {
   return std::holds_alternative<RankFailed>(body) || std::holds_alternative<RunRequeued>(body) ||
          std::holds_alternative<CancelRequested>(body) ||
          std::holds_alternative<RunFinishing>(body);
 }
 
-// "alice" of the actor "user alice", "owner" of "owner".
+// Returns "alice" for the actor "user alice", and "owner" for "owner".
 std::string UserOf(const std::string& actor) {
   constexpr std::string_view kPrefix = "user ";
   return actor.starts_with(kPrefix) ? actor.substr(kPrefix.size()) : actor;
@@ -209,7 +209,7 @@ void RunSeries::Show(const contract::TrainingPoint& point) {
   }
 }
 
-// Points of an epoch that has ended may still arrive.
+// Ignores points of an epoch that has ended: they may still arrive after its end.
 void RunSeries::ShowCompletion(const Progress& progress) {
   if (!progress.newest || !progress.pace.forecasts()) return;
   const contract::TrainingPoint& newest = *progress.newest;
@@ -223,7 +223,7 @@ void RunSeries::ShowCheckpoint(const SealedCheckpoint& checkpoint) {
   Set(families_.checkpoint_size, static_cast<double>(checkpoint.size_bytes));
 }
 
-// Sees the first step of a later epoch than the failed one.
+// Sets the recovery time once an epoch after the failed one has taken its first step.
 void RunSeries::SeeRecovery(const Progress& progress) {
   if (!failed_ || progress.epochs.empty()) return;
   const EpochStart& newest = progress.epochs.back();

@@ -56,7 +56,8 @@ class RunSeries {
   void Observe(const Progress& progress);
   // Advances the time counters to `now`.
   void Refresh(Timestamp now);
-  // The seconds from the failure that stopped the run to the first step after it; once for each.
+  // The seconds from the failure that stopped the run to the first step after it. Returned once for
+  // each recovery, then nullopt.
   std::optional<double> TakeRecovery();
 
  private:
@@ -72,7 +73,7 @@ class RunSeries {
                    std::vector<Series<Value>>& all);
 
   void Set(RunFamilies::Gauges& family, double value, const Labels& labels = {});
-  // A counter never falls.
+  // Raises the counter to `value`; never lowers it.
   void Raise(RunFamilies::Counters& family, double value, const Labels& labels = {});
   void Drop(RunFamilies::Gauges& family);
   void Show(const contract::TrainingPoint& point);

@@ -17,7 +17,7 @@ enum class RunTime {
   kQueued,      // it waits for slots, before its first placement or after RunRequeued
   kStarting,    // its ranks start, load and connect
   kProductive,  // its ranks take new steps, evaluate and save
-  kRedone,      // its ranks take steps again, which a failure lost
+  kRedone,      // its ranks repeat steps that a failure lost
   kWaiting,     // from a failure to the next placement, or its ranks leave
 };
 inline constexpr std::array kRunTimes = {RunTime::kQueued, RunTime::kStarting, RunTime::kProductive,
@@ -38,17 +38,17 @@ class RunTimes {
  private:
   struct Span {
     Timestamp from{};
-    RunTime state = RunTime::kQueued;  // kProductive: kRedone up to where the epoch caught up
+    RunTime state = RunTime::kQueued;  // kProductive includes kRedone; At separates them
     Epoch epoch = 0;
   };
 
   void Enter(RunTime state, const Event& event);
-  // When a span of steps that began at `span` stops taking steps again; between its two ends.
+  // When the epoch of `span` had repeated all lost steps, clamped to the span, which ends at `end`.
   Timestamp CaughtUp(const Span& span, Timestamp end) const;
 
   std::vector<Span> spans_;  // by time
   std::vector<EpochStart> epochs_;
-  std::map<Epoch, int64_t> resumed_from_;  // committed steps that the epoch began with
+  std::map<Epoch, int64_t> resumed_from_;  // by epoch, the step that it resumed from; 0: none
   bool ended_ = false;
 };
 

@@ -1,6 +1,6 @@
-// ShownPoints: which points of a run count once its ranks have taken steps again
-// (docs/adr/0013-a-run-is-a-list-of-legs.md): of every step, the point of the newest epoch that
-// reached it, and no point of an older epoch at or after the step where a newer one began. A value;
+// ShownPoints: selects the points to show of a run whose epochs have repeated steps
+// (docs/adr/0013-a-run-is-a-list-of-legs.md). Points of an epoch are shown up to the first step
+// that a newer epoch took; from that step on the newer epoch's points replace them. A value;
 // thread-safe once made.
 #pragma once
 
@@ -19,7 +19,7 @@ class ShownPoints {
   // `epochs` in their order, as in Progress::epochs.
   explicit ShownPoints(const std::vector<EpochStart>& epochs);
 
-  // True for an epoch that has committed nothing yet.
+  // Also true for points of an epoch that is not in `epochs`.
   bool Shows(const contract::TrainingPoint& point) const;
 
  private:

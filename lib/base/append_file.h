@@ -27,8 +27,8 @@ class AppendFile {
   // The record is durable only after Sync.
   Status Append(std::string_view record);
   Status Sync();
-  // Removes the records from this offset on, an earlier size_bytes(). On an error, too, the next
-  // record goes there.
+  // Removes the records from offset `size_bytes` on, which is an earlier value of size_bytes(). The
+  // next record is written at that offset, even after an error.
   Status CutTo(uint64_t size_bytes);
 
   const std::string& path() const { return path_; }

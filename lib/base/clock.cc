@@ -32,7 +32,8 @@ Clock& SystemClock() {
   return clock;
 }
 
-// The 22nd field of the line (proc(5)); the second one, a name in parentheses, may hold blanks.
+// Reads the start time, field 22 of /proc/self/stat (proc(5)). Skips to the last ')' first, because
+// field 2 is a name in parentheses that may contain spaces.
 MonotonicTime ProcessStart() {
   constexpr int kFieldsBehindName = 20;
   const std::string line = ReadFile("/proc/self/stat").value_or("");

@@ -228,7 +228,7 @@ std::optional<int> CommandLine::Parse(int argc, const char* const* argv, std::os
 ParseOutcome CommandLine::TryParse(const std::vector<std::string>& words) const {
   using Kind = ParseOutcome::Kind;
   std::vector<std::string> reversed(words.rbegin(),
-                                    words.rend());  // in the order that CLI11 expects
+                                    words.rend());  // CLI11 expects the last word first
   try {
     app_->parse(reversed);
     return {.kind = Kind::kParsed};

@@ -65,7 +65,7 @@ class Flag {
   CLI::Option* option_;
 };
 
-// A program or one of its commands. A light handle, too.
+// A program or one of its commands. Also a light handle.
 class Command {
  public:
   explicit Command(CLI::App& app) : app_(&app) {}
@@ -83,8 +83,8 @@ class Command {
 
   Command AddCommand(const std::string& name, const std::string& summary) const;
   void RequireOneCommand() const;
-  // At most one command. After it, a word that is another command's name is an argument of the
-  // first, as in `help list`.
+  // Allows at most one command. A later word that is another command's name is then an argument of
+  // the first command, as in `help list`.
   void AllowOneCommand() const;
   // Leaves everything after the command's name unparsed, for another program; see Remaining.
   void AllowTrailingArguments() const;
@@ -101,8 +101,8 @@ class Command {
   std::vector<Flag> Flags() const;
   // The text of --help. The usage line shows `prefix` before the command's name.
   std::string Help(const std::string& prefix = "") const;
-  // The innermost command that was given: of a command and its verb, the verb. This command when
-  // none was given.
+  // The innermost command on the command line: for a command and its verb, the verb. This command
+  // if the words name no subcommand.
   Command Chosen() const;
 
   // Handles of one command are equal. The order is arbitrary: it makes them keys of a map.
@@ -118,16 +118,16 @@ struct ParseOutcome {
     kParsed,
     kHelpWanted,
     kUnexpectedWords,  // words that no flag or argument takes: `unexpected`
-    kError,            // any other: `message`
+    kError,            // any other error: `message`
   };
   Kind kind = Kind::kParsed;
-  std::string message;  // CLI11's
+  std::string message;  // CLI11's message
   std::vector<std::string> unexpected;
 };
 
 class CommandLine {
  public:
-  // `name` as --help shows it; empty: as it was called.
+  // --help shows `name`, or the program's path as it was called if `name` is empty.
   explicit CommandLine(const std::string& description, const std::string& name = "");
   ~CommandLine();
 

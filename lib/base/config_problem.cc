@@ -38,8 +38,8 @@ std::string ExcerptBlock(const ConfigProblem& problem) {
                      problem.hint.empty() ? "" : " ", problem.hint);
 }
 
-// The message without the key at its beginning where a flag names it: "--set optimizer.lr: must
-// be".
+// The message without its leading key if the source is a flag, which names the key already: "--set
+// optimizer.lr: must be".
 std::string_view MessageAfterPlace(const ConfigProblem& problem) {
   std::string_view message = problem.message;
   if (!problem.source.starts_with("--") || problem.line > 0) return message;

@@ -58,10 +58,10 @@ class ConfigProblems {
   size_t unlisted_count_ = 0;
 };
 
-// The number of all problems, with those that the list does not contain.
+// The number of all problems, including those that the list only counts.
 size_t CountProblems(const std::vector<ConfigProblem>& problems);
 
-// For people, one block a problem:
+// Formats the problems for people, one block per problem:
 //   error: run.yaml:14:3: unknown key 'optimizer.learning_rate'
 //      14 |   learning_rate: 6e-4
 //         |   ^^^^^^^^^^^^^ did you mean 'optimizer.lr'?

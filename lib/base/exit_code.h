@@ -17,7 +17,7 @@ enum class ExitCode {
   kRunFailed = 7,
   kRunCancelled = 8,
   kDamaged = 9,      // a checkpoint or another file is damaged
-  kStorage = 10,     // a file cannot be read or written; may pass
+  kStorage = 10,     // a file cannot be read or written; may be temporary
   kCollective = 11,  // the other ranks of the run went away
   // Do not reuse 86: a trainer before the first release exited with it.
   kInterrupted = 130,

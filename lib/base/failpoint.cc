@@ -15,7 +15,7 @@ namespace {
 
 struct Armed {
   FailpointSetting setting;
-  std::string once_path;  // empty: every time
+  std::string once_path;  // GP_FAILPOINT_ONCE; empty: dies on every start
   std::atomic<uint64_t> passages{0};
 };
 

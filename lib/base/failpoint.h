@@ -20,7 +20,7 @@ namespace gp {
 
 struct FailpointSetting {
   std::string name;      // empty: none is armed
-  uint64_t passage = 1;  // dies at this one, counted from 1
+  uint64_t passage = 1;  // dies at this passage, counted from 1
 };
 
 // "name:kill" or "name:kill@N"; the empty text arms nothing. InvalidArgument shows the expected

@@ -28,7 +28,7 @@ std::array<uint32_t, 256> MakeCrcTable() {
   return table;
 }
 
-// Errors name `path`, whose data is written to `temporary` first.
+// Writes and syncs the file `temporary`. Errors name `path`, the name that the file gets later.
 Status WriteAndSync(const std::string& temporary, std::string_view data, int mode,
                     const std::string& path) {
   FileDescriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
@@ -38,11 +38,11 @@ Status WriteAndSync(const std::string& temporary, std::string_view data, int mod
   return OkStatus();
 }
 
-// Gives `temporary` the name `path`, durably; AlreadyExists when a file has it. `temporary` may
-// stay.
+// Durably gives the file `temporary` the name `path`; AlreadyExists when `path` exists. The old
+// name may remain: the caller removes it.
 Status NameIfFree(const std::string& temporary, const std::string& path) {
   bool named = link(temporary.c_str(), path.c_str()) == 0;
-  if (!named && errno != EEXIST) {  // a file system without hard links
+  if (!named && errno != EEXIST) {  // perhaps the file system has no hard links
     named = renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0;
   }
   if (!named) return ErrnoStatus(errno, "create", path);

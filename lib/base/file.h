@@ -1,5 +1,5 @@
 // Files: whole-file reads, durable writes and directories, with errors that name the path.
-// Functions may be called from any thread; an AppendFile belongs to one thread at a time.
+// Functions may be called from any thread; a FileDescriptor belongs to one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ StatusOr<std::string> ReadFile(const std::string& path,
 // stays and the temporary file is removed.
 Status WriteFileAtomically(const std::string& path, std::string_view data, int mode = 0644);
 
-// Likewise, but AlreadyExists when `path` exists: of several writers one succeeds.
+// Like WriteFileAtomically, but returns AlreadyExists when `path` exists. If several writers try at
+// the same time, exactly one succeeds.
 Status WriteFileIfAbsent(const std::string& path, std::string_view data);
 
 // mkdir -p. OK when it exists already. New directory entries are durable on return.
@@ -31,7 +32,7 @@ Status MakeDirectories(const std::string& path, int mode = 0755);
 // mount point. OK when it exists already. Durable on return.
 Status MakeDirectory(const std::string& path, int mode = 0755);
 
-// Makes the names in `directory` durable.
+// Makes the entries of `directory` durable: files that were created, renamed or removed in it.
 Status SyncDirectory(const std::string& directory);
 
 // Removes `path` and everything below it. OK when it does not exist. Symbolic links are removed,

@@ -13,11 +13,11 @@ namespace gp {
 
 struct LocalMessage {
   std::string bytes;
-  FileDescriptor file;  // not valid when none came with the message
+  FileDescriptor file;  // not valid if the message came without a file
 };
 
-// Sends `bytes`, with a copy of `file` unless that is negative. Otherwise false and errno: the peer
-// is gone, the message is too large, or a non-blocking socket is full.
+// Sends `bytes`, with a copy of `file` unless that is negative. Returns false and sets errno if the
+// peer is gone, the message is too large, or a non-blocking socket is full.
 bool SendLocalMessage(int socket, std::string_view bytes, int file = -1);
 
 // Nullopt when the peer is gone, when there is no message on a non-blocking socket, or when the

@@ -12,7 +12,7 @@
 namespace gp {
 namespace {
 
-// Bytes that would break the line or drive a terminal are spelled out: \n, \", \\, \x1b.
+// Escapes characters that would break the line or control a terminal: \n, \", \\, \x1b.
 std::string Escaped(std::string_view value) {
   std::string escaped;
   while (!value.empty()) {

@@ -1,6 +1,6 @@
-// Mutex, MutexLock and CondVar: std's, annotated so that clang's -Wthread-safety can prove which
-// lock guards what. Not absl::Mutex: Debian's prebuilt library is not instrumented, so
-// ThreadSanitizer reports false races with it.
+// Mutex, MutexLock and CondVar: wrappers of the standard types, annotated so that clang's
+// -Wthread-safety can prove which lock guards what. Not absl::Mutex: Debian's prebuilt library is
+// not instrumented, so ThreadSanitizer reports false races with it.
 #pragma once
 
 #include <chrono>

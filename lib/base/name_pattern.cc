@@ -18,7 +18,7 @@ bool Exists(const std::string& path) {
   return lstat(path.c_str(), &info) == 0;
 }
 
-// `name` as a pattern of glob(3) that matches nothing else.
+// Escapes `name`, so that as a glob(3) pattern it matches only itself.
 std::string EscapedPattern(std::string_view name) {
   std::string escaped;
   for (const char c : name) {
@@ -28,8 +28,8 @@ std::string EscapedPattern(std::string_view name) {
   return escaped;
 }
 
-// The error callback of glob(3): 1 stops at a folder that cannot be read; a missing one is passed
-// over.
+// The error callback of glob(3): 1 stops at a folder that cannot be read; a missing folder is
+// skipped.
 int StopsAt(const char*, int error_number) {
   return error_number == ENOENT || error_number == ENOTDIR ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 // An open file that a message carries to another process of this machine, over a Unix socket.
-// Functions may be called from any thread. Needs the standard library alone.
+// Functions may be called from any thread. Needs only the standard library.
 #pragma once
 
 #include <sys/socket.h>
@@ -14,13 +14,13 @@ struct alignas(cmsghdr) PassedFile {
   std::array<char, CMSG_SPACE(sizeof(int))> bytes{};
 };
 
-// Gives `message` room for a file that it may bring.
+// Makes room in `message` for a file that may be received with it.
 inline void MakeRoom(PassedFile& room, msghdr& message) {
   message.msg_control = room.bytes.data();
   message.msg_controllen = room.bytes.size();
 }
 
-// Adds a copy of the descriptor `file` to what `message` carries.
+// Attaches `file` to `message`: the receiver gets a copy of the descriptor.
 inline void Attach(int file, PassedFile& room, msghdr& message) {
   MakeRoom(room, message);
   cmsghdr* header = CMSG_FIRSTHDR(&message);

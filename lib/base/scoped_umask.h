@@ -1,5 +1,6 @@
 // ScopedUmask: while it lives, the files that this process makes lack the permissions in `mask`.
-// The umask belongs to the whole process: what other threads make in that time lacks them, too.
+// The umask belongs to the whole process, so files that other threads make in that time lack these
+// permissions too.
 #pragma once
 
 #include <sys/stat.h>

@@ -13,7 +13,7 @@ namespace {
 
 constexpr mode_t kReachedByOthers = S_IRWXG | S_IRWXO;
 
-// Whether root lets this process, which is not root's, read the file by its group.
+// Whether the file belongs to root and to this process's group, and that group is not root's.
 bool IsGivenByRoot(const struct stat& info) {
   return info.st_uid == 0 && info.st_gid == getegid() && info.st_gid != 0;
 }

@@ -19,7 +19,7 @@ Status WriteSecretFile(const std::string& path, std::string_view text);
 // longer than `size_bytes_max`. PermissionDenied when its group or others have any permission, or
 // when it belongs neither to this process' user nor to root. Exception: a file of root's may be
 // readable by the group of this process, if that is not root's group, because Kubernetes mounts
-// secrets with an fsGroup that way. The message explains the fix and contains nothing of the file.
+// secrets with an fsGroup that way. The message explains the fix and never quotes the file.
 StatusOr<std::string> ReadSecretFile(const std::string& path,
                                      uint64_t size_bytes_max = uint64_t{64} << 10);
 

@@ -19,7 +19,7 @@ namespace {
 void FillClosedDescriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) >= 0) continue;
-    // The lowest free number is this one.
+    // open() returns the lowest free number, which is `descriptor`.
     [[maybe_unused]] const int opened =
         open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }

@@ -16,10 +16,10 @@ namespace gp {
 
 inline const std::vector<int> kStopSignals = {SIGTERM, SIGINT};
 
-// Blocks them for this thread and those that it will make.
+// Blocks the stop signals for this thread and for threads that it makes later.
 void BlockStopSignals(const std::vector<int>& numbers = kStopSignals);
 
-// Waits until one arrives; its name, "SIGTERM". REQUIRES: they are blocked.
+// Waits until one arrives and returns its name, such as "SIGTERM". REQUIRES: they are blocked.
 std::string AwaitStopSignal(const std::vector<int>& numbers = kStopSignals);
 
 // Calls `stop` with the name of each signal that arrives, from its own thread, until destruction.

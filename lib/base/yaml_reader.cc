@@ -17,12 +17,12 @@ namespace {
 
 constexpr size_t kDepthMax = 32;
 constexpr size_t kTextBytesMax = 4 << 20;
-constexpr size_t kNodesMax = 50'000;  // each takes a hundred times the bytes of "a,"
+constexpr size_t kNodesMax = 50'000;  // one takes about a hundred times the memory of its text "a,"
 
 YamlMark ToMark(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
 
-// Builds the tree from the parser's events. Containers under construction are a stack; a map's key
-// waits in its frame for its value.
+// Builds the tree from the parser's events. Open containers are on a stack; a map's frame keeps a
+// key until its value arrives.
 class TreeBuilder : public YAML::EventHandler {
  public:
   YamlNode Take() { return std::move(root_); }
@@ -134,7 +134,7 @@ class TreeBuilder : public YAML::EventHandler {
   size_t node_count_ = 0;
 };
 
-// A null mark points at the top.
+// A null mark makes the problem point at the first line.
 ConfigProblem ParseProblem(std::string_view text, std::string_view source, const YAML::Mark& mark,
                            const std::string& message) {
   ConfigProblem problem;
@@ -185,7 +185,7 @@ std::variant<YamlNode, ConfigProblem> ParseYaml(std::string_view text, std::stri
                         fmt::format("{} bytes are more than the {} a configuration may have",
                                     text.size(), kTextBytesMax));
   }
-  // A byte of value 0 is in no text.
+  // A zero byte is refused like invalid UTF-8.
   const size_t end = std::min(WholeUtf8Bytes(text), text.find('\0'));
   if (end < text.size()) {
     return ParseProblem(text, source, MarkAt(text, end),

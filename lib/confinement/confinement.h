@@ -16,7 +16,8 @@ struct Permissions {
   bool gpus = false;
 };
 
-// What this machine can confine, as text for people; `missing` is empty when it can do everything.
+// Which kinds of confinement this machine supports, as text for people; `missing` is empty when it
+// supports all of them.
 struct Offer {
   std::string has;
   std::string missing;

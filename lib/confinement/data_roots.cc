@@ -70,7 +70,7 @@ FileDescriptor OpenBeneath(const std::string& directory, const std::string& path
 }
 
 // Calls `visit` with each link below the directory, except in hidden directories, until an error.
-// Unreadable directories are reported by their reader.
+// Skips unreadable directories: the program that reads them reports the error.
 Status ForEachLink(const std::string& directory,
                    const std::function<Status(const std::string&)>& visit) {
   std::error_code error;

@@ -25,12 +25,12 @@ struct FileRules {
 // process use it.
 int LandlockVersion();
 
-// From here on no other file can be opened or made, and no program be started. Version 6 and later
-// also keep signals inside the process. Unimplemented when LandlockVersion is 0. REQUIRES:
+// From here on no other file can be opened or created, and no program can be started. Version 6 and
+// later also keep signals inside the process. Unimplemented when LandlockVersion is 0. REQUIRES:
 // no_new_privs is set, or the process has CAP_SYS_ADMIN.
 Status RestrictFiles(const FileRules& rules);
 
-// The files that every program of ours needs besides those of a run: its own directory, libraries,
+// The files that every program of gp needs besides those of a run: its own directory, libraries,
 // GPT-2's vocabulary, tuned kernels, the kernel's description of the machine. With `gpus`, also the
 // files and devices that GPU libraries need; then /dev/shm is writable.
 FileRules SystemFiles(bool gpus);

@@ -31,7 +31,7 @@ constexpr uint64_t kWriteFile = LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate;
 constexpr uint64_t kChangeDirectory = LANDLOCK_ACCESS_FS_REMOVE_DIR |
                                       LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
                                       LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REFER;
-// Rights to anything but a directory; the kernel refuses a rule that gives a file others.
+// The rights that apply to a file. The kernel refuses a rule that gives a file any other right.
 constexpr uint64_t kOfFiles = kReadFile | kWriteFile | LANDLOCK_ACCESS_FS_EXECUTE | kAskDevice;
 
 // Every right that version `version` can take away.
@@ -71,7 +71,8 @@ Status Allow(const FileDescriptor& ruleset, const std::string& path, uint64_t ri
   rule.allowed_access = S_ISDIR(info.st_mode) ? rights : rights & kOfFiles;
   rule.parent_fd = opened.get();
   if (syscall(SYS_landlock_add_rule, ruleset.get(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0) {
-    // A rule belongs to an inode, and procfs makes a new one for a path that is not open.
+    // Keeps the descriptor open: a rule belongs to an inode, and procfs makes a new inode for a
+    // path once no process has it open.
     if (path.starts_with("/proc/self")) static_cast<void>(opened.Release());
     return OkStatus();
   }

@@ -32,7 +32,7 @@ constexpr std::array kDenied = {
     "reboot", "sethostname", "setdomainname", "settimeofday", "clock_settime", "clock_adjtime",
     "adjtimex", "stime", "vhangup"};
 
-// clone with one of these makes a namespace.
+// clone with one of these flags makes a namespace.
 constexpr uint64_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                  CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
@@ -44,7 +44,7 @@ Status Check(int result, const std::string& operation) {
 
 Status Deny(const Filter& filter, const char* name) {
   const int number = seccomp_syscall_resolve_name(name);
-  if (number == __NR_SCMP_ERROR) return OkStatus();  // this library does not have it yet
+  if (number == __NR_SCMP_ERROR) return OkStatus();  // this libseccomp does not know the call yet
   return Check(seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), number, 0),
                std::string("deny ") + name + " in");
 }
@@ -62,14 +62,14 @@ Status DenyNamespaces(const Filter& filter) {
                "deny clone3 in");
 }
 
-// The filter for all threads, without the mitigations against speculation that older kernels switch
-// on with a filter: they cost computing time, and nothing here runs code of others.
+// Applies the filter to all threads. Switches off the mitigations against speculation that older
+// kernels enable with a filter: they cost computing time, and this process runs no foreign code.
 Status SetAttributes(const Filter& filter) {
   RETURN_IF_ERROR(Check(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, 1), "prepare"));
   RETURN_IF_ERROR(Check(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_SSB, 1), "prepare"));
   RETURN_IF_ERROR(Check(
       seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM)), "prepare"));
-  // A tree instead of a list: few comparisons for each call.
+  // A binary tree instead of a list needs fewer comparisons for each call.
   return Check(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2), "prepare");
 }
 

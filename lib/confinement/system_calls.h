@@ -5,11 +5,11 @@
 
 namespace gp::confinement {
 
-// From here on these calls answer EPERM in this process, in all of its threads and in those that
-// follow: tracing and reading other processes, mounting, namespaces, kernel modules and keys, BPF,
-// performance counters, io_uring, setting clocks, starting a program. clone3 answers ENOSYS, so
-// that the C library uses clone, whose flags can be checked. Nothing can lift it. Unimplemented
-// when the kernel has no seccomp filters. Sets no_new_privs.
+// From here on these calls fail with EPERM in this process, in all of its threads and in those that
+// it starts later: tracing and reading other processes, mounting, namespaces, kernel modules and
+// keys, BPF, performance counters, io_uring, setting clocks, starting a program. clone3 fails with
+// ENOSYS, so that the C library uses clone, whose flags can be checked. This cannot be undone.
+// Unimplemented when the kernel has no seccomp filters. Sets no_new_privs.
 Status DenySystemCalls();
 
 // Whether the kernel has seccomp filters.

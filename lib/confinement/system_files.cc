@@ -16,7 +16,7 @@
 namespace gp::confinement {
 namespace {
 
-// Libraries that are opened later, locales, time zones, and what the resolver of host names reads.
+// Libraries that are opened later, locales, time zones, and the files of the host name resolver.
 constexpr std::array kShared = {"/lib",
                                 "/lib64",
                                 "/usr/lib",
@@ -34,7 +34,7 @@ constexpr std::array kShared = {"/lib",
                                 "/etc/services",
                                 "/etc/protocols"};
 
-// The files of /proc here show nothing of other processes.
+// The files of /proc in this list show nothing about other processes.
 constexpr std::array kMachine = {
     "/proc/self",        "/proc/cpuinfo", "/proc/meminfo",  "/proc/stat",   "/proc/devices",
     "/proc/filesystems", "/proc/modules", "/proc/version",  "/proc/driver", "/proc/sys",

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 using contract::ExitCause;
 
-// The fields of a value that has a list of its own.
+// Visits the fields of a value that has its own list of fields (contract/field.h).
 template <typename Archive, contract::Listed T>
 void ListedFields(Archive& archive, T& value) {
   contract::VisitFields(value, [&archive](const contract::FieldInfo& field, auto& member) {
@@ -227,7 +227,8 @@ class Writer {
   void operator()(const char* key, std::optional<T>& value) {
     if (value) object_[key] = ToJson(*value);
   }
-  // A field of a later version, which older peers do not send: absent where it has its default.
+  // Writes a field that a later version added, which older peers do not send. It is left out while
+  // it has its default.
   template <typename T>
   void Later(const char* key, T& value) {
     if (value != T{}) (*this)(key, value);
@@ -254,7 +255,7 @@ class Writer {
     for (T& value : values) array.push_back(ToJson(value));
     return array;
   }
-  // Keys of a JSON object are text.
+  // Numbers become text, because keys of a JSON object are text.
   static Json ToJson(std::map<int32_t, double>& values) {
     Json object = Json::object();
     for (const auto& [key, value] : values) object[std::to_string(key)] = value;
@@ -356,7 +357,7 @@ class Reader {
     value = static_cast<int>(wide);
     return true;
   }
-  // An unknown cause is still a failure.
+  // A cause that this version does not know becomes kError, because it is still a failure.
   static bool Assign(const Json& json, ExitCause& value) {
     int number = 0;
     if (!Assign(json, number) || number < 0) return false;

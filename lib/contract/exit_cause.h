@@ -13,12 +13,12 @@ enum class ExitCause {
   kOutOfMemory = 4,
   kCollective = 5,  // lost a peer; not its own fault
   kConfig = 6,      // bad settings: retrying cannot help
-  kStorage = 7,     // could not write, or a read failed
+  kStorage = 7,     // a write or a read failed
   kError = 8,
   kSpawnFailed = 9,
   kUnfit = 10,              // this node cannot compute what the run's record demands
-  kDamagedCheckpoint = 11,  // according to this rank; a second reader decides
-  kData = 12,               // missing on this node, or not what the run began with
+  kDamagedCheckpoint = 11,  // according to this rank; another reader verifies it
+  kData = 12,               // data is missing on this node, or is not what the run began with
 };
 
 }  // namespace gp::contract

@@ -1,6 +1,6 @@
-// FieldInfo: what the list of a value's fields says about one of them. A value that crosses a
-// process is a plain struct with one such list; the JSON of the link, metrics.jsonl, TensorBoard,
-// the gauges, protobuf messages and records of the store are made from it (docs/adr/0012).
+// FieldInfo: describes one field of a value. A value that processes exchange is a plain struct with
+// a list of its fields; the JSON of the link, metrics.jsonl, TensorBoard, the gauges, protobuf
+// messages and records of the store are made from it (docs/adr/0012).
 //
 // The list is a static member template: ForEachField(visit) calls visit(FieldInfo, pointer to
 // member) for each field, in the order of the keys in metrics.jsonl. (On the link, JSON sorts
@@ -18,11 +18,11 @@ struct FieldInfo {
   const char* tag = "";    // in TensorBoard; empty: left out
   const char* gauge = "";  // on the coordinator's metrics page; empty: left out
   const char* help = "";   // help text of the gauge
-  bool recorded = true;    // metrics.jsonl has the key, too
-  bool charted = false;    // the points of the page have it as a column
-  // The key is left out where the value is 0 or empty, and readers take that for its absence.
+  bool recorded = true;    // metrics.jsonl also has the key
+  bool charted = false;    // the dashboard's points have it as a column
+  // The key is left out if the value is 0 or empty, and readers take a missing key for that value.
   bool omit_default = false;
-  bool zero_is_unknown = false;  // TensorBoard has no value where it is 0
+  bool zero_is_unknown = false;  // TensorBoard gets no value if it is 0
 };
 
 template <typename T>

@@ -19,14 +19,14 @@
 
 namespace gp::link {
 
-// The newest and the oldest version of these messages that this program speaks. The trainer refuses
-// an agent, and the gateway a sampler, without a version in common.
+// The newest and the oldest version of these messages that this program speaks. Each side
+// refuses a peer without a version in common (IsCompatible).
 inline constexpr int kProtocol = 1;
 inline constexpr int kProtocolMin = 1;
 
 // ---- supervisor to engine ----
 
-// First in both directions.
+// The first message in both directions.
 struct Hello {
   int protocol = kProtocol;
   int protocol_min = kProtocolMin;
@@ -40,7 +40,7 @@ inline bool IsCompatible(const Hello& peer) {
   return peer.protocol_min <= kProtocol && peer.protocol >= kProtocolMin;
 }
 
-// The run to train. Sent once, after Hello. The engine answers with Listening or Failed.
+// Describes the run to train. Sent once, after Hello. The engine answers with Listening or Failed.
 struct Start {
   std::string run_id;
   std::string run_name;
@@ -54,34 +54,37 @@ struct Start {
   int threads = 1;
   int logical_shards = 1;
   std::optional<bool> begun;  // the run has trained before: its data was good then
-  // What an earlier epoch decided that the run computes with, as in Configure; empty: nothing yet.
+  // The instruction set and the kernel choices that an earlier epoch decided on, as in Configure;
+  // empty: none yet.
   std::string isa;
   std::map<std::string, std::string> kernels;
 };
 
-// The group of an epoch. The engine loads its state, connects to its peers and answers Ready.
+// Describes the group of an epoch. The engine loads its state, connects to its peers and answers
+// Ready.
 struct Configure {
   uint64_t epoch = 0;
   int rank = 0;
   std::vector<std::string> addresses;  // host:port by rank
   std::string secret;
-  // What every rank of the run computes with, once decided: the instruction-set level, and the
-  // kernel choices for that level.
+  // The instruction-set level that every rank of the run must use, and the kernel choices for that
+  // level; absent until they are decided.
   std::optional<std::string> isa;
   std::optional<std::map<std::string, std::string>> kernels;
   std::optional<std::string> nccl_id;  // hex; the id that a group of several GPUs connects with
   std::optional<bool> encrypted;       // the ranks encrypt what they send each other
 };
 
-// Every rank is ready: take steps.
+// Every rank is ready: the engine begins to train.
 struct Go {
   uint64_t epoch = 0;
 };
 
-// Answer Stopped and exit 0. Without `save_within_ms` the rank exits at once. With it, the group
-// finishes the step in flight, all ranks exit after the same step, and rank 0 saves that step and
-// waits for its seal first. If the step is not finished after half of that time, it is given up and
-// rank 0 saves the step before it. A second Stop means: exit at once.
+// Asks the engine to answer Stopped and exit 0. Without `save_within_ms` the rank exits at once.
+// With it, the group finishes the step in flight, all ranks exit after the same step, and rank 0
+// saves that step and waits for its seal first. If the step is not finished after half of that
+// time, it is given up and rank 0 saves the step before it. At a second Stop the rank exits at
+// once.
 struct Stop {
   std::string reason;
   std::optional<int64_t> save_within_ms;  // how long the supervisor waits for it
@@ -98,8 +101,8 @@ struct SealResult {
 
 struct Listening {
   std::string address;  // host:port
-  // What this process can compute with: instruction-set levels, the preferred one first, and its
-  // tuned kernel choices, by level.
+  // The instruction-set levels that this process supports, the preferred one first, and its tuned
+  // kernel choices by level.
   std::optional<std::vector<std::string>> isa_levels;
   std::optional<std::map<std::string, std::string>> kernels;
   // Hex; rank 0 of a group of several GPUs makes it, and every rank of the epoch gets it.
@@ -115,13 +118,13 @@ struct Ready {
 // Prometheus metrics (worker/agent/rank_series.h); they go no further. Absent if the rank cannot
 // measure them.
 struct RankNumbers {
-  // Saves of this process that failed or were skipped so far; of rank 0.
+  // Saves of this process that failed or were skipped so far; only for rank 0.
   std::optional<int64_t> failed_saves;
   // The step's all-reduce, for a rank with peers: its total time, of which phases.allreduce_exposed
   // was not overlapped, and the bytes of the gradients that it summed.
   std::optional<double> allreduce_seconds;
   std::optional<int64_t> allreduce_bytes;
-  // The minimum number of micro-batches that were in memory when the step asked for one: 0 or 1;
+  // Whether a micro-batch was always in memory when the step asked for one: 0 (not always) or 1;
   // and the bytes of tokens read since the last report.
   std::optional<int> batches_ready;
   std::optional<int64_t> data_read_bytes;
@@ -136,7 +139,7 @@ struct RankNumbers {
   }
 };
 
-// After every committed step, from every rank; points for users come from rank 0. The payload has
+// Sent by every rank after every committed step; points for users come from rank 0. The payload has
 // the fields of both side by side.
 struct StepReport {
   contract::TrainingPoint point;
@@ -167,12 +170,12 @@ struct Failed {
 // signal.
 struct Stopped {
   uint64_t epoch = 0;
-  int64_t step = 0;    // the last committed one
+  int64_t step = 0;    // the last committed step
   std::string reason;  // who requested it
 };
 
-// What the engine waits for, in a sentence, for example room for a checkpoint. It keeps its state
-// and retries. Empty: it continues.
+// The engine waits: `reason` says in a sentence for what, for example room for a checkpoint. It
+// keeps its state and retries. An empty reason: it continues.
 struct Waiting {
   uint64_t epoch = 0;
   std::string reason;

@@ -21,7 +21,7 @@ struct OpenModel {
   // (formats/recorded_precision.h).
   std::string precision = "auto";
   int threads = 1;
-  int64_t streams = 1;        // texts at a time, at most
+  int64_t streams = 1;        // most texts that are written at the same time
   uint64_t memory_bytes = 0;  // for weights, cache and buffers; fewer streams if they do not fit
 };
 
@@ -60,7 +60,7 @@ struct ModelReady {
   int64_t step = 0;
   std::string precision;      // "fp32", "bf16"
   std::string device;         // "cpu avx2", "cuda sm_90"
-  int64_t streams = 0;        // texts that are written at a time
+  int64_t streams = 0;        // texts that are written at the same time
   int64_t context = 0;        // tokens of prompt and text together, at most
   int64_t vocabulary = 0;     // ids that may be drawn
   uint64_t memory_bytes = 0;  // taken by weights, cache and buffers
@@ -72,7 +72,7 @@ struct ModelReady {
 // settings.
 struct TokenScore {
   double logprob = 0;
-  std::vector<int32_t> top;  // the likeliest ids, falling
+  std::vector<int32_t> top;  // the likeliest ids, in descending order
   std::vector<double> top_logprobs;
 };
 
@@ -82,13 +82,13 @@ struct TextPiece {
   std::string text;  // whole characters; the possible beginning of a stop string is held back
   std::vector<int32_t> tokens;     // the tokens whose last character is in `text`
   std::vector<TokenScore> scores;  // by token, if logprobs were requested
-  // One for each token of the prompt from the second on; in the first piece only.
+  // One for each token of the prompt from the second on; only in the first piece.
   std::vector<TokenScore> prompt_scores;
-  std::optional<std::string> finish;  // "stop" | "length": the last piece
-  std::optional<std::string> error;   // the last piece: why the text cannot continue
+  std::optional<std::string> finish;  // "stop" or "length" in the last piece
+  std::optional<std::string> error;   // in the last piece: why the text cannot continue
 };
 
-// After each pass through the model.
+// Sent after each pass through the model.
 struct Generated {
   std::vector<TextPiece> pieces;
 };

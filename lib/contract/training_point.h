@@ -1,5 +1,5 @@
-// TrainingPoint: what a run measured in one committed step, from the trainer to the pages. Plain
-// values; no thread rules.
+// TrainingPoint: the measurements of one committed step of a run, as every part of gp uses them.
+// Plain values; no thread rules.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct TrainingPoint {
   double learning_rate = 0;
   double gradient_norm = 0;               // before clipping
   double tokens_per_second = 0;           // of this step: its tokens on all ranks / step_seconds
-  double mfu = 0;                         // 0..1 of peak_flops; 0 when that is unknown
+  double mfu = 0;                         // 0 to 1, the share of peak_flops; 0 when that is unknown
   double step_seconds = 0;                // without evaluations, samples and saves between steps
   std::optional<double> validation_loss;  // nats per token, of an evaluation after this step
   // The evaluation's other results by name: kBitsPerByte, TASK/STYLE/acc, TASK/STYLE/acc_norm.
@@ -53,7 +53,7 @@ struct TrainingPoint {
   double peak_flops = 0;     // FLOP/s of all ranks together; 0 when unknown
   std::string peak_source;   // "measured", "table"; empty when peak_flops is unknown
   int64_t target_steps = 0;  // the run's last step; 0 while unknown
-  std::string warning;       // what a person should look at, in a sentence
+  std::string warning;       // a sentence about something that a person should look at
   int64_t at_us = 0;         // wall clock, microseconds since 1970
 
   bool operator==(const TrainingPoint&) const = default;

@@ -39,7 +39,7 @@ struct WrittenCheckpoint {
 struct ResumePoint {
   int64_t step = 0;
   std::string directory;
-  std::string manifest_digest;  // hex; the reader refuses another manifest; empty: takes any
+  std::string manifest_digest;  // hex; the reader refuses another manifest; empty: accepts any
 
   bool operator==(const ResumePoint&) const = default;
 

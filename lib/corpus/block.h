@@ -16,8 +16,8 @@ enum class Split {
 
 struct DocumentRules {
   Split split = Split::kFile;
-  // Documents also end at this string, which belongs to none of them; empty: at no string. For
-  // plain text only if each file is a document.
+  // Documents also end at this string, which belongs to no document. If it is empty, there is no
+  // such string. Plain text may have it only if each file is one document.
   std::string split_on;
   std::string field = "text";  // for JSON lines: the field that holds the text; "a.b": in an object
   std::string field_key = "--text-field";  // where the user sets `field`, for messages
@@ -27,7 +27,7 @@ struct DocumentRules {
 // A place between two blocks of a source, where reading can resume.
 struct BlockPosition {
   uint64_t offset = 0;           // in the unpacked text
-  int64_t line = 1;              // of the place, for messages
+  int64_t line = 1;              // the line of this place, for messages
   bool inside_document = false;  // the block before it ended within a document
 
   bool operator==(const BlockPosition&) const = default;
@@ -37,7 +37,7 @@ struct Block {
   std::string text;
   BlockPosition begin;
   BlockPosition end;
-  bool last = false;  // of its source, as far as known when it was read
+  bool last = false;  // last of its source, as far as known when it was read
 };
 
 }  // namespace gp::corpus

@@ -43,7 +43,7 @@ void BlockEncoder::AddEndOfText(EncodedBlock& encoded) const {
 size_t BlockEncoder::CutAfter(std::string_view text, size_t begin) const {
   const size_t cut = tokenizer_.CutAfter(text, begin);
   for (const std::string& end : ends_) {
-    // The text that follows is needed to tell whether the string is here.
+    // More text is needed to tell whether the string crosses the cut.
     if (cut + end.size() - 1 > text.size()) return text.size();
     const size_t from = cut < end.size() ? 0 : cut - end.size() + 1;
     const size_t at = text.substr(0, cut + end.size() - 1).find(end, from);

@@ -1,7 +1,7 @@
 // BlockEncoder: encodes a block of text into the bytes of its tokens, with the end-of-text token
-// before or after each document as the rules say. Strings in the text that elsewhere separate
-// documents, <|endoftext|> and the tokenizer's own, are encoded as ordinary text and only counted.
-// Constant after construction; any thread may call.
+// before or after each document as the rules say. Strings that often separate documents
+// (<|endoftext|>, and the text of the tokenizer's own end-of-text token) are encoded as ordinary
+// text and only counted. Constant after construction; any thread may call.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,8 @@ class BlockEncoder {
   // InvalidArgument names source and place.
   StatusOr<EncodedBlock> Encode(const Block& block, const Source& source) const;
 
-  // Where a document may be cut into blocks: as the tokenizer says, but not within a counted
-  // string. text.size() also if too little text follows to decide.
+  // Where a document may be cut into blocks: as Tokenizer::CutAfter, but never within a counted
+  // string. Also text.size() if too little text follows to decide.
   size_t CutAfter(std::string_view text, size_t begin) const;
 
   const EncodingRules& rules() const { return rules_; }

@@ -10,8 +10,8 @@
 namespace gp::corpus {
 namespace {
 
-// After the last complete blank line of `text`; 0 if there is none. `at_line_start`: the text
-// begins with a line.
+// The offset after the last complete blank line of `text`; 0 if there is none. `at_line_start`:
+// `text` begins at the start of a line.
 size_t LastBlankLineEnd(std::string_view text, bool at_line_start) {
   for (size_t end = text.rfind('\n'); end != std::string_view::npos && end > 0;) {
     const size_t before = text.rfind('\n', end - 1);
@@ -23,8 +23,8 @@ size_t LastBlankLineEnd(std::string_view text, bool at_line_start) {
   return 0;
 }
 
-// After the last complete occurrence of the string in `text`, counted from the front; 0 if there is
-// none.
+// The offset after the last complete occurrence of `string` in `text`, without overlaps from the
+// front; 0 if there is none.
 size_t LastEndOf(std::string_view string, std::string_view text) {
   size_t end = 0;
   for (size_t at = text.find(string); at != std::string_view::npos; at = text.find(string, end)) {
@@ -56,7 +56,7 @@ StatusOr<BlockReader> BlockReader::Open(const Source& source, const DocumentRule
   return reader;
 }
 
-// Reads until `bytes` are available, or all of the text.
+// Reads until `bytes` bytes are in text_ or the text ends.
 Status BlockReader::Fill(size_t bytes) {
   const size_t had = text_.size();
   if (ended_ || had >= bytes) return OkStatus();
@@ -86,7 +86,7 @@ Status BlockReader::TooLong(const char* what) const {
       SourceName(source_), what, position_.line, position_.offset, kBlockBytesMax);
 }
 
-// A document that is longer than a block.
+// Where to cut a document that is longer than a block.
 StatusOr<size_t> BlockReader::CutDocument() const {
   if (source_.form == TextForm::kJsonLines) {
     if (!text_.starts_with('[')) return TooLong("line");

@@ -36,7 +36,7 @@ class BlockReader {
   // document, otherwise none. InvalidArgument names the place of a line or a word that is too long.
   StatusOr<std::optional<Block>> Next();
 
-  // Bytes of the file itself that were read.
+  // Bytes that were read from the file itself, before unpacking.
   uint64_t file_offset() const { return stream_.file_offset(); }
 
  private:
@@ -44,7 +44,8 @@ class BlockReader {
               formats::TextStream stream, const BlockPosition& from);
 
   Status Fill(size_t bytes);
-  // The length of a block, from what was read, that ends between documents; 0: there is none.
+  // The length of a block that ends between documents, taken from the text read so far; 0 if there
+  // is no such block.
   size_t DocumentsEnd() const;
   StatusOr<size_t> CutDocument() const;
   Block Take(size_t bytes, bool inside_document);
@@ -58,7 +59,7 @@ class BlockReader {
   formats::TextStream stream_;
   std::string text_;    // read but not taken yet
   bool ended_ = false;  // there is nothing more to read
-  bool done_ = false;   // and nothing left to take
+  bool done_ = false;   // and no text is left to take
   BlockPosition position_;
 };
 

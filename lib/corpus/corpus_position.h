@@ -1,5 +1,5 @@
-// CorpusPosition: a place between two blocks of all the sources of a text, and its form in JSON
-// files. A value.
+// CorpusPosition: a place between two blocks in a list of sources, and its form in JSON files. A
+// value.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct CorpusPosition {
 
 formats::JsonObject::Json CorpusPositionJson(const CorpusPosition& position);
 
-// Takes the position out of `fields`, whose status reports problems.
+// Reads the position from `fields`, whose status reports problems.
 CorpusPosition ReadCorpusPosition(formats::JsonObject& fields);
 
 }  // namespace gp::corpus

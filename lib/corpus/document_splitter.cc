@@ -10,7 +10,7 @@
 namespace gp::corpus {
 namespace {
 
-// The document of a line whose field is `text`, or null.
+// The document of a JSON line whose field has the value `text`; nullopt: the field is null.
 StatusOr<DocumentPart> DocumentOf(const std::optional<std::string_view>& text,
                                   const DocumentRules& rules) {
   if (text) return DocumentPart{.text = *text};
@@ -21,7 +21,7 @@ StatusOr<DocumentPart> DocumentOf(const std::optional<std::string_view>& text,
       rules.field);
 }
 
-// The parts of `document` between the strings that divide it.
+// Passes the parts of `document` between the occurrences of `split_on` to `take`.
 Status EmitParts(const DocumentPart& document, const std::string& split_on,
                  const DocumentSink& take) {
   if (split_on.empty() || document.null) return take(document);
@@ -76,7 +76,7 @@ Status SplitLines(const Block& block, const DocumentSink& take) {
 }
 
 // The end of the paragraph at the start of `text`, before the blank line after it. `at_line_start`:
-// it begins with a line.
+// `text` begins at the start of a line.
 size_t ParagraphEnd(std::string_view text, bool at_line_start) {
   std::string_view rest = text;
   if (!at_line_start) TakeLine(rest);

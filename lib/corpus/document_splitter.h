@@ -32,9 +32,9 @@ using DocumentSink = std::function<Status(const DocumentPart&)>;
 Status SplitBlock(const Block& block, const Source& source, const DocumentRules& rules,
                   const DocumentSink& take);
 
-// "'---' (data.split_on) occurs in no file, …": when `sources` gave no more `documents` than there
-// are files, so rules.split_on (set by `key`) divided none. Empty otherwise, and when a source is
-// lines of JSON, where the number proves nothing.
+// A message when rules.split_on (set by `key`) divided no file: "'---' (data.split_on) occurs in no
+// file, …". That is so if `sources` gave no more `documents` than there are files. Empty otherwise,
+// and when a source is lines of JSON, where the number proves nothing.
 std::string DescribeUnusedSplit(const std::vector<Source>& sources, const DocumentRules& rules,
                                 int64_t documents, std::string_view key);
 

@@ -9,9 +9,10 @@
 namespace gp::corpus {
 namespace {
 
-// Each holds a window of its packing (zstd: up to 128 MiB) and a line of up to kBlockBytesMax.
+// Each reader holds a decompression window (zstd: up to 128 MiB) and a line of up to
+// kBlockBytesMax.
 constexpr size_t kReaders = 2;
-// Sources that are read ahead: they may hold nothing that counts in bytes.
+// The most sources that are read ahead. Empty sources do not count in bytes, so they need a limit.
 constexpr size_t kQueuesMax = 1024;
 // Added for each block besides its text, so that memory is also bounded for a million small files.
 constexpr uint64_t kSlotBytes = 1 << 12;
@@ -79,7 +80,8 @@ void EncodingPipeline::ReadSource(size_t source) {
   }
 }
 
-// The source whose turn it is has half of the room for itself, so that it always makes progress.
+// The source whose results are delivered has half of the room for itself, so that it always makes
+// progress.
 bool EncodingPipeline::HasRoom(size_t source) const {
   const uint64_t front_bytes = queues_.count(front_) > 0 ? queues_.at(front_).bytes : 0;
   if (source == front_) return front_bytes < options_.bytes_max / 2;
@@ -109,7 +111,7 @@ void EncodingPipeline::EndSource(size_t source, const Status& status) {
   progress_.NotifyAll();
 }
 
-// The first slot, in order, that no thread encodes. Null once the pipeline stops.
+// Claims the first slot, in order, that no thread encodes. Null once the pipeline stops.
 std::shared_ptr<EncodingPipeline::Slot> EncodingPipeline::ClaimSlot(size_t& source) {
   MutexLock lock(mutex_);
   while (!stopping_) {
@@ -151,7 +153,7 @@ EncodingPipeline::Result EncodingPipeline::HandOut(SourceQueue& queue) {
   return result;
 }
 
-// REQUIRES: the queue has ended, and everything of it is handed out.
+// REQUIRES: the queue has ended, and all of its blocks have been handed out.
 Status EncodingPipeline::EndFrontSource() {
   RETURN_IF_ERROR(queues_.at(front_).status);
   queues_.erase(front_++);

@@ -26,15 +26,16 @@ namespace gp::corpus {
 struct PipelineOptions {
   int threads = 1;      // for encoding
   CorpusPosition from;  // where to begin
-  // Limit for the text that waits or is being encoded. Half of it is kept for the source that is
-  // handed out. The text's JSON index, strings and tokens take up to nine times as much memory.
+  // Limit for the text that waits or is being encoded. Half of it is reserved for the source whose
+  // results are delivered. The text's JSON index, strings and tokens take up to nine times as much
+  // memory.
   uint64_t bytes_max = uint64_t{64} << 20;
   bool endless = false;  // after the last source the first follows again
 };
 
 class EncodingPipeline {
  public:
-  // A block's tokens. What comes after them begins at `end`.
+  // A block's tokens. The next block begins at `end`.
   struct Result {
     EncodedBlock encoded;
     CorpusPosition end;
@@ -61,7 +62,7 @@ class EncodingPipeline {
     uint64_t source_bytes = 0;
     std::optional<StatusOr<EncodedBlock>> encoded;  // once its thread is done
   };
-  // The blocks of a source that were read and not handed out.
+  // The blocks of a source that were read and not yet handed out.
   struct SourceQueue {
     std::deque<std::shared_ptr<Slot>> slots;
     size_t untaken = 0;  // index in slots of the first that no thread encodes yet
@@ -94,7 +95,8 @@ class EncodingPipeline {
   size_t next_source_ GUARDED_BY(mutex_) = 0;  // first source that no thread reads yet
   size_t front_ GUARDED_BY(mutex_) = 0;        // source whose results are delivered
   uint64_t bytes_ GUARDED_BY(mutex_) = 0;      // over all queues
-  // Since the first source, unless the beginning lay after it.
+  // Whether this pass over the sources had text. True at first unless the pipeline starts at the
+  // very beginning.
   bool text_in_this_pass_ GUARDED_BY(mutex_) = false;
   std::map<size_t, SourceQueue> queues_ GUARDED_BY(mutex_);  // by source
   std::vector<std::jthread> threads_;

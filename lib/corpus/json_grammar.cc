@@ -13,7 +13,7 @@ namespace {
 constexpr int kNestingMax = 1024;
 constexpr char kWhiteSpace[] = " \t\r\n";
 
-// Replaces half an emoji by '?'. jq 1.6 reads no such line.
+// Replaces an unpaired surrogate (half an emoji) by '?'. jq 1.6 cannot read such a line.
 constexpr char kReplaceSurrogates[] =
     R"(python3 -c 'import json, sys; [print(json.dumps(json.loads(line), ensure_ascii=False))"
     R"(.encode("utf-8", "replace").decode()) for line in sys.stdin]' < OLD > NEW)";
@@ -77,14 +77,14 @@ class LineGrammar {
     without_numbers_ += line_.substr(copied_, end - copied_);
     copied_ = end;
   }
-  // The number reaches from `begin` to the place.
+  // Writes 0 for the number, which reaches from `begin` to at_.
   void ReplaceNumber(size_t begin) {
     CopyUpTo(begin);
     without_numbers_ += '0';
     copied_ = at_;
   }
 
-  // `expected`: what the place calls for.
+  // `expected`: what must stand here, for messages.
   Status ReadValue(const char* expected) {
     PassWhiteSpace();
     const char first = Front();
@@ -251,8 +251,8 @@ class LineGrammar {
   static constexpr std::string_view kSpecial{kSpecialCharacters.data(), kSpecialCharacters.size()};
 
   const std::string_view line_;
-  size_t at_ = 0;      // the place
-  size_t copied_ = 0;  // up to here it is in without_numbers_
+  size_t at_ = 0;      // offset of the next character
+  size_t copied_ = 0;  // up to here, the line is in without_numbers_
   int nesting_ = 0;
   std::string without_numbers_;
 };

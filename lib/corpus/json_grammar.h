@@ -1,5 +1,6 @@
-// The grammar of JSON, for lines that simdjson does not take: it refuses integers beyond 64 bits,
-// floats beyond double, and the NaN and Infinity that Python's json.dumps writes. Pure function.
+// The grammar of JSON, for lines that simdjson refuses: it accepts no integers beyond 64 bits, no
+// floats beyond double, and not the NaN and Infinity that Python's json.dumps writes. Pure
+// function.
 #pragma once
 
 #include <string>

@@ -32,7 +32,7 @@ std::string_view TypeName(element_type type) {
   }
 }
 
-// The names in it, as many as help.
+// The names of its fields, about 100 bytes of them.
 std::string Names(const dom::object& object) {
   std::string names;
   for (const dom::key_value_pair field : object) {
@@ -46,7 +46,7 @@ class FieldSearch {
  public:
   explicit FieldSearch(std::string_view path) : path_(path) {}
 
-  // InvalidArgument when two places answer to the path.
+  // InvalidArgument when the path matches two places in the line.
   Status SearchIn(const dom::object& object) { return SearchIn(object, path_); }
 
   bool null() const { return null_; }
@@ -138,7 +138,7 @@ Status NoObject(const dom::element& value) {
 }  // namespace
 
 struct JsonLineReader::Parser {
-  // The line itself, or a copy that simdjson takes.
+  // Parses the line itself or, if simdjson refuses it, a copy in which numbers are replaced.
   StatusOr<dom::element> Parse(std::string_view line) {
     dom::element value;
     if (!parser.parse(line.data(), line.size(), false).get(value)) return value;

@@ -6,7 +6,7 @@
 
 namespace gp::corpus {
 
-// Takes a line off the front of `text`, its end with it.
+// Removes the first line from `text`, with its line end, and returns it.
 inline std::string_view TakeLine(std::string_view& text) {
   const size_t end = text.find('\n');
   const size_t size = end == std::string_view::npos ? text.size() : end + 1;
@@ -21,12 +21,12 @@ inline std::string_view WithoutLineEnd(std::string_view line) {
   return line;
 }
 
-// White space alone.
+// Whether `text` is only white space.
 inline bool IsBlank(std::string_view text) {
   return text.find_first_not_of(" \t\n\v\f\r") == std::string_view::npos;
 }
 
-// Spaces and tabs at most. The line's end may be there.
+// Whether the line, without its line end, has only spaces and tabs.
 inline bool IsBlankLine(std::string_view line) {
   return WithoutLineEnd(line).find_first_not_of(" \t\r") == std::string_view::npos;
 }

@@ -63,7 +63,7 @@ Status CheckOptions(const Tokenizer& tokenizer, const PreparationOptions& option
   return OkStatus();
 }
 
-// As in the published scripts.
+// Places the end-of-text token as the published scripts do.
 EndOfTextPlacement PlacementFor(const Tokenizer& tokenizer, const PreparationOptions& options) {
   if (!tokenizer.end_of_text().has_value()) return EndOfTextPlacement::kNone;
   return IsNanoGpt(options) ? EndOfTextPlacement::kAfter : EndOfTextPlacement::kBefore;
@@ -76,7 +76,7 @@ int64_t DefaultValTokens(const PreparationOptions& options) {
     bytes += source.size_bytes;
   }
   const auto tokens = static_cast<int64_t>(bytes / kSourceBytesPerValToken);
-  // One token is nothing to be evaluated on.
+  // One token is not enough for an evaluation.
   return tokens < 2 ? 0 : std::min(tokens, options.shard_tokens);
 }
 
@@ -121,7 +121,7 @@ std::vector<PreparationChoice> ChoicesOf(const Tokenizer& tokenizer,
           {"list of sources", DescribeSources(options.sources)}};
 }
 
-// The folder, locked against a second preparation until this is gone.
+// Locks the folder against a second preparation until the descriptor is closed.
 StatusOr<FileDescriptor> LockDirectory(const std::string& directory) {
   RETURN_IF_ERROR(MakeDirectories(directory));
   FileDescriptor file(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -182,7 +182,7 @@ class Preparation {
     progress_.source_bytes = progress_.source_bytes_begun = BytesBefore(state_.position.source);
   }
 
-  // The state is on the disk before the first shard is.
+  // Writes the state before the first shard is created.
   Status Begin() { return Save(); }
 
   Status Run(const ReportProgress& report, const std::stop_token& stop) {
@@ -222,7 +222,7 @@ class Preparation {
  private:
   std::string PathOf(const char* name) const { return JoinPath(options_.directory, name); }
 
-  // In the sources before this one.
+  // The bytes of all sources before this one.
   uint64_t BytesBefore(size_t source) const {
     return source == 0 ? 0 : source_ends_.at(source - 1);
   }
@@ -244,7 +244,7 @@ class Preparation {
     return OkStatus();
   }
 
-  // First the tokens, then the word for them.
+  // Syncs the tokens before it writes the state that refers to them.
   Status Save() {
     RETURN_IF_ERROR(output_.Sync());
     Failpoint("prepare.after_sync");
@@ -294,7 +294,7 @@ class Preparation {
   PreparationState state_;
   ShardOutput output_;
   PreparationProgress progress_;
-  std::vector<uint64_t> source_ends_;  // by source: the bytes of it and of those before it
+  std::vector<uint64_t> source_ends_;  // by source: the bytes of it and of all before it
 };
 
 }  // namespace

@@ -24,11 +24,12 @@ struct PreparationOptions {
   std::vector<Source> sources;
   DocumentRules documents;
   formats::ShardFormat format = formats::ShardFormat::kLlmC;
-  std::string directory;               // empty, absent, or one that this began
+  std::string directory;               // empty, absent, or begun by such a preparation
   int64_t shard_tokens = 100'000'000;  // as in llm.c and build-nanogpt; not for nanoGPT's form
-  // Tokens of the first shard, which is the validation split; 0: none. Default: one per 40 bytes of
-  // the source files, about a tenth of the GPT-2 tokens of plain text, at most shard_tokens, and 0
-  // instead of 1. With standard input, whose size is unknown: shard_tokens.
+  // Tokens of the first shard, which is the validation split; 0: no validation split. The default
+  // is one token per 40 bytes of the source files (about a tenth of the GPT-2 tokens of plain
+  // text), but at most shard_tokens, and 0 if that would be 1. For standard input, whose size is
+  // unknown, it is shard_tokens.
   std::optional<int64_t> val_tokens;
   std::optional<double> val_fraction;  // for nanoGPT's form; default 0.0005, as for OpenWebText
   int threads = 1;                     // threads that encode
@@ -50,10 +51,11 @@ struct PreparationProgress {
 // Called between blocks, from the thread that prepares; many times a second.
 using ReportProgress = std::function<void(const PreparationProgress&)>;
 
-// Prepares, or resumes what a call with the same options began. InvalidArgument: contradictory
-// options, or unreadable text, with its place. AlreadyExists: the folder holds a finished dataset;
-// FailedPrecondition: it holds something else, or the beginning of another dataset. Cancelled after
-// `stop`. After an error the same call resumes where the last one ended.
+// Prepares the dataset, or resumes the work of an earlier call with the same options.
+// InvalidArgument: contradictory options, or unreadable text, with its place. AlreadyExists: the
+// folder holds a finished dataset; FailedPrecondition: it holds something else, or the beginning of
+// another dataset. Cancelled after `stop`. After an error the same call resumes where the last one
+// ended.
 StatusOr<formats::DatasetFile> PrepareDataset(const Tokenizer& tokenizer,
                                               const PreparationOptions& options,
                                               const ReportProgress& report = nullptr,

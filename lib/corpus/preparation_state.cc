@@ -31,7 +31,8 @@ void AddShards(const PreparationState& state, Json& shards) {
   }
 }
 
-// Appends what `read` takes out of each entry of the list `key`. A problem becomes `object`'s.
+// Reads each entry of the list `key` with `read` and appends it to `list`. A problem of an entry
+// becomes the status of `object`.
 template <typename T>
 void ReadList(JsonObject& object, const char* key, std::vector<T>& list,
               void (*read)(JsonObject& fields, T& entry)) {

@@ -22,7 +22,7 @@ struct PreparationChoice {
   std::string value;
 };
 
-// A shard that was begun; `tokens` of it are durable.
+// A shard being written, of which the first `tokens` tokens are durable.
 struct OpenShard {
   std::string name;
   std::string split;

@@ -52,7 +52,7 @@ std::string ShardOutput::NameOf(const std::string& split) const {
                      finished_.size(), ending);
 }
 
-// Tokens that the shard of the split still takes.
+// How many more tokens the split's open shard takes.
 int64_t ShardOutput::Room(const std::string& split) const {
   if (!one_sequence()) return std::numeric_limits<int64_t>::max();
   const auto writer = writers_.find(split);

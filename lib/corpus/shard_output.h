@@ -19,7 +19,8 @@ namespace gp::corpus {
 struct OutputRules {
   formats::ShardForm form;
   std::string directory;
-  // llm.c and build-nanogpt: one sequence, cut into shards of this size, the first for validation.
+  // llm.c and build-nanogpt: one sequence of tokens, cut into shards of this size; the first shard
+  // is for validation.
   int64_t shard_tokens = 0;
   int64_t val_tokens = 0;  // of the first shard; 0: none
   // nanoGPT: a document goes to val.bin with this probability, and to train.bin otherwise. The draw
@@ -29,13 +30,14 @@ struct OutputRules {
 
 class ShardOutput {
  public:
-  // Resumes from `state`, or starts fresh if it is empty. DataLoss when the files hold less.
+  // Resumes from `state`, or starts fresh if it is empty. DataLoss when a file holds less than the
+  // state says.
   static StatusOr<ShardOutput> Open(const OutputRules& rules, const PreparationState& state);
 
-  // `documents_before` were begun before this block.
+  // `documents_before`: how many documents began before this block.
   Status Write(const EncodedBlock& block, int64_t documents_before);
 
-  // After this, written data survives a crash.
+  // After Sync, everything written so far survives a crash.
   Status Sync();
   Status Finish();
 

@@ -35,7 +35,7 @@ std::optional<TextForm> FormOfName(std::string_view path) {
 }
 
 struct Folder {
-  std::vector<std::string> texts;  // whose names say that they hold text
+  std::vector<std::string> texts;  // files whose names mark them as text
   std::vector<std::string> others;
 };
 

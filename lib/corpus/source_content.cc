@@ -33,7 +33,7 @@ Status CheckText(const Source& source, const formats::TextStream& stream) {
   return likeness ? RefuseUnlike(source, *likeness) : OkStatus();
 }
 
-// Each line is looked at when it is read, as UTF-8.
+// Checks the encoding only: each line is checked when it is read.
 Status CheckLines(const Source& source, std::string_view head) {
   const auto encoding = formats::WideEncodingOfAscii(head);
   if (!encoding) return OkStatus();

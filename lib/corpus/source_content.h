@@ -14,8 +14,9 @@
 
 namespace gp::corpus {
 
-// The text from its beginning. InvalidArgument names the source's kind by its magic number, or a
-// guess from its content; the latter with the setting that accepts it anyway (Source::form_given).
+// The text from its beginning. InvalidArgument names the kind of file if the magic number or the
+// content shows another one. A guess from the content also names the setting that accepts the file
+// anyway (Source::form_given).
 StatusOr<formats::TextStream> OpenSource(const Source& source);
 
 // Looks at the beginning of a piece that begins at byte `offset` of a source's text: after a
@@ -25,7 +26,7 @@ Status CheckPiece(const Source& source, std::string_view piece, uint64_t offset)
 // Opens each source, so that a bad file is refused before any work begins. Skips standard input.
 Status CheckContents(const std::vector<Source>& sources);
 
-// data.format as what ExpandSources() takes.
+// Converts data.format to the `form` of ExpandSources().
 std::optional<TextForm> FormOf(runspec::DataFormat format);
 
 }  // namespace gp::corpus

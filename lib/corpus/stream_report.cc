@@ -24,12 +24,13 @@ struct TokenCount {
   int64_t tokens = 0;
   bool estimated = false;
   formats::SpelledEnds spelled_ends;  // in the text that was read
-  std::string unused_split;           // a sentence; empty where the string is used
+  std::string unused_split;           // a warning if split_on occurs nowhere
 };
 
-// The size of all sources, packed as they are, for each byte that was read up to `last`.
+// The size of all sources on disk, divided by the bytes of them that were read up to `last`.
 double ShareOf(const std::vector<Source>& sources, const EncodingPipeline::Result& last) {
-  // The reader is ahead of the block; in unpacked text the block's end is the exact place.
+  // The reader may be ahead of the block. In a file that is not compressed, the block's end is the
+  // exact place.
   const uint64_t here = last.end.source == last.source
                             ? std::min(last.source_bytes, last.end.block.offset)
                             : last.source_bytes;
@@ -42,7 +43,7 @@ double ShareOf(const std::vector<Source>& sources, const EncodingPipeline::Resul
   return total / read;
 }
 
-// Those that begin in it.
+// The documents that begin in the block.
 int64_t CountDocuments(const EncodedBlock& block) {
   return block.empty_documents +
          std::count_if(block.documents.begin(), block.documents.end(),

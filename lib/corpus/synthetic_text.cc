@@ -17,8 +17,8 @@ constexpr std::string_view kOnsets[] = {"b",  "br", "c",  "ch", "d",  "f", "fl",
 constexpr std::string_view kVowels[] = {"a", "e", "i", "o", "u", "ea", "ou", "ai"};
 constexpr std::string_view kCodas[] = {"", "", "", "n", "r", "s", "t", "l", "nd", "rk", "st"};
 
-// The draw that gives the word number `follower` of those that like to follow `word`. MixBits adds
-// kMixBitsStep, this must not: the text of a seed is the same in every version.
+// The random bits that choose the likely successor number `follower` of `word`. Undoes the
+// kMixBitsStep that MixBits adds, so that a seed gives the same text in every version.
 uint64_t FollowerBits(size_t word, size_t follower) {
   return MixBits(word * kFollowers + follower + 1 - kMixBitsStep);
 }
@@ -50,11 +50,12 @@ std::string SyntheticText::MakeWord() {
   return word;
 }
 
-// Two times of three one of the words that like to follow.
+// In two cases of three, one of the likely successors of `word`.
 size_t SyntheticText::NextWord(size_t word) {
   uint64_t draw = Draw();
   if (DrawBelow(3) != 0) draw = FollowerBits(word, DrawBelow(kFollowers));
-  // A power of a uniform number: the n-th word comes about as often as 1/n.
+  // kWords to the power of a uniform number: the frequency of the n-th word is about proportional
+  // to 1/n.
   const double uniform = static_cast<double>(draw >> 11) * 0x1p-53;
   return static_cast<size_t>(std::pow(static_cast<double>(kWords), uniform)) - 1;
 }

@@ -20,7 +20,7 @@ namespace gp::daemon {
 namespace {
 
 constexpr int kNeverStarted = 127;
-// Shards are kept open, and each takes a descriptor.
+// A trainer keeps all its shards open, and each takes a descriptor.
 constexpr rlim_t kOpenFilesMax = 65536;
 
 std::vector<char*> Pointers(std::vector<std::string>& words) {
@@ -76,8 +76,8 @@ bool EnterGroup(ChildGroup group) {
   return group == ChildGroup::kSame || setsid() >= 0;
 }
 
-// The group's and the user's numbers last: nothing of this is allowed after them. A death signal
-// that was set before would be forgotten.
+// Changes the user last, because afterwards the process may not change its groups. Call this before
+// prctl(PR_SET_PDEATHSIG), because a change of user clears that signal.
 bool BecomeAccount(const std::optional<Account>& account) {
   if (!account) return true;
   return setgroups(1, &account->group) == 0 &&
@@ -109,7 +109,8 @@ bool MoveAway(int& descriptor, int lowest) {
   return true;
 }
 
-// The sources may have any numbers, also numbers of the targets.
+// Gives each source descriptor its target number. Moves all sources above the targets first,
+// because a source's number may be the target of another.
 bool ArrangeDescriptors(Launch& launch) {
   const int beyond_targets = static_cast<int>(launch.descriptors.size());
   if (!MoveAway(launch.failure, beyond_targets)) return false;

@@ -1,6 +1,6 @@
 // EngineEnvironment: the variables of this process' environment that a trainer or a sampler gets.
-// Whatever else a daemon's environment holds, a token among it, they do not see. Any thread may
-// call, as nothing changes the environment.
+// They do not see the rest of a daemon's environment, which may contain a token. May be called from
+// any thread, because nothing changes the environment.
 #pragma once
 
 #include <string>

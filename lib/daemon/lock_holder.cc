@@ -15,7 +15,7 @@
 namespace gp::daemon {
 namespace {
 
-// One word of the lock file: a name with a space would read as two.
+// Makes `text` one word of the lock file: a name with a space would be read as two words.
 std::string Word(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return std::isgraph(c) == 0; }, '_');
@@ -91,7 +91,7 @@ bool LockHolder::IsElsewhere(const LockHolder& self) const {
 }
 
 bool LockHolder::IsOnAnotherHost(const LockHolder& self) const {
-  if (boot_id.empty()) return false;  // an older version does not say
+  if (boot_id.empty()) return false;  // written by an older version
   return boot_id != self.boot_id && host != self.host;
 }
 

@@ -1,5 +1,5 @@
-// LockHolder: the process that holds a lock on a directory which several hosts and containers may
-// share, as the lock file names it (docs/formats/local-service.md). Values; thread-safe.
+// LockHolder: the process that a lock file names as the holder of a directory, which several hosts
+// and containers may share (docs/formats/local-service.md). Values; thread-safe.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace gp::daemon {
 struct LockHolder {
   int pid = 0;                // in the pid namespace of its own container
   std::string host;           // the name of its host or container
-  std::string boot_id;        // the start of the kernel that it runs on
-  std::string pid_namespace;  // the container, seen from that kernel
+  std::string boot_id;        // identifies the boot of its machine's kernel
+  std::string pid_namespace;  // identifies its container on that kernel
   std::string since;          // UTC, for people
 
-  // This process.
+  // Describes this process.
   static LockHolder Self(const Clock& clock);
-  // The holder in the text of a lock file. A file of an older version has the process number alone;
-  // pid is 0 when the text names no process.
+  // The holder in the text of a lock file. A file of an older version contains only the process
+  // number; pid is 0 when the text names no process.
   static LockHolder Parse(std::string_view text);
 
   std::string FileText() const;

@@ -11,7 +11,7 @@
 namespace gp::daemon {
 namespace {
 
-constexpr std::chrono::seconds kFilesPeriod{1};  // keys and certificates are looked at
+constexpr std::chrono::seconds kFilesPeriod{1};  // between checks of the key and certificate files
 
 // A scrape is one short request every few seconds.
 constexpr http::ServerLimits kLimits{.connections_max = 64,
@@ -40,7 +40,7 @@ MetricsExposer::MetricsExposer(std::shared_ptr<prometheus::Collectable> metrics)
                      {.body = prometheus::TextSerializer().Serialize(metrics_->Collect()),
                       .content_type = "text/plain; version=0.0.4; charset=utf-8"});
                }});
-  // For probes without a key: it only shows that the process answers.
+  // Needs no key, so that probes can call it: it only shows that the process answers.
   router_.Add({"GET", "/livez",
                [](const auto& exchange) {
                  exchange->Respond({.body = "ok\n", .content_type = "text/plain; charset=utf-8"});

@@ -48,7 +48,7 @@ class MetricsExposer {
   const std::shared_ptr<prometheus::Collectable> metrics_;
   std::string address_;
   http::EventLoop loop_;
-  std::optional<http::OffloadPool> pool_;  // reads the files again
+  std::optional<http::OffloadPool> pool_;  // rereads changed key and certificate files
   std::unique_ptr<http::KeyFile> keys_;
   std::shared_ptr<http::TlsContext> tls_;
   std::optional<http::CertificateWatch> certificate_watch_;

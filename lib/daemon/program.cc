@@ -51,14 +51,14 @@ struct Flags {
   std::string address_file;
   std::optional<std::string> explain;  // a key, a group or kAllSettings
   bool check_config = false;
-  std::deque<SettingFlag> settings;  // their places stay while they are declared
+  std::deque<SettingFlag> settings;  // deques: the parser keeps pointers to the elements
   std::deque<ReportFlag> reports;
   std::deque<ActionFlag> actions;
 };
 
 constexpr char kAllSettings[] = "all";
 
-// Without its full stop, as --help writes everything.
+// The first sentence without its full stop, as in all texts of --help.
 std::string FirstSentence(const std::string& doc) {
   const std::string sentence = doc.substr(0, doc.find(". "));
   return sentence.ends_with('.') ? sentence.substr(0, sentence.size() - 1) : sentence;
@@ -157,7 +157,7 @@ std::vector<ConfigProblem> ReadConfig(const std::string& path, const Settings& s
   return {unreadable};
 }
 
-// Reads all sources. False when there were problems; it has printed them.
+// Reads the settings from all sources and prints the problems. False if there were errors.
 bool ReadSettings(const Program& program, const Flags& flags, const Call& call) {
   std::vector<ConfigProblem> warnings;
   std::vector<ConfigProblem> problems = ReadConfig(flags.config, program.settings);
@@ -193,7 +193,7 @@ ExitCode Print(const StatusOr<std::string>& text, ExitCode failure, const std::s
 }
 
 ExitCode Run(const Program& program, const Flags& flags, const Call& call) {
-  signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond the limit is an error of its write
+  signal(SIGXFSZ, SIG_IGN);  // beyond the file size limit, write() fails instead
   BlockStopSignals();
   InitLogging(program.name);
   Status status = AllowManyOpenFiles();
@@ -269,7 +269,7 @@ int Main(const Program& program, const Call& call) {
 int Main(const Program& program, int argc, const char* const* argv) {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
-  signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of its write
+  signal(SIGPIPE, SIG_IGN);  // on a closed pipe, write() fails instead
   StandardOutput output;
   const int code = Main(program, {.arguments = {argv + 1, argv + argc},
                                   .environment = std::move(environment),

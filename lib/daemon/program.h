@@ -69,7 +69,7 @@ struct Call {
 // (base/exit_code.h), which is 2 for InvalidArgument.
 int Main(const Program& program, const Call& call);
 
-// With the arguments and the environment of this process.
+// The same with the arguments and the environment of this process.
 int Main(const Program& program, int argc, const char* const* argv);
 
 }  // namespace gp::daemon

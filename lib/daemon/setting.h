@@ -18,7 +18,7 @@ struct Setting {
   // "--listen"; empty: file and environment only. A bool's flag sets it to true.
   std::string flag;
   std::string value_name;  // what --help calls the flag's value: "HOST:PORT"
-  bool required = false;   // text that has no default
+  bool required = false;   // has no default; only for text
   Status (*check)(std::string_view text) = nullptr;  // for text: checks the value
 };
 
@@ -34,10 +34,10 @@ Settings TlsPair(std::string& certificate, std::string& key, const std::string& 
 // InvalidArgument when only one of them is set.
 Status CheckTlsPair(const std::string& certificate, const std::string& key);
 
-// "GP_COORDINATOR_" of "gp-coordinator".
+// "GP_COORDINATOR_" for "gp-coordinator".
 std::string VariablePrefix(const std::string& program);
 
-// The environment variable of a key: GP_COORDINATOR_SERVER_LISTEN of gp-coordinator's
+// The environment variable of a key: GP_COORDINATOR_SERVER_LISTEN for gp-coordinator's
 // server.listen.
 std::string VariableOf(const std::string& program, const std::string& key);
 

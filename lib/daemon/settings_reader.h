@@ -13,7 +13,7 @@
 
 namespace gp::daemon {
 
-// `text` is the file's (YAML), `source` its name for messages.
+// `text` is the file's content (YAML), `source` its name for messages.
 std::vector<ConfigProblem> ReadSettingsFile(std::string_view text, const std::string& source,
                                             const Settings& settings);
 

@@ -18,7 +18,7 @@ Status CloseForWriting(const std::string& directory) {
   struct stat info {};
   if (stat(directory.c_str(), &info) != 0) return ErrnoStatus(errno, "stat", directory);
   if ((info.st_mode & kWrittenByOthers) == 0) return OkStatus();
-  // With the sticky bit it is a place that users share on purpose.
+  // A directory with the sticky bit, such as /tmp, is shared on purpose.
   const bool own = info.st_uid == geteuid() && (info.st_mode & S_ISVTX) == 0;
   if (!own) {
     return PermissionDenied(

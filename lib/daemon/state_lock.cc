@@ -21,7 +21,7 @@ LockHolder HolderIn(int fd) {
   return got > 0 ? LockHolder::Parse({text.data(), static_cast<size_t>(got)}) : LockHolder();
 }
 
-// Whether the holder ran here and does not any more.
+// Whether the holder ran on this machine, in the same container, and has ended.
 bool HasEnded(const LockHolder& holder) {
   if (holder.IsElsewhere(LockHolder::Self(SystemClock()))) return false;
   return kill(holder.pid, 0) != 0 && errno == ESRCH;
@@ -40,7 +40,7 @@ bool IsAt(int fd, const std::string& path) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-// `what` is "state directory", `flag` its flag.
+// `what` is "state directory" or "storage root"; `flag` is the flag that sets it.
 Status InUse(const char* what, const char* flag, const std::string& directory,
              const std::string& user, const LockHolder& holder, const LockHolder& self) {
   const std::string who = holder.pid == 0 ? "" : fmt::format(" ({})", holder.Description(self));
@@ -48,7 +48,8 @@ Status InUse(const char* what, const char* flag, const std::string& directory,
                             directory, user, who, holder.IsElsewhere(self) ? " there" : "", flag);
 }
 
-// Errors where a lock that was taken does not prove that the last holder has ended.
+// An error if getting the lock does not prove that the last holder has ended, because that holder
+// is on another host and the file system does not share locks between hosts.
 Status CheckLastHolder(int fd, const std::string& directory, const std::string& path,
                        const LockHolder& self) {
   const LockHolder last = HolderIn(fd);
@@ -112,8 +113,8 @@ StatusOr<StateLock> StateLock::Acquire(const std::string& directory, const std::
 StatusOr<StateLock> StateLock::AcquireStorage(const std::string& root, const std::string& user) {
   const std::string path = JoinPath(root, kStorageLockName);
   const LockHolder self = LockHolder::Self(SystemClock());
-  // A file that is open for writing would keep the file system from being mounted read-only. NFS
-  // locks no other.
+  // Opens the file read-only, because a file open for writing prevents a read-only remount of the
+  // file system. NFS locks only files that are open for writing.
   auto opened = OpenAndLock(path, O_RDONLY);
   if (!opened.ok()) opened = OpenAndLock(path, O_RDWR);
   RETURN_IF_ERROR(opened.status());
@@ -134,7 +135,7 @@ std::optional<LockHolder> StateLock::HolderOf(const std::string& directory,
   if (!file.valid()) return std::nullopt;
   const LockHolder holder = HolderIn(file.get());
   if (holder.pid == 0 || HasEnded(holder)) return std::nullopt;
-  // Only now, because it takes the lock for a moment if it is free.
+  // This check comes last, because it takes the lock for a moment if the lock is free.
   if (flock(file.get(), LOCK_SH | LOCK_NB) == 0) return std::nullopt;
   return holder;
 }

@@ -26,14 +26,15 @@ class StateLock {
  public:
   // Locks the file `name` in `directory`, which exists. FailedPrecondition names the directory,
   // `user` ("another gp-worker") and the process that holds the lock: where it runs and since when.
-  // The same if the holder is on another host, has not released the lock, and the file system does
-  // not share locks between hosts: then this host cannot tell whether it still runs.
+  // Also FailedPrecondition if the holder is on another host, has not released the lock, and the
+  // file system does not share locks between hosts, because this host then cannot tell whether the
+  // holder still runs.
   static StatusOr<StateLock> Acquire(const std::string& directory, const std::string& name,
                                      const std::string& user);
 
-  // The same for a storage root, which hosts share, without the last check: if the file system does
-  // not share locks, a holder on another host does not block this one, because it may have died
-  // with its host.
+  // Like the function above, but for a storage root, which several hosts share, and without the
+  // last check: if the file system does not share locks, a holder on another host does not block
+  // this one, because it may have died with its host.
   static StatusOr<StateLock> AcquireStorage(const std::string& root, const std::string& user);
 
   // The process that holds the lock now; nullopt when none does.
@@ -51,8 +52,8 @@ class StateLock {
   FileDescriptor file_;
 };
 
-// Whether locks on the file system `device` hold on this host alone, though other hosts may have it
-// mounted. `mounts` is the text of /proc/self/mountinfo.
+// Whether a lock on the file system `device` is invisible to other hosts that may have it mounted.
+// `mounts` is the text of /proc/self/mountinfo.
 bool LocksStayOnHost(std::string_view mounts, dev_t device);
 
 }  // namespace gp::daemon

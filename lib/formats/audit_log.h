@@ -51,7 +51,7 @@ StatusOr<AuditLine> ParseAuditLine(std::string_view line);
 // The end of the log, in its own file, so that lines cut off at either end are detected.
 struct AuditHead {
   uint64_t first = 1;  // sequence of the oldest line that is kept
-  uint64_t last = 0;   // of the last record
+  uint64_t last = 0;   // sequence of the last record
   std::string hash = kNoAuditHash;
 
   bool operator==(const AuditHead&) const = default;
@@ -59,14 +59,15 @@ struct AuditHead {
 
 inline constexpr char kAuditHeadName[] = "head.json";
 
-// Always of the same length.
+// The text always has the same length.
 std::string RenderAuditHead(const AuditHead& head);
 StatusOr<AuditHead> ParseAuditHead(std::string_view text);
 
 // Follows the lines of a log, in order.
 class AuditChain {
  public:
-  // Looks for the record with the noted hash `wanted`; empty: for none.
+  // Also finds the record with the hash `wanted`, which someone noted earlier; empty: searches for
+  // none.
   explicit AuditChain(std::string wanted = "") : wanted_(std::move(wanted)) {}
 
   // DataLoss: the line is damaged, or does not follow the previous one.
@@ -76,7 +77,7 @@ class AuditChain {
   uint64_t first() const { return first_; }
   uint64_t last() const { return last_; }
   const std::string& hash() const { return hash_; }
-  // Nothing when no line so far has the hash that is looked for.
+  // Nullopt while no line has had the wanted hash.
   std::optional<uint64_t> wanted_sequence() const { return wanted_sequence_; }
 
  private:
@@ -99,14 +100,16 @@ struct AuditSummary {
   uint64_t count = 0;
   uint64_t first = 0;
   uint64_t last = 0;
-  // Of the last line. A copy of it that is kept elsewhere reveals every later change of the log.
+  // The hash of the last line. A copy of it that is kept elsewhere reveals every later change of
+  // the lines up to there.
   std::string hash;
   std::optional<uint64_t> wanted_sequence;  // of the record with the wanted hash
   size_t files = 0;
 };
 
 // Reads the whole log. DataLoss names the file and the line where the chain breaks, or what is
-// missing at an end. NotFound: there is no log. `wanted`: as in AuditChain.
+// missing at the log's beginning or end. NotFound when there is no log. `wanted` has the same
+// meaning as in AuditChain.
 StatusOr<AuditSummary> VerifyAuditDirectory(const std::string& directory,
                                             const std::string& wanted = "");
 

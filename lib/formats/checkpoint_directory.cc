@@ -24,7 +24,8 @@ constexpr uint64_t kTokenizerBytesMax = 256 << 20;
 constexpr char kQuarantineMark[] = ".quarantined";
 constexpr char kRenamedEnding[] = ".damaged";
 
-// Files that other programs keep a model in, and those of forms that gp does not read.
+// Files in which other programs keep a model: in forms that gp imports, and in forms that it does
+// not read.
 constexpr const char* kModelsOfOthers[] = {"config.json", "model_args.json", "model.safetensors",
                                            "model.bin"};
 constexpr const char* kUnreadModels[] = {
@@ -55,8 +56,8 @@ std::string ImportText(const std::string& path) {
       ShellWord(path));
 }
 
-// "; it holds a model of another program (config.json), which …: gpctl import DIR --name imported",
-// where `it` is the message's word for the directory.
+// Returns text such as "; it holds a model of another program (config.json), which …: gpctl import
+// DIR --name imported", where `it` is the word that the message uses for the directory.
 std::string ImportHint(const Storage& storage, const std::string& directory, std::string_view it) {
   if (const std::string name = FirstIn(storage, directory, kModelsOfOthers); !name.empty()) {
     return fmt::format("; {} holds a model of another program ({}), {}", it, name,
@@ -82,7 +83,7 @@ bool IsModelOfLlmC(const Storage& storage, const std::string& path) {
   return kind != nullptr && kind->what == "a model of llm.c";
 }
 
-// The way from a file to the model that it is a part of.
+// A hint that leads from a file to the model that it belongs to.
 std::string FileHint(const Storage& storage, const std::string& path) {
   const std::string directory = DirectoryOf(path);
   if (Exists(storage, JoinPath(directory, kManifestName))) {
@@ -98,7 +99,7 @@ Status RefuseFile(const Storage& storage, const std::string& path) {
                   FileHint(storage, path));
 }
 
-// Step and epoch; of a directory without a readable manifest as CheckpointDirectoryName wrote them.
+// Step and epoch from the manifest; if that is unreadable, from the directory's name.
 std::tuple<int64_t, uint64_t> PlaceInTime(const FoundCheckpoint& found) {
   if (found.manifest.ok()) return {found.manifest->step, found.manifest->epoch};
   int64_t step = 0;
@@ -108,7 +109,8 @@ std::tuple<int64_t, uint64_t> PlaceInTime(const FoundCheckpoint& found) {
   return {step, epoch};
 }
 
-// The digest matches, so the file was written like this.
+// Finds a tokenizer file that was already written wrong: a matching digest only shows that it did
+// not change.
 Status VerifyTokenizer(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string text, LocalStorage().Get(path, kTokenizerBytesMax));
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);

@@ -18,24 +18,27 @@ namespace gp::formats {
 // "step-00000250-e3-<incarnation>"
 std::string CheckpointDirectoryName(int64_t step, uint64_t epoch, const std::string& incarnation);
 
-// The manifest of the checkpoint in `directory`. NotFound when it has none; DataLoss when it is
-// damaged or, with a non-empty `expected_digest` (sha256 of manifest.json, hex), another one.
+// The manifest of the checkpoint in `directory`. NotFound when there is none. DataLoss when it is
+// damaged, or when `expected_digest` is not empty and is not the SHA-256 of manifest.json in
+// hexadecimal.
 StatusOr<CheckpointManifest> ReadManifest(const Storage& storage, const std::string& directory,
                                           const std::string& expected_digest = "");
 
-// Also checks that the list is complete, and that every listed file exists with the size and digest
-// in the manifest. DataLoss names the file; any other error means that it could not be read, which
-// says nothing about the checkpoint. Cancelled once `stop` is requested.
+// Like the function above, and also checks that the list is complete and that every listed file
+// exists with the size and digest in the manifest. DataLoss names the file; any other error means
+// that it could not be read, which says nothing about the checkpoint. Cancelled once `stop` is
+// requested.
 StatusOr<CheckpointManifest> VerifyDigests(const Storage& storage, const std::string& directory,
                                            const std::string& expected_digest = "",
                                            const std::stop_token& stop = {});
 
-// The manifest, after checking the size and digest of `files`.
+// The manifest, after checking the size and digest of the files `names`.
 StatusOr<CheckpointManifest> VerifyDigestsOf(const Storage& storage, const std::string& directory,
                                              const std::vector<std::string>& names);
 
-// Likewise of a directory of a mounted file system. Also checks that the tokenizer is one, and that
-// the safetensors files are well formed and hold finite numbers. DataLoss names the file.
+// The same as VerifyDigests, for a directory in a mounted file system. Also checks that the
+// tokenizer file describes a tokenizer, and that the safetensors files are well formed and hold
+// finite numbers. DataLoss names the file.
 StatusOr<CheckpointManifest> VerifyCheckpoint(const std::string& directory,
                                               const std::string& expected_digest = "");
 
@@ -52,17 +55,18 @@ struct FoundCheckpoint {
 StatusOr<std::vector<FoundCheckpoint>> FindCheckpoints(const Storage& storage,
                                                        const std::string& parent);
 
-// A checkpoint in quarantine keeps its directory, and nothing looks for it there: the mark beside
-// it, a file named DIRECTORY.quarantined, holds the reason. Under the service the catalogue
-// decides, and the marks follow it.
+// A checkpoint in quarantine keeps its directory, but searches skip it: a mark beside it, a file
+// named DIRECTORY.quarantined, holds the reason. Under the service the catalogue decides what is in
+// quarantine, and the marks follow it.
 std::string QuarantineMark(const std::string& directory);
 bool IsQuarantineMark(std::string_view name);
-// Where an older version moved a damaged checkpoint.
+// The path to which an older version of gp moved a damaged checkpoint.
 std::string RenamedDamaged(const std::string& directory);
-// Makes the mark, durably. OK if there is one; then that one's reason stays.
+// Makes the mark, durably. OK if it exists; its reason then stays.
 Status Quarantine(const Storage& storage, const std::string& directory, const std::string& reason);
 
-// Deletes the manifest first: what is left after an interruption is no checkpoint.
+// Deletes the manifest first, so that what an interruption leaves behind does not count as a
+// checkpoint.
 Status DeleteCheckpoint(const Storage& storage, const std::string& directory);
 
 // The directory, below `parent`, of the complete checkpoint with the highest step (then epoch);
@@ -72,8 +76,8 @@ Status DeleteCheckpoint(const Storage& storage, const std::string& directory);
 StatusOr<std::optional<std::string>> FindNewestCheckpoint(const Storage& storage,
                                                           const std::string& parent);
 
-// `directory` itself if it is a checkpoint, or the newest one in it: in a run's directory, or its
-// directory of checkpoints. NotFound says what was expected.
+// `directory` itself if it is a checkpoint; otherwise the newest checkpoint in it, if it is a run's
+// directory or a directory of checkpoints. NotFound says what was expected.
 StatusOr<std::string> FindCheckpointIn(const Storage& storage, const std::string& directory);
 
 }  // namespace gp::formats

@@ -16,7 +16,7 @@ constexpr int64_t kDatasetVersion = 1;
 constexpr uint64_t kDatasetBytesMax = 64 << 20;
 constexpr char kPrepareAgain[] = "prepare the data again";
 
-// The words of the file for each value of an enum.
+// The word by which the file names a value of an enum.
 template <typename T>
 struct Word {
   T value;

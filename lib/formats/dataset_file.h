@@ -55,8 +55,8 @@ struct DatasetFile {
 
 std::string FormatDatasetFile(const DatasetFile& dataset);
 
-// DataLoss names `path`, and the key that is missing, of another type, or not possible; a shard
-// whose name leads out of the folder is refused.
+// DataLoss names `path`, and the key that is missing, has another type or an impossible value; a
+// shard whose name leads out of the folder is refused.
 StatusOr<DatasetFile> ParseDatasetFile(std::string_view json, const std::string& path);
 
 // The file of `directory`; NotFound when there is none.

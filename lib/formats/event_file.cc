@@ -23,8 +23,7 @@ constexpr char kValue = 1 << 3 | 2;        // Summary.value, message
 constexpr char kTag = 1 << 3 | 2;          // Value.tag, text
 constexpr char kSimpleValue = 2 << 3 | 5;  // Value.simple_value, float
 
-// TFRecord rotates and shifts checksums, so that the checksum of data that holds checksums stays
-// useful.
+// TFRecord masks each checksum, so that a checksum of data that contains checksums stays useful.
 uint32_t MaskedCrc(std::string_view data) {
   const uint32_t crc = Crc32c(data);
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
@@ -66,7 +65,8 @@ std::string EventAt(double wall_time, int64_t step) {
   return event;
 }
 
-// Takes protobuf fields off the front of a message; every method declines when the bytes run out.
+// Reads protobuf fields from the front of a message. Each method returns nullopt when the bytes run
+// out.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view bytes) : bytes_(bytes) {}

@@ -27,7 +27,7 @@ class FileDigest {
   FileDigest& operator=(FileDigest&&) noexcept;
 
   void Update(std::string_view data);
-  // In lower-case hexadecimal digits. Nothing can be added after it.
+  // The digest in lower-case hexadecimal digits. Update must not be called afterwards.
   std::string Finish();
 
  private:

@@ -120,13 +120,15 @@ bool Matches(const Magic& magic, std::string_view begin) {
   return sure || std::any_of(begin.begin(), begin.end(), IsControl);
 }
 
-// What git leaves of a link to a file of git-annex, where links do not exist: its target.
+// Whether the text is the target of a link to a git-annex file: git writes it instead of the link
+// on a file system without links.
 bool IsAnnexLink(std::string_view begin) {
   return (begin.starts_with("../") || begin.starts_with(".git/")) && begin.size() < kKindBytes &&
          begin.find(".git/annex/objects/") != std::string_view::npos;
 }
 
-// The header's length in 8 bytes, then a JSON object whose keys are names of tensors.
+// Safetensors files begin with the header's length in 8 bytes, then a JSON object whose keys are
+// names of tensors.
 bool IsSafetensors(std::string_view begin) {
   constexpr size_t kLengthBytes = 8;
   if (begin.size() < kLengthBytes + 2) return false;
@@ -141,10 +143,11 @@ uint32_t Uint32At(std::string_view bytes, size_t index) {
   return value;
 }
 
-// A count of items, then the offset of each and of the end. The first item follows the offsets.
+// Such a shard begins with a count of items, then the offset of each item and of the end. The first
+// item follows the offsets.
 bool IsOffsetShard(std::string_view begin) {
   constexpr size_t kWidth = sizeof(uint32_t);
-  // Fewer offsets could be tokens that happen to rise.
+  // Fewer offsets could be tokens that happen to be in ascending order.
   constexpr uint64_t kCountMin = 8;
   if (begin.size() < (kCountMin + 2) * kWidth) return false;
   const uint64_t count = Uint32At(begin, 0);
@@ -156,7 +159,8 @@ bool IsOffsetShard(std::string_view begin) {
   return true;
 }
 
-// Protocols 2 to 5, then the opcode of a frame, a number or the beginning of a container.
+// A pickle begins with its protocol, 2 to 5, then the opcode of a frame, a number or the beginning
+// of a container.
 bool IsPickle(std::string_view begin) {
   constexpr std::string_view kOpcodes = "\x95\x8a\x8c}](cXU";
   return begin.size() > 2 && begin[0] == '\x80' && begin[1] >= 2 && begin[1] <= 5 &&
@@ -176,7 +180,7 @@ const FileKind* RecogniseKind(std::string_view begin) {
   begin = begin.substr(0, kKindBytes);
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (begin.starts_with(kByteOrderMark)) begin.remove_prefix(kByteOrderMark.size());
-  // Somebody's editor may have put an empty line before a pointer.
+  // An editor may have put an empty line before a Git LFS pointer.
   const std::string_view line =
       begin.substr(std::min(begin.find_first_not_of("\r\n "), begin.size()));
   if (line.starts_with("version https://git-lfs")) begin = line;

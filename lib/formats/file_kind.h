@@ -11,7 +11,7 @@
 
 namespace gp::formats {
 
-// A kind of file that has a magic number, or a beginning as good as one.
+// A kind of file that has a magic number or an equally clear beginning.
 struct FileKind {
   std::string_view what;  // "a zip archive", for messages
   std::string_view way;   // "unpack it: unzip {}", where {} is the file; may be empty
@@ -29,11 +29,12 @@ const FileKind* RecogniseKind(std::string_view begin);
 // "PATH is a zip archive, expected text; unpack it: unzip PATH".
 Status RefuseOtherKinds(const std::string& path, std::string_view begin, std::string_view expected);
 
-// The same of a file that is open.
+// The same for an open file.
 Status RefuseOtherKinds(const RandomAccessFile& file, std::string_view expected);
 
-// The same for text that begins with ASCII, such as JSON, which must also be in UTF-8: "PATH is
-// text in UTF-16LE, expected a JSON object; convert it: iconv -f UTF-16LE -t UTF-8 PATH".
+// Like the function above, for text that begins with ASCII, such as JSON, and must also be in
+// UTF-8: "PATH is text in UTF-16LE, expected a JSON object; convert it: iconv -f UTF-16LE -t UTF-8
+// PATH".
 Status RefuseOtherText(const std::string& path, std::string_view begin, std::string_view expected);
 
 }  // namespace gp::formats

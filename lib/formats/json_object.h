@@ -69,7 +69,7 @@ class JsonObject {
     return nullptr;
   }
 
-  // An object in it; one without keys when it is missing.
+  // The object under `key`; one without keys when it is missing.
   JsonObject Inner(const char* key) {
     static const Json kNone = Json::object();
     const Json* value = Value(key);

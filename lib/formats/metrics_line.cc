@@ -31,7 +31,7 @@ Json JsonOf(const T& value) {
   return json;
 }
 
-// For these types the default value means that nothing is printed.
+// Values of these types are left out while they have their default.
 template <typename Value>
 constexpr bool kOmitsDefault = std::is_same_v<Value, bool> || contract::Listed<Value> ||
                                std::is_same_v<Value, std::optional<double>>;

@@ -13,7 +13,7 @@ namespace gp::formats {
 
 enum class MetricsKeys {
   kRecorded,  // those of metrics.jsonl
-  kAll,       // and fields that the service adds
+  kAll,       // also the fields that the service adds
 };
 
 // Numbers that are not finite become null. Scores whose names could collide with other keys are
@@ -23,8 +23,8 @@ nlohmann::ordered_json MetricsJson(const contract::TrainingPoint& point, Metrics
 // A line of metrics.jsonl, without a newline.
 std::string FormatMetricsLine(const contract::TrainingPoint& point);
 
-// The reverse; null reads as NaN. InvalidArgument for anything that is not such a line; unknown
-// keys are ignored.
+// Reads such a line; null gives NaN, and unknown keys are ignored. InvalidArgument for anything
+// else.
 StatusOr<contract::TrainingPoint> ParseMetricsLine(std::string_view text);
 
 }  // namespace gp::formats

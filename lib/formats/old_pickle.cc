@@ -7,7 +7,7 @@
 namespace gp::formats {
 namespace {
 
-// The instructions of Python's pickletools by what follows them.
+// The instructions of Python's pickletools, by what follows them: nothing, a line or two lines.
 constexpr std::string_view kAlone = "(012NRabdelostu)]}";
 constexpr std::string_view kBeforeLine = "FILPSVgp";
 constexpr std::string_view kBeforeTwoLines = "ci";
@@ -19,7 +19,7 @@ bool IsMadeOf(std::string_view text, std::string_view set) {
   return !text.empty() && text.find_first_not_of(set) == std::string_view::npos;
 }
 
-// The bytes after `instruction`, whose number is fixed; nullopt for other instructions.
+// The number of bytes after `instruction`, if that is fixed; nullopt for other instructions.
 std::optional<size_t> FixedBytes(char instruction) {
   if (Has("KUhq", instruction)) return 1;
   if (instruction == 'M') return 2;
@@ -41,7 +41,7 @@ bool IsQuoted(std::string_view line) {
   return line.size() >= 2 && Has("'\"", line[0]) && line.back() == line[0];
 }
 
-// False for a line that cannot follow the instruction.
+// Whether `line` can be an argument of the instruction.
 bool IsArgument(char instruction, std::string_view line) {
   constexpr std::string_view kDigits = "0123456789";
   if (Has("gp", instruction)) return IsMadeOf(line, kDigits);
@@ -58,8 +58,8 @@ class Walk {
 
   bool done() const { return rest_.empty(); }
   bool ended() const { return ended_; }
-  // Values were pushed and combined. A list of words, or of names such as "p1", could consist of
-  // instructions of one kind.
+  // True if the instructions both push values and combine them. Plain text, such as a list of words
+  // or of names like "p1", may parse as instructions, but only of one kind.
   bool IsPickle() const { return values_ && structure_; }
 
   // False when the next byte is not an instruction.
@@ -77,7 +77,7 @@ class Walk {
   }
 
  private:
-  // Anything cut off at the end is ignored.
+  // Accepts an argument that is cut off at the end.
   bool TakeLine(char instruction) {
     const size_t end = rest_.find('\n');
     const std::string_view line = rest_.substr(0, end);
@@ -91,7 +91,7 @@ class Walk {
     const auto bytes = FixedBytes(instruction);
     if (!bytes) return false;
     const std::string_view argument = rest_.substr(0, *bytes);
-    // The first value that is kept has number 0.
+    // A pickle stores its first value in memo slot 0.
     values_ = values_ || (instruction == 'q' && argument == std::string_view("\0", 1));
     rest_.remove_prefix(argument.size());
     rest_.remove_prefix(std::min(StringBytes(instruction, argument), rest_.size()));
@@ -102,7 +102,8 @@ class Walk {
   bool ended_ = false, values_ = false, structure_ = false;
 };
 
-// One long string: its line continues beyond `begin`, and its newlines are escaped.
+// Whether this is the beginning of one long string: its line continues beyond `begin`, and its
+// newlines are escaped.
 bool IsLongString(std::string_view begin) {
   return begin.starts_with('V') && begin.find('\n') == std::string_view::npos &&
          begin.find("\\u000a") != std::string_view::npos;

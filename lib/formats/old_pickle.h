@@ -6,8 +6,8 @@
 
 namespace gp::formats {
 
-// True when `begin` is made of a pickle's instructions as far as it goes. `whole`: it is all of the
-// file, so it has to end with the instruction that ends a pickle.
+// True when all of `begin` parses as instructions of a pickle. `whole`: `begin` is the whole file,
+// so it must end with the instruction STOP.
 bool IsOldPickle(std::string_view begin, bool whole);
 
 }  // namespace gp::formats

@@ -26,13 +26,15 @@ StatusOr<std::vector<std::string>> Expand(const std::string& path, const std::st
   return matched;
 }
 
-// Whether the name means a file that the process has open, and another one in another process.
+// Whether the name refers to an open file of the process that reads it, and so to another file in
+// another process.
 bool IsOpenFileOfThisProcess(const std::string& path) {
   return path == "/dev/stdin" || path.starts_with("/dev/fd/") ||
          path.starts_with("/proc/self/fd/") || path.starts_with("/proc/thread-self/fd/");
 }
 
-// A run reads its data again after every restart, and in another process than this check.
+// Refuses files that cannot be read again: a run reads its data after every restart, and in another
+// process than this check.
 Status CheckKind(mode_t mode, const std::string& path, const std::string& key) {
   const char* kind = S_ISFIFO(mode)                   ? "a pipe"
                      : IsOpenFileOfThisProcess(path)  ? "an open file of one process alone"

@@ -15,7 +15,7 @@ namespace gp::formats {
 StatusOr<std::vector<std::string>> ExpandPatterns(const std::vector<std::string>& patterns,
                                                   const std::string& key);
 
-// The same, and how many files each pattern names.
+// The files that ExpandPatterns returns, and how many of them each pattern names.
 struct ExpandedPatterns {
   std::vector<std::string> paths;
   std::vector<int64_t> counts;

@@ -173,7 +173,7 @@ class PickleReader {
     return taken;
   }
 
-  // Little endian, without a sign. REQUIRES: at most 8 bytes.
+  // Little endian, unsigned. REQUIRES: at most 8 bytes.
   StatusOr<int64_t> TakeInteger(size_t count) {
     ASSIGN_OR_RETURN(const std::string_view taken, Take(count));
     uint64_t value = 0;
@@ -295,7 +295,8 @@ class PickleReader {
     return SetItemsFrom(mark);
   }
 
-  // Keys and values in turn from `first` on go into the dictionary below them.
+  // Moves the alternating keys and values from stack position `first` on into the dictionary below
+  // them.
   Status SetItemsFrom(size_t first) {
     if (first == 0 || pickle_.values_[stack_[first - 1]].kind != Value::Kind::kDictionary) {
       return Wrong("there is no dictionary to put something into");

@@ -5,7 +5,7 @@
 
 namespace gp::formats {
 
-// False for a name that would lead anywhere else.
+// False for a name that leads out of the folder.
 inline bool IsPlainName(std::string_view name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == name.npos &&
          name.find('\0') == name.npos;

@@ -1,5 +1,5 @@
 // RandomAccessFile: a regular file that is read at offsets. Its size is taken once, when it is
-// opened; reading a file that another program has truncated gives an error. Moves; any thread may
+// opened; reading a file that another program has truncated gives an error. Movable; any thread may
 // read.
 #pragma once
 

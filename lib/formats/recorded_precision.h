@@ -23,7 +23,7 @@ StatusOr<std::optional<runspec::Precision>> RecordedPrecision(const CheckpointMa
 StatusOr<runspec::Precision> ParseInferencePrecision(const std::string& text);
 
 // The precision for inference: `wanted`, or for kAuto the recorded precision; fp32 if there is
-// none. The nearest of kFp32 and kBf16 that loses no digits.
+// none. Returns kBf16 for bf16 and fp8, and kFp32 for all others.
 StatusOr<runspec::Precision> InferencePrecision(runspec::Precision wanted,
                                                 const CheckpointManifest& manifest);
 

@@ -27,7 +27,7 @@ struct TensorEntry {
 struct SafetensorsHeader {
   std::vector<TensorEntry> tensors;             // by position in the data
   std::map<std::string, std::string> metadata;  // without "format"
-  uint64_t data_offset = 0;                     // of the data, from the start of the file
+  uint64_t data_offset = 0;                     // where the data begins in the file
 
   // nullptr if there is no such tensor.
   const TensorEntry* Find(std::string_view name) const;

@@ -16,7 +16,7 @@ class Sha256 {
   Sha256& operator=(Sha256&&) noexcept;
 
   void Update(std::string_view data);
-  // The digest as 64 lower-case hexadecimal digits. Nothing can be added after it.
+  // The digest as 64 lower-case hexadecimal digits. Update must not be called afterwards.
   std::string Finish();
 
  private:

@@ -17,7 +17,7 @@ namespace gp::formats {
 namespace {
 
 constexpr size_t kLlmCHeaderBytes = 1024;
-// The same for any count: like NumPy, it leaves room for 21 digits.
+// The header has this size for any count: like NumPy, it leaves room for 21 digits.
 constexpr size_t kNpyHeaderBytes = 128;
 
 std::string LlmCHeader(int token_bytes, int64_t tokens) {
@@ -90,7 +90,8 @@ StatusOr<ShardWriter> ShardWriter::Create(const std::string& path, ShardForm for
   const std::string partial = PartialShardPath(path);
   FileDescriptor file(open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!file.valid()) return ErrnoStatus(errno, "create", partial);
-  // No header yet, so the file cannot be taken for a finished shard.
+  // Zeros take the header's place until Finish, so that the file cannot be mistaken for a finished
+  // shard.
   RETURN_IF_ERROR(WriteAll(file.get(), std::string(ShardHeader(form, 0).size(), '\0'), partial));
   RETURN_IF_ERROR(SyncDirectory(DirectoryOf(path)));
   return ShardWriter(path, form, std::move(file), 0);
@@ -99,7 +100,7 @@ StatusOr<ShardWriter> ShardWriter::Create(const std::string& path, ShardForm for
 StatusOr<ShardWriter> ShardWriter::Resume(const std::string& path, ShardForm form, int64_t tokens) {
   RETURN_IF_ERROR(CheckForm(path, form));
   const std::string partial = PartialShardPath(path);
-  // A crash right after Finish left the shard under its name.
+  // A crash right after Finish left the shard under its final name.
   if (!FileExists(partial) && rename(path.c_str(), partial.c_str()) != 0) {
     return ErrnoStatus(errno, "continue", partial);
   }

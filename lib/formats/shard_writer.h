@@ -1,7 +1,7 @@
 // ShardWriter: writes a file of token ids in one of the three published forms
 // (docs/formats/token-shards.md). Tokens go to `<path>.partial`; Finish gives the file its header
-// and its name. What was durable at a Sync is the beginning of the same shard after a crash.
-// Belongs to one thread at a time.
+// and its name. After a crash, Resume continues the shard from what was durable at a Sync. Belongs
+// to one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct ShardForm {
 // The header before `tokens` tokens. Its length depends on the format only.
 std::string ShardHeader(ShardForm form, int64_t tokens);
 
-// The most that a header can promise.
+// The most tokens that a header can declare.
 int64_t ShardTokensMax(ShardFormat format);
 
 class ShardWriter {
@@ -35,13 +35,13 @@ class ShardWriter {
   // later ones. DataLoss when it has fewer.
   static StatusOr<ShardWriter> Resume(const std::string& path, ShardForm form, int64_t tokens);
 
-  // `tokens` in the form's bytes, little endian.
+  // `tokens` holds whole tokens in the form's element size, little-endian.
   Status Append(std::string_view tokens);
 
-  // After this, appended data survives a crash.
+  // After Sync, everything appended so far survives a crash.
   Status Sync();
 
-  // Header, sync, the name itself. Nothing can be appended after it.
+  // Writes the header, syncs the file and gives it its name. Nothing can be appended after it.
   Status Finish();
 
   const std::string& path() const { return path_; }

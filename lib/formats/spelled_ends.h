@@ -1,6 +1,6 @@
-// SpelledEnds: how often a text spells strings that separate documents elsewhere, such as
-// <|endoftext|>, and are ordinary text where they are counted. Values and pure functions; any
-// thread may call. In files: docs/formats/dataset.md.
+// SpelledEnds: counts the strings in a text that often separate documents, such as <|endoftext|>,
+// but are encoded as ordinary text here. Values and pure functions; any thread may call. In files:
+// docs/formats/dataset.md.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ struct SpelledEnd {
   int64_t count = 0;
   bool operator==(const SpelledEnd&) const = default;
 };
-// Those that occur.
+// Contains only strings that occur.
 using SpelledEnds = std::vector<SpelledEnd>;
 
-// Adds to `ends` how often `text` has the string `end`, if at all.
+// Adds the number of occurrences of `end` in `text` to `ends`.
 void CountSpelledEnds(std::string_view text, const std::string& end, SpelledEnds& ends);
 void AddSpelledEnds(const SpelledEnds& more, SpelledEnds& ends);
 
-// The key spelled_ends of one of our JSON files, left out when empty.
+// Write and read the key spelled_ends of one of gp's JSON files; it is left out when empty.
 void WriteSpelledEnds(const SpelledEnds& ends, nlohmann::ordered_json& json);
 SpelledEnds ReadSpelledEnds(JsonObject& object);
 

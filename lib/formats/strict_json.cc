@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kDepthMax = 16;
 
-// Watches the parsing for what it would hide.
+// A callback of the parser that finds duplicate keys and deep nesting, which nlohmann::json accepts
+// without an error.
 class JsonWatch {
  public:
   bool operator()(int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
@@ -39,8 +40,7 @@ class JsonWatch {
   bool too_deep_ = false;
 };
 
-// The parser's words without its name for the error and without the place, which it counts in
-// lines.
+// The parser's message without the name of the error and the place, which it counts in lines.
 std::string_view ReasonOf(const nlohmann::json::parse_error& error) {
   const std::string_view words = error.what();
   const size_t place = words.find(": ");

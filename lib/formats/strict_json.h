@@ -1,5 +1,5 @@
-// A JSON document of a file that a stranger wrote, read strictly: no key twice, no byte order mark,
-// no deep nesting. Pure functions; any thread may call.
+// Reads a JSON document from an untrusted file, strictly: refuses duplicate keys, a byte order mark
+// and deep nesting. Pure functions; any thread may call.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,8 +14,8 @@ namespace gp::formats {
 // that occurs twice. More than 16 nested lists and objects are refused.
 StatusOr<nlohmann::json> ParseJsonObject(std::string_view text);
 
-// The same for a whole file, which errors name. A file that is not JSON at all is refused by its
-// kind (formats/file_kind.h).
+// The same for a whole file; errors name it. A file that is not JSON at all is refused by its kind
+// (formats/file_kind.h).
 StatusOr<nlohmann::json> ParseJsonFile(std::string_view text, const std::string& path);
 
 // The value of a key; null if absent. REQUIRES: an object.

@@ -25,7 +25,7 @@ Status CheckText(const std::string& path, const TextCheck& check, const TextStre
   return likeness ? RefuseUnlike(path, check, *likeness) : OkStatus();
 }
 
-// Looks at the edges of a piece that begins at byte `offset` of the text.
+// Checks the beginning and the end of a piece, which begins at byte `offset` of the text.
 Status CheckPiece(const std::string& path, const TextCheck& check, std::string_view piece,
                   uint64_t offset) {
   if (check.any_content) return OkStatus();

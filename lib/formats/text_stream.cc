@@ -31,19 +31,19 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
 
-// The bytes of the file, piece by piece.
+// Reads the bytes of the file piece by piece.
 class TextStream::Source {
  public:
   Source(FileDescriptor file, std::string name) : name_(std::move(name)), file_(std::move(file)) {}
 
-  // Read but not yet taken; empty only at the end of the file.
+  // The bytes that were read but not taken yet; empty only at the end of the file.
   StatusOr<std::string_view> Peek() {
     if (begin_ == end_ && !ended_) RETURN_IF_ERROR(ReadPiece());
     return std::string_view(piece_).substr(begin_, end_ - begin_);
   }
   void Take(size_t bytes) { begin_ += bytes; }
 
-  // True when the file is one that can be read from `offset` on; then it is.
+  // Continues at `offset`. False if that is not possible.
   bool Seek(uint64_t offset) {
     struct stat info {};
     if (fstat(file_.get(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
@@ -55,14 +55,14 @@ class TextStream::Source {
     return true;
   }
 
-  // The size of a regular file; 0 of a pipe.
+  // The size of a regular file; 0 for others, such as a pipe.
   uint64_t SizeBytes() const {
     struct stat info {};
     const bool regular = fstat(file_.get(), &info) == 0 && S_ISREG(info.st_mode);
     return regular ? static_cast<uint64_t>(info.st_size) : 0;
   }
 
-  // A piece of the file; shorter where the file ends.
+  // A piece of kLikenessBytes of the file; shorter at its end.
   StatusOr<std::string> PieceAt(uint64_t offset) const {
     std::string piece(kLikenessBytes, '\0');
     ASSIGN_OR_RETURN(const size_t filled, ReadAt(file_.get(), offset, piece, name_));
@@ -74,7 +74,7 @@ class TextStream::Source {
   uint64_t offset() const { return read_bytes_ - (end_ - begin_); }
 
  private:
-  // The first piece is short: of most files that are checked before a run nothing else is read.
+  // The first piece is short, because a check before a run usually reads nothing else of a file.
   Status ReadPiece() {
     begin_ = end_ = 0;
     piece_.resize(read_bytes_ == 0 ? kLikenessBytes : kPieceBytes);
@@ -101,14 +101,14 @@ class TextStream::Source {
 class TextStream::Unpacker {
  public:
   virtual ~Unpacker() = default;
-  // Takes from the front of `packed` and fills `text` from its front; the numbers of bytes are
-  // returned. Both may be 0 only when `packed` is empty.
+  // Unpack decompresses from the front of `packed` to the front of `text` and returns how many
+  // bytes it took and made. Both may be 0 only when `packed` is empty.
   struct Unpacked {
     size_t taken = 0, made = 0;
-    std::string error;  // the library's word for damage
+    std::string error;  // the library's message for damaged data
   };
   virtual Unpacked Unpack(std::string_view packed, std::span<char> text) = 0;
-  // The file may end here.
+  // Whether the file may end here.
   virtual bool complete() const = 0;
   virtual const char* name() const = 0;
 };
@@ -267,7 +267,7 @@ Status TextStream::Skip(uint64_t bytes) {
 
 std::string_view TextStream::head() const { return std::string_view(head_).substr(mark_bytes_); }
 
-// A part of a text may be lines of JSON, such as an example in a manual; not half of it.
+// A text may have lines of JSON in up to half of the places, such as an example in a manual.
 StatusOr<std::optional<Likeness>> TextStream::Unlikeness() const {
   if (auto likeness = UnlikeText(head())) return likeness;
   if (unpacker_ != nullptr) return std::optional<Likeness>();

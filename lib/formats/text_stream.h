@@ -22,15 +22,15 @@ class TextStream {
   // InvalidArgument for a directory and, packed or not, for files whose magic number says that they
   // are not text (formats/file_kind.h), with the command that converts them.
   static StatusOr<TextStream> Open(const std::string& path);
-  // From where `file` stands; `name` is what errors call it: "standard input".
+  // Reads from the current offset of `file`; errors call it `name`, such as "standard input".
   static StatusOr<TextStream> FromDescriptor(FileDescriptor file, const std::string& name);
 
   TextStream(TextStream&&) noexcept;
   TextStream& operator=(TextStream&&) noexcept;
   ~TextStream();
 
-  // Fills `to` as far as the text goes: fewer bytes only at its end. InvalidArgument names the byte
-  // of the file where it is damaged or cut short.
+  // Fills `to`; returns fewer bytes only at the end of the text. InvalidArgument names the byte of
+  // the file where it is damaged or cut short.
   StatusOr<size_t> Read(std::span<char> to);
 
   // Skips `bytes` of text, including a byte order mark: seeks if the file is plain, reads

@@ -112,7 +112,7 @@ StatusOr<uint64_t> ParseNpyShape(const std::string& path, const std::string& sha
                          path, shape.empty() ? "missing" : Excerpt(shape));
 }
 
-// "'>u2'", of five characters.
+// Describes a type of five characters: "'>u2'" is "big-endian uint16".
 std::string DescribeNpyType(const std::string& type) {
   const std::string order = type[1] == '>' ? "big-endian " : "";
   return fmt::format("{}{}{}", order, type[2] == 'u' ? "uint" : "int", (type[3] - '0') * 8);
@@ -192,10 +192,11 @@ StatusOr<Layout> ParseNpy(const std::string& path, std::string_view bytes, uint6
   return layout;
 }
 
-// What a piece of a file without a header looks like, other than tokens of two bytes.
+// Describes what a piece of a file without a header looks like, if it does not look like two-byte
+// tokens.
 struct Unlike {
   std::string what;  // "tokens of 4 bytes (…)", for messages
-  std::string way;   // the way out, with a command
+  std::string way;   // how to solve it, with a command
   bool is_text = false;
 };
 
@@ -235,7 +236,7 @@ Unlike RecordsOf(const std::string& path, const Records& records) {
           way};
 }
 
-// Space on the disk that a program has reserved and not written.
+// Whether the piece is only zeros, like disk space that a program reserved but never wrote.
 bool IsUnwritten(std::string_view piece) {
   constexpr size_t kBytesMin = 8192;
   return piece.size() >= kBytesMin && piece.find_first_not_of('\0') == std::string_view::npos;
@@ -275,8 +276,8 @@ std::optional<Unlike> UnlikeTokens(const std::string& path, std::string_view pie
                 "convert it: " + RawConversion(path, "u1", "<u2")};
 }
 
-// A download that stopped, or a preallocated file, ends with zeros; so does a padded text, but
-// shorter.
+// The number of zero bytes at the end, if they are so many that a download stopped or the file was
+// preallocated; nullopt for fewer, such as padding.
 std::optional<uint64_t> ZerosAtTheEnd(std::string_view last, uint64_t file_size) {
   constexpr uint64_t kBytesMin = 8192, kSureBytes = 32768, kShare = 10;
   const size_t end = last.find_last_not_of('\0');
@@ -292,7 +293,7 @@ Status RefuseZeros(const std::string& path, uint64_t zeros) {
       path, zeros, kTakesUint16);
 }
 
-// What the beginning says, the rest of the file must say, too.
+// Checks that the rest of the file looks like tokens too.
 Status CheckLaterPieces(const RandomAccessFile& file, std::string_view begin) {
   std::string piece(begin.substr(0, kLikenessBytes));
   for (const uint64_t place : SamplePlaces(file.size_bytes())) {
@@ -347,7 +348,8 @@ StatusOr<Layout> ParseRaw(const RandomAccessFile& file, std::string_view bytes,
       path, file_size);
 }
 
-// A shard that was written on, or for, a big-endian machine: header and tokens are swapped.
+// Refuses a shard that was written for a big-endian machine: its header and tokens are
+// byte-swapped.
 Status RefuseSwappedLlmC(const std::string& path, std::string_view bytes) {
   if (bytes.size() < 4) return OkStatus();
   const std::string magic(bytes.rend() - 4, bytes.rend());

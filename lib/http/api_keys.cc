@@ -21,7 +21,7 @@ bool IsDigest(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// Changes when the file changes. Empty if there is no file.
+// Text that changes when the file changes; empty if there is no file.
 std::string StampOf(const std::string& path) {
   struct stat found {};
   if (stat(path.c_str(), &found) != 0) return "";

@@ -38,7 +38,7 @@ class ApiKeys {
 
 class KeyFile {
  public:
-  // Reads it. An error names the file.
+  // Reads the file at `path`. Errors name it.
   static StatusOr<std::unique_ptr<KeyFile>> Open(const std::string& path);
 
   // Checks every `period`, on a thread of `pool`, and reloads the file when its inode, size or time

@@ -25,7 +25,7 @@ class ByteBudget {
     Share(Share&& other) noexcept;
     Share& operator=(Share&& other) noexcept;
 
-    // It holds `bytes` from now on. False: the client may not have more; nothing has changed.
+    // Sets the size of the share. False: the client may not hold that much; nothing has changed.
     bool Resize(size_t bytes);
 
    private:

@@ -16,9 +16,9 @@ namespace beast = boost::beast::http;
 constexpr size_t kAheadBytesMax = 16 << 10;
 constexpr size_t kTargetShown = 200;
 constexpr size_t kRequestIdMax = 128;
-// Bytes read and dropped after a refusal, so that the client reads the answer first.
+// Bytes that are read and dropped after the last answer, so that the client can still read that.
 constexpr size_t kLingerBytesMax = 256 << 20;
-// Written in pieces, so that progress of a slow reader is visible.
+// Answers are written in pieces, so that the progress of a slow reader is visible.
 constexpr size_t kPieceBytes = 64 << 10;
 
 bool IsUsableRequestId(std::string_view text) {
@@ -100,8 +100,8 @@ ApiError MissingHost() {
           .code = "invalid_host"};
 }
 
-// The empty lines that a client may send before a request, as after the body of the last one
-// (RFC 9112, 2.2).
+// The bytes of empty lines at the front, which a client may send before a request or after the body
+// of the previous one (RFC 9112, 2.2).
 size_t EmptyLineBytes(std::string_view input) {
   size_t bytes = 0;
   while (input.substr(bytes).starts_with("\r\n")) bytes += 2;
@@ -151,7 +151,7 @@ void Connection::Refuse() {
                             .code = "too_many_connections",
                             .retry_after = 5}),
              std::nullopt);
-  Enter(Phase::kLingering);  // at once: it takes no place
+  Enter(Phase::kLingering);  // from the start, so that it takes no place
   Flush();
   Read();
 }
@@ -175,7 +175,8 @@ void Connection::Tick(Time now) {
   }
 }
 
-// The kernel takes much more than a slow client reads in a second; its queue shows each read.
+// The kernel buffers much more than a slow client reads in a second, so the end of a write shows
+// little. Each read of the client shortens the kernel's send queue, which this checks.
 void Connection::NoteProgress(Time now) {
   if (!write_under_way_) return;
   const size_t queued = transport_->QueuedBytes();
@@ -225,8 +226,8 @@ Connection::Time Connection::used_since() const {
   }
 }
 
-// A client idle between two requests is notified by the end of our side; a request that crosses
-// this is read, not answered with a reset.
+// For a client that is idle between two requests, closes only the sending side: a request that the
+// client sends at the same moment is then read and dropped instead of answered by a TCP reset.
 void Connection::GiveUpPlace() {
   if (use() != Use::kIdle) return Leave();
   keep_alive_ = false;
@@ -256,7 +257,7 @@ void Connection::OnRead(bool ok, size_t bytes) {
   }
   if (!ok) {
     no_more_input_ = true;
-    // An answer that is whole already is still sent.
+    // An answer that is already complete is still sent.
     if (phase_ == Phase::kHandling || phase_ == Phase::kStreaming) return Leave();
     if (!write_under_way_ && output_.empty()) return Close();
     return;
@@ -274,7 +275,7 @@ void Connection::Advance() {
 bool Connection::AdvanceOnce() {
   const bool receiving =
       phase_ == Phase::kIdle || phase_ == Phase::kHeader || phase_ == Phase::kBody;
-  // One answer is written before the next request is looked at.
+  // The next request is parsed only after the last answer is written.
   if (!receiving || input_.empty() || write_under_way_ || !output_.empty()) return false;
   if (!parser_ && !BeginRequest()) return false;
   boost::beast::error_code error;
@@ -300,13 +301,14 @@ bool Connection::AdvanceOnce() {
     Dispatch();
     return true;
   }
-  // The request is refused before its body has come.
+  // Refuses the request before its body has arrived.
   if (refusal_ && short_of_input) {
     keep_alive_ = false;
     Dispatch();
     return false;
   }
-  // As much as is read ahead, and no line of it is whole: no more would be read.
+  // The read-ahead limit is reached without a complete line, so Read() would not read more: refuses
+  // the request.
   if (short_of_input && input_.size() > kAheadBytesMax) {
     RefuseInput(header_seen_ ? LongLineOfBody()
                              : ErrorOfParser(beast::error::header_limit, server_.context.limits));
@@ -315,7 +317,7 @@ bool Connection::AdvanceOnce() {
   return !short_of_input;
 }
 
-// Skips empty lines. False: nothing of a request has come.
+// Skips empty lines and makes a parser. False: no byte of a request has arrived.
 bool Connection::BeginRequest() {
   input_.erase(0, EmptyLineBytes(input_));
   if (input_.empty() || input_ == "\r") return false;
@@ -429,7 +431,8 @@ Response Connection::WrongMethod(const std::string& allowed) const {
   return response;
 }
 
-// A preflight of a page that may use this server; any other OPTIONS is a request like all.
+// Whether this is a preflight of a page that may use this server. Any other OPTIONS request is
+// treated like all requests.
 bool Connection::IsPreflight() const {
   return request_.method == "OPTIONS" && !origin_.empty() &&
          request_.Header("access-control-request-method");
@@ -441,7 +444,7 @@ Response Connection::Preflight(const std::string& allowed) const {
   response.headers.emplace_back("Access-Control-Allow-Methods", allowed);
   response.headers.emplace_back("Access-Control-Allow-Headers", AllowedHeaders(request_));
   response.headers.emplace_back("Access-Control-Max-Age", "600");
-  // An internet page asks for a server of the local network.
+  // A page from the internet asks to use a server in the local network (Private Network Access).
   if (request_.Header("access-control-request-private-network")) {
     response.headers.emplace_back("Access-Control-Allow-Private-Network", "true");
   }
@@ -480,7 +483,7 @@ void Connection::RefuseInput(const ApiError& error) {
   Answer(ErrorResponseTo(request_, error));
 }
 
-// The request is what arrived of its header.
+// Makes request_ from the part of the header that has arrived.
 void Connection::TakeReceived() {
   ReceivedHeader received = ReadReceivedHeader(header_text_ + input_);
   record_ = {.method = received.method,
@@ -556,7 +559,7 @@ void Connection::BeginStream(Headers headers) {
              std::nullopt);
   Flush();
   if (has_body) return;
-  // The client will not read the stream.
+  // The answer to HEAD has no body, so the stream is over.
   Finish();
   AfterAnswer();
   gone_->Raise();
@@ -586,7 +589,7 @@ void Connection::EndStream(bool cut) {
   AfterAnswer();
 }
 
-// Tells the log and the metrics.
+// Reports the finished exchange to the log and the metrics.
 void Connection::Finish() {
   record_.duration = std::chrono::steady_clock::now() - record_.begun;
   record_.notes = notes_ ? *notes_ : ExchangeNotes();

@@ -1,6 +1,6 @@
-// Connection: one client: its requests one after another, each handed to its route, and the bytes
-// of the answers. Owned by the server's set of connections and by what it waits for; used in the
-// loop.
+// Connection: the connection to one client. It reads requests one after another, passes each to its
+// route's handler, and writes the answers. Owned by the server's list of connections and by its own
+// pending operations; used in the loop.
 #pragma once
 
 #include <array>
@@ -39,22 +39,22 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   void Start();
   // Refuses the client: too many are connected.
   void Refuse();
-  // Called every tick: ends what took too long, keeps streams alive.
+  // Called every tick: enforces the timeouts and sends a ping on a quiet stream.
   void Tick(Time now);
-  // Closes it at once if no byte of a request has come, else after the answer.
+  // Closes the connection: at once if no byte of a request has arrived, otherwise after the answer.
   void Drain();
-  // Closes it at once; later answers are dropped.
+  // Closes the connection at once; later answers are dropped.
   void Close();
   bool closed() const { return phase_ == Phase::kClosed; }
 
   // What a connection's place is used for. When all places are taken, a new client replaces the
-  // connection with the lowest use up to kUnread, and among equals the one in it for longest; if
-  // all are kAnswering, it is refused. kLeaving takes no place. kUnread: the client has read
-  // nothing of its answer for a second.
+  // connection with the lowest use up to kUnread, and among equals the one that has had this use
+  // for longest. If all are kAnswering, the new client is refused. kLeaving takes no place.
+  // kUnread: the client has read nothing of its answer for a second.
   enum class Use { kNoRequestYet, kIdle, kReceiving, kUnread, kAnswering, kLeaving };
   Use use() const;
   Time used_since() const;
-  // Its place goes to another client.
+  // Ends the connection because its place goes to another client.
   void GiveUpPlace();
 
   void Answer(Response response) override;
@@ -83,15 +83,16 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   void NoteProgress(Time now);
   void Read();
   void OnRead(bool ok, size_t bytes);
-  // Takes requests off the input, as far as it goes.
+  // Parses requests from the input until more bytes are needed or an answer must be written first.
   void Advance();
   bool AdvanceOnce();
   bool BeginRequest();
-  // `body_is_long`: its Content-Length is beyond the limit.
+  // `body_is_long`: the Content-Length is above the limit.
   void OnHeader(bool body_is_long);
   void Dispatch();
   Request TakeRequest();
-  // The problem with the request, judged by its header only; nullopt when it has a handler.
+  // Finds the route by the request's header. Returns the answer to a bad request; nullopt if the
+  // route's handler may run.
   std::optional<Response> FindRoute();
   Response UnknownPath() const;
   Response WrongMethod(const std::string& allowed) const;
@@ -107,7 +108,7 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   void AfterAnswer();
   void Flush();
   void OnWritten(bool ok, size_t bytes);
-  // No request is taken any more: ends once the answer is written.
+  // Takes no more requests and ends the connection once the answer is written.
   void EndAfterAnswer();
   void Linger();
   // The client left, or the server drops it: closes the connection and raises the GoneSignal.
@@ -120,26 +121,26 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   const Time begun_ = std::chrono::steady_clock::now();
   Phase phase_ = Phase::kGreeting;
   Time since_ = std::chrono::steady_clock::now();     // when the phase began
-  Time progress_ = std::chrono::steady_clock::now();  // when the client last took something
-  size_t queued_bytes_ = 0;                           // in the kernel, at the last tick
+  Time progress_ = std::chrono::steady_clock::now();  // when the client last took bytes
+  size_t queued_bytes_ = 0;                           // in the kernel's send queue at the last tick
 
   std::array<char, 8192> buffer_;
-  std::string input_;  // read and not parsed
+  std::string input_;  // read but not parsed yet
   bool reading_ = false;
   bool no_more_input_ = false;
   size_t lingered_bytes_ = 0;
 
   std::string output_;   // to be written next
   std::string writing_;  // being written, piece by piece
-  size_t written_ = 0;   // bytes of it that the kernel has
+  size_t written_ = 0;   // bytes of writing_ that the kernel has
   bool write_under_way_ = false;
   ByteBudget::Share unsent_share_;
   bool served_ = false;  // a request was read
 
-  // ---- of the request under way
+  // ---- the current request
   std::optional<Parser> parser_;
   ByteBudget::Share body_share_;
-  std::string header_text_;  // what the parser took of the header
+  std::string header_text_;  // the bytes of the header that the parser has consumed
   bool header_seen_ = false;
   bool keep_alive_ = true;
   bool chunked_ = false;
@@ -150,7 +151,7 @@ class Connection : public AnswerSink, public std::enable_shared_from_this<Connec
   ExchangeRecord record_;
   std::shared_ptr<GoneSignal> gone_;
   std::shared_ptr<ExchangeNotes> notes_;
-  std::string origin_;  // the request's, if it may use the server; else empty
+  std::string origin_;  // the request's Origin, if it may use the server; else empty
   uint64_t written_bytes_ = 0;
 };
 

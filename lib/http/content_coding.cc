@@ -11,12 +11,12 @@
 namespace gp::http {
 namespace {
 
-// zlib's window bits, which name the format too.
+// zlib's windowBits, which also select the format.
 constexpr int kGzip = 16 + MAX_WBITS;
 constexpr int kRawDeflate = -MAX_WBITS;
 constexpr int kGzipOrZlib = 32 + MAX_WBITS;  // detected by the header
 
-// In the order in which they were applied.
+// The content codings other than identity, in the order in which they were applied.
 std::vector<std::string> CodingsOf(const Request& request) {
   std::vector<std::string> codings = request.HeaderList("content-encoding");
   std::erase(codings, "identity");
@@ -67,7 +67,7 @@ class Inflater {
     out.append(piece.data(), piece.size() - stream_.avail_out);
     return result;
   }
-  // After the end of a member of gzip: the next one begins.
+  // Starts the next member of gzip after the end of one.
   int NextMember() { return inflateReset2(&stream_, kGzip); }
   bool has_input() const { return stream_.avail_in > 0; }
 

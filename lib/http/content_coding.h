@@ -1,5 +1,6 @@
-// Codings of request bodies: gzip and deflate as Content-Encoding, undone within a limit of bytes;
-// chunked as Transfer-Encoding, which the connection undoes. Pure functions; thread-safe.
+// Codings of request bodies. DecodeBody decodes the Content-Encodings gzip and deflate, up to a
+// limit of bytes. The Transfer-Encoding is only checked here: the connection decodes chunked. Pure
+// functions; thread-safe.
 #pragma once
 
 #include <optional>
@@ -13,9 +14,9 @@ namespace gp::http {
 // Whether the body is sent without a content coding.
 bool IsPlainBody(const Request& request);
 
-// Replaces the request's body by what its Content-Encoding stands for: of gzip all members, joined;
-// of deflate a stream with zlib's header or without. An error when the coding is not known, there
-// are several, the body is damaged, or would be longer than `bytes_max`.
+// Replaces the request's body by the decoded one: all members of gzip, joined, or a stream of
+// deflate with or without zlib's header. An error when the coding is not known, there are several,
+// the body is damaged, or would be longer than `bytes_max`.
 std::optional<ApiError> DecodeBody(Request& request, size_t bytes_max);
 
 // The error for a Transfer-Encoding other than "chunked" alone; nullopt for chunked or none. After

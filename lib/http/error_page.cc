@@ -19,8 +19,8 @@ double QualityIn(std::string_view parameters) {
   return quality;
 }
 
-// How much the client wants `type`, of `family` "text/*": from 0, which is not at all, to 1. What
-// it says of the type itself counts, else of the family, else of everything.
+// The quality that the Accept header gives to `type`, from 0 (not accepted) to 1. The entry for the
+// type itself counts, else the one for its `family` ("text/*"), else the one for "*/*".
 double QualityOf(const std::vector<std::string>& accept, std::string_view type,
                  std::string_view family) {
   for (const std::string_view wanted : {type, family, std::string_view("*/*")}) {
@@ -34,7 +34,8 @@ double QualityOf(const std::vector<std::string>& accept, std::string_view type,
   return 0;
 }
 
-// Browsers name XHTML, too. A library whose default names text/html takes anything else as well.
+// Browsers also accept XHTML. An HTTP library may accept text/html by default, but then it also
+// accepts JSON and does not accept XHTML, so it gets JSON.
 bool WantsPage(const Request& request) {
   if (request.method != "GET") return false;
   const std::vector<std::string> accept = request.HeaderList("accept");

@@ -7,7 +7,7 @@
 
 namespace gp::http {
 
-// ErrorResponse, as the page that a browser shows when `request` is for one.
+// The same as ErrorResponse, but an HTML page if a browser asked for one.
 Response ErrorResponseTo(const Request& request, const ApiError& error);
 
 }  // namespace gp::http

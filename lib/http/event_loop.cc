@@ -11,7 +11,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// The part that the loop still holds after the timer is destroyed.
+// The part of a timer that the loop may still hold after the timer is destroyed.
 struct Alarm {
   Alarm(asio::io_context& context, std::chrono::nanoseconds first, std::function<void()> what)
       : timer(context, first), call(std::move(what)) {}

@@ -13,7 +13,7 @@ class io_context;
 
 namespace gp::http {
 
-// A call that is due later. Its destruction calls it off.
+// A pending call. Destroying the timer cancels the call.
 class Timer {
  public:
   virtual ~Timer() = default;
@@ -30,17 +30,17 @@ class EventLoop {
   void Run();
   void Stop();
 
-  // Calls it in the loop, after the current handler.
+  // Runs `call` in the loop, after the current handler.
   void Post(std::function<void()> call);
 
-  // Once, unless the timer is destroyed before.
+  // Runs `call` once after `delay`, unless the timer is destroyed before.
   [[nodiscard]] std::unique_ptr<Timer> After(std::chrono::nanoseconds delay,
                                              std::function<void()> call);
-  // Again and again, until the timer is destroyed.
+  // Runs `call` after each `period` until the timer is destroyed.
   [[nodiscard]] std::unique_ptr<Timer> Every(std::chrono::nanoseconds period,
                                              std::function<void()> call);
 
-  // For what reads and writes sockets.
+  // For code that reads and writes sockets.
   boost::asio::io_context& context();
 
  private:

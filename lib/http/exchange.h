@@ -16,14 +16,14 @@
 
 namespace gp::http {
 
-// Where an exchange writes: a connection.
+// The interface through which an exchange writes to its connection.
 class AnswerSink {
  public:
   virtual ~AnswerSink() = default;
   virtual void Answer(Response response) = 0;
   virtual void BeginStream(Headers headers) = 0;
   virtual void SendPiece(std::string_view text) = 0;
-  // `cut`: without an end that the client would take for a whole answer.
+  // `cut`: cuts the connection, so that the client does not take the answer for complete.
   virtual void EndStream(bool cut) = 0;
   // Bytes of the answer that the client's machine has not taken yet.
   virtual size_t unsent_bytes() const = 0;
@@ -55,7 +55,7 @@ class GoneSignal {
 // client does not take the answer for complete.
 class EventStream {
  public:
-  // `held`: what the handler still keeps of the request.
+  // `held`: the bytes that the exchange counted as held, kept until the stream is destroyed.
   EventStream(std::weak_ptr<AnswerSink> sink, std::shared_ptr<GoneSignal> gone,
               std::shared_ptr<ExchangeNotes> notes, ByteBudget::Share held);
   ~EventStream();
@@ -64,7 +64,7 @@ class EventStream {
 
   // One event: `data` without line breaks.
   void Send(std::string_view data);
-  // Sends `data` as the last event: "[DONE]".
+  // Sends `data` ("[DONE]") as the last event.
   void End(std::string_view data);
   void End();
 

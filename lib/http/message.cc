@@ -16,7 +16,8 @@ int DigitOf(char c) {
   return -1;
 }
 
-// `form`: of a query, where a plus is a space. An error begins with `what`.
+// Decodes %XX escapes. `form`: the text is from a query, where '+' means a space. Errors begin with
+// `what`.
 StatusOr<std::string> Decode(std::string_view text, bool form, std::string_view what) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {

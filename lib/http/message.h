@@ -15,7 +15,7 @@ namespace gp::http {
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
 struct Request {
-  std::string method;  // "GET"; of a HEAD, too
+  std::string method;  // "GET", also for a HEAD request
   bool head = false;
   std::vector<std::string> path;  // by segment, decoded: "/v1/models/a%20b" is {v1, models, a b}
   std::vector<std::pair<std::string, std::string>> query;     // decoded
@@ -24,7 +24,7 @@ struct Request {
   std::string body;
   std::string id;              // x-request-id
   std::string client_address;  // without the port
-  std::string key_name;        // the API key's; empty without a valid key
+  std::string key_name;        // name of the API key; empty without a valid key
 
   // The first header or parameter of that name; nothing when the request has neither.
   std::optional<std::string_view> Header(std::string_view name) const;
@@ -32,9 +32,9 @@ struct Request {
   // The elements of all headers of that name, which are lists with commas, in lower case; empty
   // elements are left out.
   std::vector<std::string> HeaderList(std::string_view name) const;
-  // What the route's `{name}` stands for; empty when the pattern does not have it.
+  // The text that the route's `{name}` matched; empty when the pattern does not have it.
   std::string_view Capture(std::string_view name) const;
-  // Identifies the client for taking turns: the key's name, or the address.
+  // Identifies the client for fair sharing: the key's name, or the address.
   const std::string& Asker() const { return key_name.empty() ? client_address : key_name; }
 };
 
@@ -46,11 +46,11 @@ struct Target {
 // parameter, which the error names, holds a zero byte or is not UTF-8.
 StatusOr<Target> ParseTarget(std::string_view target);
 
-// What is known of a request whose header is wrong or did not arrive whole.
+// The known parts of a request whose header is wrong or incomplete.
 struct ReceivedHeader {
   std::string method;  // empty when the first line does not begin with one
   std::string target;
-  Headers headers;  // of whole lines; names in lower case
+  Headers headers;  // from complete lines; names in lower case
 };
 ReceivedHeader ReadReceivedHeader(std::string_view bytes);
 
@@ -61,7 +61,7 @@ struct Response {
   Headers headers;
 };
 
-// ASCII letters in lower case.
+// `text` with its ASCII letters in lower case.
 std::string Lower(std::string_view text);
 
 // The words of a status: "Not Found".

@@ -29,7 +29,8 @@ bool OffloadPool::Submit(std::function<void()> work, std::function<void()> done)
 }
 
 void OffloadPool::Work() {
-  // The loop takes precedence when cores are few. On Linux this affects only the calling thread.
+  // A lower priority, so that the loop runs first when there are few cores. On Linux this affects
+  // only the calling thread.
   constexpr int kNice = 10;
   setpriority(PRIO_PROCESS, 0, kNice);
   while (true) {

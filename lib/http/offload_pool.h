@@ -15,7 +15,7 @@ namespace gp::http {
 
 struct OffloadPoolOptions {
   int threads = 2;
-  size_t waiting_max = 1024;  // pieces of work that no thread has begun
+  size_t waiting_max = 1024;  // pieces of work that no thread has started
 };
 
 class OffloadPool {

@@ -20,7 +20,7 @@ std::optional<Headers> Match(std::string_view pattern, const std::vector<std::st
     const size_t slash = pattern.find('/');
     const std::string_view part = pattern.substr(0, slash);
     if (part.ends_with("...}")) {
-      if (path.back().empty()) return std::nullopt;  // a slash too many, as at any other path
+      if (path.back().empty()) return std::nullopt;  // no path may end in an extra slash
       std::string rest = path[i];
       for (++i; i < path.size(); ++i) rest += "/" + path[i];
       captures.emplace_back(part.substr(1, part.size() - 5), std::move(rest));

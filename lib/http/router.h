@@ -1,5 +1,5 @@
-// Router: which handler answers a path. Filled before the server starts, then constant; used in the
-// loop.
+// Router: finds the handler that answers a path. Filled before the server starts, then constant;
+// used in the loop.
 #pragma once
 
 #include <functional>
@@ -16,13 +16,13 @@ namespace gp::http {
 
 class Exchange;
 
-// Answers through the exchange, at once or later; it may keep it. An exchange dropped without an
-// answer is answered with 500.
+// Answers through the exchange, at once or later; it may keep the exchange until then. An exchange
+// dropped without an answer is answered with 500.
 using Handler = std::function<void(const std::shared_ptr<Exchange>& exchange)>;
 
 struct Route {
   std::string method;   // "GET"
-  std::string pattern;  // "/v1/models/{id}"; the last may be "{path...}": all that is left
+  std::string pattern;  // "/v1/models/{id}"; a last "{path...}" matches the rest
   Handler handler;
   bool open = false;      // answered without an API key
   bool any_host = false;  // allowed under any Host name: probes may use any
@@ -42,8 +42,9 @@ class Router {
   Found Find(std::string_view method, const std::vector<std::string>& path,
              Headers& captures) const;
 
-  // The likely intended route for `path`, which has none: with single slashes, a single "v1", and
-  // without a prefix before a route's own path. Nullopt if no route is similar.
+  // For a `path` that no route has: the path that was probably meant. Ignores empty segments, a
+  // missing or repeated "v1" and extra segments at the front, else takes the most similar pattern.
+  // Nullopt if none is similar.
   std::optional<std::string> Suggest(const std::vector<std::string>& path) const;
 
   const std::vector<std::unique_ptr<const Route>>& routes() const { return routes_; }

@@ -15,7 +15,8 @@ namespace asio = boost::asio;
 using Tcp = asio::ip::tcp;
 using Error = boost::system::error_code;
 
-// Clients beyond the limit that were answered, or refused, and may still read that.
+// How many connections, beyond the limit, may linger after their last answer or refusal, so that
+// the client can read it.
 constexpr int kLeavingMax = 256;
 
 StatusOr<Tcp::endpoint> Resolve(asio::io_context& context, const ServerPlace& place) {
@@ -39,7 +40,8 @@ class AsioServer : public Server {
     acceptor_.close(ignored);
     tick_.reset();
     *alive_ = nullptr;
-    // The loop may keep them alive longer than the objects that the context's calls refer to.
+    // Closes the connections, because the loop may keep them alive longer than the objects that the
+    // context's callbacks use.
     for (const auto& connection : connections_) connection->Close();
   }
 
@@ -75,7 +77,7 @@ class AsioServer : public Server {
   bool idle() const override { return connections_.empty(); }
 
  private:
-  // Accepts all waiting clients but yields in between: a busy loop rarely gets here.
+  // Accepts up to kAtOnce waiting clients before it yields, because a busy loop rarely gets here.
   void Accept() {
     acceptor_.async_wait(Tcp::acceptor::wait_read, [this, alive = alive_](const Error& error) {
       if (*alive == nullptr || error == asio::error::operation_aborted) return;
@@ -93,7 +95,7 @@ class AsioServer : public Server {
     });
   }
 
-  // No descriptor is left, or no memory: it passes when clients leave.
+  // Called when no descriptor or no memory is left, which ends when clients leave.
   void AcceptLater(const std::string& reason) {
     if (reason != std::exchange(accept_problem_, reason)) {
       LogWarning("cannot accept connections for now", {{"error", reason}});
@@ -122,14 +124,14 @@ class AsioServer : public Server {
     }
   }
 
-  // Lingering connections were answered, and hold only a socket.
+  // Does not count lingering connections, which were answered and hold only a socket.
   int places_taken() const {
     return static_cast<int>(std::count_if(
         connections_.begin(), connections_.end(),
         [](const auto& connection) { return connection->use() != Connection::Use::kLeaving; }));
   }
 
-  // The connection whose place has been used for `use` for longest; null when no place is.
+  // The connection that has had this use for longest; null if there is none.
   std::shared_ptr<Connection> Longest(Connection::Use use) const {
     std::shared_ptr<Connection> longest;
     for (const auto& connection : connections_) {
@@ -139,7 +141,8 @@ class AsioServer : public Server {
     return longest;
   }
 
-  // A place for a new client, from one that waits or is slow. False: all are being answered.
+  // Frees a place for a new client by ending a connection that waits or is slow. False: all are
+  // being answered.
   bool TakeAPlace() {
     using Use = Connection::Use;
     for (const Use use : {Use::kNoRequestYet, Use::kIdle, Use::kReceiving, Use::kUnread}) {
@@ -172,7 +175,7 @@ class AsioServer : public Server {
   std::vector<std::shared_ptr<Connection>> connections_;
   std::unique_ptr<Timer> tick_;
   std::unique_ptr<Timer> retry_;
-  // Outlives this: whether this is still there.
+  // Outlives the server; holds null once the server is destroyed.
   const std::shared_ptr<AsioServer*> alive_ = std::make_shared<AsioServer*>(this);
 };
 

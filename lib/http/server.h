@@ -1,5 +1,5 @@
-// Server: HTTP/1.1 on one address: connections, their limits, and handlers by path. Made, used and
-// destroyed in the loop's thread, or while it does not run.
+// Server: serves HTTP/1.1 on one address: accepts connections, enforces their limits, and calls
+// handlers by path. Made, used and destroyed in the loop's thread, or while the loop does not run.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,8 @@ class Server {
   // Accepts no more connections and closes idle ones. Requests that have begun to arrive are still
   // read and answered.
   virtual void Drain() = 0;
-  // Whether no connection is left; after Drain: everything is answered and sent.
+  // Whether no connection is left. After Drain this means that every request is answered and every
+  // answer is sent.
   virtual bool idle() const = 0;
 };
 

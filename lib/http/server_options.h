@@ -16,9 +16,9 @@ struct ServerLimits {
   int connections_max = 2000;
   size_t header_bytes_max = 16 << 10;
   size_t body_bytes_max = 10 << 20;
-  // All bodies from their first byte until they are used, and all answers until they are sent. A
-  // request that would exceed it is refused with 503. One client may hold as much as is still free
-  // (http/byte_budget.h).
+  // Limit for the bytes of all bodies, from their first byte until they are used, and of all
+  // answers until they are sent. A request that would exceed it is refused with 503. One client may
+  // hold as much as is still free (http/byte_budget.h).
   size_t held_bytes_max = 96 << 20;
   // An event stream with more than this unsent is closed at the next event.
   size_t unsent_bytes_max = 1 << 20;
@@ -28,7 +28,7 @@ struct ServerLimits {
   std::chrono::nanoseconds write_timeout = std::chrono::seconds(60);  // nothing could be written
   std::chrono::nanoseconds linger_timeout = std::chrono::seconds(3);  // after the last answer
   std::chrono::nanoseconds ping_period = std::chrono::seconds(15);
-  std::chrono::nanoseconds tick = std::chrono::milliseconds(250);  // how exact the above are
+  std::chrono::nanoseconds tick = std::chrono::milliseconds(250);  // resolution of these times
 };
 
 // One exchange that is over, for the access log and the metrics.

@@ -11,7 +11,7 @@
 namespace gp::http {
 namespace {
 
-// "host:port" of "scheme://host:port", without the scheme's own port.
+// "host:port" of "scheme://host:port", without the scheme's default port.
 std::string AuthorityOf(std::string_view origin) {
   std::string_view usual_port = "";
   if (origin.starts_with("http://")) usual_port = ":80";
@@ -25,7 +25,7 @@ std::string AuthorityOf(std::string_view origin) {
   return Lower(authority);
 }
 
-// Whether `host`, as a Host header has it, is where the page of `origin` came from.
+// Whether the Host header `host` names the server that the page of `origin` came from.
 bool IsHomeOf(std::string_view origin, std::string_view host) {
   const std::string_view scheme = origin.substr(0, origin.find("://"));
   const std::string home = AuthorityOf(origin);
@@ -93,7 +93,7 @@ bool IsHostAndPort(std::string_view host) {
   return port == ":" || (port.starts_with(':') && IsPort(port.substr(1)));
 }
 
-// The checked name and the used one could differ.
+// Refuses a Host that can be read in two ways, so that the checked name is the used one.
 std::optional<ApiError> UnclearHost(const Request& request) {
   const auto is_host = [](const auto& header) { return header.first == "host"; };
   if (std::count_if(request.headers.begin(), request.headers.end(), is_host) > 1) {
@@ -109,7 +109,7 @@ std::optional<ApiError> UnclearHost(const Request& request) {
                   .code = "invalid_host"};
 }
 
-// Another site cannot have a page at such a name.
+// Whether no other site can have a page under this name.
 bool IsOwnName(const std::string& name) {
   return name == "localhost" || name.ends_with(".localhost") || IsAddress(name);
 }
@@ -123,8 +123,9 @@ bool IsFromABrowser(const Request& request) {
   return request.Header("origin") || request.Header("sec-fetch-site");
 }
 
-// Whether the request comes from the server's own page: by the browser's header, which no page can
-// change, or because page and server have one address, before or after a proxy.
+// Whether the request comes from the server's own page. The browser's header, which no page can
+// change, decides it; without that header, the page and the server must have the same address,
+// before or behind a proxy.
 bool IsSameSite(const Request& request, std::string_view origin) {
   if (const auto site = request.Header("sec-fetch-site")) {
     return site == "same-origin" || site == "none";
@@ -134,8 +135,8 @@ bool IsSameSite(const Request& request, std::string_view origin) {
 }
 
 // Whether a page of another site sends the request without an Origin, as for an image, a script or
-// a frame. It cannot read the answer, but could occupy a place. A link that a person follows is not
-// refused.
+// a frame. The page cannot read the answer, but could occupy a connection. A link that a person
+// follows is not refused.
 bool IsEmbeddedElsewhere(const Request& request) {
   const auto site = request.Header("sec-fetch-site");
   const bool is_link = request.Header("sec-fetch-mode") == "navigate" &&

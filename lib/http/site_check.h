@@ -1,5 +1,6 @@
-// SiteCheck: which pages a browser may let use a server: by the origin of the page, and by the Host
-// name (a name that another site points at this machine is not ours). Pure functions; thread-safe.
+// SiteCheck: decides which web pages may use a server from a browser, by the page's origin and by
+// the Host name (DNS rebinding: another site's name may point at this machine). Pure functions;
+// thread-safe.
 #pragma once
 
 #include <optional>
@@ -20,9 +21,9 @@ struct SiteRules {
   std::vector<std::string> allowed_hosts;  // as ParseHostName returns them
 };
 
-// A name that requests may have in Host, as it is compared: in lower case, without the brackets of
-// an address or a dot at the end; or "*". An error names the form that is expected: a port, a URL
-// or a pattern would match nothing.
+// Parses a name that requests may have in Host into the form that is compared: in lower case,
+// without the brackets of an address or a dot at the end; or "*". An error names the form that is
+// expected: a port, a URL or a pattern would match nothing.
 StatusOr<std::string> ParseHostName(std::string_view text);
 // An origin as browsers send it: "https://host[:port]" in lower case, without the scheme's own
 // port; "null", or "*". An error names the form that is expected.
@@ -34,9 +35,11 @@ std::string AllowedOrigin(const SiteRules& rules, const Request& request);
 // Why a page of another site may not do this; nullopt if the request is not from one, or is
 // allowed.
 std::optional<ApiError> RefusedOrigin(const SiteRules& rules, const Request& request);
-// Why the server does not answer to the name in Host: it is another's, or no name and port at all.
+// Why the server does not answer to the name in Host: it is not one of its names, or not a name and
+// port at all. Nullopt if it does.
 std::optional<ApiError> RefusedHost(const SiteRules& rules, const Request& request);
-// A browser sends other content types to other sites without asking first.
+// Refuses a POST of a browser whose content type is not JSON, because a browser sends other types
+// to other sites without a preflight.
 std::optional<ApiError> RefusedContentType(const Request& request);
 
 }  // namespace gp::http

@@ -23,7 +23,7 @@ struct PemTexts {
 StatusOr<PemTexts> ReadTexts(const TlsFiles& files) {
   const auto certificate = ReadFile(files.certificate, kPemBytesMax);
   if (!certificate.ok()) return WithContext(certificate.status(), "tls.certificate");
-  // Read once from one file, so that a key is never paired with another certificate.
+  // A file that holds both is read once, so that a key is never paired with another certificate.
   if (files.key == files.certificate) return PemTexts{*certificate, *certificate};
   const auto key = ReadFile(files.key, kPemBytesMax);
   if (!key.ok()) return WithContext(key.status(), "tls.key");

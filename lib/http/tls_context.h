@@ -22,7 +22,7 @@ namespace gp::http {
 struct TlsFiles {
   std::string certificate;   // PEM: the certificate, then those that signed it
   std::string key;           // PEM; may be the same file
-  bool newest_only = false;  // TLS 1.3 alone; otherwise 1.2 too, for clients that are older
+  bool newest_only = false;  // TLS 1.3 only; otherwise also 1.2, for older clients
 };
 
 class TlsContext {
@@ -31,7 +31,7 @@ class TlsContext {
   static StatusOr<std::shared_ptr<TlsContext>> Read(const TlsFiles& files);
 
   // Loads the current files for new connections; existing ones continue. On an error, as in Read,
-  // the certificate stays. Reads files.
+  // the certificate stays. Blocks while it reads the files.
   Status Reread();
 
   // The context for a connection that begins now.

@@ -51,7 +51,7 @@ class PlainTransport : public Transport {
 
 class TlsTransport : public Transport {
  public:
-  // OpenSSL keeps what the connection needs of the context.
+  // `context` need not outlive this: OpenSSL holds a reference to its SSL_CTX.
   TlsTransport(Socket socket, asio::ssl::context& context) : stream_(std::move(socket), context) {}
 
   void Handshake(Done done) override {

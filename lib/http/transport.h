@@ -22,9 +22,10 @@ class Transport {
   virtual ~Transport() = default;
 
   virtual void Handshake(Done done) = 0;
-  // At most one Read and one Write are under way at a time. The buffers live until they are done.
+  // At most one Read and one Write may be in progress at a time. Their buffers must live until they
+  // are done.
   virtual void Read(char* buffer, size_t size, Done done) = 0;
-  virtual void Write(std::string_view bytes, Done done) = 0;  // all of them
+  virtual void Write(std::string_view bytes, Done done) = 0;  // writes all bytes
   // Bytes in the kernel's send queue, which the client's machine has not acknowledged.
   virtual size_t QueuedBytes() = 0;
   // Nothing more will be written; input may still be read.

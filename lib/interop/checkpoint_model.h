@@ -1,5 +1,4 @@
-// gp's own checkpoints as models: read for an export, written by an import. Functions of one thread
-// each.
+// gp's own checkpoints as models: read for an export, written by an import. Any thread may call.
 #pragma once
 
 #include <memory>
@@ -21,8 +20,8 @@ struct CheckpointModel {
 // digests. NotFound when it has no manifest; DataLoss names the file that does not match.
 StatusOr<CheckpointModel> OpenCheckpointModel(const std::string& directory);
 
-// A checkpoint of step 0 without optimizer state at `directory`, which appears complete or not at
-// all; manifest.json is written last. `name` becomes its run's name.
+// Writes a checkpoint of step 0 without optimizer state to `directory`, which appears complete or
+// not at all; manifest.json is written last. `name` becomes its run's name.
 Status WriteCheckpointModel(const ModelSource& source, const Tokenizer& tokenizer,
                             const std::string& name, const std::string& directory,
                             const CopyOptions& options);

@@ -22,11 +22,11 @@ int64_t FloatBytes(FloatType type);
 // The values of `bytes`, exactly. REQUIRES: bytes.size() == values.size() * FloatBytes(type).
 void Widen(FloatType type, std::string_view bytes, std::span<float> values);
 
-// The bytes of `values`, appended to `bytes`; rounded to nearest, ties to even, for kBf16.
-// REQUIRES: not kF16, which is only read.
+// The bytes of `values`, appended to `bytes`; for kBf16 rounded to nearest, ties to even. REQUIRES:
+// `type` is not kF16, a type that gp reads but never writes.
 void AppendAs(FloatType type, std::span<const float> values, std::string& bytes);
 
-// The index of the first value that is NaN or infinite; nothing when all are finite.
+// The index of the first value that is NaN or infinite; nullopt when all are finite.
 std::optional<size_t> FirstNotFinite(std::span<const float> values);
 
 }  // namespace gp::interop

@@ -34,7 +34,7 @@ enum class GgufValue : uint32_t {
 };
 // Types of tokens.
 enum class GgufToken : int32_t { kNormal = 1, kControl = 3, kUnused = 5 };
-// Types of tensors, and of a file by the type of its matrices.
+// Types of tensors, and the type of a file, which follows from the type of its matrices.
 constexpr uint32_t kTensorF32 = 0, kTensorBf16 = 30;
 constexpr uint32_t kFileF32 = 0, kFileBf16 = 32;
 
@@ -164,7 +164,8 @@ GgufVocabulary VocabularyOfBytes() {
   return vocabulary;
 }
 
-// llama.cpp merges the bytes of every piece that GPT-2's rule cuts.
+// Refuses a tokenizer with tokens that no merges make, because llama.cpp makes every token by
+// merging the bytes of a piece.
 Status CheckMergesTellAll(const BytePairTokenizer& tokenizer) {
   const auto id = tokenizer.token_without_merges();
   if (!id) return OkStatus();
@@ -175,7 +176,7 @@ Status CheckMergesTellAll(const BytePairTokenizer& tokenizer) {
       Excerpt(tokenizer.vocabulary().tokens[static_cast<size_t>(*id)]), *id);
 }
 
-// One token for each id of the model.
+// Makes one token for each id of the model.
 StatusOr<GgufVocabulary> MakeGgufVocabulary(const Tokenizer& tokenizer, int64_t ids) {
   GgufVocabulary vocabulary;
   if (const auto* bpe = dynamic_cast<const BytePairTokenizer*>(&tokenizer)) {
@@ -207,7 +208,7 @@ void AddSizes(const ModelShape& shape, GgufHeader& header) {
              std::bit_cast<uint32_t>(1e-5f));
 }
 
-// Tokens that end a text: llama.cpp has names for three.
+// The keys for tokens that end a text: llama.cpp has three.
 constexpr const char* kEndKeys[] = {"eos", "eot", "eom"};
 
 Status CheckEnds(const SpecialTokens& special) {

@@ -1,5 +1,5 @@
-// A model as GGUF (docs/formats/gguf.md), for llama.cpp and programs built on it. Written only. One
-// thread.
+// A model as GGUF (docs/formats/gguf.md), for llama.cpp and programs built on it. gp writes GGUF
+// but does not read it. Used by one thread.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 namespace gp::interop {
 
 // Writes weights, sizes and tokenizer into one file at `path`, which must not exist; `name` is the
-// model's. FailedPrecondition when llama.cpp cannot compute the model: it needs tanh gelu, as
-// tokenizer bytes or a byte-level BPE whose merges make every token of any text, and at most three
-// tokens that end a text.
+// model's name. FailedPrecondition when llama.cpp cannot compute the model: the model must have
+// tanh gelu, at most three tokens that end a text, and as its tokenizer bytes or a byte-level BPE
+// whose merges make every token of any text.
 Status WriteGguf(const ModelSource& source, const std::string& name, const CopyOptions& options,
                  const std::string& path);
 

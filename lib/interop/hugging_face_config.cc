@@ -60,7 +60,7 @@ Gelu ReadGelu(JsonFields& config) {
   return gelu.value_or(Gelu::kTanh);
 }
 
-// Null keeps transformers from taking the ids of GPT-2.
+// Writes null for a missing id: without the key, transformers would take GPT-2's id.
 nlohmann::ordered_json TokenIds(const SpecialTokens& special) {
   const auto id_or_null = [](std::optional<int32_t> id) {
     return id ? nlohmann::ordered_json(*id) : nlohmann::ordered_json();

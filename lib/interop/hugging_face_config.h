@@ -17,7 +17,7 @@ namespace gp::interop {
 StatusOr<runspec::ModelShape> ParseHuggingFaceConfig(std::string_view text,
                                                      const std::string& path);
 
-// With every field that transformers needs. The vocabulary is written without its padding; biases
+// Writes every field that transformers needs. The vocabulary is written without its padding; biases
 // are always present, since transformers' GPT-2 cannot leave them out.
 std::string FormatHuggingFaceConfig(const runspec::ModelShape& shape, FloatType type,
                                     const SpecialTokens& special);

@@ -17,7 +17,8 @@ constexpr char kConfigName[] = "config.json";
 constexpr char kPrefix[] = "transformer.";
 constexpr uint64_t kConfigBytesMax = 1 << 20;
 
-// Without the rows that pad the vocabulary; with biases, which transformers' model always has.
+// The shape in the file: without the rows that pad the vocabulary, and with biases, which
+// transformers' model always has.
 runspec::ModelShape WrittenShape(runspec::ModelShape shape) {
   shape.vocabulary_padded = shape.vocabulary;
   shape.bias = true;

@@ -1,5 +1,5 @@
-// A Hugging Face GPT-2 directory (docs/formats/hugging-face.md), both ways. Functions of one thread
-// each.
+// Reads and writes a Hugging Face GPT-2 directory (docs/formats/hugging-face.md). Any thread may
+// call.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 namespace gp::interop {
 
 // The model in `directory`: config.json, and model.safetensors or its shards, under any prefix of
-// interop/tensor_names.h; the tokenizer where the directory has one that gp reads.
+// interop/tensor_names.h; the tokenizer if the directory has one that gp reads.
 StatusOr<std::unique_ptr<ModelSource>> OpenHuggingFace(const std::string& directory);
 
 // The same files as save_pretrained of model and tokenizer: config.json, generation_config.json,

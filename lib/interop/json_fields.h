@@ -1,7 +1,7 @@
 // JsonFields: the values of a JSON object that another program wrote, by key. A value that is
 // missing or of the wrong type reads as its fallback (0 without one); status() keeps the first such
 // problem with the file's name, so callers check it once, at the end. A view: the object must
-// outlive it. One thread.
+// outlive it. Used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class JsonFields {
   JsonFields(const nlohmann::json& object, std::string path)
       : object_(object), path_(std::move(path)) {}
 
-  // Absent or null means the fallback, if there is one.
+  // The fallback, if there is one, stands for an absent or null value.
   int64_t Count(const std::string& key, std::optional<int64_t> fallback = std::nullopt);
   double Number(const std::string& key, double fallback);
   bool Flag(const std::string& key, bool fallback);

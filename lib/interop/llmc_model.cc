@@ -27,7 +27,8 @@ constexpr int64_t kVocabularyMultiple = 128;
 
 using LlmcHeader = std::array<int32_t, kHeaderInts>;
 
-// In the order of the file; each name holds this tensor of all blocks, one after the other.
+// In the order of the file. For each name, the file holds the tensors of all blocks, one after the
+// other.
 constexpr const char* kBlockTensors[] = {
     "ln_1.weight",        "ln_1.bias",        "attn.c_attn.weight", "attn.c_attn.bias",
     "attn.c_proj.weight", "attn.c_proj.bias", "ln_2.weight",        "ln_2.bias",

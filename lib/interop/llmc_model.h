@@ -1,5 +1,5 @@
-// llm.c's model file (docs/formats/llmc-model.md): version 3 in fp32, version 5 in bf16, both ways.
-// Functions of one thread each.
+// llm.c's model file (docs/formats/llmc-model.md): reads and writes version 3 (fp32) and version 5
+// (bf16). Any thread may call.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,15 @@
 
 namespace gp::interop {
 
-// True when the bytes that a file begins with are a model's of llm.c, of any version.
+// True when a file that begins with these bytes is a model of llm.c, of any version.
 bool IsLlmc(std::string_view first_bytes);
 
 // InvalidArgument names the offset of the header's field, or the size that the file should have.
 StatusOr<std::unique_ptr<ModelSource>> OpenLlmc(const std::string& path);
 
-// FailedPrecondition when llm.c does not compute such a model: its head is tied, its gelu tanh.
-// Pads the vocabulary to a multiple of 128 with rows of zeros, and writes missing biases as zeros.
+// FailedPrecondition for a model that llm.c cannot compute: its models have a tied head and tanh
+// gelu. Pads the vocabulary to a multiple of 128 with rows of zeros, and writes missing biases as
+// zeros.
 Status WriteLlmc(const ModelSource& source, const CopyOptions& options, const std::string& path);
 
 }  // namespace gp::interop

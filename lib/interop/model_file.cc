@@ -12,7 +12,7 @@ namespace gp::interop {
 namespace {
 
 constexpr size_t kAppendElements = size_t{1} << 20;
-constexpr int64_t kTile = 64;  // both sides of it fit into the first cache
+constexpr int64_t kTile = 64;  // a tile of the input and one of the output fit into the L1 cache
 
 int64_t CountOf(const std::vector<int64_t>& shape) {
   int64_t count = 1;
@@ -34,7 +34,7 @@ std::vector<float> Transposed(std::span<const float> in, int64_t rows, int64_t c
   return out;
 }
 
-// In the rows that the file has, not yet transposed.
+// The tensor's values, with as many rows as the file has, not yet transposed.
 StatusOr<std::vector<float>> ReadRows(const ModelSource& source, const CopiedTensor& tensor,
                                       NotFinite not_finite) {
   std::vector<float> values;

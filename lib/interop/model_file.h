@@ -1,5 +1,5 @@
-// ModelFile: a file of weights that is being written, digested as it goes; and the loop that puts a
-// model's tensors into one. One tensor is in memory at a time. One thread.
+// ModelFile: writes a file of weights and computes its digest on the way. CopyTensors writes a
+// model's tensors into one, with one tensor in memory at a time. Used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ namespace gp::interop {
 
 class ModelFile {
  public:
-  // `path` does not exist yet.
+  // `path` must not exist yet.
   static StatusOr<ModelFile> Create(const std::string& path);
 
   Status Append(std::string_view bytes);
-  // Rounded to `type`.
+  // Appends the values, rounded to `type`.
   Status Append(FloatType type, std::span<const float> values);
 
-  // Syncs the file; its name, size and sha256.
+  // Syncs and closes the file. Returns its name, size and sha256.
   StatusOr<formats::CheckpointFile> Close();
 
  private:
@@ -37,7 +37,7 @@ class ModelFile {
   FileDescriptor descriptor_;
   formats::FileDigest digest_;
   formats::CheckpointFile file_;
-  std::string bytes_;  // of one Append
+  std::string bytes_;  // the bytes of one Append
 };
 
 // Called before each tensor; an error ends the copy and becomes its result.
@@ -49,10 +49,10 @@ struct CopyOptions {
   KeepGoing keep_going = [] { return OkStatus(); };
 };
 
-// One tensor of a file: a tensor of the source, some of its rows, perhaps transposed.
+// One tensor of a file: made from a tensor of the source or some of its rows, perhaps transposed.
 struct CopiedTensor {
   std::string name;  // in the file
-  // The source's tensor; nullptr for zeros.
+  // The tensor of the source; nullptr if the tensor is to be all zeros.
   const runspec::ParameterInfo* from = nullptr;
   std::vector<int64_t> shape;  // (rows, columns) before transposing; fewer or more rows than `from`
   bool transposed = false;

@@ -38,7 +38,7 @@ bool IsDirectory(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// llm.c's file in a directory of ours, or the file itself.
+// llm.c's file in a directory that gp exported, or the file itself.
 std::string LlmcFileOf(const std::string& path) {
   return IsDirectory(path) ? JoinPath(path, kLlmcName) : path;
 }
@@ -136,7 +136,7 @@ StatusOr<std::unique_ptr<ModelSource>> OpenModelAt(const std::string& path) {
 
 StatusOr<runspec::InitialModel> FindModelAt(const std::string& path) {
   ASSIGN_OR_RETURN(const ModelFormat format, DetectModelFormat(path));
-  // Its weights need not be digested for that.
+  // Reads only the manifest, so the weights need not be digested.
   if (format == ModelFormat::kCheckpoint) {
     ASSIGN_OR_RETURN(const auto manifest, formats::ReadManifest(LocalStorage(), path));
     ASSIGN_OR_RETURN(const auto tokenizer, TokenizerIn(path));

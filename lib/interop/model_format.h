@@ -1,5 +1,5 @@
 // The formats of imported and exported models, detected from the files: what `gpctl import`, `gpctl
-// export` and a run's init_from accept. Functions of one thread each.
+// export` and a run's init_from accept. Any thread may call.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ StatusOr<ModelFormat> DetectModelFormat(const std::string& path);
 
 StatusOr<std::unique_ptr<ModelSource>> OpenModel(const std::string& path, ModelFormat format);
 
-// The model at `path`, in whichever form, and its shape alone.
+// OpenModelAt: the model at `path`, whatever its format. FindModelAt: only its shape and tokenizer.
 StatusOr<std::unique_ptr<ModelSource>> OpenModelAt(const std::string& path);
 StatusOr<runspec::InitialModel> FindModelAt(const std::string& path);
 

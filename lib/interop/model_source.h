@@ -1,6 +1,6 @@
-// ModelSource: a model somewhere outside the engine, in whichever form: its shape, and its weights
-// one tensor at a time, by gp's names and as gp holds them: fp32, (out, in). Opening checks
-// everything but the values (Read checks those). Any thread may read.
+// ModelSource: a model in a file, whatever its format. It gives the shape, and the weights one
+// tensor at a time, under gp's names and in gp's form: fp32, (out, in). Opening checks everything
+// but the values (Read checks those). Any thread may read.
 #pragma once
 
 #include <memory>
@@ -51,7 +51,7 @@ class ModelSource {
   const std::shared_ptr<const Tokenizer> tokenizer_;
 };
 
-// Those of the source's tokenizer; empty when it has none.
+// The special tokens of the source's tokenizer; empty when it has none.
 SpecialTokens SpecialTokensOf(const ModelSource& source);
 
 }  // namespace gp::interop

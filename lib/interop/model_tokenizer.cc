@@ -42,7 +42,7 @@ StatusOr<std::shared_ptr<const Tokenizer>> TokenizerFor(const ModelSource& sourc
 StatusOr<std::shared_ptr<const Tokenizer>> TokenizerFor(const ModelSource& source,
                                                         std::vector<std::string>& notes) {
   if (source.tokenizer() != nullptr) {
-    // Read again for the notes; if that fails there are no companion files.
+    // Reads the tokenizer again, only for the notes. If that fails, there are no companion files.
     (void)ReadTokenizer(source.path(), &notes);
     return source.tokenizer();
   }
@@ -66,7 +66,7 @@ std::string TokenizerName(const std::string& path, const runspec::ModelShape& sh
 }
 
 bool GivesTokensOf(const Tokenizer& tokenizer, const std::string& name) {
-  // The characters of the run's text may be others.
+  // The run's text may have other characters.
   if (name == "chars") return false;
   if (name == "bytes" || name == "gpt2") return tokenizer.kind() == name;
   const auto read = ReadTokenizer(name);

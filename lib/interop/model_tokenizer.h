@@ -1,4 +1,4 @@
-// The tokenizer beside a model's weights. Functions of one thread each.
+// The tokenizer beside a model's weights. Any thread may call.
 #pragma once
 
 #include <memory>
@@ -27,8 +27,9 @@ StatusOr<std::shared_ptr<const Tokenizer>> TokenizerFor(const ModelSource& sourc
                                                         std::vector<std::string>& notes);
 
 // The data.tokenizer of a run that starts from the model at `path`: bytes, gpt2, or the place of
-// the model's own `tokenizer`. Empty when there is none: the model has no tokenizer (null) and not
-// GPT-2's vocabulary, or keeps it in its own form.
+// the model's own `tokenizer`. Empty when no value gives its tokenizer: the model has none (null)
+// and a vocabulary of another size than GPT-2's, or has it in a form that data.tokenizer does not
+// read.
 std::string TokenizerName(const std::string& path, const runspec::ModelShape& shape,
                           const Tokenizer* tokenizer);
 

@@ -21,7 +21,7 @@ using runspec::ModelShape;
 constexpr char kArgumentsName[] = "model_args.json";
 constexpr char kMetaName[] = "meta.pkl";
 constexpr uint64_t kArgumentsBytesMax = 1 << 20;
-// nanoGPT's model from scratch rounds GPT-2's vocabulary up.
+// For a model from scratch, nanoGPT rounds GPT-2's vocabulary up.
 constexpr int64_t kRoundedVocabulary = 50304;
 constexpr int64_t kGpt2Vocabulary = 50257;
 
@@ -59,7 +59,7 @@ StatusOr<std::shared_ptr<const Tokenizer>> MetaTokenizer(const std::string& dire
   return std::shared_ptr<const Tokenizer>(std::move(tokenizer));
 }
 
-// Ids that the tokenizer has; rows after them are padding.
+// The number of ids that the tokenizer has; the rows after them are padding.
 int64_t VocabularyOf(const ModelShape& shape, const Tokenizer* tokenizer) {
   if (tokenizer != nullptr) return std::min(tokenizer->vocabulary_size(), shape.vocabulary);
   return shape.vocabulary == kRoundedVocabulary ? kGpt2Vocabulary : shape.vocabulary;

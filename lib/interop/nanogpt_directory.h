@@ -1,6 +1,6 @@
 // nanoGPT's model as safetensors under its own names (docs/formats/nanogpt-model.md): the state
 // dict of a ckpt.pt, which is a pickle, in model.safetensors, and its model_args as
-// model_args.json. Functions of one thread each.
+// model_args.json. Any thread may call.
 #pragma once
 
 #include <memory>
@@ -19,8 +19,9 @@ bool IsNanoGpt(const std::string& directory);
 // The tokenizer comes from a meta.pkl, if the directory has one.
 StatusOr<std::unique_ptr<ModelSource>> OpenNanoGpt(const std::string& directory);
 
-// vocab_size counts the rows that pad the vocabulary, too, as nanoGPT's 50304 does.
-// FailedPrecondition when nanoGPT does not compute such a model: its head is tied, its gelu exact.
+// The written vocab_size includes the rows that pad the vocabulary, like nanoGPT's 50304.
+// FailedPrecondition for a model that nanoGPT cannot compute: its models have a tied head and exact
+// gelu.
 Status WriteNanoGpt(const ModelSource& source, const CopyOptions& options,
                     const NewDirectory& directory);
 

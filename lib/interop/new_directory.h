@@ -1,7 +1,7 @@
 // NewDirectory: a directory that appears under its name complete, or not at all. It is written
 // under a temporary name beside it; Commit syncs the directory and renames it, otherwise the
-// destructor removes it. A file that is written through File() must be synced by its writer. One
-// thread.
+// destructor removes it. A file that is written through File() must be synced by its writer. Used
+// by one thread.
 #pragma once
 
 #include <string>

@@ -26,7 +26,8 @@ bool IsMask(std::string_view name) {
   return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
 }
 
-// "h.1.ln_1.weight" in "encoder.h.1.ln_1.weight" and in "h.1._orig_mod.ln_1.weight".
+// Whether `other` contains the parts of `name`: "h.1.ln_1.weight" is in "encoder.h.1.ln_1.weight"
+// and in "h.1._orig_mod.ln_1.weight".
 bool NamesTheSame(const std::string& other, const std::string& name) {
   if (!name.starts_with("h.")) return other.ends_with("." + name);
   const size_t block_end = name.find('.', 2) + 1;
@@ -34,7 +35,7 @@ bool NamesTheSame(const std::string& other, const std::string& name) {
          other.ends_with("." + name.substr(block_end));
 }
 
-// For a missing tensor: a name that contains its name.
+// A hint for a missing tensor, if the file has a name that contains its name.
 std::string SimilarName(const TensorSet& tensors, const std::string& name) {
   for (const std::string& other : tensors.Names()) {
     if (!NamesTheSame(other, name)) continue;
@@ -136,7 +137,8 @@ Status SafetensorsModel::ReadValues(const ParameterInfo& tensor, std::span<float
   return tensors_.Read(name, 0, values);
 }
 
-// The file holds (in, out): some rows at a time become columns of the result.
+// The file holds the matrix as (in, out). Reads some rows at a time, which become columns of the
+// result.
 Status SafetensorsModel::ReadTransposed(const std::string& name, const ParameterInfo& tensor,
                                         std::span<float> values) const {
   const int64_t out = tensor.shape[0], in = tensor.shape[1];

@@ -1,5 +1,5 @@
-// SafetensorsModel: a GPT-2 in safetensors, under gp's names, Hugging Face's or nanoGPT's. They
-// differ in their names' prefixes, in the orientation of matrices, and in buffers that are not
+// SafetensorsModel: a GPT-2 model in safetensors, under gp's names, Hugging Face's or nanoGPT's.
+// They differ in their names' prefixes, in the orientation of matrices, and in buffers that are not
 // weights.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Writes a model as one safetensors file. One thread.
+// Writes a model as one safetensors file. Used by one thread.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 
 namespace gp::interop {
 
-// The weights of `source` in the layout of `shape` (its padding, its biases) and under `names`, at
-// `path`, which does not exist yet.
+// Writes the weights of `source`, in the layout of `shape` (its padding, its biases) and under
+// `names`, to `path`, which must not exist yet.
 StatusOr<formats::CheckpointFile> WriteSafetensors(
     const ModelSource& source, const runspec::ModelShape& shape, const TensorNames& names,
     const std::map<std::string, std::string>& metadata, const CopyOptions& options,

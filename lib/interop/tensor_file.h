@@ -1,5 +1,5 @@
 // TensorFile: one safetensors file whose tensors are read one at a time, as fp32. Nothing is
-// mapped: a file truncated while it is read is an error. Moves; any thread may read.
+// mapped: a file truncated while it is read is an error. Movable; any thread may read.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ constexpr std::string_view kPrefixes[] = {"_orig_mod.",    // torch.compile
                                           "base_model.",  // peft
                                           kModelPrefix};
 constexpr std::string_view kParts[] = {"wte.", "wpe.", "h.", "ln_f."};
-// In names of peft's own tensors, and of those that it has replaced.
+// Parts of the names of peft's own tensors, and of the tensors that peft replaces.
 constexpr std::string_view kAdapterParts[] = {
     ".lora_", ".base_layer.", ".modules_to_save.", ".ia3_l", "prompt_embeddings", ".oft_", ".hada_",
 };
@@ -48,7 +48,7 @@ bool IsAdapter(std::string_view name) {
       [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
 }
 
-// Two tensors of the file, as a message names them.
+// The error for two tensors of the file whose prefixes differ.
 Status BeginDifferently(const TensorSet& tensors, const std::string& one,
                         const std::string& other) {
   return InvalidArgument(
@@ -57,7 +57,7 @@ Status BeginDifferently(const TensorSet& tensors, const std::string& one,
       tensors.path(), Excerpt(one), Excerpt(other));
 }
 
-// Collects names that are a GPT-2's after their prefix.
+// Collects the names that, without their prefix, belong to a GPT-2.
 class PrefixFinder {
  public:
   explicit PrefixFinder(const TensorSet& tensors) : tensors_(tensors) {}
@@ -80,7 +80,8 @@ class PrefixFinder {
     return BeginDifferently(tensors_, *first, name);
   }
 
-  // The head is a part of the wrapped model, the other tensors are parts of a part of it.
+  // The head is a direct member of the wrapped model, and the other tensors are often in its member
+  // "transformer", so their prefix begins with the head's.
   Status Finish(TensorNames& names) const {
     if (body_) names.prefix = body_->substr(0, PrefixBytes(*body_));
     if (head_) names.head_prefix = head_->substr(0, PrefixBytes(*head_));
@@ -90,7 +91,7 @@ class PrefixFinder {
 
  private:
   const TensorSet& tensors_;
-  std::optional<std::string> body_, head_;           // the first of each kind
+  std::optional<std::string> body_, head_;           // the first name of each kind
   std::map<std::string, std::string> by_bare_name_;  // maps to the name in the file
 };
 

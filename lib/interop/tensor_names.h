@@ -1,6 +1,6 @@
-// TensorNames: under which names, and in which orientation, a safetensors file holds the tensors of
-// a GPT-2. Programs that wrap a model put a prefix before all names: torch.compile, DataParallel,
-// FSDP, Lightning, peft. Values; any thread may use them.
+// TensorNames: the names and the orientation of a GPT-2's tensors in a safetensors file. Programs
+// that wrap a model put a prefix before all names: torch.compile, DataParallel, FSDP, Lightning,
+// peft. Values; any thread may use them.
 #pragma once
 
 #include <cstdint>

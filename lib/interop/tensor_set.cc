@@ -18,7 +18,7 @@ constexpr char kIndexName[] = "model.safetensors.index.json";
 constexpr uint64_t kIndexBytesMax = 64 << 20;
 constexpr size_t kShardsMax = 1000;
 
-// tensor -> file
+// The map from a tensor's name to its file.
 using WeightMap = std::map<std::string, std::string>;
 
 StatusOr<WeightMap> ReadWeightMap(const std::string& path) {

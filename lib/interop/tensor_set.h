@@ -19,7 +19,7 @@ class TensorSet {
  public:
   static StatusOr<TensorSet> OpenFile(const std::string& path);
 
-  // NotFound says which file was looked for. FailedPrecondition when the weights exist in an
+  // NotFound names the files that were looked for. FailedPrecondition when the weights exist in an
   // unsupported form (interop/unread_model.h): a pickle could run any code.
   static StatusOr<TensorSet> OpenDirectory(const std::string& directory);
 
@@ -32,7 +32,7 @@ class TensorSet {
   // The file that holds the tensor. REQUIRES: there is one.
   const std::string& FileOf(const std::string& name) const;
 
-  // As TensorFile::Read. REQUIRES: the tensor exists.
+  // The same as TensorFile::Read. REQUIRES: the tensor exists.
   Status Read(const std::string& name, int64_t first, std::span<float> values) const;
 
  private:

@@ -22,7 +22,7 @@ constexpr std::string_view kTrainerPrefix = "checkpoint-";
 
 // Weights in a form that gp does not read, recognised by the file's name.
 struct UnreadForm {
-  std::string_view prefix, suffix;  // of the name
+  std::string_view prefix, suffix;  // of the file's name
   std::string_view what;            // "a pickle, which can run any program when it is read"
   std::string_view way;             // {} is the directory, in Python's quotes
 };
@@ -36,7 +36,7 @@ constexpr std::string_view kSavePretrained =
 constexpr std::string_view kTorchLines =
     "docs/formats/nanogpt-model.md has the lines that write the weights as safetensors";
 
-// In search order. The first match that has the weights counts.
+// In the order of the search: the first form that matches a file counts.
 constexpr UnreadForm kForms[] = {
     {"pytorch_model", ".bin", kPickled, kSavePretrained},
     {"tf_model", ".h5", "weights of TensorFlow",
@@ -70,7 +70,7 @@ const UnreadForm* FormOf(std::string_view name) {
   return nullptr;
 }
 
-// "'/models/gpt2'", as Python reads it.
+// Quotes `text` as a Python string: '/models/gpt2'.
 std::string PythonText(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) {
@@ -86,7 +86,8 @@ std::string WayOf(const UnreadForm& form, const std::string& directory) {
   return at == std::string::npos ? way : way.replace(at, 2, PythonText(directory));
 }
 
-// A zip archive ends with its directory, in at most 64 KiB and a little.
+// Whether the end of a zip archive is missing. A complete one ends with a record of its directory,
+// in the last 64 KiB and 22 bytes.
 bool IsZipCutShort(const formats::RandomAccessFile& file) {
   constexpr uint64_t kEndBytesMax = (64 << 10) + 22;
   std::string begin(std::min<uint64_t>(4, file.size_bytes()), '\0');
@@ -108,13 +109,13 @@ Status RefuseDamaged(const std::string& path, const UnreadForm& form) {
   std::string begin(std::min<uint64_t>(formats::kKindBytes, file.size_bytes()), '\0');
   RETURN_IF_ERROR(file.Read(0, begin));
   const formats::FileKind* const kind = formats::RecogniseKind(begin);
-  // For a pointer or a packed file, that hint comes first.
+  // A Git LFS pointer or a compressed file gets the hint for that instead.
   const bool other = kind != nullptr && (kind->what.starts_with("a Git LFS pointer") ||
                                          kind->what.starts_with("compressed by"));
   return other ? formats::RefuseOtherKinds(file, kExpected) : OkStatus();
 }
 
-// N of "checkpoint-N".
+// The N in "checkpoint-N".
 std::optional<int64_t> TrainerStep(std::string_view name) {
   if (!name.starts_with(kTrainerPrefix)) return std::nullopt;
   name.remove_prefix(kTrainerPrefix.size());
@@ -134,7 +135,8 @@ Status RefuseTrainerFolder(const std::string& directory, const std::vector<std::
       directory, ShellWord(JoinPath(directory, checkpoint)));
 }
 
-// huggingface_hub keeps a model as snapshots/COMMIT.
+// Refuses a model's folder in the cache of huggingface_hub, which keeps the model in
+// snapshots/COMMIT.
 Status RefuseHubCache(const std::string& directory) {
   const std::string snapshots = JoinPath(directory, "snapshots");
   const auto commits = ListDirectory(snapshots);
@@ -160,7 +162,8 @@ bool Holds(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Weights that gp reads, but without the file with their sizes, or under another name.
+// Refuses weights that gp could read, but that lack the file with their sizes, or have another file
+// name.
 Status RefuseBareSafetensors(const std::string& directory, const std::vector<std::string>& names) {
   if (Holds(names, "model.safetensors") || Holds(names, "model.safetensors.index.json")) {
     return FailedPrecondition(

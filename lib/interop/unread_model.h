@@ -1,4 +1,4 @@
-// When a user names a model in another form, says what it is and how to convert it: PyTorch's
+// Recognises models in forms that gp does not read, and says how to convert them: PyTorch's
 // pickles, TensorFlow's and Flax's weights, ONNX, GGUF, an adapter, the folder of a training. Looks
 // only at names, the first bytes and the end of a file. Any thread may call.
 #pragma once

@@ -33,11 +33,11 @@ class PlanBuilder {
   void Fp32(const std::string& name, std::vector<int64_t> shape) {
     Add(name, "fp32", std::move(shape));
   }
-  // In the compute type.
+  // Adds a buffer in the compute type.
   void Compute(const std::string& name, std::vector<int64_t> shape) {
     Add(name, compute_, std::move(shape));
   }
-  // In the type of the residual stream.
+  // Adds a buffer in the type of the residual stream.
   void Residual(const std::string& name, std::vector<int64_t> shape) {
     Add(name, residual_, std::move(shape));
   }
@@ -54,7 +54,7 @@ class PlanBuilder {
   ArenaPlan plan_;
 };
 
-// The input of a block; recompute: block keeps only this.
+// The input of a block. With engine.recompute: block, a block keeps only this.
 void AddResidual(const ModelShape& s, const ArenaOptions& o, const std::string& prefix,
                  PlanBuilder& plan) {
   plan.Residual(prefix + "residual", {o.micro_batch * o.sequence, s.channels});

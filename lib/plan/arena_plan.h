@@ -27,8 +27,8 @@ struct ArenaOptions {
   bool on_gpu = false;              // the workspace is the CUDA backend's
 };
 
-// `options` with the compute type, and what else `precision` needs in the arena. REQUIRES: not
-// kAuto.
+// Returns `options` with the compute type and the extra room that `precision` needs in the arena.
+// REQUIRES: not kAuto.
 ArenaOptions WithPrecision(Precision precision, ArenaOptions options);
 
 // Rows of logits that the arena holds: at most all of them, and an even number unless it is all,
@@ -66,7 +66,7 @@ ArenaPlan MakeArenaPlan(const ModelShape& shape, const ArenaOptions& options);
 // Workspace of the CPU backend, per thread: packed blocks of a matrix product (768 KiB of B, 256
 // KiB of A, 3 MiB of unfinished sums), or the tiles of one attention head.
 inline constexpr int64_t kGemmThreadWorkspaceBytes = (int64_t{4} << 20) + 64;
-// For heads of `head_size` channels and up to `sequence` positions.
+// The workspaces for attention heads of `head_size` channels and up to `sequence` positions.
 int64_t AttentionThreadWorkspaceBytes(int64_t sequence, int64_t head_size);
 int64_t CpuWorkspaceBytes(int64_t sequence, int64_t head_size, int threads);
 

@@ -11,7 +11,7 @@
 
 namespace gp::runspec {
 
-// Micro-batches a shard sums in step `step` (from 0).
+// The number of micro-batches that a shard adds up in step `step` (from 0).
 int64_t AccumulationAt(const BatchPlan& plan, int64_t step);
 
 // The sum of AccumulationAt over all steps before `step`.

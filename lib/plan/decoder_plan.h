@@ -14,7 +14,7 @@ namespace gp::runspec {
 struct DecoderPlanOptions {
   int64_t slots = 1;   // sequences at a time
   int64_t length = 0;  // positions of each
-  bool bf16 = false;   // compute type, of the cache too
+  bool bf16 = false;   // compute type, also of the cache
   int threads = 1;
   bool fp16 = false;  // the compute type instead of bf16
   // True: the plan has the weights in the form used for computing: matrices packed, in the compute
@@ -23,8 +23,8 @@ struct DecoderPlanOptions {
   bool own_weights = false;
 };
 
-// With own_weights: the prefix of a matrix's name in the plan, and the number of rows of a matrix
-// that are packed at a time.
+// Used if own_weights is true: the prefix of a packed matrix's name in the plan, and how many rows
+// of a matrix are packed at a time.
 inline constexpr const char* kPackedPrefix = "packed.";
 inline constexpr int64_t kPackedPieceRows = 16 * kPackedColumns;
 

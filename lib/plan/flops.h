@@ -9,11 +9,11 @@
 
 namespace gp::runspec {
 
-// Causal-exact FLOPs per token, forward and backward, at sequence length T: 6 per matrix weight and
-// token (head included), and 7*L*C*(T+1) for attention: each query attends to (T+1)/2 keys on
-// average; two products forward, five backward (every flash attention recomputes QK^T there). 807.5
-// MFLOP for padded 124M at T = 1024. Counts only work that is done: no gradients of frozen weights,
-// and no backward pass of forward-only blocks. What engine.recompute repeats is not counted.
+// Causal-exact FLOPs per token, forward and backward, at sequence length T: 6 per matrix weight
+// (head included), and 7*L*C*(T+1) for attention: each query attends to (T+1)/2 keys on average;
+// two products forward, five backward (every flash attention recomputes QK^T there). 807.5 MFLOP
+// for padded 124M at T = 1024. Counts only work that is done: no gradients of frozen weights, and
+// no backward pass of forward-only blocks. What engine.recompute repeats is not counted.
 double TrainingFlopsPerToken(const ModelShape& shape, int64_t sequence,
                              const TrainedParts& parts = {});
 

@@ -25,14 +25,14 @@ int64_t ScratchBytes(const ModelShape& shape, const ArenaOptions& options) {
   std::vector<int64_t> needs = {
       kNormPartials * 8,
       (parts + 1) * 4 * c * 4,  // partial sums of a bias' gradient, and what they add up to
-      parts * 3 * c * 4,        // partial sums of LayerNorm's
+      parts * 3 * c * 4,        // partial sums of LayerNorm's gradients
       HeadRows(options) * 4,    // losses
-      // For the embedding's gradient: its sorted tokens, the counts of the sort, and the carry from
-      // one part of 64 rows to the next.
+      // The embedding's gradient needs its sorted tokens, the counts of the sort, and the sum
+      // carried from one part of 64 rows to the next.
       ((rows + 63) / 64 * c + 4 * rows + rows / 4 + 256) * 4,
   };
   if (options.attention != Attention::kMath) {
-    // dout . out of every row, and cuDNN's sums of dq in fp32 with its own copy of the former.
+    // The dot product dout . out of every row; also cuDNN's copy of it and cuDNN's fp32 sums of dq.
     needs.push_back(rows * shape.heads * 12 + 2 * rows * c * 4);
   }
   if (options.fp8) {

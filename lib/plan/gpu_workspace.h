@@ -11,9 +11,10 @@
 
 namespace gp::runspec {
 
-// For cuBLASLt. Its own advice for sm_90 is 32 MiB, which holds three parts of a weight gradient
-// when the sum over the rows is split: at 124M a part of the C x 4C gradient is 9.4 MB of fp32, and
-// at least seven, with 72 tiles of 128 x 256 each, are needed to fill 95 % of 132 multiprocessors.
+// For cuBLASLt, which splits the sum of a weight gradient over its rows into partial results. Its
+// documentation recommends 32 MiB for sm_90, room for three of them: at 124M, the C x 4C gradient
+// takes 9.4 MB in fp32. At least seven are needed: seven times 72 tiles of 128 x 256 fill 95 % of
+// 132 multiprocessors.
 inline constexpr int64_t kMatmulWorkspaceBytes = int64_t{96} << 20;
 
 struct GpuWorkspacePiece {
@@ -22,11 +23,11 @@ struct GpuWorkspacePiece {
   int64_t size_bytes = 0;
 };
 
-// For the largest batch of `options`: "matmul" for cuBLASLt, "scalars", and "scratch", which
-// operations use one after another. The pieces do not overlap.
+// The pieces of the workspace, sized for the largest batch of `options`: "matmul" for cuBLASLt,
+// "scalars", and "scratch", which operations use one after another. The pieces do not overlap.
 std::vector<GpuWorkspacePiece> GpuWorkspace(const ModelShape& shape, const ArenaOptions& options);
 
-// One of them. Throws std::out_of_range for an unknown name.
+// The piece called `name`. Throws std::out_of_range for an unknown name.
 GpuWorkspacePiece GpuWorkspacePieceOf(const ModelShape& shape, const ArenaOptions& options,
                                       const std::string& name);
 

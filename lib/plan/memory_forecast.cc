@@ -39,8 +39,8 @@ MemoryForecast AddUp(const ArenaPlan& plan) {
   return forecast;
 }
 
-// A CPU's memory is taken when it is first written. The gradients and moments before the first
-// trained tensor and after the last one never are.
+// On a CPU, memory counts only once it is written. The gradients and moments before the first
+// trained tensor and after the last one are never written.
 void LeaveOutFrozen(const ParameterLayout& layout, MemoryForecast& forecast) {
   const ParameterRange trained = TrainedRange(layout);
   constexpr auto kFloat = static_cast<int64_t>(sizeof(float));

@@ -44,13 +44,15 @@ struct MemoryForecast {
 TrainingOptions TrainingOptionsOf(const RunSpec& spec, int threads, int first_shard,
                                   int owned_shards);
 
-// For `workers` ranks (spec.resources.workers when 0). REQUIRES: the vocabulary and micro_batch are
-// numbers. Always counts the buffers of gp's own engine: engine.kind: reference (LibTorch)
-// allocates others, so its forecast is only an estimate.
+// The forecast for a run of `workers` ranks (spec.resources.workers when 0). REQUIRES: the
+// vocabulary and micro_batch are numbers. Always counts the buffers of gp's own engine:
+// engine.kind: reference (LibTorch) allocates different buffers, so its forecast is only an
+// estimate.
 MemoryForecast ForecastMemory(const RunSpec& spec, const BatchPlan& plan, int threads,
                               int workers = 0);
 
-// The most ranks of a run that may share one machine's memory, judged by its number of processors.
+// How many of a run's ranks may share one machine and its memory, judged by the number of its
+// processors.
 int64_t RanksBeside(int64_t processors, int threads_per_rank, int workers);
 
 // A change to the run file, and the memory that the rank would then need.

@@ -42,12 +42,13 @@ struct TrainedParts {
 // REQUIRES: `spec` is checked. Skips unknown names.
 TrainedParts TrainedPartsOf(const RunSpec& spec);
 
-// Whether the run trains this parameter ("wte.weight") or, with a trailing dot, any in this module
-// ("wte."); whether it trains block `layer`.
+// The first function tells whether the run trains this parameter ("wte.weight") or, if the name
+// ends with a dot, any parameter of this module ("wte."). The second tells whether it trains block
+// `layer`.
 bool Trains(const TrainedParts& parts, std::string_view parameter);
 bool TrainsBlock(const TrainedParts& parts, int64_t layer);
 
-// The layout of `shape`, with `trained` and `lr_ratio` of each tensor as `parts` says.
+// The layout of `shape`, with `trained` and `lr_ratio` of each tensor set from `parts`.
 ParameterLayout MakeParameterLayout(const ModelShape& shape, const TrainedParts& parts);
 
 // Elements [first, last) of the flat parameters.

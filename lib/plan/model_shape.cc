@@ -48,7 +48,7 @@ std::vector<NamedShape> NamedShapes(const ModelShape& s) {
   return tensors;
 }
 
-// Appends the tensors with this `decayed` to the layout.
+// Appends the tensors that have weight decay (`decayed`), or those that do not, to the layout.
 void AppendGroup(const std::vector<NamedShape>& tensors, bool decayed, ParameterLayout& layout) {
   for (const auto& [name, shape] : tensors) {
     if ((shape.size() >= 2) != decayed) continue;

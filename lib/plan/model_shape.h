@@ -17,7 +17,7 @@ struct ModelShape {
   int64_t heads = 4;                // H
   int64_t channels = 128;           // C, a multiple of H
   int64_t context = 128;            // longest sequence, rows of wpe
-  int64_t vocabulary = 256;         // V, ids that occur
+  int64_t vocabulary = 256;         // V, token ids
   int64_t vocabulary_padded = 256;  // Vp >= V, rows of wte
   bool bias = true;                 // in Linear and LayerNorm
   Gelu gelu = Gelu::kTanh;
@@ -28,8 +28,8 @@ struct ModelShape {
 };
 
 // One tensor of the flat parameter buffer. Names are Hugging Face's GPT-2 names without
-// "transformer."
-// ("h.0.attn.c_attn.weight"); matrices are stored as torch.nn.Linear does: (out, in), row-major.
+// "transformer." ("h.0.attn.c_attn.weight"). Matrices are stored as in torch.nn.Linear: (out, in),
+// row-major.
 struct ParameterInfo {
   std::string name;
   std::vector<int64_t> shape;

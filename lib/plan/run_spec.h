@@ -16,13 +16,13 @@
 
 namespace gp::runspec {
 
-// Compute; master weights, gradients and the optimizer's state are fp32 always. kTf32 rounds the
-// operands of fp32 products to 19 bits; kFp8 is bf16 but for the products of the blocks. kAuto:
-// fp32 on CPUs; on a GPU bf16 where it has that, else fp16.
+// Precision of matrix products and attention; master weights, gradients and the optimizer's state
+// are always fp32. kTf32 rounds the operands of fp32 products to 19 bits; kFp8 is bf16 with fp8
+// matrix products in the blocks. kAuto: fp32 on CPUs; on a GPU bf16 where it has that, else fp16.
 enum class Precision { kFp32, kBf16, kTf32, kFp16, kFp8, kAuto };
 enum class EngineKind { kReference, kEager, kFused };
-// Never stores the (T, T) scores | stores them | cuDNN's flash attention and nothing else. On a GPU
-// kFlash is the fastest that works there.
+// kFlash never stores the (T, T) scores, and on a GPU uses the fastest kernels that work there.
+// kMath stores them. kCudnn is cuDNN's flash attention and nothing else.
 enum class Attention { kFlash, kMath, kCudnn };
 enum class Recompute { kNone, kGelu, kBlock };  // what backward computes again instead of keeping
 enum class ResidualType { kFp32, kBf16 };
@@ -31,7 +31,7 @@ enum class BatchOrder {
   kRandom,
   kSequential,
   kShuffled
-};  // windows at keyed random offsets (nanoGPT) | consecutive (llm.c) | each once a pass
+};  // windows: at seeded random offsets (nanoGPT) | consecutive (llm.c) | each once per pass
 // One document of a stream's plain text: the whole file | the text between blank lines | a line.
 enum class DocumentSplit { kFile, kBlankLine, kLine };
 // The format of the data's files. kAuto: by their names and contents; files that look like
@@ -78,7 +78,7 @@ struct BatchSpec {
   int64_t micro_batch = 8;        // sequences per forward pass of a rank
   bool micro_batch_auto = false;  // the largest power of two that fits the rank's memory
   int64_t sequence = 128;         // T, tokens
-  int64_t total_tokens = 0;       // a step, over all shards; 0: V * micro_batch * sequence
+  int64_t total_tokens = 0;       // of a step, over all shards; 0: V * micro_batch * sequence
   int64_t ramp_from_tokens = 0;   // the first step's total; 0: no ramp
   int64_t ramp_steps = 0;         // steps until total_tokens is reached
 
@@ -131,7 +131,7 @@ struct EngineSpec {
   ResidualType residual = ResidualType::kFp32;
   bool stochastic_rounding = false;  // for the bf16 working copy
   bool graph = true;                 // a GPU records a step's work once and replays it
-  bool zero1 = false;                // the optimizer's state is cut over the ranks
+  bool zero1 = false;                // the optimizer's state is split over the ranks
 
   bool operator==(const EngineSpec&) const = default;
 };
@@ -159,11 +159,11 @@ struct SampleSpec {
 };
 
 struct CheckpointSpec {
-  int64_t every_steps = 0;  // 0: only at the end; of no meaning with every_auto
+  int64_t every_steps = 0;  // 0: only at the end; ignored with every_auto
   bool every_auto = true;   // about every ten minutes
   int keep_last = 2;
   bool keep_best = true;   // the one with the lowest validation loss
-  int64_t keep_every = 0;  // steps between checkpoints that are kept for good; 0: no ladder
+  int64_t keep_every = 0;  // steps between checkpoints that are kept for good; 0: none
   int64_t snapshot_memory = int64_t{2} << 30;  // bytes that a save may copy during training
 
   bool operator==(const CheckpointSpec&) const = default;
@@ -176,7 +176,8 @@ struct StabilitySpec {
   bool operator==(const StabilitySpec&) const = default;
 };
 
-// What a failure of a rank or a node leads to: coordinator/scheduler/recovery.cc.
+// How often failures of ranks and nodes are retried, and after what delay
+// (coordinator/scheduler/recovery.cc).
 struct RetrySpec {
   int max = 20;  // failures in a row, without a new checkpoint in between, that are tried again
   std::chrono::nanoseconds backoff = std::chrono::milliseconds(500);  // doubles with each failure
@@ -191,8 +192,8 @@ struct RunSpec {
   std::string kind = "train";
   std::string preset;
   std::string init_from = "scratch";  // or the path of a model
-  // Parts of the model by name (plan/model_part.h): the trained ones, empty: all; and learning
-  // rates that replace optimizer.lr.
+  // Parts of the model by name (plan/model_part.h). `train` lists the trained parts (empty: all),
+  // `learning_rates` the rates that replace optimizer.lr.
   std::vector<std::string> train;
   std::map<std::string, double> learning_rates;
   ModelShape model;
@@ -223,7 +224,7 @@ struct RunSpec {
   bool operator==(const RunSpec&) const = default;
 };
 
-// The batch, cut: total_tokens = shards * accumulation * micro_batch * sequence.
+// How the batch is divided: total_tokens = shards * accumulation * micro_batch * sequence.
 struct BatchPlan {
   int logical_shards = 1;         // V: the smallest power of two >= the largest allowed world size
   int64_t accumulation = 1;       // micro-batches per shard and step, after the ramp

@@ -7,7 +7,7 @@
 namespace gp::runspec {
 namespace {
 
-// Maximal aligned subtrees of the shards [first, first + count).
+// The number of maximal aligned subtrees that cover the shards [first, first + count).
 int Subtrees(int first, int count) {
   int subtrees = 0;
   while (count > 0) {
@@ -27,7 +27,7 @@ void AddMuonScratch(const ModelShape& shape, ArenaPlan& plan) {
   plan.Append("muon.polynomial", "fp32", {MuonSquareCount(shape)});
 }
 
-// What the optimizer needs besides its two moments.
+// Adds the buffers that the optimizer needs besides its two moments.
 void AddOptimizerScratch(OptimizerKind kind, const ModelShape& shape, ArenaPlan& plan) {
   switch (kind) {
     case OptimizerKind::kAdamW:

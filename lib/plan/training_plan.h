@@ -28,7 +28,7 @@ struct TrainingOptions {
 // (at most as large as parameters and moments together).
 ArenaPlan MakeTrainingPlan(const ModelShape& shape, const TrainingOptions& options);
 
-// The plan's bytes.
+// The total bytes of that plan.
 int64_t TrainingBytes(const ModelShape& shape, const TrainingOptions& options);
 
 // The number of gradient buffers that a rank needs at a time while it adds up its shards [first,

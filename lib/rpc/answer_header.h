@@ -16,7 +16,7 @@ namespace gp::rpc {
 
 struct AnswerHeader {
   std::optional<WallTime> now;  // the server's clock; absent: an older server
-  bool insecure = false;        // it serves a port without TLS
+  bool insecure = false;        // the server also listens without TLS
 };
 
 // Called from gRPC's threads for each answer; must not wait.

@@ -16,7 +16,7 @@ struct EndedCall {
   std::string service;  // "gp.v1.RunService"
   std::string method;   // "Submit"
   bool streams = false;
-  grpc::StatusCode code = grpc::StatusCode::OK;  // CANCELLED when the client left before
+  grpc::StatusCode code = grpc::StatusCode::OK;  // CANCELLED if the client left early
   double seconds = 0;
 };
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kBearerScheme = "Bearer ";
 
-// The text after the scheme. A header of another scheme, or a second header, is kept as it is, so
-// that the call is refused instead of being treated as one without a token.
+// The text after the scheme. A header of another scheme, or a second header, gives text that is no
+// token, so that the call is refused instead of being treated as one without a token.
 std::string BearerOf(const grpc::CallbackServerContext& context) {
   const auto [begin, end] = context.client_metadata().equal_range("authorization");
   if (begin == end) return "";

@@ -37,7 +37,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
                    static_cast<int>(options.keepalive_timeout.count()));
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  // In spite of its name, this argument sets how long one attempt to connect may take at least.
+  // Despite its name, this argument sets the time that each attempt to connect is given at least.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
                    static_cast<int>(options.connect_timeout.count()));
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS,
@@ -45,7 +45,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // A proxy from the environment must not come between programs on one machine.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  // The server uses it to distinguish callers: connections to a Unix socket have no address.
+  // The server distinguishes callers by the user agent: connections to a Unix socket have no
+  // address.
   arguments.SetUserAgentPrefix("gp/" + RandomId(10));
   arguments.SetMaxReceiveMessageSize(options.message_bytes_max);
   arguments.SetMaxSendMessageSize(options.message_bytes_max);

@@ -22,7 +22,8 @@ struct ChannelOptions {
   // The longest wait between attempts to connect. Short, because a coordinator restarts in seconds.
   std::chrono::milliseconds reconnect_max = std::chrono::seconds(2);
   int message_bytes_max = 16 << 20;
-  // For HOST:PORT; absent: no encryption. A Unix socket needs none.
+  // TLS for connections to HOST:PORT. If absent, they are not encrypted. A Unix socket needs no
+  // encryption.
   std::optional<ChannelTls> tls;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kLinesPerMinute = 10;
 
-// "ssl_transport_security.cc" of its path.
+// The last part of a source file's path, such as "ssl_transport_security.cc".
 std::string_view FileName(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);

@@ -10,7 +10,7 @@
 
 namespace gp::rpc {
 
-// Allows this many lines a minute.
+// Limits the number of lines per minute.
 class LineBudget {
  public:
   // `clock` must outlive the budget.
@@ -33,8 +33,8 @@ class LineBudget {
 // if GRPC_VERBOSITY or GRPC_TRACE is set, because then the user wants gRPC's whole log.
 void InstallGrpcLog();
 
-// From now on gRPC writes no lines, with the same exception: for a program whose calls report every
-// error themselves.
+// From now on gRPC logs nothing, unless GRPC_VERBOSITY or GRPC_TRACE is set. For a program whose
+// calls report every error themselves.
 void DropGrpcLog();
 
 }  // namespace gp::rpc

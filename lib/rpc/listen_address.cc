@@ -63,7 +63,7 @@ Status TryBindTcp(const ListenAddress& address) {
   return TryBind(*found, address.Text());
 }
 
-// Whether a program answers at the socket: a killed one leaves its file behind.
+// Whether a program listens at the socket: a killed program leaves its socket file behind.
 StatusOr<bool> HasListener(const std::string& path) {
   ASSIGN_OR_RETURN(const SocketName name, SocketName::Of(path));
   const FileDescriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -23,7 +23,8 @@ namespace gp::rpc {
 // At most this many entries of a map are read.
 inline constexpr int kNumbersMax = 1024;
 
-// The message's fields in the order of the value's list; null: the message has none.
+// Connects one field of a value to the message. BindFields returns bindings in the order of the
+// value's list of fields. `field` is null if the message has no such field.
 struct FieldBinding {
   const google::protobuf::FieldDescriptor* field = nullptr;
   std::vector<FieldBinding> nested;
@@ -32,7 +33,8 @@ struct FieldBinding {
 const google::protobuf::FieldDescriptor* FindField(const google::protobuf::Descriptor& message,
                                                    const std::string& name);
 
-// One value; the field's type must be that of the value, which a debug build of protobuf checks.
+// Sets or gets one value. The field must have the value's type; a debug build of protobuf checks
+// it.
 using Numbers = std::map<std::string, double>;
 void SetField(google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field,
               int32_t value);
@@ -64,7 +66,7 @@ void GetField(const google::protobuf::Message& message,
               const google::protobuf::FieldDescriptor& field, Numbers& value);
 bool HasField(const google::protobuf::Message& message,
               const google::protobuf::FieldDescriptor& field);
-// The message inside; REQUIRES: the field holds one.
+// The nested message of `field`. REQUIRES: the field holds a message.
 google::protobuf::Message& MutableNested(google::protobuf::Message& message,
                                          const google::protobuf::FieldDescriptor& field);
 const google::protobuf::Message& Nested(const google::protobuf::Message& message,

@@ -132,7 +132,7 @@ std::shared_ptr<grpc::Channel> RpcServer::ChannelToItself() const {
 void RpcServer::Shutdown(std::chrono::nanoseconds grace) {
   if (server_ == nullptr) return;
   if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(false);
-  // gRPC takes deadlines in the resolution of its own clock.
+  // gRPC accepts this type of time point; WallTime has another resolution.
   const std::chrono::system_clock::time_point deadline = SystemClock().WallNow() + grace;
   server_->Shutdown(deadline);
   server_->Wait();

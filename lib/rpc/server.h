@@ -31,8 +31,8 @@ struct ServerOptions {
   // A longer request is refused before it is parsed. An agent sends about 1 MiB at a time.
   int request_bytes_max = 4 << 20;
   int response_bytes_max = 16 << 20;
-  int calls_per_connection_max = 256;  // later ones wait at the client
-  // A connection whose TLS handshake takes longer is closed: until then it costs a descriptor.
+  int calls_per_connection_max = 256;  // further calls wait at the client
+  // A connection whose TLS handshake takes longer is closed, because it uses a file descriptor.
   std::chrono::milliseconds handshake_timeout = std::chrono::seconds(10);
   OnCallEnded on_call_ended;  // may be empty
   DescribeServer describe;    // for the header of each answer; may be empty
@@ -41,19 +41,19 @@ struct ServerOptions {
 
 class RpcServer {
  public:
-  // Listening on every endpoint on success. InvalidArgument for an address that cannot be read,
-  // AlreadyExists when the port or the socket is in use, PermissionDenied for a privileged port;
-  // each names the address. Errors of CheckTls for certificates that cannot be used. Only the user
-  // of this process can connect to a Unix socket. Files that other threads make during this call
-  // are private too, because the umask belongs to the process.
+  // Returns a server that listens on every endpoint. InvalidArgument for an address that cannot be
+  // read, AlreadyExists when the port or the socket is in use, PermissionDenied for a privileged
+  // port; each names the address. For certificates that cannot be used, the errors of CheckTls.
+  // Only the user of this process can connect to a Unix socket. Files that other threads make
+  // during this call are private too, because the umask belongs to the process.
   static StatusOr<std::unique_ptr<RpcServer>> Start(const ServerOptions& options,
                                                     const std::vector<grpc::Service*>& services);
   ~RpcServer();
 
-  // HOST:PORT that clients can use, with the real port; or unix:PATH. In the order of the
-  // endpoints.
+  // The addresses that clients can use, in the order of the endpoints: HOST:PORT with the real
+  // port, or unix:PATH.
   const std::vector<std::string>& addresses() const { return addresses_; }
-  // The first of them.
+  // The first address.
   const std::string& address() const { return addresses_.front(); }
 
   // A channel to this server without the network. Its calls wait for the same threads as all

@@ -15,7 +15,7 @@ namespace gp::rpc {
 
 struct ServerTls {
   std::string certificate;  // file: the server's certificate, then those that signed it
-  std::string key;          // file; may be the same
+  std::string key;          // its private key; may be the same file
   // File of authorities. A client may present a certificate; it must be signed by one of them.
   // Empty: clients present none.
   std::string client_ca;
@@ -24,9 +24,9 @@ struct ServerTls {
 };
 
 struct ChannelTls {
-  std::string ca;           // file of authorities, one of which must have signed the server's
+  std::string ca;           // file of authorities that may sign the server's certificate
   std::string certificate;  // file of the client's own certificate; empty: it presents none
-  std::string key;          // file; may be the same
+  std::string key;          // its private key; may be the same file
 
   bool operator==(const ChannelTls&) const = default;
 };

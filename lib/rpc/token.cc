@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kIdCharacters = 10;
 constexpr size_t kSecretBytes = 32;
-constexpr size_t kHexCharacters = 2 * kSecretBytes;  // of the secret, and of a SHA-256
+constexpr size_t kHexCharacters = 2 * kSecretBytes;  // length of a secret and of a SHA-256
 constexpr uint64_t kFileBytesMax = 4096;
 constexpr std::string_view kUserPrefix = "gp_user_";
 constexpr std::string_view kJoinPrefix = "gp_join_";
@@ -70,7 +70,7 @@ StatusOr<Token> ParseToken(std::string_view text) {
       "this is not a token; expected the one line that 'gpctl token create' printed, which begins "
       "with {} or {}",
       kUserPrefix, kJoinPrefix);
-  // A longer text is not searched.
+  // Refuses text that is too long without parsing it.
   if (text.size() > kUserPrefix.size() + kIdCharacters + 2 * kHexCharacters + 2) return malformed;
   const std::optional<TokenKind> kind = TakeKind(text);
   if (!kind) return malformed;

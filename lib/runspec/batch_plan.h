@@ -11,11 +11,13 @@
 
 namespace gp::runspec {
 
-// V: the smallest power of two that is at least the largest world size the run may have.
+// V, the number of logical shards: the smallest power of two that is at least the largest world
+// size the run may have.
 int LogicalShards(const ResourceSpec& resources);
 
-// A batch has a multiple of this many tokens: V * micro_batch * sequence, or V * sequence while
-// micro_batch is auto. DescribeGranule: "4 logical shards x 8 sequences x 128 tokens".
+// The granule: the tokens of a batch must be a multiple of it. V * micro_batch * sequence, or V *
+// sequence while micro_batch is auto. DescribeGranule returns the product as text: "4 logical
+// shards x 8 sequences x 128 tokens".
 int64_t BatchGranule(const RunSpec& spec);
 std::string DescribeGranule(const RunSpec& spec);
 
@@ -52,11 +54,11 @@ Status CheckEntriesHoldABatch(const std::vector<int64_t>& file_tokens,
                               const std::vector<int64_t>& entry_files, const RunSpec& spec,
                               const BatchPlan& plan);
 
-// The number of strides of a sequential order in a file of `tokens` tokens. A stride is one
+// The number of strides in a file of `tokens` tokens, for the sequential order. A stride is one
 // micro-batch on every logical shard.
 int64_t StridesIn(int64_t tokens, const RunSpec& spec, const BatchPlan& plan);
 
-// Number of windows in a shuffled order. A window is one sequence.
+// The number of windows in a file for the shuffled order. A window is one sequence.
 int64_t WindowsIn(int64_t tokens, const RunSpec& spec);
 
 }  // namespace gp::runspec

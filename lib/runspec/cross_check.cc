@@ -41,8 +41,8 @@ void CheckNamespace(const RunSpec& spec, Problems& problems) {
                       fmt::format("use {}", kNamespaceRule)});
 }
 
-// Only for the tokenizer "bytes". For others the number of ids depends on the data or an installed
-// file.
+// Checks only the tokenizer "bytes". For others the number of ids depends on the data or an
+// installed file.
 void CheckVocabulary(const RunSpec& spec, Problems& problems) {
   constexpr int64_t kByteIds = 256;
   if (spec.vocabulary_auto || spec.data.tokenizer != "bytes") return;
@@ -111,7 +111,7 @@ void CheckFormat(const DataSpec& data, Problems& problems) {
   belongs(DataFormat::kUint16, !data.train.empty(), "uint16", "data.train");
 }
 
-// How a text is divided into documents.
+// Checks data.split_on, which divides a text into documents.
 void CheckSplitOn(const DataSpec& data, Problems& problems) {
   if (data.split_on.empty()) return;
   if (!data.train.empty()) {
@@ -201,7 +201,7 @@ void CheckWorkers(const RunSpec& spec, Problems& problems) {
   }
 }
 
-// resources.device requests GPUs; their number follows from the ranks.
+// resources.device requests GPUs, one for each rank; resources.gpus may only repeat that number.
 void CheckGpus(const RunSpec& spec, Problems& problems) {
   const ResourceSpec& resources = spec.resources;
   if (resources.gpus == 0) return;

@@ -10,7 +10,7 @@
 
 namespace gp::runspec {
 
-// Most entries of data.weights.
+// The maximum number of entries in data.weights.
 inline constexpr size_t kMixedSourcesMax = 64;
 
 struct CrossProblem {
@@ -18,7 +18,7 @@ struct CrossProblem {
       keys;  // the most important first; the message points at the first one that is in the file
   std::string message;
   std::string hint;
-  std::string other;  // a second key whose place is named too; empty: none
+  std::string other;  // a second key whose place is shown too; empty: none
 };
 
 // The problems that keep the run from training. REQUIRES: every value is in its own range.

@@ -38,7 +38,7 @@ class DocumentReader {
   virtual void ReadKey(const std::string& path, const YamlEntry& entry) = 0;
   // Called before the keys of a group are read.
   virtual void EnterGroup(const std::string& /*path*/, const YamlEntry& /*entry*/) {}
-  // Adds to the problems.
+  // Adds a problem to problems().
   virtual void Report(const YamlMark& mark, int width, const std::string& key, std::string message,
                       std::string hint) = 0;
 

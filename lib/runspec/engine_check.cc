@@ -32,7 +32,7 @@ void CheckReferenceEngine(const RunSpec& spec, Problems& problems) {
   refuse(engine.stochastic_rounding, "engine.stochastic_rounding", "true");
 }
 
-// `device: auto` may still find a GPU.
+// Checks only `device: cpu`, because `device: auto` may still find a GPU.
 void CheckGpuSettings(const RunSpec& spec, Problems& problems) {
   if (spec.resources.device != "cpu") return;
   for (const GpuSetting& setting : GpuSettingsOf(spec)) {

@@ -10,8 +10,7 @@
 namespace gp::runspec {
 
 // Text for `gpctl explain`: a key ("optimizer.lr", "run.optimizer.lr"), a group ("optimizer") or
-// the whole file ("run",
-// ""). NotFound suggests the nearest key.
+// the whole file ("run" or ""). NotFound suggests the nearest key.
 StatusOr<std::string> Explain(std::string_view path);
 
 // The file's JSON Schema (draft 2020-12), for editors.

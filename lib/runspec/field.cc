@@ -28,7 +28,7 @@ std::string FormatExactDuration(std::chrono::nanoseconds duration) {
 }
 
 std::string LeastDuration(const Field& field) {
-  if (field.min <= 0) return "";  // no duration is shorter
+  if (field.min <= 0) return "";  // no duration is negative
   const auto least = std::chrono::duration<double>(field.min);
   return fmt::format(" of at least {}",
                      FormatExactDuration(std::chrono::round<std::chrono::nanoseconds>(least)));

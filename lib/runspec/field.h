@@ -1,7 +1,7 @@
 // Field: describes one key of a configuration: its path, range, unit and meaning. Slot: a pointer
 // to the variable for its value, which also defines the type. Run files (runspec/schema.h) and the
 // settings of daemons (daemon/setting.h) are tables of fields, so the same code reads and explains
-// both, and the messages are alike. Values and pure functions; thread-safe.
+// both, and their messages have the same form. Values and pure functions; thread-safe.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace gp::runspec {
 
-// A member of some enum; its values are numbered in the order of Field::choices.
+// A pointer to a variable of some enum type. The enum's value i has the name Field::choices[i].
 struct EnumSlot {
   void* member;
   int (*get)(const void* member);
@@ -30,7 +30,7 @@ struct AutoCountSlot {
   bool* automatic;
 };
 
-// The alternative is the key's type.
+// The variant's alternative defines the key's type.
 using Slot = std::variant<std::string*, bool*, std::optional<bool>*, int*, int64_t*, uint64_t*,
                           double*, std::chrono::nanoseconds*, std::vector<std::string>*,
                           std::vector<double>*, std::map<std::string, std::string>*,
@@ -80,7 +80,7 @@ std::string YamlScalar(std::string_view text);
 // names in other tools.
 std::string ExplainField(const Field& field, const Slot& slot);
 
-// The same in one line of a list.
+// A key's description in one line of a list.
 std::string ListField(const Field& field, const Slot& slot);
 
 }  // namespace gp::runspec

@@ -16,7 +16,7 @@ namespace gp::runspec {
 inline constexpr char kFromScratch[] = "scratch";  // init_from that names no model
 
 struct InitialModel {
-  std::string path;  // absolute: of a checkpoint's directory, a Hugging Face directory, ...
+  std::string path;  // absolute path of a checkpoint's directory, a Hugging Face directory, ...
   ModelShape shape;
   // The value of data.tokenizer that gives the model's tokenizer: bytes, gpt2 or a path. Empty when
   // the model has none.

@@ -14,7 +14,7 @@ namespace {
 
 using Problems = std::vector<CrossProblem>;
 
-// Names of parts to compare a misspelt one with: every form, with the number of `text` in it.
+// Part names of which `text` may be a misspelling: each form, with the number that `text` contains.
 std::vector<std::string> Candidates(const std::string& text, const ModelShape& shape) {
   std::vector<std::string> candidates = {"wte", "wpe", "blocks", "ln_f"};
   if (!shape.tied_head) candidates.emplace_back("lm_head");
@@ -59,7 +59,7 @@ bool IsTrained(const ModelPart& part, const ParameterLayout& layout) {
       [&](const ParameterInfo& tensor) { return tensor.trained || !part.Holds(tensor.name); });
 }
 
-// Muon's matrices have a rate that is not AdamW's.
+// A block's matrices use Muon's rate and its vectors AdamW's, so one rate for a block is ambiguous.
 void CheckMuon(const RunSpec& spec, const std::string& text, const ModelPart& part,
                Problems& problems) {
   if (spec.optimizer.kind != OptimizerKind::kMuon || part.module != "h") return;

@@ -8,7 +8,7 @@
 
 namespace gp::runspec {
 
-// In the order of lists for people.
+// In the order in which lists show them.
 std::vector<std::string> PresetNames();
 
 // The preset's run file; empty for an unknown name.

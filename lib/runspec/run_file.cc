@@ -47,7 +47,8 @@ std::string Leaf(const std::string& path) { return path.substr(path.rfind('.') +
 
 std::string Group(const std::string& path) { return path.substr(0, path.find('.')); }
 
-// The key that `path` replaces: a later layer that sets one key of such a pair replaces the other.
+// The other key of a pair of alternatives; empty if `path` is in no pair. If a later layer sets one
+// key of a pair, the other is cleared.
 std::string_view InsteadOf(std::string_view path) {
   static const std::map<std::string_view, std::string_view> kPairs = {
       {"schedule.warmup_steps", "schedule.warmup_tokens"},
@@ -120,7 +121,7 @@ class Loader : private DocumentReader {
     if (initial_model_->ok()) ApplyInitialModel(**initial_model_, spec_);
   }
 
-  // Reports the finder's own error.
+  // Reports an error of find_initial_model, or what does not match the model that it found.
   void CheckInitialModel() {
     if (!initial_model_) return;
     if (!initial_model_->ok()) {
@@ -133,7 +134,7 @@ class Loader : private DocumentReader {
     }
   }
 
-  // An unknown name is reported where the file's `preset` key is read.
+  // Skips an unknown name, which is reported when the file's `preset` key is read.
   void ApplyPreset(const std::string& name) {
     text_ = PresetText(name);
     if (text_.empty()) return;
@@ -142,7 +143,7 @@ class Loader : private DocumentReader {
     ReadGroup("", Parse(text_, source_));
     GP_CHECK(problems().listed().size() == problems_before, "preset {}: {}", name,
              problems().listed().back().message);
-    // Cross checks point at the `preset` key, not at the preset's own lines.
+    // Forgets the preset's lines, so that cross checks point at the `preset` key instead.
     places_.clear();
   }
 
@@ -159,7 +160,7 @@ class Loader : private DocumentReader {
 
   void Report(const Place& place, const std::string& key, std::string message,
               std::string hint = "") {
-    // To find a place takes time, so it is skipped when the list is full.
+    // Finding the place takes time, so it is skipped when the list is full.
     if (problems().full()) return problems().Add({});
     problems().Add(ProblemAt(place, key, std::move(message), std::move(hint)));
   }
@@ -284,7 +285,7 @@ class Loader : private DocumentReader {
                      [](const ConfigProblem& problem) { return problem.key.empty(); });
     if (!readable || problems().full()) return;
     CheckInitialModel();
-    // A preset's order assumes data that exists as a whole.
+    // A stream can only be read in sequence, so a preset's data.order does not apply to it.
     if (!spec_.data.stream.empty() && !places_.contains("data.order")) {
       spec_.data.order = BatchOrder::kSequential;
     }
@@ -313,7 +314,8 @@ class Loader : private DocumentReader {
     return warnings;
   }
 
-  // The place of the other key of a pair, when the problem points at the first.
+  // Text that says where found.other is set; empty if the problem already points at that key, or no
+  // source sets it.
   std::string WhereElse(const CrossProblem& found, const std::string& key) const {
     const auto other = places_.find(found.other);
     if (other == places_.end() || found.other == key) return "";
@@ -322,7 +324,7 @@ class Loader : private DocumentReader {
                               : fmt::format("; {} is on line {}", found.other, place.mark.line);
   }
 
-  // Points at the first of the keys that is written in a source, else at the top of the file.
+  // Points at the first of found.keys that a source sets. If none is set, names only the file.
   ConfigProblem Locate(const CrossProblem& found) const {
     for (const std::string& key : found.keys) {
       const auto place = places_.find(key);
@@ -342,7 +344,8 @@ class Loader : private DocumentReader {
     }
     if (resources.device != "auto") spec_.deterministic = spec_.IsDeterministic();
     spec_.batch.total_tokens = PlanBatch(spec_)->tokens_per_step;
-    // A file's number of ids is known once the data is read; GPT-2's is used until then.
+    // The number of ids in a tokenizer file is known only when the data is read; until then GPT-2's
+    // number is used.
     const bool small = spec_.data.tokenizer == "bytes" || spec_.data.tokenizer == "chars";
     if (spec_.vocabulary_auto) spec_.model.vocabulary = small ? 256 : 50257;
     const int64_t multiple = spec_.pad_vocab_to;
@@ -353,9 +356,9 @@ class Loader : private DocumentReader {
   RunFileResult& result_;
   RunSpec spec_;
   std::map<std::string, Place> places_;  // by path: where each value was written
-  // The layer that set each of the keys that can replace each other.
+  // For each key that belongs to a pair of InsteadOf: the layer that set it.
   std::map<std::string, int> layers_;
-  int layer_ = 0;  // preset, file, overrides
+  int layer_ = 0;  // 0: preset, 1: file, 2: overrides
   std::optional<StatusOr<InitialModel>> initial_model_;
   std::string source_;
   std::string_view text_;

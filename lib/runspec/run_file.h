@@ -24,10 +24,10 @@ struct RunFileText {
 };
 
 struct LoadOptions {
-  // The base of relative data paths in the file and in --set. Empty: the paths stay relative.
+  // Relative paths start here: those in the file, and those in --set. Empty: they stay relative.
   std::string base_directory;
   std::string override_directory;
-  // Absent: init_from stays as it is written, and its model is not looked at.
+  // Absent: init_from stays as it is written, and its model is not read.
   FindInitialModel find_initial_model;
 };
 
@@ -46,7 +46,7 @@ RunFileResult LoadRunFile(std::string_view text, const std::string& source_name,
 // equal RunSpec; the programs send this form to each other, and a run's directory stores it.
 std::string ResolvedYaml(const RunSpec& spec);
 
-// Sets a model.vocab of auto to the tokenizer's number of ids, and sets the padded number.
+// Sets a model.vocab of auto to the tokenizer's number of ids, and computes the padded size.
 // InvalidArgument when the file fixed a vocab that is smaller.
 Status ApplyVocabulary(int64_t tokenizer_vocabulary, RunSpec& spec);
 

@@ -20,10 +20,10 @@ uint64_t DecoderBytes(const ModelShape& shape, const SamplerPlanOptions& options
   return static_cast<uint64_t>(plan.total_bytes);
 }
 
-// Memory while texts are written.
+// Memory while the model writes text.
 uint64_t WritingBytes(const ModelShape& shape, const SamplerPlanOptions& options, int64_t streams) {
   const int64_t logits = (streams + options.prompt_rows) * shape.vocabulary * kFp32Bytes;
-  // Attention over a cache does not use the backend's workspace, so this is made for one position.
+  // Attention over a cache does not use the backend's workspace, so one position is enough here.
   const int64_t workspace = CpuWorkspaceBytes(1, 1, options.threads);
   return DecoderBytes(shape, options, streams, true) + static_cast<uint64_t>(logits + workspace);
 }

@@ -1,5 +1,5 @@
-// Computes the memory of a process that samples from one checkpoint (gp-sampler). The program that
-// starts it uses this first, and then the process itself. Pure functions; thread-safe.
+// Computes the memory of a process that samples from one checkpoint (gp-sampler). Both the program
+// that starts the process and the process itself use this. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace gp::runspec {
 struct SamplerPlanOptions {
   Precision precision = Precision::kFp32;  // kFp32 or kBf16
   int threads = 1;
-  int64_t streams_max = 1;    // texts at a time
-  int64_t prompt_rows = 64;   // tokens of prompts that a pass reads at most
-  uint64_t memory_bytes = 0;  // memory that it may take
+  int64_t streams_max = 1;    // texts written at the same time
+  int64_t prompt_rows = 64;   // most prompt tokens that one pass reads
+  uint64_t memory_bytes = 0;  // memory that the sampler may use
 };
 
 struct SamplerPlan {

@@ -20,7 +20,7 @@ struct RunField : Field {
 // Every key, in the order of the file.
 const std::vector<RunField>& Schema();
 
-// The same without the slots.
+// The fields of every key, without the slots.
 const Fields& SchemaFields();
 
 // nullptr if there is no such key.
@@ -32,7 +32,7 @@ bool IsGroup(std::string_view path);
 // One sentence about a group; empty when the path is not a group.
 std::string GroupDoc(std::string_view path);
 
-// As in runspec/field.h, for the value in a RunSpec.
+// The same as in runspec/field.h, for the value in a RunSpec.
 std::string Expectation(const RunField& field);
 std::string FormatValue(const RunField& field, const RunSpec& spec);
 

@@ -211,7 +211,7 @@ Problem CheckPath(const Field& field, const YamlNode& node) {
                       fmt::format("{}: {}", field.path, Message(status)), ""};
 }
 
-// Path fields name files of a machine, no addresses.
+// Path fields must name files on a machine, not addresses such as s3://bucket/file.
 Problem CheckPaths(const Field& field, const YamlNode& node) {
   if (!field.is_path) return std::nullopt;
   if (node.kind == YamlNode::Kind::kScalar) return CheckPath(field, node);

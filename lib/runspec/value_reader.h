@@ -21,9 +21,9 @@ struct ValueProblem {
 // Writes the value into `slot`. On a problem, `slot` is unchanged.
 std::optional<ValueProblem> ReadValue(const Field& field, const YamlNode& node, const Slot& slot);
 
-// The node for a value that is given alone: by --set, a flag, or an environment variable. For a key
-// of type text the value is taken as it is; for other types it is parsed as YAML. Nullopt when it
-// is not valid YAML.
+// The YAML node for a value that is given outside a file: by --set, a flag, or an environment
+// variable. For a key of type text the value is taken as it is; for other types it is parsed as
+// YAML. Nullopt when it is not valid YAML.
 std::optional<YamlNode> ParseValueText(std::string_view text, const Slot& slot);
 
 }  // namespace gp::runspec

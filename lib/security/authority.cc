@@ -25,7 +25,8 @@ bool IsIpAddress(const std::string& host) {
          inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
 }
 
-// Letters that have no meaning in OpenSSL's text form of extensions.
+// Whether the name has only characters without a special meaning in OpenSSL's text form of
+// extensions.
 bool IsPlainName(const std::string& name) {
   const auto plain = [](unsigned char c) {
     return std::isalnum(c) != 0 ||
@@ -44,7 +45,7 @@ void SetLifetime(X509* certificate, WallTime begin, WallTime end) {
   GP_CHECK(ASN1_TIME_set(X509_getm_notAfter(certificate), seconds(end)) != nullptr);
 }
 
-// 127 random bits, positive and never zero.
+// A random number of 127 bits: positive and never zero.
 void SetRandomSerial(X509* certificate) {
   std::array<unsigned char, 16> bytes{};
   GP_CHECK(RAND_bytes(bytes.data(), bytes.size()) == 1);

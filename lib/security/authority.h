@@ -1,6 +1,5 @@
-// Authority: a certificate authority of our own: a key, and a certificate that it signed itself. It
-// signs the certificates of the coordinator and of nodes. May be used from any thread; not by two
-// at a time.
+// Authority: gp's own certificate authority: a key and its self-signed certificate. It signs the
+// certificates of the coordinator and of nodes. May be used from any thread; not by two at a time.
 #pragma once
 
 #include <chrono>
@@ -18,9 +17,9 @@ namespace gp::security {
 
 class Authority {
  public:
-  // A new one, good for ten years.
+  // Makes a new authority, valid for ten years.
   static Authority Create(WallTime now);
-  // Reads one back. FailedPrecondition when key and certificate do not belong together, or the
+  // Reads an authority. FailedPrecondition when key and certificate do not belong together, or the
   // certificate is not an authority's; InvalidArgument when one cannot be read.
   static StatusOr<Authority> Read(std::string_view certificate_pem, std::string_view key_pem);
 
@@ -32,8 +31,8 @@ class Authority {
   // with the authority's own at the latest.
   StatusOr<Certificate> IssueServer(const PrivateKey& key, const std::vector<std::string>& hosts,
                                     WallTime now, std::chrono::nanoseconds lifetime) const;
-  // A certificate that identifies a node as `uri`: as a client, and as a server under the name
-  // kNodeHost. Only the key of the request is used.
+  // Issues a certificate that identifies a node as `uri` when it is a client, and under the name
+  // kNodeHost when it is a server. Of the request, only the key is used.
   StatusOr<Certificate> IssueClient(const CertificateRequest& request, const std::string& uri,
                                     WallTime now, std::chrono::nanoseconds lifetime) const;
 

@@ -14,7 +14,8 @@
 
 namespace gp::security {
 
-// Certificates begin this much before they are made: the clocks of two machines differ.
+// Certificates are valid from this long before they are made, because the clocks of two machines
+// differ.
 inline constexpr std::chrono::minutes kClockSkew{5};
 
 struct Lifetime {
@@ -35,7 +36,8 @@ class Certificate {
   // The first certificate of `pem`. InvalidArgument when it has none, or any of them cannot be
   // read.
   static StatusOr<Certificate> FromPem(std::string_view pem);
-  // All of them; at least one. InvalidArgument when one cannot be read, or there are more than 64.
+  // All certificates of `pem`; at least one. InvalidArgument when one cannot be read, or there are
+  // more than 64.
   static StatusOr<std::vector<Certificate>> ChainFromPem(std::string_view pem);
 
   std::string Pem() const;
@@ -46,7 +48,7 @@ class Certificate {
   Lifetime lifetime() const;
   bool IsAuthority() const;
 
-  // The names it is good for: DNS names, IP addresses as text, URIs.
+  // The names that the certificate is valid for: DNS names, IP addresses as text, URIs.
   std::vector<std::string> DnsNames() const;
   std::vector<std::string> IpAddresses() const;
   std::vector<std::string> Uris() const;
@@ -55,7 +57,7 @@ class Certificate {
   Status CheckLifetime(WallTime now) const;
   // FailedPrecondition when `key` is another certificate's.
   Status CheckKey(const PrivateKey& key) const;
-  // Whether the key of `authority` has signed this one.
+  // Whether the key of `authority` has signed this certificate.
   bool IsSignedBy(const Certificate& authority) const;
 
   X509* get() const { return certificate_.get(); }

@@ -23,8 +23,9 @@ struct ServerEndpoint {
 StatusOr<std::vector<Certificate>> FetchChain(const ServerEndpoint& place,
                                               std::chrono::nanoseconds timeout);
 
-// The certificate with that SHA-256 (64 hexadecimal digits, any case) among those that the server
-// presents. PermissionDenied when none has it: then it is another server, or another authority.
+// Of the certificates that the server presents, the one whose SHA-256 is `digest` (64 hexadecimal
+// digits, any case). PermissionDenied when there is none: the server, or its authority, is not the
+// expected one.
 StatusOr<Certificate> FetchAuthority(const ServerEndpoint& place, const std::string& digest,
                                      std::chrono::nanoseconds timeout);
 

@@ -32,7 +32,7 @@ using RequestPointer = std::unique_ptr<X509_REQ, OpensslFree<X509_REQ_free>>;
 // is none.
 std::string TakeOpensslError();
 
-// A reader of `text`, which must outlive it.
+// Reads `text`, which must outlive it.
 BioPointer ReadingBio(std::string_view text);
 BioPointer WritingBio();
 // The text written so far.

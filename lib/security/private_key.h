@@ -1,5 +1,6 @@
 // PrivateKey: a private key of elliptic curve P-256, or any other kind that OpenSSL reads. A value
-// that can be moved; its text is a secret. May be used from any thread; not by two at a time.
+// that can be moved; its text is a secret. May be used from any thread, but by only one thread at a
+// time.
 #pragma once
 
 #include <memory>

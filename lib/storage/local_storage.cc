@@ -33,8 +33,8 @@ struct FreeMemory {
 };
 
 // Writes whole pieces to the disk without the page cache, if the file system can: a checkpoint is
-// seldom read soon, and the kernel's copy into new pages takes more processor time than all the
-// rest. The last part of a file, and small files, go through the page cache.
+// seldom read soon after, and the kernel's copy into new pages takes more processor time than
+// everything else in a write. The last part of a file, and small files, go through the page cache.
 class LocalWriter : public StorageWriter {
  public:
   LocalWriter(FileDescriptor file, std::string path)
@@ -80,7 +80,7 @@ class LocalWriter : public StorageWriter {
       const ssize_t written = write(file_.get(), data.data(), data.size());
       if (written < 0 && errno == EINTR) continue;
       if (written < 0 && errno == EINVAL && !refused_) {
-        // The file system does not take direct writes, or not the rest after a short write.
+        // The file system refuses direct writes, or refuses the unaligned rest after a short write.
         refused_ = true;
         SetDirect(false);
         continue;
@@ -102,11 +102,11 @@ class LocalWriter : public StorageWriter {
   FileDescriptor file_;
   std::string path_;
   std::unique_ptr<char[], FreeMemory> piece_;
-  size_t used_ = 0;  // bytes of the piece
+  size_t used_ = 0;  // bytes in the piece
   bool refused_ = false;
 };
 
-// A directory held open, so that a link put in its place leads nobody elsewhere.
+// A directory held open, so that a link put in its place cannot redirect later accesses.
 class HeldDirectory {
  public:
   static StatusOr<HeldDirectory> Open(const std::string& path, LocalStorage::Links links) {

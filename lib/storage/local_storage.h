@@ -14,8 +14,9 @@ namespace gp {
 
 class LocalStorage : public Storage {
  public:
-  // kRefused: Put, PutIfAbsent, List and Delete refuse a directory that is a symbolic link. Whoever
-  // may write in one run's directory could put a link to another run's files there.
+  // kRefused: Put, PutIfAbsent, List and Delete refuse a directory that is a symbolic link.
+  // Otherwise a process that may write in one run's directory could put a link to another run's
+  // files there.
   enum class Links { kFollowed, kRefused };
 
   explicit LocalStorage(Links links = Links::kFollowed) : links_(links) {}
@@ -38,10 +39,11 @@ class LocalStorage : public Storage {
 
 // The parts of LocalStorage for a process that gets its open files from another one.
 
-// A new file, whose name is durable. Fails as Storage::Create does.
+// Creates a file and makes its name durable. Returns the same errors as Storage::Create.
 StatusOr<FileDescriptor> CreateFile(const std::string& path);
 
-// Writes an open file that CreateFile made. Discarding it removes `path` where this process may.
+// A writer for an open file that CreateFile made. Destroying it without Close removes `path` if
+// this process has the permission.
 std::unique_ptr<StorageWriter> WriterOf(FileDescriptor file, const std::string& path);
 
 // Opens a file or a directory.

@@ -1,7 +1,7 @@
 // Storage: where the files of runs and their checkpoints are kept. All programs reach them through
 // this interface, so that an object store can take the place of a shared file system. Therefore
-// nothing is renamed: a file is complete when Close or Put returns, a checkpoint when its manifest
-// is. Paths are absolute. Thread-safe.
+// nothing is renamed: a file is complete when Close or Put returns, and a checkpoint is complete
+// when its manifest is. Paths are absolute. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ class StorageWriter {
   // Appends; the bytes may be written with later ones. ResourceExhausted when the disk is full; the
   // message names the path and tells what to do.
   virtual Status Append(std::string_view data) = 0;
-  // Writes what is left and makes the bytes durable; fails as Append does. Nothing can be appended
-  // after it.
+  // Writes the remaining bytes and makes all of them durable. Returns the same errors as Append.
+  // Nothing can be appended after Close.
   virtual Status Close() = 0;
 };
 
@@ -34,12 +34,13 @@ class Storage {
   // Creates `directory` in an existing one, durable on return. OK if it exists.
   virtual Status MakeDirectory(const std::string& directory) const = 0;
 
-  // A new file. Nobody else may read it before Close. AlreadyExists when there is one.
+  // Creates a file. Nobody else may read it before Close. AlreadyExists when the file exists.
   virtual StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) const = 0;
   // Writes a small file as a whole, in place of one that exists. A reader finds the old or the new
   // content. Durable on return.
   virtual Status Put(const std::string& path, std::string_view data) const = 0;
-  // Likewise, but AlreadyExists when there is one: of several writers one succeeds.
+  // Like Put, but returns AlreadyExists when the file exists. If several writers try at the same
+  // time, exactly one succeeds.
   virtual Status PutIfAbsent(const std::string& path, std::string_view data) const = 0;
 
   // The whole file. NotFound, or ResourceExhausted when it is larger than `size_bytes_max`.
@@ -52,15 +53,15 @@ class Storage {
   // The names in `directory`, sorted. NotFound when it does not exist.
   virtual StatusOr<std::vector<std::string>> List(const std::string& directory) const = 0;
 
-  // Deletes the file or the directory with everything below it. OK when there is none, so what was
-  // interrupted can be repeated.
+  // Deletes the file or the directory with everything below it. OK when `path` does not exist, so
+  // an interrupted deletion can be repeated.
   virtual Status Delete(const std::string& path) const = 0;
 
   // Bytes that may still be written at `path`.
   virtual StatusOr<uint64_t> FreeBytes(const std::string& path) const = 0;
 };
 
-// Whether `path` is a file that can be seen.
+// Whether `path` is an existing file.
 inline bool Exists(const Storage& storage, const std::string& path) {
   return storage.Size(path).ok();
 }

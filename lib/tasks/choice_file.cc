@@ -28,7 +28,7 @@ StatusOr<std::string> ReadText(const Json& object, const char* key) {
   return value.get<std::string>();
 }
 
-// Whole, or as the Hugging Face copy of HellaSwag writes it: in digits.
+// Reads a whole number, or a text of one digit, which the Hugging Face copy of HellaSwag has.
 StatusOr<int64_t> ReadLabel(const Json& object, size_t endings) {
   const Json& value = formats::ValueOrNull(object, "label");
   uint64_t label = kEndingsMax;
@@ -103,7 +103,7 @@ ChoiceForm FormOf(const Json& object) {
   return object.contains("endings") ? ChoiceForm::kHellaSwag : ChoiceForm::kOwn;
 }
 
-// Takes the lines of a file one after the other.
+// Reads a file line by line.
 class ChoiceReader {
  public:
   ChoiceReader(const std::string& path, std::optional<ChoiceForm> form) : form_(form) {
@@ -175,7 +175,7 @@ class ChoiceReader {
 
   ChoiceFile file_;
   std::optional<ChoiceForm> form_;
-  std::string line_;  // as far as it was read
+  std::string line_;  // the current line, as far as it was read
   int64_t number_ = 1;
   uint64_t bytes_ = 0;
 };

@@ -1,6 +1,6 @@
 // ChoiceFile: questions with endings to choose from, one JSON object a line, as HellaSwag publishes
-// them or in a form of one's own (docs/formats/choices.md). The file is a stranger's: every size is
-// limited and every error names file, line and expectation. Pure functions; any thread may call.
+// them or in gp's own form (docs/formats/choices.md). The file is untrusted: every size is limited,
+// and every error names file, line and expectation. Pure functions; any thread may call.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct ChoiceItem {
   int64_t line = 0;  // in the file, from 1
   std::string context;
   std::vector<std::string> endings;     // 2 to kEndingsMax, none empty
-  int64_t label = 0;                    // the index of the right one
+  int64_t label = 0;                    // the index of the right ending
   std::optional<HellaSwagParts> parts;  // for a line of HellaSwag that has all three
 };
 
@@ -52,8 +52,8 @@ inline constexpr uint64_t kTextBytesMax = uint64_t{1} << 30;
 StatusOr<ChoiceFile> ReadChoiceFile(const std::string& path,
                                     std::optional<ChoiceForm> form = std::nullopt);
 
-// The name that a file's results go by: its own, without directory and ending, plain characters
-// only. "hellaswag_val" of "/data/hellaswag_val.jsonl.gz".
+// The name of a file's results: the file's name without directory and endings, in plain characters
+// only. "hellaswag_val" for "/data/hellaswag_val.jsonl.gz".
 std::string TaskName(const std::string& path);
 
 }  // namespace gp::tasks

@@ -8,7 +8,7 @@
 namespace gp::tasks {
 namespace {
 
-// The index of the least value, the first of equal ones. NaN loses to every number.
+// The index of the least value; the first of equals. Every number is preferred to NaN.
 int64_t Least(const std::vector<double>& values) {
   int64_t least = 0;
   for (size_t i = 1; i < values.size(); ++i) {

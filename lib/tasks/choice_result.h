@@ -15,10 +15,10 @@ namespace gp::tasks {
 struct ItemResult {
   int64_t line = 0;
   int64_t label = 0;
-  std::vector<double> nats;     // the loss of each ending, the sum over its tokens
+  std::vector<double> nats;     // the loss of each ending, summed over its tokens
   std::vector<double> lengths;  // ChoiceRow::length
-  int64_t chosen = 0;           // the ending with the least loss; of equal ones the first
-  int64_t chosen_norm = 0;      // the one with the least loss for its length
+  int64_t chosen = 0;           // the ending with the lowest loss; the first of equals
+  int64_t chosen_norm = 0;      // the ending with the lowest loss per length
 };
 
 struct ChoiceResult {
@@ -35,11 +35,11 @@ struct ChoiceResult {
   }
 };
 
-// `nats` of each row, in the order of EncodeChoices.
+// Chooses endings by `nats`, the loss of each row, in the order of EncodeChoices.
 ChoiceResult JudgeChoices(const ChoiceFile& file, std::span<const ChoiceRow> rows,
                           std::span<const double> nats);
 
-// An item as a line of JSON, without its end: scores are log-probabilities
+// An item as a line of JSON, without the line break: scores are log-probabilities
 // (docs/formats/choices.md).
 std::string FormatItem(const ItemResult& item);
 

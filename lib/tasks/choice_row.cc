@@ -22,8 +22,8 @@ StatusOr<ChoiceRow> CompletionRow(const std::string& context, const std::string&
       row.tokens.size(), length_max);
 }
 
-// White space at the end of the context goes to the ending; both are encoded together, and the
-// ending's tokens are those after the context's own number of tokens.
+// White space at the end of the context counts as part of the ending. Both are encoded together;
+// the context, encoded alone, gives the number of tokens before the ending.
 StatusOr<ChoiceRow> HarnessRow(const std::string& context, const std::string& ending,
                                const Tokenizer& tokenizer, int64_t length_max) {
   ChoiceRow row;

@@ -17,13 +17,13 @@ struct ChoiceRow {
   int64_t scored = 0;           // number of last tokens that belong to the ending
   double length = 0;            // what acc_norm divides by: the ending's tokens or characters
 
-  // Tokens that the model reads: it need not read the last one.
+  // The number of tokens that the model reads: it need not read the last one.
   int64_t input_length() const { return std::ssize(tokens) - 1; }
 };
 
 // A row for each ending of each item, in order. The model reads at most `length_max` tokens of a
 // row: the harness style cuts a longer one from the left, as lm-evaluation-harness does; the
-// completion style refuses it, as its programs do. InvalidArgument names file and line.
+// completion style refuses it, as build-nanogpt and llm.c do. InvalidArgument names file and line.
 StatusOr<std::vector<ChoiceRow>> EncodeChoices(const ChoiceFile& file, ChoiceStyle style,
                                                const Tokenizer& tokenizer, int64_t length_max);
 

@@ -13,11 +13,12 @@
 namespace gp::tasks {
 
 enum class ChoiceStyle {
-  // build-nanogpt's and llm.c's: the context as it is, " " and the ending encoded apart; acc by the
-  // sum of the losses, acc_norm by their mean over tokens.
+  // As in build-nanogpt and llm.c: the context as it is, and " " with the ending, are encoded
+  // separately; acc uses the sum of the losses, acc_norm their mean over tokens.
   kCompletion,
-  // lm-evaluation-harness': HellaSwag's texts cleaned, context and ending encoded together; acc by
-  // the sum of the log-probabilities, acc_norm by this sum over the ending's characters.
+  // As in lm-evaluation-harness: HellaSwag's texts are cleaned, context and ending are encoded
+  // together; acc uses the sum of the log-probabilities, acc_norm this sum divided by the number of
+  // the ending's characters.
   kHarness,
 };
 

@@ -33,7 +33,7 @@ std::string_view Stripped(std::string_view text) {
   return text;
 }
 
-// re.sub("\\[.*?\\]", "", text): the dot takes everything but a line's end.
+// re.sub("\\[.*?\\]", "", text): the dot matches everything but a line break.
 std::string WithoutBrackets(std::string_view text) {
   std::string kept;
   while (!text.empty()) {

@@ -12,8 +12,8 @@ namespace gp::tasks {
 // [brackets] on one line, then replaces two spaces by one.
 std::string HarnessText(std::string_view text);
 
-// Python's str.capitalize: the first letter large, the others small. Letters are mapped one by one,
-// by the C library's table: "ß" stays "ß".
+// Python's str.capitalize: the first letter in upper case, the others in lower case. Letters are
+// mapped one by one, by the C library's table: "ß" stays "ß".
 std::string Capitalized(std::string_view text);
 
 // Code points, as Python's len counts them.

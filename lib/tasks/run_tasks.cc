@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kTasksMax = 16;
 
-// Whether the style can put every question together.
+// Checks that every question can be asked in the style.
 Status CheckStyle(const ChoiceFile& file, ChoiceStyle style) {
   for (const ChoiceItem& item : file.items) {
     const auto texts = TextsOf(item, file.form, style);

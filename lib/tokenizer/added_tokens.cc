@@ -72,7 +72,8 @@ Status AddTo(AddedToken& token, const AddedToken& more) {
   return OkStatus();
 }
 
-// Without it transformers adds it by itself, at a place that its class decides.
+// Whether the files list <|endoftext|>. If not, transformers adds it by itself, with an id that its
+// tokenizer class decides.
 bool HasEndOfText(const Json& vocab, const AddedTokens& tokens) {
   return vocab.contains(kEndOfText) ||
          std::any_of(tokens.begin(), tokens.end(),
@@ -90,8 +91,8 @@ StatusOr<int64_t> ReadTokenId(const Json& value, std::string_view token) {
                          Excerpt(token), ShowValue(value), BytePairVocabularyBuilder::kTokensMax);
 }
 
-// `normalized` decides whether the token is searched before or after the normalizer, which gp's
-// tokenizers do not have.
+// Ignores the key `normalized`: it decides whether the token is searched before or after the
+// normalizer, which gp's tokenizers do not have.
 StatusOr<AddedToken> ReadAddedToken(const Json& token) {
   if (!token.is_object()) return InvalidArgument("is not an object");
   const Json& content = ValueOrNull(token, "content");

@@ -1,5 +1,5 @@
-// AddedToken: a token that Hugging Face adds to a vocabulary and looks for in text before all else.
-// Values and pure functions; any thread may call. Where they are listed:
+// AddedToken: a token that Hugging Face adds to a vocabulary and searches in text before it splits
+// the rest. Values and pure functions; any thread may call. Where they are listed:
 // docs/formats/tokenizers.md.
 #pragma once
 
@@ -19,8 +19,9 @@ struct AddedToken {
   std::string text;
   std::optional<int64_t> id;  // nullopt: the vocabulary's, or the next free one
   bool special = false;
-  std::optional<SpecialTokenFlags> flags;  // nothing: the list does not say
-  // Set: where the vocabulary lacks it, it gets the next id if that is below this, or is left out.
+  std::optional<SpecialTokenFlags> flags;  // nullopt: the list has none
+  // If set and the vocabulary lacks the token: the token gets the next id if that is below this,
+  // and is left out otherwise.
   std::optional<int64_t> added_below;
   bool overrides_flags = false;  // `flags` win over those of an earlier list
   std::string where;             // "added_tokens[2]", for messages
@@ -39,9 +40,9 @@ StatusOr<AddedTokens> ReadAddedTokenList(const nlohmann::json& list);
 // gets two ids.
 Status AddTokens(const AddedTokens& more, AddedTokens& tokens);
 
-// Gives ids to the tokens that have none. Those that `vocab`, of tokens and ids, lacks follow it in
-// their order: so Hugging Face numbers them. InvalidArgument names a token that has another id, or
-// that is not special.
+// Gives ids to the tokens that have none. Tokens that `vocab` (tokens and their ids) lacks get the
+// ids after it, in their order, as in Hugging Face. InvalidArgument names a token that has another
+// id, or that is not special.
 Status NumberTokens(const nlohmann::json& vocab, AddedTokens& tokens);
 
 // The id of `token` in a JSON file.

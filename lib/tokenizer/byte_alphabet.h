@@ -13,7 +13,7 @@ namespace gp {
 // The bytes in the order of their characters, which is the order of GPT-2's ids 0 to 255.
 const std::array<unsigned char, 256>& AlphabetOrder();
 
-// `bytes`, a character for each.
+// Writes `bytes` as text, with one character for each byte.
 std::string InByteAlphabet(std::string_view bytes);
 
 // The bytes written as `text`; nullopt when a character is not in the alphabet.

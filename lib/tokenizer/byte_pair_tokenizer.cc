@@ -24,7 +24,7 @@ bool IsBytesAlone(const BytePairVocabulary& vocabulary) {
 
 }  // namespace
 
-// One text under encoding.
+// Encodes one text.
 class BytePairTokenizer::Encoding {
  public:
   Encoding(const BytePairTokenizer& tokenizer, std::string_view text)
@@ -91,8 +91,8 @@ BytePairTokenizer::BytePairTokenizer(BytePairVocabulary vocabulary)
   set_special_tokens(SpecialTokensBySpelling(vocabulary_.tokens, vocabulary_.special));
 }
 
-// Looking a piece up is faster than merging it. Where merging would not make the token, only a
-// vocabulary of whole pieces has it.
+// Fills whole_, because looking a piece up is faster than merging it. A token that merging would
+// not make is in it only if the vocabulary has whole_pieces.
 void BytePairTokenizer::AddWholePieces() {
   PieceMerger merger(pairs_);
   std::vector<int32_t> parts;

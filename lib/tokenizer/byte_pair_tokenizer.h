@@ -1,7 +1,7 @@
-// Byte-level BPE: text is cut by GPT-2's rule, and each piece becomes its bytes' tokens, joined by
-// the first merge that applies, leftmost first, until none does. Encode takes special
-// tokens in text for ordinary text. Equal to Hugging Face's tokenizers with the same merges, and
-// with GPT-2's to tiktoken. Any thread may call.
+// Byte-level BPE: text is cut into pieces by GPT-2's rule. A piece starts as the tokens of its
+// bytes; the applicable merge with the highest priority joins them, leftmost first, until none
+// applies. Encode takes special tokens in text for ordinary text. Gives the same ids as Hugging
+// Face's tokenizers with the same merges, and as tiktoken with GPT-2's. Any thread may call.
 #pragma once
 
 #include <array>
@@ -27,9 +27,9 @@ class BytePairTokenizer : public Tokenizer {
   static StatusOr<std::unique_ptr<BytePairTokenizer>> FromMerges(std::string_view vocab_bpe);
 
   // GPT-2's own, from a vocab.bpe: the one that GP_GPT2_VOCAB names, if it exists; otherwise the
-  // first above the program's directory, share/gp/gpt2 of an installation or .deps of a source
-  // tree, where scripts/bootstrap installs it. NotFound lists the places; DataLoss: it is another
-  // file.
+  // first that is found in the directories above the program's: in share/gp/gpt2 of an
+  // installation, or in .deps of a source tree, where scripts/bootstrap installs it. NotFound lists
+  // the places; DataLoss: it is another file.
   static StatusOr<std::unique_ptr<BytePairTokenizer>> InstalledGpt2();
 
   // "gpt2" with GPT-2's own vocabulary, "bpe" with any other.
@@ -43,12 +43,12 @@ class BytePairTokenizer : public Tokenizer {
   std::string Serialized() const override;
 
   const BytePairVocabulary& vocabulary() const { return vocabulary_; }
-  // A token that pieces of text become although no merges make it, because the vocabulary has
-  // whole_pieces. Nullopt when that changes no text's ids.
+  // A token that a piece of text becomes only because of whole_pieces: merges would not make it.
+  // Nullopt if whole_pieces changes no text's ids.
   std::optional<int32_t> token_without_merges() const { return token_without_merges_; }
 
  private:
-  class Encoding;  // one text's
+  class Encoding;  // encodes one text
 
   std::string Identity() const override;
   // Includes the purposes of the special tokens, if given.

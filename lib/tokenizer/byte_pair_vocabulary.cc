@@ -15,7 +15,7 @@ constexpr char kSpecialInText[] =
     "is a special token: Hugging Face would find it in any text, and gp would not; make another "
     "token the special one";
 
-// As written in files.
+// The bytes as files write them.
 std::string Shown(std::string_view bytes) { return Excerpt(InByteAlphabet(bytes)); }
 
 bool LooksSpecial(std::string_view text) {

@@ -42,7 +42,7 @@ struct BytePairVocabulary {
   std::map<int32_t, SpecialTokenFlags> special_flags;  // for those that have any
   std::set<int32_t> unlisted;         // special, but Hugging Face does not search text for them
   std::vector<BytePairMerge> merges;  // no pair twice
-  // A piece of text that is a token becomes it, even if the merges would not make it.
+  // A piece of text that equals a token becomes that token, even if the merges would not make it.
   bool whole_pieces = false;
 
   bool IsSpecial(int32_t id) const;
@@ -56,20 +56,21 @@ class BytePairVocabularyBuilder {
  public:
   static constexpr int64_t kTokensMax = int64_t{1} << 24;  // the largest model.vocab
 
-  // For at most `tokens_max` tokens.
+  // Builds a vocabulary of at most `tokens_max` tokens.
   explicit BytePairVocabularyBuilder(int64_t tokens_max);
 
-  // A token of these bytes. Of special tokens `bytes` are their text, which is not looked up.
+  // AddToken adds a token of these bytes. AddSpecial adds a special token, which no text is encoded
+  // to.
   Status AddToken(std::string_view bytes, int64_t id);
   Status AddSpecial(std::string_view text, int64_t id, const SpecialTokenFlags& flags = {});
-  // A token with characters outside the byte alphabet, which only the vocabulary lists.
+  // Adds a token with characters outside the byte alphabet, which only the vocabulary lists.
   Status AddUnlisted(std::string_view text, int64_t id);
-  // Both in the byte alphabet; the tokens exist already.
+  // `left` and `right` are in the byte alphabet; these tokens and the joined one exist already.
   Status AddMerge(std::string_view left, std::string_view right);
-  // In the byte alphabet; the joined token is added, with the next id.
+  // The same, but adds the joined token, with the next id.
   Status AddMergeAndToken(std::string_view left, std::string_view right);
-  // For tokens whose ids are their ranks: the merge of each is the last join when the merges of
-  // smaller ids have joined its bytes.
+  // For tokens whose ids are their ranks: joins each token's bytes by the merges of smaller ids;
+  // the two tokens that remain are its merge.
   Status DeriveMerges();
   void SetWholePieces(bool whole_pieces) { vocabulary_.whole_pieces = whole_pieces; }
 
@@ -82,7 +83,7 @@ class BytePairVocabularyBuilder {
 
  private:
   Status Place(std::string_view text, int64_t id);
-  // The token of a part of a merge.
+  // The id of one part of a merge.
   StatusOr<int32_t> FindPart(std::string_view text) const;
   Status AddJoin(BytePairMerge merge);
   // Whether a special token is spelled as these bytes are.

@@ -60,7 +60,7 @@ Symbol FirstSymbol(std::string_view text) {
   return FirstWideSymbol(text);
 }
 
-// Bytes of the run of symbols of one class from `begin` on.
+// Where the run of symbols of class `kind` that starts at `begin` ends.
 size_t RunEnd(std::string_view text, size_t begin, Class kind) {
   while (true) {
     while (begin < text.size() && IsAscii(text[begin]) && AsciiClass(text[begin]) == kind) ++begin;
@@ -71,7 +71,7 @@ size_t RunEnd(std::string_view text, size_t begin, Class kind) {
   }
 }
 
-// Bytes of a contraction such as 's or 'll; 0 when the text does not begin with one.
+// The length in bytes of a contraction such as 's or 'll; 0 when the text does not begin with one.
 size_t ContractionBytes(std::string_view text) {
   if (text[0] != '\'') return 0;
   for (const std::string_view ending : {"'s", "'d", "'m", "'t", "'ll", "'ve", "'re"}) {
@@ -80,7 +80,8 @@ size_t ContractionBytes(std::string_view text) {
   return 0;
 }
 
-// A run of white space leaves its last symbol to the next piece, unless the text ends there.
+// The length of the white space that forms a piece. The last symbol of a run belongs to the next
+// piece, unless the run has only one symbol or the text ends there.
 size_t SpaceBytes(std::string_view text) {
   size_t end = 0, last = 0;
   for (Symbol symbol = FirstSymbol(text); symbol.kind == Class::kSpace;
@@ -99,8 +100,8 @@ size_t PieceBytes(std::string_view text) {
   return RunEnd(text, begin, kind);
 }
 
-// The symbol that ends before `end`. Tries the longest first: a byte of a longer symbol is not a
-// symbol.
+// The symbol that ends before `end`. Tries the longest length first, because a single byte of a
+// longer symbol is not a symbol.
 Symbol SymbolBefore(std::string_view text, size_t end) {
   for (size_t size = std::min<size_t>(end, 4); size > 1; --size) {
     const Symbol symbol = FirstSymbol(text.substr(end - size, size));

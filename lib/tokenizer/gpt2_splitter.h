@@ -8,7 +8,7 @@
 
 namespace gp {
 
-// Takes the first piece off the front of `text`. REQUIRES: not empty.
+// Removes the first piece from `text` and returns it. REQUIRES: not empty.
 std::string_view TakePiece(std::string_view& text);
 
 // Whether `text`, taken alone, is one piece. False for empty text.

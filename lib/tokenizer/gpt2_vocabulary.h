@@ -10,10 +10,10 @@
 namespace gp {
 
 // The text of vocab.bpe, its digest verified. NotFound lists the places that were searched;
-// DataLoss names a file that is another one.
+// DataLoss: the file has another digest.
 StatusOr<std::string> ReadGpt2Vocabulary();
 
-// Whether ids and merges are GPT-2's, to the digest of its vocab.bpe.
+// Whether ids and merges are GPT-2's, verified by the digest of its vocab.bpe.
 bool IsGpt2Vocabulary(const BytePairVocabulary& vocabulary);
 
 }  // namespace gp

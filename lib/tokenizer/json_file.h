@@ -1,5 +1,4 @@
-// The files of a tokenizer as text and as JSON, with a bound on their size. Functions of one thread
-// each.
+// The files of a tokenizer as text and as JSON, with a bound on their size. Any thread may call.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

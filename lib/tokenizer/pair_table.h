@@ -1,5 +1,5 @@
-// Which neighbouring tokens join into which, and in which order: a hash table from pairs of ids to
-// joins. Filled once, then constant; any thread may read.
+// PairTable: a hash table from a pair of neighbouring tokens to their join: the token that they
+// become and its rank. Filled once, then constant; any thread may read.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace gp {
 // lower ones.
 using Join = uint64_t;
 
-// No join; larger than every other.
+// The value for a pair that has no join. It is larger than every Join.
 inline constexpr Join kNoJoin = UINT64_MAX;
 
 inline Join MakeJoin(int32_t rank, int32_t joined) {
@@ -39,7 +39,7 @@ class PairTable {
 
  private:
   struct Entry {
-    uint64_t key = UINT64_MAX;  // two ids are never negative
+    uint64_t key = UINT64_MAX;  // the key of no pair: ids are never negative
     Join join = kNoJoin;        // kNoJoin: free
   };
 

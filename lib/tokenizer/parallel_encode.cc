@@ -41,7 +41,7 @@ StatusOr<std::vector<int32_t>> EncodeInParallel(const Tokenizer& tokenizer, std:
   auto parts = EncodeParts(tokenizer, Parts(tokenizer, text, part_bytes), threads);
   size_t count = 0;
   for (const auto& part : parts) {
-    // Encoded whole, the text gives the error with the place in it.
+    // Encodes the whole text again, because that error names the place in the whole text.
     if (!part) return tokenizer.Encode(text);
     count += part->size();
   }

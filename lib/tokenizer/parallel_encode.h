@@ -1,4 +1,4 @@
-// Encoding a long text on several threads, in parts that are cut where the tokenizer allows. Pure
+// Encodes a long text on several threads, in parts that are cut where the tokenizer allows. Pure
 // function; any thread may call.
 #pragma once
 

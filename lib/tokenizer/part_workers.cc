@@ -42,7 +42,7 @@ class PartQueue {
   std::exception_ptr exception_;  // the first one thrown
 };
 
-// Fewer where the system gives no more.
+// Starts up to `count` threads; fewer if the system refuses to create more.
 std::vector<std::jthread> StartWorkers(size_t count, PartQueue& queue) {
   std::vector<std::jthread> threads;
   threads.reserve(count);

@@ -1,4 +1,4 @@
-// Work on the parts of a text by several threads. Any thread may call.
+// Runs work on the parts of a text on several threads. Any thread may call.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The tokens of pieces that were encoded before: natural text repeats its words. A piece whose hash
-// gives the same slot replaces the earlier one. One thread calls.
+// PieceCache: the tokens of pieces that were encoded before, because natural text repeats its
+// words. A piece whose hash gives the same slot replaces the earlier one. One thread calls.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace gp {
 
 class PieceCache {
  public:
-  // Pieces of more tokens are not kept.
+  // Pieces of more tokens than this are not cached.
   static constexpr size_t kTokensMax = 3;
 
-  // For a text of that many bytes.
+  // Makes the cache large enough for a text of `text_bytes` bytes.
   explicit PieceCache(size_t text_bytes)
       : entries_(std::bit_ceil(std::clamp<size_t>(text_bytes / 16, 16, size_t{1} << 15))),
         shift_(64 - std::countr_zero(entries_.size())) {}

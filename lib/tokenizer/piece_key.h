@@ -10,8 +10,8 @@
 
 namespace gp {
 
-// The bytes, then zeros, and the number of bytes in the last. Equal keys, equal pieces. All zero:
-// no piece.
+// The piece's bytes, padded with zeros; the last byte is their number. Keys are equal exactly when
+// the pieces are. All zero: no piece.
 struct PieceKey {
   static constexpr size_t kBytesMax = 15;
 
@@ -22,8 +22,8 @@ struct PieceKey {
   uint64_t Hash() const { return (low ^ std::rotl(high, 29)) * 0x9e3779b97f4a7c15; }
 };
 
-// `readable` >= piece.size() bytes may be read where the piece starts. REQUIRES: 1 to kBytesMax
-// bytes.
+// `readable` bytes, at least piece.size(), may be read from piece.data() on. REQUIRES: 1 to
+// kBytesMax bytes.
 inline PieceKey KeyOf(std::string_view piece, size_t readable) {
   const size_t size = piece.size();
   uint64_t words[2] = {};

@@ -19,8 +19,8 @@ class PieceMerger {
   void Merge(std::vector<int32_t>& parts);
 
  private:
-  // A part of a long piece: a list in an array; a part that went into its left neighbour has no
-  // token.
+  // A part of a long piece, in a linked list within an array. A part that was joined into its left
+  // neighbour has no token.
   struct Part {
     int32_t token = 0;
     size_t previous = 0;
@@ -29,7 +29,7 @@ class PieceMerger {
   struct Proposal {
     Join join = kNoJoin;
     size_t left = 0;
-    int32_t left_token = 0;  // as proposed; the parts of a stale entry have changed since
+    int32_t left_token = 0;  // the tokens when proposed; the entry is stale if they changed
     int32_t right_token = 0;
     bool operator>(const Proposal& other) const {
       return join != other.join ? join > other.join : left > other.left;
@@ -38,7 +38,7 @@ class PieceMerger {
 
   // Looks through all neighbours for every join: fastest for the few parts that pieces have.
   void MergeShort(std::vector<int32_t>& parts);
-  // With a heap: a long piece (a line of dashes) must not take quadratic time.
+  // Uses a heap, so that a long piece (such as a line of dashes) does not take quadratic time.
   void MergeLong(std::vector<int32_t>& parts);
   void Propose(size_t left);
   void Apply(const Proposal& proposal);

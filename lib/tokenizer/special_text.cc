@@ -27,7 +27,7 @@ bool IsOfWord(const std::optional<char32_t>& character) {
   return character && (IsLetter(*character) || IsNumber(*character) || *character == U'_');
 }
 
-// No character of a word stands right before or after it.
+// Whether no character of a word stands right before or after it.
 bool StandsAlone(std::string_view text, const SpecialText& found) {
   std::string_view before = text.substr(0, found.begin), after = text.substr(found.end);
   return !IsOfWord(TakeLastCodePoint(before)) && !IsOfWord(TakeCodePoint(after));
@@ -68,7 +68,7 @@ class Spellings {
     }
   }
 
-  // The longest that `text` begins with.
+  // The longest special token that `text` begins with.
   std::optional<int32_t> At(std::string_view text) const {
     const auto ids = by_first_.find(text.front());
     if (ids == by_first_.end()) return std::nullopt;
@@ -92,7 +92,7 @@ std::vector<SpecialText> FindSpecialTexts(const BytePairVocabulary& vocabulary,
                                           std::string_view text) {
   const Spellings spellings(vocabulary);
   std::vector<SpecialText> texts;
-  size_t taken = 0;  // the end of the last one
+  size_t taken = 0;  // the end of the last special text
   for (size_t begin = 0; begin < text.size();) {
     const auto id = spellings.At(text.substr(begin));
     SpecialText found{begin, begin + (id ? spellings.TextOf(*id).size() : 1), id.value_or(0)};

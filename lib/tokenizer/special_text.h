@@ -17,7 +17,7 @@ struct SpecialText {
   int32_t id = 0;
 };
 
-// In their order; they do not overlap.
+// The special texts in `text`, in the order in which they occur. They do not overlap.
 std::vector<SpecialText> FindSpecialTexts(const BytePairVocabulary& vocabulary,
                                           std::string_view text);
 

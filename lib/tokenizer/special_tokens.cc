@@ -14,7 +14,7 @@ namespace {
 using formats::ValueOrNull;
 using Json = nlohmann::json;
 
-// In the order of preference.
+// The spellings of the end-of-text token, the preferred ones first.
 constexpr std::string_view kEndSpellings[] = {kEndOfText, "</s>",    "[EOS]",           "<eos>",
                                               "<|eos|>",  "<|EOS|>", "<|end_of_text|>", "<EOS>"};
 
@@ -42,7 +42,7 @@ SpecialTokens SpecialTokensBySpelling(std::span<const std::string> tokens,
   for (const std::string_view spelling : kEndSpellings) {
     for (const int32_t id : special) {
       if (tokens[static_cast<size_t>(id)] != spelling) continue;
-      // Documents begin after it. In GPT-2 it is the unknown token, too.
+      // Documents begin after it, so it is bos too. In GPT-2 it is also the unknown token.
       SpecialTokens found{.bos = id, .eos = id, .model_bos = id, .model_eos = {id}};
       if (spelling == kEndOfText) found.unk = id;
       return found;

@@ -15,19 +15,19 @@
 namespace gp {
 
 struct SpecialTokens {
-  // The tokenizer's.
+  // According to the tokenizer.
   std::optional<int32_t> bos;
   std::optional<int32_t> eos;  // separates documents
   std::optional<int32_t> pad;
   std::optional<int32_t> unk;
-  // The model's. Any token may be one of them.
+  // According to the model's configuration. These may be any tokens, also ordinary ones.
   std::optional<int32_t> model_bos;  // begins a text without a prompt
   std::vector<int32_t> model_eos;    // each of them ends a text that the model writes
   std::optional<int32_t> model_pad;
-  // No file names `eos`, and the model's say that it has none: it only separates documents.
+  // No file names `eos`, and the model's files define no end token: `eos` only separates documents.
   bool eos_is_guess = false;
-  // Hugging Face encodes text that spells them as any other text, as gp does (its
-  // split_special_tokens). Exports say so.
+  // Hugging Face encodes text that spells special tokens as ordinary text (split_special_tokens),
+  // as gp always does. Exports repeat this setting.
   bool split_in_text = false;
 
   bool operator==(const SpecialTokens&) const = default;
@@ -41,7 +41,7 @@ SpecialTokens SpecialTokensBySpelling(std::span<const std::string> tokens,
 // {"bos": 500, "eos": 501, "model_eos": [501]}: how tokenizer files of checkpoints keep them.
 nlohmann::ordered_json SpecialTokensJson(const SpecialTokens& tokens);
 
-// The reverse. InvalidArgument names the key whose value is not an id below `vocabulary`.
+// Reads it back. InvalidArgument names the key whose value is not an id below `vocabulary`.
 StatusOr<SpecialTokens> ReadSpecialTokens(const nlohmann::json& json, int64_t vocabulary);
 
 }  // namespace gp

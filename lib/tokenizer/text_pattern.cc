@@ -14,12 +14,12 @@
 namespace gp {
 namespace {
 
-// Whisper's vocabulary has 5 in 50,000 (contractions in capitals), those of other patterns have
-// 5,000 and more.
+// Fewer than one token in this many may be cut. Whisper's vocabulary has 5 in 50,000 (contractions
+// in capitals), those of other patterns have 5,000 and more.
 constexpr size_t kTokensForEachCut = 1000;
 constexpr size_t kShownMax = 4;
 
-// With line breaks as \n, and the id.
+// The token, with line breaks as \n, and its id.
 std::string Shown(std::string_view token, size_t id) {
   return fmt::format("{} ({})", Excerpt(nlohmann::json(token).dump()), id);
 }

@@ -14,7 +14,8 @@ namespace {
 using formats::ValueOrNull;
 using Json = nlohmann::json;
 
-// GPT-2's rule in its own code, and in old and new tiktoken: the same pieces for every text.
+// GPT-2's rule as written in OpenAI's code for GPT-2, and in old and new versions of tiktoken. All
+// give the same pieces for every text.
 constexpr std::string_view kGpt2Patterns[] = {
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
     R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
@@ -42,7 +43,8 @@ std::vector<Json> PartsOf(const Json& step, const char* list_key) {
   return list.is_array() ? std::vector<Json>(list.begin(), list.end()) : std::vector<Json>{step};
 }
 
-// Every character is part of a match, so there is nothing to remove or to separate.
+// Whether this is a Split by GPT-2's pattern. Every character is part of a match, so both behaviors
+// give the same pieces.
 bool IsSplitAsGpt2(const Json& step) {
   if (!IsOfType(step, "Split")) return false;
   const Json& pattern = ValueOrNull(step, "pattern");
@@ -78,7 +80,7 @@ Status CheckPreTokenizer(const Json& pre_tokenizer) {
   return CheckByteLevel(parts.back(), is_cut);
 }
 
-// A template of nothing but these texts: [{"Sequence": {"id": "A", …}}].
+// Whether a template consists of exactly these texts: [{"Sequence": {"id": "A", …}}].
 bool HoldsOnly(const Json& pieces, const std::vector<std::string_view>& texts) {
   return pieces.is_array() && std::equal(pieces.begin(), pieces.end(), texts.begin(), texts.end(),
                                          [](const Json& piece, std::string_view text) {
@@ -115,7 +117,7 @@ Status CheckPostProcessor(const Json& post_processor) {
   return OkStatus();
 }
 
-// Another decoder would show the same ids as another text.
+// Whether ids become bytes as in gp. Another decoder would show the same ids as another text.
 bool DecodesBytes(const Json& decoder) {
   const std::vector<Json> parts = PartsOf(decoder, "decoders");
   return parts.empty() || (parts.size() == 1 && IsOfType(parts[0], "ByteLevel"));

@@ -8,8 +8,8 @@
 
 namespace gp {
 
-// InvalidArgument names the first key by which a text would get other ids than in gp, and a way
-// out. `truncation` and `padding` pass: they belong to single calls of Hugging Face's library.
+// InvalidArgument names the first key by which a text would get other ids than in gp, and a fix.
+// `truncation` and `padding` pass: they belong to single calls of Hugging Face's library.
 Status CheckTextPipeline(const nlohmann::json& document);
 
 // Whether a post_processor leaves the ids as they are.

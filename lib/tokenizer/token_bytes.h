@@ -16,8 +16,8 @@ class TokenBytes {
   // Special tokens have no bytes.
   explicit TokenBytes(const Tokenizer& tokenizer);
 
-  // Bytes of all tokens together; a token of -1 has none. Nullopt if the tokenizer does not define
-  // one of them.
+  // The number of bytes of all tokens together; a token of -1 counts as no bytes. Nullopt if the
+  // tokenizer does not define one of them.
   std::optional<int64_t> Sum(std::span<const int32_t> tokens) const;
 
  private:

@@ -27,19 +27,19 @@ class Tokenizer {
   // "bytes", "chars", "gpt2", or "bpe" for byte-level BPE with another vocabulary.
   virtual std::string_view kind() const = 0;
   virtual int64_t vocabulary_size() const = 0;
-  // The ids that no text becomes, ascending.
+  // The ids that are never the result of encoding text, ascending.
   virtual std::vector<int32_t> special_ids() const { return {}; }
-  // Their purposes: by spelling, unless files define them.
+  // The purposes of the special tokens, taken from their spelling unless files define them.
   const SpecialTokens& special_tokens() const { return special_tokens_; }
-  // The token that separates documents; nothing where the vocabulary has none.
+  // The token that separates documents; nullopt if the vocabulary has none.
   std::optional<int32_t> end_of_text() const { return special_tokens_.eos; }
-  // Before others have it. REQUIRES: ids of the vocabulary.
+  // Call it before other threads use the tokenizer. REQUIRES: ids of the vocabulary.
   void set_special_tokens(SpecialTokens tokens) { special_tokens_ = std::move(tokens); }
 
   // InvalidArgument names the first place in `text` that the vocabulary cannot express.
   virtual StatusOr<std::vector<int32_t>> Encode(std::string_view text) const = 0;
 
-  // The same, where text that spells a special token becomes that token, as in Hugging Face.
+  // The same, but text that spells a special token becomes that token, as in Hugging Face.
   virtual StatusOr<std::vector<int32_t>> EncodeWithSpecial(std::string_view text) const {
     return Encode(text);
   }
@@ -58,12 +58,12 @@ class Tokenizer {
   // sha256, in hex, of the parts of Serialized() that determine the ids of text; checkpoints
   // compare it.
   std::string Fingerprint() const;
-  // Further input of prepared text: ", end of text 501" if files name another token than the
-  // spelling suggests, otherwise empty.
+  // Identifies prepared data besides the fingerprint: ", end of text 501" if files name another
+  // token than the spelling suggests, otherwise empty.
   std::string NamedEndOfText() const;
 
  protected:
-  // Serialized() without what changes no text's ids.
+  // Serialized() without the parts that change no text's ids.
   virtual std::string Identity() const { return Serialized(); }
 
  private:
@@ -73,7 +73,7 @@ class Tokenizer {
 // The tokenizer that Serialized() or Hugging Face wrote as a tokenizer.json. InvalidArgument names
 // the problem.
 StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized);
-// With `more` tokens, from files beside it.
+// The same with `more` tokens, from files beside it.
 StatusOr<std::unique_ptr<Tokenizer>> ParseTokenizer(std::string_view serialized,
                                                     const std::vector<AddedToken>& more);
 

@@ -41,7 +41,7 @@ Status CheckModel(const Json& model) {
   return OkStatus();
 }
 
-// An empty token, and one written in characters of no byte, can only be one that text never
+// A token that is empty, or has a character that stands for no byte, is added as one that no text
 // becomes.
 Status AddVocabulary(const Json& vocab, const AddedTokens& added,
                      BytePairVocabularyBuilder& builder) {
@@ -61,7 +61,7 @@ Status AddVocabulary(const Json& vocab, const AddedTokens& added,
   return OkStatus();
 }
 
-// "a b", or ["a", "b"].
+// A merge is "a b", or ["a", "b"].
 Status AddMerge(const Json& merge, BytePairVocabularyBuilder& builder) {
   if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
     return builder.AddMerge(merge[0].get_ref<const std::string&>(),
@@ -91,7 +91,7 @@ std::string Quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// As written in files.
+// The token as files write it.
 std::string TokenText(const BytePairVocabulary& vocabulary, int32_t id) {
   const std::string& token = vocabulary.tokens[static_cast<size_t>(id)];
   return vocabulary.IsSpecial(id) ? token : InByteAlphabet(token);
@@ -161,7 +161,7 @@ std::string FormatVocabJson(const BytePairVocabulary& vocabulary) {
   return text + "}";
 }
 
-// merges as text: what every version of Hugging Face's library reads.
+// Writes merges as strings, which every version of Hugging Face's library reads.
 std::string FormatTokenizerJson(const BytePairVocabulary& vocabulary,
                                 const SpecialTokens* special) {
   const std::string member =

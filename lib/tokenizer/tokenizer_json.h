@@ -18,9 +18,9 @@ namespace gp {
 StatusOr<BytePairVocabulary> ReadTokenizerJson(const nlohmann::json& document,
                                                const AddedTokens& more = {});
 
-// The vocabulary of a vocab.json or encoder.json, from tokens to ids, with the tokens `added` to
-// it, and the merges beside it, from merges.txt or vocab.bpe. Errors about the ids begin with
-// `vocab_name`, the others with `merges_name`.
+// The vocabulary made from `vocab` (vocab.json or encoder.json: tokens to ids), the `added` tokens,
+// and `merges` (the text of merges.txt or vocab.bpe). Errors about the ids begin with `vocab_name`,
+// the others with `merges_name`.
 StatusOr<BytePairVocabulary> ReadVocabularyPair(const nlohmann::json& vocab,
                                                 std::string_view merges,
                                                 const std::string& vocab_name,
@@ -28,7 +28,7 @@ StatusOr<BytePairVocabulary> ReadVocabularyPair(const nlohmann::json& vocab,
                                                 AddedTokens added = {});
 
 // Equal vocabularies give equal text. `special` becomes model.special_tokens, which Hugging Face
-// passes over.
+// ignores.
 std::string FormatTokenizerJson(const BytePairVocabulary& vocabulary,
                                 const SpecialTokens* special = nullptr);
 

@@ -32,7 +32,7 @@ checkpoint: {{every: {every}, keep_last: 1}}
 """
 
 
-STEPS_AFTER = 5  # until long after the last byte is written
+STEPS_AFTER = 5  # so many steps count as affected by a checkpoint: it is written long before the last of them
 
 
 def parse_arguments():
@@ -61,7 +61,8 @@ def thread_seconds(pid):
 
 
 def watch(process, metrics, first, last):
-    """Wall seconds between the ends of two steps, and the processor seconds of every thread that ever was, about."""
+    """Waits for the end of the process. Returns the wall seconds between the ends of two steps, and the processor seconds of
+    every thread that ran, which are approximate because they are sampled every 50 ms."""
     threads, ends = {}, {}
     while process.poll() is None:
         threads.update(thread_seconds(process.pid))
@@ -74,7 +75,8 @@ def watch(process, metrics, first, last):
 
 
 def share_after_checkpoints(metrics, every, first, last):
-    """What the STEPS_AFTER steps after each checkpoint take beyond the median of the others, of the time of all."""
+    """By how much the STEPS_AFTER steps after each checkpoint exceed the median of the other steps, as a share of the time of
+    all steps."""
     steps = {row["step"]: row["step_seconds"] for row in map(json.loads, metrics.read_text().splitlines())
              if first < row["step"] <= last}
     after = {step: seconds for step, seconds in steps.items() if 1 <= step % every <= STEPS_AFTER}
@@ -83,7 +85,8 @@ def share_after_checkpoints(metrics, every, first, last):
 
 
 def train(options, every, scratch):
-    """Measures over two checkpoints, from the middle between two to the middle between two; the last step's is outside."""
+    """Trains once and measures 2 * options.every steps that contain two checkpoints: they begin and end halfway between two
+    checkpoints. The checkpoint of the last step is outside."""
     directory = pathlib.Path(tempfile.mkdtemp(dir=scratch))
     first = options.every // 2
     last = first + 2 * options.every
@@ -125,8 +128,9 @@ def main():
         return
     for number, result in enumerate(rounds, start=1):
         print(f"round {number}: step {result['step_ms_without']:.1f} ms without, {result['step_ms_with']:.1f} ms with a checkpoint "
-              f"every {options.every}: {100 * result['cost']:+.2f} %, within the run {100 * result['own_cost']:+.2f} %; "
-              f"digests and commits {100 * result['side_threads']:.2f} % of the processor time")
+              f"every {options.every}: {100 * result['cost']:+.2f} % against a run without, "
+              f"{100 * result['own_cost']:+.2f} % from slower steps after each checkpoint; "
+              f"digests and commits take {100 * result['side_threads']:.2f} % of the processor time")
     print(f"median: {100 * report['cost']:+.2f} % of the throughput, within the run {100 * report['own_cost']:+.2f} % "
           "(target: at most 2 %), "
           f"{100 * report['side_threads']:.2f} % of the processor time (target: at most 1 %)")

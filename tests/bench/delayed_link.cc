@@ -1,13 +1,13 @@
-// Simulates a long, slow network between two namespaces of this machine: packets from one of them
-// arrive in the other after their time at the given rate, and the given delay. TCP itself sees the
-// delay, which a proxy would hide. Packets that would wait more than 50 ms for the rate are
+// Simulates a long, slow network between two namespaces of this machine: a packet arrives in the
+// other one after its transmission time at the given rate plus the given delay. TCP sees this
+// delay; a proxy would hide it. Packets that would wait more than 50 ms for earlier packets are
 // dropped. Needs root and /dev/net/tun.
 //
 //   delayed_link NAMESPACE ADDRESS NAMESPACE ADDRESS RATE_MBIT DELAY_MS
 //
-// Make the namespaces first: `ip netns add a; ip netns add b`. Makes the interface eth0 in each
-// namespace, prints "ready", and carries packets until it is killed. DELAY_MS is that of one
-// direction.
+// Make the namespaces first: `ip netns add a; ip netns add b`. This program makes the interface
+// eth0 in each, prints "ready", and carries packets until it is killed. DELAY_MS is the delay of
+// one direction.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/if_tun.h>
@@ -36,7 +36,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Larger than Ethernet's usual 1500, so that carrying the packets leaves the cores to the ranks.
+// Larger than Ethernet's usual 1500: fewer packets to carry leave more processor time to the ranks.
 constexpr int kMtu = 9000;
 constexpr std::chrono::milliseconds kQueueMax{50};
 
@@ -56,7 +56,8 @@ ifreq RequestFor(const char* interface) {
   return request;
 }
 
-// The descriptor for reading what eth0 of the namespace sends, and for writing what it receives.
+// Makes eth0 in the namespace. The returned descriptor reads what eth0 sends and writes what it
+// receives.
 int MakeInterface(const std::string& name, const char* address) {
   Enter(name);
   const int tun = open("/dev/net/tun", O_RDWR | O_CLOEXEC);

@@ -1,8 +1,8 @@
-// The all-reduce of a gradient between two namespaces of this machine (delayed_link.cc), with one
-// rank in each. All parts are ready from the beginning.
+// Measures the all-reduce of a gradient between two namespaces of this machine (delayed_link.cc),
+// with one rank in each. All parts of the gradient are ready from the beginning.
 //   distant_allreduce NAMESPACE ADDRESS NAMESPACE ADDRESS SIZE_BYTES PARTS REPEATS tcp|tls
-// Prints the median and the quartiles of the milliseconds of an all-reduce, on the slower rank: of
-// the parts one after the other, and of all at once, in alternation.
+// Prints the median and quartiles of an all-reduce in milliseconds on the slower rank, for two ways
+// that alternate: the parts one after the other, and all parts at once.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/eventfd.h>
@@ -44,7 +44,7 @@ void Enter(const std::string& name) {
   close(fd);
 }
 
-// Cuts the values into equal parts, which are all there.
+// Cuts the values into equal parts, all of them ready.
 class EqualParts final : public TreeParts {
  public:
   EqualParts(std::span<float> values, size_t count)
@@ -104,7 +104,7 @@ class Rank {
     return elapsed;
   }
 
-  // The first round, in which the connections find their speed, is not counted.
+  // The first round, in which TCP finds the speed of the connections, is not counted.
   void Measure(bool print) {
     std::vector<double> one_by_one;
     std::vector<double> all_at_once;

@@ -1,4 +1,4 @@
-"""Rows of the table that gp-peer-bench measures by itself: it alternates our work with a peer's in one process tree."""
+"""Rows of the table that one call of gp-peer-bench measures: it alternates our work with a peer's in one process tree."""
 import json
 import subprocess
 
@@ -6,11 +6,11 @@ import layout
 
 
 class Missing(Exception):
-    """What a row needs is not here; its words say what, and how to get it."""
+    """Something that a row needs is missing; the message says what it is and how to get it."""
 
 
 def run_gp_bench(arguments, timeout):
-    """The report of `gp-peer-bench ARGUMENTS -o json`. RuntimeError with its own words when it fails."""
+    """The report of `gp-peer-bench ARGUMENTS -o json`. If it fails, raises RuntimeError with its last line of stderr."""
     command = [str(layout.program("gp-peer-bench")), *map(str, arguments), "-o", "json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
     if done.returncode != 0:

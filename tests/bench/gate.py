@@ -25,14 +25,14 @@ def skip(reason):
 
 
 def measure(key, options):
-    """Of two tries the better one: a neighbour's burst is not ours to answer for."""
+    """Measures a row twice and returns the better result, because another process may have disturbed one of them."""
     title, peer, target, how = next(row[1:] for row in run_table.ROWS if row[0] == key)
     tries = [run_table.measure(title, peer, target, how, options) for _ in range(2)]
     return max(tries, key=lambda row: row.get("ratio", 0))
 
 
 def check(key, wanted, row):
-    """A line about the row, and whether it passes."""
+    """Returns a line about the row, and whether it passes."""
     if "ratio" not in row:
         return f"FAILED {key}: {row.get('failed') or row.get('missing')}", False
     floor = FLOOR * wanted

@@ -55,7 +55,7 @@ def make_model(programs, folder):
 
 @contextlib.contextmanager
 def gateway(programs, folder):
-    """(port, process id)"""
+    """Starts a gateway and yields (port, process id)."""
     keys = folder / "keys"
     keys.write_text("".join(f"{hashlib.sha256(f'{who}-key'.encode()).hexdigest()} {who}\n" for who in ("alice", "bob")))
     address = folder / "address"
@@ -91,7 +91,7 @@ def post(port, who, target, body, headers=None, timeout=120):
 
 
 def honest(port, until, results):
-    """Streams; results gets (streams, broken ones, what the first of them said)."""
+    """Streams texts. Puts the number of streams, of broken streams, and the first problem into `results`."""
     counts = {"streams": 0, "broken": 0, "first": ""}
     lock = threading.Lock()
 
@@ -118,7 +118,7 @@ def honest(port, until, results):
 
 
 def probe(port, until, results):
-    """How long /livez takes on a connection of its own, in ms; failures count as a minute."""
+    """Puts the times of /livez in ms into `results`, each on a new connection; a failure counts as one minute."""
     times = []
     while time.monotonic() < until:
         begun = time.monotonic()
@@ -138,7 +138,7 @@ def probe(port, until, results):
 
 
 def large_bodies():
-    """(target, body, headers): the largest of each kind."""
+    """Yields (target, body, headers) of requests that are as large as possible in one field each."""
     megabytes = 10_000_000
     completion = lambda **fields: json.dumps({"model": "slow", "prompt": "x", "max_tokens": 5} | fields).encode()
     many = b'{"model":"slow","prompt":"x",' + b",".join(b'"k%d":1' % i for i in range(600_000)) + b"}"
@@ -168,7 +168,7 @@ def send_large(port, until, bodies, seed):
 
 
 def take_back(port, until):
-    """Requests whose client leaves at once, or never reads."""
+    """Sends requests and never reads the answers; closes the oldest connection when more than 50 are open."""
     body = json.dumps({"model": "slow", "prompt": "x", "n": 128, "max_tokens": 900, "logprobs": 20, "stream": True})
     unread = []
     while time.monotonic() < until:
@@ -182,7 +182,7 @@ def take_back(port, until):
 
 
 def ask_for_lists(port, until):
-    """The longest lists, one after another, and event streams that are never read."""
+    """Requests the longest lists, one after another, and event streams that it never reads."""
     targets = ("/v1/models", "/api/v1/runs?limit=1000", "/api/v1/runs", "/api/v1/workers", "/api/v1/events", "/openapi.json")
     unread = []
     while time.monotonic() < until:
@@ -200,7 +200,7 @@ def ask_for_lists(port, until):
 
 
 def send_halves(port, until):
-    """Headers and bodies that do not end, at most HALF_REQUESTS at a time."""
+    """Sends headers and bodies that do not end, at most HALF_REQUESTS at a time."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (8192, 8192))
     halves = (b"GET /", b"", b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer bob-key\r\nContent-Length: 9\r\n\r\n{",
               b"\x16\x03\x01", b"GET / HTTP/1.1\r\nHost: x\r\nx: " + b"y" * 8000)

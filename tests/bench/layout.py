@@ -1,4 +1,4 @@
-"""Where things lie in a source tree that was built."""
+"""Paths in a source tree that was built."""
 import os
 import pathlib
 
@@ -12,7 +12,7 @@ PROGRAMS = pathlib.Path(os.environ.get("GP_BIN", ROOT / "build/release/bin")).re
 
 
 def program(name):
-    """The built program; $GP_BIN or the release build."""
+    """The path of a built program, from $GP_BIN or the release build."""
     path = PROGRAMS / name
     if not path.exists():
         raise RuntimeError(f"{path} is missing; build it with 'make build'")
@@ -20,7 +20,7 @@ def program(name):
 
 
 def test_program(name):
-    """A program that is built for tests alone."""
+    """The path of a program that is built only for tests."""
     path = PROGRAMS.parent / "tests" / name
     if not path.exists():
         raise RuntimeError(f"{path} is missing; build it with 'make build'")

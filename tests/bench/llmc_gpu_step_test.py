@@ -1,4 +1,4 @@
-"""llm.c's program is built once or taken where it lies, and is started with flags that it survives."""
+"""Goal: llm.c's program is built once, or found where it was built before, and is started with flags that do not crash it."""
 import argparse
 import os
 import pathlib
@@ -15,7 +15,7 @@ import llmc_gpu_step  # noqa: E402
 
 
 class LlmC(unittest.TestCase):
-    """llm.c as a stand-in: a Makefile and programs that are scripts."""
+    """Uses a stand-in for llm.c: a Makefile and scripts instead of its programs."""
 
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
@@ -70,8 +70,8 @@ class LlmC(unittest.TestCase):
         (self.source / "train_gpt2.cu").unlink()
         self.assertIn("has no train_gpt2.cu and no train_gpt2cu-bf16", "; ".join(self.lacking()))
 
-    def test_divides_by_none_of_its_intervals(self):
-        """train_gpt2.cu computes step % val_loss_every without a look at it."""
+    def test_gets_no_interval_of_zero(self):
+        """train_gpt2.cu computes step % val_loss_every without checking it for 0."""
         arguments = argparse.Namespace(batch=1, sequence=8, channels=768)
         log = "\n".join(f"step {step}/5 | loss 1.0 | 10.00 ms | x" for step in range(1, 6))
         done = subprocess.CompletedProcess([], 0, log, "")

@@ -1,4 +1,4 @@
-"""The row of the trainer's memory: the real gp-trainer, alone, from its first page to its last checkpoint."""
+"""The row of the trainer's memory: the peak of a whole run of gp-trainer, including its last checkpoint."""
 import json
 import os
 import pathlib
@@ -23,14 +23,15 @@ def run_file(options):
 
 
 def peak_resident_bytes(command):
-    """Runs a program to its end; the most that was ever resident of it. RuntimeError with its last words when it fails."""
+    """Runs a program to its end and returns its peak resident memory. If it fails, raises RuntimeError with the end of its
+    output."""
     with tempfile.TemporaryFile("w+") as words:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=words, stderr=words)
         deadline = threading.Timer(TIMEOUT, process.kill)
         deadline.start()
         try:
             _, status, usage = os.wait4(process.pid, 0)
-        except BaseException:  # the table is ended: so is what it started
+        except BaseException:  # run_table is being ended, so the program must end, too
             process.kill()
             process.wait()
             raise
@@ -44,7 +45,7 @@ def peak_resident_bytes(command):
 
 
 def trainer(options):
-    """Repeated, because the peak depends on when threads start."""
+    """Measures the trainer's peak several times, because it depends on when threads start."""
     with tempfile.TemporaryDirectory() as scratch:
         spec = pathlib.Path(scratch) / "run.yaml"
         spec.write_text(run_file(options), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""How a table of benchmarks is printed, and its files in docs/benchmarks."""
+"""Prints a table of benchmarks, and writes its files in docs/benchmarks."""
 import json
 
 import layout
@@ -16,7 +16,7 @@ def spread(values, unit):
 
 
 def loss_words(row):
-    """Of a recipe: its loss beside the peer's, and whether it is good enough."""
+    """The loss of a recipe and of its peer, with a note if ours is too high or not judged."""
     losses, seeds = row["validation_loss"], row["seeds"]
     words = [f"loss {losses['ours']:.4f}, peer's {losses['peer']:.4f}"]
     if seeds < JUDGED_SEEDS:
@@ -84,8 +84,8 @@ def markdown(document):
 
 
 def merged(rows, earlier, keys):
-    """What was measured now in place of what was published `earlier` (None: nothing), in the order of `keys`. A row that could not
-    be measured now leaves a published measurement as it is."""
+    """The published rows of `earlier` (None: nothing), replaced by the rows that were measured now, in the order of `keys`. A
+    row that could not be measured now does not replace a published measurement."""
     together = dict(earlier["rows"]) if earlier else {}
     for key, row in rows.items():
         if "ours" in row or "ours" not in together.get(key, {}):
@@ -94,7 +94,7 @@ def merged(rows, earlier, keys):
 
 
 def write(slug, document):
-    """Replaces both files of this machine; answers their paths from the root."""
+    """Replaces both files of this machine; returns their paths relative to the root."""
     paths = []
     for suffix, text in ((".json", json.dumps(document, indent=2) + "\n"), (".md", markdown(document))):
         path = layout.PUBLISHED / (slug + suffix)

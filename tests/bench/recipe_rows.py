@@ -1,5 +1,5 @@
-"""The rows that run nanoGPT's CPU recipe whole: ours through the service (`gpctl submit --wait`, one worker with every core),
-nanoGPT's on torch beside it, in turn. The weights of both are judged on the whole validation split by the same code."""
+"""The rows that run the whole of nanoGPT's CPU recipe: ours through the service (`gpctl submit --wait`, one worker with every
+core), alternating with nanoGPT's on torch. The weights of both are judged on the whole validation split by the same code."""
 import json
 import pathlib
 import statistics
@@ -34,7 +34,7 @@ class Service:
 
 
 def run_ours(service, options, precision, seed):
-    """Submits the recipe and waits for it: wall seconds, and the weights of its last checkpoint."""
+    """Submits the recipe and waits for it. Returns the wall seconds and the weights of its last checkpoint."""
     name = f"recipe-{precision}-{seed}"
     settings = {"data.text": options.text, "resources.workers": 1, "batch.micro_batch": 12, "precision": precision,
                 "seed": seed, "sample.every": 0, "eval.batches": 40, "budget.steps": options.iterations}

@@ -36,7 +36,7 @@ def recipe_or_error(options):
 
 
 def recipe(options, precision):
-    """Both rows come from one measurement."""
+    """The row of one precision; both precisions come from one measurement."""
     rows = recipe_or_error(options)
     if isinstance(rows, Exception):
         raise rows
@@ -103,7 +103,7 @@ def parse_arguments():
 
 
 class Options(argparse.Namespace):
-    """Hashable by identity, so that what two rows share is measured once."""
+    """Hashable by identity, so that functools.cache measures only once what two rows share."""
     __hash__ = object.__hash__
 
 
@@ -137,7 +137,8 @@ def as_document(rows, options):
 
 
 def earlier_table(options):
-    """What the new rows join: the published table, or None where there is none or all of it is measured anew on another text."""
+    """The published table that the new rows are merged into; None if there is none, or if all rows are measured on another
+    text."""
     earlier = published.read(machine.slug()) if options.write else None
     if earlier is None or earlier["text"] == options.text.name:
         return earlier

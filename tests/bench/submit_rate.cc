@@ -1,5 +1,5 @@
-// Submits runs over one channel for each thread, as programs do that stay connected, and prints
-// the seconds it took as JSON.
+// Submits runs from several threads, each over its own open channel, like programs that stay
+// connected. Prints the time in seconds as JSON.
 //
 //     submit_rate ADDRESS RUN_FILE THREADS COUNT [CA TOKEN_FILE]
 //

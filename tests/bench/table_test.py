@@ -93,7 +93,7 @@ class Protocol(unittest.TestCase):
                               capture_output=True, text=True, timeout=60, check=True)
         return json.loads(done.stdout.splitlines()[1])["ms"]
 
-    def test_takes_no_result_for_a_duration(self):
+    def test_does_not_take_a_result_for_a_duration(self):
         self.assertNotEqual(self.ask("protocol.serve('x', lambda: 1e9)"), [1e9])
         self.assertEqual(self.ask("protocol.serve('x', lambda: 7.5, times_itself=True)"), [7.5])
         self.assertEqual(self.ask("protocol.serve('x', many=lambda count: [2.5] * count)"), [2.5])
@@ -106,7 +106,7 @@ class LlmcOnGpu(unittest.TestCase):
                   "step    2/2 | loss 10.9 (+nanz)| norm 2.1 (+nanz)| lr 1.00e-04 | 140.02 ms | 37.1% bf16 MFU | 468 tok/s\n")
         self.assertEqual(llmc_gpu_step.milliseconds_of(output), [431.93, 140.02])
 
-    def test_says_a_place_to_cuda_13_and_nothing_else_changes(self):
+    def test_passes_a_location_to_cuda_13_and_changes_nothing_else(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "llmc/cuda_utils.cuh"
             file.parent.mkdir()

@@ -87,7 +87,7 @@ class Cluster:
         return process
 
     def serving(self, program):
-        """What the program wrote about itself once it served."""
+        """Waits until the program serves; returns the content of its address file."""
         end = time.monotonic() + PATIENCE_SECONDS
         path = self.home / f"{program}.json"
         while not path.exists():
@@ -97,7 +97,7 @@ class Cluster:
         return json.loads(path.read_text())
 
     def gpctl(self, *arguments):
-        """Over the socket, as the owner."""
+        """Runs gpctl over the coordinator's Unix socket, with the owner's rights."""
         return self.run(layout.program("gpctl"), "--server", f"unix:{self.home}/coordinator/coordinator.sock", *arguments)
 
     def run(self, *command, **environment):
@@ -156,7 +156,7 @@ def train(cluster, number, options):
 
 
 def submit(cluster, number, options):
-    """Seconds for one submit, however it is made."""
+    """Seconds for one submit, for each way to submit."""
     return {"submit, 1 caller": cluster.submit_seconds(f"one-{number}", 1, options.submits) / options.submits,
             "submit, 8 callers": cluster.submit_seconds(f"eight-{number}", 8, options.submits) / options.submits,
             "gpctl submit": statistics.median(cluster.gpctl_seconds(f"cli-{number}-{i}") for i in range(5))}
@@ -192,7 +192,8 @@ def main():
             clusters.append(Cluster(home, tls))
             stack.callback(clusters[-1].stop)
             clusters[-1].log_in()
-        # Training first: the runs that are submitted next wait in the queue, and later ones after them.
+        # Measure training first: the submit benchmark leaves runs in the queue, and a training run submitted later would wait
+        # after them.
         table = summary(in_turn(train, clusters, options)) | summary(in_turn(submit, clusters, options))
     if options.output == "json":
         print(json.dumps(table))

@@ -1,5 +1,5 @@
-// FakeGateway: the gateway's HTTP in this process, on port 0, that answers from what a test put
-// into it. Thread-safe.
+// FakeGateway: an HTTP server with the gateway's API, in the test's process and on a free port. It
+// responds with what the test has set. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ class FakeGateway {
   // HOST:PORT.
   std::string address() const;
 
-  // The models it has; others are not found. Their context is 64 tokens, one per byte.
+  // Sets the models; others are not found. Their context is 64 tokens, and each byte is a token.
   void SetModels(std::vector<std::string> models);
-  // The pieces of each text.
+  // Sets the pieces in which each text is sent.
   void SetPieces(std::vector<std::string> pieces);
   // Answers completions with this error.
   void SetError(int status, const std::string& message);

@@ -304,7 +304,7 @@ bool FakeRunService::IsWanted(const v1::ListRequest& request, const v1::Run& run
          run.submitted_at().seconds() >= request.submitted_since().seconds();
 }
 
-// The page_token is how many runs there were on the pages before.
+// The page_token is the number of runs on the previous pages.
 grpc::Status FakeRunService::List(grpc::ServerContext*, const v1::ListRequest* request,
                                   v1::ListResponse* response) {
   if (auto status = Admit(); !status.ok()) return status;

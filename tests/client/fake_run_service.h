@@ -25,8 +25,8 @@ class FakeRunService final : public v1::RunService::Service {
 
   const std::string& address() const { return address_; }
 
-  // Runs are found by name, id or "@last" (the one added last). One with the id of another takes
-  // its place.
+  // Adds a run, or replaces the run with the same id. Runs are found by name, id or "@last" (the
+  // one added last).
   void AddRun(const v1::Run& run);
   // The states that Watch sends for that run, in order; it stays open when the last one is not
   // terminal.
@@ -38,8 +38,8 @@ class FakeRunService final : public v1::RunService::Service {
   // SetQuarantinedWhole(true); otherwise it answers DataLoss.
   void AddCheckpoint(const v1::Checkpoint& checkpoint);
   void SetQuarantinedWhole(bool whole);
-  // Answers NodeService, too. A drained node has one busy slot less each time that nodes are
-  // listed.
+  // Adds a node; the fake serves NodeService, too. Each time nodes are listed, a drained node has
+  // one busy slot less.
   void AddNode(const v1::Node& node);
   // The next `count` calls answer Unavailable, as a coordinator that restarts does.
   void FailNext(int count);
@@ -48,7 +48,7 @@ class FakeRunService final : public v1::RunService::Service {
   void SetSubmitError(grpc::Status status);
   // Version and the header of each answer say that a port is served without TLS.
   void SetInsecure();
-  // List has no filters, as in older coordinators.
+  // List ignores filters, as in older coordinators.
   void SetWithoutFilters();
   // The newest List request without a page token, that is, for a first page.
   v1::ListRequest last_list() const;
@@ -86,7 +86,7 @@ class FakeRunService final : public v1::RunService::Service {
   rpc::AnswerHeader Header() const;
   grpc::Status Admit();
   bool StreamBreaks();
-  // Watch's states end in a terminal one, so the other streams end too.
+  // Whether the last state of SetWatch is terminal; then the other streams end, too.
   bool RunEnds();
   const v1::Run* Find(const std::string& reference) const REQUIRES(mutex_);
   bool IsWanted(const v1::ListRequest& request, const v1::Run& run) const REQUIRES(mutex_);

@@ -1,4 +1,4 @@
-// The guarantee of a submit to a real gp-coordinator: it is kept, once, or refused with a reason.
+// A submit to a real gp-coordinator is either stored exactly once or refused with a reason.
 #include <gtest/gtest.h>
 #include <stdio.h>
 
@@ -70,12 +70,12 @@ TEST_F(AcknowledgedSubmit, ADryRunTellsWhatWouldHappenAndKeepsNothing) {
   EXPECT_EQ(listed.runs_size(), 0);
 }
 
-// Dies before and after the commit, and before the answer: the client repeats its request without
-// knowing, and there is one run.
+// Kills the coordinator before the commit, after it, or before the answer. The client cannot tell
+// which, so it repeats its request; only one run may exist afterwards.
 class SubmitFailpoint : public CoordinatorFixture,
                         public ::testing::WithParamInterface<const char*> {
  protected:
-  void SetUp() override {}  // the test starts its own
+  void SetUp() override {}  // the test starts the coordinator itself
 };
 
 TEST_P(SubmitFailpoint, ARepeatedSubmitAfterAKillMakesOneRun) {

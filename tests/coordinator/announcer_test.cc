@@ -24,7 +24,7 @@ class AnnouncerTest : public ::testing::Test {
     return listener;
   }
 
-  FakeClock clock_;  // stands still: nothing happens without a notification
+  FakeClock clock_;  // never advances, so nothing happens without a notification
   ChangeHub hub_{clock_};
   CoordinatorMetrics metrics_{"test", clock_, Policy()};
   LocalStorage files_;

@@ -1,5 +1,6 @@
-// CoordinatorFixture: a real gp-coordinator in its own directory, and a user's calls to it over
-// gRPC. Each call has a deadline, and fails the test when the coordinator refuses it. One thread.
+// CoordinatorFixture: a real gp-coordinator in its own directory, with helpers that call it over
+// gRPC as a user would. Each call has a deadline and fails the test if the coordinator refuses it.
+// Not thread-safe.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,12 +35,12 @@ class CoordinatorFixture : public ::testing::Test {
 
   v1::Run Get(const std::string& run);
   v1::Run Cancel(const std::string& run, const std::string& request_id = "");
-  // Follows the run until `wanted`.
+  // Follows the run until `wanted` returns true for it.
   v1::Run Await(const std::string& run, const std::function<bool(const v1::Run&)>& wanted);
-  // The texts of the events of one kind.
+  // The texts of the run's events of this kind.
   std::vector<std::string> EventsOfKind(const std::string& run, const std::string& kind);
 
-  // Everything of a stream, until its end.
+  // All messages of a stream until it ends.
   template <typename Response, typename Request, typename Call>
   std::vector<Response> ReadAll(Call call, const Request& request) {
     grpc::ClientContext context;
@@ -54,7 +55,7 @@ class CoordinatorFixture : public ::testing::Test {
   }
 
   TemporaryDirectory directory_;
-  // Scripted agents say nothing while a test is busy with something else.
+  // A long lease, because scripted agents send nothing while the test does something else.
   CoordinatorProcess process_{directory_.path(), {"GP_COORDINATOR_AGENTS_LEASE=1h"}};
   std::unique_ptr<v1::RunService::Stub> stub_;
 };

@@ -1,5 +1,5 @@
-// CoordinatorProcess: a real gp-coordinator on its socket, for tests. Belongs to one thread. The
-// directories outlive the process, so that a test can kill it and start it again.
+// CoordinatorProcess: a real gp-coordinator on its Unix socket, for tests. Not thread-safe. Its
+// directories outlive the process, so a test can kill it and start it again.
 #pragma once
 
 #include <sys/types.h>
@@ -14,20 +14,21 @@ namespace gp::coordinator {
 
 class CoordinatorProcess {
  public:
-  // `directory` holds state, storage and the address file; `environment` is added.
+  // `directory` holds the state, the storage and the address file; `environment` is added to the
+  // process's environment.
   explicit CoordinatorProcess(std::string directory, std::vector<std::string> environment = {});
   ~CoordinatorProcess();
 
-  // More flags, such as --listen; for the next start.
+  // Sets more flags, such as --listen, for the next start.
   void SetFlags(std::vector<std::string> flags) { flags_ = std::move(flags); }
-  // Starts it and waits until it serves, or fails the test.
+  // Starts the process and waits until it serves; fails the test if it does not.
   void Start();
-  // kill -9, and waits until it is gone.
+  // Sends SIGKILL and waits until the process has ended.
   void Kill();
-  // SIGTERM; its exit code.
+  // Sends SIGTERM and returns the exit code.
   int Terminate();
 
-  // Runs it to its end; returns its exit code, and its stderr.
+  // Starts the process and waits until it ends; returns its exit code and its stderr.
   int RunToEnd(std::string& error_output);
 
   const std::string& address() const { return address_; }

@@ -1,5 +1,5 @@
-// A rank reports a checkpoint as damaged: a real gp-coordinator asks a second reader, keeps a
-// damaged checkpoint in quarantine, and restores it when it is intact again.
+// A rank reports a checkpoint as damaged. A real gp-coordinator lets a second reader verify it,
+// keeps it in quarantine if it is damaged, and can restore it once it is intact again.
 #include <gtest/gtest.h>
 
 #include "base/file.h"
@@ -12,7 +12,7 @@ namespace {
 
 using Ranks = std::vector<v1::RankStatus>;
 
-// A run whose epoch 2 has begun at the checkpoint of step 10, which is on disk.
+// A run in epoch 2, which started from the checkpoint of step 10; that checkpoint is on disk.
 struct ResumedRun {
   v1::Run run;
   std::string checkpoint;
@@ -109,7 +109,7 @@ TEST_F(DamagedCheckpoint, WhatIsDamagedIsListedInQuarantineAndComesBackOnlyWhenI
   ASSERT_EQ(listed.quarantined_size(), 1);
   EXPECT_EQ(listed.quarantined(0).directory(), resumed.checkpoint);
   EXPECT_NE(listed.quarantined(0).quarantine_reason().find("model.safetensors"), std::string::npos);
-  // Marks are made on a thread of their own.
+  // The mark is created on another thread.
   ASSERT_TRUE(Eventually([&] { return FileExists(resumed.checkpoint + ".quarantined"); }));
   Restart();
   EXPECT_EQ(Restore(id, 10), StatusCode::kDataLoss);

@@ -1,6 +1,5 @@
-// A lying agent on a real coordinator, beside an honest one that trains: whatever it sends, the
-// honest one's run continues, none of the lies is stored, and absurd messages end the liar's stream
-// with an error.
+// A lying agent and an honest one on a real coordinator. Whatever the liar sends, the honest
+// agent's run continues and no lie is stored; absurd messages end the liar's stream with an error.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,7 +53,7 @@ class HostileAgent : public CoordinatorFixture {
         .assignments(0);
   }
 
-  // Gives the liar its own run to train; the answer shows that all its earlier messages were read.
+  // Assigns the liar a run of its own. The answer proves that all its earlier messages were read.
   std::string GiveTheLiarARun() {
     const std::string own = SubmitHonest("r2");
     own_ = AwaitOne(*liar_);
@@ -152,7 +151,8 @@ TEST_F(HostileAgent, IsSentAwayWithWordsWhenItSaysTooMuch) {
   ExpectTheHonestRunGoesOn();
 }
 
-// Dropped telemetry is acknowledged, so that an honest but late agent does not resend it forever.
+// Dropped telemetry is still acknowledged; otherwise an honest agent whose data is late would
+// resend it forever.
 TEST_F(HostileAgent, AFloodOfTelemetryOfForeignRunsIsReadAndDropped) {
   v1::Telemetry telemetry;
   for (int i = 0; i < 20'000; ++i) {

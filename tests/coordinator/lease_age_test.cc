@@ -19,7 +19,7 @@ class NoObserver final : public BatchObserver {
   void OnBatch(const PublishedBatch& /*batch*/) override {}
 };
 
-// A Reconciler that a test turns by hand, with one node that said hello and nothing since.
+// A Reconciler whose turns the test triggers, with one node that sent a hello and nothing since.
 class LeaseAge : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -30,7 +30,7 @@ class LeaseAge : public ::testing::Test {
     reconciler_.RunOnce(seconds(0));
   }
 
-  // In turns that follow one another closely.
+  // Lets this time pass, with a turn every 0.5 s.
   void Pass(milliseconds duration) {
     for (; duration > milliseconds(0); duration -= milliseconds(500)) {
       clock_.Advance(milliseconds(500));
@@ -39,7 +39,7 @@ class LeaseAge : public ::testing::Test {
   }
 
   bool IsLostNow() {
-    // An idle turn publishes nothing.
+    // Submit a run, because a turn without changes does not publish the cluster.
     const std::string run = "r" + std::to_string(++runs_);
     reconciler_.Request(SampleSubmit(run, run), [](const StatusOr<Admission>&) {});
     reconciler_.RunOnce(seconds(0));

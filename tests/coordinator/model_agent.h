@@ -1,6 +1,6 @@
-// ModelAgent: a node's agent with its trainers, without processes: it makes the node's ranks match
-// the coordinator's desired state, and a test decides what the trainers do. A value; belongs to one
-// thread.
+// ModelAgent: models a node's agent and its trainers without processes. It makes the node's ranks
+// match the coordinator's desired state; the test decides what the trainers do. A value type, not
+// thread-safe.
 #pragma once
 
 #include <map>
@@ -22,30 +22,30 @@ class ModelAgent {
   const std::vector<RankReport>& ranks() const { return ranks_; }
   RankReport* Find(const RunId& run, int rank);
 
-  // A new stream, as `session`.
+  // Opens a new stream with the number `session`.
   NodeConnected Hello(uint64_t session);
   NodeReported Report() const;
   NodeDisconnected Goodbye() const { return {id_, session_}; }
   uint64_t session() const { return session_; }
   int gpu_count() const { return gpu_count_; }
 
-  // Ends ranks that are not listed, starts new ones, and removes ranks that ended and are not
-  // listed any more. Declines a revision older than the one applied.
+  // Ends ranks that are not listed, starts new ones, and removes ranks that ended and are no longer
+  // listed. Ignores a revision older than the one applied.
   void Obey(uint64_t revision, const std::vector<Assignment>& assignments);
 
-  // The newest assignment for a rank; null if there is none.
+  // The newest assignment for this rank, or null.
   const Assignment* AssignmentFor(const RankReport& rank) const;
 
-  // That GPU leaves the bus, and its ranks are ended; Mend: all GPUs are back.
+  // LoseGpu: the GPU falls off the bus and its ranks end. Mend: all GPUs are back.
   void LoseGpu(int number);
   void Mend() { slot_problems_.clear(); }
 
-  // kill -9 of the agent: its trainers die with it, and it starts again as another incarnation.
+  // kill -9 of the agent: its trainers die with it, and it starts again with a new incarnation.
   void Crash();
 
   std::string storage_problem;
   std::string gpu_problem;
-  bool silent = false;  // connected but silent
+  bool silent = false;  // connected, but sends nothing
 
  private:
   bool SlotIsBusy(const SlotId& slot) const;

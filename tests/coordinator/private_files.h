@@ -1,4 +1,4 @@
-// ExpectPrivate: a check of permissions for tests.
+// ExpectPrivate: checks file permissions in tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 namespace gp::coordinator {
 
-// Only the user of this process may access `directory` and its contents.
+// Expects that only this process's user can access `directory` and everything in it.
 inline void ExpectPrivate(const std::string& directory) {
   using std::filesystem::perms;
   const auto expect = [](const std::filesystem::path& path) {

@@ -1,4 +1,4 @@
-// A run from its submit to its end, as a scripted agent and a user of a real gp-coordinator see it.
+// A run from submit to end, seen by a scripted agent and by a user of a real gp-coordinator.
 #include <gtest/gtest.h>
 
 #include "base/file.h"
@@ -34,7 +34,7 @@ TEST_F(RunLife, TakesARunFromSubmitToASealedCheckpoint) {
   telemetry.mutable_items(0)->mutable_point()->set_warning("the first loss is far from ln V");
   agent.Send(telemetry);
   agent.AwaitAck(20);
-  agent.Send(telemetry);  // as after a lost acknowledgement
+  agent.Send(telemetry);  // resent, as after a lost acknowledgement
 
   Ranks ranks = ScriptedAgent::StatusesOf(desired, v1::RANK_PHASE_FINISHED);
   *ranks[0].add_written() = MakeFinal(run);
@@ -53,7 +53,7 @@ TEST_F(RunLife, TakesARunFromSubmitToASealedCheckpoint) {
   EXPECT_EQ(ended.state(), v1::RUN_STATE_SUCCEEDED) << ended.reason();
   EXPECT_EQ(ended.progress().step(), 20);
   EXPECT_EQ(ended.latest_checkpoint_step(), 20);
-  // Written on a thread of its own.
+  // run.yaml is written on another thread.
   EXPECT_TRUE(Eventually([&] { return FileExists(ended.run_directory() + "/run.yaml"); }));
   EXPECT_EQ(EventsOfKind(run.run_id(), "warned"),
             (std::vector<std::string>{"step 1: the first loss is far from ln V"}));

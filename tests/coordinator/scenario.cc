@@ -23,7 +23,8 @@ const std::map<std::string, ExitCause> kCauses = {
     {"storage", ExitCause::kStorage}, {"damaged", ExitCause::kDamagedCheckpoint},
     {"data", ExitCause::kData}};
 
-// "submit a workers=2 final": the words, and the options by name.
+// A parsed command such as "submit a workers=2 final": its verb, its object, and its options by
+// name.
 struct Command {
   std::string verb;
   std::string object;
@@ -119,7 +120,7 @@ class World {
     }
   }
 
-  // Lists which ranks are told to stop now, and how.
+  // Prints the ranks that are told to stop, and how.
   void TellStops(const RunId& run) {
     for (auto& [name, agent] : agents_) {
       for (const RankReport& rank : agent.ranks()) {
@@ -131,7 +132,7 @@ class World {
     }
   }
 
-  // Lists the id each rank would connect with, according to its agent's assignment.
+  // Prints the NCCL id in each rank's current assignment.
   void TellIds(const RunId& run) {
     for (auto& [name, agent] : agents_) {
       for (const RankReport& rank : agent.ranks()) {
@@ -186,7 +187,7 @@ class World {
     clock_.Advance(duration);
   }
 
-  // Everything volatile is gone; the event log is replayed.
+  // Restarts the coordinator: volatile state is lost, and the event log is replayed.
   void Restart() {
     cluster_ = Cluster();
     for (const Event& event : log_) EXPECT_TRUE(Apply(event, cluster_).ok());
@@ -228,7 +229,8 @@ class World {
     }
   }
 
-  // "isa=avx512,avx2": the levels, each with a tuning. "nccl=ID": rank 0's id.
+  // isa=avx512,avx2 offers these levels, each with its tuned kernels; nccl=ID sets the id that rank
+  // 0 offers.
   static void Offer(const Command& command, RankReport& rank) {
     const auto id = command.options.find("nccl");
     if (id != command.options.end() && rank.rank == 0) rank.nccl_id = id->second;
@@ -255,7 +257,7 @@ class World {
     rank.written.push_back(written);
   }
 
-  // Agents obey and report until nothing changes.
+  // Lets agents apply the desired state and report, until nothing durable changes.
   void RunUntilStable() {
     for (int round = 0; round < 10; ++round) {
       std::vector<Event> reports;
@@ -269,7 +271,7 @@ class World {
     }
   }
 
-  // True when something durable was decided.
+  // Processes the events; returns true if something durable was decided.
   bool Turn(const std::vector<Event>& events) {
     Batch batch(cluster_, {clock_.Now(), clock_.WallNow()});
     size_t asked = 0;
@@ -355,7 +357,7 @@ std::string RunScenario(const std::string& text) {
   World world;
   std::istringstream lines(text);
   std::string result;
-  bool skipping = false;  // the recorded answer
+  bool skipping = false;  // true while skipping a recorded answer
   for (std::string line; std::getline(lines, line);) {
     if (line.empty()) skipping = false;
     if (skipping) continue;

@@ -1,33 +1,33 @@
-// Scenario: the coordinator's core driven by a text. Each block is a command, "----", and what the
-// coordinator decided in answer to it, one decision a line:
+// Scenario: drives the coordinator's core with a text. Each block is a command, "----", and the
+// coordinator's decisions in response, one per line:
 //
 //   submit a workers=2
 //   ----
 //   a queued: placement: needs 2 slots, no node offers any; start gp-worker on a node
 //
-// Commands (a run is named as it was submitted):
+// Commands (RUN is the name with which the run was submitted):
 //   node NAME slots=N [gpus=N] [storage=bad] [driver=bad]    lose NAME gpu=N    mend NAME
 //   silence NAME    hello NAME    crash NAME
 //   cordon NAME [reason=X]   drain NAME [reason=X]   uncordon NAME
-//   busy NAME                                  how many of its slots are not empty
+//   busy NAME                                  prints how many of its slots are not empty
 //   submit RUN [workers=N] [device=D] [priority=N] [retries=N] [keep_last=N] [keep_every=N] [seen]
 //   cancel RUN [now]
-//   listening RUN   ready RUN   running RUN    every rank of the run gets there
-//       with rank=N                            that one
-//       listening RUN isa=LEVEL,LEVEL          with these instruction-set levels, tuned
-//       listening RUN nccl=ID                  and rank 0 with this id
+//   listening RUN   ready RUN   running RUN    every rank of the run reaches this phase
+//       with rank=N                            only this rank does
+//       listening RUN isa=LEVEL,LEVEL          offering these tuned instruction-set levels
+//       listening RUN nccl=ID                  with this NCCL id from rank 0
 //   exit RUN [rank=N] cause=CAUSE              a rank ends: signal collective config storage unfit
 //                                              damaged data completed stopped
 //   write RUN step=N [loss=X] [final]          rank 0 wrote a checkpoint
 //   lack RUN [rank=N] [what=X]                 a rank waits for X; without X: it continues
 //   found RUN whole|damaged|unreadable         the coordinator has read the suspected checkpoint
-//   restore RUN step=N                         a person restores it from quarantine
+//   restore RUN step=N                         a user restores this checkpoint from quarantine
 //   advance DURATION                           time passes; agents that are not silent report
 //   restart                                    the coordinator is killed and started again
 //   wall DURATION                              the wall clock is set back
-//   show RUN                                   its state and reason
-//   stops RUN                                  which ranks are told to stop, and how
-//   ids RUN                                    the NCCL id that each rank is told
+//   show RUN                                   prints its state and reason
+//   stops RUN                                  prints which ranks are told to stop, and how
+//   ids RUN                                    prints the NCCL id in each rank's assignment
 // Lines that begin with # are comments and stay where they are.
 #pragma once
 
@@ -35,7 +35,8 @@
 
 namespace gp::coordinator {
 
-// The text with every answer as the coordinator gives it now.
+// Runs the scenario and returns its text, with each answer replaced by the coordinator's current
+// one.
 std::string RunScenario(const std::string& text);
 
 }  // namespace gp::coordinator

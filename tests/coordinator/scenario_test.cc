@@ -1,5 +1,5 @@
-// Runs tests/scenarios/*.txt. With --rewrite (or GP_REWRITE=1 in the environment) the files are
-// rewritten with what the coordinator decides now; review the difference.
+// Runs tests/scenarios/*.txt. With --rewrite (or GP_REWRITE=1 in the environment) it rewrites the
+// files with the coordinator's current decisions; review the diff afterwards.
 #include "coordinator/scenario.h"
 
 #include <gtest/gtest.h>

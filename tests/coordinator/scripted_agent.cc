@@ -16,7 +16,7 @@
 namespace gp::coordinator {
 namespace {
 
-// Ends the stream when it lives longer than that: the test no longer waits then.
+// Cancels the stream after kPatience, so that a test does not wait forever.
 class Patience {
  public:
   explicit Patience(grpc::ClientContext& stream)

@@ -1,4 +1,4 @@
-// ScriptedAgent: speaks the agent's stream as scripted by a test. Belongs to one thread.
+// ScriptedAgent: speaks the agent protocol as a test scripts it. Not thread-safe.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -18,33 +18,33 @@ class ScriptedAgent {
   ScriptedAgent(const std::string& address, std::string storage_root, int slots,
                 std::string node = "node-a");
 
-  // A hello with the given ranks; fails the test unless it is welcomed.
+  // Sends a hello with these ranks; fails the test unless the coordinator accepts it.
   void Connect(const std::vector<v1::RankStatus>& ranks = {});
-  // A hello as it stands; the first answer.
+  // Sends this hello unchanged and returns the first answer.
   v1::CoordinatorMessage Greet(const v1::AgentHello& hello);
   v1::AgentHello MakeHello() const;
 
-  // Takes this many assigned ranks to RUNNING; returns their desired state.
+  // Moves this many assigned ranks to RUNNING; returns their desired state.
   v1::DesiredState StartRanks(int count);
 
-  // Reads until a desired state satisfies `wanted`; reports it as applied. Throws if none comes
-  // within kPatience, which ends the test, because later waits would time out too. So does
-  // AwaitAck.
+  // Reads until `wanted` returns true for a desired state, and reports that state as applied.
+  // Throws if none comes within kPatience; this ends the test, because later waits would time out
+  // too. AwaitAck throws likewise.
   v1::DesiredState AwaitDesired(const std::function<bool(const v1::DesiredState&)>& wanted);
   v1::TelemetryAck AwaitAck(uint64_t through);
   void Report(const std::vector<v1::RankStatus>& ranks);
   void Send(const v1::Telemetry& telemetry);
   void Close();
-  // Reads until the coordinator ends the stream; how it ended.
+  // Reads until the coordinator ends the stream; returns the stream's status.
   Status AwaitEnd();
-  // Number of desired states received on all its streams.
+  // Number of desired states received on all streams of this agent.
   int desired_seen() const { return desired_seen_; }
 
-  // A status of the assigned rank in `phase`.
+  // A status that reports the assigned rank in `phase`.
   static v1::RankStatus StatusOf(const v1::Assignment& assignment, v1::RankPhase phase);
   static std::vector<v1::RankStatus> StatusesOf(const v1::DesiredState& desired,
                                                 v1::RankPhase phase);
-  // Points of epoch 1, from this step on.
+  // `count` points of epoch 1, starting at `first_step`.
   static v1::Telemetry MakePoints(const std::string& run, uint64_t first_sequence,
                                   int64_t first_step, int count);
 

@@ -25,7 +25,7 @@ Policy MakePolicy() {
 
 }  // namespace
 
-// A store whose process dies before or after the next write.
+// A store whose process may be killed before or after its next write.
 class Simulation::CrashingStore final : public Store {
  public:
   enum class Death { kNone, kBefore, kAfter };
@@ -117,13 +117,15 @@ void Simulation::Turn() {
   Check();
 }
 
-// The request is lost if the coordinator is killed before the request is durable.
+// Sends an operator's request. It is lost if the coordinator is killed before the request is
+// durable.
 void Simulation::Request(EventBody body) {
   reconciler_->Request({.actor = "operator", .body = std::move(body)},
                        [](const StatusOr<Admission>&) {});
 }
 
-// In the end every node is open again.
+// Cordons, drains and uncordons random nodes. Once the simulation winds down, it uncordons all
+// nodes.
 void Simulation::OperatorTurn() {
   const auto cluster = reconciler_->snapshot();
   if (!busy_) {
@@ -207,7 +209,7 @@ bool Simulation::PeerIsGone(const Assignment& assignment) const {
   return alive < static_cast<int>(assignment.run->placement.size());
 }
 
-// The agent of a rank waits for the id of a group of GPUs, and all ranks of an epoch get the same.
+// For GPU groups, the rank must wait for the NCCL id. All ranks of an epoch must get the same id.
 bool Simulation::MayConnect(const RankReport& rank, const Assignment& assignment) {
   if (!assignment.run->group) return false;
   if (!SumsOnGpus(*assignment.run)) return true;
@@ -248,14 +250,16 @@ void Simulation::TrainerTurn(Peer& peer, RankReport& rank) {
   }
 }
 
-// Every node finds a damaged checkpoint damaged; the first one occasionally reports an intact one.
+// Every node recognises a damaged checkpoint. During chaos the first node sometimes reports an
+// intact one as damaged.
 bool Simulation::FindsDamaged(const Peer& peer, const Assignment& assignment) {
   if (!assignment.resume) return false;
   if (damaged_.contains(assignment.resume->manifest_digest)) return true;
   return chaos_ && &peer == &peers_.front() && Chance(0.1);
 }
 
-// The coordinator's own reading takes a while, and ends with it when it is killed.
+// The coordinator's own read of a suspected checkpoint takes a few turns; a kill of the coordinator
+// aborts it.
 void Simulation::ReadSuspected() {
   const auto cluster = reconciler_->snapshot();
   for (const auto& [sequence, id] : cluster->busy) {
@@ -287,7 +291,8 @@ void Simulation::RunStep(RankReport& rank, const Assignment& assignment) {
     written.manifest_digest = fmt::format("{}-{}-{}", rank.run, rank.epoch, rank.step);
     written.validation_loss = 3.0 - 0.01 * static_cast<double>(rank.step);
     written.final = rank.step == kTargetSteps;
-    // A run without an earlier checkpoint fails, which is correct; so never damage two in a row.
+    // Never damage two checkpoints in a row: a run without an intact earlier checkpoint rightly
+    // fails.
     if (chaos_ && rank.step / kCheckpointSteps % 2 == 0 && Chance(0.1)) {
       damaged_.insert(written.manifest_digest);
     }
@@ -299,8 +304,8 @@ void Simulation::RunStep(RankReport& rank, const Assignment& assignment) {
   rank.cause = ExitCause::kCompleted;
 }
 
-// Some messages are lost, some arrive twice, some are delayed. An agent declines a desired state
-// that arrives late, by its revision.
+// Loses, repeats and delays messages. The agent ignores an outdated desired state, which it
+// recognises by the revision.
 void Simulation::Deliver(Peer& peer) {
   while (!peer.up.empty()) {
     if (chaos_ && Chance(0.1)) break;
@@ -364,7 +369,7 @@ void Simulation::StartCoordinator() {
       std::make_unique<Reconciler>(*store_, clock_, *observer_, std::move(*cluster), options);
 }
 
-// The Reconciler checks its invariants itself, and dies when one is broken.
+// The Reconciler also checks its own invariants and aborts when one is broken.
 void Simulation::Check() {
   const auto cluster = reconciler_->snapshot();
   for (const RunId& id : acknowledged_) {
@@ -390,7 +395,7 @@ void Simulation::Check() {
   }
 }
 
-// A turn handles requests before it places runs, so its placements avoid every cordon.
+// Placements must avoid every cordon, because a turn handles requests before it places runs.
 void Simulation::CheckPlacements(const Cluster& cluster) {
   for (const auto& [sequence, id] : cluster.busy) {
     const auto run = cluster.FindRun(id);

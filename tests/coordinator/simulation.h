@@ -1,9 +1,9 @@
 // Simulation: the real Reconciler over a MemoryStore, model agents with model trainers, and a
 // network between them, all in one thread and driven by one seed. During chaos, trainers, agents
-// and the coordinator are killed at any moment, the last write of a killed coordinator is lost or
-// not, messages are lost, repeated and late, and time jumps. A few checkpoints are damaged, and one
-// node reports an intact one as damaged. An operator cordons and drains nodes and opens them again.
-// The invariants are checked after every turn; once the chaos ends every run must end by itself.
+// and the coordinator are killed at any time; the last write of a killed coordinator may be lost;
+// messages are lost, repeated and delayed; and time jumps. Some checkpoints are damaged, and one
+// node reports intact ones as damaged. An operator cordons, drains and uncordons nodes. The
+// invariants are checked after every turn. Once the chaos ends, every run must end.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +27,15 @@ class Simulation {
   explicit Simulation(uint64_t seed);
   ~Simulation();
 
-  // Fails the test, naming the seed, at the first thing that is wrong.
+  // Runs with faults. Fails the test at the first error and names the seed.
   void Run(int chaos_turns);
-  // The same without faults: users and the operator alone act.
+  // Runs without faults: only users and the operator act.
   void RunCalmly(int turns);
 
   int coordinator_kills() const { return coordinator_kills_; }
   int failures() const;
   int quarantined() const;
-  int drains() const;  // of runs
+  int drains() const;  // number of drained runs
 
  private:
   class CrashingStore;
@@ -84,19 +84,20 @@ class Simulation {
   std::unique_ptr<Reconciler> reconciler_;
   std::vector<Peer> peers_;
   bool chaos_ = true;  // faults happen
-  bool busy_ = true;   // people want things
+  bool busy_ = true;   // users and the operator make requests
   int paused_turns_ = 0;
   int coordinator_kills_ = 0;
   uint64_t sessions_ = 0;
   int addresses_ = 0;
   int submits_ = 0;
   std::set<RunId> acknowledged_;
-  // With which NCCL id the ranks of each epoch connected.
+  // The NCCL id with which the ranks of each epoch connected.
   std::map<std::pair<RunId, Epoch>, std::string> connected_with_;
-  std::map<RunId, Epoch> epochs_;                           // the newest that was seen
-  std::map<RunId, RunState> ends_;                          // as seen by users
-  std::map<std::pair<RunId, int64_t>, std::string> seals_;  // digests, as told to trainers
-  std::set<std::string> damaged_;                           // digests
+  std::map<RunId, Epoch> epochs_;   // newest epoch seen
+  std::map<RunId, RunState> ends_;  // final states seen by users
+  // sealed digests as trainers were told them
+  std::map<std::pair<RunId, int64_t>, std::string> seals_;
+  std::set<std::string> damaged_;  // digests of damaged checkpoints
 };
 
 }  // namespace gp::coordinator

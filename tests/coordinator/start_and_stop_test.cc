@@ -1,4 +1,4 @@
-// gp-coordinator as a process: what keeps it from starting, and how it stops.
+// gp-coordinator as a process: errors that prevent its start, and how it stops.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -66,13 +66,14 @@ TEST_F(StartAndStop, StopsCleanlyAlthoughAFileSystemHangs) {
   const v1::Run run = SubmitSmoke("r1");
   const std::string records = JoinPath(JoinPath(process_.state_dir(), "runs"), run.run_id());
   ASSERT_TRUE(MakeDirectories(records).ok());
-  // Opening a FIFO waits for its writer.
+  // open() of a FIFO blocks until it has a writer.
   ASSERT_EQ(mkfifo(JoinPath(records, "lines.log").c_str(), 0600), 0);
   grpc::ClientContext context;
   v1::LogsRequest logs;
   logs.set_run(run.run_id());
   const auto stream = stub_->Logs(&context, logs);
-  // Its turn comes later: the FIFO is being opened when it is answered.
+  // This request is handled after Logs, so its answer shows that the coordinator is opening the
+  // FIFO.
   EXPECT_EQ(EventsOfKind(run.run_id(), "submitted").size(), 1u);
   EXPECT_EQ(process_.Terminate(), 0);
   EXPECT_FALSE(stream->Finish().ok());

@@ -1,4 +1,4 @@
-// Points, lines, events and reasons of a run, as streamed by a real gp-coordinator.
+// A real gp-coordinator streams a run's points, lines, events and reasons.
 #include <gtest/gtest.h>
 
 #include <condition_variable>
@@ -13,8 +13,8 @@ namespace {
 
 class StreamDelivery : public CoordinatorFixture {};
 
-// An agent that reports and sends a point of `run` every 0.4 s, like a training one. On its own
-// thread.
+// An agent that reports and sends a point of `run` every 0.4 s, as during training. It runs on its
+// own thread.
 class BusyAgent {
  public:
   BusyAgent(const CoordinatorProcess& process, const std::string& node, std::string run)
@@ -51,7 +51,7 @@ TEST_F(StreamDelivery, StreamsResumeWithoutGapOrDuplicateAcrossAKill) {
 
   ScriptedAgent again(process_.address(), process_.storage_root(), 2);
   again.Connect();
-  // After a lost acknowledgement the agent would resend stored points.
+  // After a lost acknowledgement, an agent resends points that are already stored.
   again.Send(ScriptedAgent::MakePoints(run.run_id(), 1, 6, 10));
   again.AwaitAck(10);
   v1::MetricsRequest request;
@@ -79,7 +79,7 @@ TEST_F(StreamDelivery, TellsAgentsHowMuchTelemetryItTakes) {
   EXPECT_EQ(agent.AwaitAck(3).window_bytes(), 1u << 20);
 }
 
-// A directory is in the place of the run's log.
+// The run's log cannot be written, because a directory has its name.
 TEST_F(StreamDelivery, ARunWhoseLogCannotBeWrittenIsWarnedAndItsAgentGoesOn) {
   ScriptedAgent agent(process_.address(), process_.storage_root(), 2);
   agent.Connect();
@@ -90,7 +90,7 @@ TEST_F(StreamDelivery, ARunWhoseLogCannotBeWrittenIsWarnedAndItsAgentGoesOn) {
   agent.AwaitAck(3);
   agent.Send(ScriptedAgent::MakePoints(run.run_id(), 4, 4, 3));
   agent.AwaitAck(6);
-  // Answered after the earlier messages.
+  // This answer comes after the earlier messages were handled.
   Cancel(run.run_id());
   const auto warnings = EventsOfKind(run.run_id(), "warned");
   ASSERT_EQ(warnings.size(), 1u);

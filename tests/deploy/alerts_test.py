@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Rules and alerts: checked and run by promtool, about metrics that the programs export; each alert with its runbook."""
+"""promtool checks and tests the recording rules and alerts; they use only metrics that the programs export, and each alert has
+a runbook."""
 
 import re
 import subprocess
@@ -10,12 +11,12 @@ from monitoring import PROMETHEUS, RUNBOOKS, SOURCE
 
 ALERTS = (PROMETHEUS / "alerts.yml").read_text()
 TESTS = SOURCE / "tests/deploy/rules_test.yml"
-# Prometheus makes this series for every target.
+# Prometheus itself creates this series for every target.
 OF_PROMETHEUS = {"up"}
 
 
 def alerts():
-    """The text of each alert by its name."""
+    """{name: text} of the alerts."""
     parts = re.split(r"^      - alert: (\S+)\n", ALERTS, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2]))
 

@@ -1,5 +1,5 @@
-"""Containers for tests, through buildah: root, no Docker engine, no registry. Each container runs in the machine's network, in a
-root of its own (isolation chroot)."""
+"""Containers for tests, made with buildah: needs root, but no Docker engine and no registry. Each container uses the machine's
+network and its own root file system (isolation chroot)."""
 
 import os
 import pathlib
@@ -36,7 +36,7 @@ def run(*command, check=True, timeout=600, **options):
 
 
 def make_packages(build_tree, folder, version=None):
-    """Debian packages of a build tree's programs."""
+    """Makes Debian packages of a build tree's programs."""
     command = ["cpack", "--config", pathlib.Path(build_tree, "CPackConfig.cmake"), "-B", folder]
     if version:
         command += ["-D", f"CPACK_PACKAGE_VERSION={version}"]
@@ -51,7 +51,7 @@ def children_of(pid):
 
 
 class Container:
-    """A container made from an image, removed at the end with everything that still runs in it."""
+    """A container made from an image. It is removed at the end, together with every process that still runs in it."""
 
     def __init__(self, image):
         self.name = run("buildah", "from", "--pull-never", image).stdout.strip().splitlines()[-1]
@@ -78,16 +78,16 @@ class Container:
         return run(*self.command(*command, **options), check=check, timeout=timeout)
 
     def root(self):
-        """Where its files are on this machine."""
+        """The container's root directory on this machine."""
         return pathlib.Path(run("buildah", "mount", self.name).stdout.strip())
 
     def install(self, *packages, **options):
-        """Debian packages: their names, or paths in the container of package files."""
+        """Installs Debian packages, given by name or by a path in the container."""
         self.run("bash", "-c", "apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y "
                  f"--no-install-recommends -o Dpkg::Options::=--force-confold {' '.join(packages)}", **options)
 
     def start(self, *command, log, **options):
-        """A process in the background; its output goes to the file `log`."""
+        """Starts a process in the background; its output goes to the file `log`."""
         with open(log, "w", encoding="utf-8") as output:
             process = subprocess.Popen(self.command(*command, **options), stdout=output, stderr=subprocess.STDOUT,
                                        env=ENVIRONMENT)
@@ -97,7 +97,7 @@ class Container:
 
     @staticmethod
     def pid_of(process):
-        """The process inside, below buildah's own."""
+        """The pid of the program itself, which is a descendant of buildah's process."""
         pids, name = [process.pid], pathlib.Path(process.command_name).name
         while pids:
             pid = pids.pop()
@@ -111,7 +111,7 @@ class Container:
         return None
 
     def stop(self, process, seconds=60):
-        """SIGTERM to the process inside, as a container engine sends it; then the wait for its end."""
+        """Sends SIGTERM to the program, as a container engine does, and waits until it ends."""
         if process.poll() is None:
             os.kill(self.pid_of(process) or process.pid, signal.SIGTERM)
             try:

@@ -1,7 +1,7 @@
-"""The images are built, are small, run as nobody in particular, and train and serve a run together as docker/compose.yaml
-starts them.
+"""Builds the container images. They are small and run as an unprivileged user; started as in docker/compose.yaml they train
+and serve a run together.
 
-    containers_test.py BUILD-TREE      whose programs go into the images, as packages
+containers_test.py BUILD-TREE      whose programs are packaged for the images
 """
 
 import hashlib
@@ -41,7 +41,7 @@ def image_of(name):
 
 
 def bytes_of(image):
-    """The files of an image, the base's too."""
+    """The size in bytes of all files of an image, including its base."""
     name = buildah.run("buildah", "from", "--pull-never", image).stdout.strip().splitlines()[-1]
     folder = buildah.run("buildah", "mount", name).stdout.strip()
     size = int(buildah.run("du", "--summarize", "--bytes", "--one-file-system", folder).stdout.split()[0])
@@ -50,8 +50,8 @@ def bytes_of(image):
 
 
 class Service:
-    """The containers of compose.yaml with folders of this machine for its volumes. Ports are the kernel's choice: all share
-    the network of the machine."""
+    """The containers of compose.yaml, with folders of this machine as volumes. The kernel chooses the ports, because all
+    containers share the machine's network."""
 
     def __init__(self, scratch):
         self.scratch = pathlib.Path(scratch)
@@ -105,7 +105,7 @@ class Images(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        # With force: buildah leaves the containers of the stage that packages come from.
+        # Needs --force: buildah keeps the containers of the build stage that provides the packages.
         buildah.run("buildah", "rmi", "--force", *(image_of(name) for name in (*IMAGES, "gp-packages")), check=False)
 
     def test_are_small(self):
@@ -147,7 +147,7 @@ class Images(unittest.TestCase):
             self.assertEqual(service.stop(name), 0, service.log(name))
 
     def make_credentials(self, folder):
-        """As docs/operations/containers.md makes them."""
+        """Makes the credentials as docs/operations/containers.md describes."""
         folder.mkdir()
         (folder / "keys").write_text(hashlib.sha256(API_KEY.encode()).hexdigest() + " me\n")
         buildah.run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "2",
@@ -167,13 +167,14 @@ class Images(unittest.TestCase):
                 with urllib.request.urlopen(request, timeout=60, context=trusted) as response:
                     return json.load(response)
             except urllib.error.HTTPError:
-                return None  # it still looks for models
+                return None  # the gateway has not found its models yet
 
         return wait_for("an answer", answer)
 
 
 class Compose(unittest.TestCase):
-    """docker/compose.yaml without an engine: what it names exists, and it opens nothing beyond loopback."""
+    """docker/compose.yaml, checked without an engine: everything it refers to exists, and it publishes ports on loopback
+    only."""
 
     def test_names_images_that_are_built_and_volumes_that_exist(self):
         for name, service in SERVICES["services"].items():

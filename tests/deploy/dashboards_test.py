@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Dashboards: fresh from their generator, well formed, and about metrics that the programs export."""
+"""Dashboards: up to date with their generator, well formed, and using only metrics that the programs export."""
 
 import json
 import re

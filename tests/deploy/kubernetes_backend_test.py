@@ -1,5 +1,5 @@
-"""gpctl submit --backend k8s: the JobSet that it prints obeys the policy and the schemas of deploy/k8s; kubectl sends it to a
-server of this test, which checks the body; its pods, as processes, train the run that it is for.
+"""gpctl submit --backend k8s: the JobSet that it prints satisfies the policy and the schemas of deploy/k8s. kubectl sends it
+to a server of this test, which checks the body; its pods, run as processes, train the submitted run.
 
 Needs kubectl, openssl and PyYAML; no cluster.
 """
@@ -13,12 +13,12 @@ import tempfile
 import threading
 import unittest
 
-import kubernetes_credentials_test as credentials  # skips where a tool is missing
+import kubernetes_credentials_test as credentials  # skips the tests if a tool is missing
 import kubernetes_policy as policy
 import kubernetes_test as manifests
 import pods
 import yaml
-from waiting import SECONDS_MAX, wait_for  # pods puts its folder on sys.path
+from waiting import SECONDS_MAX, wait_for  # importing pods adds its folder to sys.path
 
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
 PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
@@ -35,7 +35,7 @@ budget: {steps: 40}
 
 
 class Person:
-    """Somebody with gpctl, a run file and, perhaps, kubectl."""
+    """A user with gpctl, a run file and, optionally, kubectl."""
 
     def __init__(self, test):
         self.home = pathlib.Path(test.enterContext(tempfile.TemporaryDirectory(prefix="gp-backend-")))
@@ -58,7 +58,7 @@ class Person:
 
 
 def problems_of(job_set):
-    """What the checks of the overlays say of a JobSet in the overlay that it is made for."""
+    """The problems that the checks of the overlays find in a JobSet, when it is added to the overlay that it is made for."""
     found = policy.problems(manifests.render("overlays/jobset-kueue") + [job_set])
     found += policy.saved_in_time([job_set], 240)
     found += manifests.unknown_fields(job_set["spec"], manifests.CUSTOM["JobSet"], "JobSet")
@@ -66,7 +66,7 @@ def problems_of(job_set):
 
 
 def jobs_of(job_set):
-    """The jobs of a set as objects of Kubernetes' own, whose schemas are at hand."""
+    """The jobs of a JobSet as plain Kubernetes Jobs, whose schema is available here."""
     return [{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": job["name"]}, "spec": job["template"]["spec"]}
             for job in job_set["spec"]["replicatedJobs"]]
 
@@ -146,7 +146,7 @@ class Printed(unittest.TestCase):
 
 
 class Kubernetes(http.server.ThreadingHTTPServer):
-    """The little of Kubernetes' API that `kubectl create` asks for. Takes JobSets that the checks find good."""
+    """The part of Kubernetes' API that `kubectl create` uses. Accepts JobSets that pass the checks."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Answer)
@@ -290,7 +290,7 @@ class Pods(unittest.TestCase):
         waiting = cluster.start_job(run)
         self.assertEqual(waiting.process.wait(SECONDS_MAX), 0, waiting.text())
         self.assertIn("succeeded", waiting.text())
-        for agent in started:  # like the current JobSet
+        for agent in started:  # the pods of the current JobSet
             self.assertEqual(agent.stop(), 0, agent.text())
         self.assertIn("starting on agents-0", coordinator.run(["gpctl", "events", "Night_Run.7"]).stdout)
 

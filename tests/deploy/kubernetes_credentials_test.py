@@ -1,5 +1,6 @@
-"""The credentials of deploy/k8s, with processes for pods: coordinator, agents and a gateway run with the settings, arguments and
-variables of the base; their Secrets are made by the commands of docs/operations/kubernetes.md; a run trains on both agents.
+"""The credentials of deploy/k8s, tested with processes instead of pods. Coordinator, agents and gateway run with the settings,
+arguments and variables of the base; the commands of docs/operations/kubernetes.md create their Secrets; a run trains on both
+agents.
 
 Needs kubectl, openssl and PyYAML; no cluster.
 """
@@ -30,7 +31,7 @@ except ImportError:
     print("PyYAML is not installed (Debian: python3-yaml)")
     sys.exit(77)
 
-import page_blocks  # noqa: E402  (after what it skips for)
+import page_blocks  # noqa: E402  (after the imports that may skip the test)
 import pods  # noqa: E402
 
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
@@ -70,7 +71,7 @@ def render(place, components=()):
 
 
 class Commands:
-    """Types commands of the page in a cluster: kubectl creates there, and runs in its pods."""
+    """Executes the page's commands: kubectl creates objects in the model cluster and runs programs in its pods."""
 
     def __init__(self, cluster):
         self.cluster = cluster
@@ -166,7 +167,7 @@ class Credentials(unittest.TestCase):
         gateway = self.cluster.start("Deployment", "gp-gateway")
         port = gateway_port(gateway)
         trusted = ssl.create_default_context(cafile=self.home / "tls.crt")
-        trusted.check_hostname = False  # it is called gp-gateway in the cluster
+        trusted.check_hostname = False  # inside the cluster its name is gp-gateway
 
         def models():
             request = urllib.request.Request(f"https://127.0.0.1:{port}/v1/models",
@@ -180,7 +181,7 @@ class Credentials(unittest.TestCase):
 
 
 class CertManager:
-    """Makes the Secrets of the component's Certificates as cert-manager does: tls.crt holds the certificate alone, ca.crt
+    """Makes the Secrets for the component's Certificates as cert-manager does: tls.crt holds only the certificate, and ca.crt
     the authority."""
 
     def __init__(self, cluster):
@@ -218,7 +219,7 @@ class WithCertManager(unittest.TestCase):
             self.commands.type(command)
 
     def served(self, port, name="gp-coordinator"):
-        """The certificate that a server shows."""
+        """The certificate that a server presents."""
         context = ssl.create_default_context(cadata=self.cluster.find("ConfigMap", "gp-ca")["data"]["ca.crt"])
         context.set_alpn_protocols(["h2"])
         with socket.create_connection(("127.0.0.1", int(port))) as connection:

@@ -1,16 +1,16 @@
-"""What must hold of gp's Kubernetes manifests beyond their schemas. Each rule takes the rendered objects and yields a
-sentence for each thing that breaks it. No cluster, no network."""
+"""Rules for gp's Kubernetes manifests beyond their schemas. Each rule takes the rendered objects and yields one sentence per
+violation. Needs no cluster and no network."""
 
 import re
 
 POD_OWNERS = ("StatefulSet", "Deployment", "DaemonSet", "Job")
-# Created by hand during installation, by the commands of docs/operations/kubernetes.md.
+# Created by hand during installation, with the commands of docs/operations/kubernetes.md.
 CONFIG_MAPS_MADE_BY_HAND = {"gp-ca"}
 SECRETS_MADE_BY_HAND = {"gp-join", "gp-viewer", "gp-gateway-keys", "gp-gateway-tls"}
 
 
 def pod_templates(objects):
-    """(owner's name, template) of everything that makes pods, those of a JobSet too."""
+    """Yields (owner's name, template) for every object that makes pods, including the jobs of a JobSet."""
     for each in objects:
         name = f"{each['kind']} {each['metadata']['name']}"
         if each["kind"] == "JobSet":
@@ -43,7 +43,7 @@ def matches(selector, labels):
 
 
 def restricted(objects):
-    """The profile `restricted` of Pod Security, a read-only root, and no credentials of Kubernetes."""
+    """Pods satisfy the Pod Security profile `restricted`, have a read-only root, and get no Kubernetes credentials."""
     for owner, template in pod_templates(objects):
         spec = template["spec"]
         context = spec.get("securityContext", {})
@@ -79,7 +79,7 @@ def tagged(objects):
 
 
 def sized(objects):
-    """Requests and a memory limit; devices in limits, where Kubernetes wants them."""
+    """Containers have resource requests and a memory limit; devices are in the limits, as Kubernetes requires."""
     for owner, _, container in containers(objects):
         resources = container.get("resources", {})
         requests, limits = resources.get("requests", {}), resources.get("limits", {})
@@ -94,7 +94,7 @@ def sized(objects):
 
 
 def agents_have_whole_cpus(objects):
-    """An agent makes its slots from the CPU limit of its pod."""
+    """An agent's CPU limit is a whole number, because it derives its slots from the limit."""
     for owner, template in pod_templates(objects):
         if labels_of(template).get("app.kubernetes.io/name") != "gp-worker":
             continue
@@ -104,7 +104,7 @@ def agents_have_whole_cpus(objects):
 
 
 def probed(objects):
-    """What serves has both probes, they ask different things, and liveness asks nothing but the process."""
+    """Containers with ports have both probes. They differ, and the liveness probe checks only the process."""
     for owner, _, container in containers(objects):
         if not container.get("ports"):
             continue
@@ -126,7 +126,7 @@ def probed(objects):
 
 
 def selectors(objects):
-    """Yields (object, selector, named ports) of everything that selects pods of its namespace."""
+    """Yields (object, selector, named ports) for every object that selects pods of its namespace."""
     for each in objects:
         name, spec = f"{each['kind']} {each['metadata']['name']}", each.get("spec", {})
         if each["kind"] == "Service":
@@ -150,9 +150,9 @@ def port_names(template):
 
 
 def selected(objects):
-    """Every selector matches a pod, and the pods that it matches have the ports that are named with it."""
+    """Every selector matches a pod, and the matched pods have the named ports."""
     pods = [template for _, template in pod_templates(objects)]
-    # Pods that people start by hand for gpctl.
+    # Pods that users start by hand to run gpctl.
     pods.append({"metadata": {"labels": {"app.kubernetes.io/name": "gp-client"}}, "spec": {"containers": []}})
     for owner, selector, ports in selectors(objects):
         found = [pod for pod in pods if matches(selector, labels_of(pod))]
@@ -165,7 +165,7 @@ def selected(objects):
 
 
 def closed(objects):
-    """Nothing reaches a pod unless a policy says so."""
+    """All traffic to and from pods is denied unless a policy allows it."""
     policies = [each for each in objects if each["kind"] == "NetworkPolicy"]
     if not any(p["spec"]["podSelector"] == {} and set(p["spec"]["policyTypes"]) == {"Ingress", "Egress"}
                and "ingress" not in p["spec"] and "egress" not in p["spec"] for p in policies):
@@ -177,7 +177,7 @@ def closed(objects):
 
 
 def encrypted(objects):
-    """Nothing turns TLS off, and the gateway has a certificate."""
+    """No setting turns TLS off, and the gateway has a certificate."""
     for each in objects:
         for key, text in each.get("data", {}).items() if each["kind"] == "ConfigMap" else ():
             if "insecure" in text:
@@ -195,7 +195,7 @@ def encrypted(objects):
 
 
 def secrets_kept(objects):
-    """A secret comes as a file that root gives to the pod's group; it is in no variable and in no manifest."""
+    """Secrets are mounted as files, owned by root and readable by the pod's group; none is in a variable or in a manifest."""
     for each in objects:
         if each["kind"] == "Secret":
             yield f"Secret {each['metadata']['name']}: its content is in the manifests"
@@ -215,8 +215,8 @@ def secrets_kept(objects):
 
 
 def complete(objects):
-    """What a pod mounts exists or is made by hand: volumes, claims, ConfigMaps, Secrets, and service accounts that get no
-    token."""
+    """Everything that a pod mounts exists or is made by hand: volumes, claims, ConfigMaps and Secrets. Service accounts exist
+    too and get no token."""
     claims = {each["metadata"]["name"] for each in objects if each["kind"] == "PersistentVolumeClaim"}
     maps = {each["metadata"]["name"] for each in objects if each["kind"] == "ConfigMap"} | CONFIG_MAPS_MADE_BY_HAND
     secrets = {each["spec"]["secretName"] for each in objects if each["kind"] == "Certificate"} | SECRETS_MADE_BY_HAND
@@ -247,7 +247,7 @@ def complete(objects):
 
 
 def upgradable(objects):
-    """Labels of volumeClaimTemplates can never change; a version there would make the first upgrade fail."""
+    """Labels of volumeClaimTemplates can never change, so a version label there would make the first upgrade fail."""
     for each in objects:
         for claim in each.get("spec", {}).get("volumeClaimTemplates", []):
             for label in claim["metadata"].get("labels", {}):
@@ -256,7 +256,7 @@ def upgradable(objects):
 
 
 def unprivileged(objects):
-    """Nobody is given rights on the cluster, and what a Role gives is listed one by one."""
+    """No object grants cluster-wide rights, and Roles list each right explicitly."""
     for each in objects:
         if each["kind"] in ("ClusterRole", "ClusterRoleBinding", "RoleBinding"):
             yield f"{each['kind']} {each['metadata']['name']}: gives rights"
@@ -267,7 +267,7 @@ def unprivileged(objects):
 
 
 def saved_in_time(objects, stop_grace_seconds):
-    """Kubernetes waits longer for an agent than the agent for its trainers."""
+    """Kubernetes waits longer for an agent to stop than the agent waits for its trainers."""
     for owner, template in pod_templates(objects):
         if labels_of(template).get("app.kubernetes.io/name") == "gp-worker":
             grace = template["spec"].get("terminationGracePeriodSeconds", 30)

@@ -1,6 +1,6 @@
-"""deploy/k8s renders, fits Kubernetes' schemas and gp's own policy, and names only settings that the programs know.
+"""deploy/k8s renders, satisfies Kubernetes' schemas and gp's own policy, and uses only settings that the programs know.
 
-Needs kubectl and PyYAML; the schemas are checked where scripts/bootstrap --deploy has installed kubernetes-validate.
+Needs kubectl and PyYAML; schemas are checked only if scripts/bootstrap --deploy has installed kubernetes-validate.
 """
 
 import copy
@@ -31,10 +31,10 @@ except ImportError:
     sys.exit(77)
 
 sys.path.append(str(SOURCE / "tests/e2e"))
-import kubernetes_policy as policy  # noqa: E402  (after what it skips for)
+import kubernetes_policy as policy  # noqa: E402  (after the imports that may skip the test)
 import page_commands  # noqa: E402
 
-# The allowed keys of a custom resource, to the depth that gp uses: every key, with those below it. None: anything.
+# The keys of custom resources that gp may use, nested as in the resource. None: any value is allowed below this key.
 POD_TEMPLATE = {"spec": {"parallelism": None, "completions": None, "backoffLimit": None, "template": None,
                          "podFailurePolicy": None}}
 CUSTOM = {
@@ -69,7 +69,7 @@ def run(*command, **options):
 
 
 def render(place, components=()):
-    """The objects of an overlay, with components that are no part of it."""
+    """The objects of an overlay, with these additional components."""
     with tempfile.TemporaryDirectory(prefix="gp-k8s-") as scratch:
         shutil.copytree(K8S, pathlib.Path(scratch, "k8s"))
         top = pathlib.Path(scratch, "k8s/top")
@@ -98,7 +98,7 @@ def unknown_fields(spec, known, path):
 
 
 def settings_of(objects):
-    """{program: text of its settings file}, from the ConfigMaps."""
+    """{program: text of its settings file}, read from the ConfigMaps."""
     return {name: each["data"][f"{name}.yaml"] for each in objects if each["kind"] == "ConfigMap"
             for name in ("coordinator", "worker", "gateway") if f"{name}.yaml" in each.get("data", {})}
 
@@ -159,7 +159,7 @@ class Manifests(unittest.TestCase):
         self.check_each(check)
 
     def check_settings(self, owner, container, text):
-        """The program itself reads the file and the pod's variables, as it would in the pod."""
+        """The program itself reads the settings file and the variables that it would get in the pod."""
         program = PROGRAMS / f"gp-{program_of(container)}"
         variables = {each["name"]: each.get("value", "10.0.0.7") for each in container.get("env", [])}
         prefix = program.name.upper().replace("-", "_")

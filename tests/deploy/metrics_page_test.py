@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/operations/metrics.md is what the daemons print, and promtool finds nothing to complain about in it."""
+"""docs/operations/metrics.md matches what the daemons print, and promtool reports no problem in their metrics."""
 
 import subprocess
 import unittest

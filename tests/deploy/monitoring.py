@@ -1,4 +1,4 @@
-"""What the tests of deploy/ share: the metrics that the programs export, the dashboards' queries, Prometheus' tools."""
+"""Shared by the tests of deploy/: the exported metrics, the dashboards' queries, and access to Prometheus' tools."""
 
 import json
 import os
@@ -13,12 +13,12 @@ PROMETHEUS = SOURCE / "deploy/prometheus"
 RUNBOOKS = SOURCE / "docs/runbooks"
 DASHBOARDS = sorted((SOURCE / "deploy/grafana/dashboards").glob("*.json"))
 DAEMONS = ("gp-coordinator", "gp-worker", "gp-gateway")
-# Values of Grafana's variables.
+# Values for the variables that Grafana replaces in queries.
 VARIABLES = {"$__rate_interval": "1m", "$run": ".+", "$node": ".+", "$gpu": ".+", "$instance": ".+"}
 
 
 def missing_tool():
-    """Why the tests of Prometheus cannot run here; empty when they can."""
+    """Why the tests that need Prometheus cannot run here; empty if they can."""
     absent = [tool for tool in ("prometheus", "promtool") if shutil.which(tool) is None]
     return f"{' and '.join(absent)} not installed: scripts/bootstrap --dev" if absent else ""
 
@@ -28,7 +28,7 @@ def print_metrics(program):
 
 
 def exported():
-    """Names of series, as they can stand in a query."""
+    """The names of all exported series, as they are written in queries."""
     return {line.split("{")[0].split(" ")[0] for program in DAEMONS for line in print_metrics(program).splitlines()
             if line and not line.startswith("#")}
 
@@ -38,7 +38,7 @@ def recorded():
 
 
 def names_in(expression):
-    """Metrics and recorded series in a query."""
+    """The metrics and recorded series that a query uses."""
     bare = re.sub(r'"[^"]*"', '""', expression)
     return set(re.findall(r"(?:[a-z_]+:)?\b(?:gp|grpc_server)_[a-z_0-9]+(?::[a-z_0-9]+)?", bare))
 
@@ -48,7 +48,7 @@ def panels_of(dashboard):
 
 
 def queries_of(dashboard):
-    """(where, query) of every panel and annotation."""
+    """(where, query) for every panel and annotation."""
     found = [(f"{panel['title']} {target['refId']}", target["expr"])
              for panel in panels_of(dashboard) for target in panel["targets"]]
     return found + [(note["name"], note["expr"]) for note in dashboard["annotations"]["list"]]

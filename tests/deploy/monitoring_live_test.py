@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A real Prometheus, started by `gpctl up --monitoring`, while a run trains, loses a rank and is sampled from.
 
-Every panel's query is asked for; those that such a service has data for must have it. The alerts' rules are evaluated, the
-commands of the runbooks are typed, and scripts/render_dashboards draws the panels where matplotlib is installed, into
+Runs every panel's query; panels for which such a service has data must show some. Checks that the alert rules are evaluated,
+executes the commands of the runbooks, and draws the panels with scripts/render_dashboards where matplotlib is installed, into
 $GP_RENDER_DIRECTORY if that is set.
 """
 
@@ -29,7 +29,7 @@ sys.path.append(str(SOURCE / "tests/e2e"))
 
 from waiting import wait_for  # noqa: E402
 
-# Panels for GPUs, which the machine may not have.
+# Panels about GPUs, which this machine may not have.
 NO_DATA = {"Utilisation", "Memory", "Temperature", "Power", "Usable, and memory errors"}
 NAME = "observed"
 SECONDS_MAX = 240
@@ -55,7 +55,7 @@ def trainer_of(worker):
             parent = int(pathlib.Path(path).read_text().rsplit(")", 1)[1].split()[1])
             program = os.readlink(path.replace("/stat", "/exe"))
         except OSError:
-            continue  # it has ended
+            continue  # the process has ended
         if parent == worker and program.endswith("/gp-trainer"):
             return int(path.split("/")[2])
     return None
@@ -86,13 +86,14 @@ class Monitoring(unittest.TestCase):
 
     @classmethod
     def train(cls):
-        """A run of two ranks with checkpoints and evaluations, which loses one once and goes on; and texts from it."""
+        """Trains a run of two ranks with checkpoints and evaluations that loses one rank once and recovers, and samples texts
+        from it."""
         text = pathlib.Path(cls.home) / "text.txt"
         text.write_text("".join(f"{n} times {n} is {n * n}.\n" for n in range(20000)))
         (pathlib.Path(cls.home) / "run.yaml").write_text(
             f"apiVersion: gp/v1\nname: {NAME}\npreset: tiny\ndata: {{text: [{text}]}}\nresources: {{workers: 2, threads: 1}}\n"
             "budget: {steps: 1000000}\neval: {every: 40, batches: 1}\ncheckpoint: {every: 40}\n")
-        # A counter rises for Prometheus when it has seen it before.
+        # Prometheus must have scraped a counter before it rises, because a counter's first value is not an increase.
         cls.await_data("count_over_time(gp_coordinator_queue_wait_seconds_count[1m]) > 1")
         cls.gpctl("submit", "run.yaml")
         cls.gpctl("wait", NAME, "--for", "step=60", "--timeout", "120s")
@@ -117,14 +118,13 @@ class Monitoring(unittest.TestCase):
         try:
             return json.load(urllib.request.urlopen(request, timeout=60))["choices"]
         except OSError:
-            return None  # the model loads
+            return None  # the model is still loading
 
     def test_1_every_panel_with_something_to_show_shows_it(self):
         wait_for("data in every panel", self.empty_panels, lambda empty: not empty, seconds=SECONDS_MAX)
 
     def empty_panels(self):
-        """Panels that show a person nothing, who looks at the time since the start. Samples a text first, so that the
-        gateway's panels have something new."""
+        """The panels without data since the start. Samples a text first, so that the gateway's panels have new data."""
         self.sample()
         empty = []
         for path in DASHBOARDS:
@@ -153,7 +153,7 @@ class Monitoring(unittest.TestCase):
             self.assertGreater(seconds[state], 0, state)
         at = float(self.instant("timestamp(gp_run_time_seconds_total{state='queued'})")[0]["value"][1])
         submitted = datetime.datetime.fromisoformat(status["submitted_at"].replace("Z", "+00:00")).timestamp()
-        # The coordinator's counters and its status are read at moments of their own.
+        # The counters and the status are read at slightly different times.
         self.assertAlmostEqual(sum(seconds.values()), at - submitted, delta=3)
 
     def test_4_every_rule_is_evaluated_without_an_error(self):
@@ -161,7 +161,7 @@ class Monitoring(unittest.TestCase):
         rules = [rule for group in groups for rule in group["rules"]]
         self.assertGreater(len(rules), 20)
         self.assertEqual([rule["name"] for rule in rules if rule["health"] != "ok"], [])
-        # Only alerts for real events fire here: a failure would need two more.
+        # Only alerts for real events may fire here; GpRunRestarting would need two more failures.
         firing = {rule["name"] for rule in rules if rule.get("state") == "firing"}
         self.assertLessEqual(firing, {"GpLowGoodput", "GpDataStarved"})
 
@@ -201,7 +201,7 @@ class Monitoring(unittest.TestCase):
         self.assertFalse(os.path.exists(f"/proc/{self.service['monitoring_pid']}"))
         again = json.loads(self.gpctl("up", "--detach", "--monitoring", "--state-dir", self.state, "-o", "json"))
         self.assertEqual(again["monitoring"], self.prometheus)
-        # The data of before is still there.
+        # The earlier data is still there.
         self.assertTrue(wait_for("Prometheus answers", self.steps_of_before))
 
     def steps_of_before(self):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What docs/operations and docs/security tell an operator to type: every block of commands is executed, here or by the
-test of its page, or says why it is not. The marked blocks of a page run in one shell, in order, in a home of their own."""
+"""The commands that docs/operations and docs/security tell an operator to type. Every block of commands is executed, here or by
+the test of its page, or states why it is not. The executed blocks of a page run in order in one shell with its own home."""
 
 import contextlib
 import os
@@ -17,13 +17,13 @@ import page_blocks  # noqa: E402
 import page_commands  # noqa: E402
 
 PAGES = sorted(path for folder in ("operations", "security") for path in (SOURCE / "docs" / folder).glob("*.md"))
-# Pages whose blocks another test executes.
+# Pages whose blocks are executed by another test.
 ELSEWHERE = {"kubernetes.md": "tests/deploy/kubernetes_test.py", "two-nodes.md": "tests/e2e/hosts/network.py"}
-# Pages for users of an earlier version of gp, with the state it left.
+# Pages for users of an earlier version of gp; their commands start from the state of that version.
 WITH_STATE = {"upgrade.md": "state-a3bc2193.tar.zst"}
 # Pages whose commands need a running service.
 WITH_SERVICE = ("access.md",)
-SEEN = ("configs", "deploy", "scripts", "tests")  # folders of the source that a page may name
+SEEN = ("configs", "deploy", "scripts", "tests")  # folders of the source that the pages may use
 
 
 def steps_of(path):

@@ -1,6 +1,6 @@
-"""The Debian packages install into a bare Debian, run there as the units say, and an upgrade keeps state and settings.
+"""The Debian packages install on a bare Debian and run there as the systemd units specify; an upgrade keeps state and settings.
 
-    packages_test.py BUILD-TREE
+packages_test.py BUILD-TREE
 """
 
 import json
@@ -30,13 +30,13 @@ def unit_of(daemon):
 
 
 class Units(unittest.TestCase):
-    """What systemd itself says of them, without running them."""
+    """The systemd units, verified by systemd without starting them."""
 
     def test_are_valid(self):
         for daemon in DAEMONS:
             done = subprocess.run(["systemd-analyze", "verify", SOURCE / f"deploy/systemd/{daemon}.service"],
                                   check=False, capture_output=True, text=True)
-            # The programs are not installed on this machine.
+            # Ignore that the programs are not installed on this machine.
             problems = [line for line in done.stderr.splitlines()
                         if f"/usr/bin/{daemon}" not in line and "Failed to " not in line]
             self.assertEqual(problems, [])
@@ -71,7 +71,7 @@ class Packages(unittest.TestCase):
         container.install(*paths, volumes=[f"{folder}:/packages:ro"])
 
     def start(self, container, daemon, ready):
-        """As the unit would: its command line, as its user, with what tmpfiles makes."""
+        """Starts a daemon as its unit does: same command line, same user, and the directories that tmpfiles makes."""
         unit = unit_of(daemon)
         log = pathlib.Path(self.scratch, f"{daemon}.log")
         process = container.start(*unit["ExecStart"].split(), user=unit["User"], log=log)

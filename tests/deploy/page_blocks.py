@@ -1,4 +1,4 @@
-"""The command blocks of a page in Markdown, each with the mark before it that says who executes it."""
+"""The command blocks of a Markdown page. A comment before each block tells who executes it."""
 
 import dataclasses
 import re
@@ -12,7 +12,7 @@ NOT_RUN = "not run: "
 @dataclasses.dataclass
 class Block:
     line: int
-    mark: str  # the text of the comment before it; empty: none
+    mark: str  # the comment before the block; empty if there is none
     fenced: bool
     lines: list
 
@@ -50,7 +50,7 @@ def line_is_indented(line):
 
 
 def problem_of(block, source):
-    """Why nobody knows whether the block's commands work; None when somebody does."""
+    """Why it is unclear whether the block's commands work; None if a test executes them or the mark gives a reason."""
     if not block.has_commands():
         return None
     if not block.fenced:

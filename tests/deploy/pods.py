@@ -1,8 +1,8 @@
-"""Pods without a cluster: what a manifest's container would run, as processes of this machine. Paths of the pod become
-folders of a scratch directory, in settings, arguments and variables; everything else stays as it is in the manifest.
+"""Pods without a cluster: runs the containers of a manifest as processes of this machine. Paths of the pod are replaced by
+folders of a scratch directory in settings, arguments and variables; everything else stays as in the manifest.
 
-As root the processes run as the manifest's user and group, and files of Secrets belong to root and that group, as the
-kubelet makes them for a pod with an fsGroup.
+When run as root, the processes use the manifest's user and group, and the files of Secrets belong to root and that group, as
+the kubelet arranges for a pod with an fsGroup.
 """
 
 import base64
@@ -27,7 +27,7 @@ PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
 
 
 class Cluster:
-    """The namespace: its rendered objects, what `kubectl create` made, volumes that pods share."""
+    """A namespace: its rendered objects, the objects that `kubectl create` made, and the volumes that pods share."""
 
     def __init__(self, objects):
         self.objects = objects
@@ -38,7 +38,7 @@ class Cluster:
         self.coordinator_port = None
 
     def account_of_pods(self):
-        """(user, group) of the pods' processes; None where this process cannot become another user."""
+        """(user, group) of the pods' processes; None if this process cannot switch to another user."""
         if os.geteuid() != 0:
             return None
         context = self.find("StatefulSet", "gp-coordinator")["spec"]["template"]["spec"]["securityContext"]
@@ -54,7 +54,7 @@ class Cluster:
         return next((each for each in self.objects if each["kind"] == kind and each["metadata"]["name"] == name), None)
 
     def create(self, printed):
-        """Takes what `kubectl create --dry-run=client -o yaml` printed."""
+        """Adds an object, given as the output of `kubectl create --dry-run=client -o yaml`."""
         self.objects.append(yaml.safe_load(printed))
 
     def delete(self, kind, name):
@@ -79,7 +79,7 @@ class Cluster:
         return pod
 
     def start_job(self, job, index=0):
-        """A pod of one of a JobSet's jobs."""
+        """Starts a pod of one of a JobSet's jobs."""
         pod = Pod(self, job["template"]["spec"], f"{job['name']}-{index}")
         self.pods[pod.name] = pod
         pod.start()
@@ -98,7 +98,7 @@ class Cluster:
 
 
 class Pod:
-    """One process of one container. Stopped by SIGTERM, started again with its own volumes as they are."""
+    """One process that stands for a container. SIGTERM stops it; a restart keeps the contents of its own volumes."""
 
     def __init__(self, cluster, spec, name):
         self.cluster = cluster
@@ -111,7 +111,7 @@ class Pod:
         self.process = None
 
     def mount(self):
-        """{path in the pod: folder here}. Volumes of Secrets and ConfigMaps are made anew, as at every start."""
+        """{path in the pod: folder here}. Volumes of Secrets and ConfigMaps are written anew at every start."""
         volumes = {each["name"]: each for each in self.spec["volumes"]}
         return {each["mountPath"]: self.volume(each["name"], volumes.get(each["name"], {}))
                 for each in self.container["volumeMounts"]}
@@ -142,7 +142,7 @@ class Pod:
                            for key, value in found.get("data", {}).items()}, (secret or {}).get("defaultMode"))
 
     def show(self, folder, files, mode):
-        """As the kubelet does: all files change at once, because a link to their folder does."""
+        """Publishes the files as the kubelet does: a link to their folder is switched, so all files change at once."""
         data = pathlib.Path(tempfile.mkdtemp(prefix="..", dir=folder))
         data.chmod(0o755)
         for key, content in files.items():
@@ -161,13 +161,13 @@ class Pod:
         (folder / "..next").rename(folder / "..data")
 
     def refresh(self, path):
-        """What the kubelet does a while after a Secret was replaced."""
+        """Updates a mounted Secret, as the kubelet does a while after the Secret was replaced."""
         mount = next(each for each in self.container["volumeMounts"] if each["mountPath"] == path)
         volume = next(each for each in self.spec["volumes"] if each["name"] == mount["name"])
         self.fill(self.mounts[path], volume)
 
     def translate(self, text):
-        """Paths and addresses of the pod as they are on this machine."""
+        """Replaces the pod's paths and addresses by those on this machine."""
         paths = "|".join(re.escape(path) for path in sorted(self.mounts, key=len, reverse=True))
         text = re.sub(rf"(?<![\w./-])({paths})(?![\w-])", lambda found: str(self.mounts[found.group(1)]), text)
         text = re.sub(r"\b0\.0\.0\.0:\d+", "127.0.0.1:0", text)
@@ -192,7 +192,7 @@ class Pod:
         self.mounts = self.mount()
         self.translate_settings()
         for leftover in self.mounts.get("/run/gp", self.folder / "none").glob("address"):
-            leftover.unlink()  # the volume is new in a new pod
+            leftover.unlink()  # a new pod starts with an empty volume
         command = self.container.get("command") or [f"gp-{self.container['name']}"]
         words = [self.translate(word) for word in command + self.container.get("args", [])]
         with open(self.log, "ab") as log:
@@ -200,7 +200,7 @@ class Pod:
                                             stdout=log, stderr=log, stdin=subprocess.DEVNULL, **self.identity())
 
     def run(self, words, **options):
-        """What `kubectl exec` or a probe runs in the pod, in the image's environment."""
+        """Runs a command in the pod, as `kubectl exec` or a probe does, with the image's environment."""
         image = {"GPCTL_SERVER": self.translate("unix:/run/gp/coordinator.sock")}
         return subprocess.run([self.translate(word) for word in words], check=False, cwd=self.folder, capture_output=True,
                               text=True, timeout=SECONDS_MAX, env={**self.variables(), **image}, **self.identity(), **options)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/operations/configure.md is what the daemons explain, key by key."""
+"""docs/operations/configure.md matches what the daemons print about each setting."""
 
 import os
 import pathlib

@@ -1,8 +1,9 @@
-"""Agents that deploy/slurm/gp-workers.sbatch brings train one run on two nodes of a real Slurm: a controller, two node daemons on
-this machine, MUNGE. One job is cancelled in the middle: the run waits, says why, and goes on from its newest checkpoint when
-the job is queued again. Agents reach the coordinator over TLS and join with one token that their jobs share.
+"""Agents started by deploy/slurm/gp-workers.sbatch train one run on two nodes of a real Slurm: a controller, two node daemons
+on this machine, and MUNGE. One job is requeued and held in the middle: the run waits, reports why, and continues from its
+newest checkpoint when the job runs again. Agents reach the coordinator over TLS and join with one token that their jobs
+share.
 
-Needs root and Debian's slurm-wlm and munge; everything lies in a directory of the test's own, on ports that are free.
+Needs root and Debian's slurm-wlm and munge. All files are in the test's own directory, and all ports are free ones.
 """
 
 import json
@@ -27,7 +28,7 @@ PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
 SCRIPT = SOURCE / "deploy/slurm/gp-workers.sbatch"
 NODES = ("n1", "n2")
 
-# A job that was queued again starts one second after its old credentials have expired (cred_expire, 120 s by default).
+# A requeued job starts only one second after its old credentials have expired, so cred_expire is short (default 120 s).
 SLURM_CONF = """\
 ClusterName=gptest
 SlurmctldHost={host}(127.0.0.1)
@@ -58,7 +59,7 @@ NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={n2_port} CPUs=1 State=U
 PartitionName=all Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
 """
 
-# Long enough that the jobs, not the steps, decide when something happens; the test cancels the run.
+# So many steps that the run ends only when the test cancels it.
 RUN = """\
 apiVersion: gp/v1
 name: two-nodes
@@ -77,7 +78,7 @@ def skip(reason):
 
 
 class Slurm:
-    """A cluster in a directory. Its daemons are stopped by their pid."""
+    """A Slurm cluster in a directory. Its daemons are stopped by their pids."""
 
     def __init__(self, root):
         self.root = root
@@ -158,7 +159,7 @@ class AgentsInSlurm(unittest.TestCase):
         self.gpctl("submit", str(self.root / "run.yaml"))
 
     def submit_agent(self, node, *options):
-        """One job that brings this node."""
+        """Submits a job that starts an agent on this node."""
         job = self.slurm.ask(
             "sbatch", "--parsable", "--cpus-per-task=1", f"--nodelist={node}", *options, SCRIPT,
             PATH=f"{PROGRAMS}:{os.environ['PATH']}", HOME=str(self.root), GP_WORKER_COORDINATOR_ADDRESS=self.address,

@@ -1,7 +1,7 @@
-"""The Debian packages under a real systemd, in a virtual machine with a kernel of its own: what docs/operations/hosts.md tells an
-operator to type, stops, restarts and kills under a run, and the trainers' control groups.
+"""The Debian packages under a real systemd, in a virtual machine with its own kernel: the commands of docs/operations/hosts.md;
+stops, restarts and kills while a run trains; and the control groups of the trainers.
 
-    systemd_test.py BUILD-TREE [Systemd.TEST…]
+systemd_test.py BUILD-TREE [Systemd.TEST…]
 """
 
 import json
@@ -27,15 +27,15 @@ EXPOSURE_MAX = 2.5
 OPERATOR = "/opt"  # where the commands of the page are typed
 TEXT = "she sells sea shells by the sea shore\n" * 400
 STEPS_BETWEEN = 10
-SECONDS_MAX = 240  # an emulated processor starts a trainer in half a minute
-TOO_LITTLE = 50_000_000  # bytes; the smallest trainer takes 70 MB
-# Saved by nothing but a stop; cancelled at the end of its test.
+SECONDS_MAX = 240  # an emulated processor needs half a minute to start a trainer
+TOO_LITTLE = 50_000_000  # bytes; the smallest trainer needs 70 MB
+# Intervals so long that only a stop saves a checkpoint; each test cancels its run.
 NEVER = 100_000_000
 ENDLESS = " ".join(f"--set {key}={NEVER}" for key in ("budget.steps", "checkpoint.every", "eval.every", "sample.every"))
 
 
 def commands_of_page(section):
-    """The commands in a section of the page that this test types."""
+    """The commands in a section of the page that are marked as executed by this test."""
     text = PAGE.read_text(encoding="utf-8").split(f"## {section}\n")[1].split("\n## ")[0]
     return [line.removeprefix("# ") for block in page_blocks.blocks_of(text) if pathlib.Path(__file__).name in block.mark
             for line in block.lines if line.startswith("# ")]
@@ -57,18 +57,18 @@ class Systemd(unittest.TestCase):
 
     @staticmethod
     def fill(container, packages):
-        """What the packages need, and their files: the machine has no network."""
+        """Installs the packages' dependencies and copies the package files, because the machine has no network."""
         vm.make_bootable(container)
         names = [path.name for path in packages.glob("*.deb")]
         container.install(*(f"/packages/{name}" for name in names), volumes=[f"{packages}:/packages:ro"])
-        # The engine stays: to unpack LibTorch takes minutes where the machine's processor is emulated.
+        # Keep the engine installed: unpacking LibTorch takes minutes on an emulated processor.
         container.run("dpkg", "--purge", "gpctl", *DAEMONS)
         container.run("bash", "-c", "echo 'APT::Get::Assume-Yes \"true\";' >/etc/apt/apt.conf.d/nobody-answers")
         container.run("cp", "-r", "/packages", OPERATOR, volumes=[f"{packages}:/packages:ro"])
 
     @classmethod
     def install(cls):
-        """As the page says, then a text and a run file for it."""
+        """Installs as the page describes, then adds a text and a run file."""
         for command in commands_of_page("One machine"):
             print(cls.machine.read(f"cd {OPERATOR} && {command}"), flush=True)
         cls.machine.run(f"printf '%s' '{TEXT}' >/srv/gp/smoke.txt"
@@ -90,7 +90,7 @@ class Systemd(unittest.TestCase):
 
     @classmethod
     def items(cls, words):
-        done = cls.gpctl(f"{words} -o json 2>/dev/null", check=False)  # a retry is announced by gpctl there
+        done = cls.gpctl(f"{words} -o json 2>/dev/null", check=False)  # gpctl announces retries on stderr
         return json.loads(done.stdout)["items"] if done.returncode == 0 else []
 
     def show(self, unit, name):
@@ -106,7 +106,7 @@ class Systemd(unittest.TestCase):
         return json.loads(self.gpctl(f"status {name} -o json").stdout)
 
     def steps(self, name):
-        """The steps in the run's records, in their order."""
+        """The steps in the run's records, in file order."""
         lines = self.machine.read(f"cat /srv/gp/runs/{self.status(name)['run_id']}/metrics.jsonl").splitlines()
         return [json.loads(line)["step"] for line in lines]
 

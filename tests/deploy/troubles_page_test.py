@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/operations/troubles.md quotes what the programs print: every quoted message, metric and event is in their sources."""
+"""docs/operations/troubles.md quotes messages, metrics and events of the programs: each quote must occur in their sources."""
 
 import os
 import pathlib
@@ -9,17 +9,17 @@ import unittest
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
 PAGE = SOURCE / "docs/operations/troubles.md"
 FOLDERS = ("lib", "coordinator", "worker", "client")
-PIECE_LENGTH_MIN = 6  # shorter pieces between two blanks are in any source
+PIECE_LENGTH_MIN = 6  # shorter pieces between two blanks occur in almost any source
 
 
 def sources():
-    """All literals of the sources as one text, with those that are broken over lines put together."""
+    """All string literals of the sources as one text; literals that are split over several lines are joined."""
     texts = [path.read_text(encoding="utf-8") for folder in FOLDERS for path in sorted((SOURCE / folder).rglob("*.cc"))]
     return re.sub(r'"\s*\n\s*"', "", "\n".join(texts)).replace('\\"', '"')
 
 
 def rows(text):
-    """(what one sees, where) of every row of the tables."""
+    """(symptom, where it is seen) for every row of the tables."""
     cells = [line.split(" | ") for line in text.splitlines() if line.startswith("| ") and not line.startswith("| what")]
     return [(row[0], row[1]) for row in cells]
 

@@ -1,5 +1,5 @@
-"""A virtual machine for tests, through QEMU: Debian with systemd and a kernel of its own, on a disk that is made from the root of a
-container. It has no network. Commands reach a shell in it over a serial port of virtio, one at a time."""
+"""A virtual machine for tests, run by QEMU: Debian with systemd and its own kernel, on a disk made from a container's root. It
+has no network. Commands are sent one at a time to a shell in it, over a virtio serial port."""
 
 import base64
 import os
@@ -14,11 +14,11 @@ import buildah
 
 PACKAGES = ("systemd", "systemd-sysv", "dbus", "udev", "linux-image-cloud-amd64", "initramfs-tools", "zstd", "procps")
 MEMORY_MIB = 3072
-DISK = "6G"  # sparse
+DISK = "6G"  # a sparse file
 BOOT_SECONDS_MAX = 240
 STOP_SECONDS_MAX = 120
 
-# A line each way: the command in base64; its exit status and its output in base64.
+# The protocol uses one line each way: the base64-encoded command; then its exit status and its base64-encoded output.
 SHELL = """\
 #!/bin/bash
 exec 3<>/dev/virtio-ports/shell
@@ -48,8 +48,8 @@ def skip_where_it_cannot_run():
 
 
 def hardware_runs_it():
-    """/dev/kvm alone does not say so: where the processor does not help, as in many virtual machines, KVM may be there and still
-    not run a kernel that was not made for it."""
+    """Whether KVM can use the processor's virtualisation. /dev/kvm alone does not prove it: without that support, as in many
+    virtual machines, KVM may exist but fail to run an ordinary kernel."""
     return os.access("/dev/kvm", os.R_OK | os.W_OK) and any(
         pathlib.Path("/sys/module", module).exists() for module in ("kvm_intel", "kvm_amd"))
 
@@ -71,7 +71,7 @@ def make_bootable(container):
 
 
 class Machine:
-    """Boots a copy of the container's root. `folder` gets its disk, its kernel and what it writes to its console."""
+    """Boots a copy of the container's root. `folder` gets the disk, the kernel and the console output."""
 
     def __init__(self, container, folder):
         self.folder = pathlib.Path(folder)
@@ -111,7 +111,7 @@ class Machine:
             raise AssertionError("the virtual machine does not answer: " + self.console()) from None
 
     def run(self, command, check=True, seconds=180):
-        """Executes a command line as root. The result has `returncode` and `stdout` with both outputs."""
+        """Executes a command line as root. The result has `returncode` and `stdout`, which includes stderr."""
         line = base64.b64encode(f"timeout {seconds} bash -c {shlex.quote(command)}".encode())
         self.connection.settimeout(seconds + 60)
         self.stream.write(line + b"\n")

@@ -1,6 +1,6 @@
-"""The coordinator's state is backed up under load, lost with everything that came after, and restored: finished runs, the
-catalogue, tokens, the authority and the audit log are there, and a run that trained meanwhile goes on from its newest checkpoint
-though the backup knows none of those that are left."""
+"""The coordinator's state is backed up under load; later it is lost, and the backup is restored. Finished runs, the catalogue,
+tokens, the authority and the audit log are there again. A run that trained meanwhile continues from its newest checkpoint,
+although the backup lists none of the checkpoints that still exist."""
 
 import contextlib
 import itertools
@@ -19,7 +19,7 @@ from waiting import SECONDS_MAX, wait_for
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
 PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
 
-# Long enough that the test decides when something happens.
+# So many steps that the test decides when the run ends.
 RUN = """\
 apiVersion: gp/v1
 name: {name}
@@ -33,7 +33,7 @@ checkpoint: {{every: 200, keep_last: 2}}
 
 
 class Service:
-    """A coordinator and an agent as processes, in a directory."""
+    """A coordinator and an agent as processes that share a directory."""
 
     def __init__(self, root):
         self.root = root
@@ -62,7 +62,7 @@ class Service:
                                 "--storage-root", self.root / "storage", "--slots", "1")
 
     def trainer(self):
-        """The process number of the agent's one trainer."""
+        """The pid of the agent's only trainer."""
         children = [int(number) for path in pathlib.Path(f"/proc/{self.agent.pid}/task").glob("*/children")
                     for number in path.read_text().split()]
         return next(pid for pid in children if pathlib.Path(f"/proc/{pid}/comm").read_text().startswith("gp-trainer"))
@@ -89,7 +89,7 @@ class Service:
         return done.stdout + done.stderr
 
     def act(self, *arguments, check=True):
-        """gp-coordinator as an operator calls it, beside the one that serves."""
+        """Runs an operator's command of gp-coordinator, while another gp-coordinator serves."""
         done = subprocess.run([PROGRAMS / "gp-coordinator", "--state-dir", self.state, *arguments], check=False,
                               capture_output=True, text=True, timeout=SECONDS_MAX)
         if check and done.returncode != 0:
@@ -105,18 +105,18 @@ class Service:
         return json.loads(self.gpctl("status", name, "-o", "json"))
 
     def steps(self, name):
-        """Of the checkpoints in the catalogue, the newest last."""
+        """The steps of the run's checkpoints in the catalogue, in ascending order."""
         return sorted(item["step"] for item in json.loads(self.gpctl("ckpt", "list", name, "-o", "json"))["items"])
 
     def await_checkpoints(self, name, count):
-        """Until so many more are sealed than there are now."""
+        """Waits until `count` more checkpoints are sealed."""
         goal = max(self.steps(name), default=0) + 200 * count
         return wait_for(f"{name} seals step {goal}", lambda: self.steps(name), lambda steps: max(steps, default=0) >= goal)
 
 
 @contextlib.contextmanager
 def load(service):
-    """Submits, cancels and makes tokens until the end."""
+    """Submits and cancels runs and creates tokens until it is stopped."""
     done, failures = threading.Event(), []
 
     def work(number):
@@ -161,7 +161,7 @@ class Backup(unittest.TestCase):
         with load(self.service):
             self.service.await_checkpoints("lm", 1)
             print(self.service.act("--backup", self.root / "monday"), end="")
-            # Retention has removed every checkpoint in the backup.
+            # Wait until retention has removed every checkpoint that the backup lists.
             self.service.await_checkpoints("lm", 4)
 
     def lose_and_restore(self):
@@ -202,7 +202,7 @@ class Backup(unittest.TestCase):
     def test_another_machine_goes_on_from_the_newest_checkpoint(self):
         before = self.service.steps("done")
         self.back_up_under_load()
-        # The backup has the first epoch; the newest checkpoints are of the second.
+        # The backup was made in the first epoch; the newest checkpoints are to be of the second.
         os.kill(self.service.trainer(), signal.SIGKILL)
         wait_for("the second epoch", lambda: self.service.state_of("lm")["epoch"], lambda epoch: epoch == 2)
         self.service.await_checkpoints("lm", 3)

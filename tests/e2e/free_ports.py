@@ -1,4 +1,4 @@
-"""Ports for programs of others that cannot choose one themselves."""
+"""Ports for third-party programs that cannot choose a free one themselves."""
 
 import pathlib
 import random
@@ -6,8 +6,8 @@ import socket
 
 
 def free_ports(count):
-    """So many ports that are free now, below those that the kernel gives to everybody who asks for any: nobody is given
-    one of them before the program takes it."""
+    """Returns `count` ports that are free now. They are below the kernel's ephemeral range, so no other process gets one of
+    them as an automatically chosen port before the program binds it."""
     first_given = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()[0])
     found = []
     for port in random.sample(range(first_given // 2, first_given), 100):

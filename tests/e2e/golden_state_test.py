@@ -1,6 +1,6 @@
-"""States that earlier versions of gp left on users' disks, opened by the programs of this tree: everything is there, the run that was
-killed goes on to the same weights, a kill in the middle of the migration loses nothing, and a state of a newer version is
-refused in words."""
+"""The programs of this tree open states that earlier versions of gp left on users' disks. Everything is there, the run that was
+killed continues to the same weights, a kill during the migration loses nothing, and a state of a newer version is refused with
+a message."""
 
 import json
 import os
@@ -22,7 +22,7 @@ GOES_ON = ("running", "queued")
 
 
 class Service:
-    """What `gpctl up` starts in the home directory of a golden state."""
+    """The processes that `gpctl up` starts in the home directory of a golden state."""
 
     def __init__(self, root):
         self.root = root
@@ -91,7 +91,7 @@ class GoldenStates(unittest.TestCase):
         muon = service.list_of("ckpt", "list", "muon")
         held = [pathlib.Path(item["directory"]) for item in muon if item["state"] == "quarantined"]
         self.assertEqual(len(held), 1, muon)
-        # That version renamed a damaged checkpoint; a thread of the coordinator gives it its name back.
+        # That version renamed damaged checkpoints; a thread of the coordinator restores the original name and adds a mark.
         wait_for("the old name and a mark", lambda: sorted(path.name for path in held[0].parent.glob(held[0].name + "*")),
                  until=[held[0].name, held[0].name + ".quarantined"].__eq__)
         tokens = {token["name"]: token for token in service.list_of("token", "list")}

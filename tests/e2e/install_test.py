@@ -1,4 +1,4 @@
-"""`cmake --install` gives a tree that works after it was moved, and takes nothing from the build.
+"""`cmake --install` makes a tree that works after being moved, and that uses nothing from the build tree.
 
     install_test.py BUILD-TREE
 """
@@ -13,7 +13,7 @@ ENGINE_PROGRAMS = ("gp-trainer", "gp-sampler", "gp-evaluator")
 
 
 def output_of(*command):
-    # Its own home: with the user's context gpctl would ask that server for its version.
+    # A home of its own: with the user's context, gpctl would ask that context's server for its version.
     done = subprocess.run([str(word) for word in command], check=False, capture_output=True,
                           text=True, cwd="/", env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"})
     return done.stdout + done.stderr if done.returncode == 0 else sys.exit(
@@ -21,7 +21,7 @@ def output_of(*command):
 
 
 def check_libraries(root, program):
-    """What is not the system's must come from the installed tree."""
+    """Libraries that are not the system's must come from the installed tree."""
     for line in output_of("ldd", root / "bin" / program).splitlines():
         path = line.partition("=>")[2].split(" (")[0].strip()
         if "not found" in line:

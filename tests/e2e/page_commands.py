@@ -1,8 +1,7 @@
-"""The commands of a page in Markdown, executed: every ```console block that follows a line `<!-- executed -->`.
+"""Executes the commands of a Markdown page: every ```console block that follows a line `<!-- executed -->`.
 
-Lines that begin with `$ ` are commands; all of them run in one shell, in order, in a home directory, and must succeed.
-The other lines of a block must appear in the output of the command above them, in their order; `…` stands for anything in a
-line.
+Lines that begin with `$ ` are commands. All of them run in order in one shell, in a home directory, and must succeed. The other
+lines of a block must appear, in the same order, in the output of the command above them; `…` matches any text within a line.
 """
 
 import os
@@ -20,7 +19,7 @@ def executed_blocks(text):
 
 
 def steps_of(block):
-    """[(command, expected output lines)]; a command may continue on lines that begin with `> `."""
+    """[(command, expected output lines)]; a command continues on lines that begin with `> `."""
     steps = []
     for line in block.splitlines():
         if line.startswith("$ "):
@@ -45,8 +44,8 @@ def script_of(steps):
 
 
 def outputs_of(steps, home):
-    """[(exit status, output)] of the steps; the status is None for the one that ended the shell, which is the last. A service
-    that they started is stopped."""
+    """[(exit status, output)] of the steps. If a step ended the shell, it is the last one and its status is None. Stops the
+    service that the steps started."""
     environment = {"HOME": str(home), "PATH": f"{PROGRAMS}:{os.environ['PATH']}", "LANG": "C.UTF-8"}
     try:
         done = subprocess.run(["bash", "-c", script_of(steps)], cwd=home, env=environment, check=False,
@@ -66,13 +65,13 @@ def outputs_of(steps, home):
 
 
 def first_missing(expected, output):
-    """The first of the expected lines that does not appear in the output after the ones before it; None when all do."""
+    """The first expected line that does not appear in the output after the previous ones; None if all do."""
     lines = iter(output.split("\n"))
     return next((line for line in expected if not any(shows(line.strip(), shown) for shown in lines)), None)
 
 
 def shows(expected, line):
-    """Whether the line holds the pieces of `expected` between its `…`, in their order."""
+    """Whether the line contains the pieces of `expected` between its `…`, in this order."""
     end = 0
     for piece in expected.split("…"):
         found = line.find(piece, end)
@@ -83,7 +82,7 @@ def shows(expected, line):
 
 
 def problem_of(step, result):
-    """What is wrong with what the step did; None when nothing is."""
+    """The problem with a step's result; None if there is none."""
     command, expected = step
     status, output = result
     if status != 0:

@@ -38,7 +38,7 @@ class ExpectedLines(unittest.TestCase):
         self.assertEqual(page_commands.first_missing(["aa…aa"], "aaa"), "aa…aa")
 
     def test_take_no_longer_with_many_ellipses(self):
-        # A regular expression with a wildcard for each `…` would not end.
+        # As a regular expression with a wildcard for each `…`, this would take practically forever.
         expected = ["…".join(["a"] * 200) + "…b"] * 50
         output = "\n".join(["a" * 10_000] * 50)
         self.assertEqual(page_commands.first_missing(expected, output), expected[0])

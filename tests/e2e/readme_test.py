@@ -1,4 +1,4 @@
-"""Executes the commands of the README as a newcomer types them."""
+"""Executes the README's commands as a new user types them."""
 
 import os
 import pathlib

@@ -1,22 +1,23 @@
-"""How a test of real programs waits for something that they do."""
+"""How tests of real programs wait for a condition."""
 
 import time
 
-# A limit for hangs, not for slowness on a busy machine. A test's own limit is above it (cmake/Testing.cmake).
+# Limits a hang; a busy machine does not reach it. Each test's own timeout is longer (cmake/Testing.cmake).
 SECONDS_MAX = 120
 PAUSE_SECONDS = 0.05
 SHOWN_CHARACTERS_MAX = 2000
 
 
 def wait_for(what, look, until=bool, seconds=SECONDS_MAX, process=None):
-    """Calls `look` again and again, and returns the first value that `until` accepts.
+    """Calls `look` repeatedly and returns the first value that `until` accepts.
 
-    AssertionError when none came within `seconds`, or when `process` has ended and its last work brought none. The message
-    says what was waited for, how long, and what `look` returned last.
+    Raises AssertionError if none comes within `seconds`, or if `process` has ended and a last look brought none. The message
+    states what was waited for, how long, and what `look` returned last.
     """
     begin = time.monotonic()
     while True:
-        has_ended = process is not None and process.poll() is not None  # before the look, which then sees all that it did
+        # Checked before the look, so that the last look sees all that the process did.
+        has_ended = process is not None and process.poll() is not None
         value = look()
         if until(value):
             return value

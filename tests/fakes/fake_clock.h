@@ -1,4 +1,4 @@
-// FakeClock: time that a test moves by hand. Belongs to one thread.
+// FakeClock: a clock that advances only when a test says so. Not thread-safe.
 #pragma once
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@ class FakeClock final : public Clock {
     now_ += duration;
     wall_ += std::chrono::duration_cast<std::chrono::microseconds>(duration);
   }
-  // Like an administrator or NTP.
+  // Sets the wall clock, as an administrator or NTP does.
   void StepWall(std::chrono::microseconds by) { wall_ += by; }
 
  private:

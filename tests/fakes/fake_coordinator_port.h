@@ -1,5 +1,5 @@
-// FakeCoordinatorPort: a CoordinatorPort that records the agent's messages, for tests to wait on.
-// Thread-safe.
+// FakeCoordinatorPort: a CoordinatorPort that records the agent's messages, so that tests can wait
+// for them. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -31,13 +31,13 @@ class FakeCoordinatorPort final : public agent::CoordinatorPort {
     changed_.NotifyAll();
   }
 
-  // As if the stream were down: reports are not sent.
+  // While held, reports are not sent, as if the stream were down.
   void HoldReports(bool hold) EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     holds_reports_ = hold;
   }
 
-  // True once the newest report fulfils `condition`; false after kPatience.
+  // True once the newest report meets `condition`; false after kPatience.
   bool WaitForReport(const std::function<bool(const v1::AgentReport&)>& condition)
       EXCLUDES(mutex_) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;

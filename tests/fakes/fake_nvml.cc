@@ -1,12 +1,12 @@
-// A stand-in for NVIDIA's management library: the functions that gp-worker calls, with the devices
-// that a text file describes. $GP_FAKE_NVML names the file; it is read again at every call, so that
-// a test can take a GPU away while programs run. Lines:
+// A fake of NVIDIA's management library: the functions that gp-worker calls, with the devices that
+// a text file describes. $GP_FAKE_NVML names the file. It is read again at every call, so that a
+// test can remove a GPU while programs run. Lines:
 //
 //   driver version=580.65.06 cuda=13000
-//   init code=18                     nvmlInit answers with it
+//   init code=18                     nvmlInit returns this code
 //   gpu uuid=GPU-a name=NVIDIA_H100 memory=85899345920 used=1024 utilization=37 temperature=41
-//       power=350000 energy=1000 ecc=2 capability=9.0 lost=1 mig=MIG-a,MIG-b     (one line; all but
-//       uuid may be left out; "_" in the name stands for a blank; what is left out is
+//       power=350000 energy=1000 ecc=2 capability=9.0 lost=1 mig=MIG-a,MIG-b     (one line; only
+//       uuid is required; "_" in the name stands for a blank; queries for a missing field return
 //       NOT_SUPPORTED)
 #include <cstdlib>
 #include <cstring>

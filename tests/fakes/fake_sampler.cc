@@ -1,15 +1,15 @@
-// gp-fake-sampler: speaks the link as gp-sampler does and writes texts that everybody can foretell,
-// so that the gateway can be tested without the engine. The checkpoint's manifest.json may say, in
-// its record, how it misbehaves; so may a prompt, by the character that it begins with. No claim
-// about probabilities is ever made with it.
+// gp-fake-sampler: speaks the link protocol like gp-sampler and writes predictable texts, so that
+// the gateway can be tested without the engine. The record in the checkpoint's manifest.json can
+// request misbehaviour, and so can the first character of a prompt. Never use it for claims about
+// probabilities.
 //
-// A text says the ids of its prompt again, each plus the number of the sample, round and round. The
+// A text repeats the ids of its prompt over and over, each plus the number of the sample. The
 // logprob of token t is -t/100, and its alternatives are t+1, t+2, ….
 //
-// record.device: "fail" (says so and leaves), "damaged", "hang" (never ready), "slow" (200 ms for
-// each token), "mute" (ready, writes nothing). A prompt that begins with 'C' ends the process, with
-// 'H' makes it hang, with 'E' is answered with an error, with 'S' is slow, with 'N' never ends by
-// itself: it stops at each token for 5 ms.
+// record.device: "fail" (reports an error and exits), "damaged", "hang" (never ready), "slow"
+// (200 ms per token), "mute" (ready, but writes nothing). A prompt that begins with 'C' ends the
+// process, with 'H' makes it hang, with 'E' is answered with an error, with 'S' is slow, with 'N'
+// never ends by itself and takes 5 ms per token.
 #include <signal.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ using std::chrono::milliseconds;
 struct Text {
   link::Generate request;
   int64_t written = 0;
-  std::string bytes;  // of an incomplete character
+  std::string bytes;  // of an incomplete UTF-8 character
 };
 
 class FakeSampler {
@@ -78,7 +78,7 @@ class FakeSampler {
                          .memory_bytes = model.memory_bytes});
   }
 
-  // One token of every stream.
+  // Writes one token of every stream.
   void WriteOnce() {
     if (how_ == "mute") return Listen(milliseconds(50));
     if (how_ == "slow") std::this_thread::sleep_for(milliseconds(200));
@@ -147,7 +147,7 @@ class FakeSampler {
     return text;
   }
 
-  // One-character stop strings are enough for the tests.
+  // Cuts the text at a stop string. Only one-character stop strings are supported.
   static void CutAtStop(const link::Generate& request, link::TextPiece& piece) {
     for (const std::string& stop : request.stop) {
       const size_t at = piece.text.find(stop);
@@ -179,7 +179,7 @@ class FakeSampler {
     }
   }
 
-  // Reads waiting messages, with a timeout of `patience` for the first.
+  // Handles waiting messages; waits up to `patience` for the first one.
   void Listen(milliseconds patience) {
     while (true) {
       auto message = channel_.Receive(patience);

@@ -1,7 +1,7 @@
-// gp-fake-trainer: speaks the link like gp-trainer and takes steps that compute nothing, so that
-// the control plane can be tested without the engine. It writes small checkpoint files and
+// gp-fake-trainer: speaks the link protocol like gp-trainer and takes steps that compute nothing,
+// so that the control plane can be tested without the engine. It writes small checkpoint files and
 // misbehaves as the run's labels request (fakes/fake_trainer_options.h). Never use it for claims
-// about losses or bits.
+// about losses or bit-identical results.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <openssl/sha.h>
@@ -75,7 +75,7 @@ class FakeTrainer {
     takes_steps_ = true;
   }
 
-  // A GPU slot shows by what the agent lets its trainer see.
+  // On a GPU slot, the agent sets CUDA_VISIBLE_DEVICES.
   bool OnSeveralGpus() const {
     return start_.world_size > 1 && std::getenv("CUDA_VISIBLE_DEVICES") != nullptr;
   }
@@ -171,7 +171,7 @@ class FakeTrainer {
     Exit(0);
   }
 
-  // Waits for a message of one type and handles others meanwhile.
+  // Waits for a message of type T and handles other messages meanwhile.
   template <typename T>
   T Await() {
     while (true) {
@@ -230,7 +230,7 @@ class FakeTrainer {
   FileDescriptor port_;
   int64_t step_ = 0;
   bool takes_steps_ = false;
-  bool leaves_ = false;  // after this step
+  bool leaves_ = false;  // exit after this step
   std::set<int64_t> answered_;
 };
 

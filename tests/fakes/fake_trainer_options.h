@@ -1,6 +1,5 @@
-// What a fake trainer does, read from the resolved run file it is started with: budget.steps and
-// checkpoint.every as the real one, and labels that begin with "fake-" for its misbehaviour.
-// A value.
+// What a fake trainer does, read from the resolved run file: budget.steps and checkpoint.every as
+// for the real trainer, and labels that begin with "fake-" for misbehaviour. A value type.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +15,11 @@ struct FakeTrainerOptions {
   int64_t step_ms = 2;            // fake-step-ms
   int64_t fail_at_step = -1;      // fake-fail-at-step; -1: never
   int64_t fail_rank = 0;          // fake-fail-rank
-  int64_t fail_epochs = 1 << 20;  // fake-fail-epochs: it fails in epochs up to this one
+  int64_t fail_epochs = 1 << 20;  // fake-fail-epochs: the last epoch that fails
   int64_t exit_code = 1;          // fake-exit-code, when it fails
-  std::string fail_message;       // fake-fail-message: its last words; empty: it dies without any
-  bool ignore_stop = false;       // fake-ignore-stop: neither Stop nor SIGTERM ends it
-  bool silent = false;            // fake-silent: never says Listening
+  std::string fail_message;       // fake-fail-message: its last message; empty: none
+  bool ignore_stop = false;       // fake-ignore-stop: ignores Stop and SIGTERM
+  bool silent = false;            // fake-silent: never sends Listening
   std::string hostile;            // fake-hostile: what it sends instead (fakes/hostile_words.h)
 };
 

@@ -43,7 +43,7 @@ void SayEverything(int link) {
   Say(link, link::Failed{contract::ExitCause::kUnspecified, std::string(30'000, '\x1b')});
 }
 
-// For floods: the n-th message.
+// Sends message(1), message(2) and so on, without end.
 [[noreturn]] void Repeat(int link, const std::function<link::Message(int64_t)>& message) {
   for (int64_t n = 1;; ++n) Say(link, message(n));
 }

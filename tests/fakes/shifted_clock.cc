@@ -1,6 +1,6 @@
-// Replaces the C library's wall clock: GP_CLOCK_SHIFT seconds later than it is, or earlier. For any
-// program: GP_CLOCK_SHIFT=-7200 LD_PRELOAD=build/release/tests/libgp_shifted_clock.so. The
-// monotonic clock stays as it is.
+// Shifts the wall clock of the C library by GP_CLOCK_SHIFT seconds, which may be negative. Works
+// for any program: GP_CLOCK_SHIFT=-7200 LD_PRELOAD=build/release/tests/libgp_shifted_clock.so. The
+// monotonic clock is not changed.
 #include <dlfcn.h>
 #include <sys/time.h>
 
@@ -27,7 +27,7 @@ int clock_gettime(clockid_t clock, timespec* now) noexcept {
   return result;
 }
 
-// OpenSSL compares the dates of certificates with this one.
+// OpenSSL checks the dates of certificates with time().
 time_t time(time_t* out) noexcept {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);

@@ -32,8 +32,8 @@ struct stat StatOf(int fd) {
   return info;
 }
 
-// Through the given descriptor if it is readable: opening and closing another one would release the
-// process's locks on the file, which SQLite relies on.
+// Reads through the given descriptor if it is readable: closing a second descriptor of the same
+// file would release the process's locks on it, which SQLite relies on.
 std::string ContentOf(int fd) {
   FileDescriptor again;
   if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) {
@@ -133,7 +133,7 @@ void SyncedDisk::Note(int fd) {
   if (!after_sync_) after_sync_ = std::move(after_sync);
 }
 
-// The file or directory is synced as it is.
+// Records the file or directory as synced in its current state.
 SyncedDisk::Place SyncedDisk::Record(int fd) {
   const Place place = Hold(FileDescriptor(open(LinkTo(fd).c_str(), O_PATH | O_CLOEXEC)));
   if (!nodes_[place].is_directory) {
@@ -143,7 +143,8 @@ SyncedDisk::Place SyncedDisk::Record(int fd) {
   std::map<std::string, Place> entries;
   for (const std::string& name : NamesIn(fd)) {
     FileDescriptor entry(openat(fd, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    if (entry.valid()) entries[name] = Hold(std::move(entry));  // otherwise removed meanwhile
+    // Otherwise it was removed meanwhile.
+    if (entry.valid()) entries[name] = Hold(std::move(entry));
   }
   nodes_[place].entries = std::move(entries);
   return place;

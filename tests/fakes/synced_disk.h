@@ -1,8 +1,8 @@
-// SyncedDisk: the content of a directory after a power failure at this moment: each file as of its
-// last fsync or fdatasync, under the names that existed at the last fsync of its directory.
-// Anything written, created, renamed or removed since is lost, the worst case that POSIX allows. A
-// program that links it gets its own fsync and fdatasync, which only record; libraries such as
-// SQLite call them too. One at a time in a process; thread-safe.
+// SyncedDisk: what a directory would contain after a power failure now: each file as of its last
+// fsync or fdatasync, under the names that existed at the last fsync of its directory. Anything
+// written, created, renamed or removed since then is lost, the worst case that POSIX allows. In a
+// program that links it, fsync and fdatasync only record; libraries such as SQLite call these too.
+// At most one object per process at a time; thread-safe.
 #pragma once
 
 #include <functional>
@@ -17,24 +17,24 @@ namespace gp::testing {
 
 class SyncedDisk {
  public:
-  // Files by path below the root, with their content; directories end in '/'.
+  // {path below the root: content}; the paths of directories end in '/'.
   using Image = std::map<std::string, std::shared_ptr<const std::string>>;
 
-  // The content below `root` counts as synced from now on.
+  // Treats the current content below `root` as synced.
   explicit SyncedDisk(const std::string& root);
   ~SyncedDisk();
   SyncedDisk(const SyncedDisk&) = delete;
   SyncedDisk& operator=(const SyncedDisk&) = delete;
 
-  // What a power loss would leave.
+  // The content that a power loss now would leave.
   Image Left() const EXCLUDES(mutex_);
 
-  // Called after each sync below the root, on the thread that synced, with what a power loss would
-  // leave then. Not called while it runs.
+  // Called after each sync below the root, on the thread that synced, with the content that a power
+  // loss would then leave. Not called recursively.
   using AfterSync = std::function<void(const Image& left)>;
   void set_after_sync(AfterSync after_sync) EXCLUDES(mutex_);
 
-  // The next `count` syncs below the root fail.
+  // Makes the next `count` syncs below the root fail.
   void FailSyncs(int count) EXCLUDES(mutex_);
 
   // Makes `directory` equal to the image.
@@ -44,7 +44,7 @@ class SyncedDisk {
   static int Sync(int fd, bool data_only);
 
  private:
-  // A file or a directory, by its inode number, which is not reused while it is held.
+  // A file or directory, identified by its inode number, which is not reused while it is held open.
   struct Place {
     uint64_t device = 0;
     uint64_t inode = 0;
@@ -54,7 +54,7 @@ class SyncedDisk {
     FileDescriptor held;
     bool is_directory = false;
     std::shared_ptr<const std::string> content;  // null: never synced
-    std::map<std::string, Place> entries;        // a directory's entries, as synced
+    std::map<std::string, Place> entries;        // of a directory, as of its last sync
   };
 
   bool FailsNow() EXCLUDES(mutex_);

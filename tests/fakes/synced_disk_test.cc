@@ -1,4 +1,4 @@
-// The fake itself, and what base/file.h promises about power loss.
+// Tests the fake itself, and the guarantees of base/file.h for a power loss.
 #include "fakes/synced_disk.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ class SyncedDiskTest : public ::testing::Test {
  protected:
   std::string Path(const std::string& name) const { return directory_.File(name); }
 
-  // Without any sync.
+  // Writes a file without syncing it.
   void Write(const std::string& name, const std::string& text) const {
     const FileDescriptor file(open(Path(name).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644));
     ASSERT_TRUE(WriteAll(file.get(), text, name).ok());

@@ -1,6 +1,6 @@
-// Data is missing when a run is placed again, or on one of two nodes. The run continues when the
-// data is back, with the weights of the run without faults; data that never existed ends the run at
-// once.
+// Data is missing when a run is placed again, or on one of two nodes. When the data is back, the
+// run continues and ends with the weights of an undisturbed run. Data that never existed fails the
+// run at once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ class DataAway : public ::testing::Test {
 
   std::string At(const std::string& name) const { return JoinPath(cluster_.directory(), name); }
 
-  // Ends the run's node when it has a checkpoint, and starts the node again after `disturb`.
+  // Stops the node once the run has a checkpoint, calls `disturb`, and starts the node again.
   void Disturb(const std::string& run, const std::function<void()>& disturb) {
     cluster_.WaitFor(run, [](const v1::Run& now) { return now.latest_checkpoint_step() >= 20; });
     cluster_.worker("node-a").Kill();
@@ -51,7 +51,7 @@ class DataAway : public ::testing::Test {
   Cluster cluster_;
 };
 
-// Case runs-and-service/37: a text that was away for a while ended the run.
+// Case runs-and-service/37: the temporary absence of a text file failed the run.
 TEST_F(DataAway, MissingTextIsWaitedFor) {
   cluster_.StartWorker("node-a", {.slots = 1});
   const std::string run = cluster_.Submit(FaultRun(1, kSteps));
@@ -66,7 +66,7 @@ TEST_F(DataAway, MissingTextIsWaitedFor) {
   EXPECT_TRUE(cluster_.Nodes().at(0).data_problems().empty());
 }
 
-// Case runs-and-service/35: a text that changed during a run was not detected.
+// Case runs-and-service/35: a change of the text file during a run was not detected.
 TEST_F(DataAway, ChangedTextIsToldApartAndWaitedFor) {
   cluster_.StartWorker("node-a", {.slots = 1});
   const std::string run = cluster_.Submit(FaultRun(1, kSteps));
@@ -77,7 +77,7 @@ TEST_F(DataAway, ChangedTextIsToldApartAndWaitedFor) {
   ExpectUndisturbedEnd(run);
 }
 
-// The submit saw the text; the node sees it first when it is back.
+// The text existed at submit time; the node sees it only when it is back.
 TEST_F(DataAway, TextThatWasThereAtTheSubmitIsWaitedFor) {
   const std::string run = cluster_.Submit(FaultRun(1, kSteps));
   std::filesystem::rename(At("text.txt"), At("away.txt"));
@@ -87,7 +87,7 @@ TEST_F(DataAway, TextThatWasThereAtTheSubmitIsWaitedFor) {
   ExpectUndisturbedEnd(run);
 }
 
-// Case runs-and-service/38: a node without the data took all tries of the run.
+// Case runs-and-service/38: a node without the data used up all retries of the run.
 TEST_F(DataAway, ANodeThatAloneLacksTheTextIsPassedOver) {
   if (std::system("unshare --mount mount -t tmpfs none /tmp") != 0) {
     GTEST_SKIP() << "a mount that one node alone sees needs root and unshare";

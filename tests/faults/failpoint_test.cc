@@ -1,6 +1,6 @@
-// A kill at every failpoint in the sources: the process dies there once, is restarted, and the run
-// ends with the weights of an undisturbed run. The failpoints are collected from the sources, so
-// that none is forgotten.
+// A kill at every failpoint: the process dies there once and is restarted, and the run ends with
+// the weights of an undisturbed run. The failpoints are collected from the sources, so that none is
+// forgotten.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,8 @@ constexpr int kFailpointSteps = 30;
 
 struct Place {
   std::string name;
-  // Sources of the program that passes it: "coordinator", "worker/agent", "worker/engine".
+  // The sources of the program with this failpoint: "coordinator", "worker/agent" or
+  // "worker/engine".
   std::string folder;
 };
 
@@ -33,8 +34,8 @@ std::vector<Place> FindPlaces() {
     const std::string root = JoinPath(GP_SOURCE_DIRECTORY, folder);
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
       if (entry.path().extension() != ".cc") continue;
-      // A run does not pass these: tests/coordinator/access kills there, and in migrations
-      // tests/e2e/golden_state_test.py.
+      // Runs do not reach these failpoints. tests/coordinator/access tests those in `access`, and
+      // tests/e2e/golden_state_test.py tests those of migrations.
       if (entry.path().parent_path().filename() == "access") continue;
       if (entry.path().stem() == "database_file") continue;
       const std::string text = ReadFile(entry.path()).value_or("");
@@ -56,7 +57,7 @@ TEST_P(Failpoints, AKillThereLosesNothing) {
   WriteText(cluster);
   cluster.StartCoordinator();
   const std::string run = cluster.Submit(FaultRun(2, kFailpointSteps));
-  // A trainer can write in its run's directory alone.
+  // A trainer can write only to its run's directory.
   const bool in_trainer = place.folder == "worker/engine";
   const std::string marker = in_trainer
                                  ? JoinPath(cluster.storage_root(), "runs/" + run + "/struck")
@@ -74,7 +75,7 @@ TEST_P(Failpoints, AKillThereLosesNothing) {
     cluster.StartCoordinator(coordinator_environment);
   }
   cluster.LaunchWorker("node-a", setup);
-  // A program that died is started again, as gpctl up and systemd do.
+  // Restarts a program that died, as gpctl up and systemd do.
   v1::Run now;
   const bool ended = Eventually([&] {
     if (!cluster.coordinator().Running()) cluster.StartCoordinator(coordinator_environment);

@@ -1,6 +1,6 @@
-// FaultRun: the one training of the fault tests: a model so small that a step takes milliseconds,
-// with everything that could betray a lost or repeated step: dropout, accumulation, four logical
-// shards, a schedule.
+// FaultRun: the training run of the fault tests. Its model is so small that a step takes
+// milliseconds, and it uses everything that would reveal a lost or repeated step: dropout, gradient
+// accumulation, four logical shards, and a learning-rate schedule.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +10,28 @@
 
 namespace gp::testing {
 
-// What each rank computes on. A GPU is the host here, which the tests' stand-ins for NVML and NCCL
-// pass off as one: agent, trainer and collectives go the way of GPUs. With kGpuZero1 each rank
-// keeps its part of the optimizer's state alone.
+// The device that each rank uses. A GPU is simulated on the host with the tests' fakes of NVML and
+// NCCL, so agent, trainer and collectives use their GPU code paths. With kGpuZero1 each rank keeps
+// only its part of the optimizer's state.
 enum class RankDevice { kCpu, kGpu, kGpuZero1 };
 
-// $GP_FAULT_SEED, or a random one. A test prints the seed that it uses.
+// $GP_FAULT_SEED, or a random seed. A test prints the seed that it uses.
 uint64_t FaultSeed();
 
-// The run file for `workers` ranks; its text is in <directory>/text.txt.
+// The run file for `workers` ranks. It reads <directory>/text.txt.
 std::string FaultRun(int workers, int steps, RankDevice device = RankDevice::kCpu);
 
-// A worker with `slots` of them.
+// A worker with `slots` slots of this device.
 WorkerSetup NodeWith(const Cluster& cluster, int slots, RankDevice device);
 
 // Writes text.txt into the cluster's directory.
 void WriteText(const Cluster& cluster);
 
-// The bytes of model.safetensors of the run's newest sealed checkpoint; the test fails if there is
-// none.
+// The content of model.safetensors in the run's newest sealed checkpoint; fails the test if there
+// is none.
 std::string FinalWeights(Cluster& cluster, const std::string& run);
 
-// Trains `steps` with one rank and without disturbance, once per process and device, and returns
-// the final weights.
+// The final weights after `steps` on one rank without faults. Trained once per process and device.
 const std::string& UndisturbedWeights(int steps, RankDevice device = RankDevice::kCpu);
 
 }  // namespace gp::testing

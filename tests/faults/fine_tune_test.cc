@@ -1,5 +1,5 @@
-// A run that starts from another run's checkpoint, killed in the middle: it resumes from its own
-// checkpoint, and no longer needs the other run.
+// A run that starts from another run's checkpoint is killed: it resumes from its own checkpoint and
+// no longer needs the other run.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -35,7 +35,7 @@ class FineTune : public ::testing::Test {
     ASSERT_TRUE(WriteFileAtomically(Path(name), text).ok());
   }
 
-  // The 256 bytes in GPT-2's spelling, and one merge.
+  // The 256 bytes in GPT-2's byte encoding, and one merge.
   static std::string Vocabulary() {
     std::string text = "{";
     int id = 0;
@@ -54,7 +54,7 @@ class FineTune : public ::testing::Test {
     return text.replace(at, from.size(), to);
   }
 
-  // By gpctl, which looks for the checkpoint.
+  // Submits with gpctl, which looks up the checkpoint.
   std::string SubmitTuned(const std::string& name) {
     std::string run = Replaced(FaultRun(1, kTunedSteps), "name: faults", "name: " + name);
     run = Replaced(run, ", tokenizer: bytes", "");
@@ -91,9 +91,9 @@ TEST_F(FineTune, KilledGoesOnFromItsOwnCheckpointWithoutTheModelItBeganWith) {
   const auto trainers = ChildrenOf(cluster_.worker("node-a").pid());
   ASSERT_EQ(trainers.size(), 1u);
   cluster_.WaitFor(killed, [](const v1::Run& run) { return run.latest_checkpoint_step() >= 30; });
-  // It must not end before the kill.
+  // Pause the trainer so that the run does not end before the kill.
   kill(trainers[0], SIGSTOP);
-  // Before the kill, so that no restarted rank can read them.
+  // Move the base checkpoint away before the kill, so that the restarted rank cannot read it.
   const std::string base = cluster_.Checkpoints("faults").back().directory();
   std::filesystem::rename(base, base + ".gone");
   kill(trainers[0], SIGKILL);

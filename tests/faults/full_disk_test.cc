@@ -1,7 +1,7 @@
 // A disk without room for a checkpoint at seeded moments, especially at the end: the trainer keeps
-// its state, the run reports what is missing, and once there is room no step is lost. The disk is
-// full for one process only: its file size limit makes every write fail, which works without
-// privileges. Set GP_FAULT_SEED to replay.
+// its state, the run reports what is missing, and no step is lost once there is room. The disk is
+// full for one process only: its file size limit makes every write fail, which needs no privileges.
+// Set GP_FAULT_SEED to replay.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -41,8 +41,8 @@ class FullDisk : public ::testing::TestWithParam<int> {
     for (const int trainer : trainers_) LimitFiles(trainer, 1);
   }
 
-  // All steps are done, but there is no room for the checkpoint. The steps and the reason arrive on
-  // different ways, in either order.
+  // Waits until all steps are done but there is no room for the checkpoint. The last step and the
+  // reason are reported separately, in either order.
   v1::Run WaitUntilItWaits() {
     return cluster_.WaitFor(run_, [](const v1::Run& now) {
       const bool waits = now.reason().find(" waits: ") != std::string::npos;

@@ -1,5 +1,5 @@
-// A training on two nodes leaves the secret of its group nowhere: it is derived here again, from
-// the key and the stored nonce, and looked for in everything that the programs wrote.
+// Training on two nodes stores the group's secret nowhere. The test derives it from the key and the
+// stored nonce, and searches for it in everything that the programs wrote.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 namespace gp::testing {
 namespace {
 
-// As hexadecimal digits, the form between programs, and as bytes.
+// The secret as hexadecimal digits, the form used between programs, and as bytes.
 std::vector<std::string> SpellingsOf(const std::string& hex) {
   std::string bytes;
   for (size_t i = 0; i < hex.size(); i += 2) {
@@ -50,7 +50,7 @@ TEST(GroupSecret, IsInNoFileThatATrainingLeaves) {
   cluster.coordinator().Kill();
 
   const std::string state = cluster.directory() + "/coordinator";
-  // First the files that exist before this test opens anything: SQLite's journals, too.
+  // Read all files before this test opens the databases, so that SQLite's journals are still there.
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(cluster.directory())) {
     if (entry.is_regular_file()) files[entry.path()] = ReadFile(entry.path()).value();

@@ -1,7 +1,7 @@
 // gp-hostile-client ADDRESS RUN SECONDS SEED
-// Attacks a coordinator in many ways at once, and prints how often each attack got which answer. A
-// separate program, so that its cost is not the coordinator's, and with the lowest priority: it
-// represents other machines.
+// Attacks a coordinator in many ways at once and prints how often each attack got which answer. A
+// separate program with the lowest priority, because it stands for other machines: its cost must
+// not count as the coordinator's.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -31,7 +31,7 @@ constexpr size_t kMegabyte = 1 << 20;
 
 struct Target {
   std::string address;
-  std::string run;  // has records to read
+  std::string run;  // a run that has records to read
   steady_clock::time_point until;
 
   bool Lasts() const { return steady_clock::now() < until; }
@@ -99,7 +99,7 @@ using Attack = std::function<grpc::Status(v1::RunService::Stub&, const Target&, 
 
 grpc::Status UnknownOverrides(v1::RunService::Stub& stub, const Target&, Random& random) {
   v1::SubmitRequest request = NewSubmit(true);
-  // As many as are read, or far more.
+  // Either the number of overrides that is accepted, or far more.
   const int count = random() % 2 == 0 ? 256 : 6000;
   for (int i = 0; i < count; ++i) request.add_overrides(fmt::format("optimiser.lr{}=1", i));
   return Submit(stub, request);
@@ -219,7 +219,7 @@ grpc::Status Streams(v1::RunService::Stub& stub, const Target& target, int count
       if (open.metrics) open.metrics->Read(&point);
     }
   }
-  // Clients that never read stay as long as they may.
+  // Clients that never read keep their streams open as long as allowed.
   while (reads == 0 && target.Lasts() &&
          std::chrono::system_clock::now() < all.front().context->deadline()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -242,7 +242,7 @@ grpc::Status StreamsNobodyReads(v1::RunService::Stub& stub, const Target& target
   return Streams(stub, target, 300, 0);
 }
 
-// Leaves before the answer comes.
+// Cancels before the answer arrives.
 grpc::Status HastyClient(v1::RunService::Stub& stub, const Target&, Random& random) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() +
@@ -270,7 +270,7 @@ const std::vector<Front>& Fronts() {
   return fronts;
 }
 
-// Calls again and again; now and then on a new connection.
+// Repeats the attack, sometimes on a new connection.
 void Fight(const Front& front, const Target& target, uint64_t seed, Tally& tally) {
   Random random(seed);
   auto stub = target.Connect();

@@ -1,5 +1,5 @@
-// A coordinator with two agents that train, under attack by a client. GP_HOSTILE_SECONDS sets the
-// duration; a few seconds by default.
+// Attacks a coordinator with two training agents. GP_HOSTILE_SECONDS sets the duration; the default
+// is a few seconds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,13 +31,13 @@ double Millis(steady_clock::duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
-// Asks for the version every few milliseconds, on a connection of its own, as a monitor does.
+// Requests the version every few milliseconds on its own connection, as a monitor does.
 class VersionProbe {
  public:
   explicit VersionProbe(const std::string& address)
       : thread_([this, address](const std::stop_token& stop) { Loop(stop, address); }) {}
 
-  // In milliseconds, the fastest first.
+  // Stops, and returns the latencies in milliseconds, sorted.
   std::vector<double> Stop() {
     thread_.request_stop();
     thread_.join();
@@ -81,7 +81,7 @@ double At(const std::vector<double>& sorted, double quantile) {
   return sorted.at(static_cast<size_t>(quantile * static_cast<double>(sorted.size() - 1)));
 }
 
-// Between two points that follow one another, as the trainer's clock has it.
+// The longest time between two successive points, by the trainer's clock.
 double LongestStepSeconds(const std::vector<v1::MetricPoint>& points) {
   double longest = 0;
   for (size_t i = 1; i < points.size(); ++i) {
@@ -141,7 +141,7 @@ TEST_F(HostileClient, CostsNoLeaseNoStepAndNoMemory) {
   EXPECT_EQ(after.failures(), 0);
   for (const v1::RunEvent& event : cluster_.Events(run_)) EXPECT_NE(event.kind(), "rank_failed");
   for (const v1::Node& node : cluster_.Nodes()) EXPECT_TRUE(node.connected()) << node.name();
-  // Wide bounds: the effect of a busy machine is not part of the promise.
+  // Wide bounds, because a busy machine may slow training down.
   EXPECT_GT(static_cast<double>(steps), elapsed_ms / kStepMs / 4);
   EXPECT_LT(longest, 5);
   EXPECT_LT(At(latencies, 0.99), 1000);

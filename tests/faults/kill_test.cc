@@ -1,7 +1,7 @@
-// kill -9 of any process at seeded random moments: the run finishes by itself and its weights are
-// those of the run without faults, byte for byte: trainers of any rank, the agent and the
-// coordinator, while starting, training, saving and finishing, on CPUs and on (stand-ins for) GPUs.
-// Set GP_FAULT_SEED to replay.
+// kill -9 of any process at seeded random moments: trainers of any rank, the agent and the
+// coordinator, during start, training, saving and finishing, on CPUs and on simulated GPUs. The run
+// finishes by itself, and its weights are byte-identical to those of an undisturbed run. Set
+// GP_FAULT_SEED to replay.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -18,8 +18,8 @@ using std::chrono::milliseconds;
 
 constexpr int kKilledSteps = 200;
 constexpr int kKills = 8;  // for each number of ranks
-// Half of the kills come after some steps, the others soon after the kill before, when everything
-// is still starting.
+// Half of the kills wait for some steps; the others come soon after the previous kill, while
+// everything is still starting.
 constexpr int kStepsMax = 30;
 constexpr int kPauseMsMax = 700;
 
@@ -27,11 +27,11 @@ enum class Victim { kTrainer, kAgent, kCoordinator };
 
 class Killer {
  public:
-  // `node`: the agent's arguments, once more when it has been killed.
+  // `node`: the arguments for restarting the agent after a kill.
   Killer(Cluster& cluster, WorkerSetup node, uint64_t seed)
       : cluster_(cluster), node_(std::move(node)), random_(seed) {}
 
-  // False when the run ended first.
+  // Waits for the next kill's moment; false if the run ended first.
   bool WaitForTheMoment(const std::string& run) {
     const bool by_steps = Draw(0, 1) == 1;
     const auto pause = milliseconds(by_steps ? 10'000 : Draw(0, kPauseMsMax));
@@ -48,7 +48,7 @@ class Killer {
     return !IsTerminal(now.state());
   }
 
-  // False when there was no process of the chosen kind.
+  // Kills a random process; false if there was none of the chosen kind.
   bool Strike() {
     switch (static_cast<Victim>(Draw(0, 2))) {
       case Victim::kTrainer:
@@ -107,7 +107,7 @@ TEST_P(Kill, OfAnyProcessAtAnyMomentLeavesTheWeightsAsTheyWouldBe) {
   const WorkerSetup node = NodeWith(cluster, 4, device);
   cluster.StartWorker("node-a", node);
   Killer killer(cluster, node, seed);
-  // A run that ends before its share of kills is followed by another.
+  // If a run ends before all kills were made, the next run continues them.
   for (int kills = 0; kills < kKills && !HasFailure();) {
     const std::string run = cluster.Submit(FaultRun(workers, kKilledSteps, device));
     while (kills < kKills && killer.WaitForTheMoment(run)) kills += killer.Strike() ? 1 : 0;
@@ -138,7 +138,7 @@ TEST(Ranks, AnyNumberGivesTheSameWeights) {
   }
 }
 
-// The position of the run's first event of that kind among all events.
+// The sequence number of the run's first event of this kind.
 uint64_t SequenceOf(Cluster& cluster, const std::string& run, const std::string& kind) {
   for (const v1::RunEvent& event : cluster.Events(run)) {
     if (event.kind() == kind) return event.sequence();

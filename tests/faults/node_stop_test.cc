@@ -1,4 +1,4 @@
-// A node that is stopped on purpose while it holds a rank of a run over several nodes.
+// A node is stopped on purpose while it holds a rank of a multi-node run.
 #include <gtest/gtest.h>
 #include <signal.h>
 

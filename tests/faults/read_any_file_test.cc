@@ -1,5 +1,5 @@
-// Runs that name files they may not read: each fails with a message, at once and without a retry,
-// and none of the file's content is in a log, a record or a reason.
+// Runs that name files that they may not read. Each fails at once with a message and without a
+// retry, and no log, record or reason contains any of the file's content.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -58,7 +58,7 @@ class ReadAnyFile : public ::testing::Test {
                          {.slots = 1, .config = fmt::format("data: {{roots: [{}]}}\n", At(root))});
   }
 
-  // A run that repeats its data often, so that leaked content would be seen.
+  // A run that repeats its data often, so that leaked content would be noticed.
   static std::string RunWith(const std::string& data, const std::string& more = "") {
     return Replaced(FaultRun(1, 20), "{text: [text.txt], tokenizer: bytes}", data) +
            "sample: {every: 5, max_tokens: 60}\n" + more;
@@ -73,7 +73,7 @@ class ReadAnyFile : public ::testing::Test {
     return end;
   }
 
-  // No byte of the secret is in the run's files or the daemons' output.
+  // Expects that neither the run's files nor the daemons' output contain a byte of the secret.
   void ExpectNothingTold(const v1::Run& run) {
     EXPECT_THAT(run.reason(), Not(HasSubstr(kSecret)));
     for (const v1::LogLine& line : cluster_.Lines(run.run_id())) {
@@ -189,8 +189,8 @@ TEST_F(ReadAnyFile, ARunDirectoryWithALinkInItIsNotWritten) {
   EXPECT_TRUE(std::filesystem::is_empty(At("elsewhere")));
 }
 
-// The names pass every check; then the file is exchanged, of the same size and time, while the run
-// trains and reads its stream again and again.
+// The file names pass every check. Then, while the run repeatedly reads its stream, a file is
+// replaced by a link to a file of the same size and time.
 TEST_F(ReadAnyFile, ALinkThatIsMadeAfterTheCheckLeadsNowhere) {
   if (confinement::LandlockVersion() == 0) GTEST_SKIP() << "this kernel offers no Landlock";
   StartWorker();
@@ -210,7 +210,8 @@ TEST_F(ReadAnyFile, ALinkThatIsMadeAfterTheCheckLeadsNowhere) {
   ExpectNothingTold(end);
 }
 
-// A coordinator that others reach over TCP, and an agent without data roots on its socket.
+// A coordinator that is reachable over TCP, and an agent without data roots on the coordinator's
+// Unix socket.
 class ReadAnyFileFromAfar : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -1,5 +1,5 @@
-// A run restarts with a damaged checkpoint, or on a node that cannot compute as before. Either is
-// reported, and the run ends with the weights of the run without faults.
+// A run restarts with a damaged checkpoint, or on a node that cannot compute as before. The problem
+// is reported, and the run ends with the weights of an undisturbed run.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -23,7 +23,8 @@ class Resume : public ::testing::Test {
     run_ = cluster_.Submit(FaultRun(1, kResumedSteps));
     cluster_.WaitFor(run_, [](const v1::Run& now) { return now.latest_checkpoint_step() >= 30; });
     cluster_.worker("node-a").Kill();
-    // By then the coordinator has read all of the agent's messages, and seals no other checkpoint.
+    // Once it is disconnected, the coordinator has read all of the agent's messages and seals no
+    // more checkpoints.
     ASSERT_TRUE(Eventually([&] { return !cluster_.Nodes().at(0).connected(); }));
   }
 
@@ -34,7 +35,7 @@ class Resume : public ::testing::Test {
     });
   }
 
-  // A node whose trainers run `command` first, in their own mount namespace.
+  // Starts a node whose trainers first run `command` in their own mount namespace.
   void StartWorkerBehind(const std::string& command) {
     const std::string program = JoinPath(cluster_.directory(), "trainer-behind-a-mount");
     const std::string script =
@@ -73,7 +74,8 @@ TEST_F(Resume, FromADamagedCheckpointGoesBackToTheOneBeforeIt) {
       << "nothing is thrown away";
 }
 
-// A checkpoint that looks different on one node: a file with another byte, or no file at all.
+// A checkpoint that looks different on one node: one byte of a file differs, or the file is
+// missing.
 class ResumeBehindABadMount : public Resume, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(ResumeBehindABadMount, TheNodesWordCostsNoCheckpointAndTheRunGoesOnElsewhere) {

@@ -1,5 +1,5 @@
-// Old checkpoints are deleted as fast as new ones are sealed, over a kill -9 of the coordinator
-// too.
+// Old checkpoints are deleted as fast as new ones are sealed, also after a kill -9 of the
+// coordinator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,12 +13,12 @@ namespace gp::testing {
 namespace {
 
 constexpr size_t kKeepLast = 2;
-// Plus one being written, and one sealed before the oldest is deleted.
+// Plus one that is being written, and one that is sealed before the oldest is deleted.
 constexpr size_t kDirectoriesMax = kKeepLast + 2;
 constexpr int64_t kMoreSaves = 200;
 constexpr int kRounds = 2;
 
-// Saves at every step, for as long as it is let.
+// A run that saves at every step until it is cancelled.
 std::string RunThatSavesAlways() {
   std::string file = FaultRun(1, 10'000'000);
   const std::string rule = "checkpoint: {every: 10, keep_last: 2}";
@@ -51,7 +51,8 @@ class Retention : public ::testing::Test {
     return names;
   }
 
-  // However many checkpoints the run has saved, their number falls to the limit while it continues.
+  // Expects that the number of checkpoint directories repeatedly falls to the limit while the run
+  // goes on saving.
   void ExpectThatFewAreLeft() {
     for (int round = 0; round < kRounds; ++round) {
       const int64_t saved = cluster_.Get(run_).latest_checkpoint_step();
@@ -67,7 +68,8 @@ class Retention : public ::testing::Test {
   std::string run_;
 };
 
-// Case runs-and-service/42: saves came faster than they were retired after a restart, and piled up.
+// Case runs-and-service/42: after a restart, checkpoints were saved faster than old ones were
+// retired, and accumulated.
 TEST_F(Retention, KeepsUpAfterTheCoordinatorWasKilled) {
   ExpectThatFewAreLeft();
   cluster_.coordinator().Kill();

@@ -1,5 +1,5 @@
-// A run's directory is deleted, or deleted and created again, while the run trains: the run loses
-// no step at a stop, and continues afterwards.
+// A run's directory is deleted, or deleted and created again, while the run trains. A stop still
+// loses no step, and the run continues afterwards.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr int kStepsWithoutEnd = 10'000'000;
 
-// The rank may add files to the directory meanwhile.
+// Retries, because the rank may add files while they are deleted.
 void Delete(const fs::path& directory) {
   ASSERT_TRUE(Eventually([&] {
     std::error_code error;
@@ -34,7 +34,8 @@ void MakeAgain(const fs::path& directory) {
   fs::create_directories(directory);
 }
 
-// The checkpoints of the backup may be of any age, and one may be half copied.
+// Deletes the directory and puts back a copy made while the run was writing to it: the copied
+// checkpoints may be old, and one may be incomplete.
 void RestoreFromBackup(const fs::path& directory) {
   const fs::path backup = fs::path(directory) += "-backup";
   std::error_code error;

@@ -1,6 +1,6 @@
-// Stops at seeded moments, by every way there is: SIGTERM to the agent, to a trainer, to both
-// daemons (as `gpctl down` does), with a death on top now and then. A clean stop loses no step and
-// counts no failure; after every stop the run ends with the weights of the run without stops. Set
+// Stops a run at seeded moments in every way: SIGTERM to the agent, to a trainer, or to both
+// daemons (as `gpctl down` does), sometimes combined with a kill. A clean stop loses no step and
+// counts as no failure. After all stops the run ends with the weights of an undisturbed run. Set
 // GP_FAULT_SEED to replay.
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -45,7 +45,7 @@ class Stop : public ::testing::TestWithParam<StoppedGroup> {
 
   int Draw(int least, int most) { return std::uniform_int_distribution<int>(least, most)(random_); }
 
-  // False when the run ended before its next stop.
+  // Waits for the next stop's moment; false if the run ended first.
   bool WaitForTheMoment() {
     const v1::Run begun = cluster_.WaitForState(run_, v1::RUN_STATE_RUNNING);
     const int64_t step = begun.progress().step() + Draw(1, kStepsBetweenMax);
@@ -69,7 +69,7 @@ class Stop : public ::testing::TestWithParam<StoppedGroup> {
     cluster_.LaunchWorker("node-a", node_);
   }
 
-  // Now and then twice, as Slurm and people do.
+  // Sends SIGTERM, sometimes twice as Slurm and users do, and expects a clean exit.
   void EndCleanly(Process& daemon) {
     daemon.Signal(SIGTERM);
     if (Draw(0, 1) == 1) {
@@ -86,7 +86,8 @@ class Stop : public ::testing::TestWithParam<StoppedGroup> {
                 UndisturbedWeights(kStoppedSteps, GetParam().device));
   }
 
-  // "rank 0: stopped after step 37: SIGTERM; resumes from step 37 when there are slots"
+  // Expects that every run event such as "rank 0: stopped after step 37: SIGTERM; resumes from step
+  // 37 when there are slots" names the same step twice.
   void ExpectEveryStopToGoOnWhereItWas() {
     static const std::regex kFromTo("stopped after step (\\d+): .*; resumes from step (\\d+) ");
     int stops = 0;
@@ -118,7 +119,7 @@ TEST_P(Stop, AtAnyMomentLosesNoStepAndCountsNoFailure) {
   ExpectEveryStopToGoOnWhereItWas();
 }
 
-// The stop's save is cut short: the run resumes from the checkpoint sealed before it.
+// A kill interrupts the save of the stop, so the run resumes from the last sealed checkpoint.
 TEST_P(Stop, ThatADeathCutsShortIsSafe) {
   for (int stops = 0; stops < GP_FAULT_STOPS && WaitForTheMoment(); ++stops) {
     Process& worker = cluster_.worker("node-a");
@@ -132,7 +133,7 @@ TEST_P(Stop, ThatADeathCutsShortIsSafe) {
         worker.Kill();
         break;
       default:
-        worker.Signal(SIGINT);  // does not wait for the save
+        worker.Signal(SIGINT);  // SIGINT does not wait for the save
     }
     worker.Wait(kPatience);
     cluster_.LaunchWorker("node-a", node_);
@@ -144,13 +145,13 @@ TEST_P(Stop, ByCancelKeepsTheLastStep) {
   ASSERT_TRUE(WaitForTheMoment());
   cluster_.Cancel(run_);
   const v1::Run end = cluster_.WaitForEnd(run_);
-  if (end.state() == v1::RUN_STATE_SUCCEEDED) return;  // it was at the end already
+  if (end.state() == v1::RUN_STATE_SUCCEEDED) return;  // it had already finished
   EXPECT_EQ(end.state(), v1::RUN_STATE_CANCELLED);
   EXPECT_TRUE(cluster_.KeptItsLastStep(run_));
   EXPECT_EQ(end.failures(), 0);
 }
 
-// The name of the suite is a macro: it differs between the programs that are made of this file.
+// The suite's name is a macro, because each program compiled from this file has its own name.
 #define GP_INSTANTIATE_STOPS(suite) \
   INSTANTIATE_TEST_SUITE_P(         \
       suite, Stop,                  \

@@ -1,5 +1,5 @@
-// Storage that fails: full, read-only, or damaged. Each fault is reported, loses no sealed
-// checkpoint, and ends when the storage is good again.
+// Storage problems: full, read-only, or damaged. Each one is reported, loses no sealed checkpoint,
+// and is over when the storage works again.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -17,7 +17,7 @@
 namespace gp::testing {
 namespace {
 
-// A small file system of its own.
+// A separate small file system.
 class SmallDisk {
  public:
   explicit SmallDisk(const std::string& size)
@@ -34,18 +34,18 @@ class SmallDisk {
   const std::string& path() const { return path_; }
   bool mounted() const { return mounted_; }
   const std::string& why_not() const { return why_not_; }
-  // Takes the free space; Unfill gives it back.
+  // Fills the free space; Unfill frees it again.
   void Fill() {
     const auto free = FreeBytes(path_);
     ASSERT_TRUE(free.ok());
     FileDescriptor file(open(filler().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-    // Ends at the first byte that does not fit.
+    // The write fails at the first byte that does not fit.
     [[maybe_unused]] const Status status =
         WriteAll(file.get(), std::string(*free + 1, 'x'), filler());
   }
   void Unfill() { std::filesystem::remove(filler()); }
   // Retries, because the kernel refuses a read-only remount while a program has a file open for
-  // writing there, as the coordinator has for the run's files just after a submit.
+  // writing; the coordinator has the run's files open just after a submit.
   bool Remount(unsigned long flags, const std::string& size) {
     return Eventually([&] {
       return mount("tmpfs", path_.c_str(), "tmpfs", MS_REMOUNT | flags, ("size=" + size).c_str()) ==
@@ -136,7 +136,7 @@ TEST_F(Storage, ARunsDirectoryThatWasMovedAwayIsNamedAndSavesGoOnWhenItIsBack) {
   EXPECT_TRUE(cluster_->KeptItsLastStep(run));
 }
 
-// Unmounting under a run leaves an empty mount point.
+// Unmounting the storage during a run leaves an empty mount point.
 TEST_F(Storage, NothingIsMadeWhereTheStorageWas) {
   cluster_->StartWorker("node-a", {.slots = 2});
   const std::string run = cluster_->Submit(FaultRun(2, 10'000'000));

@@ -1,6 +1,6 @@
-// An unknown client on every TCP port that a coordinator and an agent open: hundreds of connections
-// that are silent, send garbage, or never finish a request. Meanwhile a run trains and users are
-// answered; afterwards no connection is left.
+// Unknown clients on every TCP port of a coordinator and an agent: hundreds of connections that
+// stay silent, send garbage, or never finish a request. Meanwhile a run trains and users get
+// answers; afterwards no connection is left.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -21,10 +21,11 @@ namespace {
 
 constexpr int kVisitors = 200;  // at each port
 constexpr int64_t kMemoryMegabytesMax = 400;
-// A server that waited for these clients would take 10 s, until their handshakes time out.
+// If the server waited for these clients, an answer would take 10 s, until their handshakes time
+// out.
 constexpr double kAnswerSecondsMax = 5;
 
-// The sockets of a process, by inode.
+// The inodes of a process's sockets.
 std::set<std::string> SocketsOf(int pid) {
   std::set<std::string> sockets;
   const std::string folder = fmt::format("/proc/{}/fd", pid);
@@ -38,7 +39,8 @@ std::set<std::string> SocketsOf(int pid) {
   return sockets;
 }
 
-// The TCP ports that it listens on. gRPC's sockets for IPv4 are in the table of IPv6.
+// The TCP ports on which the process listens. The kernel lists gRPC's dual-stack sockets under
+// IPv6.
 std::set<int> PortsOf(int pid) {
   const auto sockets = SocketsOf(pid);
   std::set<int> ports;
@@ -69,11 +71,12 @@ std::string Words(int visitor, std::mt19937& random) {
     case 3:
       return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + garbage;
     default:
-      return std::string("\x16\x03\x01\x04\x00\x01", 6) + garbage;  // TLS with an invalid hello
+      // A TLS record with an invalid hello.
+      return std::string("\x16\x03\x01\x04\x00\x01", 6) + garbage;
   }
 }
 
-// Nullopt when the connection is not taken.
+// Connects and sends the words; nullopt if the connection is refused.
 std::optional<FileDescriptor> Visit(int port, const std::string& words) {
   FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -87,7 +90,7 @@ std::optional<FileDescriptor> Visit(int port, const std::string& words) {
   return socket;
 }
 
-// Duration of a user's call.
+// How long a user's call takes.
 std::chrono::duration<double> AskForTheVersion(Cluster& cluster) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kPatience);

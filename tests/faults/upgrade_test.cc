@@ -1,6 +1,6 @@
-// A rolling upgrade under a running job: each node is drained, its agent stopped and restarted,
-// then the coordinator. The run takes each step once and ends with the weights of the undisturbed
-// one. gpctl's screens meanwhile are in the test's output (docs/operations/upgrade.md).
+// A rolling upgrade while a job runs: each node is drained and its agent restarted, then the
+// coordinator is restarted. The run takes each step once and ends with the weights of an
+// undisturbed run. The test prints gpctl's output along the way (docs/operations/upgrade.md).
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class Upgrade : public ::testing::Test {
     cluster_.StartCoordinator();
     cluster_.StartWorker("node-a", {.slots = 2});
     cluster_.StartWorker("node-b", {.slots = 2});
-    // So rarely that a drain which does not save loses many steps.
+    // Checkpoints are so rare that a drain without a save would lose many steps.
     const std::string file =
         std::regex_replace(FaultRun(2, kUpgradeSteps), std::regex("every: 10,"), "every: 700,");
     run_ = cluster_.Submit(file);
@@ -59,13 +59,13 @@ class Upgrade : public ::testing::Test {
     EXPECT_EQ(TypeGpctl(cluster_, "workers uncordon " + name).code, 0);
   }
 
-  // Rank 0 writes a line for each step, even while nobody reads it.
+  // The size of rank 0's file of steps, which grows even while there is no coordinator.
   size_t RecordBytes() {
     const std::string path = cluster_.storage_root() + "/runs/" + run_ + "/metrics.jsonl";
     return ReadFile(path, size_t{1} << 30).value_or("").size();
   }
 
-  // While the run trains on that node.
+  // Restarts the coordinator while the run trains on `node`.
   void UpgradeCoordinator(const std::string& node) {
     const auto trainers = ChildrenOf(cluster_.worker(node).pid());
     std::cout << "$ systemctl restart gp-coordinator\n";
@@ -77,7 +77,7 @@ class Upgrade : public ::testing::Test {
     EXPECT_EQ(ChildrenOf(cluster_.worker(node).pid()), trainers);
   }
 
-  // "resumes from step 41", and the trainers report 41 as their last step.
+  // Expects that each "resumes from step N" equals the last step that the trainers reported.
   void ExpectNoStepLost(const v1::Run& end) {
     static const std::regex kFrom("resumes from step (\\d+) ");
     std::vector<std::string> resumed;

@@ -1,4 +1,4 @@
-// A file in memory, for parsers that open paths. One thread.
+// A file in memory, for parsers that open paths. Not thread-safe.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// An untrusted file of multiple-choice questions, and the rows that both styles make of it.
+// An untrusted file of multiple-choice questions, and the rows that both styles make from it.
 #include <cstdint>
 
 #include "base/check.h"

@@ -1,4 +1,4 @@
-// A fuzz target over its corpus.
+// Runs a fuzz target over its corpus.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -19,7 +19,7 @@ TEST(Fuzz, EveryInputOfTheCorpusIsSurvived) {
   EXPECT_GE(names->size(), 10u);
   for (const std::string& name : *names) {
     const std::string text = ReadFile(JoinPath(folder, name)).value();
-    // Whole, and cut at every byte.
+    // Each input completely, and truncated at every byte.
     for (size_t size = 0; size <= text.size(); ++size) {
       LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(text.data()), size);
     }

@@ -1,7 +1,7 @@
-// An unknown peer at a group of ranks, in both roles. As a caller it sends arbitrary bytes to a
-// rank that awaits its peer: it is refused, and the real peer still connects. As the called rank it
-// answers arbitrary bytes: the caller never accepts it as its peer. The first byte of the input
-// chooses the role.
+// An unknown peer connects to a group of ranks, in both roles. As a caller, it sends arbitrary
+// bytes to a rank that waits for its peer: it is refused, and the real peer can still connect. As
+// the called rank, it answers with arbitrary bytes: the caller never accepts it as its peer. The
+// first byte of the input selects the role.
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -40,7 +40,8 @@ size_t GreetingBytes(Bytes bytes) {
   return std::min(bytes.size(), kGreetingHeaderBytes + body.value_or(bytes.size()));
 }
 
-// Bytes after the greeting wait for the challenge, so that they are read as a proof.
+// Sends the bytes after the greeting only once the challenge has arrived, so that they are read as
+// a proof.
 void Visit(const std::string& address, Bytes bytes) {
   const Socket socket = ConnectTo(address, Later(), {});
   const Bytes first = bytes.first(GreetingBytes(bytes));

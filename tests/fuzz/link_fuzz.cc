@@ -1,5 +1,6 @@
-// Messages between an engine process and its supervisor, in both directions: a header and a payload
-// of each type, and a whole stream through a Channel. Accepted messages are written and read again.
+// Messages between an engine process and its supervisor, in both directions: a header and payload
+// of each type, and a whole stream through a Channel. Accepted messages are encoded and decoded
+// again.
 #include <sys/socket.h>
 
 #include <cstdint>
@@ -16,11 +17,11 @@ namespace {
 using namespace gp;
 using namespace gp::link;
 
-// Sends everything to one end and closes it; the other one ends with an error message.
+// Sends everything to one end of a Channel and closes it; the other end must report an error.
 void TryStream(std::string_view bytes) {
   auto ends = Channel::MakePair();
   GP_CHECK(ends.ok());
-  // It fits into the socket's buffer, or the rest is not sent.
+  // What does not fit into the socket's buffer is not sent.
   (void)send(ends->first.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   ends->first.Close();
   Channel channel(std::move(ends->second), "fuzz");

@@ -1,4 +1,4 @@
-// The reader of a checkpoint's manifest.json. What it accepts is written and read again.
+// The reader of a checkpoint's manifest.json. An accepted manifest is written and read again.
 #include <cstdint>
 #include <string_view>
 

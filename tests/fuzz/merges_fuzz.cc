@@ -1,4 +1,4 @@
-// An untrusted vocab.bpe; the tokenizer encodes its own file.
+// An untrusted vocab.bpe; the tokenizer then encodes the file's own content.
 #include <cstdint>
 
 #include "fuzz/tokenizer_promises.h"

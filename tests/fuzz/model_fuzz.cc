@@ -1,5 +1,5 @@
-// Readers of models. The input's first byte chooses a file of a model's directory, the rest is that
-// file's content. The other files are those of a good model with one block and one channel. A model
+// Readers of models. The input's first byte selects a file of a model directory; the rest is that
+// file's content. The other files belong to a valid model with one block and one channel. A model
 // that opens is read completely.
 #include <fcntl.h>
 
@@ -38,7 +38,7 @@ std::string GoodWeights(const interop::TensorNames& names) {
   return formats::FormatSafetensorsHeader(entries, {}) + std::string(bytes, '\0');
 }
 
-// A directory in memory; the destructor removes it.
+// A model directory in memory; the destructor removes it.
 class ModelDirectory {
  public:
   ModelDirectory() {
@@ -62,10 +62,10 @@ class ModelDirectory {
 
 struct Case {
   const char* changed;  // name of the file whose content is the input
-  const char* config;   // name of the good description of the model; nullptr: none
+  const char* config;   // name of the valid model description; nullptr: none
   const char* config_text;
-  const char* prefix;   // prefix of the tensors' names in the good weights
-  const char* weights;  // name of the good weights; nullptr: none
+  const char* prefix;   // prefix of the tensor names in the valid weights
+  const char* weights;  // name of the valid weights; nullptr: none
 };
 
 constexpr Case kCases[] = {

@@ -1,4 +1,4 @@
-// A lying agent. One node trains a run; another one, with its own run, sends arbitrary reports.
+// A lying agent. One node trains a run; another node, with its own run, sends arbitrary reports.
 // They must not change the first run or break an invariant, and each message may add only a limited
 // amount of state.
 #include <cstdint>
@@ -19,14 +19,14 @@ const NodeId kLiar("liar");
 const RunId kVictim("victim");
 const RunId kOwn("own");
 
-// Takes numbers from the front of the input; zeros at its end.
+// Takes numbers from the front of the input; returns zeros once it is used up.
 class Choices {
  public:
   Choices(const uint8_t* data, size_t size) : data_(data), end_(data + size) {}
 
   bool empty() const { return data_ == end_; }
   int Next(int count) { return empty() ? 0 : *data_++ % count; }
-  // Small, negative and absurd ones.
+  // Small, negative and extreme numbers.
   int64_t Number() {
     static constexpr int64_t kNumbers[] = {0, 1, 2, 3, 10, -1, INT64_MAX, INT64_MIN};
     return kNumbers[Next(8)];
@@ -59,7 +59,7 @@ NodeConnected MakeHello(const NodeId& node) {
           .slots = {{SlotId("s"), "cpu", {0}, 1 << 20}}};
 }
 
-// The cluster, and the reports it has received.
+// A cluster that processes reports.
 class Fixture {
  public:
   Fixture() {
@@ -72,7 +72,7 @@ class Fixture {
     GP_CHECK(cluster_.FindRun(kOwn)->placement.at(0).node == kLiar);
   }
 
-  // Returns how many events became durable.
+  // Processes the event and returns how many events became durable.
   size_t Turn(const Event& event) {
     const Cluster before = cluster_;
     now_.instant += std::chrono::milliseconds(10);
@@ -103,7 +103,7 @@ class Fixture {
     }
   }
 
-  // Nothing times out during fuzzing, so only the reports have effects.
+  // Nothing times out during fuzzing, so that all changes come from the reports.
   const Policy policy_{.lease = std::chrono::hours(1), .start_timeout = std::chrono::hours(1)};
   Now now_{.instant = Instant(std::chrono::hours(1))};
   Cluster cluster_;

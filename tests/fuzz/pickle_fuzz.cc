@@ -1,4 +1,4 @@
-// The reader of pickles, with files like nanoGPT's meta.pkl.
+// The pickle reader, with files like nanoGPT's meta.pkl.
 #include <cstdint>
 #include <string_view>
 
@@ -9,7 +9,8 @@ namespace {
 
 using gp::formats::Pickle;
 
-// Values may be shared, so a small file can describe a very deep dictionary; one level is enough.
+// Reads only one level, because values can be shared and a small file can describe a very deep
+// dictionary.
 void ReadEntries(const Pickle& pickle) {
   for (const auto& [key, value] : pickle.root().entries) {
     const Pickle::Value& name = pickle.at(key);

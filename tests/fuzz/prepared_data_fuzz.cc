@@ -1,5 +1,5 @@
-// The files in a folder of prepared data: dataset.json, prepare.json, a shard. The first byte
-// chooses.
+// The files in a folder of prepared data: dataset.json, prepare.json, or a shard. The first byte
+// selects which.
 #include <algorithm>
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Untrusted input for the parsers of the gateway: a body of /v1/completions, a target, a file of
-// keys. Run by libFuzzer (the target gateway_request_fuzz of a build with clang), and over the
+// Untrusted input for the gateway's parsers: a body of /v1/completions, a request target, or a file
+// of keys. Run by libFuzzer (target gateway_request_fuzz of a build with clang), and over the
 // corpus by a unit test.
 #include <cstdint>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// An untrusted run file, as YAML and as a run. An accepted one is written resolved, and means the
-// same when it is read again.
+// An untrusted run file, as YAML and as a run. An accepted run is written in resolved form and must
+// mean the same when read again.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,7 +17,7 @@ using namespace gp::runspec;
 constexpr size_t kMessageBytesMax = 4096;
 constexpr size_t kDepthMax = 1000;
 
-// A text as long as this would be the input itself.
+// A problem's text must be bounded; a longer one would contain the input itself.
 void CheckProblem(const ConfigProblem& problem) {
   GP_CHECK(!problem.message.empty() && problem.line >= 0 && problem.column >= 0);
   GP_CHECK(problem.message.size() + problem.hint.size() + problem.excerpt.size() <=
@@ -43,7 +43,7 @@ void TryYaml(std::string_view text) {
   }
 }
 
-// The last line of the input is an override, when it looks like one.
+// Removes the last line of the input if it looks like an override, and returns it.
 std::vector<std::string> OverridesIn(std::string_view& text) {
   const size_t line = text.rfind("\n--set ");
   if (line == std::string_view::npos) return {};

@@ -1,5 +1,5 @@
-// A run's log, and its records, with arbitrary content. Opening loses no complete record that
-// readers saw and is idempotent; decoded records are written and read again.
+// A run's log and its records with arbitrary content. Opening is idempotent and loses no complete
+// record that readers saw; decoded records are encoded and decoded again.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -16,16 +16,16 @@ namespace {
 using namespace gp;
 using namespace gp::coordinator;
 
-// One per process: created once, removed at its end.
+// One directory per process; removed when the process ends.
 class Scratch {
  public:
   Scratch() {
-    // In memory, if possible: every input syncs files.
+    // In memory if possible, because every input syncs files.
     directory_ = std::string(FileExists("/dev/shm") ? "/dev/shm" : "/tmp") + "/gp-fuzz-XXXXXX";
     GP_CHECK(mkdtemp(directory_.data()) != nullptr);
   }
   ~Scratch() { (void)RemoveTree(directory_); }
-  // The path of a file with these bytes, in an otherwise empty directory.
+  // Returns the path of a file with these bytes, in an otherwise empty directory.
   std::string FileWith(std::string_view bytes) const {
     const auto names = ListDirectory(directory_);
     GP_CHECK(names.ok());
@@ -93,7 +93,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   TryRecord(bytes);
   TryFile(scratch.FileWith(bytes));
-  // As one complete record, so that its contents are parsed.
+  // The input as one complete record, so that its content is parsed.
   if (size == 0) return 0;
   const std::string path = scratch.FileWith("");
   auto file = RecordFile::Open(path, [](std::string_view) {});

@@ -1,5 +1,5 @@
-// An untrusted model file. Every tensor of an accepted file is inside it, and its rewritten header
-// means the same.
+// An untrusted model file. In an accepted file, every tensor lies within the file, and its
+// rewritten header means the same.
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const TensorEntry& tensor : header.tensors) {
     CheckTensor(tensor, data_bytes);
     const std::string_view content = file->Data(tensor);
-    // Reads every byte: the sanitizer sees one that is outside.
+    // Read every byte, so that the sanitizer detects one outside the file.
     sum = std::accumulate(content.begin(), content.end(), sum);
     GP_CHECK(header.Find(tensor.name) == &tensor);
   }

@@ -1,5 +1,5 @@
-// A daemon's settings file, an environment and a flag. What is accepted is in its range, and the
-// settings, written and read again, are equal.
+// A daemon's settings file, an environment and a flag. Accepted values are within their ranges, and
+// the settings are equal after being written and read again.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// A file of token ids in any of its three forms. What can be read is below the vocabulary, the same
-// from every place, and written again it reads the same.
+// A file of token ids in any of its three forms. The ids that can be read are below the vocabulary
+// size, do not depend on where reading starts, and are the same after being written and read again.
 #include <algorithm>
 #include <cstdint>
 #include <string>

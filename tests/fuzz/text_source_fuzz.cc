@@ -1,5 +1,5 @@
-// An untrusted text file, plain or packed, cut into documents by each rule. The first byte chooses
-// the rule.
+// An untrusted text file, plain or compressed, split into documents by each rule. The first byte
+// selects the rule.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,14 +14,14 @@ namespace {
 using namespace gp;
 using namespace gp::corpus;
 
-// A bomb of zeros need not be unpacked to its end.
+// A decompression bomb need not be read to its end.
 constexpr uint64_t kTextBytesMax = 4 << 20;
 
 size_t CutAtSpace(std::string_view text, size_t begin) {
   return std::min(text.find(' ', begin == 0 ? 1 : begin), text.size());
 }
 
-// The bytes of all documents; blocks follow each other without a gap.
+// Reads all documents; the blocks must follow each other without a gap.
 Status ReadDocuments(const Source& source, const DocumentRules& rules) {
   ASSIGN_OR_RETURN(BlockReader reader, BlockReader::Open(source, rules, CutAtSpace));
   BlockPosition position;

@@ -1,5 +1,5 @@
-// An untrusted .tiktoken file. After a first byte of 1 the rest follows lines of the 256 bytes, so
-// that ranks and merges are reached.
+// An untrusted .tiktoken file. If the first byte is 1, the rest is appended to valid lines for the
+// 256 bytes, so that ranks and merges are reached.
 #include <cstdint>
 #include <string>
 

@@ -1,5 +1,5 @@
-// Parses an untrusted token. An accepted text is exactly what the token's text form is; an error
-// never repeats a refused text.
+// Parses an untrusted token. An accepted token formats to exactly the same text; an error message
+// never contains the refused text.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto token = ParseToken(text);
   if (!token.ok()) {
-    // The same words for every text.
+    // The error message is the same for every refused text.
     GP_CHECK(gp::Message(token.status()) == gp::Message(ParseToken("").status()));
     return 0;
   }

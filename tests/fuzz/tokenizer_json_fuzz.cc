@@ -1,6 +1,6 @@
-// An untrusted tokenizer.json, or a vocab.json with its merges.txt. The first byte chooses the role
+// An untrusted tokenizer.json, or a vocab.json with its merges.txt. The first byte selects the role
 // of the rest: the whole file; the special tokens, the tokens after the 256 bytes, or the merges in
-// an otherwise good file; the merges.txt of a good vocab.json; all files beside a good
+// an otherwise valid file; the merges.txt for a valid vocab.json; or all files beside a valid
 // tokenizer.json.
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace gp;
 
-// "!":0,"\"":1, and so on.
+// The byte tokens as JSON: "!":0,"\"":1, and so on.
 std::string ByteTokens() {
   std::string tokens;
   int id = 0;

@@ -1,4 +1,4 @@
-// Properties of every tokenizer that was read, from any file. Any thread may call.
+// Properties that every tokenizer read from a file must have. Thread-safe.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace gp {
 
-// Also checks that an error has a message.
+// Checks a tokenizer that was read, or that the error has a message.
 inline void CheckPromises(const StatusOr<std::unique_ptr<Tokenizer>>& read, std::string_view text) {
   if (!read.ok()) {
     GP_CHECK(!read.status().message().empty());

@@ -33,7 +33,7 @@ void SetDeadline(grpc::ClientContext& context) {
   context.set_deadline(std::chrono::system_clock::now() + kPatience);
 }
 
-// The text of http://ADDRESS/metrics; empty if there is no answer.
+// The text of http://ADDRESS/metrics; empty if nobody answers.
 std::string Scrape(const std::string& address_text) {
   const auto listen = rpc::ParseListenAddress(address_text);
   if (!listen.ok()) return "";
@@ -55,7 +55,7 @@ std::string Scrape(const std::string& address_text) {
   return answer;
 }
 
-// Everything that a stream gives.
+// Reads all messages of a stream until it ends.
 template <typename Message>
 std::vector<Message> ReadAll(std::unique_ptr<grpc::ClientReader<Message>> reader) {
   std::vector<Message> messages;
@@ -72,7 +72,7 @@ std::string WriteConfig(const std::string& path, const std::string& text) {
   return path;
 }
 
-// The contents of an address file, once it exists; empty if the process ended first.
+// The contents of an address file once it exists; empty if the process ended first.
 nlohmann::json AwaitAddresses(const std::string& path, Process& process) {
   Eventually([&] { return FileExists(path) || !process.Running(); });
   const auto content = ReadFile(path);
@@ -136,7 +136,7 @@ void Cluster::StartCoordinator(const std::vector<std::string>& environment) {
   coordinator_ =
       std::make_unique<Process>(arguments, environment, JoinPath(directory_, "coordinator.log"));
   const nlohmann::json addresses = AwaitAddresses(address_file, *coordinator_);
-  if (addresses.empty()) return;  // a failpoint may have struck
+  if (addresses.empty()) return;  // a failpoint may have killed the coordinator
   address_ = addresses.value("address", "");
   listen_ = addresses.value("listen", "");
   Connect();
@@ -211,7 +211,7 @@ v1::Run Cluster::Get(const std::string& run) {
   grpc::ClientContext context;
   SetDeadline(context);
   v1::Run response;
-  // A coordinator that is away leaves the answer empty.
+  // If the coordinator does not answer, the response stays empty.
   stub_->Get(&context, request, &response);
   return response;
 }

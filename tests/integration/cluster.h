@@ -1,5 +1,6 @@
 // Cluster: a coordinator and workers as real processes in a temporary directory, on ports that the
-// kernel chose, and the user's side of the API. Owned by one test; used from its thread.
+// kernel chose, and helpers that call the API as a user. Owned by one test and used from its
+// thread.
 #pragma once
 
 #include <chrono>
@@ -17,10 +18,10 @@ namespace gp::testing {
 
 struct ClusterOptions {
   std::string trainer;  // empty: the gp-trainer beside gp-worker
-  // Settings of the coordinator (YAML) beside the flags; short waits suit tests.
+  // The coordinator's settings file (YAML), in addition to its flags. Tests set short waits here.
   std::string coordinator_config;
-  std::string listen;        // HOST:PORT for others, with TLS; empty: the socket alone
-  std::string storage_root;  // these two: empty: inside the temporary directory
+  std::string listen;        // HOST:PORT for other machines, with TLS; empty: only the Unix socket
+  std::string storage_root;  // empty: a folder of the temporary directory
   std::string coordinator_state;
 };
 
@@ -29,38 +30,38 @@ struct WorkerSetup {
   int slots = 2;
   std::vector<std::string> environment;
   std::string config;        // YAML
-  bool gpus = false;         // otherwise this machine's GPUs are not used
+  bool gpus = false;         // false: this machine's GPUs are not used
   std::string storage_root;  // empty: the cluster's
   std::string coordinator;   // empty: the cluster's socket
-  std::string join_token;    // for a coordinator at HOST:PORT
+  std::string join_token;    // needed for a coordinator at HOST:PORT
 };
 
 class Cluster {
  public:
   explicit Cluster(ClusterOptions options = {});
-  // Ends every process; prints the logs of the daemons when the test has failed.
+  // Ends every process; if the test failed, prints the daemons' logs.
   ~Cluster();
 
   const std::string& directory() const { return directory_; }
   const std::string& storage_root() const { return storage_root_; }
 
-  // Waits until it serves.
+  // Starts the coordinator and waits until it serves.
   void StartCoordinator(const std::vector<std::string>& environment = {});
   Process& coordinator() { return *coordinator_; }
-  // Waits until the coordinator has accepted it.
+  // Starts a worker and waits until the coordinator has accepted it.
   void StartWorker(const std::string& name, const WorkerSetup& setup = {});
-  // The same without waiting.
+  // Starts a worker without waiting.
   void LaunchWorker(const std::string& name, const WorkerSetup& setup = {});
   Process& worker(const std::string& name) { return *workers_.at(name); }
-  // The worker's metrics, as Prometheus reads them.
+  // The worker's /metrics page.
   std::string Metrics(const std::string& name) const;
 
-  // The address of the coordinator for others, HOST:PORT.
+  // The coordinator's address for other machines, HOST:PORT.
   const std::string& listen() const { return listen_; }
-  // The coordinator's address, unix:PATH.
+  // The coordinator's local address, unix:PATH.
   const std::string& address() const { return address_; }
   v1::RunService::Stub& stub() { return *stub_; }
-  // The id of the new run; the test fails when it is refused.
+  // Submits a run and returns its id; fails the test if it is refused.
   std::string Submit(const std::string& run_file, const std::string& request_id = "");
   v1::Run Get(const std::string& run);
   v1::Run Cancel(const std::string& run, bool now = false);
@@ -70,14 +71,14 @@ class Cluster {
   std::vector<v1::Checkpoint> Checkpoints(const std::string& run);
   std::vector<v1::Node> Nodes();
 
-  // The run once it fulfils `condition`; polls, over restarts of the coordinator too. The test
-  // fails after `timeout`.
+  // Polls until the run meets `condition`, also across coordinator restarts, and returns it. Fails
+  // the test after `timeout`.
   v1::Run WaitFor(const std::string& run, const std::function<bool(const v1::Run&)>& condition,
                   std::chrono::seconds timeout = kPatience);
   v1::Run WaitForState(const std::string& run, v1::RunState state);
   v1::Run WaitForStep(const std::string& run, int64_t step);
   v1::Run WaitForEnd(const std::string& run);
-  // Whether the newest checkpoint is of the newest step, once all points have arrived.
+  // Waits for all points; returns whether the newest checkpoint is of the newest step.
   bool KeptItsLastStep(const std::string& run);
 
  private:
@@ -96,8 +97,8 @@ class Cluster {
 
 bool IsTerminal(v1::RunState state);
 
-// A run of the fake trainer. `labels` as in "fake-step-ms: '5'"; `more` are further lines of the
-// run file.
+// The run file for a run of the fake trainer. `labels` is written like "fake-step-ms: '5'"; `more`
+// is appended as further lines.
 std::string FakeRun(int workers, int steps, const std::string& labels = "",
                     const std::string& more = "");
 

@@ -1,4 +1,4 @@
-// Killed processes come back, with real daemons and the fake trainer.
+// Processes are killed and restarted, with real daemons and the fake trainer.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kSlow = "fake-step-ms: '10'";
 constexpr const char* kSaves = "checkpoint: {every: 20}\n";
 
-// The newest step in the name of a checkpoint directory: how far training really went.
+// The newest step in the names of the checkpoint directories: how far training really got.
 int64_t FurthestStep(const std::string& checkpoints) {
   int64_t step = 0;
   for (const std::string& name : ListDirectory(checkpoints).value_or(std::vector<std::string>{})) {
@@ -35,7 +35,7 @@ class Death : public ::testing::Test {
   Cluster cluster_;
 };
 
-// Short enough to wait for its end, long enough for a busy machine.
+// A lease short enough to wait for its end, and long enough for a busy machine.
 class Silence : public Death {
  protected:
   Silence() : Death("agents: {lease: 4s}\n") {}
@@ -100,7 +100,7 @@ TEST_F(Death, TrainingGoesOnWhileTheCoordinatorIsDown) {
   const int64_t before = cluster_.WaitForStep(id, 30).progress().step();
   const auto trainers = Trainers();
   cluster_.coordinator().Kill();
-  // 100 more steps of 10 ms; the checkpoints that rank 0 writes show them.
+  // Waits for 60 more steps of 10 ms, which rank 0's checkpoints prove.
   const std::string checkpoints = cluster_.storage_root() + "/runs/" + id + "/checkpoints";
   EXPECT_TRUE(Eventually([&] { return FurthestStep(checkpoints) >= before + 60; }));
   cluster_.StartCoordinator();
@@ -118,7 +118,7 @@ TEST_F(Silence, ACoordinatorThatSleepsLongerThanALeaseLosesNothing) {
   cluster_.WaitForStep(id, 20);
   const auto trainers = Trainers();
   cluster_.coordinator().Signal(SIGSTOP);
-  // Longer than the lease of 4 s, in steps of 10 ms as the trainers count them.
+  // 480 steps of 10 ms take longer than the lease of 4 s.
   const std::string checkpoints = cluster_.storage_root() + "/runs/" + id + "/checkpoints";
   EXPECT_TRUE(Eventually([&] { return FurthestStep(checkpoints) >= 480; }));
   cluster_.coordinator().Signal(SIGCONT);

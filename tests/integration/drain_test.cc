@@ -1,4 +1,4 @@
-// Nodes are taken out of use while runs are on them, with real daemons and the fake trainer.
+// Nodes are cordoned and drained while runs use them, with real daemons and the fake trainer.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST_F(DrainTest, ACordonOutlivesCoordinatorAndAgent) {
   cluster_.StartCoordinator();
   EXPECT_THAT(Type("workers list").output, HasSubstr("node-a is cordoned: old disk"));
   const std::string second = cluster_.Submit(FakeRun(1, 5));
-  // Once the agent has reconnected.
+  // The reason appears once the agent has reconnected.
   cluster_.WaitFor(second, [](const v1::Run& waiting) {
     return waiting.reason().ends_with("1 of 1 nodes is cordoned: node-a (old disk)");
   });

@@ -1,5 +1,5 @@
-// A node with GPUs: the real daemons, the fake NVML for the driver and the fake trainer in place of
-// gp-trainer-cuda. No GPU computes anything here.
+// A node with GPUs: real daemons, the fake NVML instead of the driver, and the fake trainer instead
+// of gp-trainer-cuda. No GPU computes anything.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,8 @@ namespace {
 
 constexpr const char* kOnGpu = "fake-step-ms: '10'";
 
-// `fields` of the fake NVML's second GPU come last; see tests/fakes/fake_nvml.cc.
+// Describes two GPUs for the fake NVML; `second` adds fields to the second one. See
+// tests/fakes/fake_nvml.cc.
 std::string TwoGpus(const std::string& second = "") {
   return "driver version=580.65.06 cuda=13000\n"
          "gpu uuid=GPU-aaaa name=NVIDIA_H100 memory=85899345920 used=1024 temperature=41 "
@@ -32,7 +33,7 @@ std::string GpuRun(int workers, int steps, const std::string& device = "gpu") {
   return text;
 }
 
-// The value of a variable in a process's environment; empty when it has none.
+// The value of a variable in a process's environment; empty if it is not set.
 std::string EnvironmentOf(int pid, const std::string& name) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/environ");
   for (std::string entry; std::getline(file, entry, '\0');) {
@@ -48,7 +49,7 @@ class GpuNode : public ::testing::Test {
     cluster_.StartCoordinator();
   }
 
-  // A worker whose GPUs are described by a file.
+  // Starts a worker whose GPUs are described by the text `gpus`.
   void StartWorker(const std::string& name, const std::string& gpus,
                    const std::string& more_config = "") {
     Describe(name, gpus);
@@ -185,7 +186,7 @@ TEST_F(GpuNode, WithoutItsTrainerAGpuIsNotUsedUntilItIsInstalled) {
   const std::string id = cluster_.Submit(GpuRun(1, 5));
   const v1::Run waiting = cluster_.WaitForState(id, v1::RUN_STATE_QUEUED);
   EXPECT_NE(waiting.reason().find(program), std::string::npos) << waiting.reason();
-  // The agent looks every 20 ms and must not find half of the program.
+  // Copy and rename, because the agent looks every 20 ms and must not find a half-written program.
   std::filesystem::copy_file(std::getenv("GP_FAKE_TRAINER"), program + ".new");
   std::filesystem::rename(program + ".new", program);
   const v1::Run run = cluster_.WaitForEnd(id);

@@ -1,5 +1,5 @@
-// A trainer under an attacker's control, beside an honest one in the next slot: the agent ends it
-// or reports it, uses little memory, and the other run is unaffected.
+// A trainer controlled by an attacker, beside an honest one in the next slot. The agent ends it or
+// reports it and uses little memory; the other run is unaffected.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// More than a busy worker uses, and far less than what is sent.
+// More than a busy worker needs, and far less than the attacker sends.
 constexpr int64_t kMemoryMegabytesMax = 400;
 
 class HostileTrainer : public ::testing::Test {
@@ -28,7 +28,7 @@ class HostileTrainer : public ::testing::Test {
     return cluster_.Submit(file.replace(retries, 7, "max: 0"));
   }
 
-  // A run beside the hostile one succeeds at once, and the agent was not restarted.
+  // Expects that another run succeeds at once and that the agent was not restarted.
   void ExpectTheOtherRunIsWell() {
     const v1::Run honest = cluster_.WaitForEnd(cluster_.Submit(FakeRun(1, 200)));
     EXPECT_EQ(honest.state(), v1::RUN_STATE_SUCCEEDED) << honest.reason();

@@ -1,4 +1,4 @@
-// The life of a run through real daemons and the fake trainer, undisturbed.
+// Runs from submit to end with real daemons and the fake trainer, without faults.
 #include <gtest/gtest.h>
 
 #include <filesystem>

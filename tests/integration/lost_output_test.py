@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""What a program cannot write to its standard output is an error with code 1, never lost in silence; a reader that closes the pipe
-gets no message.
+"""If a program cannot write to its standard output, it exits with code 1 and an error message. If the reader merely closed the
+pipe, there is no message.
 
-    lost_output_test.py PROGRAM...      names of programs in $GP_BIN
+lost_output_test.py PROGRAM...      names of programs in $GP_BIN
 """
 
 import os
@@ -20,7 +20,7 @@ CLOSED = "cannot write to standard output: Bad file descriptor"
 
 
 def prints_of(name):
-    """Arguments with which the program prints something and ends."""
+    """Argument lists with which the program prints something and exits."""
     prints = [["--help"]] + ([["version"]] if name == "gpctl" else [["--version"]])
     if name in DAEMONS:
         prints += [["--print-metrics"], ["--explain", "all"]]
@@ -44,7 +44,7 @@ def run(name, arguments, stdout):
                           check=False)
 
 
-# Case runs-and-service/47: output that could not be written was lost with exit code 0.
+# Case runs-and-service/47: the exit code was 0 although output could not be written.
 class LostOutputTest(unittest.TestCase):
     CASES = [(name, arguments) for name in PROGRAMS for arguments in prints_of(name)]
 

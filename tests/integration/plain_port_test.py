@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Starts the daemons with every combination of the settings that decide where they listen and how, and speaks plain HTTP/2, plain
-HTTP and TLS to every TCP port that each process opens. Without --insecure nothing plain may be reached from other machines, metrics
-that other machines reach speak TLS 1.3 alone, and so does the coordinator's own port, on loopback too."""
+"""Starts the daemons with every combination of the settings for listening, and speaks plain HTTP/2, plain HTTP and TLS to every
+TCP port that they open. Without --insecure, other machines can reach no unencrypted port, metrics that they can reach use TLS
+1.3 only, and so does the coordinator's own port, also on loopback."""
 
 import itertools
 import json
@@ -22,7 +22,7 @@ from waiting import wait_for  # noqa: E402
 PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 PATIENCE = 60
-PUBLIC = "metrics.public"  # represents the setting, which has no flag
+PUBLIC = "metrics.public"  # stands for this setting, which has no flag
 LISTENS = "0A"  # the state of a socket in /proc/net/tcp
 
 
@@ -39,7 +39,7 @@ def sockets_of(pid):
 
 
 def listening(pid):
-    """[(whether other machines reach it, port)] of the process."""
+    """[(whether other machines can reach it, port)] of the process's listening sockets."""
     inodes = sockets_of(pid)
     found = []
     for table in ("tcp", "tcp6"):
@@ -91,7 +91,7 @@ def tls_version(port, newest=ssl.TLSVersion.TLSv1_3):
 
 
 class Daemon:
-    """One start; `addresses` is None when the daemon refused its settings."""
+    """One start of a daemon; `addresses` is None if it refused its settings."""
 
     def __init__(self, program, arguments, directory):
         address_file = directory / "address"
@@ -118,7 +118,7 @@ class Daemon:
 
 
 def combinations(choices):
-    """Every way to choose one list of arguments from each entry."""
+    """Every way to choose one argument list from each entry, concatenated."""
     for chosen in itertools.product(*choices):
         yield [argument for part in chosen for argument in part]
 
@@ -197,7 +197,7 @@ def main():
                 worker.check("gp-worker", [*common, str(workers / "state"), "--coordinator", address, "--gpus", "none",
                                            *arguments])
             join_token(address, directory / "join.token")
-            for arguments in combinations([metrics, pair]):  # the first of them joins
+            for arguments in combinations([metrics, pair]):  # the first one joins
                 worker.check("gp-worker", [*common, str(workers / "joined"), "--coordinator", daemon.addresses["listen"],
                                            "--join-token-file", str(directory / "join.token"), "--gpus", "none", *arguments])
     problems = sweep.problems + worker.problems

@@ -34,7 +34,7 @@ std::vector<std::string> FullEnvironment(const std::vector<std::string>& more) {
   return all;
 }
 
-// State letter and parent of a process; nullopt if it does not exist.
+// State letter and parent pid of a process; nullopt if it does not exist.
 std::optional<std::pair<char, int>> ReadStat(int pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::stringstream content;

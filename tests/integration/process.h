@@ -1,6 +1,6 @@
-// Process: a daemon under test: started, killed, paused and awaited. It dies with the test. Owned
-// by one thread; start it from a thread that lives as long as it (the kernel ends it with that
-// thread).
+// Process: a daemon under test, which can be started, killed, paused and awaited. It dies with the
+// test. Not thread-safe. Start it from a thread that lives as long as the process, because the
+// kernel kills the process when that thread ends.
 #pragma once
 
 #include <chrono>
@@ -22,10 +22,10 @@ class Process {
 
   int pid() const { return pid_; }
   bool Running();
-  // SIGKILL; returns once it is reaped.
+  // Sends SIGKILL; returns once the process is reaped.
   void Kill();
   void Signal(int signal);
-  // The exit code, or -signal; nullopt when it still runs after `timeout`.
+  // The exit code, or -signal; nullopt if the process still runs after `timeout`.
   std::optional<int> Wait(std::chrono::milliseconds timeout);
 
  private:
@@ -37,7 +37,7 @@ class Process {
 
 // The processes whose parent is `pid`.
 std::vector<int> ChildrenOf(int pid);
-// The peak memory of the process (VmHWM); the test fails if the kernel does not report it.
+// The peak memory of the process (VmHWM); fails the test if the kernel does not report it.
 int64_t PeakMegabytesOf(int pid);
 // True while a process with this id exists and is not a zombie.
 bool Alive(int pid);

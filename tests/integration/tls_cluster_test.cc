@@ -1,4 +1,4 @@
-// A coordinator on TCP with TLS, nodes that join with tokens, and callers that must be refused.
+// A coordinator on TCP with TLS, nodes that join with tokens, and clients that must be refused.
 #include <gmock/gmock.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ class TlsCluster : public ::testing::Test {
     cluster_->StartCoordinator();
   }
 
-  // Created by an admin over the socket.
+  // An admin creates a token over the Unix socket.
   std::string MakeToken(const std::string& kind) {
     v1::CreateTokenRequest request;
     request.set_kind(kind);
@@ -79,7 +79,7 @@ class TlsCluster : public ::testing::Test {
   std::string CaPath() const { return cluster_->directory() + "/coordinator/security/ca.crt"; }
   rpc::ChannelTls Anonymous() const { return {.ca = CaPath()}; }
 
-  // Joins by hand; the files of the node's certificate.
+  // Joins as a node; returns the files of the node's certificate.
   rpc::ChannelTls Join(const std::string& node) {
     const PrivateKey key = PrivateKey::Generate();
     v1::JoinRequest request;
@@ -98,7 +98,7 @@ class TlsCluster : public ::testing::Test {
     return {.ca = CaPath(), .certificate = path, .key = path};
   }
 
-  // The result of a stream that claims to be `node`: OK when the coordinator welcomes it.
+  // Opens an agent stream as `node`; OK if the coordinator accepts it, otherwise the error.
   Status ConnectAs(const std::string& node, const rpc::ChannelTls& tls,
                    const std::string& token = "") {
     const auto stub =
@@ -161,7 +161,7 @@ TEST_F(TlsCluster, EveryCertificateRotatesUnderARunThatLosesNoStep) {
   const std::string server = ServedSerial();
   const std::string node = NodeSerial("node-a");
   ASSERT_FALSE(server.empty() || node.empty());
-  const int steps = 400;  // longer than the first certificates last
+  const int steps = 400;  // the run outlasts the first certificates
   const std::string id = cluster_->Submit(FakeRun(2, steps, "fake-step-ms: '25'"));
   EXPECT_TRUE(Eventually([&] { return ServedSerial() != server && NodeSerial("node-a") != node; }));
   EXPECT_FALSE(IsTerminal(cluster_->Get(id).state())) << "they rotated while it trained";
@@ -223,7 +223,7 @@ TEST_F(TlsCluster, OnlyANodesCertificateOpensAnAgentsStream) {
   EXPECT_EQ(joiner.code(), StatusCode::kUnauthenticated) << joiner;
 }
 
-// Speaks no TLS; whether the coordinator closed the connection.
+// Sends bytes that are not TLS; true if the coordinator closes the connection.
 bool KnockAndAwaitTheEnd(int port) {
   const FileDescriptor knock(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -247,13 +247,13 @@ TEST_F(TlsCluster, AStrangerDoesNotFillTheLog) {
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(KnockAndAwaitTheEnd(port));
   EXPECT_TRUE(
       Eventually([&] { return CountOf(Log("coordinator"), "gRPC reported an error") > 0; }));
-  const std::string log = Log("coordinator");  // read once: it may still grow
+  const std::string log = Log("coordinator");  // a single read, because the log may still grow
   EXPECT_LE(CountOf(log, "gRPC reported an error"), 20) << "ten a minute";
   EXPECT_EQ(CountOf(log, "Handshake failed"), CountOf(log, "gRPC reported an error"))
       << "gRPC writes no lines of its own";
 }
 
-// One message in, one out, of any method.
+// Calls any unary method; returns the raw response.
 std::string AskAnybody(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
                        const std::string& request) {
   grpc::GenericStub stub(channel);
@@ -283,7 +283,7 @@ std::string AskAnybody(const std::shared_ptr<grpc::Channel>& channel, const std:
              : status.error_message();
 }
 
-// They bypass the gate, because load balancers and grpcurl call them.
+// These services bypass the access gate, because load balancers and grpcurl call them.
 TEST_F(TlsCluster, HealthAndReflectionAnswerAnybodyAndTellNothingOfRuns) {
   Start();
   const std::string id = cluster_->Submit(FakeRun(1, 10));
@@ -324,7 +324,7 @@ TEST_F(TlsCluster, AWorkerThatCannotJoinSaysWhyAndEnds) {
   EXPECT_EQ(Log("second").find(token), std::string::npos) << "a secret is in the log";
 }
 
-// A coordinator with a new certificate, and clients whose clocks are wrong.
+// A coordinator whose certificate is new, and clients with wrong clocks.
 class WrongClock : public TlsCluster {
  protected:
   void SetUp() override {
@@ -339,7 +339,7 @@ class WrongClock : public TlsCluster {
             fmt::format("LD_PRELOAD={}", std::getenv("GP_SHIFTED_CLOCK_LIBRARY"))};
   }
 
-  // Typed by an admin on another machine.
+  // Runs gpctl as an admin on another machine, whose clock is `ahead`.
   TypedOutcome Type(const std::string& command, std::chrono::seconds ahead) {
     std::vector<std::string> environment = ClockAt(ahead);
     environment.push_back("GPCTL_SERVER=" + cluster_->listen());
@@ -349,7 +349,8 @@ class WrongClock : public TlsCluster {
     return TypeGpctl(*cluster_, command, environment);
   }
 
-  // `text` names the problem of the certificate, and the current time of the wrong clock.
+  // Expects that `text` contains the certificate's problem (`words`) and the current time of the
+  // wrong clock.
   void ExpectBothTimes(const std::string& text, const std::string& words,
                        std::chrono::seconds ahead) const {
     constexpr std::string_view kClock = ", and this machine's clock says ";
@@ -361,7 +362,8 @@ class WrongClock : public TlsCluster {
     EXPECT_LE(told, now);
   }
 
-  // In gpctl's words, doctor's and an agent's; the agent joins once its clock is right.
+  // Expects the problem in the messages of gpctl, of its doctor and of an agent; with the right
+  // clock, the agent joins.
   void ExpectEverybodyNames(const std::string& words, std::chrono::seconds ahead) {
     const TypedOutcome listed = Type("list -a", ahead);
     EXPECT_NE(listed.code, 0);
@@ -381,7 +383,7 @@ class WrongClock : public TlsCluster {
   security::Lifetime life_;
 };
 
-// Case runs-and-service/34: gpctl and agents only said "certificate verify failed", forever.
+// Case runs-and-service/34: gpctl and agents kept repeating "certificate verify failed".
 TEST_F(WrongClock, BehindIsNamedWithBothTimes) {
   ExpectEverybodyNames("is not valid before " + security::TimeText(life_.begin),
                        -std::chrono::hours(2));

@@ -1,5 +1,5 @@
-// TypedGpctl: gpctl as a person types it for a cluster of a test. Commands and their output also go
-// to the test's output. Used from the test's thread.
+// TypedGpctl: runs gpctl against a test's cluster as a user would. Commands and their output also
+// go to the test's output. Use it from the test's thread.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace gp::testing {
 
 struct TypedOutcome {
   int code = -1;
-  std::string output;  // both streams
+  std::string output;  // stdout and stderr
 };
 
-// `command` follows "gpctl", for a shell; `environment` is "NAME=value".
+// `command` is what follows "gpctl", in shell syntax; `environment` has entries "NAME=value".
 TypedOutcome TypeGpctl(const Cluster& cluster, const std::string& command,
                        const std::vector<std::string>& environment = {});
 

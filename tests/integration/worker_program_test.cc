@@ -1,4 +1,4 @@
-// gp-worker as a program: its messages and exit codes when it cannot start.
+// gp-worker as a program: messages and exit codes when it cannot start.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -32,7 +32,7 @@ class WorkerProgram : public ::testing::Test {
     return arguments;
   }
   std::string log_path() const { return directory_ + "/log"; }
-  // The exit code and the output.
+  // Runs gp-worker; returns its exit code and its output.
   std::pair<int, std::string> Run(const std::vector<std::string>& more) {
     Process process(Arguments(more), {}, log_path());
     const int code = process.Wait(kPatience).value_or(-1000);

@@ -1,7 +1,7 @@
-"""ldd on the programs: no LibTorch on the control side, no gRPC or protobuf on the engine's. Other libraries on LD_LIBRARY_PATH,
-as a conda environment has them, are not loaded.
+"""Checks with ldd that control-plane programs load no LibTorch and that engine programs load no gRPC or protobuf. Libraries of
+the same names on LD_LIBRARY_PATH, as in a conda environment, are not loaded.
 
-    linked_libraries_test.py PROGRAM...      names of programs in $GP_BIN
+linked_libraries_test.py PROGRAM...      names of programs in $GP_BIN
 """
 
 import os
@@ -23,16 +23,17 @@ def loaded_libraries(program):
     return [line.strip() for line in done.stdout.splitlines()]
 
 
-# Programs for GPUs use LD_LIBRARY_PATH, because the driver may be there, for all libraries except LibTorch.
+# Programs for GPUs use LD_LIBRARY_PATH, because the driver may be there; only the listed libraries are pinned.
 def pinned_libraries(name, libraries):
     if name.endswith("-cuda"):
         return ["libtorch.so", "libtorch_cpu.so", "libc10.so", "libgomp.so.1"]
     return ["libtorch.so"] + [line.split()[0] for line in libraries if " => " in line]
 
 
-# Case runs-and-service/16: libraries on LD_LIBRARY_PATH were loaded instead of those that the program was built with.
+# Case runs-and-service/16: libraries on LD_LIBRARY_PATH replaced those that the program was built with.
 def problem_beside_other_libraries(name, libraries):
-    """Why the program does not start where LD_LIBRARY_PATH names libraries that nobody can load; none when it does."""
+    """The error if the program does not start with empty files of the libraries' names on LD_LIBRARY_PATH; an empty list
+    otherwise."""
     with tempfile.TemporaryDirectory() as folder:
         for library in pinned_libraries(name, libraries):
             pathlib.Path(folder, library).touch()

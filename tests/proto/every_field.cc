@@ -62,14 +62,14 @@ class Filler {
       case FieldDescriptor::CPPTYPE_STRING:
         return to->SetString(&message, field, Text(*field));
       case FieldDescriptor::CPPTYPE_MESSAGE:
-        return;  // filled by itself
+        return;  // the caller fills nested messages
     }
   }
 
   void Add(Message& message, const FieldDescriptor* field) {
     const Reflection* to = message.GetReflection();
     switch (field->cpp_type()) {
-      case FieldDescriptor::CPPTYPE_MESSAGE:  // the entries of a map too
+      case FieldDescriptor::CPPTYPE_MESSAGE:  // includes map entries
         return Fill(*to->AddMessage(&message, field));
       case FieldDescriptor::CPPTYPE_INT32:
         return to->AddInt32(&message, field, static_cast<int32_t>(Next()));

@@ -1,6 +1,6 @@
-// Helpers for tests of converters: a protobuf message in which every field has a distinct value,
-// and the list of unset fields. Both walk the descriptor, so they include fields added later. Pure
-// functions.
+// Helpers for tests of converters: fill a protobuf message so that every field has a distinct
+// value, and list unset fields. Both walk the descriptor, so they also cover fields added later.
+// Pure functions.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -14,9 +14,9 @@ namespace gp::testing {
 // elements. In a oneof the last field is set. Times are whole microseconds.
 void SetEveryField(google::protobuf::Message& message);
 
-// "progress.phases.other": the fields without a value or with the default one, by name in the order
-// of the descriptor. A repeated field counts as set if it has elements; the elements are checked
-// too.
+// The paths of fields without a value or with the default value, such as "progress.phases.other",
+// in the order of the descriptor. A repeated field counts as set if it has elements; its elements
+// are checked too.
 std::vector<std::string> UnsetFields(const google::protobuf::Message& message);
 
 }  // namespace gp::testing

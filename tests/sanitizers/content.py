@@ -1,5 +1,5 @@
-"""The content of a suite: a digest of the sources that its program is built from. It changes with the code, and stays the
-same when a file is renamed or moved, or when a comment, blank space or an #include line changes."""
+"""The content of a suite: a digest of the sources of its program. It changes when the code changes; renaming or moving a file,
+or changing comments, blank space or #include lines, does not change it."""
 import hashlib
 import json
 import pathlib
@@ -8,8 +8,8 @@ import subprocess
 
 CPP = (".cc", ".h", ".cu", ".cuh", ".inc", ".proto")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
-# Matches the parts of a source that the digest leaves out. Literals are matched too, because they may contain what looks like
-# a comment or blank space; they are kept, and so are numbers such as 1'000, whose ' opens no literal.
+# Matches the parts of a source that do not count. Literals are matched too, because they may contain what looks like a comment
+# or blank space; they are kept, and so are numbers such as 1'000, whose ' does not begin a literal.
 TOKEN = re.compile(r"""
     \#[ \t]*include[^\n]*
   | //(?:[^\\\n]|\\.)*
@@ -21,7 +21,7 @@ TOKEN = re.compile(r"""
       | (?<!\w)\d[\w.]*(?:'\w+)+
       | '(?:[^'\\\n]|\\.)*'
     )""", re.VERBOSE | re.DOTALL)
-DIGEST_LENGTH = 12  # hexadecimal digits that are recorded
+DIGEST_LENGTH = 12  # number of hexadecimal digits that are recorded
 
 
 def without_comments(source):
@@ -36,14 +36,15 @@ def include_folders(tree):
 
 
 def inputs_of(tree, program):
-    """The files that Ninja builds a program from. Headers are not among them."""
+    """The files from which Ninja builds a program, without headers."""
     listing = subprocess.run(["ninja", "-C", str(tree), "-t", "inputs", program], check=True, capture_output=True, text=True)
     return [tree / line for line in listing.stdout.splitlines()]
 
 
 class Contents:
-    """Digests of programs of the project under `root`; each file is read once. Third-party and generated files do not
-    count. A generated file leads to the sources that it includes: cmake/BuildSpeed.cmake compiles sources together."""
+    """Digests of programs; reads each file once. Only files of the project under `root` count, not third-party or generated
+    ones. A generated file leads to the sources that it includes, because cmake/BuildSpeed.cmake compiles several sources
+    together."""
 
     def __init__(self, root, folders):
         self.root = root
@@ -54,7 +55,8 @@ class Contents:
     def digest(self, inputs):
         """The digest of a program that is built from these files and from the headers that they include."""
         files = filter(self._counts, self._with_headers(inputs))
-        digests = sorted({self._digest_of(file) for file in files})  # of code, so name and place do not matter
+        # Digests of the code alone, sorted, so names and folders do not matter.
+        digests = sorted({self._digest_of(file) for file in files})
         return hashlib.sha256("".join(digests).encode()).hexdigest()[:DIGEST_LENGTH]
 
     def _counts(self, file):

@@ -1,4 +1,4 @@
-"""Runs a command until a deadline. Nothing that it started is left afterwards."""
+"""Runs a command until a deadline. Afterwards no process that it started is left."""
 import ctypes
 import os
 import pathlib
@@ -11,16 +11,17 @@ END_SECONDS = 5  # time to end after SIGTERM, before SIGKILL follows
 
 
 class OutOfTime(Exception):
-    """The command was still under way at the deadline and was ended."""
+    """The command was still running at the deadline and was ended."""
 
 
 def adopt_orphans():
-    """Makes this process the parent of every descendant whose parent ends, so that descendants() finds it."""
+    """Makes this process the new parent of every orphaned descendant, so that descendants() finds them."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def run(command, deadline, **options):
-    """The exit status of the command; OutOfTime when it was ended at `deadline` (of time.monotonic(); None: none)."""
+    """The exit status of the command. Raises OutOfTime if it had to be ended at `deadline` (of time.monotonic(); None: no
+    deadline)."""
     process = subprocess.Popen(command, **options)
     try:
         return process.wait(None if deadline is None else max(0, deadline - time.monotonic()))
@@ -28,7 +29,7 @@ def run(command, deadline, **options):
         raise OutOfTime from None
     finally:
         end_descendants()
-        process.poll()  # end_descendants() has reaped it
+        process.poll()  # end_descendants() has already reaped the process
 
 
 def descendants():
@@ -37,7 +38,7 @@ def descendants():
         try:
             parent = int(stat.read_text(errors="replace").rpartition(")")[2].split()[1])
         except OSError:
-            continue  # it has just ended
+            continue  # the process has just ended
         children.setdefault(parent, []).append(int(stat.parent.name))
     found, waiting = [], [os.getpid()]
     while waiting:
@@ -61,7 +62,7 @@ def end_descendants():
 
 
 def reap():
-    """Removes the entries of children that have ended."""
+    """Reaps children that have ended."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

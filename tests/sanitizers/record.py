@@ -1,5 +1,5 @@
-"""When each suite last ran under each sanitizer: the page docs/sanitizer-runs.md, which is committed, and a record of this
-machine, which also holds the runs of clones that are gone."""
+"""When each suite last ran under each sanitizer: the committed page docs/sanitizer-runs.md, and a record of this machine, which
+also holds the runs of clones that no longer exist."""
 import dataclasses
 import datetime
 import json
@@ -29,7 +29,7 @@ NEVER = re.compile(r"\| (\S+) \| never \|")
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """One run of a suite; `when` is UTC, as 2026-01-31 23:59."""
+    """One run of a suite; `when` is in UTC, such as 2026-01-31 23:59."""
     when: str
     commit: str
     content: str
@@ -39,7 +39,7 @@ class Run:
 
 @dataclasses.dataclass
 class Record:
-    """The suites of a sanitizer, as far as they are known, and {suite: Run}, also of suites that are gone."""
+    """The known suites of a sanitizer, and {suite: Run}, which includes suites that no longer exist."""
     suites: list
     runs: dict
 
@@ -54,7 +54,7 @@ def local_path():
 
 
 def read_local(path):
-    """{sanitizer: Record} of this machine. A record that cannot be read counts as empty, and a line says so."""
+    """{sanitizer: Record} of this machine. An unreadable record counts as empty, which is reported."""
     try:
         return {**empty_records(), **parse_local(path.read_text(encoding="utf-8"))}
     except FileNotFoundError:
@@ -79,7 +79,7 @@ def write_local(path, records):
 
 
 def read_page(root):
-    """{sanitizer: Record} of the page of a checkout; empty without one."""
+    """{sanitizer: Record} of the page of a checkout; empty if there is no page."""
     path = root / PAGE
     return parse_page(path.read_text(encoding="utf-8")) if path.exists() else empty_records()
 
@@ -108,7 +108,7 @@ def rows(record):
 
 
 def merge(page, local):
-    """The later run of each suite. The suites are those of the machine's last run, if there was one."""
+    """The later run of each suite. The list of suites is that of the machine's last run, if there was one."""
     runs = dict(page.runs)
     for suite, run in local.runs.items():
         if suite not in runs or run.when >= runs[suite].when:
@@ -117,8 +117,8 @@ def merge(page, local):
 
 
 class Runs:
-    """The last run of each suite of a sanitizer, from the page of a checkout and the record of this machine. New runs are
-    added to the latter."""
+    """The last run of each suite of a sanitizer, from the page of a checkout and the record of this machine. New runs are added
+    to the record of the machine."""
 
     def __init__(self, root, sanitizer):
         self.sanitizer = sanitizer

@@ -1,21 +1,22 @@
-"""The order of suites, and running them one after another until the time is up."""
+"""The order of suites, and running them one after another until time runs out."""
 import time
 
 import processes
 
-GROUP = 4  # suites that are built together, so that every core has work; ending a build loses at most this many
+GROUP = 4  # suites that are built together, to use every core; a build that is cut off loses at most this many
 
 PASSED, FAILED, NOT_BUILT = "passed", "failed", "not built"
 
 
 def must_run(run, content):
-    """Whether the suite never ran, or did not pass, or ran with other code."""
+    """Whether the suite never ran, did not pass, or ran with different code."""
     return run is None or not run.passed or run.content != content
 
 
 def order(contents, last):
-    """The suites of {suite: content}, given the last run of each: failed ones, changed ones, the others. Among equals the
-    suite that has waited longest comes first; those that waited equally long, or never ran, stay in the order given."""
+    """The order in which suites run, given {suite: content} and the last run of each: failed ones, then changed ones, then the
+    others. Within each of these, the longest waiting suite comes first; suites that waited equally long, or never ran, keep the
+    given order."""
     def place(suite):
         run = last.get(suite)
         failed = run is not None and not run.passed
@@ -24,8 +25,8 @@ def order(contents, last):
 
 
 def outcomes(suites, build, test, clock=time.monotonic):
-    """Yields (suite, outcome, seconds) of each; ends early when build(suites) or test(suite) raises OutOfTime. The seconds
-    are those of the test and an equal share of the build of its group."""
+    """Yields (suite, outcome, seconds) for each suite; ends early if build(suites) or test(suite) raises OutOfTime. The seconds
+    are those of the test plus an equal share of its group's build."""
     try:
         for first in range(0, len(suites), GROUP):
             group = suites[first:first + GROUP]
@@ -34,7 +35,8 @@ def outcomes(suites, build, test, clock=time.monotonic):
             share = (clock() - began) / len(group)
             for suite in group:
                 began = clock()
-                if not (built or build([suite])):  # a source that does not compile fails the group, not every suite of it
+                # If the group fails to build, build the suite alone: a broken source fails only its own suite.
+                if not (built or build([suite])):
                     outcome = NOT_BUILT
                 else:
                     outcome = PASSED if test(suite) else FAILED

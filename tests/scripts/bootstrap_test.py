@@ -1,6 +1,6 @@
-"""scripts/bootstrap installs only what is missing, tries again when the network fails, and says what it does.
+"""scripts/bootstrap installs only what is missing, retries when the network fails, and reports what it does.
 
-The system's tools are replaced by scripts that record how they were called; nothing is installed.
+Scripts that record their calls replace the system's tools; nothing is installed.
 """
 
 import os
@@ -45,7 +45,7 @@ class Bootstrap(unittest.TestCase):
         self.tool("dpkg-query", f"cat <<'END'\n{lines}\nEND")
 
     def toolkit(self, release, headers):
-        """A CUDA toolkit of its own beside the tools, so that the machine's does not matter."""
+        """Creates a CUDA toolkit beside the fake tools, so that the machine's own is not used."""
         (self.root / "toolkit/include").mkdir(parents=True)
         (self.root / "toolkit/bin").mkdir()
         nvcc = self.root / "toolkit/bin/nvcc"
@@ -55,7 +55,7 @@ class Bootstrap(unittest.TestCase):
             (self.root / "toolkit/include" / header).touch()
 
     def cuda_wheels(self):
-        """What `--cuda` would install, without versions. The machine's own nvcc is hidden."""
+        """The packages that `--cuda` would install, without versions. Hides the machine's own nvcc."""
         path = ":".join(folder for folder in os.environ["PATH"].split(":")
                         if not (pathlib.Path(folder) / "nvcc").exists())
         _, messages, _ = self.run_script("--cuda", "--dry-run", PATH=path,
@@ -119,7 +119,7 @@ class Bootstrap(unittest.TestCase):
         self.tool("apt-get", "exit 100")
         status, messages, calls = self.run_script()
         self.assertEqual(status, 1)
-        # An ordinary user's calls show twice, as sudo's and as apt-get's own.
+        # For an ordinary user each call is recorded twice: as sudo's and as apt-get's own.
         own_calls = [call for call in calls.splitlines() if call.startswith("apt-get ")]
         self.assertEqual(len(own_calls), 3)
         self.assertIn("check the network", messages)

@@ -1,4 +1,5 @@
-"""scripts/check_files.py finds empty names, leftovers, stray clocks, bare headers and dead links."""
+"""scripts/check_files.py finds meaningless names, leftovers, direct uses of clocks, headers without a description, and dead
+links."""
 
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""scripts/check_includes.py reports each crossing of a layer and nothing else."""
+"""scripts/check_includes.py reports every include that crosses a layer, and nothing else."""
 
 import pathlib
 import subprocess

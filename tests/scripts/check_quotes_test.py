@@ -1,4 +1,4 @@
-"""A test that quotes a message which was reworded is found, and nothing else."""
+"""scripts/check_quotes.py reports tests that quote a message that was reworded, and nothing else."""
 
 import pathlib
 import subprocess
@@ -13,7 +13,7 @@ SOURCE = 'return InvalidArgument("the disk of {} is full; "\n                   
 
 
 class Repository:
-    """A repository with one source and one test, committed."""
+    """A git repository with one source and one test, committed."""
 
     def __init__(self, path):
         self.path = path

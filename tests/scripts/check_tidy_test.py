@@ -1,4 +1,4 @@
-"""scripts/check_tidy reports findings, remembers what passed, and begins with the newest change."""
+"""scripts/check_tidy reports findings, remembers which files passed, and begins with the newest change."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""scripts/coverage counts a line once, wherever it is compiled, and leaves out what is not the project's code."""
+"""scripts/coverage counts each line once, even if several programs compile it, and leaves out code that is not the
+project's."""
 
 import importlib.machinery
 import importlib.util

@@ -1,4 +1,4 @@
-"""The case of the tests of scripts/parquet_to_jsonl."""
+"""The base class of the tests of scripts/parquet_to_jsonl."""
 import gzip
 import json
 import os
@@ -30,7 +30,7 @@ class Converting(unittest.TestCase):
         return result
 
     def refused(self, *arguments):
-        """What it says, when it says it before anything is written."""
+        """Expects a refusal before anything is written; returns the message."""
         result = self.convert(*arguments)
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
         self.assertEqual(result.stdout, "")

@@ -1,4 +1,4 @@
-"""scripts/parquet_to_jsonl without pyarrow: a stand-in gives what a Parquet file would."""
+"""scripts/parquet_to_jsonl without pyarrow: a fake module returns what would be in a Parquet file."""
 import fcntl
 import gzip
 import json
@@ -9,7 +9,7 @@ import unittest
 
 from parquet_to_jsonl_case import RECORD, SCRIPT, Converting
 
-# The file holds a list of columns: {"text": [...]}.
+# The fake Parquet file is JSON with a list per column: {"text": [...]}.
 STAND_IN = '''
 import json
 import pyarrow
@@ -187,7 +187,7 @@ class Outputs(WithStandIn):
             self.assertEqual(lines.read(), '{"text": "x"}\n')
         self.assertEqual(self.outputs(), ["a.jsonl.gz", "b.snappy.jsonl.gz"])
 
-    # Case models-and-data/06: of two files with one name the second replaced the first.
+    # Case models-and-data/06: if two files had the same name, the second overwrote the output of the first.
     def test_files_of_one_name_in_several_folders_have_the_folders_in_their_names(self):
         self.good(self.file("d/2013/000.parquet", "x"), self.file("d/2024/000.parquet", "y"),
                   self.file("d/2024/deep/000.parquet", "z"), "--out", self.out)
@@ -231,7 +231,7 @@ class Repeating(WithStandIn):
         first, second = self.file("a.parquet", "x"), self.file("b.parquet", "y", None)
         self.assertEqual(self.convert(first, second, "--out", self.out).returncode, 1)
         done = self.inode("a.jsonl.gz")
-        # Made without the flag, the first has no null rows.
+        # The first file, converted without the flag, has no null rows, so its output is still valid.
         result = self.good(first, second, "--skip-null", "--out", self.out)
         self.assertIn("1 of 2 files are there already", result.stderr)
         self.assertEqual(self.inode("a.jsonl.gz"), done)

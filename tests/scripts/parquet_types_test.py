@@ -1,4 +1,4 @@
-"""scripts/parquet_to_jsonl with pyarrow: Parquet's own types and damage."""
+"""scripts/parquet_to_jsonl with pyarrow: Parquet's types, and damaged files."""
 import json
 import os
 import sys

@@ -1,4 +1,4 @@
-"""scripts/run_tests counts what CTest reports, gives the reasons of skips, and fails when nothing ran."""
+"""scripts/run_tests counts the tests in CTest's report, prints why tests were skipped, and fails if none ran."""
 
 import importlib.machinery
 import importlib.util

@@ -1,4 +1,4 @@
-"""scripts/slowest_units names sources, counts each output once, and says what to do without a build."""
+"""scripts/slowest_units names sources, counts each output once, and explains what to do if there is no build."""
 
 import pathlib
 import shutil

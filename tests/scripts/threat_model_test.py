@@ -1,4 +1,4 @@
-"""Every line of docs/security/threat-model.md that claims something names a test, and every test that it names exists."""
+"""Every claim in docs/security/threat-model.md names a test, and every named test exists."""
 
 import pathlib
 import re
@@ -19,7 +19,7 @@ def existing_tests():
 
 
 def claims():
-    """(line number, the last cell) of each row of a table whose last column is called "shown by"."""
+    """(line number, last cell) of each row in tables whose last column is "shown by"."""
     shown = False
     for number, line in enumerate(PAGE.read_text().splitlines(), 1):
         if not line.startswith("|"):

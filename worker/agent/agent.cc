@@ -20,10 +20,11 @@ namespace {
 
 // How often deadlines are checked when nothing else happens.
 constexpr std::chrono::milliseconds kTick{100};
-// A trainer that does not read a message within this time hangs. Its peers must not wait for it.
+// A trainer that does not accept a message within this time counts as hung, so that the other
+// trainers of this node do not wait for it.
 constexpr std::chrono::seconds kSendTimeout{1};
-// Messages read from one trainer before the others get their turn. For an ended trainer this is
-// more than its socket can hold, so all of them are read.
+// The most messages read from one trainer before the others get their turn. The second limit is for
+// a trainer that has ended: more than its socket can hold, so all its messages are read.
 constexpr int kMessagesMax = 256;
 constexpr int kFinalMessagesMax = 1 << 16;
 constexpr size_t kIncarnationLength = 10;
@@ -39,7 +40,7 @@ std::optional<int64_t> Milliseconds(std::optional<std::chrono::nanoseconds> dura
 
 }  // namespace
 
-// Does one action of Reconcile and records it.
+// Carries out one action of Reconcile and records it.
 struct Agent::Executor {
   Agent& agent;
 
@@ -109,8 +110,8 @@ void Agent::Run() {
   Publish();
 }
 
-// True when the agent may exit: no trainer runs, and the coordinator has noted the end of every
-// rank (it lists a rank until then) or `farewell` has passed.
+// True when the agent may exit: no trainer runs, and the coordinator has recorded the end of every
+// rank (a rank stays in the table until then) or `farewell` has passed.
 bool Agent::HasLeft() const {
   if (mode_ != AgentMode::kLeaving || !running_.empty()) return false;
   return ranks_.all().empty() || clock_.Now() - last_exit_ >= options_.farewell;
@@ -154,8 +155,9 @@ void Agent::HandleSlotHealth(const SlotHealths& healths) {
   }
 }
 
-// A second stop request does not interrupt a save in progress, because Slurm signals a job again
-// when its time is up, and people press Ctrl-C twice. Send SIGKILL to end the agent at once.
+// A second SIGTERM does not interrupt a save in progress, because Slurm signals a job again when
+// its time is up. A SIGINT while stopping (Ctrl-C pressed twice) is `hurried` and kills the
+// trainers.
 void Agent::HandleStop(bool hurried) {
   if (mode_ != AgentMode::kLeaving) return Leave();
   if (hurried) return KillTrainers();
@@ -186,7 +188,7 @@ void Agent::ServeTrainers() {
 
 void Agent::Serve(const RankKey& key, Running& running) {
   Rank& rank = *ranks_.Find(key);
-  // Checked before the last messages and lines are read, so that none is missed.
+  // Checks for the end first, so that no message or line of an ended trainer is missed.
   const std::optional<int> wait_status = running.process->Reap();
   ForwardLines(key, *running.process);
   HandleMessages(rank, *running.process, wait_status ? kFinalMessagesMax : kMessagesMax);
@@ -377,7 +379,7 @@ StatusOr<std::unique_ptr<TrainerGroup>> Agent::GroupFor(const Rank& rank, pid_t 
   return nullptr;
 }
 
-// An error needs no action here: the trainer's exit or its deadline follows.
+// Acts only on a full link; after any other error, the trainer's exit or its deadline follows.
 void Agent::Send(const RankKey& key, const link::Message& message) {
   const auto found = running_.find(key);
   if (found == running_.end()) return;

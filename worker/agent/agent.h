@@ -30,7 +30,7 @@ struct AgentOptions {
   std::string trainer_program;
   std::vector<std::string> trainer_environment;  // "NAME=value"
   std::string gpu_trainer_program;               // for GPU slots
-  std::vector<std::string> gpu_environment;      // what trainers on GPUs get in addition
+  std::vector<std::string> gpu_environment;      // additional variables for trainers on GPUs
   FilePolicy files;                              // files that trainers may access
   std::optional<daemon::Account>
       account;                      // the user that trainers run as; absent: this process' user
@@ -58,7 +58,7 @@ class Agent {
 
  private:
   struct Running {
-    std::unique_ptr<TrainerGroup> group;  // null where the agent makes none
+    std::unique_ptr<TrainerGroup> group;  // null if it has no group of its own
     std::unique_ptr<TrainerProcess> process;
     uint64_t memory_kills_before = 0;  // OutOfMemoryKills() of the machine when it was started
   };
@@ -82,8 +82,8 @@ class Agent {
   StatusOr<TrainerCommand> CommandFor(const v1::Assignment& assignment, const SlotInfo& slot) const;
   void LaunchTrainer(const v1::Assignment& assignment, const TrainerCommand& command,
                      const SlotInfo& slot, Rank& rank);
-  // A control group for the process. Null if there is none, with the reason logged; an error when
-  // the settings need one.
+  // Makes a control group for the process. Null, with the reason logged, if that is not possible;
+  // an error if the settings need a group.
   StatusOr<std::unique_ptr<TrainerGroup>> GroupFor(const Rank& rank, pid_t pid);
   void RecordExit(Rank& rank, ExitReport exit);
   void Send(const RankKey& key, const link::Message& message);
@@ -110,7 +110,7 @@ class Agent {
   std::map<RankKey, uint64_t> exit_reports_;  // number of the first report that has the exit
   bool registered_ = false;
   AgentMode mode_ = AgentMode::kServing;
-  MonotonicTime last_exit_;  // or when the agent was asked to stop, whichever is later
+  MonotonicTime last_exit_;  // time of the last exit, or of the request to stop if later
   bool changed_ = true;      // since the last urgent report
   bool stepped_ = false;     // a rank took a step since the last report
 };

@@ -30,7 +30,7 @@ bool IsAddress(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](const char c) { return c > ' ' && c <= '~'; });
 }
 
-// Below `root` as it is written: with ".", ".." or a second slash anywhere it is not.
+// Whether the text of `path` is below `root`. False for any path with ".", ".." or a double slash.
 bool IsBeneath(const std::string& path, const std::string& root) {
   std::string base = AbsolutePath(root, "/");
   if (base.back() != '/') base += '/';

@@ -9,15 +9,15 @@
 
 namespace gp::agent {
 
-// In one desired state; NewestDesiredState ignores a larger one.
+// The most assignments in one desired state; NewestDesiredState ignores a larger state.
 inline constexpr int kAssignmentsMax = 4096;
 
-// Why no trainer is started for the assignment; empty when nothing is wrong. Reconcile then reports
-// the rank as ended with CONFIG. `storage_root` is the agent's; empty: paths are not checked.
+// Why no trainer is started for the assignment; Reconcile then reports the rank as ended with
+// CONFIG. Empty when nothing is wrong. `storage_root` is the agent's; empty: paths are not checked.
 std::string AssignmentRefusal(const v1::Assignment& assignment, const std::string& storage_root);
 
 // Why the membership (the peers' addresses and the group's secret) is not sent to the trainer;
-// empty if all is well. Otherwise Reconcile kills the trainer.
+// Reconcile then kills the trainer. Empty when nothing is wrong.
 std::string MembershipRefusal(const v1::Assignment& assignment);
 
 }  // namespace gp::agent

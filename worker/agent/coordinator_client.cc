@@ -27,7 +27,8 @@ double UnitRandom() {
   return std::uniform_real_distribution<double>(0, 1)(generator);
 }
 
-// The proof that this node and the coordinator see one storage.root; empty when it cannot be read.
+// Reads the file that proves that this node and the coordinator share storage.root; empty when it
+// cannot be read.
 std::string ReadProbe(const std::string& storage_root) {
   return ReadFile(JoinPath(storage_root, ".gp-probe"), kProbeBytesMax).value_or("");
 }
@@ -141,7 +142,8 @@ bool CoordinatorClient::Converse() {
   return welcomed;
 }
 
-// The reason as text if gRPC has none, or says "certificate verify failed".
+// Why the connection ended. gRPC does not say what is wrong with a certificate, so with TLS the
+// certificates are checked separately.
 std::string CoordinatorClient::WhyAway(const grpc::Status& ended) const {
   if (options_.tls && ended.error_code() == grpc::StatusCode::UNAVAILABLE) {
     const Status explained = rpc::ExplainCertificates(options_.address, *options_.tls,

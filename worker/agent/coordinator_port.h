@@ -20,7 +20,7 @@ class CoordinatorPort {
   // The number of the newest report that was put on the stream.
   virtual uint64_t ReportedThrough() const = 0;
 
-  // Queued until acknowledged, over any number of connections.
+  // Queues the item until it is acknowledged, also across reconnections.
   virtual void Tell(v1::TelemetryItem item) = 0;
 };
 

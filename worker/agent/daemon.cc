@@ -90,7 +90,7 @@ StatusOr<std::string> DataAddress(const WorkerSettings& settings) {
   return WithContext(host.status(), "node.data_address is empty and cannot be determined");
 }
 
-// In the one spelling that the coordinator compares, however it was written.
+// The absolute, normalised path: the coordinator compares it with its own as text.
 std::string StorageRoot(const WorkerSettings& settings) {
   return AbsolutePath(settings.storage_root, std::filesystem::current_path().string());
 }
@@ -124,7 +124,7 @@ v1::AgentHello MakeHello(const WorkerSettings& settings, const std::string& node
   return hello;
 }
 
-// The user that trainers run as, with its environment.
+// The account that trainers run as; absent if trainer.user is empty.
 StatusOr<std::optional<daemon::Account>> AccountOf(const std::string& user) {
   if (user.empty()) return std::optional<daemon::Account>();
   if (geteuid() != 0) {
@@ -226,7 +226,8 @@ Status RunWorker(const WorkerSettings& settings, const daemon::Runtime& runtime)
   rpc::InstallGrpcLog();
   Inbox inbox;
   std::atomic<bool> stopping = false;
-  // A second SIGINT comes from a person at the terminal, or from gpctl on a person's behalf.
+  // SIGINT is `hurried`, because it comes from a person at the terminal, or from gpctl on a
+  // person's behalf: a second one kills the trainers.
   const StopSignals signals([&](const std::string& name) {
     stopping = true;
     inbox.Post(StopRequested{.hurried = name == "SIGINT"});

@@ -9,7 +9,7 @@ namespace gp::agent {
 namespace {
 
 constexpr size_t kEngineTextBytesMax = 4096;
-// A report carries kUnansweredMax of them for each rank of the node.
+// Smaller, because a report carries up to kUnansweredMax checkpoints for each rank of the node.
 constexpr size_t kCheckpointTextBytesMax = 2048;
 constexpr size_t kEngineNameBytesMax = 256;
 constexpr size_t kEngineKernelsBytesMax = 64 << 10;
@@ -24,7 +24,7 @@ bool IsPrintable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](const char c) { return c > ' ' && c <= '~'; });
 }
 
-// Each returns the problem; empty if there is none.
+// Each overload returns the problem with its message; empty if there is none.
 struct EngineJudge {
   std::string operator()(const link::Hello& m) const {
     if (link::IsCompatible(m)) return "";
@@ -33,7 +33,7 @@ struct EngineJudge {
   }
   std::string operator()(const link::Ready&) const { return ""; }
   std::string operator()(const link::Finished&) const { return ""; }
-  std::string operator()(const link::Failed&) const { return ""; }  // is cut
+  std::string operator()(const link::Failed&) const { return ""; }  // Observe cuts its text
   std::string operator()(const link::Stopped& m) const {
     return TooLong("a reason", m.reason.size(), kEngineTextBytesMax);
   }
@@ -71,7 +71,7 @@ struct EngineJudge {
     if (m.manifest_digest.size() > kEngineNameBytesMax || !IsPrintable(m.manifest_digest)) {
       return "no digest";
     }
-    return TooLong("texts of a checkpoint", m.directory.size() + m.end_reason.size(),
+    return TooLong("a checkpoint's directory and end reason", m.directory.size() + m.end_reason.size(),
                    kCheckpointTextBytesMax);
   }
 

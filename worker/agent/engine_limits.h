@@ -14,7 +14,7 @@ namespace gp::agent {
 // The largest message of a correct trainer, Failed, has a few KiB.
 inline constexpr uint32_t kEngineMessageBytesMax = 256 << 10;
 // Written checkpoints of one rank that the agent keeps until the coordinator has sealed or refused
-// them. One more displaces the oldest.
+// them. A newer one replaces the oldest.
 inline constexpr size_t kUnansweredMax = 32;
 // CheckpointReports that one trainer may send in one turn of the agent's loop.
 inline constexpr int kWrittenPerTurnMax = 64;

@@ -51,8 +51,8 @@ std::string WithLastLine(std::string ending, const std::string& last_line) {
 }
 
 ExitReport ExplainZero(const ExitEvidence& evidence) {
-  // Before `finished`: a trainer may be stopped while it waits for its last checkpoint to be
-  // sealed.
+  // Checked before `finished`, because a trainer may be stopped while it waits for its last
+  // checkpoint to be sealed.
   if (evidence.stopped) {
     return {
         v1::EXIT_CAUSE_STOPPED, 0,

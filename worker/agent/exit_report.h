@@ -21,12 +21,12 @@ struct ExitReport {
 struct ExitEvidence {
   int wait_status = 0;      // from waitpid
   bool finished = false;    // it reported that all its steps are done
-  bool told_stop = false;   // we asked it to stop
-  std::string kill_reason;  // we killed it, and why; empty: we did not
+  bool told_stop = false;   // the agent asked it to stop
+  std::string kill_reason;  // why the agent killed it; empty: it did not
   // The kernel killed a process for lack of memory: in its control group, or without such a group
   // anywhere on this machine while it ran.
   bool memory_killed = false;
-  uint64_t memory_limit_bytes = 0;     // its control group's, if it reached it; else 0
+  uint64_t memory_limit_bytes = 0;     // of its control group, if it was reached; else 0
   std::optional<link::Failed> failed;  // this and stopped: its last message
   std::optional<link::Stopped> stopped;
   std::string last_line;  // the last line it printed

@@ -47,7 +47,7 @@ class GpuWatch {
   const std::chrono::nanoseconds interval_;
   Inbox& inbox_;
   AgentMetrics& metrics_;
-  SlotHealths told_;  // used by the thread only
+  SlotHealths told_;  // last posted; used by the thread only
 
   Mutex mutex_;
   CondVar changed_;

@@ -18,7 +18,7 @@ struct Connected {
 };
 // A report was written to the stream, so ranks that it reported as ended may be forgotten.
 struct ReportWritten {};
-// The health of GPU slots has changed: of all that are unhealthy now.
+// The health of GPU slots has changed. `healths` has all slots that are unhealthy now.
 struct SlotsChanged {
   SlotHealths healths;
 };

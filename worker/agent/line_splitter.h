@@ -12,8 +12,9 @@ class LineSplitter {
  public:
   explicit LineSplitter(size_t length_max) : length_max_(length_max) {}
 
-  // The lines that `bytes` completes, without their ends. A longer line is cut and says how many
-  // bytes it lost; bytes that are not valid UTF-8 become '?', because the wire carries text.
+  // The lines that `bytes` completes, without line ends. A line longer than `length_max` is cut,
+  // and its end says how many bytes were cut; bytes that are not valid UTF-8 become '?', because
+  // the wire carries text.
   std::vector<std::string> Add(std::string_view bytes);
 
   // The unfinished last line, if any; the splitter is then empty.

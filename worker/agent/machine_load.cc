@@ -10,7 +10,7 @@
 namespace gp::agent {
 namespace {
 
-// A report may go out after each step; the load is a mean over a minute.
+// Reports may follow every step, but the load is a mean over a minute, so it is read less often.
 constexpr std::chrono::nanoseconds kInterval = std::chrono::seconds(5);
 constexpr uint64_t kProcBytesMax = 1 << 20;
 

@@ -1,6 +1,6 @@
 // MachineLoad: how busy the node's machine is: the load average of the last minute, and swap
-// traffic in bytes per second since the reading before. From Linux's /proc. Owned by the Agent; not
-// thread-safe.
+// traffic in bytes per second since the previous reading. From Linux's /proc. Owned by the Agent;
+// not thread-safe.
 #pragma once
 
 #include <cstdint>

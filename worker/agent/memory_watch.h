@@ -1,6 +1,6 @@
-// Counts the kills of the kernel's out-of-memory killer on the whole machine since boot. It
-// distinguishes such a SIGKILL from another for trainers without a control group of their own;
-// TrainerGroup counts the kills in its group. Thread-safe.
+// Counts the kills of the kernel's out-of-memory killer on the whole machine since boot. For a
+// trainer without a control group of its own, the count shows whether a SIGKILL may have come from
+// that killer; TrainerGroup counts the kills in its group. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ using prometheus::BuildGauge;
 
 constexpr int kCauseCount = v1::ExitCause_ARRAYSIZE;
 
-// "0" of "gpu-0", as nvidia-smi counts.
+// The GPU's number, as nvidia-smi counts: "0" for the slot "gpu-0".
 std::string NumberOf(const SlotInfo& slot) { return slot.id.substr(slot.id.find('-') + 1); }
 
 // Removes the series of a value that cannot be read now, so that it does not show an old value.
@@ -38,7 +38,8 @@ void Show(prometheus::Family<prometheus::Gauge>& family, const prometheus::Label
   }
 }
 
-// A counter that follows the driver's counter, and does not fall when the driver is loaded again.
+// Raises the counter to the driver's value. It does not fall when the driver's counter restarts
+// because the driver was reloaded.
 template <typename T>
 void Raise(prometheus::Family<prometheus::Counter>& family, const prometheus::Labels& labels,
            const std::optional<T>& value) {

@@ -1,5 +1,5 @@
-// AgentMetrics: the numbers of gp-worker for Prometheus. Logic calls these methods and never the
-// metrics library. Thread-safe; owned by the daemon.
+// AgentMetrics: the metrics of gp-worker for Prometheus. Other code calls these methods and never
+// the metrics library. Thread-safe; owned by the daemon.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ class AgentMetrics {
   // Also for assignments that were declined or could not be started.
   void TrainerExited(v1::ExitCause cause);
   void StepCommitted(const RankKey& key, const link::StepReport& report);
-  // All files are synced.
+  // Called when all files of the checkpoint are synced.
   void CheckpointWritten(const RankKey& key, const SaveCost& cost);
   // Removes the rank's memory series; the next RemoveEnded after a minute removes its other series.
   void RankEnded(const RankKey& key, MonotonicTime at);
@@ -50,7 +50,7 @@ class AgentMetrics {
 
   // The page that Prometheus scrapes; must not be used after this object is destroyed.
   std::shared_ptr<prometheus::Collectable> page() const;
-  // Everything in the text exposition format.
+  // All metrics in the text exposition format.
   std::string Text() const;
   // Every metric that the program can export, as it would look with one rank and one GPU.
   static std::string List(const std::string& version);

@@ -31,7 +31,7 @@ constexpr nanoseconds kRetryFirst = std::chrono::milliseconds(200);
 constexpr nanoseconds kLookEvery = std::chrono::hours(1);
 
 void SetTimeout(grpc::ClientContext& context, nanoseconds timeout) {
-  // gRPC takes deadlines in the resolution of its own clock.
+  // Converts the deadline to the time_point type that gRPC takes.
   const std::chrono::system_clock::time_point deadline = SystemClock().WallNow() + timeout;
   context.set_deadline(deadline);
 }
@@ -115,9 +115,9 @@ Status NodeCredentials::CheckFiles() const {
   return rpc::CheckTls(tls());
 }
 
-// Tries to renew: a revoked certificate is refused, and a valid one is only replaced by a newer
-// one. Without a join token there is nothing to do here; the agent's stream will be refused with
-// the reason.
+// Tries to renew the certificate: the coordinator refuses that if it was revoked; otherwise a newer
+// one replaces it, which is harmless. Without a join token a refusal cannot be resolved here: the
+// agent's stream will be refused with the reason.
 bool NodeCredentials::IsRefused() const {
   if (options_.join_token_file.empty()) return false;
   Status renewed = Renew();
@@ -193,7 +193,8 @@ void NodeCredentials::RenewLoop() {
   nanoseconds wait = UntilRenewal();
   while (true) {
     {
-      // The machine may sleep meanwhile, and its clock may be set.
+      // Wakes at least every kLookEvery, because the machine may sleep meanwhile or its clock may
+      // be set.
       const auto next =
           std::chrono::steady_clock::now() + std::clamp(wait, nanoseconds(0), kLookEvery);
       MutexLock lock(mutex_);

@@ -56,13 +56,14 @@ class NodeCredentials {
   std::string CaPath() const { return options_.ca.empty() ? Path("ca.crt") : options_.ca; }
   // OK when node.pem and the authority exist and are valid.
   Status CheckFiles() const;
-  // Whether there is a join token to use instead of a certificate that was revoked.
+  // Whether the coordinator refuses this node's certificate because it was revoked, and there is a
+  // join token to use instead.
   bool IsRefused() const;
   Status Join() const;
   Status FetchCa(const std::string& digest) const;
   Status Renew() const;
   void RenewLoop() EXCLUDES(mutex_);
-  // Until the next renewal is due.
+  // The time until the next renewal is due.
   std::chrono::nanoseconds UntilRenewal() const;
 
   const NodeCredentialsOptions options_;

@@ -20,7 +20,7 @@ std::string TrainerProgram(const WorkerSettings& settings, const std::string& pr
   return JoinPath(program_directory, "gp-trainer-cuda");
 }
 
-// No driver is a problem only when the settings name a GPU.
+// A missing driver is a problem only if the settings name a GPU.
 std::string WhyNone(const Status& status, const VisibleDevices& visible) {
   if (status.code() != StatusCode::kNotFound) return Message(status);
   const auto missing = visible.FirstMissing({});

@@ -21,7 +21,7 @@ struct NodeGpus {
 };
 
 // `environment`: the value of CUDA_VISIBLE_DEVICES, null when it is not set. `program_directory`:
-// where gp-worker is. REQUIRES: a core.
+// where gp-worker is. REQUIRES: `cores` is not empty.
 NodeGpus FindGpus(const WorkerSettings& settings, const char* environment,
                   const std::string& program_directory, const std::vector<int>& cores);
 

@@ -12,7 +12,7 @@
 namespace gp::agent {
 namespace {
 
-// At most this much of a trainer's last output is kept.
+// The most bytes kept of the message with which a trainer failed.
 constexpr size_t kWordsBytesMax = 16 << 10;
 
 void Enter(Rank& rank, v1::RankPhase phase, MonotonicTime now) {

@@ -48,8 +48,9 @@ RankSeries::RankSeries(prometheus::Registry& registry)
               .Register(registry)),
       allreduce_bytes_(BuildCounter()
                            .Name("gp_worker_allreduce_bytes_total")
-                           .Help("Gradients that the rank's all-reduces summed; over their seconds "
-                                 "this is the algorithm bandwidth. For the same ranks.")
+                           .Help("Bytes of gradients that the rank all-reduced; divided by "
+                                 "gp_worker_allreduce_seconds_total, the algorithm bandwidth. "
+                                 "Only for CPU ranks with peers.")
                            .Register(registry)),
       batches_ready_(BuildGauge()
                          .Name("gp_data_prefetched_batches")

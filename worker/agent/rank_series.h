@@ -36,7 +36,7 @@ class RankSeries {
   void StepCommitted(const RankKey& key, const link::StepReport& report) EXCLUDES(mutex_);
   void CheckpointWritten(const RankKey& key, const SaveCost& cost) EXCLUDES(mutex_);
   void Ended(const RankKey& key, MonotonicTime at) EXCLUDES(mutex_);
-  // Removes what ended more than a minute ago.
+  // Removes the series of ranks that ended more than a minute ago.
   void RemoveEnded(MonotonicTime now) EXCLUDES(mutex_);
 
  private:

@@ -71,8 +71,8 @@ struct ReconcileOptions {
   // Setting trainer.stop_grace. Limit after a Stop with time to save: for the step in flight, its
   // save and its seal. Then follows a Stop without time to save.
   std::chrono::nanoseconds save_grace = std::chrono::seconds(30);
-  // From a Stop without time to save to SIGTERM, and from SIGTERM to SIGKILL; no settings. So a run
-  // that is cancelled "now" frees its slots within 5 s.
+  // Time from a Stop without time to save to SIGTERM, and from SIGTERM to SIGKILL. Not
+  // configurable, so that a run that is cancelled "now" frees its slots within 5 s.
   std::chrono::nanoseconds terminate_after = std::chrono::seconds(2);
   std::chrono::nanoseconds kill_after_terminate = std::chrono::seconds(1);
   // Limit from the loss of a trainer's link to its exit.

@@ -12,8 +12,8 @@ std::vector<std::string> RootsFor(const v1::Assignment& assignment, const FilePo
   return {};
 }
 
-// init_from where it is <storage_root>/runs/<run>/checkpoints/<name>, which the coordinator has
-// found in its catalogue; else empty.
+// init_from if it is a checkpoint <storage_root>/runs/<run>/checkpoints/<name>, which the
+// coordinator has found in its catalogue; otherwise empty.
 std::string CheckpointOf(const v1::Assignment& assignment, const std::string& runs) {
   const auto loaded = runspec::LoadRunFile(assignment.resolved(), "resolved.yaml");
   if (!loaded.spec) return "";

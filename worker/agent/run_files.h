@@ -13,9 +13,9 @@ namespace gp::agent {
 
 struct FilePolicy {
   std::string storage_root;
-  // Directories beneath which runs may name files. Empty: all files for runs of the owner of the
-  // coordinator's Unix socket, when `owners_coordinator`; none for others. A checkpoint of a run
-  // below storage_root that init_from names is always allowed.
+  // Directories beneath which runs may name files. If empty, runs of the owner of the coordinator's
+  // Unix socket may name all files when `owners_coordinator` is set, and all other runs none. A
+  // checkpoint of a run below storage_root that init_from names is always allowed.
   std::vector<std::string> data_roots;
   bool owners_coordinator = false;  // this agent, too, reaches the coordinator through that socket
 };

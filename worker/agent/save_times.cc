@@ -5,8 +5,8 @@
 namespace gp::agent {
 namespace {
 
-// A save takes as long as some steps. This many steps of a millisecond take four seconds, and a
-// model that steps so fast is written in less.
+// The most steps kept: more than are taken during one save. At 1 ms a step they take four seconds,
+// and a model with such short steps is saved in less.
 constexpr size_t kStepsMax = 4096;
 
 }  // namespace

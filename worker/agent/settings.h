@@ -13,7 +13,7 @@ namespace gp::agent {
 
 struct WorkerSettings {
   std::string node_name;     // empty: the host's name
-  std::string data_address;  // host on which trainers listen for their peers; empty: found
+  std::string data_address;  // host on which trainers listen for peers; empty: detected
   int slots = 0;             // CPU slots; 0: one for each core. GPUs add slots of their own
   std::string coordinator = "127.0.0.1:7070";  // HOST:PORT or unix:PATH
   std::string coordinator_ca;                  // empty: the authority that the join token names

@@ -58,9 +58,9 @@ class SlotTable {
   std::vector<SlotInfo> slots_;
 };
 
-// `count` slots over `cores`: with enough cores they are cut into contiguous, nearly equal ranges;
-// otherwise slot i gets core i mod cores. Memory is divided evenly. REQUIRES: count >= 1 and at
-// least one core.
+// `count` slots over `cores`. With at least one core per slot, each slot gets a contiguous range of
+// nearly equal size; otherwise slot i gets core i modulo the number of cores. Memory is divided
+// evenly. REQUIRES: count >= 1 and at least one core.
 std::vector<SlotInfo> CutCpuSlots(int count, const std::vector<int>& cores, uint64_t memory_bytes);
 
 // One slot for each GPU, named by its number: "gpu-0"; "gpu-0.1" for the second of several MIG

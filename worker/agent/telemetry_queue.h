@@ -34,7 +34,7 @@ class TelemetryQueue {
   // The next unsent items in the order in which they were added, at most `count_max` and about
   // `bytes_max` (one item at least); they count as sent.
   v1::Telemetry Take(size_t count_max, size_t bytes_max);
-  // A new connection: everything that was not acknowledged is unsent again.
+  // Call on a new connection: everything that was not acknowledged counts as unsent again.
   void Rewind();
   void Acknowledge(uint64_t through_sequence);
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint64_t kFileBytesMax = 1 << 20;
 
-// A control group's file is written in place, whole.
+// Writes a control group's file in place, because such files cannot be replaced by another file.
 Status WriteControl(const std::string& path, const std::string& text) {
   const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
   if (!file.valid()) return ErrnoStatus(errno, "open", path);
@@ -45,7 +45,8 @@ uint64_t CountIn(const std::string& path, const std::string& key) {
   return count;
 }
 
-// Its group of version 2, when that has the controllers.
+// The directory of this process's control group of version 2. FailedPrecondition if the group lacks
+// a controller.
 StatusOr<std::string> OwnDirectory(const std::string& root) {
   for (const ControlGroup& group : ControlGroups("memory", root)) {
     if (group.version != ControlGroup::Version::kV2) continue;
@@ -125,7 +126,8 @@ StatusOr<std::unique_ptr<TrainerGroup>> TrainerGroups::Make() {
   return group;
 }
 
-// Fails while a process is left, and where the directory has files of a test.
+// Has no effect while a process is left in the group, or if a test has put files into the
+// directory.
 TrainerGroup::~TrainerGroup() { rmdir(directory_.c_str()); }
 
 Status TrainerGroup::Add(pid_t pid) const {

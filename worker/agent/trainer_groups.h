@@ -16,7 +16,7 @@ namespace gp::agent {
 
 struct TrainerGroupLimits {
   uint64_t memory_bytes = 0;  // 0: no limit but those of the groups above
-  int tasks = 4096;           // threads and processes; an honest trainer has some hundred
+  int tasks = 4096;           // threads and processes; a correct trainer has some hundred
 };
 
 // The group of one trainer. The destructor removes it, unless a process is left in it.
@@ -28,11 +28,12 @@ class TrainerGroup {
   TrainerGroup(const TrainerGroup&) = delete;
   TrainerGroup& operator=(const TrainerGroup&) = delete;
 
-  // Moves the process into the group, with all of its threads and what it starts.
+  // Moves the process into the group, with all of its threads and later children.
   Status Add(pid_t pid) const;
   // How many processes the kernel killed because this group, or one above it, was out of memory.
   uint64_t OutOfMemoryKills() const;
-  // The limit, when the group itself ran into it; 0 when it has none, or when memory ended above.
+  // The limit if the group itself reached it; 0 if it has none, or if a parent group ran out of
+  // memory.
   uint64_t ReachedLimitBytes() const;
   uint64_t limit_bytes() const { return memory_bytes_; }  // 0: none
 

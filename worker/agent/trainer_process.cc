@@ -41,7 +41,7 @@ StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Spawn(const TrainerCom
                                                         .confined = true,
                                                         .account = command.account,
                                                         .cores = command.cores}));
-  // By its number: glibc 2.36 declares the wrapper without C linkage.
+  // Calls pidfd_open by its number, because glibc 2.36 declares the wrapper without C linkage.
   FileDescriptor exit_watch(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!exit_watch.valid() || fcntl(output.read.get(), F_SETFL, O_NONBLOCK) != 0) {
     const Status status = ErrnoStatus(errno, "watch trainer", command.program);
@@ -94,8 +94,8 @@ std::vector<std::string> TrainerProcess::ReadLines() {
 std::optional<int> TrainerProcess::Reap() {
   if (reaped_) return std::nullopt;
   siginfo_t info{};
-  // Kills the process group while the zombie still holds the number, so that another group cannot
-  // have this number.
+  // Kills the process group before the zombie is reaped: until then its number cannot belong to
+  // another group.
   if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
       info.si_pid == 0) {
     return std::nullopt;

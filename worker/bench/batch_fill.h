@@ -1,4 +1,4 @@
-// Measures how long a run's data source takes to make a micro-batch. In a training BatchReader's
+// Measures how long a run's data source takes to make a micro-batch. During training, BatchReader's
 // thread overlaps this time with the step. One thread calls.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace gp::engine {
 
-// Milliseconds, the median of 50; random windows over tokens in memory.
+// Returns the median of 50 fills in milliseconds. Reads random windows of tokens in memory.
 double MeasureBatchFill(int64_t sequences, int64_t length);
 
 }  // namespace gp::engine

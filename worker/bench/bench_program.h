@@ -1,4 +1,4 @@
-// The main function of a program of benches. Exit codes: 0 done, 1 failed, 2 usage.
+// The main function of gp-bench and programs like it. Exit codes: 0 done, 1 failed, 2 usage.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace gp::engine {
 struct BenchProgram {
   std::string name;  // "gp-bench"
   std::string version;
-  std::string default_device;  // "cpu" or "gpu": of --device, where a command has the flag
+  std::string default_device;  // "cpu" or "gpu": default of --device
   std::vector<BenchCommand> commands;
 };
 

@@ -84,7 +84,7 @@ void KernelCases::AddAttention() {
   Backend* backend = backend_.get();
   const std::string sizes =
       fmt::format("{} x {} x {} x {}", shape.sequences, shape.heads, shape.length, shape.head_size);
-  // One product over the keys that a query sees, (T+1)/2 on average.
+  // The FLOPs of one product of queries with the keys that they see, (T+1)/2 on average.
   const double product =
       static_cast<double>(rows_ * shape.channels()) * static_cast<double>(shape.length + 1);
   const int layers = static_cast<int>(s.layers);
@@ -126,7 +126,7 @@ void KernelCases::AddLayerNorm() {
   const std::string sizes = fmt::format("{} x {}", rows_, c);
   const double values = static_cast<double>(count);
   const int layers = static_cast<int>(options_.shape.layers);
-  backend_->Forward(forward);  // so that the statistics match the input
+  backend_->Forward(forward);  // so that mean and rstd match the input
   Add("LayerNorm", sizes,
       {.bytes = values * (4 + Size(type_)), .run = [=] { backend->Forward(forward); }});
   Add("residual + LayerNorm", sizes,

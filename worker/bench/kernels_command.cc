@@ -27,13 +27,13 @@ struct MachineLimits {
   double bytes_per_second = 0;
 };
 
-// Calls per sample: on a device, enough that the cost of launching them disappears.
+// Calls per sample. On a device there are enough of them to make the launch overhead negligible.
 int CallsOfSample(double ms, bool on_device) {
   constexpr double kSampleMs = 2;
   return on_device ? std::max(1, static_cast<int>(std::ceil(kSampleMs / std::max(ms, 1e-3)))) : 1;
 }
 
-// At least five samples after a call that warms up, and as many as fit the time.
+// Takes at least five samples after one warm-up call, and as many as fit into `seconds`.
 SampleSummary Time(Backend& backend, const KernelCase& kernel, double seconds, bool on_device) {
   kernel.run();
   const int calls = CallsOfSample(MillisecondsOf(backend, 1, kernel.run), on_device);

@@ -7,7 +7,8 @@
 namespace gp::engine {
 namespace {
 
-// Pixels. A row has the rung's name above what it sets, then its bar, then the numbers.
+// All sizes are in pixels. A row shows the rung's name above its setting, then the bar, then the
+// numbers.
 constexpr double kWidth = 960;
 constexpr double kTop = 84;
 constexpr double kRow = 40;

@@ -18,10 +18,10 @@ namespace {
 
 using MeasuredJson = nlohmann::json;
 
-// Algorithms are chosen in the first step, graphs recorded in the second.
+// The first step chooses algorithms, the second one records graphs, the third one replays them.
 constexpr int kDeviceWarmup = 3;
 
-// In the child: the steps of a rung, as JSON.
+// Runs in the child process: measures the steps of a rung and returns them as JSON.
 MeasuredJson MeasureHere(const LadderSettings& settings, const LadderOptions& ladder) {
   const ModelOptions& options = settings.model;
   UseCores(options.threads);

@@ -13,23 +13,23 @@
 namespace gp::engine {
 
 struct LadderOptions {
-  int steps = 3;  // measured, after one that warms up (three on a device)
+  int steps = 3;  // measured steps, after one warm-up step (three on a device)
   int64_t peak_side = kPeakSide;
 };
 
 struct RungResult {
   std::string name;
   std::string setting;
-  std::string reason;  // not climbed, and why; the numbers are 0 then
+  std::string reason;  // why the rung was not measured; then the numbers are 0
   SampleSummary step_ms;
   int64_t sequences = 0;  // sequences in a step
   int64_t threads = 0;
   double tokens_per_second = 0;
   int64_t resident_bytes = 0;  // peak of the process; on a device, what the backend allocated
   double mfu = 0;
-  double gain = 1;   // tokens per second, over the last kept rung below
-  double total = 1;  // over the first rung
-  bool kept = true;  // false: slower here, so the next rung climbs without it
+  double gain = 1;   // speed relative to the last kept rung below
+  double total = 1;  // speed relative to the first rung
+  bool kept = true;  // false: slower here, so the next rung does without it
 };
 
 // The device of the process and its free memory. A child process queries it, because a process that

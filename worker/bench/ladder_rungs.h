@@ -20,8 +20,8 @@ struct LadderSettings {
 struct LadderRung {
   std::string name;
   std::string setting;                          // the setting that it changes, as in a run file
-  std::function<void(LadderSettings&)> change;  // absent: nothing to climb here
-  std::string reason;                           // why not
+  std::function<void(LadderSettings&)> change;  // absent: the rung does not apply here
+  std::string reason;                           // why it does not apply
   bool only_if_faster = false;  // the rung may be slower on this device; then it is not kept
 };
 
@@ -29,7 +29,7 @@ struct LadderRung {
 struct LadderMachine {
   int cores = 1;
   int64_t memory_bytes = 0;         // memory for a model
-  int64_t tokens_per_step_max = 0;  // so that a rung ends in a minute or so
+  int64_t tokens_per_step_max = 0;  // limits a rung to about a minute
   double fill_ms = 0;               // time to make a micro-batch
 };
 

@@ -1,6 +1,6 @@
-// `gp-bench loader`: how fast a run's batches can be read, from token shards with a cold page cache
-// and a warm one, from a mixture of shards, or from text; and how long steps at a given pace wait
-// for data.
+// `gp-bench loader`: measures how fast a run's batches can be read, from token shards with a cold
+// page cache and a warm one, from a mixture of shards, or from text; and how long steps at a given
+// pace wait for data.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -26,8 +26,8 @@ namespace gp::engine {
 namespace {
 
 struct LoaderFlags {
-  std::vector<std::string> shards;  // empty: they are made
-  std::vector<std::string> stream;  // text; instead of shards
+  std::vector<std::string> shards;  // empty: shards are generated
+  std::vector<std::string> stream;  // text files, read instead of shards
   std::string tokenizer = "gpt2";   // for text
   std::string order = "random";
   bool mixture = false;
@@ -74,7 +74,8 @@ class MadeShards {
   Status written_;
 };
 
-// Asks the kernel to drop a file's pages. They must have reached the disk.
+// Asks the kernel to drop a file's pages from its cache. Syncs first, because only pages that are
+// on the disk can be dropped.
 void Forget(const std::string& path) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return;
@@ -101,7 +102,7 @@ runspec::RunSpec SpecOf(const LoaderFlags& flags, const std::vector<std::string>
   return spec;
 }
 
-// Reads batches as a trainer of one shard does.
+// Reads batches like a trainer with one shard.
 class Loader {
  public:
   Loader(const BatchSource& source, const runspec::BatchPlan& plan, const LoaderFlags& flags)

@@ -17,7 +17,7 @@ constexpr int kRepeats = 8;
 constexpr int kTries = 5;
 constexpr int64_t kFp8Slack = 64 << 10;  // scales, partial maxima, alignment
 
-// The least of several, after one that warms up.
+// The shortest of kTries measurements, after one warm-up call.
 double BestSeconds(Backend& backend, const std::function<void()>& run) {
   run();
   double best = std::numeric_limits<double>::infinity();
@@ -27,8 +27,8 @@ double BestSeconds(Backend& backend, const std::function<void()>& run) {
   return best * 1e-3;
 }
 
-// In FP8 both operands are rounded into scratch memory, which is sized for the model's batch:
-// enough sequences for operands of the product's size.
+// In FP8 both operands are rounded into scratch memory, whose size depends on the model's batch.
+// Raises the batch until both operands fit.
 ModelOptions WithRoomFor(ModelOptions options, int64_t side) {
   if (options.precision != runspec::Precision::kFp8) return options;
   const int64_t needed = 2 * side * side + kFp8Slack;

@@ -16,7 +16,7 @@ double MillisecondsOf(Backend& backend, int count, const std::function<void()>& 
 inline constexpr int64_t kPeakSide = 8192;
 
 // FLOP/s: of fp32 multiply-adds on options.threads cores, or of a product of square matrices on the
-// device in the precision of the options, in FP8 with the rounding of both.
+// device in the precision of the options. In FP8 the time includes rounding both operands.
 double MeasureFlops(const ModelOptions& options, int64_t peak_side = kPeakSide);
 
 // Bytes a second, read and written: a triad on options.threads cores, or a copy of 16 peak_side^2

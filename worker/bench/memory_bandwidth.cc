@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Repeats `pass` for `seconds`; returns the bytes per second of the fastest one.
+// Repeats `pass` for `seconds`; returns the bytes per second of the fastest pass.
 template <typename Pass>
 double BestRate(double bytes, double seconds, const Pass& pass) {
   double best = 0;
@@ -31,7 +31,7 @@ double BestRate(double bytes, double seconds, const Pass& pass) {
 
 typedef uint64_t Line __attribute__((vector_size(64)));
 
-// In vectors, so that additions do not limit it.
+// Adds vectors, so that memory and not the additions limit the rate.
 uint64_t SumOf(const Line* first, const Line* last) {
   Line sum{};
   for (; first != last; ++first) sum += *first;
@@ -56,7 +56,7 @@ double MeasureMemoryBandwidth(int threads, double seconds) {
 double MeasureMemoryReads(int threads, double seconds) {
   constexpr int64_t kBytes = int64_t{256} << 20;
   const HugePages pages(kBytes);
-  std::memset(pages.data(), 1, kBytes);  // a page that was never written is not memory yet
+  std::memset(pages.data(), 1, kBytes);  // a page has no memory until it is written
   const auto* lines = static_cast<const Line*>(pages.data());
   constexpr int64_t kLines = kBytes / static_cast<int64_t>(sizeof(Line));
   ThreadPool pool(threads);

@@ -36,8 +36,8 @@ struct ModelFlags {
 
 // --model, --batch, --sequence, --threads and --output.
 void AddShapeFlags(const Command& app, ModelFlags& flags);
-// These, --device, --precision, and the switches that change what is kept in memory: --attention,
-// --recompute, --chunked-head, --residual, --train.
+// The flags of AddShapeFlags, --device, --precision, and the flags that change what is kept in
+// memory: --attention, --recompute, --chunked-head, --residual, --train.
 void AddModelFlags(const Command& app, ModelFlags& flags);
 // --isa, --engine, --no-graph, --deterministic and --peak-side, for commands that compute.
 void AddEngineFlags(const Command& app, ModelFlags& flags);
@@ -46,8 +46,8 @@ void AddOutputFlag(const Command& app, std::string& output);
 // --device; gp-bench-cuda makes gpu its default.
 void AddDeviceFlag(const Command& app, ModelFlags& flags);
 
-// With the choices of the tuning cache, as a run would begin. Throws std::invalid_argument for an
-// isa or a part that does not exist and for a damaged cache.
+// Includes the choices of the tuning cache, like a run. Throws std::invalid_argument for an isa or
+// a part that does not exist and for a damaged cache.
 ModelOptions MakeModelOptions(const ModelFlags& flags);
 // The same options as flags for a peer program (tests/bench/peers/protocol.py).
 std::vector<std::string> PeerArguments(const ModelOptions& options);

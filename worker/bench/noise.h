@@ -21,7 +21,7 @@ class NoiseSource {
 
  private:
   Backend& backend_;
-  std::vector<float> block_;        // the repeated part
+  std::vector<float> block_;        // values that are repeated
   float* backend_block_ = nullptr;  // the same in backend memory
 };
 

@@ -1,5 +1,5 @@
-// PairedSamples: durations of our work and of a peer's, another program's, measured in alternating
-// blocks so that both sides have the same conditions on the machine, and the ratio of each pair of
+// PairedSamples: durations of our work and of a peer's (another program), measured in alternating
+// blocks so that both sides have the same conditions on the machine, and the ratio for each pair of
 // blocks. One thread calls.
 #pragma once
 
@@ -23,7 +23,7 @@ class Peer {
 };
 
 struct PairedOptions {
-  int repeats = 20;  // measured, of each side, after warm-up
+  int repeats = 20;  // measured on each side, after warm-up
   int warmup = 3;
   int block = 5;  // repeats of one side before the other side's turn
 };
@@ -37,18 +37,18 @@ struct PairedSamples {
   std::vector<double> ratios;  // peer's median over ours, block by block
 };
 
-// `ours` does the work this many times and returns the milliseconds of each; warm-up is dropped.
-// With a null `peer`, only `ours` is measured.
+// `ours` does the work as often as its argument says and returns the milliseconds of each time. The
+// times of the warm-up are dropped. With a null `peer`, only `ours` is measured.
 StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
                                       const std::function<std::vector<double>(int)>& ours,
                                       Peer* peer);
-// The same with work that is done once a call.
+// The same for an `ours` that does the work once per call.
 StatusOr<PairedSamples> MeasurePaired(const PairedOptions& options,
                                       const std::function<double()>& ours, Peer* peer);
 
 // {"name", "description", "ms", "ratio_of_medians", "ratio_by_block"}
 Json PeerJson(const std::string& name, const Peer& peer, const PairedSamples& samples);
-// Two lines on stdout about such an object.
+// Prints two lines about an object from PeerJson to stdout.
 void PrintPeer(const Json& peer);
 
 }  // namespace gp::engine

@@ -17,10 +17,10 @@ Json MakeDocument(const std::string& kind);
 // {"median": …, "quartile_1": …, "quartile_3": …}
 Json ToJson(const SampleSummary& summary);
 
-// "812.3 (801.0 to 823.9)" of such an object.
+// Formats an object from ToJson: "812.3 (801.0 to 823.9)".
 std::string SpreadText(const Json& summary, int decimals = 1);
 
-// Prints it indented to stdout.
+// Prints the document to stdout, indented.
 void PrintJson(const Json& document);
 
 }  // namespace gp::engine

@@ -12,7 +12,7 @@ namespace {
 constexpr double kLearningRate = 1e-4;
 constexpr double kClip = 1.0;
 constexpr int kMarksOfStep = 3;
-constexpr int kStepsAtOnce = 64;  // so that marks do not grow with the steps
+constexpr int kStepsAtOnce = 64;  // limits the number of time marks
 
 std::vector<int32_t> RandomIds(const ModelOptions& options, unsigned seed) {
   std::mt19937 random(seed);

@@ -26,12 +26,12 @@ class StepBench {
   StepBench(const ModelOptions& options, std::unique_ptr<LanguageModel> model,
             bool fused_optimizer);
 
-  // `count` steps. Each waits for the device for loss and gradient norm, as the trainer's do, and
-  // the call waits at its end. Times are the backend's.
+  // Runs `count` steps. Like the trainer's, each step waits for its loss and gradient norm; the
+  // call waits for all work at its end. Times are the backend's.
   std::vector<StepTimes> Run(int count);
   StepTimes Step() { return Run(1).front(); }
 
-  double loss() const { return loss_; }  // mean, of the last step
+  double loss() const { return loss_; }  // mean loss of the last step
   int64_t tokens() const { return static_cast<int64_t>(tokens_.size()); }
   LanguageModel& model() { return *model_; }
 
@@ -43,7 +43,7 @@ class StepBench {
     float factor = 0;
   };
 
-  // Marks `mark` and the two after it where a phase begins.
+  // Sets the time marks `mark` and the two after it at the beginning of the three phases.
   void QueueStep(int mark);
 
   const ModelOptions options_;

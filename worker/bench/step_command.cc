@@ -1,5 +1,5 @@
-// `gp-bench step`: our step, and its report; the caller may add a peer, whose steps alternate with
-// ours.
+// `gp-bench step`: measures our step and prints the report. The caller may add a peer, whose steps
+// alternate with ours.
 #include "worker/bench/step_command.h"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ double MedianOf(const std::vector<StepTimes>& steps, Field field) {
   return Summarize(values).median;
 }
 
-// Adds the kernels that a device uses for attention, and those that were not used.
+// Adds the attention kernels that a device uses, and notes about those that it does not use.
 void AddChoices(const DeviceChoices& choices, Json& report) {
   report["attention"] = choices.attention.empty() ? "math" : choices.attention;
   report["notes"] = choices.notes;

@@ -14,10 +14,10 @@ namespace gp::engine {
 // little to each. Throws std::invalid_argument for the reference engine.
 Json ProfileStep(const ModelOptions& options);
 
-// The same for `count` steps that the caller timed.
+// The same list from the times of `count` steps that the caller timed.
 Json OperationsJson(const std::vector<OperationTime>& times, int count);
 
-// Such a list, as text.
+// Prints the list as text.
 void PrintProfile(const Json& operations);
 
 }  // namespace gp::engine

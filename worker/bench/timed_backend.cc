@@ -16,7 +16,7 @@ TimedBackend::TimedBackend(std::unique_ptr<Backend> inner)
     : DecoratedBackend(std::move(inner)),
       scalar_(static_cast<double*>(this->inner().Allocate(sizeof(double)))) {
   const int slots = kFirstSlot + 2 * kPendingMax;
-  for (int slot = 0; slot < slots; ++slot) this->inner().Mark(slot);  // dense
+  for (int slot = 0; slot < slots; ++slot) this->inner().Mark(slot);  // slots have no gaps
 }
 
 void TimedBackend::Do(std::string name, Operation operation) {

@@ -41,7 +41,7 @@ class TimedBackend final : public DecoratedBackend {
   void Pack(const WeightRows& args) override { inner().Pack(args); }
 
  protected:
-  // Runs it between two marks.
+  // Runs the operation between two marks.
   void Do(std::string name, Operation operation) override;
   double* scalar() override { return scalar_; }
 

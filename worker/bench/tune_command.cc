@@ -19,7 +19,8 @@ struct TuneFlags {
   bool dry_run = false;
 };
 
-// The products of a step: four layers a block, and the head, in its chunks when it has some.
+// The products of a step: the four layers of a block, and the head (of one chunk, if the head is
+// chunked).
 std::vector<GemmProblem> ProblemsOfModel(const ModelOptions& options) {
   const int64_t rows = options.micro_batch * options.sequence;
   const int64_t c = options.shape.channels;
@@ -35,7 +36,7 @@ std::vector<GemmProblem> ProblemsOfModel(const ModelOptions& options) {
   return problems;
 }
 
-// One problem's line of KernelChoices::Encode.
+// The line that KernelChoices::Encode writes for one problem.
 std::string Line(const GemmProblem& problem, const GemmChoice& choice) {
   KernelChoices one;
   one.Set(problem, choice);

@@ -80,7 +80,7 @@ void AddTargets(const runspec::ParameterLayout& layout,
   }
 }
 
-// Alignment gaps are zero in every buffer.
+// Sets the alignment gaps between tensors to zero, as in every buffer of this layout.
 void ClearGaps(const runspec::ParameterLayout& layout, std::span<float> buffer,
                const WriteInto& write) {
   for (const runspec::ParameterGap& gap : layout.Gaps()) {

@@ -30,23 +30,24 @@ StatusOr<formats::CheckpointManifest> ReadCheckpointManifest(const Storage& stor
                                                              const std::string& directory,
                                                              const CheckpointExpectation& expected);
 
-// Weights only, for sampling and evaluation. Verifies the file's size and digest on the way. The
-// buffer has the layout of MakeParameterLayout(manifest.shape). DataLoss names file and tensor.
+// Reads the weights only, for sampling and evaluation. Verifies the file's size and digest on the
+// way. The buffer has the layout of MakeParameterLayout(manifest.shape). DataLoss names file and
+// tensor.
 Status ReadWeights(const Storage& storage, const std::string& directory,
                    const formats::CheckpointManifest& manifest, std::span<float> parameters,
                    const WriteInto& write = WriteIntoHost);
 
-// The same weights one tensor at a time, in memory of the largest tensor's size. `take` may use the
-// values until it returns. When the file turns out to be damaged, the weights that were given
-// before are of no use.
+// Passes the same weights to `take`, one tensor at a time, in a buffer of the largest tensor's
+// size. `take` may use the values until it returns. If the file then turns out to be damaged, the
+// values passed before must not be used.
 using WeightsSink =
     std::function<void(const runspec::ParameterInfo& tensor, std::span<const float> values)>;
 Status ReadWeightsByTensor(const Storage& storage, const std::string& directory,
                            const formats::CheckpointManifest& manifest, const WeightsSink& take);
 
-// Weights and the optimizer's state, for resuming. Also verifies tokenizer.json. `layout` is that
-// of the manifest's shape and marks the parts that the run trains: moments of the others are not
-// touched.
+// Reads the weights and the optimizer's state, for resuming. Also verifies tokenizer.json. `layout`
+// is that of the manifest's shape and marks the parts that the run trains: moments of the others
+// are not touched.
 Status ReadTrainingState(const Storage& storage, const std::string& directory,
                          const formats::CheckpointManifest& manifest,
                          const runspec::ParameterLayout& layout, std::span<float> parameters,

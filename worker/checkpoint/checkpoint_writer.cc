@@ -43,7 +43,7 @@ std::string_view BytesOf(std::span<const float> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
 }
 
-// One file on its way to storage, digested as it goes.
+// Writes one file to storage and computes its size and digest on the way.
 class DigestingWriter {
  public:
   static StatusOr<DigestingWriter> Create(const Storage& storage, const std::string& directory,
@@ -75,7 +75,7 @@ class DigestingWriter {
   CheckpointFile file_;
 };
 
-// Tensors of one flat buffer, under their layout's names with a prefix.
+// A flat buffer of tensors, which are stored under their layout's names with `prefix`.
 struct TensorGroup {
   std::string prefix;
   int buffer = 0;  // index of a buffer in the snapshot
@@ -234,7 +234,8 @@ class CheckpointWriter::Worker {
     return WithContext(saved.status(), fmt::format("checkpoint of step {}", state.step));
   }
 
-  // Never touch a complete checkpoint: its writer may have had it sealed.
+  // Refuses a directory that holds a complete checkpoint, because the coordinator may have sealed
+  // it.
   Status CheckFree(const std::string& directory) const {
     const Status manifest =
         storage_.Get(JoinPath(directory, formats::kManifestName), UINT64_MAX).status();

@@ -24,7 +24,7 @@
 namespace gp::engine {
 namespace {
 
-// A manifest is the largest content of a message.
+// The largest message carries a manifest.
 constexpr size_t kMessageBytesMax = 64 << 10;
 
 enum class Operation : char {
@@ -41,7 +41,7 @@ struct Answer {
   FileDescriptor file;
 };
 
-// The operation, its path, a zero byte, and what the operation writes.
+// A request: one byte for the operation, the path, a zero byte, and the data to write.
 std::string FormatRequest(Operation operation, const std::string& path, std::string_view data) {
   std::string request(1, static_cast<char>(operation));
   request += path;
@@ -50,7 +50,7 @@ std::string FormatRequest(Operation operation, const std::string& path, std::str
   return request;
 }
 
-// The code of the status as one byte, and its message.
+// Sends the status code as one byte, the status message, and the open file if there is one.
 bool SendAnswer(const FileDescriptor& socket, const Answer& answer) {
   const std::string text = static_cast<char>(answer.status.code()) +
                            Message(answer.status).substr(0, kMessageBytesMax - 1);
@@ -84,7 +84,7 @@ Answer Do(std::string_view request) {
   return {InvalidArgument("there is no storage operation {}", request.front()), {}};
 }
 
-// In the child of one operation.
+// Runs in the child process of one operation.
 [[noreturn]] void AnswerConfined(const FileDescriptor& socket, std::string_view request,
                                  const std::function<Status()>& confine) {
   const Status confined = confine();
@@ -107,7 +107,8 @@ bool DoInChild(const FileDescriptor& socket, std::string_view request,
   return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// Every descriptor but the standard ones and `kept`: the end of a link has to be noticed.
+// Closes every descriptor except the standard ones and `kept`. With a copy of the trainer's link
+// here, the agent would not notice that the trainer has ended.
 void CloseOthers(int kept) {
   const auto number = static_cast<unsigned>(kept);
   if (kept > STDERR_FILENO + 1) close_range(STDERR_FILENO + 1, number - 1, 0);
@@ -124,7 +125,7 @@ void CloseOthers(int kept) {
   _exit(0);
 }
 
-// A path of an open file for functions that take one.
+// A path that names an open file, for functions that take a path.
 std::string NameOf(const FileDescriptor& file) {
   return fmt::format("/proc/self/fd/{}", file.get());
 }
@@ -188,7 +189,7 @@ class BrokeredStorage final : public Storage {
     return Ask(Operation::kDelete, path).status;
   }
 
-  // Allowed for a confined process too.
+  // Does not ask the broker: a confined process may do this itself.
   StatusOr<uint64_t> FreeBytes(const std::string& path) const override {
     return gp::FreeBytes(path);
   }

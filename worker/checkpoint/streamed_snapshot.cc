@@ -48,7 +48,7 @@ Status StreamedSnapshot::ReadPiece(int buffer, int64_t first, int64_t last,
   return consume(values);
 }
 
-// The values from the chunk's copy, or from live memory.
+// Copies the values to `staged`, from the chunk's copy or from live memory.
 std::span<const float> StreamedSnapshot::Stage(Stream& stream, int64_t first, int64_t last) {
   const int64_t chunk = first / options_.chunk_size;
   Advance(stream, chunk);
@@ -141,7 +141,7 @@ void StreamedSnapshot::Copy(Stream& stream, int64_t chunk) {
   stream.copies[static_cast<size_t>(chunk)] = std::move(copy);
 }
 
-// Chunks before `chunk` are done; the memory of their copies is used again.
+// Marks the chunks before `chunk` as done; the memory of their copies is reused.
 void StreamedSnapshot::Advance(Stream& stream, int64_t chunk) {
   for (; stream.reading < chunk; ++stream.reading) {
     std::unique_ptr<float[]> copy = std::move(stream.copies[static_cast<size_t>(stream.reading)]);

@@ -20,10 +20,10 @@ namespace gp::engine {
 // Copies bytes into the state's memory, which the host may be unable to write directly. The caller
 // may change `from` on return.
 using WriteInto = std::function<void(void* to, const void* from, int64_t bytes)>;
-// For memory of the host.
+// The WriteInto for host memory.
 void WriteIntoHost(void* to, const void* from, int64_t bytes);
 
-// A tensor's values are complete. The file's digest is not checked yet.
+// Called when a tensor's values are complete. The file's digest is not checked yet.
 using TensorComplete = std::function<void(const std::string& name)>;
 inline void IgnoreComplete(const std::string&) {}
 
@@ -41,7 +41,7 @@ class TensorStream {
                std::map<std::string, TensorTarget> targets, WriteInto write,
                TensorComplete complete = IgnoreComplete);
 
-  // The next piece of the file.
+  // Takes the next piece of the file.
   Status Consume(std::string_view piece);
 
   // Call after the last piece: checks size and digest against the manifest.

@@ -37,8 +37,8 @@ Status BatchReader::Read(int64_t step, int shard, int64_t micro_batch, std::span
   MutexLock lock(mutex_);
   if (asked_ || ahead_ != place) counts_.batches_ready = 0;
   AwaitRead();
-  // Here, and not where it is read ahead: a checkpoint of this step needs the place where the next
-  // one begins.
+  // Called here, not when a batch is read ahead: until its step begins, a checkpoint may need
+  // earlier positions of the stream.
   source_.Pass(step);
   Status status = status_;
   if (ahead_ == place) {

@@ -19,7 +19,7 @@ namespace gp::engine {
 struct ReaderCounts {
   // The minimum number of micro-batches in memory when Read was called: 1, or 0 if it had to wait.
   int batches_ready = 1;
-  int64_t bytes = 0;  // of the tokens read, also ahead
+  int64_t bytes = 0;  // of all tokens read, including those read ahead
 };
 
 class BatchReader {
@@ -35,8 +35,8 @@ class BatchReader {
 
   // Fills a micro-batch as BatchSource::Fill does, with its errors, and starts to read the one
   // after it: the shard's next one, then the next shard's first one, then the next step's. The
-  // caller may also read any other; then it waits for the read. Calls BatchSource::Pass: earlier
-  // steps of a stream cannot be read any more.
+  // caller may also read any other, but then waits until it is read. Calls BatchSource::Pass:
+  // earlier steps of a stream cannot be read any more.
   Status Read(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
               std::span<int32_t> targets) EXCLUDES(mutex_);
 

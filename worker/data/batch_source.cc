@@ -13,10 +13,11 @@ namespace {
 
 using runspec::BatchOrder;
 
-// Far above every epoch, so that no two entries have the same key.
+// A shuffle key has the entry's index above this bit, far above any epoch, so that no two keys are
+// equal.
 constexpr int kEntryShift = 56;
 
-// The number of files of each entry: of the only one, without weights.
+// The number of files of each entry. Without weights there is one entry, with all files.
 std::vector<int64_t> EntryFiles(const std::vector<int64_t>& files, const runspec::RunSpec& spec,
                                 const std::vector<int64_t>& entry_files) {
   return spec.data.weights.empty() ? std::vector{std::ssize(files)} : entry_files;
@@ -68,7 +69,7 @@ StatusOr<BatchSource> BatchSource::Make(const TokenSource& tokens, const runspec
   return BatchSource(tokens, spec, plan, entry_files);
 }
 
-// The rows of a run in the order of step, micro-batch, shard and row.
+// Numbers the rows of a run in the order of step, micro-batch, shard and row.
 int64_t BatchSource::RowIndex(int64_t step, int shard, int64_t micro_batch, int64_t row) const {
   const int64_t stride = runspec::MicroBatchesBefore(plan_, step) + micro_batch;
   return (stride * plan_.logical_shards + shard) * rows_ + row;
@@ -83,8 +84,7 @@ int64_t BatchSource::RandomOffset(int64_t step, int shard, int64_t micro_batch, 
   return entry.offset + Below(bits, entry.tokens - sequence_);
 }
 
-// The last file that begins at or before this stride or window; files without a complete one are
-// never returned.
+// The file that holds stride or window `unit`. A file without a complete one is never returned.
 size_t BatchSource::FileOf(const Entry& entry, int64_t unit) {
   const std::vector<int64_t>& before = entry.units_before;
   return static_cast<size_t>(std::upper_bound(before.begin(), before.end(), unit) -
@@ -92,8 +92,8 @@ size_t BatchSource::FileOf(const Entry& entry, int64_t unit) {
          1;
 }
 
-// Strides follow each other through the files, again and again; within one, shard after shard, row
-// after row.
+// Steps use the strides of all files in order, and then begin again. A stride has the rows of the
+// first shard, then those of the next.
 int64_t BatchSource::SequentialOffset(int64_t step, int shard, int64_t micro_batch,
                                       int64_t row) const {
   const Entry& entry = entries_.front();
@@ -105,8 +105,7 @@ int64_t BatchSource::SequentialOffset(int64_t step, int shard, int64_t micro_bat
   return entry.file_offsets[file] + row_index * sequence_;
 }
 
-// The rows of an entry take the windows of its first epoch in a shuffled order, then those of the
-// next epoch.
+// The rows of an entry use each of its windows once per epoch, in a new shuffled order each epoch.
 int64_t BatchSource::ShuffledOffset(int64_t row_index) const {
   const Mixture::Draw draw = mixture_.At(row_index);
   const Entry& entry = entries_[draw.source];

@@ -48,9 +48,9 @@ class BatchSource {
   int64_t batch_bytes() const { return rows_ * (sequence_ + 1) * tokens_->token_bytes(); }
 
  private:
-  // Files from which rows are drawn together: all of them, or those of an entry of a mixture. A
-  // file gives as many units as it holds completely: strides, each one micro-batch on every shard,
-  // in the sequential order, windows of one sequence in the shuffled one.
+  // The files that rows are drawn from together: all files, or those of one entry of a mixture. A
+  // file is divided into complete units: in sequential order strides (one micro-batch on every
+  // shard each), in shuffled order windows of one sequence.
   struct Entry {
     int64_t offset = 0;  // in the split
     int64_t tokens = 0;

@@ -24,7 +24,7 @@ namespace gp::engine {
 namespace {
 
 constexpr uint64_t kTextBytesMax = uint64_t{16} << 30;
-// While text is encoded and split, a byte of it takes itself, an int32 and a uint16.
+// Peak memory for each byte of text while it is encoded and split: the byte, an int32 and a uint16.
 constexpr uint64_t kMemoryPerTextByte = 7;
 // Tokens of each shard that are checked against the vocabulary before the run starts.
 constexpr int64_t kProbedTokens = 1 << 20;
@@ -190,7 +190,7 @@ StatusOr<std::string> FingerprintOf(const std::vector<corpus::Source>& sources) 
   return fingerprints;
 }
 
-// The text for validation of a stream: read whole, as it is read again and again.
+// Reads a stream's validation text as a whole, because every evaluation uses it.
 StatusOr<std::unique_ptr<TokenSource>> ReadValidation(const std::vector<corpus::Source>& sources,
                                                       const Tokenizer& tokenizer,
                                                       const corpus::DocumentRules& rules,

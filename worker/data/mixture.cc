@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kBlockRows = 4096;
 static_assert(kBlockRows >= runspec::kMixedSourcesMax * runspec::kMixedSourcesMax);
 
-// A block's order must differ from that of a source's windows.
+// Makes the key of a block's order differ from the keys that shuffle a source's windows.
 constexpr uint64_t kBlockKey = 0x6d69787475726573;
 
 }  // namespace
@@ -30,7 +30,7 @@ Mixture::Mixture(uint64_t seed, const std::vector<double>& weights)
       static_cast<size_t>(std::max_element(shares_.begin(), shares_.end()) - shares_.begin());
 }
 
-// Rows before `block` that a source other than the largest has.
+// The number of rows of `source` before `block`. REQUIRES: not the largest source.
 int64_t Mixture::RowsBefore(size_t source, int64_t block) const {
   return static_cast<int64_t>(
       std::floor(shares_[source] * static_cast<double>(block * kBlockRows)));
@@ -40,8 +40,8 @@ Mixture::Draw Mixture::At(int64_t row) const {
   if (shares_.size() == 1) return {0, row};
   const int64_t block = row / kBlockRows;
   const uint64_t key = MixBits(MixBits(seed_ ^ kBlockKey) ^ static_cast<uint64_t>(block));
-  // The block's places in the shuffled order belong to one source after the other, to the largest
-  // one last.
+  // In the block's shuffled order, the first places belong to the first source, the next ones to
+  // the second source, and so on; the largest source has the last places.
   int64_t place = ShuffledIndex(key, row % kBlockRows, kBlockRows);
   int64_t largest_before = block * kBlockRows;
   for (size_t source = 0; source < shares_.size(); ++source) {

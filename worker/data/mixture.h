@@ -17,7 +17,7 @@ class Mixture {
   struct Draw {
     size_t source = 0;
     // Numbers the source's rows: 0, 1, 2, … each once, in order from block to block, shuffled
-    // within one.
+    // within each block.
     int64_t index = 0;
 
     bool operator==(const Draw&) const = default;

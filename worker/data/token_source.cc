@@ -76,7 +76,7 @@ class ShardTokens : public TokenSource {
   }
 
  private:
-  // The first shard that ends after the offset holds it.
+  // The shard that holds the offset: the first one that ends after it.
   size_t ShardOf(int64_t offset) const {
     return static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), offset) -
                                ends_.begin());

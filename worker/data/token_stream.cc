@@ -85,7 +85,7 @@ Status TokenStream::LoadUntil(int64_t offset) const {
   return OkStatus();
 }
 
-// The counts are complete only once the stream has been read to its end.
+// Warns at the first block, because complete counts are known only at the stream's end.
 void TokenStream::WarnOnce(const formats::SpelledEnds& ends) const {
   if (ends.empty() || std::exchange(warned_, true)) return;
   for (const std::string& warning : SpelledEndWarnings(ends, "a part of data.stream")) {

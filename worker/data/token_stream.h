@@ -34,7 +34,7 @@ namespace gp::engine {
 inline constexpr int64_t kEndless = int64_t{1} << 60;
 
 struct StreamPosition {
-  int64_t tokens = 0;  // before the place
+  int64_t tokens = 0;  // number of tokens before `place`
   corpus::CorpusPosition place;
 
   bool operator==(const StreamPosition&) const = default;
@@ -88,9 +88,9 @@ class TokenStream final : public TokenSource {
   const corpus::BlockEncoder encoder_;
 
   mutable Mutex mutex_;
-  mutable std::optional<corpus::EncodingPipeline> pipeline_ GUARDED_BY(mutex_);  // once it is read
+  mutable std::optional<corpus::EncodingPipeline> pipeline_ GUARDED_BY(mutex_);  // since first Read
   mutable std::deque<Chunk> chunks_ GUARDED_BY(mutex_);
-  mutable StreamPosition next_ GUARDED_BY(mutex_);  // after the chunks
+  mutable StreamPosition next_ GUARDED_BY(mutex_);  // of the next chunk
   mutable Status broken_ GUARDED_BY(mutex_);
   mutable bool warned_ GUARDED_BY(mutex_) = false;
 };

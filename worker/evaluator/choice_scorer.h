@@ -29,7 +29,7 @@ class ChoiceScorer {
                             const std::function<void()>& before_batch = {},
                             const BatchesDone& done = {}) const;
 
-  // The losses of one batch, for timing it as well.
+  // Computes the losses of one batch on this rank; also used to time a batch.
   void ScoreBatch(LanguageModel& model, int64_t batch, std::span<double> nats) const;
 
  private:

@@ -41,7 +41,7 @@ class EvaluatedCheckpoint {
   StatusOr<Evaluation> Validate(const HeldOutFiles& files);
 
   // ResourceExhausted when the model cannot be made, for lack of memory or another reason;
-  // otherwise as tasks::EncodeChoices.
+  // otherwise the errors of tasks::EncodeChoices.
   StatusOr<tasks::ChoiceResult> Choose(const tasks::ChoiceFile& file, tasks::ChoiceStyle style);
 
  private:

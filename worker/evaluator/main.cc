@@ -164,7 +164,7 @@ int main(int argc, char** argv) {
   using namespace gp;
   InitLogging("gp-evaluator");
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond the limit is an error of its write
+  signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit returns an error
   StandardOutput output;
   return output.Finish("gp-evaluator", engine::Main(argc, argv));
 }

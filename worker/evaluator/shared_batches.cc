@@ -6,7 +6,8 @@
 namespace gp::engine {
 namespace {
 
-// Batches of a rank between two meetings: a meeting takes less than a batch.
+// Batches that each rank computes before the ranks synchronise, which takes less time than one
+// batch.
 constexpr int64_t kRounds = 8;
 
 }  // namespace

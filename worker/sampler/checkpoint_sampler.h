@@ -1,5 +1,5 @@
-// CheckpointSampler: continues prompts with the model of a checkpoint, to the end. One thread
-// calls.
+// CheckpointSampler: continues prompts with the model of a checkpoint, each to the end of its text.
+// One thread calls.
 #pragma once
 
 #include <cstdint>

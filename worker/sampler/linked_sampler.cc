@@ -80,7 +80,7 @@ class LinkedSampler {
   }
 
   void Send(const link::Message& message) {
-    // A supervisor that is gone ends the process from the reading thread.
+    // If the supervisor is gone, the reading thread usually ends the process first.
     if (const Status sent = channel_.Send(message); !sent.ok()) {
       LogWarning("the supervisor does not read", {{"reason", gp::Message(sent)}});
       _exit(ProcessStatus(ExitCode::kFailure));
@@ -88,8 +88,7 @@ class LinkedSampler {
   }
 
  private:
-  // On the reading thread: messages in their order, until the end of the link, which ends the
-  // process.
+  // Runs on the reading thread: queues the messages in order. The end of the link ends the process.
   void Read() {
     while (true) {
       auto received = channel_.Receive(kLong);

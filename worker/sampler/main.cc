@@ -23,7 +23,7 @@
 namespace gp::engine {
 namespace {
 
-// Samples that are written side by side; each takes a cache of the whole context.
+// The most samples generated at the same time; each needs a cache for the whole context.
 constexpr int kAtATime = 8;
 
 constexpr bool kComputesOnGpus = std::string_view(GP_PROGRAM).ends_with("-cuda");
@@ -129,7 +129,7 @@ int RunLinked(const Options& options) {
 int Run(const Options& options) {
   auto sampler = CheckpointSampler::Open(options.checkpoint, SamplerOptionsOf(options));
   if (!sampler.ok()) return Fail(sampler.status());
-  // On stderr: stdout is the text alone.
+  // On stderr, because stdout has only the text.
   std::fprintf(stderr, GP_PROGRAM ": step %lld, computing in %s\n",
                static_cast<long long>(sampler->model().manifest().step),
                formats::PrecisionText(sampler->model().precision()).c_str());

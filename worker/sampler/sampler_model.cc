@@ -28,7 +28,7 @@ std::unique_ptr<Backend> MakeSamplerBackend(const runspec::ModelShape& shape,
   return MakeDeviceBackend({.shape = shape, .arena = arena, .precision = precision}).backend;
 }
 
-// Gives the decoder one tensor at a time; it keeps its own form of them.
+// Passes the weights to the decoder one tensor at a time; it stores them in its own format.
 Status LoadWeights(const std::string& directory, const formats::CheckpointManifest& manifest,
                    Gpt2Decoder& decoder) {
   LocalStorage storage;

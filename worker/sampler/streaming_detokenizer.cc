@@ -8,7 +8,7 @@
 namespace gp::engine {
 namespace {
 
-// The longest end of `text` that `stop` begins with, but is not.
+// The length of the longest suffix of `text` that is a proper prefix of `stop`.
 size_t BegunBytes(std::string_view text, std::string_view stop) {
   for (size_t size = std::min(text.size(), stop.size() - 1); size > 0; --size) {
     if (text.ends_with(stop.substr(0, size))) return size;
@@ -16,7 +16,7 @@ size_t BegunBytes(std::string_view text, std::string_view stop) {
   return 0;
 }
 
-// The bytes of the first character, or of what one U+FFFD stands for.
+// The length in bytes of the first character, or of the invalid part that one U+FFFD replaces.
 size_t FirstCharacterBytes(std::string_view text) {
   std::string_view rest = text;
   if (!TakeCodePoint(rest)) TakeInvalidPart(rest);
@@ -58,7 +58,7 @@ StreamingDetokenizer::Piece StreamingDetokenizer::Finish() {
 void StreamingDetokenizer::Convert(size_t bytes) {
   if (bytes == 0) return;
   const std::string_view whole = std::string_view(bytes_).substr(0, bytes);
-  // The open tokens, and the prompt, have bytes of the first character only.
+  // The bytes of the open tokens, and of the prompt, can only belong to the first character.
   const size_t first = FirstCharacterBytes(whole);
   held_ += ValidUtf8(whole.substr(0, first));
   CloseTokens();

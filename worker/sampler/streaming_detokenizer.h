@@ -42,7 +42,7 @@ class StreamingDetokenizer {
 
  private:
   // Where a token's text stands in held_: from the start of the character that has its first byte
-  // to the end of the one that has its last. Negative: in what was returned already.
+  // to the end of the one that has its last. Negative: in text that was already returned.
   struct Span {
     std::ptrdiff_t begin = 0;
     std::ptrdiff_t end = 0;
@@ -51,9 +51,9 @@ class StreamingDetokenizer {
   // Moves the first `bytes` of bytes_ to held_, as UTF-8. REQUIRES: they are whole characters, or
   // no more bytes follow.
   void Convert(size_t bytes);
-  // The open tokens end where held_ ends now.
+  // Sets the end of all open tokens to the end of held_.
   void CloseTokens();
-  // Drops what follows the first stop string, and the string, if held_ has one.
+  // If held_ has a stop string, drops the first one and everything after it.
   void CutAtStop();
   size_t FindStop() const;
   size_t CertainBytes() const;

@@ -46,7 +46,7 @@ struct TextProgress {
   uint64_t id = 0;
   std::optional<int32_t> token;  // the next one
   ScoredToken score;             // the token's score, if requested
-  // For the tokens of the prompt that were read, from the second on.
+  // For each prompt token that was read, the score of the token after it; the first token has none.
   std::vector<ScoredToken> prompt_scores;
   TextEnd end = TextEnd::kNone;
 };
@@ -62,7 +62,7 @@ class TextBatch {
   TextBatch(Decoder& decoder, const TextBatchOptions& options);
   ~TextBatch();
 
-  // `id` is not in use. REQUIRES: a prompt that is not empty, of ids below the decoder's
+  // REQUIRES: `id` is not in use; the prompt is not empty, and its ids are below the decoder's
   // vocabulary.
   void Add(uint64_t id, TextRequest request);
   // Ends the text; its slot is free for the next pass. Ignores an unknown id.
@@ -90,7 +90,7 @@ class TextBatch {
   std::vector<std::unique_ptr<Text>> texts_;  // texts with a slot, in order of arrival
   std::vector<int64_t> free_slots_;
 
-  // The pass under way.
+  // The state of the current pass.
   std::vector<SlotTokens> added_;
   std::vector<Text*> reading_;  // by entry of added_
   std::vector<float> logits_;

@@ -21,7 +21,7 @@ class TextWriter {
   // `decoder` and `tokenizer` must outlive this object.
   TextWriter(Decoder& decoder, const Tokenizer& tokenizer, int64_t prompt_rows = 64);
 
-  // The next Advance answers a request that cannot be done with a piece that has an error.
+  // If the request cannot be served, the next Advance answers it with a piece that has an error.
   void Add(const link::Generate& request);
   // Ends the text. Its stream is free for the next pass, and no more of its pieces follow.
   void Withdraw(uint64_t request);

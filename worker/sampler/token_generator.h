@@ -20,8 +20,9 @@ struct Generation {
   uint64_t sample = 0;  // index among the samples of this seed
 };
 
-// The tokens after each prompt, ids below `drawable`: the model's vocabulary may be larger than the
-// tokenizer's. Ends early when `stop` is requested, or a text when its logits are not finite.
+// The tokens that continue each prompt, with ids below `drawable`, because the model's vocabulary
+// may be larger than the tokenizer's. Returns early when `stop` is requested; a text ends early
+// when its logits are not finite.
 std::vector<std::vector<int32_t>> GenerateTokens(Decoder& decoder,
                                                  std::span<const Generation> generations,
                                                  int64_t drawable,

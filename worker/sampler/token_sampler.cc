@@ -10,10 +10,10 @@
 namespace gp::engine {
 namespace {
 
-// At a lower temperature the likeliest token has all of the probability.
+// Below this temperature the likeliest token has all of the probability, so it is chosen.
 constexpr double kTemperatureLeast = 1e-6;
 
-// Tokens that may be chosen, in the order of their ids.
+// A token that may be chosen. Candidates are kept in the order of their ids.
 struct Candidate {
   size_t id = 0;
   double weight = 0;  // proportional to its probability; the likeliest has 1
@@ -48,8 +48,8 @@ double Total(std::span<const Candidate> candidates) {
   return total;
 }
 
-// Keeps the fewest of the likeliest that have `share` of the probability together. A heap gives
-// them one by one, because few of many are usually enough.
+// Keeps the smallest set of the likeliest tokens whose probabilities add up to `share`. Uses a heap
+// instead of sorting, because a few of many tokens are usually enough.
 void KeepNucleus(double share, std::vector<Candidate>& candidates) {
   const auto less_likely = [](const Candidate& a, const Candidate& b) {
     return a.weight != b.weight ? a.weight < b.weight : a.id > b.id;

@@ -11,8 +11,8 @@ namespace gp::engine {
 
 // In the order in which they are applied.
 struct SamplingOptions {
-  // Subtracted from the logit of a token that the text has already (the prompt does not count):
-  // once, and once for each time it occurs.
+  // Subtracted from the logit of a token that the text already has (the prompt does not count):
+  // presence_penalty once, frequency_penalty once for each occurrence.
   double presence_penalty = 0;
   double frequency_penalty = 0;
   std::map<int32_t, double> logit_bias;  // added to the logits of these ids
@@ -22,7 +22,7 @@ struct SamplingOptions {
   double min_p = 0;  // of these, tokens with at least this share of the largest probability
 };
 
-// In [0, 1).
+// A uniform number in [0, 1).
 double KeyedUniform(uint64_t seed, uint64_t sample, uint64_t position);
 
 // Applies penalties and bias. Ids beyond the logits are ignored.

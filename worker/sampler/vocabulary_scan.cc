@@ -34,7 +34,7 @@ inline Floats Exp(Floats x) {
       reinterpret_cast<Integers>(sum * reinterpret_cast<Floats>(power)) & counts);
 }
 
-// exp((logit - shift) * factor) of up to kLanes logits; 1 after the last.
+// exp((logit - shift) * factor) of up to kLanes logits; lanes after the last one are 1.
 inline Floats ExpOf(const float* logits, size_t count, float shift, float factor) {
   Floats x = Floats{} + shift;
   std::memcpy(&x, logits, count * sizeof(float));
@@ -64,8 +64,8 @@ std::vector<float> BlockMaxima(std::span<const float> logits) {
 }
 
 // Ids of logits that may be among the `count` largest. Each of the `count` blocks with the largest
-// maxima has one that is at least the smallest of these maxima, so nothing below it can be among
-// them.
+// maxima has a logit that is at least the smallest of these maxima, so logits below that bound
+// cannot be among them.
 std::vector<int32_t> Candidates(std::span<const float> logits, size_t count) {
   const std::vector<float> maxima = BlockMaxima(logits);
   float bound = -std::numeric_limits<float>::infinity();

@@ -24,7 +24,7 @@ struct StoredCheckpoint {
 std::vector<std::string> ExpendableCheckpoints(std::vector<StoredCheckpoint> stored,
                                                const runspec::CheckpointSpec& spec);
 
-// Removes expendable checkpoints below `parent`, but nothing without a readable manifest.
+// Removes expendable checkpoints below `parent`. Never removes one whose manifest cannot be read.
 Status PruneCheckpoints(const Storage& storage, const std::string& parent,
                         const runspec::CheckpointSpec& spec);
 

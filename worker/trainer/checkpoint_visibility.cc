@@ -52,7 +52,7 @@ void AwaitCheckpointVisible(const std::string& directory,
     }
     std::this_thread::sleep_for(timeout.pause);
   }
-  if (!missing) return;  // the others give up; their reasons are what counts
+  if (!missing) return;  // the ranks that miss something throw, with their reasons
   throw TrainingError(
       contract::ExitCause::kStorage,
       fmt::format("checkpoint {} is incomplete here, but another rank sees it whole: {}; either "

@@ -14,8 +14,8 @@
 namespace gp::engine {
 
 struct VisibilityTimeout {
-  // All checks together take longer than network file systems cache the absence of a name by
-  // default.
+  // All checks together take longer than the time for which a network file system remembers, by
+  // default, that a name does not exist.
   int checks = 6;
   std::chrono::milliseconds pause = std::chrono::seconds(1);
 };
@@ -24,7 +24,7 @@ struct VisibilityTimeout {
 // exists with its size. Does not read the contents.
 std::optional<std::string> MissingOfCheckpoint(const contract::ResumePoint& resume);
 
-// Returns when the whole checkpoint is visible to all ranks, or to none: then it is damaged, and
+// Returns when all ranks see the whole checkpoint, or when none does: then it is damaged, and
 // reading it will fail. While only some ranks see it, all ranks check again. After `timeout` the
 // ranks that still miss something throw kStorage.
 void AwaitCheckpointVisible(const std::string& directory,

@@ -123,15 +123,15 @@ void RestoreLossScale(const TrainingRecord& record, std::optional<LossScale>& sc
   scale->Restore(state);
 }
 
-// The position of the stream before the next step.
+// Records the position of the stream before the next step.
 void RecordStream(const PreparedRun& run, int64_t step, TrainingRecord& record) {
   if (run.dataset.stream == nullptr) return;
   const int64_t tokens = runspec::TokensBefore(run.plan, step);
   record.stream_position = FormatStreamPosition(run.dataset.stream->PositionBefore(tokens));
 }
 
-// A position beyond the step belongs to a run with other batches: the stream then starts at its
-// beginning, and reaches the same tokens later.
+// A recorded position beyond this step's tokens comes from a run with another batch size. The
+// stream then starts at its beginning and reads forward to this step's tokens.
 void RestoreStream(const formats::CheckpointManifest& manifest, const PreparedRun& run) {
   const std::optional<std::string>& recorded = manifest.record.stream_position;
   if (run.dataset.stream == nullptr || !recorded) return;
@@ -143,7 +143,8 @@ void RestoreStream(const formats::CheckpointManifest& manifest, const PreparedRu
                                {"tokens_before", position.tokens}});
 }
 
-// When all checkpoints of the run are gone, a person has to say whether they are lost.
+// If the directory of all checkpoints is gone, the message asks whether it is lost: only a person
+// can know.
 void ThrowIfUnreadable(const Status& status, const std::string& directory) {
   const std::string all = DirectoryOf(directory);
   const bool all_gone = status.code() == StatusCode::kNotFound && !FileExists(all);
@@ -270,7 +271,7 @@ CheckpointState Checkpoints::StateOf(TrainingStep& training_step, const RunBudge
       gathered ? Values(moments_.first) : Values(training_step.optimizer().first_moment());
   state.second_moment =
       gathered ? Values(moments_.second) : Values(training_step.optimizer().second_moment());
-  // The writers read outside the queue, so the update before this save must be done first.
+  // The writer's threads do not use the backend's queue, so wait for the updates queued in it.
   run_.model->backend().Synchronize();
   return state;
 }
@@ -279,7 +280,7 @@ void Checkpoints::Poll() {
   if (const auto result = writer_.Take()) Conclude(*result);
 }
 
-// Waits for a save only once: a storage that hangs delays training by this time and no more.
+// Waits for each save only once, so a storage that hangs delays training by at most kSaveTimeout.
 void Checkpoints::Drain() {
   if (writer_.in_flight() && !overdue_) {
     Conclude(Await(kSaveTimeout));
@@ -316,7 +317,8 @@ void Checkpoints::TellOfNewDirectory(int64_t step) {
   LogWarning(*warning_);
 }
 
-// The reason, with the state of the run's directory, or the missing bytes when the disk is full.
+// Why a save failed: the status, with what happened to the run's directory, or with the needed and
+// free bytes if the disk is full.
 std::string Checkpoints::WhyNot(const Status& status) const {
   if (const std::string trouble = storage_->directory().Trouble(status); !trouble.empty()) {
     return fmt::format("{}; {}", Message(status), trouble);

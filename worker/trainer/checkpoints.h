@@ -37,10 +37,10 @@ class Checkpoints {
   // `run` and `clock` must outlive this object. `events` are called from the calling thread.
   Checkpoints(const TrainingPlace& place, PreparedRun& run, Events events, const Clock& clock);
 
-  // Begins to save the state. First waits for a save in flight, shorter than the peers wait in a
-  // collective. If that save is still in flight, later saves are skipped with a warning until it
-  // ends. A failed save is a warning too. Without memory for copies (checkpoint.snapshot_memory: 0)
-  // the save ends before the call returns.
+  // Begins to save the state. First waits for a save in flight, for less time than the peers wait
+  // in a collective. If that save is still in flight, later saves are skipped with a warning until
+  // it ends. A failed save is a warning too. Without memory for copies (checkpoint.snapshot_memory:
+  // 0) the save ends before the call returns.
   void Save(TrainingStep& training_step, const RunBudget& budget,
             std::optional<double> validation_loss);
 
@@ -59,17 +59,17 @@ class Checkpoints {
 
   bool in_flight() const { return writer_.in_flight(); }
 
-  // Reaches the run's directory, also a new one in its place.
+  // Writes to the run's directory, also to a new one that replaced it.
   const Storage& storage() const { return *storage_; }
 
   // Reports a save that has ended since the last call.
   void Poll();
 
-  // Why the newest failed save failed, or where saves continue; returned once. It has been logged
-  // already.
+  // Why the newest failed save failed, or in which new directory saves continue; returned once. It
+  // has been logged already.
   std::optional<std::string> TakeWarning() { return std::exchange(warning_, std::nullopt); }
 
-  // Saves that failed or were skipped so far.
+  // The number of saves that failed or were skipped so far.
   int64_t failed_saves() const { return failed_saves_; }
 
   // How long the caller waited for the newest save so far.
@@ -106,10 +106,10 @@ class Checkpoints {
   std::chrono::nanoseconds held_up_{0};  // how long the caller waited for the newest save
 };
 
-// The cause for a checkpoint in `directory` that could not be read: damaged as far as this rank can
-// tell, or a failure of the storage, which may pass. A checkpoint that no rank of the group sees,
-// while the directories beside it are there, counts as damaged. Under the service the coordinator
-// reads it again and decides (coordinator/checkpoints/checkpoint_verifier.h).
+// The exit cause if the checkpoint in `directory` could not be read: kDamagedCheckpoint as far as
+// this rank can tell, or kStorage, which may be temporary. A checkpoint that no rank of the group
+// sees, while the directories beside it are there, counts as damaged. Under the service the
+// coordinator reads it again and decides (coordinator/checkpoints/checkpoint_verifier.h).
 contract::ExitCause CauseOfUnreadable(const Status& status, const std::string& directory);
 
 // Loads parameters, moments, step, budget, loss scale and the stream's position from the checkpoint

@@ -1,5 +1,5 @@
-// It looks for libraries as the dynamic linker does. So a missing library is reported here, not
-// only by a program that cannot start.
+// Opens the libraries with dlopen, which searches like the dynamic linker, so that --support can
+// report a missing one.
 #include <dlfcn.h>
 
 #include <nlohmann/json.hpp>
@@ -13,12 +13,12 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-// Versions as the libraries themselves put them into a number.
+// How a library encodes its version: major * major_unit + minor * minor_unit + patch.
 struct Library {
   const char* name;
   const char* file;
   const char* version_function;
-  bool returns_it;  // or writes it to an int and returns a status
+  bool returns_it;  // otherwise it writes the version to an int and returns a status
   size_t major_unit;
   size_t minor_unit;
 };
@@ -35,7 +35,7 @@ size_t VersionNumber(void* function, const Library& library) {
   return static_cast<size_t>(version);
 }
 
-// Stays loaded: the process ends soon.
+// Leaves the library loaded, because the process ends soon.
 OrderedJson Describe(const Library& library) {
   OrderedJson entry = {{"name", library.name}, {"version", ""}, {"problem", ""}};
   void* handle = dlopen(library.file, RTLD_NOW | RTLD_LOCAL);
@@ -51,7 +51,7 @@ OrderedJson Describe(const Library& library) {
   return entry;
 }
 
-// The library that training opens.
+// Describes the NCCL library that training would load.
 OrderedJson DescribeNccl() {
   OrderedJson entry = {{"name", "NCCL"}, {"version", ""}, {"problem", ""}};
   try {

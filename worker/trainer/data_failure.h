@@ -13,8 +13,8 @@
 namespace gp::engine {
 
 // kStorage when a read failed. kData when a file is missing on this node or the run may not read it
-// here, and for other problems of data that the run has `begun` with, because it was good then.
-// kConfig when the run file names unusable data.
+// here. Other problems: kData if the run has `begun`, because the data was good then; otherwise
+// kConfig, because the run file names unusable data.
 contract::ExitCause CauseOfUnusableData(const Status& status, bool begun);
 
 // Throws a TrainingError of that cause unless `status` is OK.

@@ -1,6 +1,6 @@
-// What this program can compute on, for people and for `gpctl doctor`. CMake chooses the
-// implementation: no_device_support.cc in gp-trainer, cuda_device_support.cc in gp-trainer-cuda.
-// Any thread may call.
+// Describes the devices that this program can compute on, for people and for `gpctl doctor`. CMake
+// chooses the implementation: no_device_support.cc in gp-trainer, cuda_device_support.cc in
+// gp-trainer-cuda. Any thread may call.
 #pragma once
 
 #include <string>

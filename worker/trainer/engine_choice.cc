@@ -52,7 +52,7 @@ bool Lacks(const DeviceInfo& device, const std::string& what) {
                      [&](const DeviceLack& lack) { return lack.what == what; });
 }
 
-// The value for precision: auto. A device without a name means: no device.
+// The value for `precision: auto`: the best that the device supports; fp32 without a device.
 Precision BestPrecision(const DeviceInfo& device) {
   if (!device.exists()) return Precision::kFp32;
   if (!Lacks(device, formats::PrecisionText(Precision::kBf16))) return Precision::kBf16;
@@ -76,9 +76,9 @@ void RefuseWhatIsLacking(const runspec::RunSpec& spec, const DeviceInfo& device)
   }
 }
 
-// Timed choices are valid only for one card, driver and library. Different choices change only bits
-// of the result: the ranks' copies of the weights stay equal, because all ranks use the same
-// gradient sum.
+// Choices made by timing are valid only for one GPU model, driver and library version. Other
+// choices change only the rounding: the ranks' copies of the weights stay equal, because all ranks
+// use the same gradient sum. So only `deterministic` requires the recorded choices.
 void ReproduceTuning(const std::string& tuning, const DeviceInfo& device, bool deterministic,
                      EngineChoice& choice) {
   if (tuning.starts_with(device.tuning_prefix)) {

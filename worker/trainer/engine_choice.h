@@ -29,32 +29,32 @@ struct EngineChoice {
   bool on_device() const { return !device_kernels.empty(); }
 };
 
-// The same in the form of records and messages; `isa` is empty until it is decided.
+// An EngineChoice as checkpoints and messages carry it; `isa` is empty until it is decided.
 struct EngineRecord {
   std::string isa;
   std::map<std::string, std::string> kernels;  // KernelChoices::Encode, by level
 };
 
-// From and to a checkpoint's record: `isa` and, when something was tuned, `kernels`.
+// Converts from and to a checkpoint's record: `isa` and, if kernels were tuned, `kernels`.
 EngineRecord EngineOf(const formats::TrainingRecord& record);
 void AddTo(formats::TrainingRecord& record, const EngineRecord& engine);
 
 // Replaces `auto` in resources.device by gpu or cpu, and in precision and deterministic by the best
-// for this device. TrainingError(kUnfit) when a GPU is absent that resources.device or another
-// setting needs; kConfig when the device lacks a setting.
+// for this device. TrainingError: kUnfit when resources.device or another setting needs a GPU and
+// there is none; kConfig when the device does not support a setting.
 void ResolveDevice(runspec::RunSpec& spec);
 
 // The levels of this processor up to the one in the environment variable GP_ISA_MAX: BestIsa first,
-// then the others from the highest down. For a run on a device, its kernels.
+// then the others from the highest down. For a run on a device, the name of its kernels.
 std::vector<std::string> OfferedLevels(bool on_device = false);
 
 // The kernel choices tuned on this machine for the offered levels. Skips a damaged file.
 std::map<std::string, std::string> TunedKernels(int threads, bool on_device = false);
 
-// The choice in `record`. TrainingError(kUnfit) when this machine cannot compute with it. A rank
-// without peers and without `deterministic` warns instead: it takes the first of OfferedLevels with
-// default kernels, or the default kernels of the recorded level if only its choices are unusable.
-// One of several ranks must not: their copies of the weights would become different. Without
+// The choice in `record`. TrainingError(kUnfit) when this machine cannot compute with it. A run of
+// one rank without `deterministic` warns instead: it takes the first of OfferedLevels with default
+// kernels, or the default kernels of the recorded level if only its choices are unusable. With
+// several ranks this is an error, because their copies of the weights would differ. Without
 // `deterministic`, tuning for another device is ignored, with any number of ranks.
 EngineChoice Reproduce(const EngineRecord& record, bool deterministic, int ranks,
                        bool on_device = false);

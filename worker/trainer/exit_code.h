@@ -1,6 +1,6 @@
 // The exit code of gp-trainer for the cause of its end. Several causes share a code, so it does not
-// identify the cause: an agent that lost the last message takes a code that a retryable cause has
-// as retryable (worker/agent/exit_report.cc). Pure function.
+// identify the cause: an agent that did not receive the trainer's last message treats the end as
+// retryable if any cause with that code is (worker/agent/exit_report.cc). Pure function.
 #pragma once
 
 #include "base/exit_code.h"

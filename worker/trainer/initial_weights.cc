@@ -26,8 +26,8 @@ void CheckInitialShape(const std::string& path, const runspec::ModelShape& sourc
                                                       problems[0].message, problems[0].hint));
 }
 
-// Elements of `tensor` that mean something to a model of that vocabulary: the padding's rows are
-// the model's own.
+// The number of elements of `tensor` to copy. Rows beyond the source's vocabulary are padding: the
+// run's model keeps its own values there.
 int64_t UsedCount(const ParameterInfo& tensor, const runspec::ModelShape& source) {
   const bool by_id = tensor.name == "wte.weight" || tensor.name == "lm_head.weight";
   return by_id ? source.vocabulary * source.channels : tensor.count;

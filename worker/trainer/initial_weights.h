@@ -1,6 +1,6 @@
-// Reads the weights of a model that a run starts from (init_from) into the model's parameters: one
-// tensor at a time, on every rank; the ranks then check that they have read the same. One thread;
-// errors are exceptions.
+// Reads the weights of the model that init_from names into the run's model: one tensor at a time,
+// on every rank; the ranks then check that they have read the same. One thread; errors are
+// exceptions.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace gp::engine {
 
-// `model` is initialised already: positions after its context are left out, and rows of ids that
-// the model at `path` lacks stay as they are. TrainingError: kConfig when the model does not fit,
-// kStorage when ranks read different weights, otherwise as CauseOfUnusableData (kData when the path
-// is missing). A collective operation.
+// REQUIRES: `model` is initialised. Positions after its context are not copied, and the rows of
+// token ids that the model at `path` lacks keep their initial values. TrainingError: kConfig when
+// the model does not fit, kStorage when ranks read different weights, otherwise as
+// CauseOfUnusableData (kData when the path is missing). A collective operation.
 void LoadInitialWeights(const std::string& path, Communicator& communicator, LanguageModel& model);
 
 }  // namespace gp::engine

@@ -47,11 +47,12 @@ int NotConfined(const Status& status) {
   return ProcessStatus(ExitCode::kFailure);
 }
 
-// The run's storage from then on; nullptr if `files` do not confine.
+// Confines this process to `files` and returns the storage to use from then on; nullptr if `files`
+// confine nothing.
 StatusOr<std::shared_ptr<RunStorage>> ConfineTo(const RunFiles& files) {
   if (files.run_directory.empty()) return nullptr;
   ASSIGN_OR_RETURN(auto broker, StartStorageBroker([&files] {
-                     InitLogging(GP_PROGRAM, LogLevel::kError);  // it is confined often
+                     InitLogging(GP_PROGRAM, LogLevel::kError);  // logs each operation otherwise
                      return files.ConfineToRunDirectory();
                    }));
   RETURN_IF_ERROR(files.Confine());
@@ -71,7 +72,7 @@ int TrainManaged(const RunFiles& files) {
 
 // Confined like a run's trainer, so that it reports what a run will find.
 int PrintSupport() {
-  InitLogging(GP_PROGRAM, LogLevel::kWarning);  // the answer is all that it prints
+  InitLogging(GP_PROGRAM, LogLevel::kWarning);  // prints only the JSON
   const Status confined = confinement::Confine({.gpus = true});
   if (!confined.ok()) return NotConfined(confined);
   std::printf("%s\n", DeviceSupport().c_str());
@@ -120,7 +121,7 @@ int Main(int argc, char** argv) {
 int main(int argc, char** argv) {
   gp::InitLogging(GP_PROGRAM);
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond the limit is an error of its write
+  signal(SIGXFSZ, SIG_IGN);  // a write beyond the file size limit returns an error
   gp::BlockStopSignals();
   const gp::Status files = gp::AllowManyOpenFiles();
   if (!files.ok()) {

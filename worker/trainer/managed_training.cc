@@ -141,8 +141,8 @@ class ManagedTraining final : public TrainingEvents {
     LeaveSaved();
   }
 
-  // Waits for the seal and exits, because a checkpoint that is not in the catalogue does not exist.
-  // A refusal is in the log and changes nothing here.
+  // Ends the training, after the coordinator has sealed the last checkpoint: one that is not in its
+  // catalogue does not exist for later epochs. A refused checkpoint is only logged.
   [[noreturn]] void LeaveSaved() {
     if (written_step_) link_.WaitForSeal(*written_step_);
     throw TrainingStopped{};
@@ -218,8 +218,7 @@ class ManagedTraining final : public TrainingEvents {
     return group;
   }
 
-  // Loads the library on every rank, so that a missing one is found before the other ranks depend
-  // on it.
+  // Loads NCCL on every rank, so that a rank without it fails before the other ranks wait for it.
   std::optional<std::string> OfferId() const {
     try {
       LogInfo("gradients travel through", {{"library", DeviceGroupLibrary()}});
@@ -266,8 +265,8 @@ class ManagedTraining final : public TrainingEvents {
             .timeout = CollectiveTimeout::kLong};
   }
 
-  // Waits for the seal: a checkpoint that is not in the catalogue does not exist, so the run is not
-  // done.
+  // Waits until the coordinator has sealed the final checkpoint. Without it in the catalogue, the
+  // run is not done.
   void AwaitSeal(int64_t step) {
     const auto seal = link_.WaitForSeal(step);
     if (!seal) throw TrainingStopped{};
@@ -283,14 +282,15 @@ class ManagedTraining final : public TrainingEvents {
   const Clock& clock_;
   std::string incarnation_;
   link::Start start_;
-  EngineRecord decided_;                 // since Configure
-  int64_t step_ = 0;                     // the last committed one
+  EngineRecord decided_;                 // set by AwaitConfigure
+  int64_t step_ = 0;                     // last committed step
   std::optional<int64_t> written_step_;  // step of the newest checkpoint that this process wrote
   bool waiting_ = false;                 // the supervisor was told what this rank waits for
 };
 
-// Whether a failure is only a result of Stop. After a request to exit at once, every failure is;
-// after any Stop, a lost peer is. The rank that receives Stop last may see its peers exit before.
+// Whether a failure is only a result of Stop: any failure after a request to exit at once, and a
+// lost peer after any Stop. Waits kStopSpread for a Stop, because peers that received theirs
+// earlier may exit before this rank's arrives.
 bool FollowsFromStop(SupervisorLink& link, const link::Failed& failed) {
   return failed.cause == ExitCause::kCollective
              ? link.LeavesWithin(kStopSpread, Leaving::kSaving)

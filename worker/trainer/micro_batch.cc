@@ -57,7 +57,8 @@ int64_t LargestThatFits(const PreparedRun& run, const TrainingPlace& place,
       run.spec, run.plan, place.threads, memory.bytes, communicator.size()))};
   communicator.AllReduceMax(least);
   if (least[0] < 0) return static_cast<int64_t>(-least[0]);
-  // Checked before the number is stored: when the run is tried again, more memory may be free.
+  // Checks whether one row fits before the number is stored, so that a retry with more free memory
+  // can choose a larger one.
   runspec::RunSpec smallest = run.spec;
   smallest.batch.micro_batch = 1;
   smallest.batch.micro_batch_auto = false;
@@ -87,7 +88,7 @@ int64_t AgreeOnMicroBatch(const PreparedRun& run, const TrainingPlace& place,
   rows = LargestThatFits(run, place, communicator);
   if (leads) ThrowIfError(ExitCause::kStorage, StoreMicroBatch(place.run_directory, rows));
   LogInfo("micro-batch chosen", {{"rows", rows}});
-  // Rank 0 sends the number when it is durable.
+  // Rank 0 sends the number only after it is durable.
   return BroadcastFromRankZero(rows, communicator);
 }
 

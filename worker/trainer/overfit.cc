@@ -22,7 +22,7 @@ using OrderedJson = nlohmann::ordered_json;
 constexpr int64_t kRowsMax = 4;
 constexpr int64_t kWarmupSteps = 10;
 constexpr int64_t kReportEvery = 10;
-// Steps of the run whose batches are searched for rows.
+// The number of the run's steps whose batches are searched for rows.
 constexpr int64_t kStepsSearched = 100;
 
 void PrintLine(const OrderedJson& json) {

@@ -56,7 +56,7 @@ void LogAttention(const DeviceChoices& choices) {
   for (const std::string& note : choices.notes) LogInfo("attention note", {{"note", note}});
 }
 
-// Sets `engine` to the actual choices, because a device's backend may choose itself.
+// Updates `engine` with the choices that a device's backend made itself.
 std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, int threads,
                                          EngineChoice& engine) {
   ModelOptions options = ModelOptionsOf(spec, threads);
@@ -101,8 +101,9 @@ void CutData(bool begun, PreparedRun& run) {
                     begun));
 }
 
-// A file of a tokenizer may be gone, with the checkpoint that the run began with, or a newer
-// version of gp may refuse it: the run's own checkpoints have it too.
+// Uses the copy of the tokenizer in the run's own checkpoint if the file that data.tokenizer names
+// cannot be read: it may have been deleted with the checkpoint that the run began with, or a newer
+// gp may refuse it.
 void UseTokenizerOf(const std::string& checkpoint, runspec::RunSpec& spec) {
   const bool is_file =
       runspec::NamesFile(*runspec::FindField("data.tokenizer"), spec.data.tokenizer);
@@ -110,8 +111,8 @@ void UseTokenizerOf(const std::string& checkpoint, runspec::RunSpec& spec) {
   spec.data.tokenizer = JoinPath(checkpoint, formats::kTokenizerName);
 }
 
-// The data of a resumed run keeps the format it was detected as then, even if this version of gp
-// would ask for it; changed content is detected by its fingerprint.
+// A resumed run keeps the data format that was detected when it began, even if this version of gp
+// would refuse to guess it. Changed content is found by its fingerprint.
 runspec::RunSpec WithContentAsBefore(runspec::RunSpec spec) {
   if (spec.data.format != runspec::DataFormat::kAuto) return spec;
   if (!spec.data.text.empty()) spec.data.format = runspec::DataFormat::kText;
@@ -119,7 +120,7 @@ runspec::RunSpec WithContentAsBefore(runspec::RunSpec spec) {
   return spec;
 }
 
-// Questions are encoded as the data is.
+// Reads the run's questions and encodes them with the tokenizer of its data.
 std::vector<PreparedTask> PrepareTasks(const runspec::RunSpec& spec, const Tokenizer& tokenizer,
                                        bool begun) {
   std::vector<PreparedTask> prepared;

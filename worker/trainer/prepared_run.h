@@ -23,7 +23,7 @@
 
 namespace gp::engine {
 
-// The run, the directory and the epoch of a training, and what the machine gives to it.
+// The run, directory and epoch of a training, and the threads and storage that it may use.
 struct TrainingPlace {
   std::string run_id;
   std::string run_name;
@@ -31,8 +31,8 @@ struct TrainingPlace {
   uint64_t epoch = 0;
   std::string incarnation;
   int threads = 1;
-  // Under the service chosen in coordinator/scheduler/queue.cc when the epoch is placed, else in
-  // standalone_training.cc; absent: from the first step.
+  // Chosen by coordinator/scheduler/queue.cc when it places the epoch, or by
+  // standalone_training.cc. Absent: training begins with the first step.
   std::optional<contract::ResumePoint> resume;
   bool begun = false;                   // the run has trained before: its data was good then
   std::shared_ptr<RunStorage> storage;  // nullptr: this process is not confined
@@ -57,7 +57,7 @@ struct PreparedRun {
   std::unique_ptr<BatchSource> batches;
   std::unique_ptr<ValidationWindows> validation;  // nullptr without a validation split
   std::unique_ptr<LanguageModel> model;
-  EngineRecord engine;    // the kernels that it computes with
+  EngineRecord engine;    // the kernels that the run computes with
   double peak_flops = 0;  // this rank's peak, the base of MFU; fp32 on a CPU; 0: unknown
   std::string peak_source = "measured";  // or "table"
   std::string device_name;               // the GPU's; empty on a CPU

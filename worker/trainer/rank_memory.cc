@@ -20,8 +20,8 @@ namespace {
 
 using contract::ExitCause;
 
-// A number for the limit and the machine. Equal numbers mean the same limit of the same machine,
-// except with a probability of 2^-52.
+// A hash of the machine and the memory limit, never 0. Ranks with equal numbers use the same
+// memory; a collision has the probability 2^-52.
 double NumberOf(const AvailableMemory& memory) {
   std::error_code error;
   const auto groups = std::filesystem::read_symlink("/proc/self/ns/cgroup", error);
@@ -29,7 +29,7 @@ double NumberOf(const AvailableMemory& memory) {
   return static_cast<double>((std::hash<std::string>()(name) >> 12) + 1);
 }
 
-// The number of ranks, with this one, that use the same memory.
+// The number of ranks, including this one, that use the same memory.
 int RanksThatShare(const AvailableMemory& memory, Communicator& communicator) {
   const double own = NumberOf(memory);
   std::vector<double> numbers(static_cast<size_t>(communicator.size()));

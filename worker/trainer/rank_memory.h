@@ -1,5 +1,6 @@
-// The share of its machine's memory that a rank may use, and whether its run fits into it. Any
-// thread, the one that calls the group; errors are TrainingErrors.
+// The share of its machine's memory that a rank may use, and whether its run fits into it.
+// Functions with a Communicator: on the thread that uses the group; others: on any. Errors are
+// TrainingErrors.
 #pragma once
 
 #include "base/machine/available_memory.h"
@@ -21,11 +22,11 @@ MachineMemory MemoryFor(const runspec::RunSpec& spec);
 // processors allow. A low estimate: use it to choose sizes, not to refuse a run.
 AvailableMemory MemoryOfARank(const AvailableMemory& machine, int world_size, int threads);
 
-// Ends a run that does not fit together with its ranks that use the same memory. kConfig when it
-// could not fit even if no other process used memory. kOutOfMemory, which is tried again, when the
-// memory of other processes (such as one of the last epoch) is the reason. Every rank of the group
-// calls it, none returns before all have looked, and all throw if one does: a rank that fits itself
-// throws kCollective. REQUIRES: micro_batch is a number.
+// Throws if the run does not fit, together with its other ranks that use the same memory. kConfig
+// when it could not fit even if no other process used memory. kOutOfMemory, which is retried, when
+// the memory of other processes (such as one of the last epoch) is the reason. A collective
+// operation: no rank returns before all have checked, and all throw if one does; a rank that fits
+// itself throws kCollective. REQUIRES: micro_batch is a number.
 void RefuseWhatDoesNotFit(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, int threads,
                           const MachineMemory& memory, Communicator& communicator);
 

@@ -61,7 +61,8 @@ int64_t RunEvaluation::task_batches() const {
   return batches;
 }
 
-// The first task's middle batch: the rows are ordered by length.
+// Takes the middle batch of the first task: rows are ordered by length, so its time is about the
+// mean.
 void RunEvaluation::TryTaskBatch() {
   const ChoiceScorer scorer = ScorerOf(run_.tasks.front());
   std::vector<double> nats(static_cast<size_t>(run_.spec.batch.micro_batch));

@@ -1,5 +1,5 @@
-// RunEvaluation: what a run measures of its model while it trains: the loss and the bits per byte
-// on its validation split, and its answers to the tasks of the run file. Owned by the training; one
+// RunEvaluation: evaluates a run's model during training: the loss and the bits per byte on its
+// validation split, and its answers to the tasks of the run file. Owned by the training; one
 // thread. The ranks of a group call it together and get the same bits.
 #pragma once
 
@@ -26,12 +26,13 @@ class RunEvaluation {
   // `run` (after CompleteRun) and `communicator` must outlive this object.
   RunEvaluation(PreparedRun& run, Communicator& communicator);
 
-  // Adds its results. Throws TrainingStopped between two batches when `stop` is requested.
+  // Both add their results to `evaluated`, and throw TrainingStopped between two batches when
+  // `stop` is requested.
   void Validate(const std::stop_token& stop, Evaluated& evaluated);
   void AskTasks(const std::stop_token& stop, Evaluated& evaluated);
 
-  // Batches of one evaluation, over all ranks; and one batch on this rank alone, for timing
-  // (budget.wall_time).
+  // The number of batches of one evaluation, over all ranks. The Try functions compute one batch on
+  // this rank alone, so that the caller can time it (budget.wall_time).
   int64_t validation_batches() const;
   void TryValidationBatch();
   int64_t task_batches() const;

@@ -17,19 +17,19 @@ struct RunFiles {
   // Below storage_root; the only writable directory. Empty: no agent decided anything, so nothing
   // is confined or checked.
   std::string run_directory;
-  std::string checkpoint;  // beneath storage_root: what the run begins with; empty: nothing there
-  bool gpu = false;        // it computes on a GPU, whose devices it keeps
+  std::string checkpoint;  // beneath storage_root: what the run begins with; empty: none
+  bool gpu = false;        // the run needs access to the GPU devices
 
   // Removes this process's access to all other files, and to system calls that it does not need.
   // Creates the run's directory if missing.
   Status Confine() const;
 
-  // Removes access to all files except the directory that now has the name of the run's, which it
-  // creates if missing. PermissionDenied or InvalidArgument when the name is a link.
+  // Removes access to all files except the directory that is now at run_directory, which is created
+  // if missing. PermissionDenied or InvalidArgument if that path is a link.
   Status ConfineToRunDirectory() const;
 
-  // PermissionDenied when this node does not let the run read a file, InvalidArgument when no node
-  // should. Both name the key and the path, or the link in the run's directory.
+  // PermissionDenied when this node does not allow the run to read a file, InvalidArgument when no
+  // node should allow it. Both name the key and the path, or the link in the run's directory.
   Status Check(const runspec::RunSpec& spec) const;
 };
 

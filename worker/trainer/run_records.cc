@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 constexpr char kMetricsName[] = "metrics.jsonl";
 constexpr char kBudgetName[] = "budget.json";
 
-// The whole lines at the start of `text` that are about steps up to `last`.
+// The complete lines at the start of `text` that are about steps up to `last`.
 std::string LinesUpTo(std::string_view text, int64_t last) {
   size_t kept = 0;
   for (size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', kept)) {
@@ -77,7 +77,7 @@ double Seconds(const Clock& clock) {
   return static_cast<double>(clock.WallNow().time_since_epoch().count()) * 1e-6;
 }
 
-// A score's name is its tag, but that of the bits per byte.
+// The TensorBoard scalars of a step. A score's tag is its name, except for the bits per byte.
 std::vector<formats::Scalar> ScalarsOf(const contract::TrainingPoint& point) {
   std::vector<formats::Scalar> scalars;
   contract::VisitFields(point, [&](const contract::FieldInfo& field, const auto& value) {

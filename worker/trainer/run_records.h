@@ -19,8 +19,8 @@ namespace gp::engine {
 
 class RunRecords {
  public:
-  // Opens the records of `run_directory`, which is created, as they were after `step` steps:
-  // whatever an earlier process wrote about later steps is dropped. A directory of an older version
+  // Opens the records of `run_directory`, which is created if missing, as they were after `step`
+  // steps: drops what an earlier process wrote about later steps. A directory of an older version
   // is migrated (docs/formats/versions.md). FailedPrecondition when a newer gp wrote it.
   static StatusOr<RunRecords> Open(const std::string& run_directory, int64_t step,
                                    const Clock& clock);
@@ -43,16 +43,16 @@ class RunRecords {
   bool warned_ = false;
 };
 
-// The steps of metrics.jsonl and their time, without evaluations, samples and saves. Lines that
-// cannot be read are left out.
+// The number of steps in metrics.jsonl and their total time, without evaluations, samples and
+// saves. Ignores lines that cannot be read.
 struct RecordedSteps {
   int64_t count = 0;
   double seconds = 0;
 };
 RecordedSteps ReadRecordedSteps(const std::string& run_directory);
 
-// The stored conversion of a wall time to steps; durable before use. 0 steps if there is none yet;
-// DataLoss names a damaged file.
+// The wall time converted to steps, as budget.json stores it; durable before use. 0 steps if there
+// is none yet; DataLoss names a damaged file.
 StatusOr<StepBudget> ReadStoredBudget(const std::string& run_directory);
 Status StoreBudget(const Storage& storage, const std::string& run_directory,
                    const StepBudget& budget);

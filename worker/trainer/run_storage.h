@@ -22,7 +22,8 @@ class RunStorage final : public Storage {
 
   const RunDirectory& directory() const { return directory_; }
 
-  // From now on a new directory replaces one that was moved away: an unsaved state would be lost.
+  // From now on a new directory replaces one that was moved away; otherwise the unsaved state would
+  // be lost.
   void BeginLastSave() { last_save_ = true; }
 
   Status MakeDirectory(const std::string& directory) const override;

@@ -144,8 +144,8 @@ class StandaloneTraining final : public TrainingEvents {
 
   const runspec::RunSpec spec_;
   TrainingPlace place_;           // resumes from the checkpoint being tried
-  std::stop_token stop_;          // since Run
-  std::vector<Damaged> damaged_;  // the newer ones
+  std::stop_token stop_;          // set by Run
+  std::vector<Damaged> damaged_;  // newer than the one being tried
   bool joined_ = false;
 };
 
@@ -176,8 +176,7 @@ int PrintFailure(const link::Failed& failed) {
   const bool located = failed.message.starts_with("error: ");
   const std::string text = located ? failed.message : "gp-trainer: " + failed.message + "\n";
   std::fputs(text.c_str(), stderr);
-  // Without other nodes, a run that this machine cannot compute has a run file that asks for too
-  // much.
+  // No other node can be tried, so kUnfit means that the run file asks for too much.
   if (failed.cause == ExitCause::kUnfit) return ProcessStatus(ExitCode::kUsage);
   return ProcessStatus(ExitCodeOf(failed.cause));
 }

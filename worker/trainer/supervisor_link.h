@@ -4,7 +4,7 @@
 // saves it; after half of the time the step is interrupted. Without time to save, when the time is
 // over, or at the second Stop, the step is interrupted and the process ends soon, even if its main
 // thread hangs. To interrupt a step, the link requests the stop token and aborts the group.
-// Of SealResults the newest is kept for WaitForSeal; all other messages wait for Next, in order.
+// The newest SealResult is kept for WaitForSeal; all other messages wait for Next, in order.
 // Methods may be called from any thread.
 #pragma once
 
@@ -55,24 +55,24 @@ class SupervisorLink {
 
   // A request works like Stop: the first request of each asker leaves `save_within` to save
   // (absent: exit at once), and the supervisor's second means at once. A second signal changes
-  // nothing: Slurm and people signal again. One request from each asker does not mean at once,
-  // because stopping a whole service signals the supervisor and its engine processes. The shorter
-  // time counts then.
+  // nothing, because Slurm and people signal again. A signal and a Stop together do not mean at
+  // once either, because stopping a service signals the supervisor and its engine processes. The
+  // shorter time counts then.
   void RequestStop(StopAsker asker, const std::string& reason,
                    std::optional<std::chrono::milliseconds> save_within = {}) EXCLUDES(mutex_);
 
   Leaving leaving() const { return leaving_; }
   // The reason of the first request; empty when there was none.
   std::string stop_reason() const EXCLUDES(mutex_);
-  // Waits up to `timeout` until this process leaves in that way or, for kSaving, at once. False
-  // when it does not.
+  // Waits up to `timeout` until leaving() is at least `way` (kAtOnce includes kSaving). False if it
+  // is not.
   bool LeavesWithin(std::chrono::nanoseconds timeout, Leaving way) EXCLUDES(mutex_);
 
   // Interrupting a step aborts `communicator`, until it is released.
   void AttachGroup(Communicator& communicator) EXCLUDES(mutex_);
   void ReleaseGroup() EXCLUDES(mutex_);
 
-  // Sets the step for Stopped when this process exits without its main thread.
+  // Sets the step that Stopped names if this process exits without its main thread.
   void SetCommittedStep(int64_t step) { committed_step_ = step; }
 
  private:

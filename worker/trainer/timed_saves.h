@@ -12,7 +12,7 @@ namespace gp::engine {
 class TimedSaves {
  public:
   static constexpr std::chrono::minutes kInterval{10};
-  static constexpr int kIntervalsOfCost = 50;  // saves block it for at most a fiftieth of the time
+  static constexpr int kIntervalsOfCost = 50;  // saves block training at most 1/50 of the time
 
   explicit TimedSaves(MonotonicTime start) : last_(start) {}
 

@@ -109,8 +109,8 @@ TrainingEnd TrainingLoop::Run(const StopRequests& stop) {
   return TrainingEnd::kFinished;
 }
 
-// Evaluation, sample and save that are due after a step are also done after the last step, because
-// a process that resumes there does not repeat them.
+// Does the evaluation, sample and save that are due even if the training stops after this step,
+// because a process that resumes from it does not repeat them.
 TrainingEnd TrainingLoop::AfterStep(const StepResult& result, const StopRequests& stop) {
   if (steps_taken_ == 0) LogFirstStep();
   Measure(result);
@@ -136,8 +136,8 @@ bool TrainingLoop::CanSave() const {
          training_step_->shards() == nullptr && calibrated_step_ == training_step_->step();
 }
 
-// In a step, a peer that is very late counts as hung. After the step the limit is longer, because
-// only one rank may have work.
+// Within a step, a peer that is very late counts as hung. Between steps the timeout is longer,
+// because one rank may have work that the others wait for.
 StepResult TrainingLoop::RunStep(const std::stop_token& stop) {
   communicator_->SetTimeout(collective_timeout_.ForStep());
   const StepResult result = training_step_->Run(stop);
@@ -157,7 +157,7 @@ void TrainingLoop::LogFirstStep() const {
           {{"after_s", fmt::format("{:.2f}", Seconds(SystemClock().Now() - ProcessStart()))}});
 }
 
-// Every `every_steps` steps (0: never) and after the last one.
+// True after every `every_steps`-th step (0: none), and after the last step.
 bool TrainingLoop::Due(int64_t every_steps) const {
   const int64_t step = training_step_->step();
   return budget_.Done(step) || (every_steps > 0 && step % every_steps == 0);
@@ -174,8 +174,8 @@ void TrainingLoop::AgreeOnStep() {
                                   -extremes[1], extremes[0]));
 }
 
-// A budget that an earlier process measured stays valid, whether the checkpoint or the directory
-// has it.
+// Uses the budget that an earlier process measured, from the checkpoint or else from the run's
+// directory.
 void TrainingLoop::AgreeOnBudget() {
   StepBudget budget = budget_.timed();
   if (leads() && budget.steps == 0 && run_.spec.budget.wall_time.count() > 0) {
@@ -216,8 +216,8 @@ void TrainingLoop::OpenRecords() {
   if (run_.spec.sample.every_steps > 0) samples_ = std::make_unique<TrainingSamples>(run_);
 }
 
-// A step of a batch ramp counts with the time of a full batch, because the budget must be right for
-// the later steps. The first steps count until there are others.
+// Scales a step of a batch ramp to the time of a full batch, because the budget must be right for
+// the later steps. The first steps are slower; they count only until there are later ones.
 void TrainingLoop::Measure(const StepResult& result) {
   if (steps_taken_++ == kStepsBeforeMeasuring) {
     steps_measured_ = 0;
@@ -245,7 +245,7 @@ void TrainingLoop::Calibrate() {
   AdoptBudget(budget);
 }
 
-// Steps of earlier processes that have no record count with the time of this process's steps.
+// Assumes that unrecorded steps of earlier processes took as long as the steps of this process.
 double TrainingLoop::TrainedSeconds(double step_seconds) const {
   const auto unrecorded = std::max<int64_t>(steps_before_ - recorded_before_.count, 0);
   return Seconds(clock_.Now() - started_) + recorded_before_.seconds +
@@ -276,7 +276,7 @@ WallTimeMeasurement TrainingLoop::Measurement() {
     measured.sample_seconds = SampleSeconds();
     measured.sample_every = run_.spec.sample.every_steps;
   }
-  measured.elapsed_seconds = TrainedSeconds(measured.step_seconds);  // with these trials
+  measured.elapsed_seconds = TrainedSeconds(measured.step_seconds);  // now includes these trials
   return measured;
 }
 
@@ -288,7 +288,7 @@ double TrainingLoop::SampleSeconds() const {
   return seconds + SecondsOf([this] { samples_->TryToken(true); }) * recomputed;
 }
 
-// Times the second call; the first touches the memory.
+// Times the second call, because the first one touches its memory for the first time.
 double TrainingLoop::SecondsOf(const std::function<void()>& work) const {
   work();
   const MonotonicTime start = clock_.Now();
@@ -300,8 +300,8 @@ bool TrainingLoop::TasksAreDue() const {
   return !run_.tasks.empty() && Due(run_.spec.eval.task_every);
 }
 
-// A stop may abort the evaluation. Then its step is reported with the results so far, and saved
-// without a validation loss.
+// If a stop aborts the evaluation, its step is reported with the results so far, and saved without
+// a validation loss.
 Evaluated TrainingLoop::EvaluateOrReport(const StepResult& result, const std::stop_token& stop) {
   Evaluated evaluated;
   try {

@@ -67,7 +67,7 @@ class TrainingLoop {
   void Join(Communicator& communicator, const EngineRecord& decided = {});
 
   // Trains to the end of the budget, or until a rank of the group asks to leave after its step. All
-  // ranks return after the same step. Rank 0 has saved that step when it returns.
+  // ranks return after the same step. Rank 0 returns after it has saved that step.
   TrainingEnd Run(const StopRequests& stop);
 
   // Saves the last committed step after the current step was interrupted. REQUIRES: CanSave().
@@ -116,17 +116,17 @@ class TrainingLoop {
   std::unique_ptr<BatchReader> batches_;         // since Join
   std::unique_ptr<TrainingStep> training_step_;  // since Join
   std::optional<RunEvaluation> evaluation_;      // since Join
-  // Rank 0's, since Join.
+  // On rank 0 only, since Join.
   std::unique_ptr<Checkpoints> checkpoints_;
   std::unique_ptr<RunRecords> records_;
   std::optional<Divergence> divergence_;   // since Join
   std::optional<TimedSaves> timed_saves_;  // since Run, where checkpoint.every is auto
   std::unique_ptr<TrainingSamples> samples_;
   CollectiveTimeout collective_timeout_;
-  // For calibration: the steps of earlier processes, and the times of this process's steps, without
-  // the first ones as soon as there are others.
+  // For calibration: the steps of earlier processes, and the times of this process's steps; its
+  // first steps are dropped as soon as there are later ones.
   int64_t steps_before_ = 0;
-  RecordedSteps recorded_before_;  // rank 0's
+  RecordedSteps recorded_before_;  // on rank 0 only
   MonotonicTime started_;
   int64_t steps_taken_ = 0;
   int64_t steps_measured_ = 0;

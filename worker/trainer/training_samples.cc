@@ -14,7 +14,8 @@ DecoderWeights WeightsOf(LanguageModel& model) {
   return {model.parameters().data(), copy.empty() ? nullptr : copy.data(), model.compute_type()};
 }
 
-// A stream does not keep its first tokens, and a run that resumes has not read them.
+// For a stream: end-of-text, because it does not keep its first tokens and a resumed run has not
+// read them.
 int32_t FirstTokenOf(const Dataset& dataset) {
   if (dataset.stream != nullptr) return dataset.tokenizer->end_of_text().value_or(0);
   int32_t token = 0;

@@ -31,7 +31,7 @@ class TrainingSamples {
  private:
   PreparedRun& run_;
   Gpt2Decoder decoder_;     // reads the model's weights
-  const int64_t drawable_;  // as in TextWriter: ids that the tokenizer has
+  const int64_t drawable_;  // number of token ids to draw from, as in TextWriter
   std::vector<int32_t> prompt_;
 };
 

@@ -1,5 +1,5 @@
-// Runs work on bodies and texts that would block the event loop on the OffloadPool. Used in the
-// loop.
+// Moves work that would block the event loop, such as parsing a large body, to the OffloadPool.
+// Used in the loop.
 #pragma once
 
 #include <functional>

@@ -12,7 +12,7 @@
 namespace gp::gateway {
 namespace {
 
-// Short enough for people, and exact in every JSON reader.
+// 31 bits: short enough for people to type, and exact in JSON readers that store numbers as double.
 uint64_t RandomSeed() { return std::stoul(RandomHex(4), nullptr, 16) & 0x7fffffff; }
 
 CompletionHead MakeHead(const CheckpointFacts& facts, const std::string& model) {
@@ -23,7 +23,7 @@ CompletionHead MakeHead(const CheckpointFacts& facts, const std::string& model) 
           .fingerprint = facts.fingerprint};
 }
 
-// They are tokens by now.
+// Drops the prompts to save memory: PreparedPrompts has their tokens.
 CompletionRequest WithoutPrompts(CompletionRequest request) {
   request.prompts.clear();
   return request;
@@ -117,7 +117,8 @@ ChoiceText Completion::PartOf(size_t index, link::TextPiece& piece) {
   if (first && request_.echo) {
     const size_t prompt = PromptOf(index);
     part.text = prompts_.texts[prompt];
-    // The sampler returns the rest of such a character, or its replacement.
+    // If the prompt ends inside a character, cut its bytes: the sampler's text begins with the
+    // whole character, or with U+FFFD.
     if (ContinuesPrompt()) part.text.resize(part.text.size() - UnfinishedBytes(part.text));
     const std::vector<int32_t>& tokens = prompts_.tokens[prompt];
     for (size_t i = 0; request_.logprobs && i < tokens.size(); ++i) {

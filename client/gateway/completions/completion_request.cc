@@ -28,7 +28,7 @@ std::optional<std::vector<int32_t>> IdsOf(const Json& array) {
   return ids;
 }
 
-// One of several prompts.
+// One prompt of a list: a string or a list of token ids. Nullopt for anything else.
 std::optional<Prompt> PromptOf(const Json& json) {
   if (json.is_string()) return json.get<std::string>();
   if (!json.is_array()) return std::nullopt;
@@ -104,7 +104,7 @@ void ReadBias(JsonBody& body, std::map<int32_t, double>& bias) {
   }
 }
 
-// A negative seed is one, too.
+// Accepts negative seeds too: any 64-bit integer is a seed.
 void ReadSeed(JsonBody& body, std::optional<uint64_t>& seed) {
   const Json* found = body.Find("seed");
   if (found == nullptr) return;
@@ -120,7 +120,7 @@ void ReadSeed(JsonBody& body, std::optional<uint64_t>& seed) {
 void ReadLogprobs(JsonBody& body, std::optional<int64_t>& logprobs) {
   const Json* found = body.Find("logprobs");
   if (found == nullptr) return;
-  // Chat clients say true and false.
+  // Chat clients send true or false instead of a number.
   if (found->is_boolean()) {
     if (found->get<bool>()) logprobs = 0;
     return;
@@ -166,7 +166,7 @@ void ReadCounts(JsonBody& body, CompletionRequest& request) {
 
 void ReadSampling(JsonBody& body, CompletionRequest& request) {
   body.Read("temperature", request.temperature, {0, kTemperatureMax});
-  // vLLM's clients say -1 when they mean all.
+  // vLLM's clients send -1 for no limit.
   body.Read("top_k", request.top_k, {-1, kIdMax});
   if (request.top_k < 0) request.top_k = 0;
   body.Read("top_p", request.top_p, {0, 1});
@@ -182,7 +182,7 @@ void ReadSampling(JsonBody& body, CompletionRequest& request) {
 }  // namespace
 
 size_t CompletionRequest::bytes() const {
-  constexpr size_t kBiasBytes = 64;  // a node of the map
+  constexpr size_t kBiasBytes = 64;  // memory of one map node
   size_t bytes = logit_bias.size() * kBiasBytes;
   for (const std::string& text : stop) bytes += text.size();
   for (const Prompt& prompt : prompts) {

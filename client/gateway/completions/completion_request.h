@@ -19,7 +19,7 @@ using Prompt = std::variant<std::string, std::vector<int32_t>>;
 
 struct CompletionRequest {
   std::string model;            // empty: the newest
-  std::vector<Prompt> prompts;  // at least one; empty: CheckpointFacts::first_token
+  std::vector<Prompt> prompts;  // at least one; "" means CheckpointFacts::first_token
   int64_t max_tokens = 16;
   double temperature = 1;
   int64_t top_k = 50;  // 0 (or -1 in the body): all
@@ -36,7 +36,7 @@ struct CompletionRequest {
   bool stream = false;
   bool include_usage = false;  // in a stream's last event; whole answers always have it
   bool ignore_eos = false;
-  bool parse_special = false;  // text of prompts that spells a special token becomes it
+  bool parse_special = false;  // encode a special token's spelling in a prompt as that token
   std::string ignored;         // unknown fields, as JsonBody::Ignored lists them
 
   int64_t texts() const { return n * static_cast<int64_t>(prompts.size()); }

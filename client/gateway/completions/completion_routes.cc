@@ -12,7 +12,7 @@ namespace {
 using Parsed = std::variant<CompletionRequest, http::ApiError>;
 using Prepared = std::variant<PreparedPrompts, http::ApiError>;
 
-// Whether encoding the prompts takes a millisecond or more.
+// Whether encoding the prompts may take a millisecond or more, too long for the event loop.
 bool HasLongPrompts(const CompletionRequest& request) {
   constexpr size_t kTextInLoop = 16 << 10;
   return request.bytes() > kTextInLoop;
@@ -70,7 +70,8 @@ class CompletionRoute {
   size_t body_bytes_max_;
 };
 
-// Hints for paths that clients and people try but that are elsewhere, or not offered.
+// 404 responses with a hint, for paths of other APIs that the gateway serves elsewhere or not at
+// all.
 void AddHints(http::Router& router) {
   struct Hint {
     const char* method;

@@ -14,7 +14,7 @@ void AppendComma(std::string& out) {
   if (!out.empty()) out += ',';
 }
 
-// {"name": logprob, …}: the likeliest tokens and the drawn one.
+// Appends {"name": logprob, …} with the most likely tokens and the sampled one.
 void AppendTop(const Tokenizer& tokenizer, int32_t token, const link::TokenScore& score,
                std::string& out) {
   std::set<std::string> written;

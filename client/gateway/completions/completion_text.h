@@ -56,8 +56,8 @@ struct ChoiceText {
 
 class CompletionText {
  public:
-  // `nulls`: each chunk has "usage": null (stream_options.include_usage; only the last chunk has
-  // it).
+  // `nulls`: each text chunk has "usage": null, because the request has
+  // stream_options.include_usage and the usage comes in a last chunk of its own.
   CompletionText(const CompletionHead& head, bool nulls);
 
   // One event of a stream, with one choice.

@@ -5,7 +5,8 @@
 namespace gp::gateway {
 namespace {
 
-// Nesting and sizes of a JSON text, ignoring brackets inside strings.
+// The nesting depth of a JSON text and the numbers of its parts. Brackets inside strings do not
+// count.
 struct Shape {
   int64_t depth = 0;
   int64_t containers = 0;
@@ -40,7 +41,7 @@ Shape ShapeOf(std::string_view text) {
   return shape;
 }
 
-// Why nothing like this is read; empty when it may be.
+// The limit that a text of this shape exceeds, as an error message; empty if it exceeds none.
 std::string ProblemOf(const Shape& shape) {
   const auto more = [](int64_t count, const char* what, int64_t most) {
     return fmt::format("the body holds {} {}, at most {} are allowed", count, what, most);
@@ -76,8 +77,8 @@ class ProblemFinder : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() override { return true; }
   bool start_array(size_t) override { return true; }
   bool end_array() override { return true; }
-  // "[…] parse error at line 1, column 9: syntax error while parsing value - invalid string: …;
-  // last read: '…'", or without the line.
+  // Keeps only REASON of the library's message "[…] parse error at line 1, column 9: syntax error
+  // while parsing value - REASON; last read: '…'", in which other parts may be missing.
   bool parse_error(size_t position, const std::string&,
                    const nlohmann::json::exception& exception) override {
     std::string_view reason = exception.what();
@@ -86,7 +87,7 @@ class ProblemFinder : public nlohmann::json_sax<nlohmann::json> {
       const size_t at = reason.find(before);
       if (at != std::string_view::npos) reason.remove_prefix(at + before.size());
     }
-    constexpr size_t kReasonBytesMax = 200;  // it may quote a number of any length
+    constexpr size_t kReasonBytesMax = 200;  // the reason may quote a number of any length
     problem_ = fmt::format("at byte {}: {}", position, reason.substr(0, kReasonBytesMax));
     return false;
   }
@@ -102,7 +103,7 @@ std::string WhyNotJson(std::string_view text) {
   return finder.problem();
 }
 
-// Printable ASCII without commas; '?' stands for another byte.
+// `name` as it may appear in a header: printable ASCII without commas; other bytes become '?'.
 std::string NameInHeader(std::string_view name) {
   constexpr size_t kShownBytesMax = 60;
   std::string text;
@@ -133,7 +134,7 @@ std::optional<int64_t> WholeNumber(const nlohmann::json& json) {
 }
 
 JsonBody::JsonBody(std::string_view text) : json_(Json::object()) {
-  // The parser takes it for the end.
+  // The parser would treat a zero byte as the end of the text.
   if (const size_t at = text.find('\0'); at != std::string_view::npos) {
     Fail("", fmt::format("the body is not valid JSON: byte {} is 0", at + 1));
     return;

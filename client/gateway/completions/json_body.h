@@ -32,7 +32,7 @@ class JsonBody {
   static constexpr int64_t kStringsMax = 32 << 10;  // names of fields included
   // 128 prompts of 8192 ids, and the values of all fields.
   static constexpr int64_t kValuesMax = (1 << 20) + kMembersMax;
-  static constexpr size_t kNameBytesMax = 1024;  // of a name: of a model, of a user
+  static constexpr size_t kNameBytesMax = 1024;  // for the names of models and users
   static constexpr size_t kIgnoredMax = 32;      // ignored fields that are listed by name
 
   explicit JsonBody(std::string_view text);

@@ -31,8 +31,8 @@ std::string ModelJson(const NamedModel& named, const ModelService& models, const
                            Name(pool.StateOf(checkpoint.directory)), Name(named.kind));
 }
 
-// The text of GET /v1/models. That of a thousand runs takes longer than the loop may wait each
-// time, so it is kept until something in it has changed.
+// The text of GET /v1/models. Writing it for a thousand runs would block the loop for too long at
+// each request, so the text is cached until its content changes.
 class ModelList {
  public:
   explicit ModelList(ModelService& models) : models_(models) {}
@@ -52,7 +52,7 @@ class ModelList {
   }
 
  private:
-  // The origin of a text.
+  // The versions and model states that `text_` was built from; it is rebuilt when they change.
   struct Made {
     uint64_t catalogue = 0;
     uint64_t shelf = 0;

@@ -11,7 +11,8 @@ http::ApiError Wrong(const std::string& param, std::string message,
   return {.status = 400, .message = std::move(message), .param = param, .code = std::move(code)};
 }
 
-// In the words that clients look for.
+// The error for a prompt that is too long, in OpenAI's wording, because clients recognise it by its
+// text.
 http::ApiError TooLong(const CheckpointFacts& facts, const std::string& length) {
   return Wrong("prompt",
                fmt::format("This model's maximum context length is {} tokens. However, your prompt "
@@ -25,7 +26,7 @@ std::variant<std::vector<int32_t>, http::ApiError> TokensOf(const Prompt& prompt
                                                             const CheckpointFacts& facts) {
   std::vector<int32_t> tokens;
   if (const auto* text = std::get_if<std::string>(&prompt)) {
-    // It cannot fit, however it is cut into tokens.
+    // Refuse without encoding: the text does not fit even if every token has the maximum length.
     if (text->size() > facts.text_bytes_max()) {
       const size_t least = text->size() / facts.token_bytes_max;
       return TooLong(facts, fmt::format("at least {}", least));

@@ -17,7 +17,7 @@ namespace gp::gateway {
 struct PreparedPrompts {
   std::vector<std::vector<int32_t>> tokens;  // one per prompt; each has at least one token
   std::vector<std::string> texts;            // for echo; empty without it
-  std::vector<int64_t> max_tokens;           // one per prompt: as requested, or the context's rest
+  std::vector<int64_t> max_tokens;           // one per prompt: at most the rest of the context
   int64_t token_count = 0;
 
   // Approximate memory of the prompts.

@@ -18,15 +18,15 @@ using Json = nlohmann::json;
 using SharedExchange = std::shared_ptr<http::Exchange>;
 using Work = std::function<http::Response(const ResolvedModel& model)>;
 
-// The text of one request has at most this many bytes; clients send a longer one in parts.
+// Limit for the text of one request; clients must send a longer text in parts.
 constexpr size_t kTextBytesMax = 1 << 20;
 
-// The parameters of a request body.
+// A parsed request: the model it names and the work to do with that model.
 struct Question {
   std::string model;
   size_t bytes = 0;  // held by `work`
   Work work;
-  std::string ignored;  // fields of the body, as JsonBody tells them
+  std::string ignored;  // ignored fields of the body, from JsonBody::Ignored
 };
 using Parsed = std::variant<Question, http::ApiError>;
 
@@ -51,9 +51,9 @@ void AppendPiece(const Tokenizer& tokenizer, int32_t id, std::string& out) {
 
 struct TokenizeRequest {
   std::string text;
-  bool pieces = false;  // with each token's text
-  // Text that spells a special token becomes it, as in vLLM and llama.cpp. lm_eval asks in this way
-  // for the id of "<|endoftext|>".
+  bool pieces = false;  // respond with each token's text, too
+  // Encode the spelling of a special token as that token, as vLLM and llama.cpp do. lm_eval gets
+  // the id of "<|endoftext|>" in this way.
   bool parse_special = true;
 };
 
@@ -181,7 +181,8 @@ http::Response TokenizerInfo(const ResolvedModel& model) {
   return JsonResponse(std::move(out));
 }
 
-// A text that has no model would be read with the tokenizer of whichever checkpoint is the newest.
+// An error if several models are served and the request names none: the newest checkpoint's
+// tokenizer would be used, and the client could not know which one that is.
 std::optional<http::ApiError> CheckNamesModel(const std::string& model,
                                               const ModelService& models) {
   if (!model.empty()) return std::nullopt;
@@ -227,7 +228,8 @@ class TokenizerRoute {
   }
 
  private:
-  // Waits, because the number of served models is unknown until all names are known.
+  // Waits until all names are known: before that it is unknown whether the model exists, and how
+  // many models there are.
   void Answer(const SharedExchange& exchange, const Question& question) const {
     if (!exchange->Hold(question.bytes)) return exchange->Respond(Busy());
     models_.WhenKnown(question.model,

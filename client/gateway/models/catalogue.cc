@@ -117,7 +117,7 @@ StatusOr<NamedModel> Catalogue::Find(const std::string& id) const {
     return NotFound("there is no model yet: no run has a sealed checkpoint");
   }
   if (id.empty()) return FindIn(entries_.front(), "", "");
-  // A name may hold an @ itself.
+  // Try the whole id first, because a run's name may contain '@'.
   if (const Entry* entry = EntryOf(id)) return FindIn(*entry, id, "");
   const size_t at = id.rfind('@');
   const Entry* entry = at == std::string::npos ? nullptr : EntryOf(id.substr(0, at));

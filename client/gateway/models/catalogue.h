@@ -1,8 +1,8 @@
 // Catalogue: the names of models and the checkpoint that each means. RUN and RUN@latest are the
 // checkpoint of a run with the highest step, RUN@best the one with the lowest validation loss,
-// RUN@STEP a given one; a run's id works in place of its name. A named directory takes its name
-// from runs; among runs of one name that have a checkpoint, the one submitted last has it, and the
-// others go by their ids. Used in the loop.
+// RUN@STEP a given one; a run's id works in place of its name. A named directory has precedence
+// over runs of the same name. Among runs of one name that have a checkpoint, the name means the one
+// submitted last; the models of the others are named by run id. Used in the loop.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ class Catalogue {
  private:
   struct Entry {
     ServedRun run;
-    std::string root;  // the name that its models go by
+    std::string root;  // the run's part of its models' names
     bool directory = false;
   };
 

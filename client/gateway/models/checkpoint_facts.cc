@@ -24,7 +24,7 @@ std::string DigestOf(const formats::CheckpointManifest& manifest, std::string_vi
   return "";
 }
 
-// Identifies the weights.
+// The fingerprint of the weights: equal for checkpoints with the same weights.
 std::string FingerprintOf(const formats::CheckpointManifest& manifest) {
   std::string digest = DigestOf(manifest, formats::kModelName);
   if (digest.empty()) digest = formats::Sha256Hex(FormatManifest(manifest));

@@ -27,9 +27,9 @@ struct CheckpointFacts {
   size_t token_bytes_max = 1;  // bytes of the longest token's text
 
   int64_t context() const { return manifest.shape.context; }
-  // No text of prompt and answer together is longer.
+  // Upper limit for the bytes of prompt and answer together.
   size_t text_bytes_max() const { return static_cast<size_t>(context()) * token_bytes_max; }
-  // Ids that a prompt may have.
+  // Token ids in a prompt must be below this number.
   int64_t vocabulary() const;
   // The first token for an absent or empty prompt: the model's own begin token if it was imported
   // and not trained since, otherwise the token that begins documents.
@@ -40,7 +40,7 @@ using SharedFacts = std::shared_ptr<const CheckpointFacts>;
 // Tokenizers by the digests of their files: the checkpoints of a run have one. Thread-safe.
 class TokenizerCache {
  public:
-  // Without a digest the file is read.
+  // Reads the file unless a tokenizer with this digest is cached; always if the digest is empty.
   StatusOr<std::shared_ptr<const Tokenizer>> Get(const std::string& path,
                                                  const std::string& digest);
 
@@ -63,7 +63,7 @@ class CheckpointShelf {
   // Reads the facts unless they are cached, and calls back: at once when they are. A failure is not
   // cached.
   void Want(const std::string& directory, Done done);
-  // Drops all others.
+  // Drops the facts of all other directories.
   void Retain(const std::vector<std::string>& directories);
   // Grows whenever facts are added or dropped.
   uint64_t version() const { return version_; }

@@ -31,7 +31,8 @@ std::string Absolute(const std::string& path) {
   return getcwd(current, sizeof current) == nullptr ? path : AbsolutePath(path, current);
 }
 
-// Readable or not, the newest first: the directory itself, or the checkpoints below it.
+// The checkpoints of a directory, newest first: the directory itself if it is one, otherwise those
+// in it or in its "checkpoints". Includes checkpoints whose manifest cannot be read.
 StatusOr<std::vector<formats::FoundCheckpoint>> FindAll(const std::string& directory) {
   if (FileExists(JoinPath(directory, formats::kManifestName))) {
     return std::vector<formats::FoundCheckpoint>{

@@ -18,8 +18,8 @@ struct NamedDirectory {
 // "NAME=DIR". InvalidArgument says what is missing.
 StatusOr<NamedDirectory> ParseNamedDirectory(std::string_view text);
 
-// OK when there is a checkpoint to serve now. NotFound, DataLoss or what kept it from being read
-// name the directory, what belongs there, and the way out.
+// OK when there is a readable checkpoint. Otherwise an error that names the directory and says what
+// it should contain: NotFound, DataLoss, or the reason why it cannot be read.
 Status CheckDirectory(const NamedDirectory& named);
 
 // The checkpoints that exist now; may be empty.

@@ -10,12 +10,13 @@
 namespace gp::gateway {
 namespace {
 
-// Texts given to a sampler beyond its streams, so that a stream that ends has the next text at
-// once.
+// Texts sent to a sampler in addition to one per stream, so that a stream that finishes a text can
+// start the next one at once.
 constexpr int64_t kTextsAhead = 2;
-// How long a newer checkpoint may wait for memory while the older one answers.
+// How long the older checkpoint of a moving name keeps answering while the newer one has not begun
+// to load.
 constexpr std::chrono::seconds kSwapPatience{2};
-// Texts wait here while the sampler has this much of its link to read.
+// No further texts are sent to a sampler while this many bytes are not yet written to its link.
 constexpr size_t kUnsentBytesMax = 4 << 20;
 // A model without requests is removed, and its failure count with it, this long after its last
 // failure.
@@ -46,8 +47,8 @@ std::string_view Name(ModelState state) {
   return "";
 }
 
-// One checkpoint. Phases of its sampler: kNone -> kLoading -> kReady -> kLeaving -> kNone; from
-// every phase kNone when it ends by itself.
+// A checkpoint, its sampler and its requests. The sampler's phases are kNone -> kLoading -> kReady
+// -> kLeaving -> kNone. A sampler that ends by itself returns to kNone from any phase.
 struct ModelPool::Model {
   enum class Phase { kNone, kLoading, kReady, kLeaving };
   struct Running {
@@ -61,18 +62,18 @@ struct ModelPool::Model {
   Phase phase = Phase::kNone;
   std::unique_ptr<SamplerProcess> process;
   FairQueue queue;
-  std::map<uint64_t, Running> running;  // by the text's number
+  std::map<uint64_t, Running> running;  // by text number
   int64_t streams = 0;
   bool prepared = false;  // load it even if no request waits
-  bool yields = false;    // ends its texts and leaves
+  bool yields = false;    // takes no new texts; stops when the running ones are done
   uint64_t last_use = 0;
   Time phase_since;
   Time last_heard;
-  Time waits_since;  // since when it waits for memory
+  Time waits_since;  // when it began to wait for memory
   bool waits_for_room = false;
   int failures = 0;  // failed loads in a row
-  Time not_before;   // the sampler is started again at this time
-  Status problem;    // why the last start failed
+  Time not_before;   // the sampler is not started again before this time
+  Status problem;    // why the last start failed; OK if it did not
 
   bool wanted() const { return prepared || !queue.empty(); }
   bool idle() const { return phase == Phase::kReady && queue.empty() && running.empty(); }
@@ -131,7 +132,8 @@ std::optional<http::ApiError> ModelPool::Submit(const SharedFacts& facts, const 
         .code = "model_failed",
         .retry_after = SecondsUntil(model.not_before)};
   }
-  // A client may use as many places as it leaves free for others, so one client cannot take all.
+  // A client may have at most as many waiting requests as there are free places, so that one client
+  // cannot fill the queue.
   const size_t waiting = model.queue.requests();
   const size_t own = model.queue.requests_of(request->asker);
   if (waiting >= options_.requests_waiting_max || own >= options_.requests_waiting_max - waiting) {
@@ -211,7 +213,9 @@ std::string ModelPool::Route(const std::string& alias, const std::string& newest
   if (next != nullptr && (next->phase == Model::Phase::kLoading || next->failed())) {
     return known.answering;
   }
-  // It is about to be loaded, or has no room beside the older one, which leaves once it is idle.
+  // The newest checkpoint is not loading yet: it was found just now, or it waits for the older one
+  // to become idle and free its memory. Keep the older one for a short time only, so that it can
+  // become idle.
   if (now - known.awaited_since < kSwapPatience) return known.answering;
   return known.answering = newest;
 }
@@ -266,7 +270,8 @@ void ModelPool::Balance() {
   }
 }
 
-// Whether there is room now. Stops idle samplers; their memory counts until they are gone.
+// Returns whether `bytes` fit now. If not, stops idle samplers, and busy ones after yield_after;
+// the caller tries again when they have ended, because their memory is in use until then.
 bool ModelPool::MakeRoom(uint64_t bytes, const Model& wanted) {
   uint64_t used = Used();
   if (used + bytes <= options_.memory_bytes_max) return true;
@@ -370,7 +375,7 @@ void ModelPool::Write(Model& model, const FairQueue::Waiting& next) {
 void ModelPool::OnPiece(Model& model, link::TextPiece piece) {
   model.last_heard = std::chrono::steady_clock::now();
   const auto found = model.running.find(piece.request);
-  if (found == model.running.end()) return;  // it was withdrawn
+  if (found == model.running.end()) return;  // the text was withdrawn
   const Model::Running running = found->second;
   if (piece.error) {
     const http::ApiError error{.status = 500, .message = *piece.error, .code = "sampler_error"};
@@ -425,7 +430,7 @@ void ModelPool::OnEnded(const std::string& directory, const Status& status) {
                  .code = "model_failed",
                  .retry_after = SecondsUntil(model.not_before)});
   } else {
-    model.problem = OkStatus();  // those who still wait may try again
+    model.problem = OkStatus();  // requests that still wait cause another load
   }
 }
 
@@ -438,7 +443,8 @@ void ModelPool::FailWaiting(Model& model, const http::ApiError& error) {
   for (const auto& request : model.queue.Clear()) Fail(request, error);
 }
 
-// Once: its other texts are taken back.
+// Withdraws all texts of the request and reports the error. Does nothing if the request has ended,
+// so that `failed` is called at most once.
 void ModelPool::Fail(const std::shared_ptr<TextRequest>& request, const http::ApiError& error) {
   if (!tickets_.contains(request->ticket)) return;
   Withdraw(request->ticket);

@@ -28,7 +28,7 @@ struct ModelPoolOptions {
   int64_t streams = 32;               // texts that each model writes at a time, if memory allows
   std::string precision = "auto";     // or fp32, bf16
   uint64_t memory_bytes_max = 0;      // for all samplers together
-  size_t requests_waiting_max = 256;  // for each model; one client: as many as are left free
+  size_t requests_waiting_max = 256;  // for each model; one client: at most as many as are free
   // From Submit to the last token; then the request fails with 504.
   std::chrono::nanoseconds request_timeout = std::chrono::minutes(10);
   // A sampler that is not ready after this time is killed.
@@ -70,15 +70,15 @@ class ModelPool {
   // damaged checkpoint, 429 when the queue is full. `name` is for messages.
   std::optional<http::ApiError> Submit(const SharedFacts& facts, const std::string& name,
                                        const std::shared_ptr<TextRequest>& request);
-  // The client no longer waits; no callback is called.
+  // Drops the request, because its client no longer waits. Calls no callback.
   void Withdraw(uint64_t ticket);
 
   // The directory of the checkpoint that answers for a moving name: the newest one; or the previous
   // one if a sampler has it ready, and the newest one is being loaded, has failed lately, or has
   // been the newest for less than 2 s.
   std::string Route(const std::string& alias, const std::string& newest);
-  // Loads it in advance, because requests are expected; stops idle samplers for it, but no busy
-  // ones. True when a sampler of it runs or was started; false when it waits for memory, or failed.
+  // Loads the checkpoint in advance, because requests are expected. May stop idle samplers, but no
+  // busy ones. True when its sampler runs or was started; false when it waits for memory or failed.
   bool Prepare(const SharedFacts& facts, const std::string& name);
   // The directories whose sampler runs: loading, ready or leaving.
   std::vector<std::string> Loaded() const;

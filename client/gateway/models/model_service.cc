@@ -9,7 +9,7 @@ http::ApiError UnreadableModel(const std::string& name, const Status& status) {
   http::ApiError error{.status = 500,
                        .message = fmt::format("{} cannot be read: {}", name, Message(status)),
                        .code = "model_failed"};
-  if (status.code() == StatusCode::kNotFound) {  // deleted a moment ago
+  if (status.code() == StatusCode::kNotFound) {  // deleted since the name was resolved
     error.status = 404;
     error.param = "model";
     error.code = "model_not_found";
@@ -41,7 +41,7 @@ ModelService::ModelService(http::EventLoop& loop, http::OffloadPool& work,
       scanned_(directories_.empty()),
       has_runs_(!options.has_coordinator) {
   catalogue_.OnChange([this] { OnChange(); });
-  // No run takes one of these names while they are read.
+  // Reserve the directories' names before their first scan, so that no run gets one of them.
   std::vector<ServedRun> unread;
   for (const NamedDirectory& named : directories_) unread.push_back({.name = named.name});
   catalogue_.UpdateDirectories(std::move(unread));
@@ -148,7 +148,7 @@ void ModelService::ResolveNow(const std::string& id, Done done) {
   const auto found = Find(id);
   if (!found.ok()) return Refuse(id, found.status(), std::move(done));
   const std::string newest = found->checkpoint.directory;
-  // All names of what moves share one way to it.
+  // All moving names of a run's newest checkpoint share one route, and so do those of its best one.
   const std::string alias = found->root + (found->kind == NameKind::kBest ? "@best" : "");
   const std::string directory = found->moves ? pool_.Route(alias, newest) : newest;
   shelf_.Want(directory, [done = std::move(done), root = found->root,

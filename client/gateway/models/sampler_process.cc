@@ -31,7 +31,7 @@ using Socket = asio::local::stream_protocol::socket;
 
 static_assert(link::kEngineDescriptor == daemon::kFirstChildDescriptor);
 
-// From the end of the link, or a Stop, until it is killed.
+// The time that a sampler has to exit after Stop, or after its link has closed. Then it is killed.
 constexpr std::chrono::milliseconds kLeaveMax{2000};
 std::string ExitText(int status) {
   if (WIFSIGNALED(status)) {
@@ -41,7 +41,8 @@ std::string ExitText(int status) {
   return fmt::format("the sampler ended with status {}", WEXITSTATUS(status));
 }
 
-// The sockets outlive SamplerProcess until the process is reaped.
+// The process and its sockets. Pending reads keep this object alive after its SamplerProcess is
+// destroyed, until the process has been reaped.
 class Child : public std::enable_shared_from_this<Child> {
  public:
   Child(http::EventLoop& loop, int pid, int link, int exit_watch, std::string incarnation,
@@ -83,7 +84,7 @@ class Child : public std::enable_shared_from_this<Child> {
     kill(-pid_, SIGKILL);
   }
 
-  // No more events are delivered.
+  // Delivers no more events and kills the process.
   void Abandon() {
     events_ = std::make_shared<const SamplerEvents>();
     Kill("no longer needed");
@@ -123,7 +124,7 @@ class Child : public std::enable_shared_from_this<Child> {
   }
 
   Status HandleMessage(link::Message message) {
-    const auto events = events_;  // a call may abandon this
+    const auto events = events_;  // a callback may call Abandon, which replaces events_
     if (const auto* hello = std::get_if<link::Hello>(&message)) {
       if (!link::IsCompatible(*hello) || hello->incarnation != incarnation_) {
         return FailedPrecondition("its version {} is incompatible with this gateway",
@@ -167,7 +168,7 @@ class Child : public std::enable_shared_from_this<Child> {
     TellEnd();
   }
 
-  // Called once the process is gone and its last messages are read.
+  // Reports the end when the process has been reaped and its last messages have been read.
   void TellEnd() {
     if (!reaped_ || !link_ended_) return;
     const auto events = std::exchange(events_, std::make_shared<const SamplerEvents>());
@@ -228,11 +229,12 @@ class LinkedSampler : public SamplerProcess {
   const std::shared_ptr<Child> child_;
 };
 
-// With these variables a sampler finds the GPU and its libraries.
+// Environment variables that a sampler needs to find the GPU and its libraries.
 constexpr const char* kGpuVariables[] = {"LD_LIBRARY_PATH", "CUDA_CACHE_PATH",
                                          "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"};
 
-// A sampler reads the files of its checkpoint and sees no key of the gateway's environment.
+// The sampler may read its checkpoint's files. Of the gateway's environment it gets only the
+// variables of EngineEnvironment and those above, because others may hold keys.
 daemon::ChildProgram ProgramOf(const SamplerCommand& command, const link::OpenModel& model) {
   daemon::ChildProgram program{.program = command.program,
                                .arguments = command.arguments,
@@ -254,7 +256,7 @@ StatusOr<std::unique_ptr<SamplerProcess>> SamplerProcess::Start(http::EventLoop&
   daemon::ChildProgram program = ProgramOf(command, model);
   program.descriptors = {ends.second.get()};
   ASSIGN_OR_RETURN(const pid_t pid, daemon::StartChild(program));
-  // By its number: glibc 2.36 declares the wrapper without C linkage.
+  // Call the system call directly: glibc 2.36 declares pidfd_open without C linkage.
   FileDescriptor exit_watch(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!exit_watch.valid()) {
     const Status status = ErrnoStatus(errno, "watch sampler", command.program);

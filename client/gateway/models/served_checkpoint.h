@@ -12,7 +12,7 @@ namespace gp::gateway {
 struct ServedCheckpoint {
   int64_t step = 0;
   std::string directory;        // absolute
-  std::string manifest_digest;  // distinguishes two of one step; empty in a scanned directory
+  std::string manifest_digest;  // differs for two of the same step; empty in a scanned directory
   std::optional<double> validation_loss;
   int64_t sealed_at = 0;  // unix seconds; in a scanned directory: when the manifest was written
   bool best = false;      // the coordinator's best one of the run; false in a scanned directory

@@ -22,7 +22,7 @@ struct TextRequest {
   size_t count = 0;  // number of texts
   // Makes a text when its turn comes. The pool sets its `request` number.
   std::function<link::Generate(size_t index)> text;
-  // Tokens that a text reads and writes at most. Absent: all cost the same.
+  // The most tokens that a text reads and writes. Absent: all texts cost the same.
   std::function<int64_t(size_t index)> cost;
   // The last piece of a text has `finish`.
   std::function<void(size_t index, link::TextPiece piece)> piece;
@@ -41,7 +41,7 @@ class FairQueue {
  public:
   struct Waiting {
     std::shared_ptr<TextRequest> request;
-    size_t index = 0;  // the text's
+    size_t index = 0;  // of the text in its request
   };
 
   void Push(const std::shared_ptr<TextRequest>& request);
@@ -62,10 +62,10 @@ class FairQueue {
     std::deque<Waiting> texts;  // at least one
     size_t requests = 0;        // requests with a text here
     int64_t cost = 0;           // virtual time at which its next text starts
-    uint64_t turn = 0;          // among lanes of one cost the lowest is next
+    uint64_t turn = 0;          // among lanes of equal cost, the lowest turn is next
   };
   using Lanes = std::map<std::string, Lane>;  // by client
-  // `texts` texts of `ticket` no longer wait. Erases the lane when it is empty.
+  // Subtracts `texts` from the waiting texts of `ticket`. Erases the lane when it is empty.
   void Forget(Lanes::iterator entry, uint64_t ticket, size_t texts);
 
   Lanes lanes_;

@@ -37,7 +37,7 @@ struct Board {
   bool has_all_runs = false;     // the list was complete
   std::optional<int64_t> total;  // number of all runs; absent: not reported by the coordinator
   std::map<v1::RunState, int64_t> counts;  // of all runs
-  std::map<std::string, v1::Run> others;   // by run id; runs that pages show and `runs` lacks
+  std::map<std::string, v1::Run> others;   // by run id; runs that pages show but not in `runs`
   std::vector<v1::Node> nodes;
   std::map<std::string, std::shared_ptr<const RunDetails>> details;  // by run id; for followed runs
   // Runs with sealed checkpoints, oldest first; latest submit first, at most RunSurvey::kRunsMax.

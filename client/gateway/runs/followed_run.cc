@@ -15,10 +15,11 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr size_t kEventsMax = 500;
-// Samples are few; a trainer's log may be long.
+// Lines of rank 0's log that are read when samples must come from it. The log may be long, but few
+// of its lines are samples.
 constexpr int kLogTail = 2000;
 constexpr std::chrono::seconds kReopenPause{1};
-// Checkpoints are also pruned, without an event.
+// How often checkpoints are requested without a visible change: pruning them sends no event.
 constexpr std::chrono::seconds kAskAgain{10};
 
 }  // namespace
@@ -49,7 +50,8 @@ void FollowedRun::TendStream(
     if (!end) return;
     stream.open.reset();
     if (end->ok()) {
-      // The end of a run is sent after its last point.
+      // The stream that follows the history is complete if the run has ended, because the end of a
+      // run is reported after its last message.
       stream.finished = stream.told && terminal;
       stream.told = true;
     } else {
@@ -65,7 +67,7 @@ std::unique_ptr<client::OpenStream> FollowedRun::OpenPoints(const v1::Run& run, 
   request.set_run(run.run_id());
   request.set_follow(follow);
   {
-    // A later epoch may have repeated steps; those are sent from the start.
+    // If the run has a later epoch, request all points: the new epoch may have repeated steps.
     MutexLock lock(mutex_);
     request.set_after_step(run.epoch() > points_epoch_ ? -1 : points_.last_step());
   }
@@ -96,7 +98,8 @@ std::unique_ptr<client::OpenStream> FollowedRun::OpenLog(const v1::Run& run, boo
   return streams_.Logs(request, [this](const v1::LogLine& line) { Apply(line); });
 }
 
-// The run's own file, where its storage can be reached from here; else what rank 0 printed.
+// Reads the samples from samples.jsonl if this machine can read the run's directory, otherwise from
+// the log of rank 0.
 void FollowedRun::TendSamples(const v1::Run& run) {
   const std::string path = JoinPath(run.run_directory(), "samples.jsonl");
   const auto size =

@@ -10,8 +10,8 @@ namespace {
 
 using Marks = std::vector<bool>;  // by index: whether the point is kept
 
-// Marks the least and the greatest value of each of `buckets` equal stretches of steps. `value` is
-// NaN for points that are passed over.
+// Divides the range of steps into `buckets` equal parts, and marks the points with the lowest and
+// the highest value in each. Skips points for which `value` returns NaN.
 template <typename Value>
 void MarkExtremes(std::span<const Point> points, size_t buckets, const Value& value, Marks& marks) {
   if (buckets == 0) return;
@@ -37,7 +37,8 @@ void MarkExtremes(std::span<const Point> points, size_t buckets, const Value& va
   }
 }
 
-// Marks evaluated points, at most `count_max` of them; how many there are.
+// Marks the evaluated points, or the extremes of their validation losses if there are more than
+// `count_max`. Returns the number of places that they take.
 size_t MarkEvaluated(std::span<const Point> points, size_t count_max, Marks& marks) {
   const auto count = static_cast<size_t>(
       std::count_if(points.begin(), points.end(), [](const Point& p) { return p.evaluated(); }));
@@ -86,7 +87,8 @@ Point CompactPoint(const contract::TrainingPoint& point) {
 std::vector<Point> Decimate(std::span<const Point> points, size_t count_max) {
   if (points.size() <= count_max) return {points.begin(), points.end()};
   Marks marks(points.size(), false);
-  // Two places belong to the first and the last point; what evaluations leave, to the losses.
+  // The places go first to evaluated points, at most count_max - 1 of them, then to the last and
+  // the first point, and the rest to the extremes of the training loss.
   const size_t evaluated = MarkEvaluated(points, count_max - 1, marks);
   size_t left = count_max - evaluated;
   for (const size_t end : {points.size() - 1, size_t{0}}) {

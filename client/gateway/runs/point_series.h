@@ -60,11 +60,11 @@ struct Point {
 
 Point CompactPoint(const contract::TrainingPoint& point);
 
-// At most `count_max` (at least 2) of `points`, in order: the last one and, if it fits, the first;
-// every evaluated one while these are fewer than `count_max`, otherwise those with the least and
-// the greatest validation loss of equal stretches of steps; and in the places that are left those
-// with the least and the greatest loss of equal stretches. All points if there are no more than
-// `count_max`.
+// Returns at most `count_max` (at least 2) of `points`, in order; all if there are no more. Keeps
+// the evaluated points if they are fewer than `count_max`, otherwise those with the lowest and the
+// highest validation loss in equal ranges of steps; then the last point and, if there is room, the
+// first one; and in the remaining places the points with the lowest and the highest training loss
+// in equal ranges of steps.
 std::vector<Point> Decimate(std::span<const Point> points, size_t count_max);
 
 // Steps from..to, both included, as at most `count_max` points.
@@ -87,7 +87,7 @@ class PointSeries {
   void Clear() { points_.clear(); }
 
   size_t size() const { return points_.size(); }
-  // How many were ever appended; a reader passes it to After to get later points.
+  // The number of points ever appended. A reader passes it to After to get later points.
   uint32_t appended() const { return appended_; }
   // -1 when there is no point.
   int64_t last_step() const { return points_.empty() ? -1 : points_.back().step; }

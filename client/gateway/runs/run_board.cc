@@ -13,13 +13,13 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Pages renew their interest in a run more often than this.
+// A run counts as viewed for this long after the last LookAt. Open pages call it more often.
 constexpr std::chrono::seconds kLookLasts{60};
-// Runs outside the first page of the list that pages show.
+// Limit for the board's `others`: runs that pages show but that are not on the list's first page.
 constexpr size_t kOthersMax = 100;
-// While a request waits for the history of a run.
+// The pause between two looks at the streams while the history of a run is being loaded.
 constexpr std::chrono::milliseconds kLoadingPause{25};
-// Events come in bursts.
+// The shortest pause between two surveys, because events arrive in bursts.
 constexpr std::chrono::milliseconds kSurveyPauseMin{200};
 
 client::RunClientOptions ClientOptions(const RunBoardOptions& options) {
@@ -36,7 +36,8 @@ std::string WhyNotConnected(const std::string& address, const Status& status) {
   return fmt::format("the coordinator at {} cannot be reached", address);
 }
 
-// Equal while nothing changes: a connected worker's last-heard time is left out.
+// A text that changes only when a page must be told about the workers. It omits when a connected
+// worker was last heard from.
 std::string WorkersKey(Board board) {
   for (v1::Node& node : board.nodes) {
     if (node.connected()) node.clear_last_heard_at();
@@ -160,7 +161,7 @@ void RunBoard::Publish(StatusOr<RunSurvey::Finding> finding) {
   on_change_();
 }
 
-// A page that shows a run keeps working when newer runs move it off the first page of the list.
+// Keeps viewed runs on the board, in `others`, when newer runs push them off the list's first page.
 void RunBoard::KeepLookedAt(const v1::ListResponse& page, Board& board) const {
   std::set<std::string_view> listed;
   for (const v1::Run& run : page.runs()) listed.insert(run.run_id());
@@ -209,7 +210,7 @@ void RunBoard::Add(const v1::Run& run) {
   changed_.NotifyAll();
 }
 
-// Drops the run whose page was viewed longest ago when there is no room.
+// Makes room for another run in `others`: if they are full, drops the one viewed longest ago.
 void RunBoard::DropOneOther(Board& board) const {
   if (board.others.size() < kOthersMax) return;
   auto dropped = board.others.begin();
@@ -257,7 +258,7 @@ void RunBoard::KeepFollowing() {
   for (const auto& [id, run] : left) run->Close();
 }
 
-// Batches new points and events until the next turn.
+// Waits until it is time to look at the streams again; new points and events are batched meanwhile.
 bool RunBoard::AwaitFollow() {
   const auto begin = steady_clock::now();
   MutexLock lock(mutex_);
@@ -286,7 +287,7 @@ std::map<std::string, v1::Run> RunBoard::Wanted() const {
   for (const auto& [id, run] : board_->others) runs.push_back(&run);
   for (const v1::Run* run : runs) {
     const auto looked = looked_at_.find(run->run_id());
-    // Most recently viewed first, then live runs, then runs followed already.
+    // Rank by the time of the last view; then live runs, then runs that are followed already.
     if (looked != looked_at_.end()) {
       ranked.emplace_back(looked->second, run);
     } else if (IsLive(*run) && live++ < options_.live_followed_max) {

@@ -5,9 +5,9 @@
 // coordinator.
 //
 //   RunBoard board({.address = settings.coordinator}, [&io] { post(io, ...look at board()...); });
-//   board.board()->sealed    what the catalogue of models takes (changes: sealed_version); names
-//                            of runs mean nothing until it is sealed_complete
-//   board.LookAt(id)         before details and points of a run are asked for, and now and then
+//   board.board()->sealed    runs for the catalogue of models; sealed_version grows with each
+//                            change. Use run names only once sealed_complete is true.
+//   board.LookAt(id)         call it before asking for a run's details and points, and repeat it
 //
 // Owned by the RunsApi; thread-safe.
 #pragma once
@@ -36,8 +36,8 @@ struct RunBoardOptions {
   std::string address;  // the coordinator's, HOST:PORT or unix:PATH; may be empty
   client::CallCredentials credentials;
   std::optional<rpc::ChannelTls> tls;  // for HOST:PORT; absent: the coordinator runs without TLS
-  // Time between two surveys while a run on the board is live, a page shows a run or the
-  // coordinator is unreachable, and otherwise. An event of a followed run shortens it to 0.2 s.
+  // Time between two surveys: survey_pause while a run on the board is live, a page shows a run or
+  // the coordinator is unreachable, otherwise idle_pause; 0.2 s after an event of a followed run.
   std::chrono::milliseconds survey_pause = std::chrono::seconds(1);
   std::chrono::milliseconds idle_pause = std::chrono::seconds(3);
   // Time between two looks at the streams; a page shows two changes a second.
@@ -53,7 +53,7 @@ struct RunBoardOptions {
 class RunBoard {
  public:
   // `on_change` is called on threads of this object, after each survey and after new details or
-  // points; it must be short (RunsApi only posts to the loop). The Board may be the same.
+  // points; it must be short (RunsApi only posts to the loop). The Board may be unchanged.
   RunBoard(RunBoardOptions options, std::function<void()> on_change);
   ~RunBoard();
 
@@ -93,8 +93,8 @@ class RunBoard {
   void Follow(const std::map<std::string, v1::Run>& wanted);
   void HandleNews(FollowedRun::News news);
   std::shared_ptr<FollowedRun> Followed(const std::string& run_id) const;
-  // These wait for their turn. False when it is time to stop.
-  bool AwaitSurvey(bool has_more);  // no pause when the last survey left something
+  // Wait until the next survey or look is due. False when the thread must stop.
+  bool AwaitSurvey(bool has_more);  // `has_more`: the last survey is not complete, so do not wait
   bool AwaitFollow();
   bool SomebodyLooks() const REQUIRES(mutex_);
   bool IsLoading() const REQUIRES(mutex_);

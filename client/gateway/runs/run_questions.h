@@ -14,8 +14,8 @@ namespace gp::gateway {
 
 class RunQuestions {
  public:
-  // The client must outlive this object. The destructor waits for the calls that wait; interrupt
-  // the client to end them at once.
+  // The client must outlive this object. The destructor waits until all queued calls are done;
+  // interrupt the client to end them at once.
   explicit RunQuestions(client::RunClient& client);
   ~RunQuestions();
 

@@ -10,9 +10,10 @@ namespace gp::gateway {
 namespace {
 
 constexpr int kLargestPage = 1000;
-// All other runs are listed in one survey of this many: they change little.
+// Every how many surveys the runs beyond the first page are listed: they change rarely.
 constexpr uint64_t kOlderEvery = 30;
-// More changes than this wait for the next survey, which follows without a pause.
+// The number of runs whose checkpoints one survey fetches. If more runs have changed, the next
+// survey follows without a pause.
 constexpr size_t kAskedMax = 50;
 
 std::string CheckpointState(const v1::Run& run) {
@@ -20,7 +21,8 @@ std::string CheckpointState(const v1::Run& run) {
                      run.latest_checkpoint_step(), run.best_checkpoint_step());
 }
 
-// Runs that have not ended are more than all others, and newer ones more than older ones.
+// The order in which runs are kept and fetched: runs that have not ended rank above ended ones, and
+// among these newer ones above older ones.
 using Rank = std::tuple<bool, double, std::string>;
 
 Rank RankOf(const v1::Run& run) {
@@ -114,15 +116,16 @@ void RunSurvey::Note(const v1::Run& run) {
 
 void RunSurvey::ForgetOldest() {
   if (known_.size() <= kRunsMax) return;
-  std::vector<Rank> ranks;  // the least ones are forgotten
+  std::vector<Rank> ranks;  // runs with the lowest ranks are forgotten
   for (const auto& [id, known] : known_) ranks.push_back(RankOf(known.run));
   const auto kept = ranks.end() - static_cast<ptrdiff_t>(kRunsMax);
   std::nth_element(ranks.begin(), kept, ranks.end());
   for (auto rank = ranks.begin(); rank != kept; ++rank) known_.erase(std::get<2>(*rank));
 }
 
-// Runs whose checkpoints have changed, the newest first, because a name means its newest run. If
-// there are none, the one fetched longest ago: older checkpoints are pruned without an event.
+// Fetches the checkpoints of runs whose state has changed, the newest run first, because a name
+// means its newest run. If none has changed, fetches those of the run fetched longest ago, because
+// checkpoints are pruned without an event.
 StatusOr<bool> RunSurvey::AskForCheckpoints() {
   std::vector<std::pair<Rank, Known*>> changed;
   Known* oldest = nullptr;
@@ -148,7 +151,7 @@ Status RunSurvey::AskFor(Known& known) {
   known.asked = CheckpointState(run);
   known.round = round_;
   known.sealed = {};
-  if (!response.ok()) return OkStatus();  // it was forgotten since it was listed
+  if (!response.ok()) return OkStatus();  // the run was deleted after it was listed
   known.sealed = {
       .id = run.run_id(), .name = run.name(), .submitted_at = UnixSeconds(run.submitted_at())};
   for (const v1::Checkpoint& checkpoint : response->checkpoints()) {

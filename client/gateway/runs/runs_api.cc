@@ -17,15 +17,15 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr int64_t kListMax = 1000;  // of the coordinator
+constexpr int64_t kListMax = 1000;  // the coordinator's limit for one page
 constexpr int64_t kPointsUsual = 1000;
 constexpr int64_t kPointsMin = 50;
 constexpr int64_t kPointsMax = 5000;
 constexpr int64_t kSinceMax = 253402300799;  // the last second of the year 9999
-// New points in one message; more of them are decimated.
+// The most new points in one message; if there are more, they are decimated.
 constexpr size_t kNewPointsMax = 2000;
-// A page with this much unread data gets no more until it has read some; then it gets the newest
-// state. A page that reads nothing for the server's write_timeout is disconnected.
+// A page with this many unread bytes is sent nothing until it has read some; then it is sent the
+// newest state. A page that reads nothing for the server's write_timeout is disconnected.
 constexpr size_t kBacklogBytesMax = 256 << 10;
 
 http::ApiError UnknownRun(const Board& board, std::string_view reference) {
@@ -64,7 +64,7 @@ Status AddStates(std::string_view words, v1::ListRequest& list) {
   return OkStatus();
 }
 
-// The number after `name`, `usual` when it is absent.
+// The query parameter `name` as a number; `usual` if it is absent.
 StatusOr<int64_t> NumberOf(const http::Request& request, const char* name, int64_t usual) {
   const auto text = request.Parameter(name);
   if (!text) return usual;
@@ -75,7 +75,7 @@ StatusOr<int64_t> NumberOf(const http::Request& request, const char* name, int64
   return InvalidArgument("{}: expected a whole number from 0, not '{}'", name, Excerpt(*text));
 }
 
-// As NumberOf, from `min` to `max`.
+// The same, but InvalidArgument unless the number is from `min` to `max`.
 StatusOr<int64_t> NumberFrom(const http::Request& request, const char* name, int64_t usual,
                              int64_t min, int64_t max) {
   ASSIGN_OR_RETURN(const int64_t value, NumberOf(request, name, usual));
@@ -83,8 +83,8 @@ StatusOr<int64_t> NumberFrom(const http::Request& request, const char* name, int
   return InvalidArgument("{}: expected {} to {}, not {}", name, min, max, value);
 }
 
-// A parameter that is misspelt, empty or given twice would be left out of the answer in silence.
-// Those that `may_repeat` count each time.
+// InvalidArgument for a query parameter that is unknown or empty, or is given twice although it is
+// not in `may_repeat`. Otherwise the request would silently ignore it.
 Status CheckParameters(const http::Request& request, const std::vector<std::string>& known,
                        const std::set<std::string>& may_repeat = {}) {
   std::set<std::string> seen;
@@ -208,7 +208,8 @@ void RunsApi::Answer(const Exchanged& exchange, const SharedText& text) {
   exchange->Respond(http::Response{.body = *text, .headers = {{"cache-control", "no-store"}}});
 }
 
-// Without parameters the board answers, whatever the coordinator does.
+// Without parameters, responds with the board's text, even while the coordinator is away. With
+// parameters, asks the coordinator.
 void RunsApi::AnswerRuns(const Exchanged& exchange) {
   const auto board = board_.board();
   if (exchange->request().query.empty()) return Answer(exchange, board->runs_text);
@@ -237,8 +238,8 @@ std::function<void(const StatusOr<Message>&)> RunsApi::InLoop(
   };
 }
 
-// An id always means the same run. A name means its newest run, which may be missing on the board;
-// then the coordinator is asked.
+// Asks the coordinator for a name if the board may lack a newer run of that name. An id always
+// means the same run, so the board suffices.
 void RunsApi::Find(const Exchanged& exchange, const std::string& reference, Opener found) {
   const auto board = board_.board();
   const v1::Run* run = FindRun(*board, reference);
@@ -326,7 +327,7 @@ void RunsApi::BeginStream(const Exchanged& exchange) {
        [this, exchange](const std::string& run_id) { OpenPage(exchange, run_id); });
 }
 
-// Opens the event stream of a page that shows the run; an empty id: a page that shows no run.
+// Opens the event stream of a page that shows the run, or no run if the id is empty.
 void RunsApi::OpenPage(const Exchanged& exchange, const std::string& run_id) {
   const std::string asker = exchange->request().Asker();
   if (const auto error = CheckStreams(asker)) return exchange->Respond(*error);
@@ -364,8 +365,8 @@ void RunsApi::HandleChange() {
   on_sealed_(board->sealed, board->sealed_complete);
 }
 
-// Twice a second each page gets what has changed, in at most one message of each kind. A page that
-// still has much to read gets nothing.
+// Sends each page the changes since its last message, as at most one message of each kind. A page
+// with many unread bytes is skipped. Called twice a second.
 void RunsApi::Tick() {
   AnswerWaiting();
   pages_.remove_if([](const Page& page) { return page.stream->gone(); });
@@ -395,8 +396,9 @@ void RunsApi::Tell(Page& page) {
   if (KeepsUp(*page.stream)) TellPoints(page);
 }
 
-// A page requests the history itself and is sent what is appended since, so counting starts before
-// its request is answered.
+// Notes how many points each new page's run has now; points appended later are sent to the page.
+// The page requests the history itself. This is called before that request is answered, so that no
+// point is missed.
 void RunsApi::StartPoints() {
   for (Page& page : pages_) {
     if (page.run_id.empty() || page.points) continue;

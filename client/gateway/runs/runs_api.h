@@ -115,7 +115,7 @@ class RunsApi {
   std::unique_ptr<http::Timer> ticks_;
   // Posted calls do nothing after this object is destroyed.
   const std::shared_ptr<RunsApi*> self_;
-  RunBoard board_;  // the last: its threads call the others
+  RunBoard board_;  // last, so destroyed first: its threads use the other members
 };
 
 }  // namespace gp::gateway

@@ -91,7 +91,7 @@ Json SlotFields(const Board& board, const v1::Slot& slot) {
           {"problem", TextOrNull(slot.problem())}};
 }
 
-// Null when the checkpoint is not served.
+// The checkpoint's model name; null if it is not served.
 Json ModelOf(const RunModels& models, const v1::Checkpoint& checkpoint) {
   const bool is_served =
       !checkpoint.has_quarantined_at() &&
@@ -122,7 +122,7 @@ Json EventFields(const v1::RunEvent& event) {
           {"epoch", event.epoch()}};
 }
 
-// The shortest digits that name the number.
+// Appends the shortest decimal that reads back as the same number; null if it is not finite.
 void AppendNumber(double value, std::string& out) {
   std::isfinite(value) ? fmt::format_to(std::back_inserter(out), "{}", value)
                        : fmt::format_to(std::back_inserter(out), "null");
@@ -137,7 +137,7 @@ void AppendNumber(int64_t value, std::string& out) {
   fmt::format_to(std::back_inserter(out), "{}", value);
 }
 
-// "name":[…], with `value` of each point.
+// Appends "name":[…] with value(point) for each point.
 template <typename Value>
 void AppendColumn(const char* name, std::span<const Point> points, const Value& value,
                   std::string& out) {
@@ -149,7 +149,7 @@ void AppendColumn(const char* name, std::span<const Point> points, const Value& 
   out += ']';
 }
 
-// An object for the steps that have scores.
+// Appends "scores":[…]: an object for each point with scores, otherwise null.
 void AppendScores(std::span<const Point> points, std::string& out) {
   out += "\"scores\":[";
   for (const Point& point : points) {
@@ -178,7 +178,8 @@ void AppendColumns(std::span<const Point> points, std::string& out) {
   AppendScores(points, out += ',');
 }
 
-// `counts` are of all runs, `total` of those that the list is about.
+// `counts`: the number of all runs in each state. `total`: the number of runs that match the list's
+// filters.
 template <typename Runs>
 Json ListDocument(const Board& board, const Runs& runs, std::optional<int64_t> total,
                   const std::map<v1::RunState, int64_t>& counts) {
@@ -229,7 +230,7 @@ Json WorkersDocument(const Board& board) {
 }
 
 Json RunDocument(const Board& board, const RunDetails& details, const RunModels& models) {
-  // The board is refreshed more often.
+  // Prefer the board's state of the run, which is refreshed more often than the details.
   const v1::Run* newer = FindRun(board, details.run.run_id());
   Json run = RunFields(newer == nullptr ? details.run : *newer);
   run["namespace"] = details.run.namespace_();

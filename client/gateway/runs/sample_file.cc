@@ -25,7 +25,7 @@ StatusOr<std::deque<Sample>> ReadNewestSamples(const std::string& path) {
   const std::streamoff begin = std::max<std::streamoff>(0, file.tellg() - kTailBytes);
   file.seekg(begin);
   std::string line;
-  if (begin > 0) std::getline(file, line);  // cut in two
+  if (begin > 0) std::getline(file, line);  // skip the first line, which may be incomplete
   std::deque<Sample> samples;
   while (std::getline(file, line)) {
     const auto json = nlohmann::json::parse(line, nullptr, false);

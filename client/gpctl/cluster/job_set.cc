@@ -17,7 +17,8 @@ constexpr std::string_view kJobSet =
     ;
 
 constexpr size_t kLabelCharactersMax = 63;
-// Names of pods, which must be labels too, are longer than their set's by job, index and suffix.
+// Kubernetes adds the job, an index and a suffix to the JobSet's name to name its pods. These names
+// must fit into a label, too.
 constexpr size_t kSetCharactersMax = 36;
 constexpr size_t kImagePrefixMax = 200;
 constexpr int kCpusUnlessTold = 4;

@@ -41,7 +41,7 @@ class CommandSet {
 // The help of one command, with its full name in the usage line.
 std::string HelpOf(Command command);
 
-// One line each in command_set.cc, in the order of `gpctl help`.
+// Adds every command, in the order of `gpctl help`. To add one, add a line in command_set.cc.
 void AddAllCommands(CommandSet& commands);
 
 }  // namespace gp::gpctl

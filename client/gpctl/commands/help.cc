@@ -19,7 +19,7 @@ std::vector<std::string> Groups(Command program) {
   return groups;
 }
 
-// The command or verb that `words` name.
+// The command or verb that `words` name, such as {"token", "create"}; nullopt if there is none.
 std::optional<Command> FindCommand(Command program, const std::vector<std::string>& words) {
   Command at = program;
   for (const std::string& word : words) {

@@ -1,4 +1,4 @@
-// The pages of `gpctl help TOPIC` that are not commands.
+// The texts of `gpctl help TOPIC` for topics that are not commands.
 #include <map>
 
 #include "client/gpctl/commands/help.h"

@@ -33,7 +33,7 @@ struct ListOptions {
   std::string since;
   std::string search;
 
-  // Whether it needs filters that older coordinators do not support.
+  // Whether the options contain filters, which older coordinators do not support.
   bool Filters() const {
     return !states.empty() || !labels.empty() || !user.empty() || mine || !since.empty() ||
            !search.empty();
@@ -43,7 +43,7 @@ struct ListOptions {
 struct ListedRuns {
   std::vector<v1::Run> runs;     // running, waiting, then ended; newest first in each
   bool truncated = false;        // there are more than the limit
-  std::optional<int64_t> total;  // absent: the coordinator does not count these
+  std::optional<int64_t> total;  // number of matching runs; absent: the coordinator sent no count
 };
 
 Status AddStates(const ListOptions& options, v1::ListRequest& request) {
@@ -65,7 +65,8 @@ Status AddLabels(const ListOptions& options, v1::ListRequest& request) {
   return OkStatus();
 }
 
-// Ages use the coordinator's clock, which every answer carries.
+// Adds --since, an age. First calls the coordinator, because the age counts back from its clock,
+// which each of its answers carries.
 Status AddSince(const ListOptions& options, Session& session, v1::ListRequest& request) {
   if (options.since.empty()) return OkStatus();
   const auto age = ParseDuration(options.since);
@@ -127,8 +128,8 @@ std::string ListJson(const ListedRuns& listed, bool insecure) {
   return Pretty(document);
 }
 
-// After the loss of gp.db a service looks new. Empty if the storage cannot be seen from here, or if
-// runs of other namespaces were not requested.
+// A warning for a list without runs: the storage holds runs, so gp.db may have been lost. Empty if
+// the storage holds none or cannot be read here, or if the list was for one namespace.
 std::string UnknownRunsText(const Session& session) {
   if (!session.NamespaceOfRuns().empty()) return "";
   const auto service = session.Service();
@@ -161,7 +162,7 @@ std::string NoRunsText(const ListOptions& options, const Session& session) {
          NextText({session.Hint("init " + file), session.Hint("submit " + file + " --wait")});
 }
 
-// Each line is a reference that other commands take.
+// The runs' names, one per line, in a form that other commands accept as RUN.
 std::string NamesText(const std::vector<v1::Run>& runs) {
   const bool several = AreOfSeveralNamespaces(runs);
   std::string names;

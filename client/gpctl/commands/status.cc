@@ -61,7 +61,8 @@ StatusOr<ExitCode> ShowStatus(const StatusOptions& options, Session& session) {
   return ExitCode::kOk;
 }
 
-// One page is enough: runs that hold slots come first.
+// Fetches the nodes and the live runs. One page of runs is enough, because runs that hold slots
+// come first.
 StatusOr<Surroundings> LookAround(client::RunClient& client) {
   v1::ListRequest live;
   live.set_limit(kLiveRunsMax);

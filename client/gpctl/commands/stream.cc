@@ -22,7 +22,8 @@ struct StreamOptions {
   int64_t after_step = -1;
 };
 
-// The command's result at the end of a stream. Ctrl-C while following only detaches.
+// The command's result when a stream has ended with `status`. Ctrl-C while following (-f) only
+// detaches from the run.
 StatusOr<ExitCode> Finish(const Status& status, const v1::Run& run, const StreamOptions& options,
                           const std::string& command, Session& session) {
   if (status.code() == StatusCode::kCancelled && session.console().interruption.requested() &&
@@ -33,7 +34,8 @@ StatusOr<ExitCode> Finish(const Status& status, const v1::Run& run, const Stream
   return ExitCode::kOk;
 }
 
-// A consumer that prints; it stops when the reader of a pipe has gone.
+// A consumer that prints each message. It stops the stream when the output cannot be written, for
+// example because the other end of a pipe is closed.
 template <typename Message, typename Render>
 client::RunClient::Consumer<Message> Printer(Session& session, bool follow, Render render) {
   std::ostream& out = session.console().out;
@@ -51,7 +53,7 @@ StatusOr<int> RankNumber(const std::string& text) {
     const int rank = std::stoi(text, &used);
     if (used == text.size() && rank >= 0) return rank;
   } catch (const std::logic_error&) {
-    // The code below reports it.
+    // Not a number; reported below.
   }
   return InvalidArgument("--rank {}: expected a rank such as 0, or all", text);
 }

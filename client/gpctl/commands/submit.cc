@@ -56,7 +56,8 @@ void WarnOfPlan(const std::string& address, const runspec::RunSpec& spec, Consol
   }
 }
 
-// Prints how many slots stay idle. With a service on one machine nobody else may need them.
+// Tells the user how many slots stay idle, if the service has one node on this machine: probably
+// nobody else uses them.
 void TellIdleSlots(client::RunClient& client, const runspec::RunSpec& spec,
                    const std::string& run_id, Console& console) {
   if (!rpc::IsLocalAddress(client.address()) || spec.resources.device != "cpu") return;
@@ -70,7 +71,7 @@ void TellIdleSlots(client::RunClient& client, const runspec::RunSpec& spec,
       spec.resources.workers, free, free);
 }
 
-// Checks the data with the same messages as 'gpctl validate'.
+// Checks the run's data like 'gpctl validate', with the same messages.
 Status CheckDataFor(const std::string& address, const RunFileText& file,
                     const runspec::RunSpec& spec, Console& console) {
   const DataCheck data = CheckData(spec, address);
@@ -104,7 +105,7 @@ StatusOr<ExitCode> DryRun(const RunFileText& file, const SubmitOptions& options,
   return ExitCode::kOk;
 }
 
-// YAML is the form of a JobSet, and of nothing else.
+// -o yaml is allowed only for printing a JobSet, which is always YAML.
 Status CheckOutput(const SubmitOptions& options, const Session& session) {
   const bool job_set = options.backend == "k8s" && options.dry_run;
   const std::string& output = session.options().output;
@@ -163,7 +164,8 @@ StatusOr<ExitCode> Submit(const SubmitOptions& options, Session& session) {
   return FollowRun(response.run(), WatchOptions{.last_document_only = true}, session);
 }
 
-// The server parses the run file again and repeats the warnings printed here.
+// Prints the server's warnings, except those that gpctl has printed: the server checks the run file
+// again and repeats them.
 void TellNewWarnings(const v1::SubmitResponse& response, const runspec::RunFileResult& checked,
                      Console& console) {
   std::set<std::string> told;

@@ -15,7 +15,7 @@ struct SubmitOptions {
   std::vector<std::string> overrides;
   std::string name;
   std::string request_id;
-  bool detach = false;  // the flag for the default behaviour
+  bool detach = false;  // --detach: the default; only excludes --wait
   bool wait = false;
   bool dry_run = false;
   std::string backend = "service";  // service | k8s

@@ -13,7 +13,8 @@ StatusOr<runspec::RunSpec> SpecOf(const RunFileText& file, const SubmitOptions& 
   return *std::move(result.spec);
 }
 
-// If a command fails, its run must not wait for agents that never start.
+// Cancels the run after kubectl has failed, because it would wait for agents that never start.
+// Returns the error to report.
 Status Withdraw(const v1::Run& run, const Status& problem, Session& session) {
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   const auto cancelled = client->Cancel(run.run_id());
@@ -36,7 +37,7 @@ StatusOr<ExitCode> PrintJobSet(const RunFileText& file, const SubmitOptions& opt
 
 StatusOr<v1::SubmitResponse> SubmitToCluster(const RunFileText& file, const SubmitOptions& options,
                                              Session& session) {
-  // Checks everything that could fail before the run is submitted.
+  // Before submitting the run, check everything that could fail afterwards.
   ASSIGN_OR_RETURN(const runspec::RunSpec spec, SpecOf(file, options, session));
   RETURN_IF_ERROR(JobSetText(spec, options.job_set, spec.name, spec.name).status());
   ASSIGN_OR_RETURN(const std::string kubectl, FindKubectl(session.console()));
@@ -46,7 +47,7 @@ StatusOr<v1::SubmitResponse> SubmitToCluster(const RunFileText& file, const Subm
                    JobSetText(spec, options.job_set, spec.name + "-" + run.run_id(), run.run_id()));
   const Status created = CreateObject(kubectl, text, session.console());
   if (created.ok()) return response;
-  // Without a request id of the user's own, a repeated answer is only gpctl's second try.
+  // Without --request-id, a replayed answer is caused by gpctl's own retry, so the run is new.
   if (!response.replayed() || options.request_id.empty()) return Withdraw(run, created, session);
   // The run belongs to an earlier submit, whose JobSet probably exists.
   session.console().err << "warning: " << Message(created) << "\n";

@@ -20,7 +20,7 @@ struct WaitOptions {
   std::string longest;
 };
 
-// Requests `interruption` when the longest wait has passed or the user interrupts, whichever comes
+// Requests `target` when `longest` has passed (0: never) or the user interrupts, whichever comes
 // first.
 class Deadline {
  public:

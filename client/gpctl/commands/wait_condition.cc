@@ -11,10 +11,10 @@ namespace {
 
 using Kind = WaitCondition::Kind;
 
-// Whole numbers up to this one have a double of their own.
+// All whole numbers up to this one can be represented exactly as double.
 constexpr double kStepMax = 9007199254740992;  // 2^53
 
-// Not infinity or NaN.
+// The text as a finite number; nullopt otherwise.
 std::optional<double> Number(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);

@@ -52,7 +52,7 @@ class LinePrinter {
   void PrintSteps(const RunModel& model) {
     if (model.points().empty()) return;
     const int64_t newest = model.points().back().step();
-    if (newest < step_) step_ = newest - 1;  // the run was set back
+    if (newest < step_) step_ = newest - 1;  // the run restarted from an earlier step
     for (const v1::MetricPoint& point : model.points()) {
       const bool wanted = point.has_validation_loss() || point.step() == newest;
       if (point.step() <= step_ || !wanted) continue;
@@ -99,7 +99,8 @@ Status FollowAsText(RunFeed& feed, const WatchOptions& options, Session& session
   return ShowUntilEnd(feed, interval, out, [&](const RunModel& model) { printer.Print(model); });
 }
 
-// NDJSON: the run after every change.
+// Prints the run as a line of JSON after every change; with last_document_only, only once at the
+// end.
 Status FollowAsJson(const v1::Run& run, v1::Run& last, const WatchOptions& options,
                     Session& session) {
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());

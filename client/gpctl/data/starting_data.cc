@@ -43,7 +43,7 @@ StatusOr<std::string> Unpacked(const std::string& path, const Session& session) 
   return unpacked;
 }
 
-// Appends the patterns of the files in `folder` that end so.
+// For each of `ends` with which files in `folder` end, appends a pattern that matches these files.
 template <typename Ends>
 Status AddPatterns(const std::string& folder, const Ends& ends,
                    std::vector<std::string>& patterns) {
@@ -57,7 +57,7 @@ Status AddPatterns(const std::string& folder, const Ends& ends,
 
 struct FolderContent {
   int64_t folders = 0;
-  std::map<std::string, int64_t> files;  // how many, by what their names end with: ".md"
+  std::map<std::string, int64_t> files;  // number of files by extension, such as ".md"
 };
 
 StatusOr<FolderContent> ContentOf(const std::string& folder) {
@@ -75,7 +75,7 @@ StatusOr<FolderContent> ContentOf(const std::string& folder) {
   return content;
 }
 
-// Only files that match `patterns` are taken; returns what else the folder has.
+// A sentence about the files and folders in `folder` that do not match `patterns`; empty if all do.
 StatusOr<std::string> LeftOut(const std::string& folder, const std::vector<std::string>& patterns) {
   ASSIGN_OR_RETURN(const FolderContent content, ContentOf(folder));
   int64_t others = 0;
@@ -95,7 +95,8 @@ StatusOr<std::string> LeftOut(const std::string& folder, const std::vector<std::
                             ShellWord(JoinPath(folder, "**/*.txt")));
 }
 
-// A pattern of files that the folder has: those of the most frequent ending.
+// A pattern to suggest for a folder without texts: it matches files with the most frequent
+// extension.
 StatusOr<std::string> PatternIn(const std::string& folder) {
   ASSIGN_OR_RETURN(const FolderContent content, ContentOf(folder));
   const auto most =
@@ -123,8 +124,8 @@ StatusOr<StartingData> DataInFolder(const std::string& folder) {
       folder, ShellWord(pattern));
 }
 
-// A text in an unknown encoding would pass for tokens without a header; but it has no byte of
-// value 0, which tokens have.
+// Whether a file may hold tokens, judged by its beginning. A text in an unknown encoding can look
+// like tokens without a header, but has no zero bytes, which tokens have.
 bool MayBeTokens(const std::string& path, std::string_view begin) {
   if (const formats::FileKind* const kind = formats::RecogniseKind(begin))
     return kind->holds_tokens;
@@ -146,7 +147,8 @@ Status CheckJsonLines(const std::string& path) {
                          formats::WayFor(likeness->way, path));
 }
 
-// The contents of the file. A .jsonl name decides; each line is checked when it is read.
+// The form of the file's contents. Trusts a .jsonl name unless the contents look like something
+// else; its lines are checked when they are read.
 StatusOr<Form> FormOf(const corpus::Source& source) {
   if (source.form == corpus::TextForm::kJsonLines) {
     RETURN_IF_ERROR(CheckJsonLines(source.path));
@@ -167,7 +169,8 @@ std::string_view WordFor(Form form) {
   return form == Form::kJsonLines ? "lines of JSON" : "text";
 }
 
-// The tokenizer file beside the tokens, which made them; empty if there is none.
+// The tokenizer beside a token shard, which probably made it: the path of its tokenizer.json,
+// "chars" if there is a meta.pkl, or empty.
 std::string TokenizerBeside(const std::string& shard) {
   const std::string folder = DirectoryOf(shard);
   const std::string file = JoinPath(folder, "tokenizer.json");
@@ -175,7 +178,8 @@ std::string TokenizerBeside(const std::string& shard) {
   return FileExists(JoinPath(folder, "meta.pkl")) ? "chars" : "";
 }
 
-// A file, or those of a pattern. Text and lines of JSON may be mixed if the names distinguish them.
+// Sets the form of `data` from the file `path`, or from the files that match it as a pattern. Text
+// and lines of JSON may be mixed if the names distinguish them.
 Status SetForm(const std::string& path, StartingData& data) {
   ASSIGN_OR_RETURN(const auto sources, corpus::ExpandSources({path}));
   std::set<Form> forms;
@@ -216,7 +220,7 @@ StatusOr<StartingData> DemoData(const Session& session) {
   return StartingData{.files = {std::move(plain)}};
 }
 
-// Adds the files of `text`. One run file has a single key for all of them.
+// Adds the files of the next --text to `data`. All files must suit one key of the run file.
 Status Join(const StartingData& more, const std::string& text, StartingData& data) {
   const bool tokens = more.form == Form::kTokens || data.form == Form::kTokens;
   const bool by_content = more.by_content || data.by_content;

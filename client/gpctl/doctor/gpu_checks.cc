@@ -33,7 +33,7 @@ const SupportJson& List(const SupportJson& json, const char* key) {
   return found != json.end() && found->is_array() ? *found : kEmpty;
 }
 
-// "580.65.06, CUDA 13.0"
+// `driver`: as "580.65.06, CUDA 13.0".
 Check CheckDriver(const std::string& driver) {
   Check check{.subject = "GPU driver", .finding = driver};
   const size_t cuda = driver.find("CUDA ");

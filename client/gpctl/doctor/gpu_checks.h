@@ -22,7 +22,7 @@ GpuFindings CheckGpus(const std::string& document);
 // decides which libraries are needed.
 std::vector<Check> CheckSupport(const std::string& document, int gpus);
 
-// NCCL's processes on one machine meet in /dev/shm; containers get 64 MiB by default.
+// NCCL's processes on one machine communicate through /dev/shm; containers get 64 MiB by default.
 Check CheckSharedMemory(uint64_t bytes, int gpus);
 // RLIMIT_MEMLOCK: InfiniBand pins the memory that it sends.
 Check CheckLockedMemory(uint64_t bytes);

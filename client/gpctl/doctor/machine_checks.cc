@@ -25,7 +25,7 @@ uint64_t KibibytesOf(const std::string& meminfo, const std::string& name) {
   return std::strtoull(ProcField(meminfo, name).c_str(), nullptr, 10) * 1024;
 }
 
-// The nearest directory above that exists: the state directory may not yet.
+// `path`, or the nearest directory above it that exists: the state directory may not exist yet.
 std::string ExistingParent(std::string path) {
   while (!FileExists(path) && path != "/" && !path.empty()) path = DirectoryOf(path);
   return path.empty() ? "/" : path;

@@ -17,7 +17,8 @@ double NumberOf(const Json& line, const char* key) {
                                                    : std::numeric_limits<double>::quiet_NaN();
 }
 
-// Takes the lines of gp-trainer as they come, in pieces of any length.
+// Reads gp-trainer's output, which arrives in pieces of any length, line by line: prints the steps
+// and keeps the verdict.
 class OverfitLog {
  public:
   explicit OverfitLog(Session& session) : session_(session) {}
@@ -29,7 +30,7 @@ class OverfitLog {
     }
   }
 
-  // The last line of the output; null before it came.
+  // The line with the result; null before it has arrived.
   const Json& verdict() const { return verdict_; }
 
  private:
@@ -53,8 +54,8 @@ class OverfitLog {
   Json verdict_;
 };
 
-// gp-trainer's run; `resolved` is a file in memory if the run file was one that only gpctl can
-// read.
+// The command that starts gp-trainer. `resolved`: a file in memory with the resolved run file, if
+// gp-trainer cannot open the original because it is standard input; otherwise not valid.
 ProgramRun Trainer(const std::string& program, const OverfitOptions& options,
                    const FileDescriptor& resolved) {
   if (resolved.valid()) {

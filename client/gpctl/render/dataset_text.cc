@@ -22,7 +22,7 @@ std::string SplitText(const formats::DatasetFile& dataset, const std::string& sp
                      CountShards(dataset, split), CountShards(dataset, split) == 1 ? "" : "s");
 }
 
-// The files of a split, as a pattern where there may be many.
+// The files of a split: one path, or a pattern if their names are numbered. Empty for no files.
 std::string Pattern(const formats::DatasetFile& dataset, const std::string& directory,
                     const std::string& split) {
   for (const formats::DatasetShard& shard : dataset.shards) {

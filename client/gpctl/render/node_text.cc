@@ -17,11 +17,12 @@ bool HasRuns(const v1::Node& node) {
                      [](const v1::Slot& slot) { return !slot.run_id().empty(); });
 }
 
-// A network that swallows everything leaves a connection open for a while, so a node that is
-// connected may be silent. Half of the lease is several reports of an agent.
+// "connected", "silent, …" or "lost, …". If the network drops all packets, the connection stays
+// open for a while, so a connected node may be silent: after half of the lease, in which an agent
+// sends several reports.
 std::string Connection(const v1::Node& node, double lease, double now) {
   const double heard = now - Seconds(node.last_heard_at());
-  const bool known = node.last_heard_at().seconds() > 0;  // since the coordinator started
+  const bool known = node.last_heard_at().seconds() > 0;  // heard since the coordinator started
   if (!node.connected() || node.lost()) {
     const std::string lost = node.has_cordon() && !node.connected() ? "not connected" : "lost";
     return known ? lost + ", heard " + AgoText(heard) : lost;
@@ -58,7 +59,7 @@ void AddCores(const v1::Node& node, Table& table) {
   table.AddRow({"", "cpu", CountedNoun(slots, "slot"), fmt::format("{} busy", busy)});
 }
 
-// The problems of a node in full, for below the table, which would cut them.
+// The problems of a node as lines for below the table: the table would cut them.
 std::string Problems(const v1::Node& node, double now) {
   std::string text;
   const auto add = [&](const std::string& what, const std::string& problem) {

@@ -31,7 +31,7 @@ std::string GpuText(const v1::Slot& slot);
 bool IsGpu(const v1::Slot& slot);
 
 // The number of the node's slots (GPUs or CPU cores) that are free, or that only `run_id` uses;
-// none when the node has a cordon.
+// 0 when the node has a cordon.
 int FreeSlots(const v1::Node& node, bool gpu, const std::string& run_id = "");
 
 }  // namespace gp::gpctl

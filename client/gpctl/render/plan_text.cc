@@ -49,14 +49,14 @@ int64_t PerWorker(const RunSpec& spec, const AvailableMemory& memory) {
          runspec::RanksBeside(sysconf(_SC_NPROCESSORS_ONLN), Threads(spec), spec.resources.workers);
 }
 
-// A run file with every `auto` replaced, as it would be on this machine.
+// A run file with every `auto` replaced by the value that it would have on this machine.
 struct ResolvedPlan {
   RunSpec spec;
   BatchPlan plan;
 };
 
-// Nullopt when the batch cannot be divided. When not even one sequence fits, the forecast is for
-// one.
+// Nullopt when the batch cannot be divided. If memory does not suffice for one sequence, plans one
+// sequence anyway.
 std::optional<ResolvedPlan> ResolvePlan(RunSpec spec, const AvailableMemory& memory) {
   auto plan = runspec::PlanBatch(spec);
   if (!plan.ok()) return std::nullopt;
@@ -124,7 +124,7 @@ std::string FoundText(const RunSpec& spec, const DataReport& data) {
                             WithThousands(data.largest_id));
 }
 
-// "2 passes", "79,700 passes": what {:g} would write as 7.97e+04.
+// "2 passes", "79,700 passes" (not 7.97e+04, as {:g} would write).
 std::string PassesText(double passes) {
   if (passes >= 1000) return WithThousands(std::llround(passes)) + " passes";
   if (passes < 0.001) return "less than 0.001 passes";
@@ -132,8 +132,8 @@ std::string PassesText(double passes) {
   return number + (number == "1" ? " pass" : " passes");
 }
 
-// A line about data.weights: each entry's share, and its passes over the entry where the run's end
-// is known.
+// A line about data.weights: the share of each entry, and the number of passes over the entry if
+// the run's number of tokens is known.
 std::string MixtureText(const RunSpec& spec, const DataReport* data, int64_t tokens) {
   const runspec::DataSpec& mixed = spec.data;
   const double sum = std::accumulate(mixed.weights.begin(), mixed.weights.end(), 0.0);
@@ -208,7 +208,7 @@ std::string Every(int64_t steps) {
   return steps > 0 ? fmt::format("every {} steps", WithThousands(steps)) : "at the end";
 }
 
-// The forecast with the cores that this process may use; `data` may be null.
+// The time forecast for the cores that this process may use; `data` may be null.
 std::optional<TimeForecast> ForecastHere(const RunSpec& spec, const DataReport* data) {
   return ForecastTime(spec, StatedRate(ReadFile("/proc/cpuinfo").value_or("")), CountUsableCores(),
                       data == nullptr ? 0 : data->validation_tokens);
@@ -295,7 +295,7 @@ Json PlanFields(const RunSpec& spec, const AvailableMemory& memory, const DataRe
   if (const auto warning = LostWorkWarning(spec, memory)) json["lost_work_warning"] = *warning;
   json["memory_bytes"] = forecast.total_bytes();
   json["memory"] = MemoryFields(forecast);
-  if (OnGpu(spec)) return json;  // the memory of the service's GPUs is unknown here
+  if (OnGpu(spec)) return json;  // gpctl does not know the memory of the service's GPUs
   json["memory_available_bytes"] = memory.bytes;
   const auto warning = MemoryWarning(spec, memory);
   json["fits"] = !warning.has_value();

@@ -59,7 +59,7 @@ Json ProgressFields(const v1::Progress& progress) {
                {"target_tokens", progress.target_tokens()}};
   if (progress.step() > 0) {
     auto point = rpc::ReadFields<contract::TrainingPoint>(progress);
-    point.validation_loss.reset();  // it may come from an older evaluation
+    point.validation_loss.reset();  // it may belong to an earlier step; added below with its step
     json.update(formats::MetricsJson(point, formats::MetricsKeys::kAll));
     json.erase("epoch");
     if (progress.pace_seconds() >= 0) json["pace_seconds"] = progress.pace_seconds();
@@ -109,9 +109,9 @@ Json RunFields(const v1::Run& run) {
   if (run.latest_checkpoint_step() >= 0)
     json["latest_checkpoint_step"] = run.latest_checkpoint_step();
   if (run.best_checkpoint_step() >= 0) json["best_checkpoint_step"] = run.best_checkpoint_step();
-  // For the newest group of ranks.
+  // gradients_encrypted describes the newest group of ranks.
   if (run.has_gradients_encrypted()) json["gradients_encrypted"] = run.gradients_encrypted();
-  // Decided when the run's first group was ready.
+  // The choices are made once, when the run's first group of ranks is ready.
   if (!run.choices().isa().empty()) json["engine"] = EngineFields(run.choices());
   for (const auto& [key, value] : run.labels()) json["labels"][key] = value;
   if (run.queue_position() > 0) json["queue_position"] = run.queue_position();

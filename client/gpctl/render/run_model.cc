@@ -3,7 +3,8 @@
 namespace gp::gpctl {
 namespace {
 
-// A sparkline needs no more points, and a run of a million steps must not fill gpctl's memory.
+// Limits, so that a run of a million steps does not fill gpctl's memory. A sparkline does not need
+// more points.
 constexpr size_t kPointsMax = 20000;
 constexpr size_t kSamplesMax = 1000;
 

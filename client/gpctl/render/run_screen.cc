@@ -23,7 +23,7 @@ constexpr int kUsualWidth = 80;
 constexpr int kBarCellsMin = 12;
 constexpr int kSparkCellsMax = 24;
 
-// As many cells as fit beside the numbers.
+// The width of a sparkline: the space that the numbers leave, within limits.
 int SparkCells(int width) { return std::clamp(width - 52, 8, kSparkCellsMax); }
 
 // The part of the run that is done, 0 to 1: by steps, or by time for a run that is bounded by time.
@@ -65,7 +65,7 @@ std::string Heading(const v1::Run& run, double now, int width, const TextStyle& 
          CutToWidth(FittedLine(std::move(parts), "   ", room), room, style.utf8);
 }
 
-// Why the run is not running; empty for a running one.
+// The reason for the run's state; empty while it is running.
 std::string ReasonLine(const v1::Run& run, bool utf8) {
   return run.state() == v1::RUN_STATE_RUNNING ? "" : "  " + OneSafeLine(run.reason(), utf8);
 }
@@ -111,7 +111,7 @@ std::string LossLine(const RunModel& model, int width, bool utf8) {
   return text;
 }
 
-// The newest bits per byte and answers; nothing before the first.
+// The newest scores (bits per byte and eval.tasks); empty before the first.
 std::string ScoresLine(const RunModel& model, bool utf8) {
   std::string text;
   for (const auto& [name, score] : model.scores()) {
@@ -166,7 +166,7 @@ std::string EventLine(const v1::RunEvent& event, bool utf8) {
                      OneSafeLine(event.reason(), utf8));
 }
 
-// The terminal keeps a row for the cursor.
+// The rows that are still free on the screen; one row is left for the cursor.
 size_t RowsLeft(int height, size_t used) {
   if (height <= 0) return std::numeric_limits<size_t>::max();
   const size_t rows = static_cast<size_t>(height) - 1;

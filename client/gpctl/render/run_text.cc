@@ -30,12 +30,13 @@ std::string EtaText(const v1::Run& run) {
   return DurationText(client::SecondsLeft(run.progress()));
 }
 
-// The reason without the line of the trainer's log that may end it: the details show that.
+// The reason without the trainer's last log line that may follow it: the run's details show that.
 std::string_view WithoutLogLine(std::string_view reason) {
   return reason.substr(0, reason.find("; its last line: "));
 }
 
-// Why a run is not running, or its warning; "" for a healthy run.
+// The REASON column: the reason for the run's state, or "warning: …" for a run that succeeded with
+// a warning; empty for a healthy run.
 std::string ReasonCell(const v1::Run& run, bool utf8) {
   const bool healthy =
       run.state() == v1::RUN_STATE_RUNNING || run.state() == v1::RUN_STATE_SUCCEEDED;
@@ -46,7 +47,7 @@ std::string ReasonCell(const v1::Run& run, bool utf8) {
 
 std::string PlacementText(const v1::Run& run) {
   if (run.placement().empty()) return "";
-  std::map<std::string, std::string> nodes;  // with the GPUs of each
+  std::map<std::string, std::string> nodes;  // node name -> its GPUs
   for (const v1::RankPlacement& rank : run.placement()) {
     std::string& gpus = nodes[rank.node_name()];
     if (rank.slot_id().starts_with("gpu-")) gpus += (gpus.empty() ? ":" : ",") + rank.slot_id();
@@ -56,7 +57,7 @@ std::string PlacementText(const v1::Run& run) {
   return fmt::format("{} on {}", CountedNoun(run.placement_size(), "rank"), names);
 }
 
-// Columns from the left end to the events of a run's details.
+// The indentation of events in a run's details.
 constexpr int kEventsIndent = 4;
 
 std::string Field(const std::string& name, const std::string& value, const TextStyle& style = {}) {
@@ -130,12 +131,12 @@ std::string CheckpointText(const v1::Run& run) {
   return text;
 }
 
-// The owner of the service is the only user of most.
+// Whether a user other than the service's owner submitted the run. Most services have no others.
 bool IsOfAnotherUser(const v1::Run& run) {
   return !run.submitted_by().empty() && run.submitted_by() != "owner";
 }
 
-// Columns shown only if namespaces differ, or if some run is not the owner's.
+// Optional columns: shown if the runs' namespaces differ, or if a run is not the owner's.
 struct RunColumns {
   bool namespaces = false;
   bool users = false;
@@ -168,7 +169,8 @@ std::string MarksOf(const v1::Checkpoint& checkpoint) {
   return marks;
 }
 
-// The directory that all of them are in, with a slash at its end; "" when they are in several.
+// The directory that contains all checkpoints, ending in '/'; "" if they are in several
+// directories.
 std::string SharedParent(const std::vector<v1::Checkpoint>& checkpoints) {
   const std::string& first = checkpoints.front().directory();
   const std::string parent = first.substr(0, first.rfind('/') + 1);
@@ -277,7 +279,8 @@ std::string LogLineText(const v1::LogLine& line, bool with_rank, const TextStyle
 
 std::string CheckpointTable(const std::vector<v1::Checkpoint>& checkpoints, double now,
                             const TextStyle& style) {
-  // A terminal has no room for paths: the part that they share stands beneath the table.
+  // On a terminal, print the common parent directory once below the table, because whole paths are
+  // too long.
   const std::string parent = style.width > 0 ? SharedParent(checkpoints) : "";
   Table table({{.title = "STEP", .align = Align::kRight},
                {.title = "VAL", .align = Align::kRight},
@@ -321,7 +324,7 @@ std::string CheckpointDetails(const v1::Checkpoint& checkpoint, double now) {
 }
 
 std::string StepLine(const v1::MetricPoint& point, int64_t target_steps, const TextStyle& style) {
-  // A wall time becomes a number of steps during the run.
+  // Prefer the point's target: with a time budget, the last step becomes known only during the run.
   if (point.target_steps() > 0) target_steps = point.target_steps();
   std::vector<LinePart> parts;
   const auto add = [&parts](std::string text, int rank = 0) {

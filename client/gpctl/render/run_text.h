@@ -18,8 +18,8 @@ struct TextStyle {
 
 bool AreOfSeveralNamespaces(const std::vector<v1::Run>& runs);
 
-// Has a column for the namespace when the runs are of several, and one for the user when a run is
-// not the owner's.
+// Has a column for the namespace when the runs are of several namespaces, and one for the user when
+// a run is not the owner's.
 std::string RunTable(const std::vector<v1::Run>& runs, double now, const TextStyle& style);
 
 // Context for a run's details.

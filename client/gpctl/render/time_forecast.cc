@@ -35,7 +35,7 @@ double EvaluationFlops(const runspec::RunSpec& spec, int64_t validation_tokens) 
          static_cast<double>(tokens);
 }
 
-// One at every eval.every steps, and one at the end.
+// The number of evaluations: one every eval.every steps and one at the end.
 int64_t Evaluations(const runspec::RunSpec& spec, int64_t steps) {
   const int64_t every = spec.eval.every_steps;
   return every > 0 ? (steps + every - 1) / every : 1;

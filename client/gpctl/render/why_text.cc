@@ -19,16 +19,17 @@
 namespace gp::gpctl {
 namespace {
 
-// Shares and factors from which something is worth a line.
+// Thresholds: findings below them are not worth a line.
 constexpr double kSlowFactor = 1.25;
 constexpr double kDataShare = 0.2;
 constexpr double kAllReduceShare = 0.25;
 constexpr double kBetweenStepsShare = 0.2;
 constexpr double kSwapBytesPerSecond = 1 << 20;
-// A trainer has more threads than it has cores, and the load is a mean.
+// Tolerances before a machine counts as overloaded: a trainer has more threads than cores, and the
+// load is an average.
 constexpr double kSpareThreads = 0.5;
 constexpr double kSpareFactor = 1.1;
-// Shorter steps spend much of their time between products of matrices.
+// Steps shorter than this spend much of their time outside the matrix multiplications.
 constexpr double kShortStepSeconds = 0.02;
 constexpr size_t kHoldersMax = 5;
 
@@ -36,7 +37,8 @@ bool WaitsForSlots(const v1::Run& run) {
   return run.state() == v1::RUN_STATE_QUEUED || run.state() == v1::RUN_STATE_SUBMITTED;
 }
 
-// Before the first placement of a run with `device: auto`, both kinds.
+// Whether the slot is of the kind (CPU or GPU) that the run needs. A run with `device: auto` that
+// was never placed may use both kinds.
 bool IsOfItsKind(const v1::Slot& slot, const v1::Run& run) {
   return run.device().empty() || IsGpu(slot) == (run.device() == "gpu");
 }
@@ -96,7 +98,7 @@ std::string PaceText(const v1::Run& run) {
                      factor, StepTimeText(forecast->step_seconds), forecast->basis);
 }
 
-// Cores of the node's slots in which runs train.
+// The number of CPU cores in the node's slots that runs hold.
 int CoresOfRuns(const v1::Node& node) {
   int cores = 0;
   for (const v1::Slot& slot : node.slots()) {
@@ -186,7 +188,7 @@ void ExplainSpeed(const v1::Run& run, const Surroundings& around, std::vector<Fi
 std::vector<SlotHolder> HoldersOf(const v1::Run& run, const Surroundings& around) {
   std::map<std::string, SlotHolder> by_run;
   for (const v1::Node& node : around.nodes) {
-    std::set<std::string> named;  // the runs with which the node is listed
+    std::set<std::string> named;  // runs whose `nodes` already contain this node
     for (const v1::Slot& slot : node.slots()) {
       if (slot.run_id().empty() || !IsOfItsKind(slot, run)) continue;
       SlotHolder& holder = by_run[slot.run_id()];

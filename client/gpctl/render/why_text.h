@@ -46,9 +46,9 @@ std::vector<SlotHolder> HoldersOf(const v1::Run& run, const Surroundings& around
 // before its first steps.
 std::optional<StepForecast> ForecastStep(const v1::Run& run);
 
-// A waiting run's place, who holds the slots and until when; a running one's speed against the
-// forecast, and what slows it down; of a waiting run and one in backoff the nodes that it passes
-// over; and in every state the run's newest warning.
+// For a waiting run: its place in the queue, and which runs hold the slots and until when. For a
+// run that waits or is in backoff: the nodes that it passes over. For a running one: its speed
+// compared with the forecast, and what slows it down. In every state: the run's newest warning.
 std::vector<Finding> FindingsOn(const v1::Run& run, const Surroundings& around, double now);
 
 // "NAME is STATE: REASON", then the findings, one a line.

@@ -8,7 +8,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kStartPoll{50};
-// The kernel releases the lock of a process soon after it has ended.
+// How long to wait until the kernel releases the locks of processes that have ended.
 constexpr std::chrono::seconds kReleaseMax{2};
 
 std::vector<std::string> SupervisorArguments(const ServiceDirectory& directory,
@@ -34,7 +34,7 @@ std::vector<std::string> SupervisorArguments(const ServiceDirectory& directory,
   return arguments;
 }
 
-// The last lines that the supervisor process wrote, without the "error:" that is printed again.
+// The supervisor's log from byte `from` on, without its "error: ", which gpctl prints itself.
 std::string LastWordsSince(const std::string& path, size_t from) {
   const auto text = ReadFile(path);
   std::string words = text.ok() && text->size() > from ? text->substr(from) : "";
@@ -46,15 +46,15 @@ std::string LastWordsSince(const std::string& path, size_t from) {
 
 int RunningPid(const ProcessIdentity& process) { return IsAlive(process) ? process.pid : 0; }
 
-// Whether a process of this machine and container has the supervisor's lock: it may not have
-// written its record yet.
+// Whether a process on this machine and in this container holds the supervisor's lock. A supervisor
+// that is starting holds it before it has written its record.
 bool IsHeldHere(const ServiceDirectory& directory) {
   const auto holder = directory.Holder();
   return holder && !holder->IsElsewhere(daemon::LockHolder::Self(SystemClock()));
 }
 
-// Every lock of a service that was just stopped. An error where something still holds one: a
-// process that this one cannot see, in another container or on another host.
+// Takes all locks of a service that was just stopped. Fails if a lock is still held: by a process
+// in another container or on another host, which cannot be seen here.
 StatusOr<std::vector<daemon::StateLock>> LockStopped(const ServiceDirectory& directory) {
   const auto deadline = steady_clock::now() + kReleaseMax;
   while (true) {
@@ -162,7 +162,7 @@ StatusOr<StoppedService> StopService(const ServiceDirectory& directory, StopWay 
   stopped.monitoring_pid = RunningPid(record->monitoring);
   RETURN_IF_ERROR(StopProcess(record->supervisor, 3 * SupervisorOptions().stop_grace,
                               [way] { return way == StopWay::kAtOnce; }));
-  // Daemons are left only if the supervisor was killed; otherwise it has stopped them.
+  // Stop daemons that the supervisor has left because it was killed.
   RETURN_IF_ERROR(StopDaemons(directory, way));
   ASSIGN_OR_RETURN(stopped.locks, LockStopped(directory));
   ASSIGN_OR_RETURN(ServiceRecord left, directory.Load());

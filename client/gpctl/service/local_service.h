@@ -25,8 +25,8 @@ StatusOr<ServiceRecord> FindRunningService(const ServiceDirectory& directory,
 // here.
 StatusOr<bool> ServiceRuns(const ServiceDirectory& directory);
 
-// The supervisor's lock. AlreadyExists if another one on this machine was faster, which
-// FindRunningService then finds; FailedPrecondition if it runs elsewhere.
+// Takes the supervisor's lock. AlreadyExists if another supervisor on this machine holds it: use
+// FindRunningService. FailedPrecondition if that supervisor runs elsewhere.
 StatusOr<daemon::StateLock> LockToSupervise(const ServiceDirectory& directory);
 
 // Starts a gpctl process in the background that supervises the daemons, and returns when the

@@ -92,7 +92,8 @@ Status PrivateGateway::AwaitAddress(client::Interruption& interruption) {
                           options_.start_timeout.count() / 1000, LastWords());
 }
 
-// The end of the gateway's log. Empty when the gateway writes to stderr instead (not `quiet`).
+// The end of the gateway's log, for an error message. Empty unless `quiet`: otherwise the gateway
+// writes to stderr.
 std::string PrivateGateway::LastWords() const {
   constexpr size_t kBytes = 600;
   std::string words = ReadFile(JoinPath(scratch_, "log")).value_or("");

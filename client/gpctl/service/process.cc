@@ -24,7 +24,8 @@ using std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kEndPoll{20};
 constexpr std::chrono::seconds kKillGrace{5};
 
-// /proc/<pid>/stat after the command's name, which is in parentheses and may hold anything.
+// The fields of /proc/<pid>/stat after the command's name. The name is in parentheses and may
+// contain spaces and parentheses itself.
 std::vector<std::string> StatFields(const std::string& stat) {
   const size_t close = stat.rfind(')');
   std::vector<std::string> fields;
@@ -39,7 +40,7 @@ std::string ProgramOf(int pid) {
   const std::string link = fmt::format("/proc/{}/exe", pid);
   const ssize_t size = readlink(link.c_str(), path.data(), path.size());
   std::string program = size > 0 ? std::string(path.data(), size) : "";
-  // A program that was rebuilt while it runs is still the same process.
+  // Ignore this mark: if the executable is rebuilt while it runs, the process is still the same.
   static constexpr char kDeleted[] = " (deleted)";
   const size_t at = program.rfind(kDeleted);
   if (at != std::string::npos && at + std::strlen(kDeleted) == program.size()) program.erase(at);
@@ -55,7 +56,8 @@ StatusOr<FileDescriptor> OpenLog(const std::string& path) {
 
 using Processes = std::vector<ProcessIdentity>;
 
-// The processes that still exist at the deadline.
+// Waits until all processes have ended, at most until the deadline. Returns those that still exist.
+// Sends SIGINT to them once when hurried() becomes true.
 Processes AliveAt(steady_clock::time_point deadline, Processes processes,
                   const std::function<bool()>& hurried) {
   bool told = false;

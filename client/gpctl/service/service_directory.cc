@@ -92,9 +92,9 @@ std::optional<uid_t> OwnerOf(std::string path) {
   return status.st_uid;
 }
 
-// The storage root of the record. One in the state directory moves with it: where the record's
-// socket of the coordinator was, there the state directory was. A record with another address keeps
-// its storage root.
+// The current path of the record's storage root, when the state directory is now at `root`. A
+// storage root inside the state directory has moved with it. The record's coordinator socket shows
+// where the state directory was.
 std::string MovedStorage(const ServiceRecord& record, const std::string& root) {
   constexpr std::string_view kSocket = "/coordinator.sock", kUnix = "unix:";
   if (!record.address.starts_with(kUnix) || !record.address.ends_with(kSocket)) {
@@ -228,7 +228,7 @@ Status ServiceDirectory::Remove() const {
     if (name != kLockName) RETURN_IF_ERROR(RemoveTree(Path(name)));
   }
   RETURN_IF_ERROR(RemoveTree(Path(kLockName)));
-  // The volume of a container cannot be removed, only emptied; a link to a directory stays, too.
+  // A mounted directory, such as a container's volume, can only be emptied. A symbolic link stays.
   if (rmdir(root_.c_str()) == 0 || errno == EBUSY) return OkStatus();
   const int error = errno;
   return std::filesystem::is_symlink(root_) ? OkStatus() : ErrnoStatus(error, "remove", root_);

@@ -55,7 +55,7 @@ class ServiceDirectory {
   std::string WorkerState() const { return Path("worker"); }
   std::string Storage() const { return Path("storage"); }
   std::string Log(const std::string& program) const { return Path("logs/" + program + ".log"); }
-  // The coordinator's.
+  // The coordinator's socket.
   std::string Socket() const { return Path("coordinator.sock"); }
   std::string AddressFile(const std::string& program) const { return Path(program + ".address"); }
 
@@ -78,9 +78,9 @@ class ServiceDirectory {
   // FailedPrecondition when another process holds it, on whatever host or in whatever container.
   StatusOr<daemon::StateLock> Lock() const;
 
-  // That lock, those of the coordinator and the agent, and those of storage roots in the directory,
-  // which may belong to another service; as far as they exist. While they are held the directory is
-  // unused.
+  // Takes that lock and, where they exist, those of the coordinator, of the agent and of storage
+  // roots in the directory, which may belong to another service. While the caller holds them, no
+  // process uses the directory.
   StatusOr<std::vector<daemon::StateLock>> LockAll() const;
 
   // The process that holds the supervisor's lock now; nullopt when none does.
@@ -97,7 +97,7 @@ class ServiceDirectory {
  private:
   Status CloseToOthers() const;
   std::string HolderText() const;
-  // The directory itself and those in it, where they are the storage of a coordinator.
+  // Those of the directory itself and the directories in it that are the storage of a coordinator.
   StatusOr<std::vector<std::string>> StorageRoots() const;
 
   std::string root_;

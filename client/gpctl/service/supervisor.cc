@@ -17,9 +17,10 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kDaemonPoll{50};
-// A daemon that ran this long had not failed at its start.
+// A daemon that has run for this long counts as started; its failure count is reset.
 constexpr std::chrono::seconds kHealthy{10};
-// An address for documentation (RFC 5737): the route to it is the one to other networks.
+// An address reserved for documentation (RFC 5737). The route to it is the default route, so it
+// shows which of this host's addresses other hosts can reach.
 constexpr char kElsewhere[] = "192.0.2.1";
 
 struct AddressFile {
@@ -48,7 +49,7 @@ std::string KeepingPort(const std::string& wanted, const std::string& previous) 
   return rpc::CheckBindable(*address).ok() ? address->Text() : wanted;
 }
 
-// The last lines of a program's log that it wrote since the log had `begin` bytes.
+// The end of what a program has written to its log since the log had `begin` bytes.
 std::string LastWords(const std::string& path, size_t begin) {
   constexpr size_t kBytes = 600;
   const StatusOr<std::string> log = ReadFile(path);
@@ -92,12 +93,13 @@ Status Supervisor::Start() {
   ASSIGN_OR_RETURN(record_.supervisor, IdentifyProcess(getpid()));
   const Status status = StartAll();
   if (status.ok()) return status;
-  if (!storage.empty()) record_.storage_root = storage;  // a new place was not taken
+  if (!storage.empty()) record_.storage_root = storage;  // keep the old root: the start failed
   Stop(status.code() == StatusCode::kCancelled ? Which::kAll : Which::kSpawned);
   return status;
 }
 
-// The current location of the storage. The coordinator refuses any storage but its own.
+// Sets the storage root for this start: that of the options, otherwise that of the last start,
+// otherwise the one in the state directory. The coordinator refuses a storage that is not its own.
 void Supervisor::ChooseStorage(bool has_runs) {
   if (has_runs && record_.storage_root.empty()) record_.storage_root = directory_.Storage();
   if (!options_.storage_root.empty()) record_.storage_root = options_.storage_root;
@@ -145,8 +147,8 @@ Status Supervisor::StartGateway() {
   return OkStatus();
 }
 
-// Last, because it scrapes the others' addresses. A Prometheus that is still running may scrape old
-// ones, so it is stopped.
+// Starts Prometheus after the daemons, because its configuration contains their addresses. Stops a
+// Prometheus that is still running, because it may scrape old addresses.
 Status Supervisor::StartMonitoring() {
   RETURN_IF_ERROR(StopProcess(std::exchange(monitoring_.process, {}), options_.stop_grace));
   if (!options_.monitoring) return OkStatus();
@@ -155,7 +157,7 @@ Status Supervisor::StartMonitoring() {
                    WithFreePort(MetricsAddress(record_.monitoring_address, 3)));
   record_.gateway = gateway_.process;
   RETURN_IF_ERROR(WriteMonitoringFiles(directory_, record_));
-  monitoring_.program = program;  // from now on it can be revived
+  monitoring_.program = program;  // set it now: from here on Revive may restart it
   RETURN_IF_ERROR(StartDaemon(monitoring_));
   return AwaitMonitoring();
 }
@@ -177,9 +179,10 @@ Status Supervisor::Announce() {
   return Save();
 }
 
-// If a supervisor was killed right after it had started a daemon, the record lacks that daemon.
-// Then its process number is in the daemon's address file. The file may be old and its number that
-// of another service's daemon, but only this service's was started with this file.
+// Finds a running daemon that the record lacks, because a supervisor was killed right after
+// starting it. The daemon's process number is in its address file. The file may be old, and another
+// service's daemon may have that number now, so check that the process was started with this
+// address file.
 void Supervisor::Adopt(Daemon& daemon) {
   if (IsAlive(daemon.process)) return;
   const std::string path = directory_.AddressFile(daemon.name);
@@ -195,8 +198,8 @@ std::string Supervisor::MetricsAddress(const std::string& previous, int offset) 
   return KeepingPort(fmt::format("127.0.0.1:{}", port), previous);
 }
 
-// The host on which this node's trainers listen for other nodes: the one on which the coordinator
-// serves. Empty if it serves only this machine.
+// The address on which this node's trainers listen for other nodes: the one on which the
+// coordinator serves other nodes. Empty if it serves only this machine.
 std::string Supervisor::DataAddress() const {
   const auto listen = rpc::ParseListenAddress(options_.listen);
   if (!listen.ok() || listen->IsLocal()) return "";
@@ -274,7 +277,8 @@ Status Supervisor::DiedAtStart(const Daemon& daemon) const {
                   directory_.Log(daemon.name));
 }
 
-// A daemon writes its address file when it serves (the agent: when it has registered).
+// Waits for the daemon's address file, which it writes when it serves; the agent writes it when it
+// has registered.
 Status Supervisor::AwaitAddress(Daemon& daemon) {
   const auto deadline = steady_clock::now() + options_.start_timeout;
   while (steady_clock::now() < deadline) {
@@ -378,7 +382,8 @@ void Supervisor::Revive(Daemon& daemon) {
   if (now >= daemon.next_start) Restart(daemon);
 }
 
-// Takes the address of a gateway that began to serve late, which no code has waited for.
+// Restarts the gateway if it has ended. Also records the address of a gateway that became ready
+// only after Start had stopped waiting for it.
 void Supervisor::ReviveGateway() {
   Revive(gateway_);
   if (!gateway_.address.empty()) return;
@@ -392,7 +397,7 @@ void Supervisor::ReviveGateway() {
   if (!status.ok()) tell_(Message(status));
 }
 
-// As ReviveGateway, for a Prometheus that began to serve late.
+// The same for Prometheus, which has no address file: checks whether it accepts connections.
 void Supervisor::ReviveMonitoring() {
   Revive(monitoring_);
   if (record_.monitoring_problem.empty() || !IsAlive(monitoring_.process)) return;

@@ -27,7 +27,7 @@ struct SupervisorOptions {
   std::string listen;
   std::string storage_root;  // absolute; empty: that of the last start, or one in the directory
   bool adopt = false;        // the coordinator accepts the existing storage at its first start
-  // `listen` without TLS or tokens, and the gateway to other machines without API keys.
+  // Serve `listen` without TLS and tokens, and the gateway to other machines without API keys.
   bool insecure = false;
   // First of the three ports for metrics; the one after them is Prometheus'. 0: the ports of the
   // last start, else free ones.
@@ -78,9 +78,9 @@ class Supervisor {
     ProcessIdentity process;
     std::string address;  // from its address file
     std::string metrics;
-    std::string listen;    // the coordinator's
-    size_t log_begin = 0;  // where its log stood when it was started
-    bool spawned = false;  // by this supervisor; otherwise adopted
+    std::string listen;    // coordinator only: HOST:PORT for others
+    size_t log_begin = 0;  // size of its log when it was started
+    bool spawned = false;  // started by this supervisor; otherwise adopted
     int failures = 0;      // failures in a row
     std::chrono::steady_clock::time_point started;
     std::chrono::steady_clock::time_point next_start;
@@ -114,7 +114,7 @@ class Supervisor {
 
   const ServiceDirectory directory_;
   const SupervisorOptions options_;
-  bool adopt_;  // until the coordinator has started
+  bool adopt_;  // options_.adopt until the coordinator has started, then false
   client::Interruption& interruption_;
   const std::function<void(const std::string&)> tell_;
   ServiceRecord record_;

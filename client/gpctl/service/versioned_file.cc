@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "gp/v";
 
-// The value of apiVersion; empty when the text has none; nullopt when it is not a map of YAML.
+// The value of apiVersion; empty if it is absent; nullopt if the text is not a YAML map.
 std::optional<std::string> ApiVersionIn(const std::string& text) {
   try {
     const YAML::Node root = YAML::Load(text);
@@ -42,7 +42,8 @@ StatusOr<int> ParseVersion(const std::string& path, const std::string& said,
       said, format.ApiVersion());
 }
 
-// The first copy stays: it is what the user had.
+// Writes the migrated text, and first copies the old file to <path>.v<version>. An existing copy is
+// not replaced, because it is the user's original.
 Status Replace(const std::string& path, int version, const std::string& older,
                const std::string& newest) {
   const std::string copy = fmt::format("{}.v{}", path, version);
@@ -65,7 +66,7 @@ StatusOr<std::string> ReadVersionedFile(const std::string& path, uint64_t size_b
   for (int from = version; from < format.newest(); ++from) {
     ASSIGN_OR_RETURN(migrated, format.migrations[static_cast<size_t>(from - 1)](migrated));
   }
-  // Not required: the next read migrates the text again.
+  // Ignore a failure to write: the next read migrates the text again.
   (void)Replace(path, version, text, migrated);
   return migrated;
 }

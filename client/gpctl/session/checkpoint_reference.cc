@@ -39,7 +39,7 @@ StatusOr<CheckpointReference> ParseCheckpointReference(const std::string& text,
   if (text.find('/') != std::string::npos || FileExists(JoinPath(path, "manifest.json"))) {
     return CheckpointReference{.directory = path};
   }
-  // "@last" is a run; "@last@best" is one of its checkpoints.
+  // Search from the second character: the run may be "@last", as in "@last@best".
   const size_t at = text.find('@', 1);
   CheckpointReference reference{.run = text.substr(0, at)};
   if (at == std::string::npos) return reference;
@@ -72,7 +72,8 @@ StatusOr<v1::Run> FindRun(const CheckpointReference& reference, Session& session
                             ShellWord("./" + reference.run)));
 }
 
-// A name means its newest run; an older one may have the wanted checkpoint.
+// The error for a run without checkpoints. It names an older run of the same name that has some,
+// because a name always means its newest run.
 Status NoCheckpoint(const v1::Run& run, client::RunClient& service, Session& session) {
   const char* const yet = client::IsTerminal(run.state()) ? "" : " yet";
   v1::ListRequest request;
@@ -103,7 +104,7 @@ StatusOr<v1::Checkpoint> FindCheckpoint(const CheckpointReference& reference, Se
   for (const v1::Checkpoint& checkpoint : response.checkpoints()) {
     if (Matches(checkpoint, reference)) return checkpoint;
   }
-  // The newest one of the step, as the coordinator chooses it.
+  // Search the quarantined checkpoints from the newest on, as the coordinator does for a step.
   for (int i = response.quarantined_size() - 1; i >= 0; --i) {
     const v1::Checkpoint& held = response.quarantined(i);
     if (!reference.step || held.step() != *reference.step) continue;

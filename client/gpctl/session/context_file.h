@@ -16,7 +16,7 @@ struct Context {
   std::string state_dir;      // the local service's directory; empty for a server elsewhere
   std::string token_file;     // from 'gpctl login'; empty: no token is sent
   std::string ca_file;        // authorities of the server's certificate; empty: no TLS
-  std::string run_namespace;  // where --namespace names none; empty: the run file's, or any
+  std::string run_namespace;  // used without --namespace; empty: the run file's, or any
 };
 
 struct ContextFile {

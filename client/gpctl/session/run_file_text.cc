@@ -14,14 +14,15 @@ namespace {
 
 constexpr uint64_t kRunFileBytesMax = 1 << 20;
 
-// The override "KEY=VALUE". Several paths become a JSON list, which YAML also reads.
+// The override "KEY=VALUE" with the field's path. A list of paths is written as JSON, which is
+// valid YAML.
 std::string PathOverride(const runspec::RunField& field, runspec::RunSpec& spec) {
   const runspec::Slot slot = field.slot(spec);
   if (auto* const* path = std::get_if<std::string*>(&slot)) return field.path + "=" + **path;
   return field.path + "=" + Json(*std::get<std::vector<std::string>*>(slot)).dump();
 }
 
-// A path, or a run's checkpoint.
+// Finds the model of init_from: a path, or a checkpoint of a run.
 StatusOr<runspec::InitialModel> FindReferencedModel(const std::string& reference,
                                                     const std::string& base, Session& session) {
   const std::string path = AbsolutePath(reference, base);
@@ -31,7 +32,8 @@ StatusOr<runspec::InitialModel> FindReferencedModel(const std::string& reference
   return interop::FindModelAt(directory);
 }
 
-// The server may not see the model's files, so the client sends the sizes that it read there.
+// Adds overrides with the model's path, shape and tokenizer, because the server may not be able to
+// read the model's files.
 void AddInitialModel(runspec::RunSpec& spec, std::vector<std::string>& overrides) {
   if (spec.init_from == runspec::kFromScratch) return;
   overrides.push_back("init_from=" + spec.init_from);
@@ -63,7 +65,8 @@ StatusOr<RunFileText> ReadRunFile(const std::string& path, Console& console) {
                            Message(text.status()));
   }
   RETURN_IF_ERROR(formats::RefuseOtherText(path, *text, "a run file"));
-  // An open file has no folder to look in.
+  // Relative paths in a run file are relative to its folder. One read from a descriptor has no
+  // folder, so the working directory is used.
   return RunFileText{*std::move(text), path,
                      IsOpenFile(absolute) ? console.working_directory : DirectoryOf(absolute)};
 }

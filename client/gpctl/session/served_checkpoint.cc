@@ -10,13 +10,14 @@
 namespace gp::gpctl {
 namespace {
 
-// A checkpoint that no run wrote, or that has an unusual name, is named after its directory.
+// The model name: the run's, or the directory's if no run wrote the checkpoint or the run's name
+// contains '=', which gp-gateway's NAME=DIR does not allow.
 std::string NameIn(const formats::CheckpointManifest& manifest, const std::string& directory) {
   const std::string& name = manifest.run_name;
   return name.empty() || name.find('=') != std::string::npos ? BaseNameOf(directory) : name;
 }
 
-// A checkpoint's directory, or that of a run.
+// The checkpoint in `directory`, which is a checkpoint's directory or a run's.
 StatusOr<ServedCheckpoint> ServedDirectory(const std::string& directory) {
   ASSIGN_OR_RETURN(const std::string checkpoint,
                    formats::FindCheckpointIn(LocalStorage(), directory));

@@ -45,7 +45,8 @@ StatusOr<Context> ServiceOfContext(const Console& console, const std::string& wa
   return NotFound("{} has no context '{}'{}", path, name, DidYouMean(name, names));
 }
 
-// The token that the environment names, or that 'gpctl login' kept for the context; empty: none.
+// The token from GPCTL_TOKEN, from the file in GPCTL_TOKEN_FILE, or from the context's file that
+// 'gpctl login' wrote, in this order; empty if there is none.
 StatusOr<std::string> TokenFor(const Console& console, const Context& service) {
   const std::string text = console.Variable("GPCTL_TOKEN");
   if (!text.empty()) {
@@ -143,7 +144,7 @@ std::string Session::HintFor(const std::string& state_dir, const std::string& co
   return hint + " --state-dir " + ShellWord(state_dir);
 }
 
-// An error when the service of this machine was stopped, so that a call does not wait for it.
+// Unavailable if the local service in `state_dir` is stopped, so that a call does not wait for it.
 Status Session::CheckServiceRuns(const std::string& state_dir) const {
   ASSIGN_OR_RETURN(const bool runs, ServiceRuns(ServiceDirectory(state_dir)));
   if (runs) return OkStatus();

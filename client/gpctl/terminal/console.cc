@@ -18,7 +18,8 @@ std::string AccountHome() {
   return home.starts_with('/') ? home : "/";
 }
 
-// Sets HOME when it is unset or relative: gpctl would write below the working directory otherwise.
+// Reads the environment. Sets HOME to the account's home if it is unset or relative; otherwise
+// gpctl would write files below the working directory.
 std::map<std::string, std::string> ReadEnvironment() {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {

@@ -59,7 +59,7 @@ void AppendSafe(std::string& out, std::string_view bytes, const Character& chara
   }
 }
 
-// Bytes of the longest beginning that fits into `columns`.
+// The number of bytes of the longest prefix of `text` that fits into `columns`.
 size_t PrefixThatFits(std::string_view text, int columns) {
   size_t end = 0;
   for (int used = 0; end < text.size();) {

@@ -10,7 +10,7 @@ namespace gp::gpctl {
 
 struct LinePart {
   std::string text;  // an empty part is left out
-  int rank = 0;      // the part of the highest rank goes first, one of rank 0 stays
+  int rank = 0;      // the highest rank is left out first, rank 0 never
 };
 
 // The parts with `separator` between them, in at most `width` columns if leaving out parts

@@ -6,7 +6,7 @@ namespace gp::gpctl {
 
 void LiveBlock::Erase() {
   const auto lines = std::count(drawn_.begin(), drawn_.end(), '\n');
-  // Up to the first line, then everything below goes: ECMA-48 CPL and ED.
+  // Move to the first line of the block (ECMA-48 CPL) and clear everything below (ED).
   if (lines > 0) out_ << "\x1b[" << lines << "F\x1b[J";
 }
 

@@ -12,7 +12,7 @@ constexpr std::string_view kBars[] = {"▁", "▂", "▃", "▄", "▅", "▆", 
 constexpr std::string_view kAsciiBars[] = {"_", ".", "-", "=", "+", "*", "#"};
 constexpr std::string_view kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
 
-// A value that is not finite marks its whole cell, because the mean would hide it.
+// Not finite if one of the values is not, so that such a value marks its whole cell.
 double MeanOf(const std::vector<double>& values, size_t begin, size_t end) {
   double sum = 0;
   for (size_t i = begin; i < end; ++i) sum += values[i];

@@ -10,9 +10,9 @@ namespace gp::gpctl {
 namespace {
 
 constexpr int kGap = 2;
-// A shortened cell keeps at least this much.
+// A shortened cell keeps at least this many columns.
 constexpr int kShortenedMin = 16;
-// The last column explains; others make room for this much of it.
+// The width that other columns leave for the last one, which holds explanations and may be cut.
 constexpr int kLastMin = 12;
 
 }  // namespace
@@ -37,7 +37,7 @@ Table::Layout Table::Fit(int width) const {
     layout.widths.push_back(WidestCell(i));
   }
   if (width <= 0) return layout;
-  // By how much the columns exceed the width when the last one is cut to its least.
+  // By how much the columns exceed the width when the last one has its minimum width.
   const auto excess = [&] {
     const int last = layout.widths.back();
     const int all = std::accumulate(layout.widths.begin(), layout.widths.end(), 0) - last;

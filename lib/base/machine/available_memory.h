@@ -9,7 +9,8 @@ namespace gp {
 
 struct AvailableMemory {
   int64_t bytes = 0;  // INT64_MAX when there is no limit
-  // The limit that decides: "MemAvailable", "memory.max of /run.slice", "RLIMIT_AS"; "no limit".
+  // The name of the smallest limit, such as "MemAvailable", "memory.max of /run.slice" or
+  // "RLIMIT_AS"; "no limit" if there is none.
   std::string limit;
 };
 

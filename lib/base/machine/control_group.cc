@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kListBytesMax = 1 << 20;
 
-// Whether `controller` is one of the words of "cpu,cpuacct".
+// Whether the list `controllers` ("cpu,cpuacct") contains `controller`.
 bool Contains(const std::string& controllers, const std::string& controller) {
   std::istringstream words(controllers);
   std::string word;
@@ -36,7 +36,7 @@ std::vector<ControlGroup> ControlGroups(const std::string& controller, const std
   std::istringstream lines(text.ok() ? *text : "");
   std::vector<ControlGroup> groups;
   std::string line;
-  // "0::/path" of version 2, "4:cpu,cpuacct:/path" of version 1.
+  // A line is "0::/path" for version 2 or "4:cpu,cpuacct:/path" for version 1.
   while (std::getline(lines, line)) {
     const size_t first = line.find(':');
     const size_t second = line.find(':', first + 1);

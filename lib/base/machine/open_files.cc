@@ -5,7 +5,7 @@
 namespace gp {
 
 Status AllowManyOpenFiles() {
-  // Databases, logs, sockets and the queues of gRPC, before the first connection.
+  // A daemon opens databases, logs, sockets and gRPC's queues before its first connection.
   constexpr rlim_t kNeeded = 64;
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return OkStatus();

@@ -10,9 +10,9 @@ namespace gp {
 // number that getpid() returned before the fork: then it has ended. False also when prctl fails.
 bool DieWithParent(pid_t parent);
 
-// For a program, which does not know that number. A parent that ended before the call is not
-// noticed: this process then already has another parent, so the program that starts it must check
-// (daemon/child_process.cc does).
+// The same for a program, which does not know its parent's number. A parent that ended before the
+// call is not noticed: this process then already has another parent, so the program that starts it
+// must check (daemon/child_process.cc does).
 bool DieWithParent();
 
 }  // namespace gp

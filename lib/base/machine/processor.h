@@ -7,7 +7,7 @@ namespace gp {
 
 struct Processor {
   std::string model;  // empty when the text does not name it
-  std::string isa;    // what the kernels can use: "AVX2", "AVX-512", "AVX-512 with bf16", or ""
+  std::string isa;    // for gp's compute kernels: "AVX2", "AVX-512", "AVX-512 with bf16", or ""
 };
 
 Processor ParseProcessor(const std::string& cpuinfo);

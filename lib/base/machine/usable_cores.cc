@@ -20,8 +20,8 @@ std::string TextOf(const ControlGroup& group, const std::string& name) {
   return text.ok() ? *text : "";
 }
 
-// Processor time that the group may use in a period of time, as a number of cores; none: no limit.
-// "max 100000" and -1 mean no limit.
+// The group's CPU quota divided by its period, rounded down: a number of cores. Nullopt if the
+// group has no limit, which the files show as "max 100000" (v2) or -1 (v1).
 std::optional<int64_t> WholeCores(const ControlGroup& group) {
   std::string figures = TextOf(group, "cpu.max");
   if (group.version == ControlGroup::Version::kV1) {

@@ -1,4 +1,4 @@
-// The processors that the calling thread may use, of all that the machine has. Thread-safe.
+// Which of the machine's processor cores the calling thread may use. Thread-safe.
 #pragma once
 
 #include <string>

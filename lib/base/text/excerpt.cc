@@ -17,7 +17,7 @@ bool IsUnprintable(char32_t c) {
   return (c < 0x20 && c != '\t') || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
 }
 
-// One character off the front, fit for a message.
+// Removes one character from the front and returns it, or "?" if a message must not contain it.
 std::string TakeShown(std::string_view& text) {
   const std::string_view before = text;
   const auto character = TakeCodePoint(text);
@@ -49,7 +49,7 @@ std::string Excerpt(std::string_view text, size_t characters_max) {
 LineExcerpt ExcerptAround(std::string_view line, size_t offset) {
   offset = std::min(offset, line.size());
   size_t begin = 0;
-  // A line of a few bytes too many may still have few characters.
+  // Cut by characters, not bytes. The prefix is long enough to tell whether there are too many.
   if (CountCharacters(line.substr(0, kLineCharactersMax * kCharacterBytesMax + 1)) >
       kLineCharactersMax) {
     const size_t bytes_before = kCharactersBefore * kCharacterBytesMax;

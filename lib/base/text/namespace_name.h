@@ -5,13 +5,13 @@
 
 namespace gp {
 
-// Means every namespace where several may be named.
+// Stands for every namespace where a list of namespaces is accepted.
 inline constexpr char kEveryNamespace[] = "*";
 
 inline constexpr char kNamespaceRule[] =
     "1 to 63 lower-case letters, digits, '.', '_' or '-', with a letter or a digit first";
 
-// Whether it follows the rule.
+// Whether `name` follows kNamespaceRule.
 bool IsNamespaceName(std::string_view name);
 
 }  // namespace gp

@@ -15,8 +15,8 @@ size_t LengthOf(unsigned char lead) {
   return 0;
 }
 
-// The length of a code point that begins like `text`, and how many of its bytes are present: as
-// many as could be followed by the rest of one. Length 0: no code point begins like `text`.
+// `length` is the length of the code point that the first byte of `text` announces (0: none), and
+// `bytes` counts the bytes of `text` that can begin such a code point.
 struct Beginning {
   size_t length = 0;
   size_t bytes = 0;
@@ -27,7 +27,8 @@ Beginning BeginningOf(std::string_view text) {
   const unsigned char lead = byte(0);
   if (lead < 0x80) return {1, 1};
   if (lead < 0xc2 || lead > 0xf4) return {};
-  // The second byte of E0, ED, F0 and F4 has less room: shortest forms, surrogates, the last plane.
+  // E0, ED, F0 and F4 restrict the second byte: no overlong form, no surrogate, nothing above
+  // U+10FFFF.
   const unsigned char least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
   const unsigned char most = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
   Beginning begun{LengthOf(lead), 1};

@@ -1,6 +1,6 @@
 // UTF-8, strictly: shortest forms only, no surrogates, nothing above U+10FFFF. Invalid UTF-8 is
-// replaced as in WHATWG and Python: one replacement for each longest incomplete character, and for
-// each other byte. Pure functions.
+// replaced as in WHATWG and Python: one replacement for each incomplete character, as long as
+// possible, and one for each other invalid byte. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ inline bool IsUtf8(std::string_view text) { return WholeUtf8Bytes(text) == text.
 std::string ValidUtf8(std::string_view text, char replacement);
 std::string ValidUtf8(std::string_view text);
 
-// The bytes at the end that more bytes could make a code point of: at most three.
+// How many bytes at the end begin a code point that more bytes could complete: at most three.
 size_t UnfinishedBytes(std::string_view text);
 
 // Counts the characters of a text that arrives in pieces, which may split characters; an invalid
@@ -38,7 +38,7 @@ size_t UnfinishedBytes(std::string_view text);
 class CharacterCounter {
  public:
   void Add(std::string_view bytes);
-  // As if the text ended here.
+  // An unfinished character at the end counts as one.
   int64_t count() const { return count_ + (unfinished_.empty() ? 0 : 1); }
 
  private:

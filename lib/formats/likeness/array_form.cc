@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint16_t kSignBit = 0x8000;
 
-// The words of two bytes at offset, offset + stride, …
+// The 2-byte words with the indices offset, offset + stride, …
 std::vector<uint16_t> Column(std::string_view bytes, size_t offset, size_t stride) {
   std::vector<uint16_t> words;
   for (size_t at = 2 * offset; at + 2 <= bytes.size(); at += 2 * stride) {
@@ -29,9 +29,10 @@ double Ratio(size_t part, size_t all) {
   return static_cast<double>(part) / static_cast<double>(std::max<size_t>(all, 1));
 }
 
-// What the uppermost words of numbers say: sign, exponent and the upper bits of the fraction.
+// Counts over the uppermost words of floating-point numbers, which hold the sign, the exponent and
+// the upper bits of the fraction.
 struct Exponents {
-  std::vector<size_t> positive, negative;  // counts
+  std::vector<size_t> positive, negative;  // by exponent
   size_t positives = 0, negatives = 0;
   std::array<size_t, 256> lower_bytes{};
 
@@ -52,8 +53,8 @@ Exponents CountExponents(const std::vector<uint16_t>& words, int fraction_bits) 
   return count;
 }
 
-// The largest share of the numbers that six neighbouring exponents have. Numbers of one kind are of
-// similar size.
+// The largest share of the numbers that has one of six neighbouring exponents. Numbers of one kind
+// have similar sizes.
 double ShareOfSizes(const Exponents& count) {
   constexpr size_t kWindow = 6;
   size_t most = 0, sum = 0;
@@ -83,8 +84,8 @@ double EntropyOf(const std::array<size_t, 256>& counts, size_t all) {
   return bits;
 }
 
-// Half of the numbers are negative, and those have the same sizes: a vocabulary whose upper half is
-// a mirror of its lower half does not exist.
+// Whether about half of the numbers are negative and have the same sizes as the positive ones.
+// Token ids do not: no vocabulary has an upper half that mirrors its lower half.
 bool AreSigned(const Exponents& count) {
   constexpr double kLeast = 0.35, kDifferenceMax = 0.25, kSizesMin = 0.75;
   const double negative = Ratio(count.negatives, count.all());
@@ -92,8 +93,8 @@ bool AreSigned(const Exponents& count) {
          DifferenceOfSigns(count) <= kDifferenceMax;
 }
 
-// Numbers above 0, such as shares or loudness: towards 0 each exponent has half of what the next
-// one has.
+// Whether these are positive numbers, such as shares or loudness: below the peak, each exponent
+// occurs about half as often as the next higher one.
 bool AreUnsigned(const Exponents& count) {
   constexpr double kSizesMin = 0.75, kHalfMin = 0.3, kHalfMax = 0.75;
   constexpr size_t kNumbersMin = 4096, kExponentMin = 3;
@@ -102,7 +103,7 @@ bool AreUnsigned(const Exponents& count) {
   const auto peak = static_cast<size_t>(
       std::max_element(count.positive.begin(), count.positive.end()) - count.positive.begin());
   if (peak < kExponentMin + 2) return false;
-  // The peak itself may be cut, as that of numbers up to 1.
+  // The peak itself may be cut off, as for numbers up to 1, so it is not compared.
   for (size_t i = peak - 1; i > peak - kExponentMin; --i) {
     const double half = Ratio(count.positive[i - 1], count.positive[i]);
     if (half < kHalfMin || half > kHalfMax) return false;
@@ -110,8 +111,8 @@ bool AreUnsigned(const Exponents& count) {
   return true;
 }
 
-// Numbers of both signs, or below 0, of any sizes: no text has so many ids above 32768 and lower
-// bytes that are so evenly distributed.
+// Whether these are numbers of both signs, or negative ones: no text has so many ids above 32768
+// together with lower bytes that are so evenly distributed.
 bool AreBelowZeroToo(const Exponents& count) {
   constexpr double kBitsMin = 7.7, kSizesMin = 0.75, kNegativeMin = 0.02;
   constexpr size_t kNumbersMin = 4096;
@@ -119,8 +120,8 @@ bool AreBelowZeroToo(const Exponents& count) {
          EntropyOf(count.lower_bytes, count.all()) >= kBitsMin && ShareOfSizes(count) >= kSizesMin;
 }
 
-// Numbers around one that is not 0, such as weights of a normalization: all of them in a band that
-// the ids of a text never keep to.
+// Whether all numbers are close to one value that is not 0, such as weights of a normalization. The
+// ids of a text never stay in so narrow a band.
 bool AreAlike(const std::vector<uint16_t>& words) {
   constexpr size_t kWordsMin = 1024;
   constexpr uint16_t kLeast = 1024, kBand = 768;
@@ -129,7 +130,8 @@ bool AreAlike(const std::vector<uint16_t>& words) {
   return *least >= kLeast && *most - *least < kBand && *most - *least >= 4;
 }
 
-// Whether the bytes of `words` are evenly distributed, without those of the numbers that are 0.
+// Whether the bytes of `words` are evenly distributed. Ignores numbers that are 0 (their `upper`
+// word is 0).
 bool IsEven(const std::vector<uint16_t>& words, const std::vector<uint16_t>& upper) {
   constexpr double kBitsMin = 7.7;
   constexpr size_t kWordsMin = 1024;
@@ -153,7 +155,7 @@ Counts CountWords(const std::vector<uint16_t>& words) {
   return counts;
 }
 
-// How two columns differ: 0 to 1.
+// How much the distributions of the words in two columns differ: 0 to 1.
 double Difference(const Counts& a, size_t a_all, const Counts& b, size_t b_all) {
   double common = 0;
   for (const auto& [word, count] : a) {
@@ -182,12 +184,13 @@ bool AreFractions(std::string_view bytes, const FloatLayout& layout) {
   if (count.all() < std::max(kNumbersMin, upper.size() / 4)) return false;
   if (AreSigned(count)) return true;
   if (layout.words == 1) {
-    // The fractions are evenly distributed, which ids that some text has never are.
+    // The fractions are evenly distributed; the ids of a text never are.
     constexpr double kBitsMin = 6;
     const bool even = EntropyOf(count.lower_bytes, count.all()) >= kBitsMin;
     return (even && AreUnsigned(count)) || AreBelowZeroToo(count) || AreAlike(upper);
   }
-  // The fraction continues in the word below, while ids have the same distribution in every word.
+  // In floating-point numbers, the word below continues the fraction, while ids have the same
+  // distribution in every word.
   const auto below = Column(bytes, layout.words - 2, layout.words);
   if (ShareOfSizes(count) >= kSizesMin && IsEven(below, upper)) return true;
   return AreUnsigned(count) && Difference(CountWords(below), below.size(), CountWords(upper),
@@ -217,8 +220,8 @@ double NumberAt(const char* bytes, const FloatLayout& layout) {
   return HalfToFloat(word);
 }
 
-// Ids that became floating-point numbers, as pandas makes them of a column with gaps. Of words that
-// are ids hardly any is a whole number.
+// Whether these are ids that were converted to floating point, as pandas does for a column with
+// gaps. Ids of an integer type that are read as floating point hardly ever give a whole number.
 bool AreWhole(std::string_view bytes, const FloatLayout& layout) {
   constexpr double kLargest = 1 << 20, kWholeMin = 0.99;
   constexpr size_t kNumbersMin = 16;
@@ -233,15 +236,16 @@ bool AreWhole(std::string_view bytes, const FloatLayout& layout) {
   return all >= kNumbersMin && Ratio(whole, all) >= kWholeMin && 2 * ones >= all;
 }
 
-// The share of a column whose words the other one has, too.
+// The share of the words in column `a` that also occur in column `b`.
 double ShareIn(const Counts& a, size_t a_all, const Counts& b) {
   size_t shared = 0;
   for (const auto& [word, count] : a) shared += b.contains(word) ? count : 0;
   return Ratio(shared, a_all);
 }
 
-// Columns of a table in a text have separators of their own. Numbers of records all begin at 0, so
-// that the same words occur in several columns, but seldom equally often.
+// Whether the words are records with this many columns. The numbers in all columns of records begin
+// at 0, so several columns have the same words, but seldom equally often. (Columns of a table
+// within a text share no words: each has its own separators.)
 bool AreColumns(std::string_view bytes, size_t columns) {
   constexpr double kSharedMostMin = 0.15, kAllShared = 0.9, kSomeShared = 0.0005, kDiffer = 0.95;
   const double shared_min = columns == 2 ? 0.005 : 0.05;
@@ -267,7 +271,7 @@ bool AreColumns(std::string_view bytes, size_t columns) {
   return false;
 }
 
-// One of the columns has numbers of both signs.
+// Whether one of the columns holds floating-point numbers of both signs.
 bool HasColumnOfFloats(std::string_view bytes, size_t columns) {
   constexpr size_t kNumbersMin = 256;
   for (size_t i = 0; i < columns; ++i) {
@@ -280,7 +284,7 @@ bool HasColumnOfFloats(std::string_view bytes, size_t columns) {
   return false;
 }
 
-// Each token beside the next one: a b, b c, c d.
+// Whether each token is stored with the next one: a b, b c, c d.
 bool ArePairs(const std::vector<uint16_t>& words) {
   constexpr double kMost = 0.97, kLeast = 0.5;
   size_t inside = 0, between = 0, pairs = 0;

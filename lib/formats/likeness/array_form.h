@@ -10,8 +10,8 @@ namespace gp::formats {
 
 struct FloatForm {
   std::string_view name;   // "float16", "bfloat16", "float32", "float64"
-  std::string_view numpy;  // "<f2"; empty of bfloat16, which NumPy lacks
-  bool whole = false;      // they are whole numbers, as ids that became floating-point numbers
+  std::string_view numpy;  // "<f2"; empty for bfloat16, which NumPy lacks
+  bool whole = false;      // all are whole, like ids that were converted to floating point
   bool operator==(const FloatForm&) const = default;
 };
 
@@ -22,7 +22,7 @@ std::optional<FloatForm> FloatsIn(std::string_view begin);
 
 enum class RecordForm {
   kColumns,  // several numbers a record, such as an id and its mask
-  kPairs,    // each token and the next one, so that each stands twice
+  kPairs,    // each token with the next one, so that each occurs twice
 };
 
 struct Records {
@@ -32,7 +32,7 @@ struct Records {
 };
 
 // The form of the records when `begin` looks like records of 2 to 4 numbers; nullopt for token ids,
-// which occur alike at every place. `begin` as above.
+// which have the same distribution at every position. `begin` as above.
 std::optional<Records> RecordsIn(std::string_view begin);
 
 }  // namespace gp::formats

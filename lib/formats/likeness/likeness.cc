@@ -16,8 +16,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// The share of bytes that belong to no character. Above this it is not text in UTF-8; below it,
-// ASCII with kForeignMin stray bytes still counts as Latin-1, see IsOfOneByteCharacters.
+// Above this share of bytes that belong to no character, it is not text in UTF-8. Below it, ASCII
+// with kForeignMin such bytes still counts as Latin-1, see IsOfOneByteCharacters.
 constexpr double kForeignShareMax = 0.1;
 // A single damaged byte is a large share of a short text.
 constexpr size_t kForeignMin = 8;
@@ -44,7 +44,7 @@ struct Characters {
   double ForeignShare() const { return Share(foreign, all); }
 };
 
-// Ignores a character that the end of `text` cuts.
+// Ignores a last character that is cut off by the end of `text`.
 Characters CountCharacters(std::string_view text) {
   constexpr size_t kCutMax = 3;
   Characters count{.all = text.size()};
@@ -60,12 +60,13 @@ Characters CountCharacters(std::string_view text) {
   return count;
 }
 
-// Damaged UTF-8 text also has complete multi-byte characters, unless all of it is ASCII.
+// Whether this is text in a one-byte encoding such as Latin-1: it has invalid bytes and no valid
+// multi-byte character. Damaged UTF-8 text also has valid ones, unless all of it is ASCII.
 bool IsOfOneByteCharacters(const Characters& count) {
   return count.wide == 0 && count.foreign >= kForeignMin;
 }
 
-// Whether `open`, space and one of `next` begin the text.
+// Whether the text begins with `open`, optional space and one of the characters of `next`.
 bool Opens(std::string_view text, char open, std::string_view next) {
   if (!text.starts_with(open)) return false;
   const std::string_view rest = WithoutSpace(text.substr(1));
@@ -77,7 +78,7 @@ struct NumberLists {
   int numbers = 0;
   int lists = 0;          // top-level lists
   int depth = 0;          // nesting of the list that contains `rest`
-  std::string_view rest;  // characters other than numbers, commas and brackets
+  std::string_view rest;  // what follows the numbers, commas and brackets
 };
 
 bool IsOfNumber(char c) { return "+-.0123456789Ee"sv.find(c) != std::string_view::npos; }
@@ -105,7 +106,7 @@ NumberLists ReadNumberLists(std::string_view text) {
   return read;
 }
 
-// A string, an object or a word that JSON has.
+// Whether `text` begins with a JSON string, an object, or the literal true, false or null.
 bool IsOtherValue(std::string_view text) {
   if (text.starts_with('"') || text.starts_with('{')) return true;
   for (const std::string_view word : {"true"sv, "false"sv, "null"sv}) {
@@ -116,7 +117,8 @@ bool IsOtherValue(std::string_view text) {
   return false;
 }
 
-// Prose may contain one or two numbers in brackets, or more with words after them.
+// Requires several numbers: prose may contain one or two numbers in brackets, or more with words
+// after them.
 std::optional<Likeness> LikeList(std::string_view text) {
   constexpr int kNumbersMin = 3, kSureNumbers = 16;
   const NumberLists read = ReadNumberLists(text);
@@ -149,8 +151,8 @@ bool IsObject(std::string_view line, std::string_view quote) {
   return line.ends_with('}') && Opens(line, '{', quote);
 }
 
-// The lines of `begin` with something in them that `is` takes, without the last one when the end
-// of `begin` cuts it.
+// The numbers of lines that are not empty, and of those that a predicate accepts. CountLines
+// ignores a last line that is cut off by the end of `begin`.
 struct LineCount {
   size_t taken = 0, all = 0;
   double share() const { return Share(taken, all); }
@@ -173,15 +175,15 @@ LineCount CountLines(std::string_view begin, Predicate is) {
 
 constexpr double kMostLines = 0.8;
 
-// At least two lines are objects whose names are in `quote`, with few other lines such as comments
-// among them.
+// Whether at least two lines are objects whose names are in the quotes `quote`, and few lines, such
+// as comments, are not.
 bool AreObjects(std::string_view begin, std::string_view quote) {
   const LineCount count =
       CountLines(begin, [&](std::string_view line) { return IsObject(line, quote); });
   return count.taken >= 2 && count.share() >= kMostLines;
 }
 
-// "…", in which other quotes are escaped.
+// Whether the line is a JSON string: "…", in which other quotes are escaped.
 bool IsJsonString(std::string_view line) {
   if (line.size() < 2 || line.front() != '"' || line.back() != '"') return false;
   line = line.substr(1, line.size() - 2);
@@ -193,7 +195,7 @@ bool IsJsonString(std::string_view line) {
   return true;
 }
 
-// Lines of speech are in quotes, too, but not so many of them, and none with an escape.
+// Lines of dialogue are in quotes too, but fewer of them, and none with an escape.
 bool AreJsonStrings(std::string_view begin) {
   constexpr size_t kManyLines = 16;
   constexpr double kNearlyAll = 0.95;
@@ -205,7 +207,7 @@ bool AreJsonStrings(std::string_view begin) {
   return escaped.taken > 0 || (count.taken >= kManyLines && count.share() >= kNearlyAll);
 }
 
-// An id, a tab and an object: 17<TAB>{"text": …}.
+// Whether the line is an id, a tab and a JSON object: 17<TAB>{"text": …}.
 bool IsNumberedObject(std::string_view line) {
   constexpr size_t kIdMax = 64;
   const size_t tab = line.find('\t');
@@ -215,7 +217,7 @@ bool IsNumberedObject(std::string_view line) {
   return IsObject(WithoutSpace(line.substr(tab)), "\"");
 }
 
-// "data: {…}", as servers send events.
+// Whether the line is a server-sent event with an object: "data: {…}".
 bool IsEventObject(std::string_view line) {
   return line.starts_with("data:") && IsObject(WithoutSpace(line.substr(5)), "\"");
 }
@@ -230,7 +232,7 @@ bool AreEventObjects(std::string_view begin) {
   return count.taken >= 2 && count.share() >= kMostLines;
 }
 
-// Lines of JSON that is no object, or has something before it.
+// A form in which each line has JSON that is not an object, or has something before the object.
 struct WrappedLines {
   bool (*are)(std::string_view begin);
   std::string_view what, way;
@@ -251,10 +253,10 @@ std::optional<Likeness> LikeWrappedLines(std::string_view begin) {
   return std::nullopt;
 }
 
-// A '{' and a name, or a '[' and values.
+// Recognises a list, lines of objects or strings, and a document of JSON.
 std::optional<Likeness> LikeJson(std::string_view begin) {
   std::string_view text = WithoutSpace(begin);
-  // Some servers begin JSON so, against scripts of other sites.
+  // Some servers put this before JSON, so that pages of other sites cannot load it as a script.
   if (text.starts_with(")]}'")) text = WithoutSpace(text.substr(text.starts_with(")]}',") ? 5 : 4));
   if (auto list = LikeList(text)) return list;
   if (auto wrapped = LikeWrappedLines(begin)) return wrapped;
@@ -282,13 +284,14 @@ bool IsPythonList(std::string_view text) {
   return true;
 }
 
-// Japanese in seven bits, as mails have it: a control character switches between the alphabets.
+// Whether this is Japanese in a 7-bit encoding, which is common in mail: escape sequences switch
+// between the character sets.
 bool IsSevenBitJapanese(std::string_view begin) {
   return begin.find("\x1b$B") != std::string_view::npos &&
          begin.find("\x1b(B") != std::string_view::npos;
 }
 
-// Files that are written in letters, though what one reads in them is not their text.
+// Recognises files of printable characters that must be converted before they are plain text.
 std::optional<Likeness> LikeMarkup(std::string_view begin) {
   const std::string_view text = WithoutSpace(begin);
   if (IsSevenBitJapanese(begin)) {
@@ -357,7 +360,7 @@ std::optional<Likeness> UnlikeText(std::string_view begin) {
 std::optional<Likeness> UnlikeTextInside(std::string_view piece) {
   constexpr std::string_view kBinary = "binary data (it contains bytes of value 0)";
   constexpr std::string_view kWay = "look there: files were joined, or this one is damaged";
-  // Single ones are damage; a run, or many, are of something else.
+  // Single zero bytes mean damage; a run of them, or many, mean other data.
   constexpr size_t kZeroRun = 16;
   constexpr double kZeroShareMax = 0.001, kOneByteShareMin = 0.0005;
   const auto zeros = static_cast<size_t>(std::count(piece.begin(), piece.end(), '\0'));
@@ -365,7 +368,7 @@ std::optional<Likeness> UnlikeTextInside(std::string_view piece) {
       piece.find(std::string(kZeroRun, '\0')) != std::string_view::npos) {
     return Likeness{std::string(kBinary), std::string(kWay)};
   }
-  // Characters that the cuts have split.
+  // Removes the rest of a character that is cut by the beginning of the piece.
   constexpr size_t kCutMax = 3;
   for (size_t i = 0; i < kCutMax && !piece.empty() && (piece[0] & 0xc0) == 0x80; ++i) {
     piece.remove_prefix(1);
@@ -388,7 +391,8 @@ bool LooksLikeText(std::string_view begin) {
   constexpr double kMost = 0.95;
   // Ids whose bytes are all letters or signs are rare; this many never occur in a row.
   constexpr size_t kLettersMin = 32;
-  // Words that end with bytes of value 0. Of token ids more bytes are 0, or hardly any are letters.
+  // The words of a text may end in zero bytes. Token ids have more zero bytes, or hardly any
+  // letters.
   constexpr double kZerosMax = 0.25;
   const auto zeros = static_cast<size_t>(std::count(begin.begin(), begin.end(), '\0'));
   const auto letters = static_cast<size_t>(std::count_if(begin.begin(), begin.end(), IsCharacter));

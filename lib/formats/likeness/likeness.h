@@ -15,18 +15,18 @@ struct Likeness {
   bool is_json_lines = false;
 };
 
-// `way` with `path` for its {}, as a shell reads it.
+// `way` with its {} replaced by `path`, quoted for a shell.
 std::string WayFor(std::string_view way, const std::string& path);
 
 // The guesses use at most this many first bytes of a file.
 inline constexpr size_t kLikenessBytes = 64 << 10;
 
-// Nullopt for what may well be UTF-8 text. `begin` holds the first kLikenessBytes of the file, or
-// all of it; it may end within a character.
+// Nullopt if this may be UTF-8 text. `begin` holds the first kLikenessBytes of the file, or all of
+// it; it may end within a character.
 std::optional<Likeness> UnlikeText(std::string_view begin);
 
-// The same for a piece from the middle or the end of a file whose beginning looks like text. Less
-// strict, because a long text may have a damaged place.
+// Like the function above, for a piece from the middle or the end of a file whose beginning looks
+// like text. It is less strict, because a long text may have a damaged place.
 std::optional<Likeness> UnlikeTextInside(std::string_view piece);
 
 // Whether this is text in UTF-8 or another superset of ASCII. `begin` as above.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kPlacesMax = 7;
 constexpr uint64_t kPlaceAlignment =
-    24;  // of records of 2, 3 or 4 words, and numbers of up to 8 bytes
+    24;  // fits records of 2, 3 or 4 words and numbers of up to 8 bytes
 
 }  // namespace
 

@@ -14,7 +14,7 @@
 namespace gp::formats {
 namespace {
 
-// Words of two bytes, the lower one first.
+// The 2-byte little-endian words of `bytes`.
 std::vector<uint16_t> WordsOf(std::string_view bytes) {
   std::vector<uint16_t> words(bytes.size() / 2);
   if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * 2);
@@ -34,17 +34,17 @@ bool AllAre(std::span<const uint16_t> words, uint16_t value) {
   return std::all_of(words.begin(), words.end(), [value](uint16_t w) { return w == value; });
 }
 
-// The words of a file, combined into numbers of several words. Leaves out numbers whose words are
-// all 0 or all 0xffff: they are the same in every width.
+// The numbers of a file, each made of several words, by kind. Leaves out numbers whose words are
+// all 0 or all 0xffff, because they look the same in every width.
 struct WideNumbers {
   std::vector<uint16_t> lower, upper;  // the two lowest words of each token id
-  bool zero = false;                   // there are zeros
+  bool zero = false;                   // some numbers are 0
   size_t negative = 0;                 // such as -100, which masks a label
-  size_t foreign = 0;                  // no token ids
+  size_t foreign = 0;                  // cannot be token ids
 };
 
 void AddNumber(std::span<const uint16_t> number, WideNumbers& numbers) {
-  // The upper half of a token id is at most this.
+  // The second word of a token id is at most this.
   constexpr uint16_t kUpperMax = 63;
   constexpr uint16_t kAllBits = 0xffff, kSignBit = 0x8000;
   if (AllAre(number, kAllBits)) return;
@@ -79,7 +79,8 @@ double ShareFrom(uint16_t least, const WideNumbers& numbers) {
 }
 
 // If upper words are not 0, the vocabulary has more than 65536 ids, so the lower words use all of
-// their 16 bits. Characters between blanks and newlines (ids 1 and 0) do not.
+// their 16 bits. In a file of 2-byte character ids, blanks and newlines (ids 1 and 0) may look like
+// upper words, but the lower words do not.
 bool AreIdsOfALargeVocabulary(const WideNumbers& numbers) {
   constexpr size_t kDistinctMin = 8, kManyDistinct = 64;
   constexpr uint16_t kBeyondByte = 256, kLarge = 8192;
@@ -96,7 +97,8 @@ bool AreIdsOfALargeVocabulary(const WideNumbers& numbers) {
   return distinct >= kDistinctMin && wide && usual;
 }
 
-// A text may have 0 at every second place by chance, or one id; then the others do not vary.
+// Whether the lower words vary. A text of 2-byte tokens may have 0, or a single id, at every second
+// place by chance; then the other tokens do not vary.
 bool Vary(const WideNumbers& numbers, size_t width) {
   constexpr size_t kFew = 16;
   const size_t distinct = DistinctCount(numbers.lower) + (numbers.zero ? 1 : 0);
@@ -136,7 +138,7 @@ ByteCounts CountBytes(std::string_view bytes, size_t offset) {
   return counts;
 }
 
-// The entropy of the bytes.
+// The entropy of a byte, in bits.
 double BitsOfByte(const ByteCounts& counts) {
   const size_t all = std::accumulate(counts.begin(), counts.end(), size_t{0});
   double bits = 0;
@@ -156,7 +158,8 @@ std::optional<TokenForm> WiderTokens(std::string_view begin) {
 }
 
 bool LooksLikeOneByteTokens(std::string_view begin) {
-  // Tokens of 2 bytes use every lower byte, unless there are so few ids that all upper ones are 0.
+  // 2-byte tokens use every value of the lower byte, unless there are so few ids that all upper
+  // bytes are 0.
   constexpr size_t kIdsMax = 128, kBytesMin = 2048, kDistinctMin = 3;
   // Largest difference between the two byte counts that chance explains, as a share of one count.
   constexpr double kDifferenceMax = 0.5;
@@ -174,7 +177,8 @@ bool LooksLikeOneByteTokens(std::string_view begin) {
 bool LooksByteSwapped(std::string_view begin, int64_t vocabulary) {
   // A quarter of GPT-2's tokens exceed its vocabulary when their bytes are swapped.
   constexpr double kBeyondMin = 0.1, kSwappedPart = 0.05;
-  // GPT-2's tokens of English differ by about 2.4 bits, in few words by 1.6.
+  // For GPT-2's tokens of English, the entropies of lower and upper bytes differ by about 2.4 bits,
+  // in short texts by 1.6.
   constexpr double kBitsMin = 1.5;
   constexpr size_t kWordsMin = 64;
   const std::vector<uint16_t> words = WordsOf(begin);

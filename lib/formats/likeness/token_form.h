@@ -11,7 +11,7 @@ namespace gp::formats {
 struct TokenForm {
   int bytes = 0;  // per token
   bool big_endian = false;
-  bool masked = false;  // there are negative numbers among them, such as labels that are -100
+  bool masked = false;  // some are negative, such as labels of -100
   bool operator==(const TokenForm&) const = default;
 };
 
@@ -19,12 +19,13 @@ struct TokenForm {
 // `begin` holds the first kLikenessBytes of the file (formats/likeness/likeness.h), or all of it.
 std::optional<TokenForm> WiderTokens(std::string_view begin);
 
-// True of tokens of 1 byte whose ids are below 128: both bytes of each uint16 then have the same
+// True for 1-byte tokens with ids below 128: both bytes of each uint16 then have the same
 // distribution. ASCII text does too: call LooksLikeText first. `begin` as above.
 bool LooksLikeOneByteTokens(std::string_view begin);
 
-// True of tokens of 2 bytes that make sense only with their bytes swapped: `vocabulary` has their
-// ids then, or they vary as ids do, more in the lower byte than in the upper one. `begin` as above.
+// True for 2-byte tokens that make sense only with their bytes swapped: only then are their ids
+// below `vocabulary`, or do they vary as ids do, more in the lower byte than in the upper one.
+// `begin` as above.
 bool LooksByteSwapped(std::string_view begin, int64_t vocabulary);
 
 }  // namespace gp::formats

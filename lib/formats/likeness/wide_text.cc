@@ -11,7 +11,7 @@
 namespace gp::formats {
 namespace {
 
-// Fewer are not conclusive.
+// Fewer units are not conclusive.
 constexpr size_t kUnitsMin = 8;
 constexpr size_t kDistinctUnitsMin = 5;
 
@@ -53,7 +53,7 @@ bool IsBlank(uint32_t unit) {
   return unit == ' ' || unit == '\n' || (0x3000 <= unit && unit <= 0x3002);
 }
 
-// Texts hardly have a control character; the most frequent token ids have these numbers.
+// Texts have hardly any control characters, but the most frequent token ids have their numbers.
 bool IsControlUnit(uint32_t unit) {
   return !IsWritten(unit) && (unit < 0x20 || (0x7f <= unit && unit < 0xa0));
 }
@@ -86,8 +86,8 @@ bool IsTextIn(const WideForm& form, std::string_view bytes) {
     rare_letters += IsRareLatin(unit) ? 1 : 0;
     if (distinct.size() < kDistinctUnitsMin) distinct.insert(unit);
   }
-  // In no language are those letters as frequent as others, but the merges of a small tokenizer
-  // have their numbers, and are more frequent than the bytes.
+  // In no language are rare Latin letters as frequent as the others. But the merges of a small
+  // tokenizer have ids with the numbers of these letters, and are more frequent than its bytes.
   if (2 * rare_letters > letters) return false;
   return all >= kUnitsMin && distinct.size() >= kDistinctUnitsMin && 100 * written >= 85 * all &&
          100 * blank >= 2 * all && 100 * control <= all;

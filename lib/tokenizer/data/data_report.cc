@@ -33,7 +33,7 @@ struct TextBeginning {
   bool complete = true;
 };
 
-// Characters that a cut has split are left out.
+// Removes a last character that is cut off.
 void DropCutCharacter(std::string& text) {
   size_t end = text.size();
   while (end > 0 && (static_cast<unsigned char>(text[end - 1]) & 0xc0) == 0x80) --end;
@@ -55,7 +55,7 @@ StatusOr<bool> AppendFile(const std::string& path, const formats::TextCheck& che
   return all;
 }
 
-// The length of the unread rest follows from the file's size.
+// Adds the text of a file. If not all of it fits, estimates the text's length from the file's size.
 Status AddFile(const std::string& path, const formats::TextCheck& check, uint64_t bytes_max,
                TextBeginning& beginning) {
   const size_t before = beginning.text.size();
@@ -84,7 +84,7 @@ StatusOr<TextBeginning> ReadBeginning(const std::vector<std::string>& paths,
   return beginning;
 }
 
-// Tokens of all of the text, extrapolated from its beginning.
+// The number of tokens in the whole text, extrapolated from its beginning.
 StatusOr<int64_t> CountTokens(const Tokenizer& tokenizer, const TextBeginning& beginning,
                               const std::string& split_on, uint64_t encoded_bytes_max,
                               bool& estimated) {
@@ -103,7 +103,7 @@ StatusOr<int64_t> CountTokens(const Tokenizer& tokenizer, const TextBeginning& b
   return static_cast<int64_t>(static_cast<double>(tokens.size()) * share);
 }
 
-// The number of ids of the model.
+// Checks that the model has the tokenizer's ids, and returns how many the model has.
 StatusOr<int64_t> CheckVocabulary(const Tokenizer& tokenizer, RunSpec spec, DataReport& report) {
   report.vocabulary = tokenizer.vocabulary_size();
   RETURN_IF_ERROR(runspec::ApplyVocabulary(report.vocabulary, spec));
@@ -116,7 +116,7 @@ struct TrainingFiles {
   std::vector<int64_t> entries;
 };
 
-// The tokens to train on are in one piece.
+// The training tokens of data.text count as one file.
 StatusOr<TrainingFiles> InspectText(const RunSpec& spec, const InspectionLimits& limits,
                                     DataReport& report) {
   report.format = "text";
@@ -146,7 +146,7 @@ StatusOr<TrainingFiles> InspectText(const RunSpec& spec, const InspectionLimits&
   return TrainingFiles{{split.train_tokens}, {1}};
 }
 
-// Reads blocks of the shard, all of it when the budget allows.
+// Checks the tokens in evenly spaced blocks of the shard, or in all of it if `tokens_max` allows.
 Status ScanTokens(const formats::TokenShard& shard, int64_t vocabulary, int64_t tokens_max,
                   DataReport& report) {
   RETURN_IF_ERROR(shard.CheckForm(vocabulary));
@@ -163,8 +163,8 @@ Status ScanTokens(const formats::TokenShard& shard, int64_t vocabulary, int64_t 
   return OkStatus();
 }
 
-// A download that stopped, or a file that was made and not filled, ends with tokens 0. The header
-// of such a shard promises them all.
+// Warns of a shard that ends with many tokens 0: a download that stopped, or a file that was
+// allocated but not filled. The header of such a shard still declares all tokens.
 Status WarnOfZeros(const formats::TokenShard& shard, const std::string& key, int64_t vocabulary,
                    DataReport& report) {
   constexpr int64_t kManyTokens = 16384, kTokensMin = 4096, kShare = 10;
@@ -182,7 +182,7 @@ Status WarnOfZeros(const formats::TokenShard& shard, const std::string& key, int
   return OkStatus();
 }
 
-// The tokens of each file, of which `tokens_each` are scanned.
+// The number of tokens in each file. Scans about `tokens_each` tokens of each.
 StatusOr<std::vector<int64_t>> ScanShards(const std::vector<std::string>& paths,
                                           const std::string& key, int64_t vocabulary,
                                           int64_t tokens_each, formats::Headerless headerless,

@@ -33,7 +33,7 @@ struct InspectionLimits {
   int64_t tokens = 64 << 20;         // of shards, to find the largest id
 };
 
-// Errors name the key or the file, the place and the way out.
+// Errors name the key or the file, the place and a fix.
 StatusOr<DataReport> InspectData(const runspec::RunSpec& spec, const InspectionLimits& limits = {});
 
 }  // namespace gp

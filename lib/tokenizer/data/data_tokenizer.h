@@ -16,8 +16,8 @@ namespace gp {
 StatusOr<std::unique_ptr<Tokenizer>> MakeTextTokenizer(const std::string& kind,
                                                        std::string_view text);
 
-// A chars tokenizer comes from nanoGPT's meta.pkl beside `first_shard`, the run's first file of
-// training tokens.
+// Makes the tokenizer for a run on token files. A chars tokenizer is read from nanoGPT's meta.pkl
+// in the folder of `first_shard`, the run's first file of training tokens.
 StatusOr<std::unique_ptr<Tokenizer>> MakeShardTokenizer(const std::string& kind,
                                                         const std::string& first_shard);
 

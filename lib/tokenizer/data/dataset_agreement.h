@@ -11,8 +11,8 @@
 namespace gp {
 
 // OK for shards without a dataset.json, and for those that it does not name. InvalidArgument names
-// `key` ("data.train"), the file and the way out when the shards were made with another tokenizer
-// or are of another size; DataLoss when dataset.json cannot be read.
+// `key` ("data.train"), the file and a fix when the shards were made with another tokenizer or have
+// another size; DataLoss when dataset.json cannot be read.
 Status CheckShardsAgree(const std::vector<std::string>& shards, const std::string& key,
                         const Tokenizer& tokenizer);
 

@@ -1,5 +1,5 @@
-// Finds files that are trained on and validated on, which makes the validation loss meaningless.
-// Reads the file system; any thread may call.
+// Finds files that are used for both training and validation, which makes the validation loss
+// meaningless. Reads the file system; any thread may call.
 #pragma once
 
 #include <string>

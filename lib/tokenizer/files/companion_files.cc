@@ -31,12 +31,12 @@ constexpr std::string_view kKnownClasses[] = {"GPT2Tokenizer", "GPT2TokenizerFas
 constexpr std::string_view kClassesThatKeepTokenizerJson[] = {"CodeGenTokenizer",
                                                               "CodeGenTokenizerFast"};
 
-// model_types for which transformers 5 takes GPT2Tokenizer where no file names a class.
+// model_types for which transformers 5 takes GPT2Tokenizer if no file names a class.
 constexpr std::string_view kGpt2Types[] = {
     "blip-2",       "codegen",           "dbrx",  "emu3", "gpt2", "gpt_neo",   "gptj",
     "instructblip", "instructblipvideo", "jais2", "opt",  "phi",  "starcoder2"};
-// Those for which it takes a class that knows byte-level BPE, and adds tokens or cuts text in its
-// own way. Tokenizers of other kinds gp does not read at all.
+// model_types for which it takes another class with byte-level BPE, which adds tokens or cuts text
+// in its own way. (gp does not read tokenizers of other kinds at all.)
 constexpr std::string_view kTypesWithOtherClasses[] = {"aimv2",
                                                        "aya_vision",
                                                        "bart",
@@ -124,7 +124,8 @@ StatusOr<AddedToken> ReadTokenAt(const Json& token, const std::string& where) {
   return read;
 }
 
-// {"<pad>": 500, …}. By default transformers treats <|endoftext|> as special.
+// Adds the tokens of added_tokens.json: {"<pad>": 500, …}. transformers treats <|endoftext|> as
+// special by default.
 Status AddIds(const Json& ids, const std::string& file, AddedTokens& tokens) {
   AddedTokens listed;
   for (const auto& [text, value] : ids.items()) {
@@ -149,7 +150,7 @@ StatusOr<int64_t> IdOfKey(const std::string& key, const std::string& where) {
   return InvalidArgument("{}: expected an id, in digits", where);
 }
 
-// {"500": {"content": "<pad>", …}, …}
+// Adds the tokens of added_tokens_decoder: {"500": {"content": "<pad>", …}, …}.
 Status AddDecoder(const Json& decoder, const std::string& where, AddedTokens& tokens) {
   if (decoder.is_null()) return OkStatus();
   if (!decoder.is_object()) return InvalidArgument("{} is not an object", where);
@@ -164,7 +165,7 @@ Status AddDecoder(const Json& decoder, const std::string& where, AddedTokens& to
   return AddTokens(listed, tokens);
 }
 
-// A name is the token's text, or the token with its flags. Empty or null: none.
+// `name` is the token's text, or the token with its flags. Empty or null: no token.
 Status AddName(const Json& name, const std::string& where, AddedTokens& names) {
   if (name.is_null() || name == "") return OkStatus();
   AddedToken token{.where = where};
@@ -217,7 +218,8 @@ std::string Shown(const Json& name) {
   return Excerpt(name.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-// What the model's config.json says where tokenizer_config.json names no class.
+// Checks model_type in the model's config.json, which decides if tokenizer_config.json names no
+// class.
 Status CheckModelType(const CompanionFile& model) {
   const Json& type = ValueOrNull(model.json, "model_type");
   if (!Names(kTypesWithOtherClasses, type)) return OkStatus();
@@ -266,8 +268,8 @@ bool IsNamed(const CompanionFiles& files, const char* key) {
          !ValueOrNull(files.tokenizer_config.json, key).is_null();
 }
 
-// GPT2Tokenizer takes <|endoftext|> for those three, and adds it to a vocabulary without it. The
-// model must have a row for it.
+// GPT2Tokenizer uses <|endoftext|> for each of bos, eos and unk that is not named, and adds it to a
+// vocabulary without it. The model must have a row for it.
 std::optional<AddedToken> EndOfTextOfClass(const CompanionFiles& files) {
   if (!IsGpt2Class(files)) return std::nullopt;
   const Json& rows = ValueOrNull(files.model_config.json, "vocab_size");
@@ -282,7 +284,8 @@ std::optional<AddedToken> EndOfTextOfClass(const CompanionFiles& files) {
   return token;
 }
 
-// A tokenizer.json itself defines which tokens are added to a text.
+// With a tokenizer.json, add_bos_token and add_eos_token do not matter: that file itself defines
+// which tokens are added to a text.
 Status CheckConfig(const CompanionFiles& files, CompanionOf kind) {
   const Json& config = files.tokenizer_config.json;
   const auto check_flag = [&](const char* key, std::string_view way) {
@@ -329,7 +332,8 @@ StatusOr<AddedTokens> TokensIn(const CompanionFiles& files, CompanionOf kind) {
     });
     if (!known) tokens.push_back(*end);
   }
-  // Later messages begin with the path of the file that these stand beside.
+  // Removes the directory: later messages begin with the path of the tokenizer's file in the same
+  // directory.
   const size_t directory = config.path.rfind('/') + 1;
   for (AddedToken& token : tokens) token.where.erase(0, directory);
   return tokens;

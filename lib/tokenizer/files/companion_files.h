@@ -1,6 +1,6 @@
 // The files that transformers saves beside a tokenizer.json or vocab.json: added_tokens.json,
 // tokenizer_config.json and special_tokens_map.json, and config.json and generation_config.json of
-// the model. Functions of one thread each. The keys read from them: docs/formats/tokenizers.md.
+// the model. Any thread may call. The keys read from them: docs/formats/tokenizers.md.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -24,15 +24,15 @@ struct CompanionFiles {
   CompanionFile generation_config;
 };
 
-// The kind of file that they are beside.
+// The kind of tokenizer file that they accompany.
 enum class CompanionOf { kTokenizerJson, kVocabulary };
 
-// The files of these names after `stem`, a directory with its '/' and perhaps a prefix.
-// InvalidArgument names the file that is damaged.
+// Reads the files whose paths are `stem` and one of those names; `stem` is a directory with its '/'
+// and perhaps a prefix. InvalidArgument names the file that is damaged.
 StatusOr<CompanionFiles> ReadCompanionFiles(const std::string& stem);
 
-// The tokens in them. InvalidArgument names the file that is damaged, or that changes the ids of
-// texts.
+// The added tokens that the files define. InvalidArgument names the file that is damaged, or that
+// changes the ids of texts.
 StatusOr<AddedTokens> TokensIn(const CompanionFiles& files, CompanionOf kind);
 
 }  // namespace gp

@@ -27,7 +27,7 @@ BytePairVocabulary ByteVocabulary() {
   return vocabulary;
 }
 
-// PreTrainedTokenizerFast follows tokenizer.json.
+// The class PreTrainedTokenizerFast takes everything from tokenizer.json.
 OrderedJson Config(bool gpt2_class) {
   return {
       {"tokenizer_class", gpt2_class ? "GPT2Tokenizer" : "PreTrainedTokenizerFast"},
@@ -92,7 +92,8 @@ Files BytePairFiles(const BytePairTokenizer& tokenizer) {
   OrderedJson config = Config(gpt2_class);
   const OrderedJson names = Names(vocabulary, special);
   if (!vocabulary.special.empty()) {
-    // A token without a name here would get one by its spelling; that would only be a guess.
+    // Writes null for a purpose that has no token: if the key were missing, the purpose would be
+    // guessed from the spelling of the tokens.
     for (const char* key : {"bos_token", "eos_token", "pad_token", "unk_token"}) {
       if (special.eos_is_guess && key == std::string_view("eos_token")) continue;
       config[key] = names.value(key, OrderedJson());

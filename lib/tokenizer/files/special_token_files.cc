@@ -60,7 +60,7 @@ class Reader {
 
   // The value of a key in the model's files.
   struct Setting {
-    bool is_null = false;  // or an empty list: there is no such token
+    bool is_null = false;  // null or an empty list: there is no such token
     Ids ids;
   };
 
@@ -82,7 +82,8 @@ class Reader {
     return std::nullopt;
   }
 
-  // Whether a file names that token; null means that there is none.
+  // Sets `token` to the one that a file names with `key`. True if a file names it; the name null
+  // counts and means that there is no such token.
   bool Name(const char* key, Token& token) {
     const Json& map = files_.special_tokens_map.json;
     const Json& config = files_.tokenizer_config.json;
@@ -129,7 +130,7 @@ class Reader {
     }
   }
 
-  // A tokenizer that does not name its own takes the model's.
+  // Takes the model's token for a tokenizer that does not name its own.
   void SetEosOfModel(const Ids& ids) {
     const auto special =
         std::find_if(ids.begin(), ids.end(), [&](int32_t id) { return IsSpecial(id); });
@@ -147,7 +148,7 @@ class Reader {
               : fmt::format("and {} is known by its spelling alone", Shown(*tokens_.eos))));
   }
 
-  // Otherwise the tokenizer was read before, and these are the files of a model.
+  // False: the tokenizer was read before, and these are only the files of a model.
   bool HasTokenizerFiles() const { return !files_.tokenizer_config.path.empty(); }
 
   bool HasModel() const {
@@ -155,8 +156,8 @@ class Reader {
   }
   bool HasModelBesideTokenizer() const { return HasTokenizerFiles() && HasModel(); }
 
-  // The class that config.json is for has a default where no file has the key. Other vocabularies
-  // have another token there.
+  // If no file has the key, the default of GPT2Config applies, but only if the vocabulary has
+  // <|endoftext|> at that id.
   StatusOr<Setting> WithDefault(const char* key) {
     ASSIGN_OR_RETURN(Setting setting, ModelSetting(key));
     const bool missing =
@@ -182,7 +183,7 @@ class Reader {
 
   static bool IsSet(const Setting& setting) { return setting.is_null || !setting.ids.empty(); }
 
-  // Without the ids that the tokenizer lacks: no text has them.
+  // The value of the key in one file, without ids that the tokenizer lacks.
   StatusOr<Setting> SettingIn(const CompanionFile& file, const char* key) {
     Setting setting;
     const Json& value = ValueOrNull(file.json, key);

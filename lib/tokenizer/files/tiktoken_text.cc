@@ -95,7 +95,7 @@ class RankReader {
   }
 
   BytePairVocabularyBuilder& builder_;
-  std::optional<int64_t> special_rank_;  // without a token in the file
+  std::optional<int64_t> special_rank_;  // a rank that has no token in the file
   bool has_end_of_text_ = false;
 };
 

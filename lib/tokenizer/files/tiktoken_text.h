@@ -9,11 +9,11 @@
 
 namespace gp {
 
-// <|endoftext|>, which the file does not have, gets the id after the last, or the one left out
-// before runs of spaces; no text becomes an empty token. tiktoken joins any two neighbours whose
-// bytes are a token, the smallest rank first; that is one merge for each token: the last join when
-// its own bytes are merged. InvalidArgument names the line, or the token that earlier ones cannot
-// make.
+// <|endoftext|>, which the file does not have, gets the id after the last one, or the id that is
+// left out before runs of spaces. No text becomes an empty token. tiktoken joins any two neighbours
+// whose bytes together are a token, the smallest rank first. So each token has one merge: the last
+// join when its own bytes are merged. InvalidArgument names the line, or the token that earlier
+// ones cannot make.
 StatusOr<BytePairVocabulary> ParseTiktoken(std::string_view text);
 
 }  // namespace gp

@@ -68,7 +68,8 @@ StatusOr<BytePairVocabulary> ReadTiktoken(const std::string& path) {
   return vocabulary;
 }
 
-// The prefix before the name of `path`, and before those of the files beside it.
+// The prefix that the file name of `path` has before its usual name; the files beside it have the
+// same prefix.
 std::optional<std::string> FindStem(const std::string& path) {
   if (path.ends_with(kTokenizerJson)) return StemOf(path, kTokenizerJson);
   for (const FilePair& names : kPairs) {

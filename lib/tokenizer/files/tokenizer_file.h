@@ -12,11 +12,11 @@
 
 namespace gp {
 
-// From one of those files, or a directory that holds one: tokenizer.json first, then vocab.json
-// with merges.txt, vocab.bpe with encoder.json, the only .tiktoken. GPT-2's own vocabulary is
-// recognised in every form. NotFound, PermissionDenied, or InvalidArgument with the file, the place
-// and what was expected. `notes` get a sentence for each contradiction between the files about
-// special tokens.
+// Reads a tokenizer from one of the files listed above, or from a directory that holds one. In a
+// directory it looks for tokenizer.json first, then vocab.json with merges.txt, then vocab.bpe with
+// encoder.json, then a single .tiktoken file. GPT-2's own vocabulary is recognised in every form.
+// NotFound, PermissionDenied, or InvalidArgument with the file, the place and what was expected.
+// `notes` get a sentence for each contradiction between the files about special tokens.
 StatusOr<std::unique_ptr<Tokenizer>> ReadTokenizer(const std::string& path,
                                                    std::vector<std::string>* notes = nullptr);
 

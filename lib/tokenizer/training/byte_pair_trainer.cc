@@ -63,7 +63,7 @@ class PieceRows {
  private:
   static constexpr int32_t kInside = INT32_MIN + 1;
 
-  // Its token, as GPT-2 numbers bytes.
+  // The byte's token, numbered as in GPT-2.
   static int32_t BytePlace(unsigned char byte) {
     static const std::array<int32_t, 256> kPlaces = [] {
       std::array<int32_t, 256> places{};
@@ -74,7 +74,7 @@ class PieceRows {
   }
 
   std::vector<int32_t> cells_;
-  // Pieces are sorted by their counts: a count and where the pieces with it begin.
+  // Pieces are sorted by count: each distinct count, and where the pieces with it begin.
   std::vector<uint32_t> count_starts_;
   std::vector<int64_t> counts_;
 };
@@ -122,7 +122,8 @@ class Trainer {
     int64_t count = 0;  // when proposed
     size_t index = 0;
     uint64_t pair = 0;
-    // A heap's front is the largest: the most frequent pair, of equals the one of smaller ids.
+    // The front of a heap is its largest element: here the most frequent pair and, among equally
+    // frequent ones, the pair with the smaller ids.
     bool operator<(const Proposal& other) const {
       return count != other.count ? count < other.count : pair > other.pair;
     }
@@ -137,7 +138,7 @@ class Trainer {
     return static_cast<uint32_t>(vocabulary_.tokens[static_cast<size_t>(token)].size());
   }
 
-  // Two merges may make the same bytes; that is one token.
+  // Two merges may make the same bytes, which are then one token.
   int32_t AddToken(const std::string& bytes) {
     const auto id = static_cast<int32_t>(tokens());
     if (!ids_.Add(bytes, id)) return ids_.Find(bytes);
@@ -165,13 +166,14 @@ class Trainer {
     std::push_heap(proposals_.begin(), proposals_.end());
   }
 
-  // Those that have become more frequent.
+  // Proposes the pairs that have become more frequent.
   void Propose() {
     for (const size_t index : changed_) Push(index);
     changed_.clear();
   }
 
-  // The index of the most frequent pair. One that is less frequent by now is proposed again.
+  // The index of the most frequent pair. A pair that has become less frequent since it was proposed
+  // is proposed again with its present count.
   std::optional<size_t> TakeBest() {
     while (!proposals_.empty()) {
       const Proposal best = proposals_.front();
@@ -186,7 +188,7 @@ class Trainer {
   void JoinEverywhere(size_t index) {
     std::vector<uint32_t> places = std::move(pairs_[index].places);
     const int32_t left = pairs_[index].left, right = pairs_[index].right;
-    // From the front of each piece: of three equal neighbours the first two are joined.
+    // Joins from the front of each piece: of three equal neighbours the first two are joined.
     if (!std::is_sorted(places.begin(), places.end())) std::sort(places.begin(), places.end());
     const int32_t joined = AddToken(vocabulary_.tokens[static_cast<size_t>(left)] +
                                     vocabulary_.tokens[static_cast<size_t>(right)]);
@@ -221,7 +223,7 @@ class Trainer {
   BytePairVocabulary vocabulary_;
   TokenTable ids_;
   std::vector<Pair> pairs_;
-  absl::flat_hash_map<uint64_t, size_t> indices_;  // of pairs
+  absl::flat_hash_map<uint64_t, size_t> indices_;  // of pairs_, by KeyOf
   int64_t round_ = 0;
   std::vector<size_t> changed_;      // changed in this round
   std::vector<Proposal> proposals_;  // a heap

@@ -1,6 +1,6 @@
-// Learning a byte-level BPE (Sennrich et al., 2016): the most frequent pair of neighbours becomes a
-// token, until there are enough. The same pieces give the same merges, and those of Hugging Face's
-// BpeTrainer. Pure function; any thread may call.
+// Learns a byte-level BPE (Sennrich et al., 2016): the most frequent pair of neighbours becomes a
+// token, until there are enough. Deterministic; gives the same merges as Hugging Face's BpeTrainer.
+// Pure function; any thread may call.
 #pragma once
 
 #include <cstdint>

@@ -13,10 +13,10 @@ namespace gp {
 namespace {
 
 constexpr size_t kPartBytes = 1 << 20;
-// Places in the pieces are 32-bit numbers.
+// The trainer numbers the places in the pieces with 32 bits.
 constexpr uint64_t kDistinctBytesMax = uint64_t{1} << 31;
 
-// Documents whose ends are remembered before they are counted.
+// The most documents that wait to be counted.
 constexpr size_t kDocumentsMax = 1 << 20;
 
 void CutIntoParts(std::string_view document, std::vector<std::string_view>& parts) {
@@ -37,7 +37,7 @@ std::string TextOf(const PieceKey& key) {
 
 }  // namespace
 
-// Pieces of at most 15 bytes are nearly all; they are looked up without a text of their own.
+// Nearly all pieces have at most 15 bytes; they are looked up without making a string.
 class PieceCounter::Counts {
  public:
   void Count(std::string_view text) {
@@ -100,8 +100,8 @@ void PieceCounter::EndDocument() {
   if (ends_.size() == kDocumentsMax) Count(buffer_.size());
 }
 
-// Counts the first `bytes` of the buffer, which hold all finished documents; many short ones at
-// once, so that every thread has work.
+// Counts the first `bytes` of the buffer, which hold all finished documents. Short documents are
+// counted together, so that every thread has work.
 void PieceCounter::Count(size_t bytes) {
   std::vector<std::string_view> parts;
   std::string_view rest = std::string_view(buffer_).substr(0, bytes);

@@ -22,11 +22,11 @@ struct CountedPiece {
 
 class PieceCounter {
  public:
-  // A document without a place to cut is cut after `buffer_bytes`.
+  // A document without a place where it may be cut is cut after `buffer_bytes`.
   explicit PieceCounter(int threads, size_t buffer_bytes = size_t{64} << 20);
   ~PieceCounter();
 
-  // More of a document. No piece goes beyond the document's end.
+  // Adds more of a document. No piece goes beyond the document's end.
   void Add(std::string_view text);
   void EndDocument();
 
@@ -41,7 +41,7 @@ class PieceCounter {
 
   const size_t buffer_bytes_;
   std::string buffer_;
-  std::vector<size_t> ends_;                     // in the buffer, of finished documents
+  std::vector<size_t> ends_;                     // of the finished documents in the buffer
   std::vector<std::unique_ptr<Counts>> counts_;  // one for each thread
 };
 

@@ -1,12 +1,12 @@
-"""What is tuned and compiled while gpu_check runs, in one folder beside OUT, so that later calls find it: products chosen by timing,
-llm.c's program, what torch.compile made. A copy travels in OUT/cache.tar.gz to another machine."""
+"""Keeps the results of tuning and compiling in one folder beside OUT, so that later calls of gpu_check find them: choices of
+matrix products, llm.c's program, the output of torch.compile. OUT/cache.tar.gz holds a copy for another machine."""
 import os
 import pathlib
 import shutil
 import tarfile
 
 ARCHIVE = "cache.tar.gz"
-# Variables that say where a program keeps its cache, and the folders that they get.
+# Environment variables that set a program's cache folder, and the subfolders of ours that they get.
 FOLDERS = {"XDG_CACHE_HOME": "", "TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
 
 
@@ -16,7 +16,7 @@ def folder(out):
 
 
 def unpack(out):
-    """Points this process and all that it starts to the folder; fills it from the archive where there is none yet."""
+    """Makes this process and its children use the folder. If the folder does not exist yet, fills it from the archive."""
     place, archive = folder(out), pathlib.Path(out) / ARCHIVE
     if archive.exists() and not place.exists():
         shutil.unpack_archive(archive, place)
@@ -26,7 +26,7 @@ def unpack(out):
 
 
 def pack(out):
-    """Replaces the archive as a whole."""
+    """Writes the archive anew and replaces the old one atomically."""
     archive = pathlib.Path(out) / ARCHIVE
     archive.parent.mkdir(parents=True, exist_ok=True)
     scratch = archive.with_suffix(".partial")

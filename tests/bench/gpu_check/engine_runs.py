@@ -22,7 +22,7 @@ eval: {{every: 0}}
 checkpoint: {{every: 8}}
 resources: {{device: gpu}}
 """
-# cuDNN's attention takes no dropout; of two micro-batches the second adds to the gradients of the first.
+# cuDNN's attention does not support dropout. With two micro-batches, gradients are also accumulated.
 CUDNN = ("engine.attention=cudnn", "model.dropout=0", f"batch.total_tokens={2 * 8 * 128}")
 START_FILE = """apiVersion: gp/v1
 name: gpu-start
@@ -53,7 +53,7 @@ def write_run_file(folder, template=RUN_FILE, steps=STEPS):
 
 
 def losses(directory):
-    """Loss and gradient norm of each step as they were written; of a step that was trained twice the later one."""
+    """{step: (loss, gradient norm)} from metrics.jsonl. For a step that was trained twice, the later values count."""
     points = {}
     for line in (directory / "metrics.jsonl").read_text(encoding="utf-8").splitlines():
         point = json.loads(line)
@@ -74,7 +74,7 @@ def train(context, name, *settings, fresh=True):
 
 
 def compare(first, second):
-    """What both have in common, or RuntimeError with the first step that differs."""
+    """Summarises two equal runs. Raises RuntimeError with the first step that differs."""
     if sorted(first) != sorted(second) or not first:
         raise RuntimeError(f"{len(first)} steps against {len(second)}")
     for step in sorted(first):
@@ -89,7 +89,7 @@ def graphs_equal_eager(context, *settings):
 
 
 def plain_launches(context):
-    """The same place, but each kernel is placed after the one in front of it has ended (cuda/launch.h)."""
+    """The same context without early launches: each kernel starts after the previous one has ended (cuda/runtime/launch.h)."""
     plain = copy.copy(context)
     plain.environment = dict(context.environment, GP_EARLY_LAUNCH="0")
     return plain
@@ -106,14 +106,14 @@ def resumes_exactly(context, *settings):
 
 
 def support_text(context):
-    """What gp-trainer-cuda says it can compute on, as JSON; asked once a call."""
+    """The output of `gp-trainer-cuda --support`, JSON about the GPUs that it can use; requested once per call of gpu_check."""
     if context.support is None:
         context.support = runner.run([context.program("gp-trainer-cuda"), "--support"], context.timeout, context.environment)
     return context.support
 
 
 def need_cudnn(context):
-    """Missing says why this machine has no attention of cuDNN."""
+    """Raises Missing with the reason if this machine cannot compute attention with cuDNN."""
     support = json.loads(support_text(context))
     reasons = [support["problem"]]
     reasons += [library["problem"] for library in support["libraries"] if library["name"] == "cuDNN"]
@@ -125,7 +125,7 @@ def need_cudnn(context):
 
 
 def with_cudnn(check):
-    """The same check where nothing but cuDNN computes attention."""
+    """The same check with settings that let only cuDNN compute attention."""
     def run(context):
         need_cudnn(context)
         return check(context, *CUDNN)
@@ -142,7 +142,7 @@ def seconds_to_first_step(log):
 
 
 def judge_start(cold, warm):
-    """RuntimeError when a start takes too long."""
+    """Raises RuntimeError when a start takes too long."""
     if cold > COLD_S_MAX or warm > WARM_S_MAX:
         raise RuntimeError(f"the first step ended {cold:.1f} s after a cold start (at most {COLD_S_MAX}) and "
                            f"{warm:.1f} s after a warm one (at most {WARM_S_MAX})")
@@ -150,7 +150,7 @@ def judge_start(cold, warm):
 
 
 def starts_soon(context):
-    """A start that has to choose products by timing, and one that finds the choices of the first."""
+    """Measures two starts: the first has to choose matrix products by timing, the second finds these choices in the cache."""
     cache = context.scratch / "cache"
     shutil.rmtree(cache, ignore_errors=True)
     environment = dict(context.environment, XDG_CACHE_HOME=str(cache))

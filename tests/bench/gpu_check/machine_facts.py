@@ -1,4 +1,4 @@
-"""What is known of a GPU machine before anything is measured on it."""
+"""Facts about a GPU machine, collected before anything is measured on it."""
 import importlib.metadata
 import os
 import platform
@@ -40,14 +40,14 @@ def older(version, needed):
 
 
 def is_lacking(reason):
-    """True of words that name a compute capability which this GPU does not have."""
+    """Whether the reason names a compute capability that this GPU does not have."""
     needed = NEEDED_CAPABILITY.search(reason)
     found = gpu() if needed else None
     return found is not None and older(found["compute_cap"], needed[1])
 
 
 def facts(manifest):
-    """RuntimeError says what would keep the programs from starting, and the way out."""
+    """The facts for the report. Raises RuntimeError if the programs cannot start here; the message says why and what to do."""
     libraries_found = libraries.found()
     missing = [name for name, path in libraries_found.items() if path is None]
     if missing:
@@ -63,5 +63,5 @@ def facts(manifest):
 
 
 def slug(name):
-    """'nvidia-h100-80gb-hbm3', for files."""
+    """The GPU's name in file names: 'nvidia-h100-80gb-hbm3'."""
     return "-".join(re.findall(r"[a-z0-9]+", name.lower()))

@@ -1,8 +1,8 @@
-"""The folder that travels to a GPU machine: stripped programs, the libraries that such a machine does not have, the peers and
-this check itself, laid out as in the source tree, with a manifest.
+"""The package, a folder to copy to a GPU machine: stripped programs, the libraries that such a machine does not have, the peers
+and this check itself, laid out as in the source tree, with a manifest.
 
-Taken along: what the programs load from the build machine, but for glibc, the driver, and what Python's torch brings (LibTorch,
-cudart, cuBLASLt, cuDNN, NCCL, CUPTI: see libraries.py).
+It contains the libraries that the programs load on the build machine, except glibc, the driver, and those that Python's torch
+brings (LibTorch, cudart, cuBLASLt, cuDNN, NCCL, CUPTI: see libraries.py).
 """
 import json
 import pathlib
@@ -24,7 +24,7 @@ EXPECTED_THERE = re.compile(
 
 
 def gpu_tests(build):
-    """The names of the test programs that need a GPU; the build writes them down."""
+    """The names of the test programs that need a GPU, from a list that the build writes."""
     listing = build / "gpu_tests.txt"
     return listing.read_text(encoding="utf-8").split() if listing.exists() else []
 
@@ -41,7 +41,7 @@ def sources(build):
 
 
 def loaded_libraries(program):
-    """Names and paths of what a program loads; the path is empty where this machine lacks it."""
+    """{name: path} of the libraries that a program loads; the path is empty if this machine lacks the library."""
     text = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True).stdout
     return {found[1]: found[2] for found in re.finditer(r"^\s*(\S+) => (/\S+|)", text, re.MULTILINE)}
 
@@ -54,7 +54,7 @@ def libraries_to_take(programs):
 
 
 def newest_glibc(files):
-    """The oldest glibc that all of them start with: '2.34'."""
+    """The oldest glibc with which all of the files start, such as '2.34'."""
     versions = {(2, 0)}
     for file in files:
         text = subprocess.run(["readelf", "--version-info", "--wide", str(file)], capture_output=True, text=True,
@@ -79,8 +79,9 @@ def copy_program(path, folder):
 
 
 def search_here(program):
-    """Makes a program look for libraries in the package instead of where this machine has them. The build links for it with
-    --disable-new-dtags: then what the libraries load is looked for there, too, and no $LD_LIBRARY_PATH has to reach the peers."""
+    """Rewrites a program's library path: it finds libraries in the package instead of in folders of this machine. The build
+    links with --disable-new-dtags, so that the path also applies to what those libraries load. The package's folder then need
+    not be in $LD_LIBRARY_PATH, which the peers inherit."""
     text = subprocess.run(["readelf", "--dynamic", "--wide", str(program)], capture_output=True, text=True, check=True).stdout
     found = re.search(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", text)
     if not found:
@@ -123,7 +124,7 @@ def size_of(folder):
 
 
 def make(build, folder):
-    """Writes the package and answers its manifest. RuntimeError when something is not built, or when it is too large."""
+    """Writes the package and returns its manifest. Raises RuntimeError if something is not built or it is too large."""
     programs = sources(build)
     if folder.exists():
         shutil.rmtree(folder)

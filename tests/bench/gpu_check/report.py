@@ -1,5 +1,5 @@
-"""docs/benchmarks/<gpu>.json and .md from the results of the stages. A number in it was measured on that GPU; what was not
-measured says so and why."""
+"""Writes docs/benchmarks/<gpu>.json and .md from the results of the stages. Every number was measured on that GPU; rows that
+were not measured say so and why."""
 import datetime
 import json
 
@@ -11,7 +11,7 @@ DASH = "–"
 
 
 def collect(found_by_stage, planned):
-    """{stage: {key: row}}; a row of `planned` ({stage: rows}) that was not run says so."""
+    """All rows as {stage: {key: row}}. Rows of `planned` ({stage: rows}) that were not run are added as skipped."""
     results = {}
     for stage, listed in planned.items():
         found = found_by_stage.get(stage, {})
@@ -55,7 +55,7 @@ def outcome(row):
 
 
 def detail(row):
-    """What a row of the first two stages found, in a few words."""
+    """The result of a row of the stages correctness and precision, in a few words."""
     data = row.get("data", {})
     if "passed" in data:
         return f"{data['passed']} passed, {len(data['skipped'])} skipped"
@@ -112,7 +112,7 @@ def steps(report):
 
 
 def median_of(report, key):
-    """Of a step that was measured at the batch of its row."""
+    """The median milliseconds of a step; None if it was not measured, or not at the batch of its row."""
     row = all_rows(report).get(key)
     is_there = row and row["status"] == "ok" and "note" not in row["data"]
     return row["data"]["report"]["step_ms"]["median"] if is_there else None
@@ -197,7 +197,7 @@ def markdown(report):
 
 
 def write(results, folder, planned, date=None):
-    """Writes both files into `folder` and answers their paths. RuntimeError when no GPU was seen."""
+    """Writes both files into `folder` and returns their paths. Raises RuntimeError if no GPU was seen."""
     report = document(collect(results.stages, planned), date)
     if not report["machine"]:
         raise RuntimeError(f"no GPU was seen yet: {results.path} has no machine; run --stage correctness first")

@@ -13,9 +13,10 @@ import machine_facts
 import runner
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "fp8")
-# cuDNN's attention takes 16 bits only; fp8 rounds the operands of products and keeps bf16 for attention.
+# Precisions with attention in 16 bits, the only ones that cuDNN supports. fp8 rounds the operands of products and keeps bf16
+# for attention.
 ATTENTION_16_BIT = ("bf16", "fp16", "fp8")
-# The most important first; 350M at 64 beside a peer does not fit most cards.
+# Batches of each model, the most important first. 350M at 64 is last, because on most cards it does not fit beside a peer.
 BATCHES = {"tiny": (64, 4, 1, 16), "124M": (64, 4, 1, 16), "350M": (16, 4, 1, 64), "1558M": (4, 16, 64, 1)}
 PEERS = {"": "", "torch": " beside torch eager", "torch-compile": " beside torch.compile", "llmc": " beside llm.c"}
 # Relative distance of all gradients to the reference engine's, by norm (fp32 on a CPU, autograd).
@@ -24,19 +25,19 @@ GRADIENT_TOLERANCE = {"fp32": 5e-5,  # sums of 24-bit numbers in another order
                       "bf16": 1.5e-2,  # measured on a GPU: 8.58e-3
                       "fp16": 5e-3,  # 3 bits more than bf16
                       "fp8": 2e-1}  # measured on a GPU: 1.27e-1
-# (model, batch, peer) -> at least how many times as fast: the targets of docs/benchmarks/README.md.
+# (model, batch, peer) -> how many times as fast as the peer we must be: the targets of docs/benchmarks/README.md.
 TARGETS = {("124M", 64, "torch-compile"): 1.15, ("124M", 64, "llmc"): 1.10,
            **{("124M", batch, peer): 2.0 for batch in (1, 4) for peer in ("torch-compile", "llmc")},
            **{("tiny", batch, "torch-compile"): 2.0 for batch in BATCHES["tiny"]}}
 FP8_TARGET = 1.3
-# llm.c keeps its residual stream in bf16: its targets are for rows of ours that do, too.
+# llm.c keeps its residual stream in bf16, so its targets apply only to rows in which ours is bf16, too.
 BF16_RESIDUAL = "bf16-residual"
 JUDGED_TAG = {"llmc": BF16_RESIDUAL}
-# Seconds that a row of 124M takes, by peer. They hold our tuning and torch's compilation.
+# Seconds that a row of 124M takes, by peer, including our tuning and torch's compilation.
 STEP_S = {"": 20, "torch": 20, "torch-compile": 100, "llmc": 40}
 STEP_SLOWER = {"tiny": 0.6, "124M": 1, "350M": 1, "1558M": 1.7}
 KERNELS_S = {"tiny": 15, "124M": 25, "350M": 30, "1558M": 40}
-# The first row finds empty caches: our products are tuned and torch compiles for the first time.
+# The first row takes longer, because its caches are empty: our products are tuned and torch compiles for the first time.
 HEADLINE_S = 180
 # Half an hour with a GPU, less the time to start its machine and to copy the package there.
 PLAN_MINUTES = 24
@@ -48,7 +49,7 @@ class Row:
     key: str
     title: str
     how: typing.Callable
-    expected_s: float = 30  # no row is begun with less time left
+    expected_s: float = 30  # a row is not started with less time left
     limit_s: float = 240
     judged: tuple | None = None  # its key in TARGETS
     stage: str = ""  # set by of()
@@ -61,31 +62,31 @@ def bench(context, *arguments):
 
 
 def reason_of(skip):
-    """Of a skip in a GoogleTest report: the words of the test, which follow the place in its source."""
+    """The reason that a test gave for its skip. In a GoogleTest report it follows the line with the place in the source."""
     return skip.get("message").split("\n", 1)[-1].strip()
 
 
 def is_excused(reason):
-    """True of a skip for what this GPU is too old for, or for a product that its cuBLASLt does not have: the backend then
-    computes the product without an epilogue, which other tests check."""
+    """Whether a skip is accepted: this GPU is too old for the feature, or its cuBLASLt does not have a product with an
+    epilogue. In the second case the backend computes the product without the epilogue, which other tests check."""
     return machine_facts.is_lacking(reason) or reason.startswith("cuBLASLt has no ")
 
 
 def by_reason(skipped):
-    """'no device: S.a, S.b; no file: S.c' of {case: reason}."""
+    """Formats {case: reason} as 'no device: S.a, S.b; no file: S.c'."""
     return "; ".join(f"{reason}: {', '.join(name for name in skipped if skipped[name] == reason)}"
                      for reason in dict.fromkeys(skipped.values()))
 
 
 def assumption_of(case):
-    """What a test assumes of NVIDIA's libraries, as it recorded it, or None."""
+    """The assumption about NVIDIA's libraries that a test recorded, or None."""
     recorded = case.find("properties/property[@name='assumes']")
     return None if recorded is None else recorded.get("value")
 
 
 def judge_cases(cases):
-    """How many of {name: testcase element} passed. RuntimeError names those that failed, and those that skipped
-    themselves without an excuse."""
+    """Counts the cases of {name: testcase element} that passed. Raises RuntimeError with the names of cases that failed or were
+    skipped without an excuse."""
     failed = [name for name, case in cases.items() if case.find("failure") is not None]
     ours = [name for name in failed if assumption_of(cases[name]) is None]
     if ours:
@@ -107,7 +108,7 @@ def judge_cases(cases):
 
 
 def test_program(name, context):
-    """How many tests of a GoogleTest program passed, as judge_cases() says."""
+    """Runs a GoogleTest program and returns the result of judge_cases()."""
     report = context.scratch / f"{name}.xml"  # its JSON lacks the reason of a skipped test
     report.unlink(missing_ok=True)
     failure = None
@@ -154,7 +155,7 @@ def step(model, batch, precision, peer, context, *more):
 
 
 def judge_attention(report, context):
-    """The report. RuntimeError where cuDNN's attention works for the step on this machine and something else computed it."""
+    """Returns the report. Raises RuntimeError if cuDNN's attention works on this machine but other kernels computed it."""
     if report["precision"] not in ATTENTION_16_BIT or report["attention"].startswith("cudnn"):
         return report
     try:
@@ -166,7 +167,7 @@ def judge_attention(report, context):
 
 
 def need_llmc(context):
-    """Missing says what keeps llm.c from being a peer here."""
+    """Raises Missing with the reason if llm.c cannot be measured here."""
     if not context.llmc:
         raise runner.Missing("no copy of llm.c: pass --llmc DIR")
     lacking = llmc_gpu_step.lacking(context.llmc, "bf16", context.environment)
@@ -183,8 +184,8 @@ def build_llmc(context):
 
 
 def compare(model, batch, precision, peer, context, *more):
-    """The batch that was measured and its report: where ours and the peer do not fit into the GPU's memory together,
-    half of what was asked for. DoesNotFit when that does not fit either."""
+    """Measures a step and returns the batch and the report. If ours and the peer do not fit into the GPU's memory together,
+    tries half the batch; raises DoesNotFit if that does not fit either."""
     try:
         return {"batch": batch, "report": step(model, batch, precision, peer, context, *more)}
     except runner.OutOfMemory as error:
@@ -198,7 +199,7 @@ def compare(model, batch, precision, peer, context, *more):
 
 
 def judged_by(model, batch, precision, peer, tag):
-    """The key in TARGETS that a step has to reach, if any."""
+    """The key of the step's target in TARGETS, or None."""
     key = (model, batch, peer)
     return key if precision == "bf16" and tag == JUDGED_TAG.get(peer, "") and key in TARGETS else None
 
@@ -226,14 +227,14 @@ def profile_row(model, batch, precision="bf16"):
 
 
 def judge_memory(planned, taken):
-    """RuntimeError when the engine took more than its plan says."""
+    """Raises RuntimeError if the engine took more memory than planned."""
     if taken > planned:
         raise RuntimeError(f"the engine took {taken} bytes, {taken - planned} more than gp-peer-bench-cuda plan says")
     return {"planned_bytes": planned, "engine_bytes": taken}
 
 
 def memory(context):
-    """What a step of 124M takes of the GPU's memory, beside its plan."""
+    """Compares the GPU memory that a step of 124M takes with its plan."""
     flags = ("--model", "124M", "--batch", 64, "--sequence", 1024, "--precision", "bf16")
     return judge_memory(bench(context, "plan", *flags)["training_bytes"],
                         bench(context, "step", *flags, "--steps", 2)["engine_bytes"])
@@ -284,7 +285,7 @@ HEADLINE = (("124M", 64, "torch-compile", ""), ("124M", 64, "llmc", BF16_RESIDUA
 
 
 def headline(_):
-    """The comparison that gp exists for, before anything else."""
+    """The most important comparison, before all other rows."""
     return [dataclasses.replace(step_row("124M", 64, "bf16", "torch-compile"), expected_s=HEADLINE_S)]
 
 
@@ -308,7 +309,7 @@ def bench_tiny(_):
 
 
 def plain_launches_row():
-    """What the headline's step takes without early launches."""
+    """Times the headline's step without early launches."""
     row = step_row("124M", 64, "bf16", "", tag="plain-launches")
     return dataclasses.replace(row, how=lambda context: row.how(engine_runs.plain_launches(context)))
 
@@ -372,8 +373,8 @@ def seconds(rows):
 
 
 def within(rows, results, limit_s):
-    """The rows that a plan of so many seconds holds, the most important first; those that are done count with what they
-    took. A row that does not fit is passed over for a shorter one after it."""
+    """The rows that fit into `limit_s` seconds, the most important first. Rows that are done count with the time that they
+    took. A row that does not fit is left out, and a shorter one after it may take its place."""
     free = limit_s - results.seconds()
     chosen = []
     for row in rows:

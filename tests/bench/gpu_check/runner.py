@@ -1,5 +1,5 @@
-"""Runs rows one after the other within a time limit and keeps each result as soon as it is known, so that a call that was
-killed goes on where it was. A row that fails is a row of the report, never the end of the call."""
+"""Runs rows one after the other within a time limit and saves each result as soon as it is known, so that the next call
+continues where a killed one stopped. A row that fails becomes a row of the report and does not end the call."""
 import json
 import os
 import pathlib
@@ -12,21 +12,21 @@ import time
 import machine_facts
 
 GRACE_S = 15  # reserved for writing results when the time is up
-ATTEMPTS = 2  # starts of a row at most, when the call ends before the row does
-WATCH = "read -r _; kill -s KILL 0"  # waits for the end of its input, and ends its group
+ATTEMPTS = 2  # a row is not started more often if calls keep ending before it does
+WATCH = "read -r _; kill -s KILL 0"  # waits until its input is closed, then kills its process group
 SHORT_OF_MEMORY = re.compile(r"out of memory|OutOfMemory|ALLOC_FAILED", re.IGNORECASE)
 
 
 class Missing(Exception):
-    """What a row needs is not here; its words say what, and how to get it."""
+    """Something that a row needs is missing; the message says what it is and how to get it."""
 
 
 class DoesNotFit(Missing):
-    """The machine is too small for a row; no later call will find it larger."""
+    """The machine is too small for a row, so later calls do not try it again."""
 
 
 class OutOfMemory(RuntimeError):
-    """A program, or a peer that it started, found too little memory; its words are those of who did."""
+    """A program, or a peer that it started, ran out of memory. The message is that of the process that did."""
 
 
 class OutOfTime(RuntimeError):
@@ -34,7 +34,7 @@ class OutOfTime(RuntimeError):
 
 
 class Results:
-    """The results of all stages in OUT/results.json, {stage: {key of the row: row}}, replaced as a whole after each row."""
+    """The results of all stages, {stage: {key of the row: row}}. OUT/results.json is replaced atomically after each row."""
 
     def __init__(self, folder):
         self.path = pathlib.Path(folder) / "results.json"
@@ -67,7 +67,7 @@ class Results:
         return self.find(row).get("attempts", 0)
 
     def seconds(self):
-        """What the rows that are done took."""
+        """The time that the rows that are done took."""
         return sum(row.get("seconds", 0) for stage in self.stages.values() for row in stage.values())
 
     def failed(self):
@@ -75,8 +75,8 @@ class Results:
 
 
 def failure(name, done):
-    """The error of a program that failed, with its last words, or with those about memory. Missing, which skips the row,
-    where the words name a compute capability that this GPU does not have."""
+    """The exception for a program that failed, with the last line of its output: OutOfMemory with the line about memory, if
+    there is one; Missing, which skips the row, if the line names a compute capability that this GPU does not have."""
     words = [line.strip() for line in (done.stderr.strip() or done.stdout.strip()).splitlines() if line]
     about_memory = next(filter(SHORT_OF_MEMORY.search, words), None)
     if about_memory:
@@ -88,8 +88,8 @@ def failure(name, done):
 
 
 class Group:
-    """A process group for a program and whatever it starts: a peer that still compiles would keep the GPU. It ends with its
-    block, or with this process where that is killed."""
+    """A process group for a program and everything that it starts, so that no peer that is still compiling keeps the GPU. It is
+    killed at the end of the `with` block, and also if this process is killed: that closes the input of WATCH."""
 
     def __enter__(self):
         self.processes = [subprocess.Popen(["sh", "-c", WATCH], stdin=subprocess.PIPE, preexec_fn=os.setpgrp)]
@@ -107,10 +107,10 @@ class Group:
 
 
 def complete(command, timeout, environment):
-    """What a program wrote to its output and to its log. RuntimeError when it fails or takes too long, Missing when this GPU
-    is too old for it. Nothing that it started outlives it."""
+    """Runs a program to its end and returns its output and log. Raises RuntimeError if it fails or takes too long, Missing if
+    this GPU is too old for it. Kills everything that it started and left running."""
     name = pathlib.Path(str(command[0])).name
-    # Files, not pipes: a pipe ends with the last process that holds it, which may be a peer that hangs.
+    # Files instead of pipes: a pipe ends only when the last process that holds it ends, which may be a peer that hangs.
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as log:
         with Group() as group:
             try:
@@ -133,7 +133,7 @@ def run(command, timeout, environment):
 
 
 def measure(row, context, call_end):
-    """The result of a row; it is "left" when the call ended before the row had all of its own time."""
+    """Runs a row and returns its result. The status is "left" if the call's time was up before the row's own limit."""
     started = time.monotonic()
     context.deadline = min(started + row.limit_s, call_end)
     try:
@@ -143,23 +143,23 @@ def measure(row, context, call_end):
     except OutOfTime as error:
         ended_early = started + row.limit_s > call_end
         outcome = {"status": "left" if ended_early else "failed", "reason": str(error)}
-    except Exception as error:  # whatever it was, the next row has its turn
+    except Exception as error:  # no error of a row may stop the rows after it
         outcome = {"status": "failed", "reason": str(error) or type(error).__name__}
     return {"title": row.title, **outcome, "seconds": round(time.monotonic() - started, 1)}
 
 
 def give_up(row):
-    """The result of a row that was ended together with too many calls."""
+    """The result of a row that was still running at the end of ATTEMPTS calls."""
     return {"title": row.title, "status": "failed", "reason": f"was ended together with {ATTEMPTS} calls", "seconds": 0}
 
 
 def fits(row, limit_s):
-    """True of a row that a call of so many seconds can begin."""
+    """Whether a call of `limit_s` seconds is long enough to start the row."""
     return row.expected_s <= limit_s - GRACE_S
 
 
 def take_turn(row, results, context, call_end):
-    """The result of a row; None when the call has too little time left to begin it."""
+    """Runs a row and returns its result, or None if the call has too little time left to start it."""
     attempts = results.attempts(row)
     if attempts == ATTEMPTS:
         return give_up(row)
@@ -170,9 +170,9 @@ def take_turn(row, results, context, call_end):
 
 
 def run_rows(plan, results, context, limit_s, tell=lambda row, result: None):
-    """Runs the rows of plan() that are not done, the first one first. Tells each result and keeps it, but for that of a row
-    which the call ended. Answers the rows that are left for the next call. The plan is asked again after each row, which may
-    have taken less than expected."""
+    """Runs the rows of plan() that are not done, in order. Passes each result to `tell` and saves it, unless the end of the
+    call interrupted the row. Returns the rows that are left for the next call. Calls plan() again after each row, because a row
+    that took less time than expected leaves room for another."""
     end = time.monotonic() + limit_s - GRACE_S
     left = {}
     while row := next((row for row in plan() if not results.is_done(row) and row.key not in left), None):

@@ -36,7 +36,7 @@ class AllReduceRank {
   std::vector<std::span<float>> Partials() const;
 
   const std::unique_ptr<TcpCommunicator> control_;
-  std::unique_ptr<Communicator> gpus_;  // null without
+  std::unique_ptr<Communicator> gpus_;  // null unless kNccl
   const size_t subtrees_;
   std::vector<float> own_memory_;
   std::vector<float> zeros_;
@@ -46,7 +46,7 @@ class AllReduceRank {
 
 class AllReduceRanks {
  public:
-  // std::runtime_error when the transport does not exist here.
+  // Throws std::runtime_error when the transport does not exist here.
   AllReduceRanks(int ranks, int64_t elements, RankTransport transport);
   // Tells the other ranks to leave, and reaps them.
   ~AllReduceRanks();

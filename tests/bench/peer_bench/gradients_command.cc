@@ -25,7 +25,7 @@ struct Pass {
   std::vector<float> gradients;
 };
 
-// |a - b| / |b| by norm.
+// The relative distance |a - b| / |b|, by norm.
 struct Distance {
   double difference = 0;  // squared
   double norm = 0;        // squared
@@ -68,7 +68,7 @@ Pass Run(const ModelOptions& options) {
   return pass;
 }
 
-// The same model and batch, as the reference engine computes it.
+// The options with which the reference engine computes the same model and batch.
 ModelOptions ReferenceOf(ModelOptions options) {
   options.kind = runspec::EngineKind::kReference;
   options.precision = runspec::Precision::kFp32;

@@ -15,7 +15,8 @@ namespace asio = boost::asio;
 
 constexpr std::chrono::seconds kAnswerMax(30);
 
-// One stream: answered once its answer's header has arrived, open until its end.
+// One event stream. It counts as answered when the first read ends, and is open from an answer with
+// status 200 until its end.
 class IdleStream {
  public:
   IdleStream(asio::io_context& io, int64_t& answered) : socket_(io), answered_(answered) {}

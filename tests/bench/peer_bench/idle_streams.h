@@ -19,9 +19,9 @@ struct IdleStreams {
 
 struct IdleOutcome {
   int64_t open_at_end = 0;
-  int64_t bytes_before = 0;  // the server's memory before the first stream was open,
-  int64_t bytes_begin = 0;   // when all were open,
-  int64_t bytes_end = 0;     // and after holding them this long
+  int64_t bytes_before = 0;  // the server's memory before the first stream opens
+  int64_t bytes_begin = 0;   // when all streams are open
+  int64_t bytes_end = 0;     // after they were held for IdleStreams::held
 };
 
 // `server_bytes` returns the server's resident memory.

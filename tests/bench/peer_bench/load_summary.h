@@ -1,4 +1,4 @@
-// The summary that a server bench prints of its rounds. Pure functions; thread-safe.
+// Summarises the rounds of a server bench. Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ struct RoundRates {
 // All tokens over the time from the first request to the last end; zeros for no texts.
 RoundRates RatesOf(const std::vector<TextTiming>& texts);
 
-// From each request to its first event, in milliseconds.
+// The milliseconds from each request to its first event.
 std::vector<double> FirstByteMs(const std::vector<TextTiming>& texts);
 
-// The least sample that `fraction` of all do not exceed; 0 for no samples.
+// The smallest sample that is not exceeded by `fraction` of all samples; 0 for no samples.
 double Percentile(std::vector<double> samples, double fraction);
 
 // {"p50": …, "p99": …, "count": …}
 Json PercentilesJson(const std::vector<double>& samples);
 
-// ours / theirs, round by round. REQUIRES: equally many.
+// ours / theirs, round by round. REQUIRES: both have the same size.
 std::vector<double> RatiosOf(const std::vector<double>& ours, const std::vector<double>& theirs);
 
 }  // namespace gp::engine

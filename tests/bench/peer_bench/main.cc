@@ -1,5 +1,5 @@
-// gp-peer-bench and gp-peer-bench-cuda: gp-bench, and what it leaves to a source tree: the same
-// work by other programs (tests/bench/peers), servers and the load on them.
+// gp-peer-bench and gp-peer-bench-cuda: the commands of gp-bench and those that need a source tree:
+// comparisons with other programs (tests/bench/peers), and servers under load.
 #include "bench/peer_bench/peer_command.h"
 #include "worker/bench/bench_program.h"
 

@@ -74,7 +74,7 @@ TEST(GpPeerBench, EncodesAText) {
       RunBench("tokenizer --threads 2 --piece 8 --steps 2 -o json --text " + text);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
   EXPECT_EQ(nlohmann::json::parse(outcome.output).at("tokens"), 17);
-  // Counts tokens that span line ends too: "a", two line ends, one, "b".
+  // A token may span line ends. The four tokens: "a", two line ends, one line end, "b".
   std::ofstream(text) << "a\n\n\nb";
   const Outcome cut = RunBench("tokenizer --threads 2 --piece 1 --steps 2 -o json --text " + text);
   EXPECT_EQ(nlohmann::json::parse(cut.output).at("tokens"), 4) << cut.output;

@@ -49,7 +49,7 @@ StatusOr<int> Spawn(const std::vector<std::string>& command, int input, int outp
   return pid;
 }
 
-// True when the child has ended by then; it still has to be reaped.
+// Returns true if the child ends within `timeout`; it still has to be reaped.
 bool EndsWithin(pid_t pid, std::chrono::milliseconds timeout) {
   const FileDescriptor watch(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   pollfd entry{watch.get(), POLLIN, 0};

@@ -21,8 +21,8 @@ class PeerProcess final : public Peer {
 
   PeerProcess(PeerProcess&& other) noexcept;
   PeerProcess& operator=(PeerProcess&&) = delete;
-  // Closes the child's input, which ends it, and reaps it. Kills a child that has not ended after 5
-  // s.
+  // Closes the child's input, which makes it end, and reaps it. A child that does not end within 5
+  // s gets SIGTERM, after 5 s more SIGKILL.
   ~PeerProcess() override;
 
   const std::string& description() const override { return description_; }

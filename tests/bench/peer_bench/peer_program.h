@@ -19,7 +19,8 @@ struct PeerProgram {
 // The nearest directory above this executable that holds `path`, joined with it.
 std::optional<std::string> FindAboveProgram(const std::string& path);
 
-// Starts it and waits until it is ready, which for a peer that compiles itself takes minutes.
+// Starts the peer and waits until it is ready. This takes minutes if the peer compiles itself
+// first.
 StatusOr<PeerProcess> StartPeer(const PeerProgram& program);
 
 }  // namespace gp::engine

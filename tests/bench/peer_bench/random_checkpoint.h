@@ -8,8 +8,8 @@
 
 namespace gp::engine {
 
-// Writes a checkpoint below `directory` and returns its directory. GPT-2's vocabulary needs
-// vocab.bpe (scripts/bootstrap); the small one has characters.
+// Writes a checkpoint below `directory` and returns its directory. A model with GPT-2's vocabulary
+// needs vocab.bpe (scripts/bootstrap); smaller vocabularies get a character tokenizer.
 StatusOr<std::string> WriteRandomCheckpoint(const std::string& directory,
                                             const ModelOptions& options);
 

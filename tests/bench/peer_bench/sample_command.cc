@@ -32,8 +32,8 @@ struct SampleFlags {
   std::string python;
 };
 
-// Another decoder whose calls are timed: prompts and single tokens apart, and neither with the
-// choice of the tokens.
+// Wraps another decoder and times its calls, prompts and single tokens separately. The choice of
+// the tokens is not included.
 class TimedDecoder final : public Decoder {
  public:
   explicit TimedDecoder(Decoder& inner) : inner_(inner) {}
@@ -51,17 +51,18 @@ class TimedDecoder final : public Decoder {
   }
 
   std::vector<double> prompt_ms;
-  std::vector<double> step_ms;  // one token a text
+  std::vector<double> step_ms;  // one token for each text
 
  private:
   using Clock = std::chrono::steady_clock;
   Decoder& inner_;
 };
 
-// A model with random weights that writes one text a slot.
+// A model with random weights that writes one text in each slot.
 class SampleBench {
  public:
-  // `backend` computes with packed weights.
+  // With a `backend`, the decoder packs its own copy of the weights there. If it is null, the
+  // decoder reads a model's live weights.
   SampleBench(const SampleFlags& flags, const ModelOptions& options,
               std::unique_ptr<Backend> backend)
       : flags_(flags), slots_(flags.model.batch), backend_(std::move(backend)) {
@@ -102,7 +103,7 @@ class SampleBench {
     return std::chrono::duration<double, std::milli>(elapsed).count();
   }
 
-  // One token more in every slot, the same for all; after AppendPrompts.
+  // Appends one more token in every slot, the same for all. Call AppendPrompts first.
   void AppendTokens() { Append(std::span(prompt_).first(1)); }
   void AppendPrompts() {
     for (int64_t i = 0; i < slots_; ++i) decoder_->Clear(i);
@@ -113,7 +114,7 @@ class SampleBench {
   const TimedDecoder& times() const { return *timed_; }
 
  private:
-  // The weights and where they compute; its activations stay small.
+  // Makes the model that has the weights. With micro_batch 1 its activations stay small.
   static std::unique_ptr<LanguageModel> MakeModel(ModelOptions options) {
     options.micro_batch = 1;
     auto model = MakeLanguageModel(options);
@@ -121,7 +122,7 @@ class SampleBench {
     return model;
   }
 
-  // Through the host, wherever the model's memory is.
+  // Copies the model's parameters to the decoder through host memory.
   void SetParameters(LanguageModel& model) {
     std::vector<float> values;
     for (const runspec::ParameterInfo& tensor : model.layout().tensors) {
@@ -141,15 +142,15 @@ class SampleBench {
 
   const SampleFlags flags_;
   const int64_t slots_;
-  std::unique_ptr<Backend> backend_;      // the decoder's when it packs the weights
-  std::unique_ptr<LanguageModel> model_;  // the model when the decoder reads its live weights
+  std::unique_ptr<Backend> backend_;      // the decoder's; null with live weights
+  std::unique_ptr<LanguageModel> model_;  // null with packed weights
   std::unique_ptr<Gpt2Decoder> decoder_;
   std::optional<TimedDecoder> timed_;
   std::vector<int32_t> prompt_;
   std::vector<float> logits_;
 };
 
-// One step's operations, each between two marks of the backend.
+// Times the operations of one decoding step, each between two marks of the backend.
 Json ProfileTokens(const SampleFlags& flags, const ModelOptions& options) {
   if (flags.weights != "packed") {
     throw std::invalid_argument("--profile times a decoder with weights of its own: packed");
@@ -165,8 +166,8 @@ Json ProfileTokens(const SampleFlags& flags, const ModelOptions& options) {
   return OperationsJson(backend.TakeTimes(), count);
 }
 
-// The best that a step can reach: all matrices are read once, at the measured bandwidth, and
-// multiplied with a row for each text, at the measured peak.
+// The lower bound of a step's time: all matrices are read once at the measured bandwidth, and
+// multiplied with one row for each text at the measured peak.
 Json MakeRoofline(const ModelOptions& options, int64_t texts, double step_ms) {
   const runspec::ModelShape& shape = options.shape;
   const double weights = static_cast<double>(shape.layers * 12 * shape.channels * shape.channels +

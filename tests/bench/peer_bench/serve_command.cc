@@ -1,5 +1,5 @@
-// `gp-peer-bench serve`: texts through the gateway, by many concurrent clients, alone or beside
-// llama.cpp's server and our sampler without HTTP.
+// `gp-peer-bench serve`: many concurrent clients request texts from the gateway, alone or
+// alternating with llama.cpp's server and our sampler without HTTP.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct ServeFlags {
   int64_t idle = 0;
 };
 
-// A directory of this process's, gone with the object.
+// A temporary directory that is removed with the object.
 class Scratch {
  public:
   Scratch() : path_(std::filesystem::temp_directory_path() / ("gp-peer-bench-" + RandomId(8))) {

@@ -73,7 +73,7 @@ TEST(ServeRounds, PromptsDifferWithinARoundAndRepeatWithIt) {
   }
 }
 
-// Writes every text at its own rate, and too short a text on request.
+// Takes `seconds` for each round; every text is `missing` tokens too short.
 class FakeServer : public TextServer {
  public:
   FakeServer(double seconds, int64_t missing) : seconds_(seconds), missing_(missing) {}
@@ -111,7 +111,7 @@ TEST(ServeRounds, EveryServerWritesEveryRoundAndWarmUpIsDropped) {
   EXPECT_EQ(json["first_byte_ms"]["p99"], 100);
 }
 
-TEST(ServeRounds, TextsThatAreTooShortDoNotCompare) {
+TEST(ServeRounds, FailsIfAServerWritesTooShortTexts) {
   FakeServer ours(1, 1);
   const auto rounds =
       MeasureInTurn({.texts = 1, .tokens = 10, .vocabulary = 5, .rounds = 1}, {&ours});

@@ -161,7 +161,8 @@ StatusOr<std::unique_ptr<TextServer>> StartLlamaServer(const ServedModel& model,
   ASSIGN_OR_RETURN(ServerProcess process,
                    ServerProcess::Start(*program, arguments, JoinPath(model.scratch, "llama.log")));
   RETURN_IF_ERROR(process.AwaitHealthy(port, "/health", kServerStartMax));
-  // Its cache of prompts would answer the second round of equal prompts without reading them.
+  // Without this, llama-server's prompt cache would skip the reading of prompts that an earlier
+  // round already sent.
   return std::make_unique<HttpServer>(std::move(process), port,
                                       fmt::format("llama-server, {} threads", model.threads),
                                       nlohmann::json{{"cache_prompt", false}});

@@ -41,8 +41,8 @@ struct ServedModel {
 };
 
 StatusOr<std::unique_ptr<TextServer>> StartGateway(const ServedModel& model);
-// NotFound unless scripts/bootstrap --peers built it. `python` converts the weights; empty: the one
-// of .deps/peers.
+// NotFound unless scripts/bootstrap --peers built it. `python` converts the weights; if it is
+// empty, the Python of .deps/peers does.
 StatusOr<std::unique_ptr<TextServer>> StartLlamaServer(const ServedModel& model,
                                                        const std::string& python);
 StatusOr<std::unique_ptr<TextServer>> StartSampler(const ServedModel& model);

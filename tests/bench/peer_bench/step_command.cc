@@ -1,5 +1,5 @@
-// `gp-peer-bench step`: our step, alone or in alternating blocks with a peer's, and the report of
-// both.
+// `gp-peer-bench step`: measures our step, alone or in blocks that alternate with a peer's, and
+// reports both.
 #include "worker/bench/step_command.h"
 
 #include <map>

@@ -11,7 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <utility>  // Boost 1.74 forgets it
+#include <utility>  // Boost 1.74 needs it and does not include it
 
 #include "bench/peer_bench/event_reader.h"
 
@@ -46,7 +46,7 @@ struct Round {
   Status status;
 };
 
-// One kept-alive connection that sends requests repeatedly. Lives as long as one of its operations.
+// One kept-alive connection that sends requests repeatedly. Its pending operation keeps it alive.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   explicit Connection(Round& round) : round_(round), stream_(round.io) {}
@@ -65,9 +65,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
  protected:
-  // Sends the next request with Ask, or none.
+  // Sends the next request with Ask, or does nothing if there is none.
   virtual void Next() = 0;
-  // The headers have come and their status is 200.
+  // Called with each piece of the body of an answer with status 200.
   virtual void OnPiece(const std::string& piece) = 0;
   virtual void OnEnd() = 0;
 

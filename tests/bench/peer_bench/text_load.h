@@ -1,5 +1,5 @@
-// One round of load on a server: streaming completions, a fixed number at a time, until `texts` of
-// them are written, over kept-alive connections. A single thread does all of it (Boost.Asio), so
+// One round of load on a server: streaming completions over kept-alive connections, a fixed number
+// at a time, until `texts` of them are written. A single thread does all of it (Boost.Asio), so
 // that the client takes little of the server's cores.
 #pragma once
 

@@ -33,7 +33,7 @@ struct TokenizerFlags {
   std::string output = "text";
 };
 
-// One repetition: the number of tokens that it gave.
+// Does the work once and returns the number of tokens.
 using TokenizerWork = std::function<StatusOr<int64_t>()>;
 
 StatusOr<std::optional<PeerProcess>> StartTokenizerPeer(const TokenizerFlags& flags) {

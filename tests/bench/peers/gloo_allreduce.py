@@ -1,6 +1,6 @@
 """The peer of `gp-peer-bench allreduce`: torch.distributed's Gloo back end between processes of this machine.
 
-This process is rank 0 and starts the others; a duration is that of the slowest rank, from a barrier on.
+This process is rank 0 and starts the others. Durations begin at a barrier and are those of the slowest rank.
 """
 import argparse
 import os
@@ -23,7 +23,7 @@ def join(arguments, rank):
 
 
 def tell(go_on):
-    """Rank 0 says whether another all-reduce comes."""
+    """Rank 0 sends whether another all-reduce follows; every rank returns it."""
     word = torch.tensor([int(go_on)])
     dist.broadcast(word, 0)
     return bool(word.item())
@@ -45,7 +45,7 @@ def serve_as_rank(arguments):
         while tell(False):
             timed_all_reduce(values)
     except RuntimeError:
-        pass  # rank 0 was ended, which is how gp-peer-bench parts from a peer
+        pass  # rank 0 was ended, which is how gp-peer-bench stops a peer
 
 
 def lead(arguments):

@@ -36,7 +36,7 @@ def config_of(model):
 
 
 def missing_biases(tensors):
-    """Zeros where a model without biases has none: GPT-2's classes always have them."""
+    """Zeros for the biases that a model does not have, because transformers' GPT-2 classes always have them."""
     zeros = {}
     for name, value in tensors.items():
         bias = name.removesuffix("weight") + "bias"
@@ -71,7 +71,7 @@ def write_vocabulary(directory):
 
 
 def write_hugging_face(checkpoint, directory):
-    """What transformers' GPT2LMHeadModel.from_pretrained reads."""
+    """Writes a directory that transformers' GPT2LMHeadModel.from_pretrained reads; returns the model of the manifest."""
     model = json.loads((checkpoint / "manifest.json").read_text(encoding="utf-8"))["model"]
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "config.json").write_text(json.dumps(config_of(model)), encoding="utf-8")

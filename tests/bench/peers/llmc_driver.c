@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
                             .vocab_size = v[5], .padded_vocab_size = v[6]});
   int *inputs = random_tokens(v[7] * v[8], v[5], 1), *targets = random_tokens(v[7] * v[8], v[5], 2);
   FILE *answers = fdopen(dup(1), "w");
-  dup2(2, 1); /* what train_gpt2.c prints is not an answer */
+  dup2(2, 1); /* what train_gpt2.c prints must not get between the answers */
   fprintf(answers, "{\"ready\": \"llm.c train_gpt2.c, OpenMP\"}\n");
   fflush(answers);
   int steps, update = 0;

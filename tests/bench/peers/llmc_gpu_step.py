@@ -24,11 +24,11 @@ import tempfile
 
 import protocol
 
-DEPTHS = {768: 12, 1024: 24, 1280: 36, 1600: 48}  # what `-e dN` makes of a depth
-WARM_UP = 3  # steps of each start that are not counted
+DEPTHS = {768: 12, 1024: 24, 1280: 36, 1600: 48}  # channels: the depth N of `-e dN` that gives so many
+WARM_UP = 3  # steps at each start that are not counted
 MAGIC, VERSION, HEADER_INTS = 20240520, 1, 256  # the header of llm.c's token file
-SWAPS = "Fell back to cudaMallocManaged"  # its warning when its optimizer's state is kept in the host's memory
-NEVER = "1000000"  # it divides by the steps between two evaluations; the first and the last step are evaluated anyway
+SWAPS = "Fell back to cudaMallocManaged"  # its warning when it keeps the optimizer's state in host memory
+NEVER = "1000000"  # steps between evaluations: it divides by them, so not 0. The first and the last step are evaluated anyway
 PROGRAM = "train_gpt2cu"
 HEADER_FOLDERS = ("/usr/local/cuda/include", "/usr/include", "/usr/include/x86_64-linux-gnu")
 LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/local/nvidia/lib64", "/usr/local/cuda/lib64",
@@ -37,7 +37,7 @@ MILLISECONDS = re.compile(r"^step\s+\d+/\d+ .*?\|\s*([\d.]+) ms\s*\|", re.MULTIL
 
 
 def adapt_to_cuda_13(source):
-    """CUDA 13 takes a location where CUDA 12 took a device number; one call of llm.c says it the old way."""
+    """Changes a call of llm.c that passes a device number to cudaMemAdvise: CUDA 13 takes a location instead."""
     path = source / "llmc/cuda_utils.cuh"
     text = path.read_text(encoding="utf-8")
     place = "cudaMemLocation{cudaMemLocationTypeHost, 0}"
@@ -64,13 +64,13 @@ def built(folder, precision):
 
 
 def wheel_folders(name):
-    """Those called `name` ("include", "lib") of the CUDA wheels beside torch."""
+    """The folders called `name` ("include", "lib") in the CUDA wheels beside torch."""
     spec = importlib.util.find_spec("torch")
     return sorted(pathlib.Path(spec.origin).parents[1].glob(f"nvidia/*/{name}")) if spec and spec.origin else []
 
 
 def library(name, environment):
-    """A shared library that the linker can use: where the loader has it, the CUDA toolkit's stub, or a wheel's."""
+    """The path of a shared library for the linker: from the loader's folders, the CUDA toolkit or a wheel; or None."""
     places = [*environment.get("LD_LIBRARY_PATH", "").split(":"), *LIBRARY_FOLDERS, *wheel_folders("lib")]
     found = (path for place in places if place for path in sorted(pathlib.Path(place).glob(f"lib{name}.so*")))
     return next(found, None)
@@ -82,7 +82,7 @@ def header(name):
 
 
 def lacking(source, precision, environment=os.environ):
-    """What keeps llm.c from being built here, in words; empty where it is built already."""
+    """The reasons why llm.c cannot be built here; empty if it can or if it is built already."""
     if built(source, precision) or built(cache(), precision):
         return []
     tools = [name for name in ("nvcc", "make") if shutil.which(name) is None]
@@ -102,7 +102,7 @@ def lacking(source, precision, environment=os.environ):
 
 
 def link_names(folder, names):
-    """Names that the linker looks for, which a driver and a wheel leave out: lib<name>.so for lib<name>.so.1."""
+    """Makes a folder with links lib<name>.so, which the linker needs; a driver or a wheel brings only lib<name>.so.1."""
     folder.mkdir()
     for name in names:
         (folder / f"lib{name}.so").symlink_to(library(name, os.environ).resolve())
@@ -110,7 +110,8 @@ def link_names(folder, names):
 
 
 def build(source, precision, target, capability=""):
-    """Builds the program from a scratch copy of `source` into the folder `target`; its path and its attention."""
+    """Builds the program from a scratch copy of `source` into the folder `target`; returns its path and its kind of
+    attention."""
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
         copy, home = scratch / "llm.c", scratch / "home"
@@ -123,10 +124,10 @@ def build(source, precision, target, capability=""):
         frontend = os.environ.get("CUDNN_FRONTEND")
         environment = dict(os.environ, HOME=str(home))
         libraries = ["nvidia-ml"]
-        if frontend:  # its Makefile looks below $HOME
+        if frontend:  # llm.c's Makefile looks for it below $HOME
             (home / "cudnn-frontend").mkdir(parents=True)
             (home / "cudnn-frontend/include").symlink_to(pathlib.Path(frontend).resolve())
-            command += ["USE_CUDNN=1", "NVCC_LDLIBS=-lcuda -lnvrtc"]  # what newer headers of the frontend call
+            command += ["USE_CUDNN=1", "NVCC_LDLIBS=-lcuda -lnvrtc"]  # libraries that newer headers of the frontend need
             environment["CPATH"] = ":".join(filter(None, (os.environ.get("CPATH"), str(header("cudnn.h")))))
             libraries.append("cudnn")
         links = link_names(scratch / "links", libraries)

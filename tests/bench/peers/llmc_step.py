@@ -15,7 +15,7 @@ FLAGS = ["-Ofast", "-march=native", "-fopenmp", "-DOMP", "-w"]
 
 
 def build(source, binary):
-    """Its Makefile prefers clang; Debian's clang has no OpenMP unless libomp-dev is there."""
+    """Tries clang first, like llm.c's Makefile, then gcc: Debian's clang has no OpenMP unless libomp-dev is installed."""
     driver = pathlib.Path(__file__).with_name("llmc_driver.c")
     for compiler in ("clang", "gcc", "cc"):
         if shutil.which(compiler) is None:

@@ -23,7 +23,7 @@ CASES = {
     # nanoGPT's defaults, small, at an odd length and vocabulary.
     "erf": {"layers": 2, "heads": 2, "channels": 32, "context": 24, "vocabulary": 41, "bias": False, "gelu": "erf",
             "batch": 6, "length": 23, "accumulation": 1, "lr": 1e-3, "beta2": 0.99, "warmup": 10, "decay": 100},
-    # GPT-2's.
+    # GPT-2's settings: biases and the tanh GELU.
     "tanh_bias": {"layers": 2, "heads": 3, "channels": 39, "context": 19, "vocabulary": 53, "bias": True, "gelu": "tanh",
                   "batch": 3, "length": 19, "accumulation": 2, "lr": 1e-3, "beta2": 0.95, "warmup": 10, "decay": 80},
     "erf_bias": {"layers": 1, "heads": 4, "channels": 32, "context": 16, "vocabulary": 32, "bias": True, "gelu": "erf",

@@ -7,7 +7,7 @@ import time
 
 
 def add_step_arguments(parser):
-    """The flags that gp-peer-bench step hands to every peer."""
+    """The flags that gp-peer-bench step passes to every peer."""
     for name in ("layers", "heads", "channels", "context", "vocabulary", "batch", "sequence", "threads"):
         parser.add_argument("--" + name, type=int, required=True)
     parser.add_argument("--bias", type=lambda text: bool(int(text)), default=True)
@@ -17,8 +17,8 @@ def add_step_arguments(parser):
 
 
 def serve(description, once=None, times_itself=False, many=None):
-    """Answers requests until the input ends. `once` does the work one time; a peer that times itself returns its
-    milliseconds. `many` instead does it as often as it is told and returns the milliseconds of each."""
+    """Answers requests until the input ends. `once` does the work once; with `times_itself` it returns its milliseconds.
+    `many(count)`, if given, does the work `count` times instead and returns the milliseconds of each time."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     print(json.dumps({"ready": description}), file=answers)

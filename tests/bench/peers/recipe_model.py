@@ -56,7 +56,8 @@ def save(model, path):
 
 
 def load(model, path):
-    """Rows of a padded vocabulary are left out; a matrix may be stored (in, out), as Hugging Face does."""
+    """Loads weights into the model. Leaves out the padding rows of the vocabulary; matrices may be stored (in, out), as by
+    Hugging Face."""
     stored = {name.removeprefix("transformer."): tensor for name, tensor in safetensors.torch.load_file(path).items()}
     with torch.no_grad():
         for name, parameter in model.named_parameters():

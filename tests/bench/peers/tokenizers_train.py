@@ -18,7 +18,7 @@ def main():
     import tokenizers
     from tokenizers import models, pre_tokenizers, trainers
 
-    # Line by line: in one piece it would count on one thread only.
+    # The text is passed line by line: the trainer would count one large piece on one thread only.
     lines = arguments.text.read_text(encoding="utf-8").splitlines(keepends=True)
 
     def learn():

@@ -99,7 +99,7 @@ class Step:
         self.tokens, self.targets = ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
 
     def queue(self):
-        """All of a step but the waiting for it, which on a GPU is most of it."""
+        """Queues a step without waiting for it; on a GPU, waiting would take most of its time."""
         with torch.autocast(self.device, dtype=self.half) if self.half else contextlib.nullcontext():
             loss = self.run(self.tokens, self.targets)
         self.scaler.scale(loss).backward()
@@ -114,7 +114,7 @@ class Step:
         return self.queue().item()
 
     def on_gpu(self, count):
-        """Milliseconds of each of `count` steps by the GPU's own clock; only the last is waited for, as in training."""
+        """Milliseconds of each of `count` steps by the GPU's own clock. Waits only after the last step."""
         marks = [torch.cuda.Event(enable_timing=True) for _ in range(count + 1)]
         marks[0].record()
         for mark in marks[1:]:

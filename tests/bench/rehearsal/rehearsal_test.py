@@ -1,5 +1,5 @@
-"""Goal: what a person does with scripts/gpu_check on a machine with a GPU goes well from the package to the report, although a
-peer hangs, another is missing at first, a call is killed, and the rest is done on a second machine, which has cuDNN.
+"""Goal: a person gets from the package to the report with scripts/gpu_check on a machine with a GPU, although a peer hangs,
+another one is missing at first, a call is killed, and the rest is done on a second machine, which has cuDNN.
 
 The programs compute tiny shapes on the emulated device; torch, cuDNN, llm.c's program, nvidia-smi and compute-sanitizer are
 stand-ins.
@@ -25,16 +25,16 @@ import package  # noqa: E402
 import rows  # noqa: E402
 
 BUILT = pathlib.Path(os.environ["GP_BIN"]).resolve().parent / "tests"
-# In the place of each program of a package.
+# The program of this build that stands for each program of a package.
 PROGRAMS = {"bin/gp-peer-bench-cuda": "gp-bench-rehearsed", "bin/gp-trainer-cuda": "gp-trainer-rehearsed",
             "tests/nccl_device_gpu_test": "nccl_device_test", "tests/cuda_kernels_gpu_test": "cuda_kernels_test",
             "tests/cuda_backend_gpu_test": "cuda_backend_test", "tests/cuda_model_gpu_test": "cuda_model_test",
             "tests/cuda_training_gpu_test": "cuda_training_test"}
 QUICK_TESTS = ("*NcclOnDevices.SumLosses*", "AdamWKernel.*", "CudaRuntime.*", "Gpt2OnCuda.SaysWhatItIs",
                "CudaTraining.ARecorded*")
-# The emulated device fills its memory, a hundred megabytes, in each program.
+# Large pages, because the emulated device of each program fills its memory, 100 MB.
 LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
-HANGS = "step-tiny-b64-bf16-torch"  # as in fake_torch
+HANGS = "step-tiny-b64-bf16-torch"  # see fake_torch
 # The rows that do not end with "ok": their status and the beginning of the reason.
 EXPECTED = {HANGS: ("failed", "was ended together with 2 calls")}
 # The attention kernel that each precision uses on a machine with cuDNN.
@@ -48,8 +48,8 @@ test "$1 $2 $3 $4" = '--tool memcheck --error-exitcode 9' || exit 2
 shift 4
 "$@" && echo '========= ERROR SUMMARY: 0 errors'
 """
-# Divides by its -v as llm.c does, and prints its lines. Its step takes so long that the emulated device is faster on a busy
-# machine, too.
+# Stands for train_gpt2cu: divides by -v like llm.c, and prints lines in its format. It reports 60 s for a step, so that the
+# emulated device is faster even on a busy machine.
 TRAIN_GPT2 = """#!/bin/sh
 while [ $# -gt 0 ]; do
   case $1 in -x) steps=$2;; -v) every=$2;; -i) tokens=$2;; esac
@@ -77,7 +77,7 @@ def is_alive(pid):
 
 
 class Machine:
-    """A folder with the package and OUT, which is all that a person brings to a machine."""
+    """A folder with the package and OUT, the only things that a person copies to a machine."""
 
     def __init__(self, folder, brought, environment, python):
         self.folder, self.environment, self.python = folder, environment, python
@@ -91,7 +91,7 @@ class Machine:
                                 env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def check(self, *arguments):
-        """The exit status and the words of a call."""
+        """Runs a call of gpu_check; returns its exit status and its output."""
         with self.start(*arguments) as process:
             output = process.communicate()[0]
         print(f"gpu_check {' '.join(map(str, arguments))}\n{output}", flush=True)
@@ -135,8 +135,8 @@ class Rehearsal(unittest.TestCase):
         self.bring_libraries(self.libraries)
 
     def bring_libraries(self, folder):
-        """LibTorch as it is here, a library of the tests for NCCL, and empty files for what the emulation does without. No
-        program can open an empty libcudnn.so.9."""
+        """Makes links to this machine's LibTorch and, as NCCL, to a library of the tests, and empty files for the libraries
+        that the emulation does not need. No program can open the empty libcudnn.so.9, as if cuDNN were missing."""
         folder.mkdir()
         for name, path in package.loaded_libraries(BUILT / PROGRAMS["bin/gp-peer-bench-cuda"]).items():
             if path and package.EXPECTED_THERE.match(name) and not path.startswith(("/lib", "/usr/lib")):
@@ -167,7 +167,7 @@ class Rehearsal(unittest.TestCase):
         return Machine(self.folder / name, brought, self.environment, self.python)
 
     def await_hanging(self):
-        """The ids of what hangs."""
+        """Waits until a peer hangs; returns the ids of the processes."""
         self.assertTrue(select.select([self.hanging], [], [], 60)[0], "no peer hangs")
         return list(map(int, os.read(self.hanging, 4096).split()))
 
@@ -179,7 +179,7 @@ class Rehearsal(unittest.TestCase):
                 self.assertNotIn(str(ROOT), place)
 
     def expect_end(self, pids):
-        """A process that was killed takes a moment to end."""
+        """Waits until all processes have ended, because a killed process takes a moment to end."""
         deadline = time.monotonic() + 60
         while any(map(is_alive, pids)):
             self.assertLess(time.monotonic(), deadline, f"of {pids} one lives")
@@ -213,7 +213,7 @@ class Rehearsal(unittest.TestCase):
         self.assertEqual(machine.results()[HANGS]["status"], "started")
 
     def is_killed(self, machine):
-        """The same peer hangs, and gpu_check is killed meanwhile."""
+        """The same peer hangs again, and gpu_check is killed meanwhile."""
         with machine.start("--stage", "bench-tiny", "--limit", 28) as call:
             pids = self.await_hanging()
             self.expect_nothing_of_the_source_tree([call.pid, *pids])
@@ -234,7 +234,7 @@ class Rehearsal(unittest.TestCase):
         self.assertEqual(found["step-124M-b64-bf16-torch-compile"]["status"], "ok")
 
     def goes_on(self, machine, done):
-        """Calls until nothing is left; what was done and tuned and compiled on the first machine stays."""
+        """Calls gpu_check until no row is left. Results, tuning and compiled code of the first machine are kept."""
         status = 3
         while status == 3:
             status, _ = machine.check("--llmc", self.folder / "llm.c")

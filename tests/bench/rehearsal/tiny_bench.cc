@@ -1,5 +1,5 @@
 // Makes gp-peer-bench small enough for the emulation: models of every name are tiny, and the linker
-// wraps its main() with one that limits sequences and steps. A peer is told the requested sizes.
+// wraps its main() with one that limits sequences and steps. A peer still gets the requested sizes.
 #include <spawn.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ Flags Join(Flags flags, const std::vector<Flags>& more) {
   return flags;
 }
 
-// The flags that each command gets.
+// The flags that are set for each command.
 const std::map<std::string, Flags> kTiny = {
     {"step", Join({{"--peak-side", "16"}}, {kOneSequence, kFewSteps})},
     {"kernels", Join({{"--peak-side", "32"}, {"--seconds", "0.001"}}, {kOneSequence})},
@@ -52,7 +52,7 @@ const std::map<std::string, Flags> kTiny = {
 
 Words asked;  // the arguments as they were given
 
-// The value of a flag among arguments, which end with it where it was not given.
+// Returns the value of a flag in `words`. If the flag is missing, appends it with an empty value.
 std::string& Value(const std::string& flag, Words& words) {
   const auto found = std::find(words.begin(), words.end(), flag);
   if (found != words.end()) return found[1];
@@ -67,7 +67,7 @@ std::vector<char*> Pointers(Words& words) {
   return pointers;
 }
 
-// "--batch=1" becomes "--batch=64".
+// Changes the value of a flag: "--batch=1" becomes "--batch=64".
 void Say(const std::string& flag, int64_t value, Words& words) {
   for (std::string& word : words) {
     if (word.starts_with(flag + "=")) word = flag + "=" + std::to_string(value);

@@ -1,5 +1,5 @@
 // The linker puts this before gp-trainer's main: it trains a tiny model, whatever the run file
-// describes, in the seconds available under emulation. If total tokens are set, a step has two
+// describes, so that a run takes seconds under emulation. If total tokens are set, a step has two
 // micro-batches.
 #include <string>
 #include <vector>

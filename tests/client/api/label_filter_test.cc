@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-// The labels of a list, or the error.
+// Adds the labels to a list request and returns its labels, or {"error": message}.
 std::map<std::string, std::string> Added(const std::vector<std::string>& labels) {
   v1::ListRequest list;
   for (const std::string& label : labels) {

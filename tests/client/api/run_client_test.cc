@@ -23,7 +23,7 @@ using Numbers = std::vector<int64_t>;
 class RunClientTest : public ::testing::Test {
  protected:
   RunClientTest() {
-    service_.SetWatch({MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED)});  // streams end
+    service_.SetWatch({MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED)});  // so streams end
     for (int i = 1; i <= 4; ++i) {
       service_.AddLine("line");
       v1::MetricPoint point;
@@ -97,7 +97,8 @@ TEST_F(RunClientTest, AConsumerThatHasEnoughEndsItsStream) {
   EXPECT_EQ(seen, 2);
 }
 
-// Answers on TCP. The fake uses a socket, whose connections exist at once.
+// A RunService for TCP, where connecting takes time. FakeRunService uses a Unix socket, where
+// connections exist at once.
 class VersionService final : public v1::RunService::Service {
   grpc::Status Version(grpc::ServerContext*, const v1::VersionRequest*,
                        v1::VersionResponse*) override {
@@ -129,7 +130,7 @@ TEST(Clients, ConnectAgainWhenTheFirstConnectionFails) {
   EXPECT_EQ(rpc::ConnectsToSpoil(), 0);
 }
 
-// Does what it is asked, but its first answer is lost.
+// Revokes nodes, but loses its first answer.
 class ForgetfulEnrollment final : public v1::EnrollmentService::Service {
  public:
   int calls() const { return calls_; }

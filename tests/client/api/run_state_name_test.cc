@@ -1,4 +1,4 @@
-// Goal: the names of states are words that lead back to their states.
+// Goal: each state has a name, and each name can be mapped back to its state.
 #include "client/api/run_state_name.h"
 
 #include <gtest/gtest.h>

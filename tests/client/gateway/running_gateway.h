@@ -1,4 +1,5 @@
-// A gateway of models, without its daemon, in a thread of its own, with the fake sampler.
+// RunningGateway: the gateway's routes for models and texts, with the fake sampler, in a thread of
+// its own; not the whole daemon.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +33,7 @@ class RunningGateway {
     return options;
   }
 
-  // Calls it in the loop and waits for it.
+  // Runs `call` in the loop, waits for it and returns its result.
   template <typename Call>
   auto InLoop(Call call) {
     return http::InLoop(loop_, std::move(call));
@@ -55,7 +56,7 @@ class RunningGateway {
     });
   }
 
-  // In the program's order: the loop ends first, so that pending calls find everything they use.
+  // As in the daemon, the loop ends first, so that no pending call uses a destroyed object.
   ~RunningGateway() {
     loop_.Stop();
     thread_.join();
@@ -69,7 +70,7 @@ class RunningGateway {
   http::Answer Post(const std::string& target, const std::string& body) {
     return http::Ask(port(), "POST", target, body);
   }
-  // Time that `call` takes on the loop's thread, however busy the machine is.
+  // The CPU time that the loop's thread spends during `call`, whatever the machine's load is.
   template <typename Call>
   std::chrono::nanoseconds LoopTimeOf(Call call) {
     return http::LoopTimeOf(loop_, std::move(call));

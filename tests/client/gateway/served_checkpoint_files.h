@@ -15,7 +15,7 @@ namespace gp::gateway {
 
 struct CheckpointFiles {
   int64_t step = 1;
-  std::string fake;  // how its sampler misbehaves: tests/fakes/fake_sampler.cc
+  std::string fake;  // how the fake sampler misbehaves for it (tests/fakes/fake_sampler.cc)
   int64_t context = 64;
   std::optional<double> validation_loss;
   std::string tokenizer = ByteTokenizer().Serialized();

@@ -78,7 +78,7 @@ TEST_F(CommandTest, ACoordinatorThatServesAPortWithoutTlsIsWarnedOfOnTheErrorStr
   }
 }
 
-// Though gpctl has a command of that name, too.
+// Words after `bench` go to gp-bench, even if gpctl has a command of that name, such as `list`.
 TEST_F(CommandTest, BenchPassesEveryWordOn) {
   const std::string program = JoinPath(gpctl_.home(), "gp-bench");
   ASSERT_TRUE(WriteFileAtomically(program, "#!/bin/sh\necho \"$@\"\n", 0755).ok());
@@ -268,7 +268,8 @@ TEST_F(CommandTest, LogsWithoutLinesSaySoAndARankMustExist) {
   EXPECT_THAT(none.err, HasSubstr("--rank 2: a has 2 ranks, counted from 0"));
 }
 
-// "$UNSET" of a shell would mean the default service, all namespaces, the run file's name.
+// An unset shell variable, "$UNSET", gives an empty value. It must not silently mean the default
+// service, all namespaces or the run file's name.
 TEST_F(CommandTest, AnEmptyValueIsNotTakenForTheDefault) {
   const std::vector<std::vector<std::string>> cases = {
       {"list", "--server", ""},    {"list", "--context", ""}, {"list", "--state-dir", ""},
@@ -469,8 +470,8 @@ TEST(Gpctl, CompletionScriptsNameTheCommands) {
   EXPECT_EQ(gpctl.Run({"completion", "tcsh"}).code, 2);
 }
 
-// Text that users, agents and trainers wrote, shown by every command: it sets no title, clears no
-// screen, reorders no line and forges none.
+// Text that users, agents and trainers wrote must not set the terminal's title, clear the screen,
+// reorder a line or forge one, whichever command shows it.
 TEST_F(CommandTest, NothingThatOthersWroteDrivesTheTerminal) {
   const std::string attack =
       "x\x1b]0;owned\x07\x1b[2J\xc2\x9b"

@@ -18,7 +18,7 @@ except ImportError:
     sys.exit(77)
 
 GPCTL = os.path.join(os.environ["GP_BIN"], "gpctl")
-# The printed next commands then say gpctl without its path.
+# With gpctl on $PATH, the suggested commands name it without its path.
 os.environ["PATH"] = os.environ["GP_BIN"] + os.pathsep + os.environ["PATH"]
 RUN_FILE = """apiVersion: gp/v1
 name: live

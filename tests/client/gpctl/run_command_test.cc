@@ -1,4 +1,4 @@
-// Commands around run files, watching, sampling, the demo's text and the doctor.
+// The commands for run files, watching, sampling and the doctor, and the demo's text.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,14 +45,14 @@ class RunCommandTest : public ::testing::Test {
     std::filesystem::permissions(gpctl_.home() + "/" + name, std::filesystem::perms::owner_all);
   }
 
-  // Enough to train and to validate on.
+  // Writes a text that is long enough for training and validation.
   void WriteText() {
     std::string text;
     for (int i = 0; i < 20'000; ++i) text += "some text\n";
     WriteFile("in.txt", text);
   }
 
-  // A run file that is valid.
+  // Writes a valid run file.
   void WriteRunFile() {
     WriteText();
     ASSERT_EQ(Run({"init", "run.yaml", "--preset", "tiny", "--text", "in.txt", "--force"}).code, 0);
@@ -93,7 +93,7 @@ TEST_F(RunCommandTest, SubmitSendsTheAbsolutePathOfATokenizer) {
   EXPECT_THAT(damaged.err, HasSubstr("data.tokenizer: " + gpctl_.home() + "/in.txt: this is no"));
 }
 
-// Case runs-and-service/47: an unreported change is made twice.
+// Case runs-and-service/47: a user who is not told of a change makes it twice.
 TEST_F(RunCommandTest, WhatWasChangedIsSaidWhenTheOutputCannotBeWritten) {
   WriteRunFile();
   service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_RUNNING));
@@ -119,7 +119,7 @@ TEST_F(RunCommandTest, SubmitMakesUpARequestId) {
   EXPECT_GE(service_.last_submit().request_id().size(), 16u);
 }
 
-// The option is named, not the key that the server would set.
+// The error names the option --name, not the run file's key.
 TEST_F(RunCommandTest, ANameThatCannotBeIsRefusedByItsOption) {
   WriteRunFile();
   const auto output = Run({"submit", "run.yaml", "--name", "a/b"});
@@ -153,7 +153,7 @@ TEST_F(RunCommandTest, ValidateShowsThePlan) {
   EXPECT_THAT(outcome.out, HasSubstr("tokens a step"));
 }
 
-// 'validate' accepted them, and 'submit' failed with words of protobuf.
+// Before, 'validate' accepted such files, and 'submit' failed with an error message of protobuf.
 TEST_F(RunCommandTest, ARunFileInAnotherEncodingIsRefusedByEveryCommand) {
   WriteRunFile();
   const std::string text = *ReadFile(gpctl_.home() + "/run.yaml");
@@ -346,7 +346,8 @@ TEST_F(RunCommandTest, InitTakesSeveralTexts) {
   EXPECT_THAT(init("a.txt", "none.txt").err, HasSubstr("none.txt does not exist"));
 }
 
-// --text *.txt of a shell: the second text was replaced by the run file with --force.
+// A shell expands --text *.txt to several paths. Before, with --force, the run file replaced the
+// second text.
 TEST_F(RunCommandTest, InitReplacesNothingButRunFiles) {
   WriteText();
   WriteFile("b.txt", "a text\n");
@@ -365,7 +366,7 @@ TEST_F(RunCommandTest, InitReplacesNothingButRunFiles) {
               HasSubstr("create " + gpctl_.home() + "/none/r.yaml: No such file"));
 }
 
-// A relative path of a run file that comes through a descriptor was looked for in /dev.
+// Before, a relative path in a run file that is read from a descriptor was searched in /dev.
 TEST_F(RunCommandTest, PathsOfARunFileFromADescriptorAreThoseOfTheWorkingDirectory) {
   WriteText();
   WriteFile("run.yaml", "name: a\npreset: tiny\ndata:\n  text: in.txt\n");
@@ -573,8 +574,6 @@ TEST_F(RunCommandTest, WatchPrintsLinesWithoutATerminal) {
   point.set_step(500);
   point.set_loss(2.5);
   service_.AddPoint(point);
-  // Streams of an ended run stay open in this fake, so give the command a short drain by its own
-  // limit.
   const Outcome outcome = Run({"watch", "a", "--interval", "10ms"});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.out, HasSubstr("a succeeded"));
@@ -748,7 +747,7 @@ TEST_F(RunCommandTest, TheDoctorOverfitsOneBatchAndGivesAVerdict) {
   EXPECT_EQ(Run({"doctor", "--overfit", file}).code, 1);
 }
 
-// gp-trainer cannot read the input of gpctl.
+// gpctl has read the run file from its standard input, so gp-trainer cannot.
 TEST_F(RunCommandTest, TheDoctorOverfitsTheRunFileOfItsInput) {
   const std::string seen = gpctl_.home() + "/seen.yaml";
   WriteProgram(

@@ -50,7 +50,7 @@ class UpTest : public ::testing::Test {
     std::filesystem::remove_all(home_);
   }
 
-  // Types `command` into a shell in the home directory; what it prints on both streams.
+  // Runs `command` in a shell in the home directory. Returns its output on both streams.
   Result Shell(const std::string& command) {
     client::Interruption interruption;
     Result result;
@@ -84,7 +84,7 @@ class UpTest : public ::testing::Test {
   std::string home_;
 };
 
-// The commands after `label` in what gpctl printed, one a line.
+// The commands that gpctl's output suggests after `label`, one per line.
 std::vector<std::string> Hints(const std::string& output, const std::string& label) {
   constexpr size_t kIndent = 13;
   std::vector<std::string> hints;
@@ -302,7 +302,7 @@ TEST_F(UpTest, ACommandSucceedsAcrossAKilledCoordinator) {
   EXPECT_NE(directory.Load()->coordinator, coordinator);
 }
 
-// Like case runs-and-service/53: deleting something that another service uses.
+// Like case runs-and-service/53: `down --purge` must not delete what another service uses.
 TEST_F(UpTest, PurgeKeepsTheStorageOfAnotherService) {
   ASSERT_EQ(Up("a").code, 0);
   ASSERT_EQ(Gpctl({"down", "--state-dir", State("a")}).code, 0);
@@ -365,8 +365,8 @@ TEST_F(UpTest, PurgeThroughALinkEmptiesTheDirectory) {
   EXPECT_EQ(Up("a").code, 0);
 }
 
-// A second container with the same volume sees the files of the service and not its processes.
-// Case runs-and-service/53: a service of another host was taken for a dead one.
+// A second container with the same volume sees the files of the service, but not its processes.
+// Case runs-and-service/53: a service on another host was treated as dead.
 TEST_F(UpTest, AServiceInAnotherContainerIsNeitherStoppedNorDeletedFromHere) {
   if (Shell("unshare --pid --fork --mount-proc true").code != 0) {
     GTEST_SKIP() << "another process namespace needs root and unshare";
@@ -401,8 +401,8 @@ TEST_F(UpTest, AServiceInAnotherContainerIsNeitherStoppedNorDeletedFromHere) {
   EXPECT_FALSE(FileExists(State("a")));
 }
 
-// Its supervisor was killed there: its lock is free, those of the coordinator and the agent are
-// not.
+// The supervisor in the other container was killed, so its lock is free, but the coordinator and
+// the agent still hold theirs.
 TEST_F(UpTest, ACoordinatorInAnotherContainerKeepsItsDirectory) {
   if (Shell("unshare --pid --fork --mount-proc true").code != 0) {
     GTEST_SKIP() << "another process namespace needs root and unshare";
@@ -427,7 +427,7 @@ TEST_F(UpTest, ACoordinatorInAnotherContainerKeepsItsDirectory) {
   EXPECT_TRUE(Eventually([&] { return Shell(gpctl + " down" + place).code == 0; }));
 }
 
-// Starts a service in `state` with a run that ended and one that continues.
+// Submits two runs to a service: one that ends and one that continues.
 void SubmitTwoRuns(const std::string& home,
                    const std::function<Result(std::vector<std::string>)>& gpctl) {
   std::ofstream text(home + "/text.txt");
@@ -446,7 +446,7 @@ void SubmitTwoRuns(const std::string& home,
   ASSERT_EQ(gpctl({"wait", "live", "--for", "step=20"}).code, 0);
 }
 
-// Case runs-and-service/01: a state directory that was moved had lost its runs.
+// Case runs-and-service/01: after a state directory was moved, its runs were lost.
 TEST_F(UpTest, AMovedStateDirectoryIsTheSameService) {
   ASSERT_EQ(Up("a").code, 0);
   std::string place = "a";
@@ -471,7 +471,7 @@ TEST_F(UpTest, AMovedStateDirectoryIsTheSameService) {
   EXPECT_GE(saved, 20);
 }
 
-// Case runs-and-service/43: a storage that was not mounted was made anew, empty.
+// Case runs-and-service/43: if the storage was not mounted, a new and empty one was made.
 TEST_F(UpTest, AStorageThatIsAwayIsRefusedAndRunsGoOnWhenItIsBack) {
   std::filesystem::create_directory(State("mount"));
   const std::vector<std::string> storage = {"--storage-root", State("mount/gp")};
@@ -523,7 +523,7 @@ TEST_F(UpTest, AStorageThatWasLostIsAdoptedAndRunsBeginAnew) {
   EXPECT_EQ(Up("a").code, 0) << "the adopted storage is known from now on";
 }
 
-// After a restart of the machine, say, other processes have the numbers in old files.
+// After a reboot, for example, other processes may have the process numbers in old address files.
 TEST_F(UpTest, AnOldAddressFileWithTheNumberOfAnotherServicesDaemonIsIgnored) {
   ASSERT_EQ(Up("a").code, 0);
   const ServiceRecord other = *ServiceDirectory(State("a")).Load();

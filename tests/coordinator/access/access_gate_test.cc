@@ -42,7 +42,7 @@ class AccessGateTest : public ::testing::Test {
     return gate_.Admit(caller, method).status();
   }
 
-  // The contents of the audit log once it is closed.
+  // Closes the audit log and returns its records.
   std::vector<formats::AuditRecord> Records() {
     audit_.reset();
     std::vector<formats::AuditRecord> records;
@@ -96,7 +96,7 @@ TEST_F(AccessGateTest, ATokenThatDoesNotCountSaysWhy) {
   }
 }
 
-// A role allows the methods that require it or a lower role, and nothing else.
+// A role allows every method that requires this role or a lower one, and no other method.
 TEST_F(AccessGateTest, EachRoleOpensItsMethodsAndNoOthers) {
   const std::pair<Role, Least> roles[] = {{Role::kViewer, Least::kViewer},
                                           {Role::kSubmitter, Least::kSubmitter},
@@ -133,7 +133,7 @@ TEST_F(AccessGateTest, ARoleCountsInItsNamespace) {
   const auto get = gate_.Admit(With(token), kGet).value();
   EXPECT_TRUE(get->Authorize("other").ok());
   EXPECT_EQ(get->RoleIn("default"), std::nullopt);
-  // A method that concerns every namespace requires the role in every namespace.
+  // A method that concerns all namespaces requires the role in all of them.
   const rpc::Token admin = MakeToken({{"research", Role::kAdmin}});
   ExpectRefused(Try(With(admin), "gp.v1.AccessService/Audit"), StatusCode::kPermissionDenied,
                 "in every namespace");
@@ -142,7 +142,7 @@ TEST_F(AccessGateTest, ARoleCountsInItsNamespace) {
 TEST_F(AccessGateTest, TheOwnerOfTheSocketIsAdmin) {
   const rpc::Caller owner{.address = "unix:", .is_socket_owner = true};
   for (const AccessRule& rule : AccessTable()) EXPECT_TRUE(Try(owner, rule.method).ok());
-  // A token determines the caller's identity, there too.
+  // A caller that sends a token has the token's identity, also on the owner's socket.
   rpc::Caller viewer = With(MakeToken({{kEveryNamespace, Role::kViewer}}));
   viewer.is_socket_owner = true;
   EXPECT_EQ(Try(viewer, kSubmit).code(), StatusCode::kPermissionDenied);

@@ -12,8 +12,8 @@
 namespace gp::coordinator {
 namespace {
 
-// Every method of every service of the protos in gp/v1, read from the sources: descriptors exist
-// only for linked protos.
+// Every method of every service in proto/gp/v1, read from the .proto files, because descriptors
+// exist only for linked protos.
 std::set<std::string> MethodsOfProtos() {
   static const std::regex kDeclaration("(?:^|\n)(service|  rpc) (\\w+)");
   const std::string folder = JoinPath(std::getenv("GP_SOURCE"), "proto/gp/v1");

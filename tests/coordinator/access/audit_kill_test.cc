@@ -1,4 +1,4 @@
-// A coordinator that is killed while it writes its audit log.
+// Kills a coordinator while it writes its audit log: no acknowledged record is lost.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -13,8 +13,8 @@
 namespace gp::coordinator {
 namespace {
 
-// Writes records one by one in a child process, which dies at the failpoint. `acknowledged` is a
-// file that grows by a byte for each durable record.
+// Writes records one by one in a child process, which dies at the failpoint. The file
+// `acknowledged` grows by one byte for each durable record.
 void WriteUntilKilled(const std::string& failpoint, const std::string& directory,
                       const std::string& acknowledged) {
   const pid_t child = fork();
@@ -23,7 +23,7 @@ void WriteUntilKilled(const std::string& failpoint, const std::string& directory
     const auto log = AuditLog::Open(directory, SystemClock());
     auto told = AppendFile::Open(acknowledged);
     if (!log.ok() || !told.ok()) _exit(1);
-    // Each record waits for the one before, so that there are as many syncs.
+    // Wait for each record before writing the next, so that every record causes a sync of its own.
     for (int i = 0; i < 100; ++i) {
       std::promise<void> durable;
       (*log)->Record({.method = "m", .outcome = "OK"}, [&](const Status&) {

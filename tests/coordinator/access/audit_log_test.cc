@@ -43,7 +43,7 @@ class AuditLogTest : public ::testing::Test {
     log_ = *std::move(opened);
   }
 
-  // Waits until the record is durable.
+  // Records a change and waits until the record is durable or has failed.
   Status Write(const std::string& target) {
     std::mutex mutex;
     std::condition_variable written;
@@ -117,7 +117,8 @@ TEST_F(AuditLogTest, AChangeOfAnyByteIsFound) {
     const std::string content = ReadFile(PathOf(name)).value();
     for (size_t i = 0; i < content.size(); ++i) {
       std::string changed = content;
-      // Bit 5 makes a letter of the other case, which some readers take for the same.
+      // Flipping bit 5 changes the case of a letter, which a case-insensitive reader would not
+      // notice.
       changed[i] = static_cast<char>(changed[i] ^ (i % 2 == 0 ? 1 : 1 << 5));
       Put(name, changed);
       ASSERT_FALSE(VerifyAuditDirectory(directory_).ok()) << name << " byte " << i;

@@ -22,7 +22,7 @@ class NodeRegistryTest : public ::testing::Test {
     registry_ = *std::move(opened);
   }
 
-  // The life of a certificate that is made now.
+  // The expected validity of a certificate that is issued now.
   security::Lifetime Made() const {
     return {clock_.WallNow() - security::kClockSkew, clock_.WallNow() + kHour};
   }

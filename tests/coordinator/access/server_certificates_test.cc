@@ -111,8 +111,8 @@ TEST_F(ServerCertificatesTest, ADamagedServerFileIsMadeAnew) {
   }
 }
 
-// Made while this machine's clock was ahead; clients with correct clocks reject it. Case
-// runs-and-service/34: the clock of either side may be wrong.
+// The certificate was issued while this machine's clock was ahead, so clients with correct clocks
+// reject it. Case runs-and-service/34: the clock of either side may be wrong.
 TEST_F(ServerCertificatesTest, ACertificateThatIsNotValidYetIsMadeAnew) {
   ASSERT_TRUE(Open().ok());
   ASSERT_TRUE(RemoveTree(Path("server.pem")).ok());

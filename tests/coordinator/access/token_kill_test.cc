@@ -1,5 +1,5 @@
-// A coordinator is killed while a join token is used. A process reads its failpoint once, so this
-// one uses no token before the last of its children has.
+// Kills a coordinator while a join token is redeemed. A process reads GP_FAILPOINT only once, so
+// the parent process redeems no token until the last child has been forked.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -13,7 +13,7 @@
 namespace gp::coordinator {
 namespace {
 
-// Redeems in a child process, which dies at the failpoint.
+// Redeems the token in a child process. Returns true if the failpoint killed the child.
 bool DiesRedeeming(const std::string& failpoint, const std::string& directory,
                    const rpc::Token& token, const std::string& redeemer) {
   const pid_t child = fork();
@@ -41,7 +41,8 @@ TEST(TokenKill, AJoinTokenIsStillGoodForAtMostOneMachine) {
                 .value()
                 .token;
   }
-  // Before the commit nothing has happened; after it, the token is used up.
+  // A kill before the commit leaves the token unused; a kill after it leaves the token bound to
+  // key-b.
   EXPECT_TRUE(DiesRedeeming("tokens.before_commit", directory, token, "key-a"));
   EXPECT_TRUE(DiesRedeeming("tokens.after_commit", directory, token, "key-b"));
   const auto store = TokenStore::Open(directory, SystemClock()).value();

@@ -44,7 +44,7 @@ class TokenStoreTest : public ::testing::Test {
         .value();
   }
 
-  // Everything on disk that belongs to the store.
+  // The contents of all files of the store.
   std::string BytesOnDisk() {
     std::string bytes;
     const std::vector<std::string> names = ListDirectory(directory_).value();
@@ -129,7 +129,7 @@ TEST_F(TokenStoreTest, AJoinTokenIsUsedUpByTheFirstMachine) {
   EXPECT_TRUE(store_->Redeem(issued.token, "key-a").ok());
   for (int start = 0; start < 2; ++start) {
     ExpectUnauthenticated(store_->Redeem(issued.token, "key-b").status(), "is used up");
-    // The answer to the first machine may have been lost.
+    // The same machine may redeem it again, because the first answer may have been lost.
     EXPECT_TRUE(store_->Redeem(issued.token, "key-a").ok());
     Reopen();
   }

@@ -1,4 +1,4 @@
-// Real files, the real Reconciler; the runs' lives are made of events.
+// Uses real files and the real Reconciler; the runs' histories are made from events.
 #include "coordinator/checkpoints/checkpoint_verifier.h"
 
 #include <gtest/gtest.h>
@@ -17,11 +17,11 @@
 namespace gp::coordinator {
 namespace {
 
-using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+using RunValue = Run;  // in a TEST, `Run` means testing::Test::Run
 
 constexpr int64_t kStep = 20;
 
-// Waits for a batch whose cluster fulfils a condition.
+// Waits until a published cluster meets a condition.
 class Witness final : public BatchObserver {
  public:
   explicit Witness(CheckpointVerifier& verifier, RunDirectories& directories)
@@ -64,8 +64,8 @@ class CheckpointVerifierTest : public ::testing::Test {
     directories_.Stop();
   }
 
-  // A run that sealed two checkpoints and resumed from the later one, which its rank then reports
-  // as damaged; or other events as `last`.
+  // Starts with a run that sealed two checkpoints and resumed from the later one. Its rank then
+  // reports that one as damaged, or the events in `last` happen instead.
   void Begin(const std::vector<EventBody>& last = {RankFailed{2, 0, ExitCause::kDamagedCheckpoint,
                                                               "damaged", true, At(7),
                                                               NextReader::kCoordinator}}) {
@@ -110,7 +110,7 @@ class CheckpointVerifierTest : public ::testing::Test {
     return answer.get_future().get();
   }
 
-  // The mark is made and deleted on another thread.
+  // Eventually: another thread creates and deletes the mark.
   bool IsMarked() {
     return Eventually([&] { return FileExists(formats::QuarantineMark(directory_)); });
   }
@@ -134,7 +134,8 @@ class CheckpointVerifierTest : public ::testing::Test {
   std::unique_ptr<Reconciler> reconciler_;
 };
 
-// Begin also acts as a restart: earlier requests are read after it.
+// Begin starts from stored events, like a restarted coordinator, so this also tests that a read
+// requested before a restart is done after it.
 TEST_F(CheckpointVerifierTest, AWholeCheckpointStaysWhateverARankSaid) {
   Begin();
   EXPECT_TRUE(
@@ -179,7 +180,7 @@ TEST_F(CheckpointVerifierTest, WhatIsWholeAfterAllComesBackFromQuarantineAndOnly
   ASSERT_TRUE(IsMarked());
   EXPECT_EQ(Restore().code(), StatusCode::kDataLoss);
   EXPECT_TRUE(IsMarked());
-  // The same byte again: as it was.
+  // Flipping the same byte again restores the original content.
   formats::DamageFile(File(formats::kModelName));
   const Status restored = Restore();
   EXPECT_TRUE(restored.ok()) << restored;

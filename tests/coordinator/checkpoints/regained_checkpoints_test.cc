@@ -14,7 +14,7 @@
 namespace gp::coordinator {
 namespace {
 
-using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+using RunValue = Run;  // in a TEST, `Run` means testing::Test::Run
 
 class RegainedCheckpoints : public ::testing::Test {
  protected:
@@ -44,7 +44,7 @@ class RegainedCheckpoints : public ::testing::Test {
     ASSERT_TRUE(applied.ok()) << applied;
   }
 
-  // Applies the events of Regain, and returns the run after it.
+  // Applies the events that Regain returns, then returns the run.
   const RunValue& Regained(const std::vector<UnlistedCheckpoint>& unlisted) {
     const auto run = cluster_.FindRun(RunId("r"));
     for (const Event& event : Regain(*run, unlisted, CheckListed(LocalStorage(), *run).gone, At(9)))
@@ -133,7 +133,8 @@ TEST_F(RegainedCheckpoints, ThoseThatWereRemovedSinceLeaveTheCatalogue) {
   EXPECT_TRUE(CheckListed(LocalStorage(), run).gone.empty());
 }
 
-// Listed checkpoints of an ended run can be sampled, exported and used as a start.
+// A listed checkpoint of an ended run can be sampled, exported and used as a start, so one that no
+// longer exists must not be listed.
 TEST_F(RegainedCheckpoints, AnEndedRunDoesNotListThoseThatAreGone) {
   Start(1);
   for (const int64_t step : {10, 20}) Seal(1, step);
@@ -165,8 +166,8 @@ TEST_F(RegainedCheckpoints, ARunThatLostAllSaysSoWhenItIsPlacedAgain) {
             "from scratch again (its checkpoints are gone from the storage)");
 }
 
-// A link that leads to itself cannot be looked at, like a directory of another user, or a disk that
-// fails.
+// A symlink to itself stands for a checkpoint that cannot be examined, for example because of its
+// permissions or a disk error.
 TEST_F(RegainedCheckpoints, ThoseThatCannotBeReadStayAndAreToldOf) {
   Start(1);
   for (const int64_t step : {10, 20}) Seal(1, step);
@@ -193,7 +194,8 @@ TEST_F(RegainedCheckpoints, TheNewestTwoWholeOnesAreFound) {
   ASSERT_TRUE(MakeDirectories(Path(60)).ok());  // without a manifest
   const auto found = FindUnlisted(LocalStorage(), run_());
   ASSERT_TRUE(found.ok()) << found.status();
-  ASSERT_EQ(found->size(), 2u);  // not 40, which is damaged, and not 100, which would end the run
+  // Without 40, which is damaged, and without 100, which is the run's last step.
+  ASSERT_EQ(found->size(), 2u);
   EXPECT_EQ((*found)[0].checkpoint.step, 30);
   EXPECT_EQ((*found)[1].checkpoint.step, 50);
   EXPECT_EQ((*found)[1].checkpoint.directory, Path(50));
@@ -212,7 +214,7 @@ TEST_F(RegainedCheckpoints, TheNewestTwoWholeOnesAreFound) {
 TEST_F(RegainedCheckpoints, OneWhoseManifestNamesAnAbsurdEpochIsLeftOut) {
   Start(1);
   for (const int64_t step : {20, 30, 40}) WriteToDisk(step);
-  SetEpoch(20, 100'001);  // the last that is taken for one
+  SetEpoch(20, 100'001);  // the largest epoch that is accepted
   SetEpoch(30, 100'002);
   SetEpoch(40, UINT64_MAX);
   const auto found = FindUnlisted(LocalStorage(), run_());
@@ -225,7 +227,8 @@ TEST_F(RegainedCheckpoints, AnOlderStorageRootWithoutThemCostsTheRunItsCheckpoin
   Start(1);
   Seal(1, 10);
   EXPECT_TRUE(CheckStorage(LocalStorage(), {cluster_.FindRun(RunId("r"))}).ok());
-  const auto found = FindUnlisted(LocalStorage(), run_());  // the folder checkpoints does not exist
+  // The folder `checkpoints` does not exist.
+  const auto found = FindUnlisted(LocalStorage(), run_());
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_TRUE(found->empty());
   EXPECT_EQ(Regained(*found).LatestCheckpoint(), nullptr);
@@ -234,8 +237,8 @@ TEST_F(RegainedCheckpoints, AnOlderStorageRootWithoutThemCostsTheRunItsCheckpoin
 TEST_F(RegainedCheckpoints, AStorageRootThatIsNotMountedIsAnError) {
   ASSERT_TRUE(RemoveTree(root_.path()).ok());
   EXPECT_TRUE(CheckStorage(LocalStorage(), {}).ok());
-  EXPECT_TRUE(
-      CheckStorage(LocalStorage(), {cluster_.FindRun(RunId("r"))}).ok());  // it was never placed
+  // The run was never placed, so it has no directory that could be missing.
+  EXPECT_TRUE(CheckStorage(LocalStorage(), {cluster_.FindRun(RunId("r"))}).ok());
   Start(1);
   const auto absent = cluster_.FindRun(RunId("r"));
   const Status refused = CheckStorage(LocalStorage(), {absent});
@@ -250,7 +253,7 @@ TEST_F(RegainedCheckpoints, AStorageRootThatIsNotMountedIsAnError) {
   other.submission = std::make_shared<const Submission>(submission);
   EXPECT_TRUE(CheckStorage(LocalStorage(), {absent, std::make_shared<const RunValue>(other)}).ok());
 
-  // A directory that cannot be checked counts only if no other one exists.
+  // A directory that cannot be checked matters only if no run's directory is found.
   const std::string loop = mounted.path() + "/loop";
   ASSERT_EQ(symlink(loop.c_str(), loop.c_str()), 0);
   submission.run_directory = loop + "/run";

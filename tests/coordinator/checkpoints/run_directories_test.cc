@@ -47,7 +47,8 @@ TEST(FindOrphans, TakesTheLeavingsOfAnEpochThatIsOver) {
             Names{"step-00000020-e3-bbb"});
 }
 
-// While there was no coordinator, the agent forgot all but the newest.
+// The agent reports only the newest unsealed checkpoints. Older ones that were displaced while
+// there was no coordinator are never sealed.
 TEST(FindOrphans, TakesWhatTheRunningEpochWroteBeforeItsNewestSeal) {
   auto run = MakeRun(RunState::kRunning, 2, true);
   run.checkpoints = {Sealed("step-00000010-e1-aaa", false), Sealed("step-00000040-e2-bbb", false)};
@@ -81,7 +82,7 @@ TEST(FindOrphans, TakesTheMarkOfWhatIsInTheCatalogueAgain) {
             Names{"step-00000010-e1-aaa.quarantined"});
 }
 
-// A run that failed, with a quarantined checkpoint of step 10 that has no mark yet.
+// A failed run whose checkpoint of step 10 is in quarantine but has no mark on disk yet.
 class QuarantinedRun : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -140,7 +141,7 @@ TEST_F(QuarantinedRun, LosesItsMarkWhenItReturnsToTheCatalogue) {
   EXPECT_FALSE(FileExists(held_ + ".quarantined"));
 }
 
-// As when an unmounted storage is mounted again.
+// This happens when an unmounted storage is mounted again.
 TEST_F(QuarantinedRun, GetsNoMarkWhenItWasLostAndIsThereAgain) {
   auto run = *cluster_.FindRun(id_);
   run.quarantined[0].lost = true;
@@ -168,7 +169,7 @@ TEST(RunDirectories, TensorBoardFindsARunByItsName) {
   const LocalStorage files;
   RunDirectories directories(files);
   directories.Published(std::make_shared<const Cluster>(cluster), {{1, submit}});
-  directories.SweepAll(cluster);  // a start of the service makes those that are missing
+  directories.SweepAll(cluster);  // at startup, the sweep creates missing directories
   directories.Stop();
   std::error_code error;
   EXPECT_EQ(std::filesystem::read_symlink(JoinPath(storage.path(), "tensorboard/twin-r1"), error),
@@ -217,8 +218,8 @@ TEST(RunDirectories, KeepsTheRunFileAndSweepsAtTheEnd) {
   EXPECT_FALSE(FileExists(DirectoryOf(orphan)));
 }
 
-// The thread would take hours if it scanned the catalogue for each name and each retirement. Case
-// runs-and-service/42: checkpoints came faster than old ones were deleted.
+// Scanning the catalogue for each name and each retirement would take this thread hours. Case
+// runs-and-service/42: checkpoints were written faster than old ones were deleted.
 TEST(RunDirectories, KeepUpWithARunThatSavesOften) {
   constexpr int kSealed = 20'000;
   constexpr int kLeft = 200;
@@ -246,7 +247,8 @@ TEST(RunDirectories, KeepUpWithARunThatSavesOften) {
   EXPECT_EQ(*ListDirectory(checkpoints), Names{fmt::format("step-{:08}-e1-aaa", kSealed)});
 }
 
-// A rank may write in its run's directory, and put a link to another run's checkpoints there.
+// A rank can write to its run's directory, so it can place a link there to another run's
+// checkpoints.
 TEST_F(QuarantinedRun, ALinkInPlaceOfItsCheckpointsIsNotFollowed) {
   const TemporaryDirectory other;
   const std::string victim = JoinPath(other.path(), "step-00000005-e1-aaa/model.safetensors");

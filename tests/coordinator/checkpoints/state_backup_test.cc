@@ -35,7 +35,7 @@ class StateBackup : public ::testing::Test {
     return *std::move(store);
   }
 
-  // A run that has not ended and never had a checkpoint.
+  // Adds a run that has not ended and has no checkpoint.
   void Submit(SqliteStore& store, const std::string& run) {
     ASSERT_TRUE(store.Append({SampleSubmit(run, "request of " + run)}).ok());
   }
@@ -55,7 +55,7 @@ TEST_F(StateBackup, BringsEveryPartBack) {
     ASSERT_TRUE(log->Sync().ok());
     const auto audit = AuditLog::Open(File("state/audit"), clock_);
     (*audit)->Record({.principal = "owner", .method = "Submit"}, nullptr);
-    ASSERT_TRUE(BackUp().ok());  // while all of them are open
+    ASSERT_TRUE(BackUp().ok());  // while the store, the tokens and the audit log are open
   }
   ExpectPrivate(File("copy"));
   ASSERT_TRUE(RemoveTree(File("state")).ok());
@@ -82,7 +82,7 @@ TEST_F(StateBackup, IsOneMomentsWhileDecisionsAreWritten) {
   ASSERT_TRUE(copied.ok()) << copied.status();
   const auto copy = SqliteStore::Open(File("copy"));
   ASSERT_TRUE(copy.ok()) << copy.status();
-  const auto cluster = ReplayStore(**copy);  // every record up to the last one
+  const auto cluster = ReplayStore(**copy);  // reads every record, up to the last
   ASSERT_TRUE(cluster.ok()) << cluster.status();
   EXPECT_NE(cluster->FindRun(RunId("before")), nullptr);
 }
@@ -116,7 +116,7 @@ TEST_F(StateBackup, IsNotRestoredIntoADirectoryThatACoordinatorUses) {
   ASSERT_TRUE(RemoveTree(File("state")).ok());
   ASSERT_TRUE(MakeDirectories(File("state")).ok());
   {
-    // A coordinator that starts takes the lock before it makes gp.db.
+    // A starting coordinator takes the lock before it creates gp.db.
     const auto lock =
         daemon::StateLock::Acquire(File("state"), "coordinator.lock", "another coordinator");
     ASSERT_TRUE(lock.ok()) << lock.status();
@@ -157,7 +157,8 @@ TEST_F(StateBackup, IsNotMixedWithWhatAnEarlierTryLeft) {
                           "state/security/nodes.db-wal", "state/runs/of-try/summary",
                           "state/audit/audit-1.log"};
   for (const char* name : leftovers) ASSERT_TRUE(WriteFileAtomically(File(name), "other").ok());
-  // Without a restore's folder they belong to a state whose audit log nobody has saved.
+  // Without the folder `restore`, these files may belong to a state whose audit log was never
+  // backed up, so nothing may be overwritten.
   EXPECT_EQ(Restore().status().code(), StatusCode::kAlreadyExists);
   for (const char* name : leftovers) EXPECT_TRUE(FileExists(File(name))) << name;
   ASSERT_TRUE(MakeDirectories(File("state/restore")).ok());
@@ -187,7 +188,7 @@ TEST_F(StateBackup, IsMadeAndRestoredByTheOwnerOfTheStateAlone) {
 TEST_F(StateBackup, IsNotRestoredWithoutTheStorageRootAndThenNothingIsRemoved) {
   {
     const auto store = OpenStore();
-    Submit(*store, "r");  // its directory is /storage/runs/r
+    Submit(*store, "r");  // sets the run's directory to /storage/runs/r
     const auto event = [](EventBody body) {
       return Event{RunId("r"), At(7), "scheduler", "", std::move(body)};
     };
@@ -216,7 +217,7 @@ TEST_F(StateBackup, ADamagedOneIsRefusedAndLeavesNoState) {
   EXPECT_EQ(Restore().status().code(), StatusCode::kDataLoss);
   EXPECT_FALSE(FileExists(File("state/gp.db")));
   ASSERT_TRUE(WriteFileAtomically(File("copy/gp.db"), whole).ok());
-  EXPECT_TRUE(Restore().ok());  // on top of what the first try left
+  EXPECT_TRUE(Restore().ok());  // overwrites what the failed restore left
 }
 
 }  // namespace

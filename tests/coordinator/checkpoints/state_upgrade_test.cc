@@ -1,4 +1,4 @@
-// A kill in the middle is tested with real processes (tests/e2e/golden_state_test.py).
+// A kill during an upgrade is tested with real processes in tests/e2e/golden_state_test.py.
 #include "coordinator/checkpoints/state_upgrade.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ class StateUpgrade : public ::testing::Test {
     return ReadDatabaseVersion(File(database)).value_or(-1);
   }
 
-  // A state of the first version with the run "r" and the token of ana.
+  // Creates a state directory of version 1 with the run "r" and a token of the user ana.
   void MakeFirstVersion() {
     {
       const auto store = SqliteStore::Open(File("state")).value();
@@ -98,7 +98,7 @@ TEST_F(StateUpgrade, WithoutABackupNothingIsMigrated) {
   EXPECT_EQ(VersionOf("state/gp.db"), 1);
 }
 
-// SQLite cannot open a directory, as it cannot open a file while too many others are open.
+// SQLite fails to open a directory, just as it fails to open a file when too many files are open.
 TEST_F(StateUpgrade, AStateWhoseVersionCannotBeReadIsNotTakenForANewOne) {
   MakeFirstVersion();
   ASSERT_EQ(rename(File("state/gp.db").c_str(), File("aside").c_str()), 0);
@@ -156,7 +156,7 @@ TEST_F(StateUpgrade, TheBackupIsRestoredToTheVersionThatItHas) {
   ASSERT_EQ(rename(File("state").c_str(), File("aside").c_str()), 0);
   const auto restored =
       RestoreState({.state_dir = File("state"), .backup = File("aside/backups/version-1")}, clock_);
-  // The run never had a directory, so this checks that the backup was read.
+  // The run never had a directory, so only the message proves that the backup was restored.
   EXPECT_THAT(restored.ok() ? *restored : Message(restored.status()), HasSubstr("1 runs continue"));
 }
 

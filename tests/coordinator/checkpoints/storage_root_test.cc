@@ -18,14 +18,14 @@ class StorageRootTest : public ::testing::Test {
   std::string Root() const { return JoinPath(directory_.path(), "mount/gp"); }
   std::string Probe() const { return JoinPath(Root(), ".gp-probe"); }
 
-  // A whole checkpoint of a run.
+  // Creates a complete checkpoint of a run and returns its directory.
   std::string Checkpoint(const std::string& name) const {
     const std::string checkpoint = JoinPath(Root(), "runs/r/checkpoints/" + name);
     EXPECT_TRUE(MakeDirectories(checkpoint).ok());
     EXPECT_TRUE(WriteFileAtomically(JoinPath(checkpoint, "manifest.json"), "{}").ok());
     return checkpoint;
   }
-  // Nothing was made where the storage is not.
+  // Expects that nothing was created below the mount point of the missing storage.
   void ExpectEmpty() const {
     EXPECT_TRUE(ListDirectory(directory_.path())->empty()) << "something was made";
   }
@@ -83,7 +83,7 @@ TEST_F(StorageRootTest, IsAdoptedSilentlyWithEveryCheckpoint) {
   EXPECT_EQ(*ReadFile(Probe()), "mine");
 }
 
-// It is unclear whether the known storage was emptied or is not mounted.
+// The storage may have been emptied, or it may not be mounted; nothing would be lost either way.
 TEST_F(StorageRootTest, AnEmptyMountPointIsANewStorageForAnEmptyCatalogueWithoutRuns) {
   const auto opened = StorageRoot::Open(files_, Root(), {.identity = "mine"});
   ASSERT_TRUE(opened.ok()) << opened.status();
@@ -114,7 +114,8 @@ TEST_F(StorageRootTest, IsKnownByItsProbeWhileARunWithoutACheckpointGoesOn) {
       StorageRoot::Open(files_, Root(), {.identity = first->identity(), .live_runs = 1}).ok());
 }
 
-// Older versions kept no identity. Of their checkpoints some may have been deleted by hand.
+// Older versions stored no identity, so the checkpoints identify the storage, even if some were
+// deleted by hand.
 TEST_F(StorageRootTest, OfAnOlderVersionIsKnownByItsCheckpoints) {
   const std::string there = Checkpoint("step-2");
   ASSERT_TRUE(WriteFileAtomically(Probe(), "older").ok());

@@ -44,7 +44,7 @@ class ChangeHubTest : public ::testing::Test {
     hub_.Subscribe(topic, listener);
     return listener;
   }
-  // Takes no time: there is something to notify.
+  // Does not wait, because there is something to notify.
   void Turn() { hub_.RunOnce(seconds(0)); }
 
   FakeClock clock_;

@@ -25,7 +25,7 @@ bool PostSubmit(Intake& intake, const std::string& run) {
   return intake.PostRequest(message);
 }
 
-// "node_connected n1" and the like.
+// Returns the events taken, as text such as "node_connected n1".
 std::vector<std::string> TakeAll(Intake& intake, size_t count_max = SIZE_MAX) {
   std::vector<std::string> taken;
   for (const Intake::Message& message : intake.Take(count_max, kNow)) {

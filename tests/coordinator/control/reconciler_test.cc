@@ -28,7 +28,7 @@ class Listener final : public BatchObserver {
   std::vector<StoredEvent> events;
 };
 
-// Calls `on_append` while a batch is on its way to the disk.
+// Calls `on_append` just before a batch is written.
 class WatchedStore final : public Store {
  public:
   explicit WatchedStore(MemoryStore::Disk& disk) : store_(disk) {}
@@ -73,7 +73,7 @@ class ReconcilerTest : public ::testing::Test {
     disk_.full = full;
   }
 
-  // The events of an earlier coordinator.
+  // Stores the events as if an earlier coordinator had written them, then reopens the store.
   void Remember(const std::vector<Event>& events) {
     ASSERT_TRUE(MemoryStore(disk_).Append(events).ok());
     Open();
@@ -83,7 +83,7 @@ class ReconcilerTest : public ::testing::Test {
     return reconciler_->snapshot()->FindRun(RunId(run));
   }
 
-  // Posts a submit; its answer appears in `answers_` once a turn has been taken.
+  // Posts a submit; the answer is added to `answers_` by a later Turn().
   void Submit(const std::string& run, const std::string& request_id,
               const std::string& digest = "abc") {
     Event event = SampleSubmit(run, request_id);
@@ -288,7 +288,8 @@ Event Queued(const std::string& run) {
 
 class SetAside : public ReconcilerTest {
  protected:
-  // The run has ended with the reason, for this coordinator and the next; another one lives.
+  // Expects that the run failed with this reason, also after a coordinator restart, and that other
+  // runs are unaffected.
   void ExpectSetAside(const std::string& run, const std::string& why) {
     for (int time = 0; time < 2; ++time) {
       ASSERT_NE(Find(run), nullptr);
@@ -313,7 +314,7 @@ class SetAside : public ReconcilerTest {
 TEST_F(SetAside, ARunWhosePlanIsImpossible) {
   const Event failed{RunId("a"), At(3), "scheduler", "",
                      RankFailed{1, 0, ExitCause::kConfig, "hopeless", false}};
-  // It gave up, which leads to FAILED, and was cancelled, which does not.
+  // The run ran out of retries, which requires FAILED, and was cancelled, which rules out FAILED.
   Remember({SampleSubmit("a", "1"),
             Queued("a"),
             Placed("a", 1, {"0", "1"}),

@@ -1,4 +1,4 @@
-// Goal: a trainer counts as gone exactly when it is known to be.
+// Goal: a trainer counts as gone exactly when the coordinator knows that it is gone.
 #include "coordinator/scheduler/liveness.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace gp::coordinator {
 namespace {
 
 using std::chrono::seconds;
-using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+using RunValue = Run;  // in a TEST, `Run` means testing::Test::Run
 
 const NodeId kNode("n");
 const Instant kStart = Instant(seconds(1000));
@@ -43,7 +43,7 @@ class Liveness : public ::testing::Test {
     Do({.body = hello});
   }
 
-  // The agent has applied `revision`; the rank runs there, or nothing does.
+  // The agent has applied `revision` and reports the rank as running, or reports no rank at all.
   void Report(uint64_t session, uint64_t revision, bool runs) {
     NodeReported report{kNode, session, revision, {}, {}};
     if (runs) {
@@ -96,7 +96,8 @@ TEST_F(Liveness, ANodeIsLostWhenItsLeaseHasPassedAndNotBefore) {
   EXPECT_FALSE(IsLost(cluster_, kNode, policy)) << "leases began anew";
 }
 
-// The published cluster keeps its time while nothing else changes.
+// A published cluster does not update its time while nothing else changes, so its reader must use
+// the current time.
 TEST_F(Liveness, AReaderOfAnOldClusterSeesTheLeasePass) {
   const Policy policy;
   EXPECT_FALSE(IsLostAt(kStart + policy.lease, cluster_, kNode, policy));

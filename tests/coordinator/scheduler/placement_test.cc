@@ -1,5 +1,5 @@
-// What a placement depends on besides the fit: the smallest slot sets the number of threads; nodes
-// that lack the run's data are skipped.
+// What a placement considers besides free slots: the smallest slot determines the number of
+// threads, and nodes without the run's data are skipped.
 #include "coordinator/scheduler/placement.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Goal: the time limits of a run's end start again when the coordinator restarts, and the run ends
+// Goal: a coordinator restart also restarts the time limits for finishing a run, and the run ends
 // even if its final checkpoint is lost meanwhile.
 #include "coordinator/scheduler/progress.h"
 
@@ -11,14 +11,14 @@ namespace {
 
 using std::chrono::seconds;
 
-// A coordinator that has just replayed its store: run "r" has its final checkpoint and is
-// finishing, its two ranks still run.
+// A coordinator that has just replayed its store. Run "r" has its final checkpoint and is
+// finishing; its two ranks still run.
 class FinishingRun : public ::testing::Test {
  protected:
   FinishingRun() {
     for (Event& event : OneOfEachKind()) {
       if (std::holds_alternative<CancelRequested>(event.body)) break;
-      // A run without a checkpoint has given up, and none of its steps finish.
+      // Skip the damage and the restore: a run without a checkpoint would have ended already.
       if (std::holds_alternative<CheckpointDamaged>(event.body)) continue;
       if (std::holds_alternative<CheckpointRestored>(event.body)) continue;
       Do(event);
@@ -35,7 +35,7 @@ class FinishingRun : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << Kind(event) << ": " << status;
   }
 
-  // The plan at that time, while the ranks still exist.
+  // The plan at `after_start`, while both ranks still exist.
   gp::coordinator::Plan PlanAt(std::chrono::nanoseconds after_start) {
     cluster_.now = kStart + after_start;
     NodeReported report{NodeId("n"), 1, cluster_.last_sequence, {}, {}};
@@ -50,7 +50,7 @@ class FinishingRun : public ::testing::Test {
     return plan;
   }
 
-  // As a start with --adopt does when the checkpoint's directory is gone.
+  // Marks the checkpoint as lost, as a start with --adopt does when its directory is gone.
   void Lose(int64_t step) {
     Do({.run = kSampleRun,
         .at = At(9),
@@ -66,7 +66,7 @@ class FinishingRun : public ::testing::Test {
     return ended.reason;
   }
 
-  // Long after the clock's own zero, as on a machine that has been up for a while.
+  // A time far from the clock's zero, as on a machine that has been up for a while.
   static constexpr Instant kStart{seconds(100'000)};
   Cluster cluster_;
 };

@@ -1,5 +1,5 @@
-// Goal: who is blamed, how long the pause is, and that a start has a full time limit after a
-// restart of the coordinator.
+// Goal: the right rank is blamed, the pause before a retry has the right length, and after a
+// coordinator restart a starting run gets its full time limit again.
 #include "coordinator/scheduler/recovery.h"
 
 #include <gtest/gtest.h>
@@ -11,10 +11,10 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+using RunValue = Run;  // in a TEST, `Run` means testing::Test::Run
 
-// Run "r" of two ranks on node "n", as a coordinator finds it after a replay: placed for the second
-// time, epoch 2.
+// Run "r" with two ranks on node "n", as a coordinator finds it after a replay: in epoch 2, placed
+// for the second time.
 class Recovery : public ::testing::Test {
  protected:
   Recovery() {
@@ -33,7 +33,8 @@ class Recovery : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << Kind(event) << ": " << status;
   }
 
-  // Both ranks as they are, at that time; kUnspecified: alive.
+  // The node reports at `after_start` how its two ranks ended; kUnspecified means that the rank is
+  // alive.
   void Report(std::chrono::nanoseconds after_start, ExitCause first, ExitCause second) {
     cluster_.now = kStart + after_start;
     NodeReported report{NodeId("n"), 1, cluster_.last_sequence, {}, {}};
@@ -88,7 +89,7 @@ TEST_F(Recovery, AMessengerWaitsForThePeersOwnReport) {
   EXPECT_EQ(Failure()->rank, 0);
 }
 
-// The sample run pauses 0.5 s at first and at most 30 s, and is tried 4 times.
+// The sample run pauses 0.5 s after the first failure and at most 30 s, and is tried 4 times.
 TEST_F(Recovery, ThePauseDoublesWithEveryFailureSinceTheNewestCheckpoint) {
   Report(seconds(1), ExitCause::kSignal, kAlive);
   const auto pause = [this](int failures_since_seal) {

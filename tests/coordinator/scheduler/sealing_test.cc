@@ -1,5 +1,5 @@
-// Goal: each checkpoint that a run's ranks wrote is sealed once, oldest step first, unless it must
-// be refused.
+// Goal: each checkpoint that a run's ranks wrote is sealed once, in the order of steps, unless it
+// must be refused.
 #include "coordinator/scheduler/sealing.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 constexpr Epoch kEpoch = 2;
 const std::string kCheckpoints = "/storage/runs/r/checkpoints/";
 
-// Run "r" trains in epoch 2 with two ranks on node n, and nothing is sealed.
+// Run "r" trains in epoch 2 with two ranks on node n; no checkpoint is sealed yet.
 class Sealing : public ::testing::Test {
  protected:
   Sealing() {
@@ -31,7 +31,7 @@ class Sealing : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << Kind(event) << ": " << status;
   }
 
-  // The steps that are sealed when rank i reports the checkpoints written[i].
+  // The steps that get sealed when rank i reports the checkpoints in written[i].
   std::vector<int64_t> SealedSteps(
       const std::vector<std::vector<contract::WrittenCheckpoint>>& written) {
     NodeReported report{NodeId("n"), 1, cluster_.last_sequence, {}, {}};

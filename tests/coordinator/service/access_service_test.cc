@@ -1,5 +1,5 @@
-// All services behind a real gRPC server, called with tokens over its Unix socket and without any
-// over TCP.
+// All services behind a real gRPC server, called with tokens over its Unix socket and without
+// tokens over TCP.
 #include "coordinator/service/access_service.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Takes the namespace and the name from the request.
+// Resolves a request to its own namespace and name.
 class NamingResolver final : public RunFileResolver {
  public:
   StatusOr<ResolvedRun> Resolve(const SubmittedRunFile& submitted) const override {
@@ -77,7 +77,7 @@ class AccessServiceTest : public ::testing::Test {
     hub_.Stop();
   }
 
-  // A context that shows the token; "" shows none.
+  // A call context with this token; an empty string sends no token.
   static std::unique_ptr<grpc::ClientContext> With(const std::string& token) {
     auto context = std::make_unique<grpc::ClientContext>();
     context->set_deadline(std::chrono::system_clock::now() + kPatience);
@@ -154,7 +154,7 @@ class AccessServiceTest : public ::testing::Test {
     return records;
   }
 
-  // The owner's view once this many records are written: refusals are recorded a little later.
+  // Waits until the owner sees this many audit records, because refusals are recorded with a delay.
   std::vector<formats::AuditRecord> AwaitRecords(size_t count) {
     std::vector<formats::AuditRecord> records;
     EXPECT_TRUE(Eventually([&] {
@@ -231,7 +231,8 @@ TEST_F(StrangerTest, GetsNothingFromAnyMethod) {
   }
 }
 
-// Callers not on a network are the coordinator itself, such as the probe of its own input.
+// In-process calls come from the coordinator itself, for example from its input probe, and act as
+// the owner. Calls from the network do not.
 TEST_F(StrangerTest, IsNotTheCoordinatorItself) {
   v1::WhoAmIResponse who;
   const auto inside = v1::AccessService::NewStub(server_->ChannelToItself());
@@ -246,7 +247,8 @@ TEST_F(AccessServiceTest, AViewersTokenTriesEveryMethod) {
   for (const AccessRule& rule : AccessTable()) {
     const Status status = Call(rule.method, viewer);
     const bool may = rule.least == Least::kViewer || rule.least == Least::kNobody;
-    // Methods open to everybody ask for no name; an empty request fails anyway.
+    // Methods that are open to everybody do not check the caller, but the empty request fails
+    // anyway.
     of_nobody += rule.least == Least::kNobody && rule.mutates ? 1 : 0;
     EXPECT_EQ(!IsRefusal(status), may) << rule.method << " " << status;
     if (may) continue;
@@ -375,10 +377,10 @@ TEST_F(AccessServiceTest, RunsOfOtherNamespacesDoNotExist) {
     const Status status = Get(alice, reference).status();
     EXPECT_EQ(status.code(), StatusCode::kNotFound) << reference << " " << status;
   }
-  // The owner sees both and has to say which.
+  // The owner sees both runs of this name and must give the namespace.
   EXPECT_EQ(Get("", "tiny").status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(Get("", "default/tiny")->namespace_(), "default");
-  // The answer to another caller's request is not revealed either.
+  // The answer to another caller's request with the same id is not revealed either.
   EXPECT_EQ(Submit(alice, "large", "default").status().code(), StatusCode::kPermissionDenied);
 }
 
@@ -399,7 +401,7 @@ TEST_F(AccessServiceTest, OneUsersRunsDoNotFillTheQueueOfOthers) {
   }
   EXPECT_TRUE(Submit("", "of the owner", "default").ok());
   EXPECT_TRUE(Submit(MakeToken({{"*", Role::kSubmitter}}, "bob"), "his", "default").ok());
-  // A request that was answered is answered again.
+  // A repeated request still gets the answer of the first one.
   EXPECT_EQ(Submit(alice, "run0", "default").value(), ids[0]);
   v1::CancelRequest cancel;
   cancel.set_request_id("enough");
@@ -444,7 +446,7 @@ class OneStreamTest : public AccessServiceTest {
  protected:
   OneStreamTest() : AccessServiceTest({.streams = 1}) {}
 
-  // More than gRPC sends ahead to a client that does not read.
+  // Writes more records than gRPC buffers for a client that does not read.
   void FillAuditLog() {
     constexpr int kRecords = 16'000;
     const std::string target(500, 'x');
@@ -455,7 +457,7 @@ class OneStreamTest : public AccessServiceTest {
     ASSERT_TRUE(status.ok()) << status;
   }
 
-  // An audit stream that is open and not read to its end; null: it was refused with `why`.
+  // An audit stream that stays open. Null if it was refused; `why` is the reason.
   struct OpenAudit {
     std::unique_ptr<grpc::ClientContext> context;
     std::unique_ptr<grpc::ClientReader<v1::AuditLine>> reader;
@@ -487,7 +489,7 @@ TEST_F(OneStreamTest, AnAuditStreamCountsAsAStreamOfItsToken) {
   request.set_run("tiny");
   EXPECT_EQ(runs().Watch(context.get(), request)->Finish().error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
-  // Other tokens have limits of their own, and the owner of the socket has none.
+  // The limit is per token, and the socket's owner has none.
   for (const std::string& token : {bob, std::string()}) {
     OpenAudit other = Open(token);
     ASSERT_TRUE(other.reader) << other.why;

@@ -28,7 +28,7 @@ TEST(AgentLimits, AnHonestReportIsTaken) {
   for (int i = 0; i < kWrittenMax; ++i) {
     report.mutable_ranks(0)->add_written()->set_directory(std::string(kPathBytesMax, 'd'));
   }
-  report.mutable_ranks(0)->set_message(std::string(1 << 20, 'm'));  // is cut
+  report.mutable_ranks(0)->set_message(std::string(1 << 20, 'm'));  // is truncated
   EXPECT_TRUE(CheckLimits(report).ok());
 }
 
@@ -79,13 +79,14 @@ TEST(AgentLimits, EveryTextOfAHelloHasALimit) {
 
 TEST(AgentLimits, AProblemOfASlotHasALimitAndItsSlotAName) {
   v1::AgentReport report = OneRank();
-  (*report.mutable_slot_problems())["gpu-0"] = std::string(1 << 20, 'p');  // is cut
+  (*report.mutable_slot_problems())["gpu-0"] = std::string(1 << 20, 'p');  // is truncated
   EXPECT_TRUE(CheckLimits(report).ok());
   (*report.mutable_slot_problems())[std::string(kNameBytesMax + 1, 's')] = "lost";
   EXPECT_THAT(Refusal(report), HasSubstr("a slot's id has 257 bytes"));
 }
 
-// After a long absence of the coordinator, the first checkpoints are older than the sealed ones.
+// After a long absence of the coordinator, the agent's oldest checkpoints are older than the sealed
+// ones.
 TEST(AgentLimits, OfManyCheckpointsTheNewestAreTaken) {
   v1::AgentReport report = OneRank();
   for (int i = 1; i <= 10'000; ++i) report.mutable_ranks(0)->add_written()->set_step(i);

@@ -1,4 +1,4 @@
-// Goal: an agent's hello is read field by field, and the answer contains the configuration.
+// Goal: every field of an agent's hello is read, and the answer contains the configuration.
 #include "coordinator/service/agent_messages.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ v1::AgentHello FullHello() {
 
 TEST(AgentMessages, AHelloIsHeardFieldByField) {
   const v1::AgentHello hello = FullHello();
-  // Does not compile when a member is added: read it from its field, and expect it here.
+  // Fails to compile when a member is added: then fill it in FullHello and check it here.
   const auto& [node, session, name, incarnation, version, slots, data_address, storage_problem,
                ranks, gpu_driver, gpu_problem, data_roots] = ToConnected(hello, 9, Options());
   EXPECT_EQ(node.value(), hello.node_id());
@@ -193,7 +193,7 @@ TEST(AgentMessages, TelemetryIsSortedByRunAndNumberedInItsOrder) {
   EXPECT_EQ(lines[1].source_sequence, 10u) << "dropped items have a number too";
 }
 
-// A run of node n in epochs 1 and 2, and another node's telemetry for it.
+// A run in epochs 1 and 2 on node n. Telemetry for it is taken from node n and dropped from node m.
 TEST(AgentMessages, TelemetryOfARunThatIsNotOnTheNodeIsDropped) {
   Cluster cluster;
   for (size_t i = 0; i < 5; ++i) ASSERT_TRUE(Apply(OneOfEachKind()[i], cluster).ok());

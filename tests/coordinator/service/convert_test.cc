@@ -1,5 +1,5 @@
-// Goal: every field arrives in its own place. All values of a case differ, so that swapped fields
-// are detected; a new field must be added here.
+// Goal: every field is converted into the right one. All values of a case differ, so swapped fields
+// are detected. Add new fields here.
 #include "coordinator/service/convert.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 using testing::SetEveryField;
 using testing::UnsetFields;
 using ProgressValue = Progress;
-using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+using RunValue = Run;  // in a TEST, `Run` means testing::Test::Run
 
 template <typename Message>
 Message Parse(const std::string& text) {
@@ -29,7 +29,7 @@ Message Parse(const std::string& text) {
   return message;
 }
 
-// Empty when they are equal.
+// The difference as text; empty if they are equal.
 std::string DifferenceBetween(const google::protobuf::Message& expected,
                               const google::protobuf::Message& actual) {
   std::string difference;
@@ -356,7 +356,7 @@ TEST(Convert, ARankIsReadFieldByField) {
     return FromProto(statuses);
   }();
   ASSERT_EQ(ranks.size(), 1u);
-  // Does not compile when a member is added: read it from its field, and expect it here.
+  // Fails to compile when a member is added: then set its field in the message and check it here.
   const auto& [run, epoch, rank, slot, incarnation, phase, address, isa_levels, kernels, nccl_id,
                step, cause, exit_code, message, written, waiting, exited_at] = ranks[0];
   EXPECT_EQ(run, RunId("r"));

@@ -1,5 +1,5 @@
-// Gate: blocks every thread that passes through it, as a file system that hangs does, until a test
-// opens it. Thread-safe.
+// Gate: blocks every thread that calls Pass() until a test opens it, like a hanging file system.
+// Thread-safe.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class Gate {
     changed_.NotifyAll();
   }
 
-  // Waits while it is closed.
+  // Waits while the gate is closed.
   void Pass() {
     MutexLock lock(mutex_);
     ++arrived_;
@@ -30,7 +30,7 @@ class Gate {
     while (!open_) changed_.Wait(mutex_);
   }
 
-  // Waits until this many have arrived; otherwise the test fails.
+  // Waits until this many threads have called Pass(); fails the test after 60 s.
   void AwaitArrived(int count) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     MutexLock lock(mutex_);

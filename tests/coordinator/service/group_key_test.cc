@@ -24,7 +24,8 @@ GroupKey SampleKey() {
 }
 
 TEST(GroupKey, TheSecretIsTheSameEverywhere) {
-  // Python's hmac gives the same: a coordinator of another version must derive the same secret.
+  // Expected value from Python's hmac: a coordinator of another version must derive the same
+  // secret.
   EXPECT_EQ(SampleKey().SecretOf(kRun, 7, "00ff"),
             "1d9f07a5bc0d78687c70f82229263be0fec010db2124b99de522d3f27888bfbf");
 }
@@ -35,7 +36,7 @@ TEST(GroupKey, TheSecretHangsOnKeyRunEpochAndNonce) {
   EXPECT_NE(SampleKey().SecretOf(RunId("run-2"), 7, "00ff"), secret);
   EXPECT_NE(SampleKey().SecretOf(kRun, 8, "00ff"), secret);
   EXPECT_NE(SampleKey().SecretOf(kRun, 7, "00fe"), secret);
-  // The end of one text cannot become the beginning of the next.
+  // Moving a character from the end of one field to the start of the next must change the secret.
   EXPECT_NE(SampleKey().SecretOf(RunId("run-10"), 7, "0ff"), secret);
 }
 

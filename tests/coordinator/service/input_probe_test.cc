@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Answers Get on gRPC's own threads, for as long as a test wants.
+// Holds each Get on a gRPC thread until the test releases it.
 class HeldUpService final : public v1::RunService::CallbackService {
  public:
   explicit HeldUpService(Gate& gate) : gate_(gate) {}

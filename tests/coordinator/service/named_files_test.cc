@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+using RunValue = Run;  // in a TEST, `Run` means testing::Test::Run
 
 constexpr char kRoot[] = "/srv/gp";
 constexpr char kCheckpoint[] = "/srv/gp/runs/r1/checkpoints/step-00000010-e1-abc";

@@ -1,4 +1,4 @@
-// Goal: which node a name or id refers to.
+// Goal: a name or an id refers to the right node, or the error says why it refers to none.
 #include "coordinator/service/node_reference.h"
 
 #include <gmock/gmock.h>

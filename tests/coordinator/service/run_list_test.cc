@@ -1,5 +1,5 @@
-// Goal: pages of runs hold every run once while runs are added, start and end in between, and cost
-// the same however many runs have ended.
+// Goal: the pages list every run exactly once, even if runs are submitted, start and end between
+// pages. A page costs the same however many runs have ended.
 #include "coordinator/service/run_list.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Names = std::vector<std::string>;
 
-// Counts what a list reads from it.
+// Counts the rows that a list reads from the store.
 class CountedStore final : public Store {
  public:
   explicit CountedStore(MemoryStore::Disk& disk) : store_(disk) {}
@@ -71,7 +71,7 @@ class RunListTest : public ::testing::Test {
   }
   void End(int number) {
     Event event = EndingOfMany(number);
-    std::get<RunEnded>(event.body).set_aside = true;  // from any state
+    std::get<RunEnded>(event.body).set_aside = true;  // so that it can end in any state
     Do({event});
   }
 
@@ -85,7 +85,7 @@ class RunListTest : public ::testing::Test {
     for (const auto& run : page.runs) ids.push_back(run->id.value());
     return ids;
   }
-  // The runs of all pages; `between` happens after each page.
+  // The runs of all pages; `between` is called after each page.
   Names AllPages(
       const RunQuery& query, size_t limit, const std::function<void()>& between = [] {}) {
     Names ids;
@@ -138,9 +138,9 @@ TEST_F(RunListTest, ARunThatEndsBetweenTwoPagesKeepsItsPlace) {
   Place(1);
   const RunPage first = Page({}, "", 1);
   EXPECT_EQ(IdsOf(first), Ids({1}));
-  End(1);  // listed already
-  End(0);  // not listed yet: it was started
-  End(4);  // not listed yet: it waited
+  End(1);  // already on the first page
+  End(0);  // not on the first page; it was started
+  End(4);  // not on the first page; it was queued
   Place(2);
   Submit(6);
   const RunPage second = Page({}, first.next_page_token, 100);
@@ -149,7 +149,7 @@ TEST_F(RunListTest, ARunThatEndsBetweenTwoPagesKeepsItsPlace) {
   EXPECT_EQ(second.total, 6) << "as the first page said";
 }
 
-// The changes between pages are random; the seed is in the message.
+// Makes random changes between pages; failure messages contain the seed.
 TEST_F(RunListTest, NoRunIsListedTwiceOrMissedWhileRunsAreAddedAndEnd) {
   constexpr int kRunsMax = 120;
   int submitted = 0;

@@ -1,4 +1,4 @@
-// Goal: which of a user's runs count, and the text of a refusal.
+// Goal: the right runs count towards a user's quota, and a refusal has the right text.
 #include "coordinator/service/run_quota.h"
 
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@ namespace gp::coordinator {
 namespace {
 
 using ::testing::HasSubstr;
-using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+using RunValue = Run;  // in a TEST, `Run` means testing::Test::Run
 
 void Add(const std::string& user, RunState state, Cluster& cluster) {
   RunValue run;

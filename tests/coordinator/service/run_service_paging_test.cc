@@ -1,5 +1,5 @@
-// Goal: lists and streams that come in pages or from several epochs contain everything exactly
-// once, wherever the cuts fall. Uses a real gp-coordinator over gRPC.
+// Goal: lists and streams that span several pages or epochs contain each item exactly once,
+// wherever the boundaries are. Uses a real gp-coordinator over gRPC.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ class RunServicePagingTest : public CoordinatorFixture {
     return rpc::FromGrpc(stub_->List(&context, request, &page));
   }
 
-  // The ids of all pages of `limit` runs, and how many there were on each.
+  // The ids from all pages of at most `limit` runs; `sizes` gets the number of runs on each page.
   std::vector<std::string> ListInPages(int limit, Numbers& sizes) {
     std::vector<std::string> ids;
     std::string token;
@@ -76,7 +76,7 @@ class RunServicePagingTest : public CoordinatorFixture {
     return sequences;
   }
 
-  // Sends the items and waits until they are durable.
+  // Sends the items and waits for their acknowledgement, that is, until they are durable.
   void Send(ScriptedAgent& agent, v1::Telemetry telemetry) {
     telemetry.set_first_sequence(next_sequence_);
     next_sequence_ += static_cast<uint64_t>(telemetry.items_size());
@@ -84,7 +84,7 @@ class RunServicePagingTest : public CoordinatorFixture {
     agent.AwaitAck(next_sequence_ - 1);
   }
 
-  // Waits until the agent has the rank of this epoch; telemetry of others is dropped.
+  // Waits until the agent is assigned the rank in this epoch; telemetry of other epochs is dropped.
   static v1::Assignment AwaitEpoch(ScriptedAgent& agent, uint64_t epoch) {
     const auto is_placed = [epoch](const v1::DesiredState& desired) {
       return desired.assignments_size() == 1 && desired.assignments(0).epoch() == epoch;
@@ -123,7 +123,7 @@ class RunServicePagingTest : public CoordinatorFixture {
     Send(agent, telemetry);
   }
 
-  // The points after `after_step`, as "epoch * 10000 + step".
+  // The points after `after_step`, each encoded as "epoch * 10000 + step".
   Numbers Metrics(const std::string& run, int64_t after_step) {
     v1::MetricsRequest request;
     request.set_run(run);
@@ -170,7 +170,7 @@ TEST_F(RunServicePagingTest, PagesHoldEveryRunOnceNewestFirst) {
 TEST_F(RunServicePagingTest, WhatHasEndedIsListedOnlyWhenAskedFor) {
   const std::string ended = Submit("r1");
   const std::string queued = Submit("r2");
-  Cancel(ended);  // no node: it ends at once
+  Cancel(ended);  // there is no node, so it ends at once
   v1::ListResponse page;
   ASSERT_TRUE(List(10, "", page).ok());
   ASSERT_EQ(page.runs_size(), 1);
@@ -311,7 +311,7 @@ TEST_F(RunServicePagingTest, EventsResumeBehindTheOneThatWasSeen) {
   }
 }
 
-// A desired state is sent once: it costs nothing while nothing changes.
+// The coordinator sends a desired state once; an unchanged state costs no messages.
 TEST_F(RunServicePagingTest, AnAgentIsToldOfADesiredStateOnce) {
   const std::string run = Submit("r1");
   ScriptedAgent agent(process_.address(), process_.storage_root(), 1);
@@ -336,7 +336,7 @@ TEST_F(RunServicePagingTest, MetricsLeaveOutTheStepsThatARestartLost) {
   EXPECT_EQ(Metrics(run, 8), Numbers());
 }
 
-// More than one read returns.
+// Long enough to need several reads of the log.
 TEST_F(RunServicePagingTest, StreamsGoOnAcrossTheirReads) {
   const std::string run = Submit("r1");
   ScriptedAgent agent(process_.address(), process_.storage_root(), 1);

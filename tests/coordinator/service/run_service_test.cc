@@ -1,5 +1,5 @@
-// The user service in this process, on a real gRPC server, with a resolver and a storage that a
-// test can block.
+// The user service in this process on a real gRPC server. The test can block its resolver and its
+// storage.
 #include "coordinator/service/run_service.h"
 
 #include <fcntl.h>
@@ -96,8 +96,7 @@ class RunServiceTest : public ::testing::Test {
     hub_.Stop();
   }
 
-  // On a connection of its own.
-  // `count` lines of ranks 0 and 1 in turn, "1" to that number.
+  // Records `count` lines "1", "2" and so on, alternating between ranks 1 and 0.
   void RecordLines(const RunId& run, uint64_t count) {
     TelemetryBatch batch;
     for (uint64_t i = 1; i <= count; ++i) {
@@ -107,6 +106,7 @@ class RunServiceTest : public ::testing::Test {
     recorder_.Post(std::move(batch));
     while (recorder_.HasPending(run)) std::this_thread::yield();
   }
+  // A stub on a connection of its own.
   std::unique_ptr<v1::RunService::Stub> NewStub() const {
     return v1::RunService::NewStub(rpc::ConnectedChannel(server_->address()));
   }
@@ -128,7 +128,7 @@ class RunServiceTest : public ::testing::Test {
     return Submit(*stub_, request, response);
   }
 
-  // Dry runs that stay unanswered until the gate opens, each on its own connection.
+  // Sends dry runs that stay unanswered until the gate opens, each on its own connection.
   void HoldUpDryRuns(int count) {
     resolving_.Close();
     for (int i = 0; i < count; ++i) {
@@ -137,7 +137,7 @@ class RunServiceTest : public ::testing::Test {
         (void)Submit(*NewStub(), Request("held-" + std::to_string(i), true), response);
       });
     }
-    resolving_.AwaitArrived(2);  // the lane has no third thread
+    resolving_.AwaitArrived(2);  // both threads of the lane are now blocked
   }
 
   void ExpectVersion() {
@@ -152,7 +152,7 @@ class RunServiceTest : public ::testing::Test {
     EXPECT_TRUE(stub_->Nodes(Within(kPatience).get(), {}, &nodes).ok());
   }
 
-  // Waits for the failure of a run whose data node "n" lacks.
+  // Waits until a run has failed because node "n" lacks its data.
   void LackData() {
     NodeConnected hello{.node = NodeId("n"), .session = 1, .name = "hole"};
     hello.slots = {{SlotId("s0"), "GPU-0", {0}}, {SlotId("s1"), "GPU-1", {1}}};
@@ -234,13 +234,13 @@ TEST_F(RunServiceTest, AStorageThatHangsHoldsUpOnlySubmits) {
   ExpectQueries();
   EXPECT_TRUE(DryRun(Request("dry", true)).ok());
   storing_.Open();
-  waiting_.clear();  // each is answered before the server stops
+  waiting_.clear();  // all requests are answered before the server stops
 }
 
 TEST_F(RunServiceTest, RecordsThatCannotBeReadHoldUpOnlyStreams) {
   v1::SubmitResponse run;
   ASSERT_TRUE(Submit(*stub_, Request("r1", false), run).ok());
-  // Opening a FIFO waits for its writer.
+  // open() of a FIFO blocks until it has a writer.
   const std::string records = recorder_.DirectoryOf(RunId(run.run().run_id()));
   ASSERT_TRUE(MakeDirectories(records).ok());
   ASSERT_EQ(mkfifo(LinesPath(records).c_str(), 0600), 0);
@@ -255,20 +255,20 @@ TEST_F(RunServiceTest, RecordsThatCannotBeReadHoldUpOnlyStreams) {
   ExpectVersion();
   ExpectQueries();
   EXPECT_TRUE(DryRun(Request("dry", true)).ok());
-  // The client cancels the first two while a worker is still blocked in them.
+  // The client cancels all streams while the workers are still blocked in the first two.
   for (const auto& context : contexts) context->TryCancel();
   for (const auto& stream : streams) {
     EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
   }
-  // Again and again: a worker may come to the FIFO only now.
+  // Repeat, because a worker may reach the FIFO only after an earlier attempt.
   EXPECT_TRUE(Eventually([&] {
     FileDescriptor(open(LinesPath(records).c_str(), O_RDWR)).Close();
     return lanes_.streams.Stop(std::chrono::milliseconds(10));
   }));
 }
 
-// A worker begins to write just when the client leaves. The stream must end once: gRPC aborts the
-// process when it ends twice.
+// The client cancels just when a worker begins to write. The stream must be finished exactly once,
+// because gRPC aborts the process when it is finished twice.
 TEST_F(RunServiceTest, StreamsThatAreLetGoWhileTheyWriteEndOnce) {
   v1::SubmitResponse run;
   ASSERT_TRUE(Submit(*stub_, Request("r1", false), run).ok());
@@ -322,7 +322,7 @@ TEST_F(RunServiceTest, WorkIsNotStartedOnceTheDeadlineOfItsCallHasPassed) {
     EXPECT_EQ(Submit(*stub_, Request("late", true), response, std::chrono::seconds(3)).code(),
               StatusCode::kDeadlineExceeded);
   });
-  // The server notices the deadline by itself, before the client or after it.
+  // The server notices the deadline by itself, at about the same time as the client.
   EXPECT_TRUE(Eventually([this] { return lanes_.submits.waiting() == 1; }));
   EXPECT_TRUE(Eventually([this] { return lanes_.submits.waiting() == 0; }));
   resolving_.Open();
@@ -346,7 +346,7 @@ TEST_F(RecheckAtOnceTest, ANodeThatTheRunNoLongerPassesOverIsNotListed) {
   EXPECT_TRUE(Eventually([this] { return DataProblems() == 0; }));
 }
 
-// On a socket, where connections have no addresses.
+// Unix-socket connections have no peer address.
 class RunServiceOnSocketTest : public RunServiceTest {
   std::string listen() const override { return "unix:" + JoinPath(directory_.path(), "socket"); }
 };
@@ -370,7 +370,7 @@ TEST_F(RunServiceOnSocketTest, AClientWithTooManyOpenSubmitsIsToldSoAtOnceAndNob
   ASSERT_TRUE(answers.Next(&answered, &ok));
   EXPECT_THAT(static_cast<grpc::Status*>(answered)->error_message(),
               HasSubstr("64 requests of this connection wait for submits already"));
-  // Another client has its place in the queue.
+  // The limit is per connection: another client can still submit.
   v1::SubmitResponse other;
   EXPECT_EQ(
       Submit(*NewStub(), Request("other", true), other, std::chrono::milliseconds(300)).code(),
@@ -391,8 +391,8 @@ TEST_F(RunServiceTest, ARequestThatIsTooLongIsRefusedBeforeItIsParsed) {
   EXPECT_EQ(resolving_.arrived(), 0);
 }
 
-// Case runs-and-service/22: `cancel NAME` meant the newest of two live runs, and the older one
-// continued.
+// Case runs-and-service/22: `cancel NAME` cancelled the newer of two live runs with this name, and
+// the older one continued.
 TEST_F(RunServiceTest, ARunFileThatIsSubmittedTwiceMakesTwoNames) {
   v1::SubmitResponse first, second;
   ASSERT_TRUE(Submit(*stub_, Request("a", false), first).ok());

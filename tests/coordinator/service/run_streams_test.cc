@@ -24,8 +24,8 @@ Steps Range(int64_t first, int64_t last) {
   return steps;
 }
 
-// A run whose epochs took steps again after restarts: 1 took 1 to 1000, 2 took 501 to 600, 3 took
-// 551 to 1500.
+// A run whose restarts repeated steps: epoch 1 took steps 1 to 1000, epoch 2 took 501 to 600, and
+// epoch 3 took 551 to 1500.
 class MetricsSourceTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -55,7 +55,7 @@ class MetricsSourceTest : public ::testing::Test {
     return MakeMetricsSource({reconciler_, *recorder_, store_}, RunId("r"), request);
   }
 
-  // The steps it sends until it waits or ends.
+  // The steps that the source sends until it waits or ends; expects that it stops with `last`.
   static Steps Tell(StreamSource<v1::MetricPoint>& source, Pull last) {
     Steps told;
     v1::MetricPoint point;

@@ -1,4 +1,4 @@
-// Goal: two requests are the same when everything that makes the run is.
+// Goal: two requests have the same digest if they describe the same run.
 #include "coordinator/service/submission.h"
 
 #include <google/protobuf/reflection.h>

@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 constexpr std::chrono::seconds kPatience{60};
 
-// What happened to the work, in order.
+// What was done with each piece of work, in order.
 class Journal {
  public:
   void Add(const std::string& entry) {
@@ -24,7 +24,7 @@ class Journal {
     entries_.push_back(entry);
     changed_.NotifyAll();
   }
-  // Once there are `count` of them.
+  // The entries, once there are at least `count`.
   std::vector<std::string> Await(size_t count) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     MutexLock lock(mutex_);
@@ -64,7 +64,7 @@ class Passage final : public Work {
   Gate& gate_;
 };
 
-// A pool of one thread, which a test can block.
+// A pool with one thread, which a test can block.
 class WorkPoolTest : public ::testing::Test {
  protected:
   void HoldUp() {

@@ -1,4 +1,4 @@
-// Goal: a request id answers a single body, compared as a whole.
+// Goal: a request id stands for exactly one request body; the bodies are compared as a whole.
 #include "coordinator/state/admission.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Goal: what a run keeps when it is placed and started again.
+// Goal: a run that is placed or started again keeps its first start time and its device.
 #include <gtest/gtest.h>
 
 #include "coordinator/state/cluster.h"

@@ -1,4 +1,4 @@
-// Goal: a rank is told only information that is still valid.
+// Goal: an assignment contains only information that is still valid.
 #include "coordinator/state/assignment.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 const NodeId kOnlyNode("n");
 
-// A run of two ranks that sum on GPUs, as a group whose rank 0 offered an NCCL id.
+// A run of two ranks that all-reduce on GPUs; its group is ready, and rank 0 offered an NCCL id.
 class AssignmentsTest : public ::testing::Test {
  protected:
   AssignmentsTest() {

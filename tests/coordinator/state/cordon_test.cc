@@ -1,4 +1,4 @@
-// Goal: when a drained node is empty, and that a cordon survives a restart.
+// Goal: a drained node counts as empty at the right time, and a cordon survives a restart.
 #include "coordinator/state/cordon.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,8 @@ TEST_F(CordonTest, ARepeatedRequestIsAnsweredAndADrainIsNotWeakened) {
   EXPECT_TRUE(Admit(cluster_, uncordon)->replayed);
 }
 
-// A run of two ranks on node "n"; the slots are empty once the agent has withdrawn them.
+// A run of two ranks on node "n". Its slots count as empty once the agent has applied the
+// withdrawal.
 TEST_F(CordonTest, ASlotIsBusyUntilTheAgentHasEmptiedIt) {
   Hello("n", "a");
   const std::vector<Event> life = OneOfEachKind();

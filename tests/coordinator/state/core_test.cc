@@ -1,4 +1,4 @@
-// Single rules of the core as tables, where scenarios do not reach.
+// Single rules of the core that the scenarios do not cover, as tables.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace {
 
 bool SeesAll(const Run&) { return true; }
 
-using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+using RunValue = Run;  // in a TEST, `Run` means testing::Test::Run
 
 Cluster ClusterOf(const std::vector<Event>& events) {
   Cluster cluster;
@@ -43,8 +43,8 @@ TEST(RunState, TerminalIsFinal) {
 
 TEST(Apply, RefusesWhatCannotBeAndChangesNothing) {
   const std::vector<Event> life = OneOfEachKind();
-  // Any event that is not the next one of this life is refused, or is allowed by the drawing at the
-  // enum.
+  // Applies every event in every state of this life. Whenever an event is refused, the cluster must
+  // be unchanged.
   for (size_t done = 0; done < life.size(); ++done) {
     const Cluster before = ClusterOf({life.begin(), life.begin() + static_cast<long>(done)});
     for (const Event& event : life) {
@@ -122,7 +122,7 @@ Event DamageReported(NextReader next) {
           RankFailed{3, 0, ExitCause::kDamagedCheckpoint, "damaged", true, At(9), next}};
 }
 
-// Two readers agree: step 20 is in quarantine.
+// Two readers reported step 20 as damaged, so it is in quarantine.
 Cluster QuarantinedAtStep20() {
   Cluster cluster = ResumedAtStep20();
   EXPECT_TRUE(Apply(DamageReported(NextReader::kNobody), cluster).ok());
@@ -212,7 +212,7 @@ std::vector<Event> Cancelled(const std::string& id) {
           {.run = RunId(id), .at = At(9), .body = RunEnded{RunState::kCancelled, "by the user"}}};
 }
 
-// Only the state of an older version has two live runs of one name.
+// Only the state of an older version can have two live runs with the same name.
 TEST(ResolveRun, ANameIsTheRunThatHasNotEnded) {
   Cluster cluster = ThreeRuns();
   const auto several = ResolveRun(cluster, "tiny", SeesAll);
@@ -282,7 +282,8 @@ TEST(SealRefusal, NamesWhyACheckpointCanNeverBeSealed) {
   EXPECT_NE(SealRefusal(*run, written(-1, "d", "/storage/runs/r/checkpoints/step-20-x")), "");
 }
 
-// The coordinator deletes and verifies what it sealed, and other runs begin with it.
+// The coordinator deletes and verifies sealed checkpoints, and other runs start from them, so a
+// seal must not name a directory outside the run.
 TEST(SealRefusal, ADirectoryThatLeadsOutOfTheRunIsRefused) {
   Cluster cluster;
   ASSERT_TRUE(Apply(SampleSubmit("r", "1"), cluster).ok());
@@ -394,7 +395,7 @@ TEST(Retention, KeepsWhatAnotherRunIsAboutToBeginWith) {
   EXPECT_TRUE(cluster.awaited_models.empty());
 }
 
-// Each breakage is made by hand, since Apply cannot make it.
+// Each broken state is built by hand, because Apply cannot produce one.
 TEST(Invariants, FindWhatIsBroken) {
   std::vector<Event> life = OneOfEachKind();
   life.resize(8);

@@ -1,4 +1,4 @@
-// Goal: an old stream's end changes nothing.
+// Goal: the end of an old stream does not affect the node's newer one.
 #include "coordinator/state/node_events.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TEST_F(NodeEvents, AnAppliedRevisionNeverGoesBack) {
   EXPECT_EQ(node().applied_revision, 7u);
 }
 
-// The slot of a failed run is not free before its agent was told.
+// The slot of a failed run becomes free only after its agent has applied the withdrawal.
 TEST_F(NodeEvents, AWithdrawnSlotIsFreeOnceTheAgentAppliedTheWithdrawal) {
   Do(Hello(1));
   const std::vector<Event> life = OneOfEachKind();

@@ -7,7 +7,7 @@
 namespace gp::coordinator {
 namespace {
 
-using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+using RunValue = Run;  // in a TEST, `Run` means testing::Test::Run
 
 RunValue RunIn(const std::string& name, uint64_t number, RunState state) {
   Submission submission;
@@ -27,7 +27,7 @@ TEST(RunCounts, CountEveryRunInItsNamespaceAndState) {
   cluster.Set(RunIn("", 3, RunState::kQueued));
   cluster.Set(RunIn("a", 2, RunState::kRunning));
   cluster.Set(RunIn("", 3, RunState::kFailed));
-  cluster.Set(RunIn("", 3, RunState::kFailed));  // a checkpoint came back, for instance
+  cluster.Set(RunIn("", 3, RunState::kFailed));  // for example, after a checkpoint was restored
   using Names = std::set<std::string>;
   EXPECT_EQ(cluster.counts.In(Names{"a"}),
             (RunCounts::ByState{{RunState::kQueued, 1}, {RunState::kRunning, 1}}));

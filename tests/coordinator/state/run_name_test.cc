@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A cluster whose runs are submitted and ended by name.
+// A cluster in which runs are submitted and ended by name.
 class RunNameTest : public testing::Test {
  protected:
   void Submit(const std::string& id, const std::string& name, const std::string& of = "default") {
@@ -60,7 +60,7 @@ TEST_F(RunNameTest, ManyRunsOfOneFileAreCountedUp) {
   }
 }
 
-// An older version did not keep names apart.
+// An older version allowed two live runs with the same name.
 TEST_F(RunNameTest, StaysTakenUntilTheLastOfItsRunsEnds) {
   Submit("id1", "a");
   Submit("id2", "a");

@@ -5,7 +5,7 @@
 namespace gp::coordinator {
 namespace {
 
-using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+using RunValue = Run;  // in a TEST, `Run` means testing::Test::Run
 
 Timestamp At(int64_t seconds) { return Timestamp(std::chrono::seconds(seconds)); }
 

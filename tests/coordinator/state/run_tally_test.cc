@@ -7,7 +7,7 @@
 namespace gp::coordinator {
 namespace {
 
-using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+using RunValue = Run;  // in a TEST, `Run` means testing::Test::Run
 
 RunValue RunOf(const std::string& user, uint64_t number, RunState state) {
   auto submission = std::make_shared<Submission>();
@@ -48,7 +48,7 @@ TEST(RunTally, FollowsEachRunFromItsSubmitToItsEnd) {
 TEST(RunTally, CountsNoEndedRunTwice) {
   Cluster cluster;
   cluster.Set(RunOf("ann", 1, RunState::kFailed));
-  cluster.Set(RunOf("ann", 1, RunState::kFailed));  // a checkpoint came back, for instance
+  cluster.Set(RunOf("ann", 1, RunState::kFailed));  // for example, after a checkpoint was restored
   EXPECT_EQ(cluster.tally, RunTally());
 }
 

@@ -1,4 +1,4 @@
-// Goal: which checkpoint of a run is the latest, the best, and the one before another.
+// Goal: a run's latest and best checkpoints, and the one before a given checkpoint.
 #include "coordinator/state/run.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace gp::coordinator {
 namespace {
 
-using RunValue = Run;  // inside a TEST, Run is GoogleTest's
+using RunValue = Run;  // in a TEST, `Run` means testing::Test::Run
 
 SealedCheckpoint Sealed(int64_t step, std::optional<double> loss, bool retired = false) {
   SealedCheckpoint checkpoint;

@@ -17,7 +17,7 @@ Run RunOf(const std::string& id, const std::string& name, const std::string& res
   return run;
 }
 
-// A cluster with the run base, which sealed step 250.
+// A cluster with the run "base", whose checkpoint of step 250 is sealed.
 Cluster ClusterWithParent() {
   Run parent = RunOf("parent0001", "base", "name: base\n");
   parent.checkpoints.push_back({{.step = 250, .directory = kParent}, 1});

@@ -1,4 +1,4 @@
-// Goal: stored events come back field by field, and a new field must be added here.
+// Goal: every field of a stored event is read back. Add new fields here.
 #include "coordinator/store/codec.h"
 
 #include <google/protobuf/util/message_differencer.h>
@@ -26,7 +26,7 @@ std::string DifferenceBetween(const Message& stored, const Message& again) {
   return difference;
 }
 
-// A record of the event in the field `event`, every field with a value of its own.
+// A record with the event in the field `event`; every field has a different value.
 pb::Record FullRecord(const FieldDescriptor* event) {
   pb::Record record;
   testing::SetEveryField(record);
@@ -94,8 +94,8 @@ int Count(const Members&...) {
   return sizeof...(Members);
 }
 
-// One of ours that has another number of members than the stored message of its name loses some of
-// them. This does not compile when a member is added: store it, and name it here.
+// If a struct and its stored message differ in the number of fields, some would not be stored.
+// Fails to compile when a member is added: then store it and name it here.
 TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
   const auto& [name, source, resolved, digest, request_id, workers, priority, space, labels, steps,
                tokens, retries, backoff, backoff_max, kind, directory, keep_last, keep_best,
@@ -120,7 +120,7 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
             pb::RankFailed::descriptor()->field_count());
   const auto& [step, written_to, manifest, size, loss, final, end_reason] =
       contract::WrittenCheckpoint{};
-  // The epoch and the leg are the event's.
+  // The epoch and the leg come from the event, not from WrittenCheckpoint.
   EXPECT_EQ(2 + Count(step, written_to, manifest, size, loss, final, end_reason),
             pb::CheckpointSealed::descriptor()->field_count());
   const auto& [end_state, ended_why, set_aside] = RunEnded{};
@@ -161,7 +161,7 @@ TEST(StoreCodec, ASummaryHasAFieldForEachMember) {
   const auto& [points_bytes, lines_bytes, progress, last_line, sources] = RunSummary{};
   const auto& [newest, loss, step, warning, skipped, epochs, scores, steps, tokens, flops, pace] =
       progress;
-  // The progress is not a message of its own.
+  // The members of Progress are stored as fields of the summary itself.
   EXPECT_EQ(
       Count(points_bytes, lines_bytes, last_line, sources) +
           Count(newest, loss, step, warning, skipped, epochs, scores, steps, tokens, flops, pace),
@@ -176,7 +176,8 @@ TEST(StoreCodec, ASummaryHasAFieldForEachMember) {
             pb::EpochStart::descriptor()->field_count());
 }
 
-// The state's members by the stored names, so that a name means the same in every version.
+// Each stored field sets the member of the same meaning, so records of older versions keep their
+// meaning.
 TEST(StoreCodec, ARecordOfAnOlderVersionIsReadByItsNames) {
   pb::Record record;
   record.set_sequence(4);

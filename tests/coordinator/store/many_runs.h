@@ -1,5 +1,4 @@
-// Many runs that differ in everything that a list can be filtered by, for tests of stores and
-// lists.
+// Many runs that differ in every property that a list can filter by, for tests of stores and lists.
 #pragma once
 
 #include <string>
@@ -21,12 +20,12 @@ inline Event SubmitOfMany(int number) {
   submission.labels = {{"group", std::to_string(number % 10)},
                        {"half", std::to_string(number % 2)},
                        {"a=b", std::to_string(number % 4)}};
-  submission.workers = 1000;  // it waits
+  submission.workers = 1000;  // more than any node has, so the run stays queued
   return {IdOfMany(number), At(int64_t{1'000'000} * number), fmt::format("user u{}", number % 5),
           submission.request_id, RunSubmitted{submission}};
 }
 
-// One in ten fails, one is cancelled, the others succeed.
+// One run in ten fails, one is cancelled, the others succeed.
 inline RunState EndOfMany(int number) {
   return number % 10 == 3   ? RunState::kFailed
          : number % 10 == 7 ? RunState::kCancelled
@@ -38,8 +37,8 @@ inline Event EndingOfMany(int number) {
           RunEnded{EndOfMany(number), "it is over"}};
 }
 
-// Submits and ends the runs from `first` to before `last`, in this order. Run i is submitted by
-// event 2 i + 1 and ends with event 2 i + 2 when `first` of the first call is 0.
+// Submits and ends the runs from `first` up to, but not including, `last`, in this order. If the
+// first call begins at 0, run i is submitted by event 2 i + 1 and ends with event 2 i + 2.
 inline void AppendEndedRuns(int first, int last, Store& store) {
   std::vector<Event> events;
   for (int number = first; number < last; ++number) {
@@ -50,7 +49,7 @@ inline void AppendEndedRuns(int first, int last, Store& store) {
   GP_CHECK(appended.ok(), "{}", Message(appended.status()));
 }
 
-// Queries by everything that there is, alone and together.
+// Queries by every property, alone and combined.
 inline std::vector<RunQuery> ManyQueries() {
   using Names = std::set<std::string>;
   return {{},
@@ -64,12 +63,12 @@ inline std::vector<RunQuery> ManyQueries() {
           {.labels = {{"group", "3"}}},
           {.labels = {{"group", "3"}, {"half", "1"}}},
           {.labels = {{"group", "3"}, {"half", "0"}}},
-          {.labels = {{"a", "b=2"}}},  // of a key that holds a '='
+          {.labels = {{"a", "b=2"}}},  // the key contains a '='
           {.labels = {{"a", "b=2"}, {"half", "1"}}},
           {.submitted_since = At(1'000'000'000)},
           {.search = "sWEEP-000"},
           {.search = "RUN0001"},
-          {.search = "un0001"},  // ids are found by how they begin
+          {.search = "un0001"},  // no match: ids match by prefix only
           {.search = "%"},
           {.namespaces = Names{"team0"},
            .states = {RunState::kFailed},

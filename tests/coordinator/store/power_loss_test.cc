@@ -1,5 +1,5 @@
-// Everything that the coordinator acknowledged survives a power loss at any moment, not only a
-// killed process.
+// Everything that the coordinator acknowledged survives a power loss at any time, not only a kill
+// of the process.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -17,7 +17,7 @@ namespace {
 
 using testing::SyncedDisk;
 
-// The events that a coordinator finds in what a power loss left.
+// The events that a coordinator reads from the disk after a power loss.
 std::vector<StoredEvent> Recover(const SyncedDisk::Image& left) {
   const TemporaryDirectory after;
   SyncedDisk::Restore(left, after.path());
@@ -34,7 +34,7 @@ TEST(PowerLoss, AtAnyMomentTheStoreHoldsAllThatItAcknowledged) {
   const TemporaryDirectory directory;
   const SyncedDisk disk(directory.path());
   std::vector<SyncedDisk::Image> moments;
-  std::vector<size_t> acknowledged_at;  // events, by moment
+  std::vector<size_t> acknowledged_at;  // number of events, by moment
   size_t acknowledged = 0;
   const auto look = [&] {
     moments.push_back(disk.Left());
@@ -50,7 +50,7 @@ TEST(PowerLoss, AtAnyMomentTheStoreHoldsAllThatItAcknowledged) {
       look();
     }
   }
-  look();  // closed: the log has been moved into the database
+  look();  // closing the store has moved the write-ahead log into the database
   for (size_t i = 0; i < moments.size(); ++i) {
     EXPECT_EQ(Recover(moments[i]).size(), acknowledged_at[i]) << "moment " << i;
   }
@@ -59,7 +59,8 @@ TEST(PowerLoss, AtAnyMomentTheStoreHoldsAllThatItAcknowledged) {
 TEST(PowerLoss, BetweenTwoSyncsTheStoreHoldsAtLeastWhatItAcknowledged) {
   const TemporaryDirectory directory;
   SyncedDisk disk(directory.path());
-  std::vector<std::pair<size_t, SyncedDisk::Image>> moments;  // acknowledged events before each
+  // number of events acknowledged before it, disk content
+  std::vector<std::pair<size_t, SyncedDisk::Image>> moments;
   size_t acknowledged = 0;
   {
     auto store = SqliteStore::Open(directory.path() + "/state");
@@ -92,7 +93,7 @@ TEST(PowerLoss, SyncedPointsAndLinesStay) {
   ASSERT_TRUE(log->AppendPoints({point}).ok());
   ASSERT_TRUE(log->Sync().ok());
   point.step = 2;
-  ASSERT_TRUE(log->AppendPoints({point}).ok());  // not acknowledged
+  ASSERT_TRUE(log->AppendPoints({point}).ok());  // neither synced nor acknowledged
 
   const TemporaryDirectory after;
   SyncedDisk::Restore(disk.Left(), after.path());
@@ -122,7 +123,8 @@ TelemetryBatch MakeBatch(const RunId& run, int64_t step) {
   return batch;
 }
 
-// Points and lines of the run that a coordinator finds in what a power loss left.
+// The numbers of points and lines of the run that a coordinator reads from the disk after a power
+// loss.
 std::pair<size_t, size_t> RecoverTelemetry(const SyncedDisk::Image& left, const RunId& run) {
   const TemporaryDirectory after;
   SyncedDisk::Restore(left, after.path());
@@ -139,7 +141,8 @@ class NoObserver final : public RecordObserver {
   void OnRecorded(const RunId&, const Progress&) override {}
 };
 
-// The disk's content at each acknowledgement. The Recorder's thread adds; read after Stop.
+// The disk's content at each acknowledgement. The Recorder's thread appends; the test reads after
+// Stop.
 struct Moments {
   std::vector<std::pair<int64_t, SyncedDisk::Image>> acknowledged;  // step, disk content
 };
@@ -180,7 +183,8 @@ TEST(PowerLoss, TelemetryThatWasAcknowledgedStays) {
   }
 }
 
-// The killed one had written without syncing; the agent resends it, and it looks like a duplicate.
+// The killed coordinator had written this telemetry without a sync. The agent resends it; although
+// it looks like a duplicate, it must be synced before it is acknowledged.
 TEST(PowerLoss, TelemetryThatAKilledCoordinatorWroteIsAcknowledgedOnceItIsSynced) {
   const TemporaryDirectory directory;
   const SyncedDisk disk(directory.path());
@@ -224,7 +228,8 @@ TEST(PowerLoss, TelemetryIsAcknowledgedWhenItIsSyncedThoughSyncsFailedBefore) {
   }
 }
 
-// The kernel may forget what a sync failed for; a later one would succeed without it.
+// After a failed sync the kernel may drop the unwritten data, and a later sync would succeed
+// without it.
 TEST(PowerLoss, WhatASyncFailedForIsCutOff) {
   const TemporaryDirectory directory;
   SyncedDisk disk(directory.path());

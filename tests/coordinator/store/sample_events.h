@@ -1,4 +1,4 @@
-// Events with every field set, for tests that write and read them.
+// Events with every field set, for tests of their encoding.
 #pragma once
 
 #include <vector>
@@ -49,13 +49,14 @@ inline Event SampleSubmit(const std::string& run, const std::string& request_id)
 
 inline const RunId kSampleRun("r");
 
-// One of each durable kind about a node.
+// One event of each durable kind that concerns a node.
 inline std::vector<Event> OneOfEachNodeKind() {
   return {{RunId(), At(8), "owner", "cordon-1", NodeCordoned{NodeId("n"), "a", true, "new kernel"}},
           {RunId(), At(9), "owner", "uncordon-1", NodeUncordoned{NodeId("n")}}};
 }
 
-// One of each durable kind about a run, the sample run; they apply in this order.
+// One event of each durable kind that concerns a run. They belong to the sample run and can be
+// applied in this order.
 inline std::vector<Event> OneOfEachKind() {
   const RunId& run = kSampleRun;
   const std::vector<Placement> placement = {{0, NodeId("n"), SlotId("s0")},

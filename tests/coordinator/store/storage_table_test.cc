@@ -17,7 +17,7 @@ class StorageTableTest : public ::testing::Test {
     EXPECT_TRUE(store.ok()) << store.status();
     return *std::move(store);
   }
-  // The run and its checkpoint beneath `root`.
+  // The events of a run and its checkpoint below `root`.
   static std::vector<Event> EventsAt(const std::string& root, const std::string& run = "r") {
     const std::string directory = root + "/runs/" + run;
     Event submit = SampleSubmit(run, "submit " + run);
@@ -41,7 +41,7 @@ class StorageTableTest : public ::testing::Test {
         SqliteConnection::Open(JoinPath(directory_.path(), "gp.db"), SQLITE_OPEN_READWRITE);
     return database->QueryText(sql).value_or("?");
   }
-  // Makes the file one of version 3, which had no table of the storage.
+  // Turns the file into one of version 3, which had no table `storage`.
   void TakeBackToVersion3() const {
     auto database =
         SqliteConnection::Open(JoinPath(directory_.path(), "gp.db"), SQLITE_OPEN_READWRITE);
@@ -78,7 +78,7 @@ TEST_F(StorageTableTest, TheIdentityAndTheLastPlaceAreKept) {
   EXPECT_EQ(SealedIn(**again), "/a/runs/r/checkpoints/c");
 }
 
-// Version 3 had absolute paths.
+// Version 3 stored absolute paths.
 TEST_F(StorageTableTest, AnOlderFileGetsRelativePathsAndKnowsWhereItsStorageWas) {
   ASSERT_TRUE(OpenAt("")->Append(EventsAt("/old")).ok());
   EXPECT_EQ(Query("SELECT directory FROM checkpoints"), "/old/runs/r/checkpoints/c");

@@ -1,5 +1,5 @@
-// The contract of every Store, as a suite of typed tests. A fixture has Open(), which closes the
-// store and opens it again as a starting coordinator would.
+// The contract of every Store, as a typed test suite. A fixture has Open(), which closes the store
+// and opens it again as a starting coordinator would.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TYPED_TEST_P(StoreContract, GivesBackEveryKindAsItWas) {
   ASSERT_EQ(loaded.size(), events.size());
   for (size_t i = 0; i < events.size(); ++i) {
     EXPECT_EQ(loaded[i].sequence, i + 1);
-    // The encoding holds every field, so equal bytes are equal events.
+    // The encoding contains every field, so events with equal bytes are equal.
     EXPECT_EQ(EncodeRecord(1, loaded[i].event), EncodeRecord(1, events[i])) << Kind(events[i]);
   }
 }
@@ -106,7 +106,8 @@ TYPED_TEST_P(StoreContract, AFullDiskTakesNothingAndLaterEverything) {
   EXPECT_EQ(store.Append(many).value(), 2u);
 }
 
-// The ids that a list by hand gives: what MemoryStore and SqliteStore must agree with.
+// The ids of ended runs computed by a simple filter, as a reference for MemoryStore and
+// SqliteStore.
 inline std::vector<RunId> EndedByHand(int count, const RunQuery& query, const EndedRange& range) {
   std::vector<RunId> ids;
   for (int number = count - 1; number >= 0 && ids.size() < range.limit; --number) {

@@ -40,7 +40,8 @@ struct SqliteFixture {
     const Status status = other->Execute(sql);
     ASSERT_TRUE(status.ok()) << status;
   }
-  // The lock keeps a second coordinator out; a copy of the file restored by hand would not.
+  // Simulates a second coordinator. The lock normally prevents one, but not on a copy of the file
+  // that was restored by hand.
   void TakeOver() const { Execute("UPDATE coordinator SET generation = generation + 1"); }
   void SetFull(bool full) { store->LimitPages(full ? 64 : 1 << 20); }
 
@@ -108,7 +109,7 @@ TEST(SqliteStore, AMissingRecordIsNoticed) {
   EXPECT_NE(Message(status).find("record 2"), std::string::npos);
 }
 
-// A file of the second version has no index of ended runs.
+// A file of version 2 has no index of ended runs.
 TEST(SqliteStore, AnOlderFileGetsItsIndexOfEndedRuns) {
   SqliteFixture fixture;
   AppendEndedRuns(0, 50, fixture.Open());
@@ -123,7 +124,7 @@ TEST(SqliteStore, AnOlderFileGetsItsIndexOfEndedRuns) {
   }
 }
 
-// Keys held a '=' in files of earlier versions.
+// Earlier versions allowed '=' in a label's key.
 TEST(SqliteStore, AnOlderIndexOfEndedRunsFindsLabelsWhoseKeysHoldAnEqualsSign) {
   SqliteFixture fixture;
   AppendEndedRuns(0, 50, fixture.Open());
@@ -146,7 +147,7 @@ TEST(SqliteStore, ARecordThatCannotBeIndexedIsNamed) {
   EXPECT_NE(Message(opened.status()).find("record 2"), std::string::npos) << opened.status();
 }
 
-// Steps of SQLite's machine instead of times.
+// Measures steps of SQLite's virtual machine instead of time.
 TEST(SqliteStore, APageOfEndedRunsCostsTheSameHoweverManyThereAre) {
   using Names = std::set<std::string>;
   const RunQuery queries[] = {{},

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// The value of a series in the exposition text; empty if absent.
+// The value of a series in the exposition text; empty if it is absent.
 std::string ValueOf(const CoordinatorMetrics& metrics, const std::string& series) {
   std::istringstream lines(metrics.Text());
   for (std::string line; std::getline(lines, line);) {
@@ -22,7 +22,7 @@ std::string ValueOf(const CoordinatorMetrics& metrics, const std::string& series
   return "";
 }
 
-// A node in maintenance is neither lost nor free.
+// A cordoned or drained node counts neither as lost nor as free.
 TEST(CoordinatorMetrics, CountNodesWithACordonApart) {
   FakeClock clock;
   CoordinatorMetrics metrics("1", clock, Policy());
@@ -57,7 +57,8 @@ TEST(CoordinatorMetrics, CountNodesWithACordonApart) {
   EXPECT_EQ(nodes("lost"), "1");
 }
 
-// Its connection stays up until TCP gives up, and nothing else is published meanwhile.
+// The TCP connection of a silent node stays up for long, and nothing else changes the published
+// cluster.
 TEST(CoordinatorMetrics, ASilentNodeIsLostAtTheScrapeAfterItsLease) {
   FakeClock clock;
   const Policy policy;
@@ -153,7 +154,7 @@ TEST(CoordinatorMetrics, FollowARunAndForgetItWhenItEnds) {
   EXPECT_EQ(ValueOf(metrics, "gp_coordinator_runs_finished_total{outcome=\"succeeded\"}"), "1");
 }
 
-// Users' texts must not end a label, a line or the page.
+// Names chosen by users must not end a label, a line or the page.
 TEST(CoordinatorMetrics, NamesThatUsersChoseCannotForgeASeries) {
   FakeClock clock;
   CoordinatorMetrics metrics("1", clock, Policy());
@@ -199,7 +200,8 @@ class RunHistory {
     events_.push_back({RunId("r"), submitted_ + seconds(second), "scheduler", "", std::move(body)});
   }
 
-  // Epoch 1 committed 10 steps; epoch 2 begins at the first step again, one each 10 seconds.
+  // Epoch 1 committed 10 steps. Epoch 2 starts again at the first step and takes one every 10
+  // seconds.
   Progress ProgressAt(int64_t steps_again) const {
     Progress progress;
     for (int64_t step = 1; step <= 10; ++step) progress.Add(PointOf(1, step, 35));

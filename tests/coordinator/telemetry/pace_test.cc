@@ -11,10 +11,10 @@ Timestamp At(double seconds) {
   return Timestamp(std::chrono::microseconds(std::llround(seconds * 1e6)));
 }
 
-// A run whose points arrive one after another.
+// A run that receives one point after another.
 class PaceTest : public testing::Test {
  protected:
-  // A step of `step_seconds` and 1000 tokens, `wall_seconds` after the one before.
+  // Adds a step of 1000 tokens that took `step_seconds`, `wall_seconds` after the previous one.
   void Step(double step_seconds, double wall_seconds) {
     now_ += wall_seconds;
     contract::TrainingPoint point;
@@ -38,7 +38,7 @@ class PaceTest : public testing::Test {
 
 TEST_F(PaceTest, IsUnknownBeforeTheFirstStep) { EXPECT_FALSE(pace().known()); }
 
-// Three steps of a millisecond before the first evaluation gave "0s left".
+// Three steps of one millisecond before the first evaluation used to forecast "0s left".
 TEST_F(PaceTest, ForecastsNothingAfterLessThanTwoSeconds) {
   for (int i = 0; i < 3; ++i) Step(0.001, 0.001);
   EXPECT_TRUE(pace().known());
@@ -66,7 +66,7 @@ TEST_F(PaceTest, OneSlowStepChangesLittle) {
 
 TEST_F(PaceTest, FollowsAMachineThatStaysSlower) {
   for (int i = 0; i < 3600; ++i) Step(1, 1);
-  for (int i = 0; i < 600; ++i) Step(4, 4);  // 40 minutes
+  for (int i = 0; i < 600; ++i) Step(4, 4);  // lasts 40 minutes
   EXPECT_NEAR(pace().SecondsPerStep(), 4, 0.3);
 }
 

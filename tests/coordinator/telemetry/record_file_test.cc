@@ -1,5 +1,6 @@
-// Goal: records come back complete and in order, whatever their sizes and wherever a reader begins,
-// a failed write leaves nothing behind, and damage loses only the records it touches.
+// Goal: records are read back completely and in order, whatever their sizes and wherever reading
+// starts. A failed write leaves nothing in the file, and damage loses only the records that it
+// hits.
 #include "coordinator/telemetry/record_file.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ using Records = std::vector<std::string>;
 
 const Records kFive = {"first", "the second", "3", std::string(30, 'x'), "fifth"};
 
-// While it lives, no file of this process may grow beyond `bytes`: a full disk.
+// Simulates a full disk: while the object lives, no file of this process can grow beyond `bytes`.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(uint64_t bytes) {
@@ -47,7 +48,8 @@ class RecordFileTest : public ::testing::Test {
     return std::move(*file);
   }
 
-  // At most `count_max` records from `offset` on, which moves after them.
+  // Reads at most `count_max` records starting at `offset`, then sets `offset` to the end of the
+  // last one.
   Records Read(uint64_t& offset, size_t count_max) const {
     Records records;
     const auto end = ReadRecords(path_, offset, [&](std::string_view payload) {
@@ -95,7 +97,7 @@ class RecordFileTest : public ::testing::Test {
   const std::string path_ = JoinPath(directory_.path(), "file.log");
 };
 
-// More than one read returns, with unaligned sizes.
+// More records than one read returns, with sizes that do not align.
 Records ManyRecords() {
   Records records;
   for (size_t i = 0; i < 400; ++i) {
@@ -188,7 +190,7 @@ TEST_F(RecordFileTest, ATornTailIsCutWithoutACopy) {
   EXPECT_EQ(ListDirectory(directory_.path())->size(), 1u);
 }
 
-// A file system may leave zeros where the data did not arrive.
+// After a crash, a file system may leave zeros in place of data that was not written.
 TEST_F(RecordFileTest, ZerosAreNoRecords) {
   Append(kFive);
   Write(*ReadFile(path_) + std::string(4096, '\0'));
@@ -201,8 +203,8 @@ TEST_F(RecordFileTest, OpenedFromAPlaceItLeavesWhatIsBeforeIt) {
   const uint64_t from = *FileSize(path_);
   Append({"sixth", "seventh", "eighth"});
   std::string bytes = *ReadFile(path_);
-  bytes[kRecordFileMagic.size()] ^= 1;    // the first record, before the place
-  bytes[from + kRecordHeaderBytes] ^= 1;  // the sixth
+  bytes[kRecordFileMagic.size()] ^= 1;    // damages the first record, which is before `from`
+  bytes[from + kRecordHeaderBytes] ^= 1;  // damages the sixth record
   Write(bytes);
   EXPECT_EQ(Reopen(from), (Records{"seventh", "eighth"}));
   EXPECT_EQ(*ReadFile(path_), bytes.substr(0, from) + bytes.substr(from + kRecordHeaderBytes + 5));
@@ -218,7 +220,7 @@ TEST_F(RecordFileTest, RefusesARecordThatCouldNotBeRead) {
   EXPECT_EQ(Read().size(), 1u);
 }
 
-// A follower reads while a batch is being written: the file ends within the second record.
+// A reader reads while a batch is being written: the file ends inside the second record.
 TEST_F(RecordFileTest, ARecordThatIsBeingWrittenIsReadLaterAndNotPassedOver) {
   Append({"one", "two", "three"});
   const std::string whole = *ReadFile(path_);
@@ -227,7 +229,7 @@ TEST_F(RecordFileTest, ARecordThatIsBeingWrittenIsReadLaterAndNotPassedOver) {
   Records found;
   const auto end = ReadRecords(path_, 0, [&](std::string_view payload) {
     found.emplace_back(payload);
-    Write(whole);  // the rest arrives meanwhile
+    Write(whole);  // the rest is written meanwhile
     return true;
   });
   ASSERT_TRUE(end.ok()) << end.status();

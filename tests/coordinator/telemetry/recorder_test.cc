@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Something that happens on another thread, waited for with a deadline.
+// Waits, with a deadline, for something that happens on another thread.
 class Signal {
  public:
   void Raise() {
@@ -74,7 +74,7 @@ TEST(Recorder, AcknowledgesWhatIsOnDisk) {
   EXPECT_EQ(ReadLines(recorder.DirectoryOf(RunId("r")), 10, offset)->size(), 2u);
 }
 
-// The last record of a run is announced when none of its data is queued any more.
+// When the observer is called for the last record of a run, none of the run's data is queued.
 TEST(Recorder, NothingOfARunWaitsOnceItsLastRecordIsAnnounced) {
   class Observer final : public RecordObserver {
    public:
@@ -111,7 +111,7 @@ TEST(Recorder, ANewOneKnowsWhatTheLastOneKept) {
   EXPECT_FALSE(recorder.ProgressOf(RunId("other")).newest.has_value());
 }
 
-// An unwritable disk: a file is in the place of the directory.
+// A disk that cannot be written: a file has the name of the directory.
 class BrokenDisk : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(WriteFileAtomically(root_, "in the way").ok()); }
@@ -161,7 +161,7 @@ TelemetryBatch OfRun(const std::string& run, int64_t step, Signal& durable) {
   return of_run;
 }
 
-// A log that cannot be opened: a directory is in its place.
+// A log that cannot be opened, because a directory has its name.
 TEST(Recorder, ALogThatCannotBeWrittenLosesItsOwnTelemetryAndHoldsUpNobody) {
   TemporaryDirectory directory;
   NoObserver observer;
@@ -215,7 +215,7 @@ TEST(Recorder, MoreRunsThanOpenLogsAreAllKept) {
   }
 }
 
-// Queries from other threads are answered from memory.
+// The progress is read from memory and can be queried from other threads.
 TEST(Recorder, KnowsTheProgressOfEveryRunWithoutReadingItsLog) {
   TemporaryDirectory directory;
   NoObserver observer;

@@ -71,7 +71,7 @@ TEST_F(RunLogTest, KeepsPointsOncePerEpochAndStep) {
   RunLog log = Open();
   ASSERT_TRUE(log.AppendPoints({MakePoint(1, 1), MakePoint(1, 2), MakePoint(1, 3)}).ok());
   ASSERT_TRUE(log.AppendPoints({MakePoint(1, 2), MakePoint(1, 3), MakePoint(1, 4)}).ok());
-  // The next epoch starts again from an earlier step; a late point of the old epoch is dropped.
+  // The next epoch repeats step 3; a late point of the previous epoch is dropped.
   ASSERT_TRUE(log.AppendPoints({MakePoint(2, 3), MakePoint(1, 5)}).ok());
   EXPECT_EQ(StepsIn(directory_.path()), (std::vector<int64_t>{1, 2, 3, 4, 3}));
   EXPECT_EQ(log.progress().newest->step, 3);
@@ -146,7 +146,7 @@ TEST_F(RunLogTest, CutsALongLineBetweenCharacters) {
   EXPECT_EQ(TextsIn(directory_.path()).front(), "123456789");
 }
 
-// A crash may leave any prefix of the file: complete records are kept, and the log can be written
+// A crash may leave any prefix of the file. Complete records are kept, and the log can be written
 // again.
 TEST_F(RunLogTest, ATornTailAtEveryByteLosesOnlyThatTail) {
   ASSERT_TRUE(Open().AppendPoints({MakePoint(1, 1), MakePoint(1, 2), MakePoint(1, 3)}).ok());
@@ -256,7 +256,7 @@ TEST(RunSummary, ComesBackAsItWas) {
   EXPECT_EQ(progress.flops_taken, 1.5e18);
 }
 
-// The complete state of an open log, for comparison.
+// Everything that an open log knows, as text for comparison.
 std::string KnownBy(const std::string& directory, RunLog& log) {
   EXPECT_TRUE(log.Sync().ok());
   EXPECT_TRUE(log.SaveSummary().ok());
@@ -311,7 +311,7 @@ TEST_F(SummaryTest, AndWhatCameAfterItSayTheSameAsTheWholeLogs) {
   }
 }
 
-// As the Recorder does when it closes a log.
+// Saves the summary as the Recorder does when it closes a log.
 TEST_F(SummaryTest, KeepsTheProgressOfPointsThatAreNotKept) {
   limits_.points_bytes_max = 10;
   {
@@ -329,7 +329,7 @@ TEST_F(SummaryTest, KeepsTheProgressOfPointsThatAreNotKept) {
   EXPECT_EQ(Open().progress().steps_taken, 6);
 }
 
-// The damage of the first record goes unnoticed: it is not read.
+// The damage to the first record stays unnoticed, because data that the summary covers is not read.
 TEST_F(SummaryTest, SparesReadingWhatItTellsAbout) {
   {
     RunLog log = Open();

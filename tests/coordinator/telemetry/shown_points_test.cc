@@ -1,4 +1,4 @@
-// Goal: each step of a run is shown once, as the newest epoch committed it.
+// Goal: each step of a run is shown once, with the point of the newest epoch that took it.
 #include "coordinator/telemetry/shown_points.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-"""One run on two hosts whose network is slow and breaks: a rate, a delay in each direction, cuts of the ranks' connections and
-of the agent's at moments that come from a seed, and a silence. The run ends with the bytes of the same run on one node.
-With the argument `encrypted` the ranks encrypt what they send, and the run is shorter. GP_TEST_SEED=N replays one seed. Types
-what docs/operations/two-nodes.md shows."""
+"""One run on two hosts with a slow, unreliable network: limited rate, a delay in each direction, connections of the ranks and
+of the agent that are cut at seeded moments, and a period of silence. The run's result is byte-identical to the same run on one
+node. With the argument `encrypted` the ranks encrypt their messages, and the run is shorter. GP_TEST_SEED=N replays one seed.
+Executes the commands of docs/operations/two-nodes.md."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import sys
 
 import network
 import wire
-from waiting import wait_for  # network puts its folder on sys.path
+from waiting import wait_for  # importing network adds the folder to sys.path
 
 ENCRYPTED = sys.argv[1:] == ["encrypted"]
 STEPS = 100 if ENCRYPTED else 200
@@ -21,15 +21,15 @@ RATE_MBIT = 100
 DELAY_SECONDS = 0.020
 CUTS_OF_EACH_KIND = 1 if ENCRYPTED else 3
 SILENT_STEP = 0.95 * STEPS
-# Longer than a busy machine keeps an agent from running.
+# Longer than an agent may be delayed by a busy machine.
 LEASE_SECONDS = 12
 SETTINGS = {"GP_COORDINATOR_AGENTS_LEASE": f"{LEASE_SECONDS}s", "GP_COORDINATOR_GRADIENTS_ENCRYPTED": str(ENCRYPTED).lower()}
-# The greeting between ranks (docs/formats/collectives.md).
+# The first bytes of the greeting between ranks (docs/formats/collectives.md).
 GREETING = b"gps4" if ENCRYPTED else b"gpc4"
 
 
 def on_one_node(host, storage):
-    """The same run with both ranks on one node."""
+    """Trains the same run with both ranks on one node."""
     storage.mkdir()
     host.run(f"gpctl up --detach --workers 2 --storage-root {storage}")
     host.run("gpctl submit run.yaml")
@@ -44,14 +44,15 @@ def last_checkpoint(storage):
 
 
 def gradient_bytes_of_a_step(storage):
-    """What both ranks together send: each sends half of its gradient and half of the sum, in fp32."""
+    """Bytes that both ranks together send per step: each sends half of its gradient and half of the sum, in fp32."""
     with open(last_checkpoint(storage) / "model.safetensors", "rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
     return 2 * max(entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__")
 
 
 def cuts_of(seed, bytes_of_a_step):
-    """As many of each kind, each in a stretch of its own between a tenth and nine tenths of the run; then the silence."""
+    """The same number of cuts of each kind, at random moments in equal parts of the middle 80 % of the run, then the
+    silence."""
     draw = random.Random(seed)
     stretch = 0.8 * STEPS / CUTS_OF_EACH_KIND
     moments = [(0.1 * STEPS + stretch * (number + draw.random()), kind)
@@ -60,7 +61,8 @@ def cuts_of(seed, bytes_of_a_step):
 
 
 def sit_out_the_silence(host, between):
-    """The node on the other side is lost when its lease has passed, and the run waits for it; then it is heard again."""
+    """Waits until the silence begins, the node on the other side is lost after its lease, and the run waits for it; then ends
+    the silence."""
     wait_for("the silence", between.is_silent, seconds=400)
     wait_for("the run waits for the lost node", lambda: host.answer("gpctl why both"),
              lambda why: "all nodes together have 1" in why)
@@ -70,7 +72,7 @@ def sit_out_the_silence(host, between):
 
 
 def records(storage):
-    """What the run left, step by step, but for what depends on time."""
+    """The run's record of each step, without the fields that depend on time."""
     text = next(storage.glob("runs/*/metrics.jsonl")).read_text(encoding="utf-8")
     lines = [json.loads(line) for line in text.splitlines()]
     return [(line["step"], line["tokens"], line["loss"], line["grad_norm"], line["lr"]) for line in lines]
@@ -84,7 +86,7 @@ def check_weights(alone, shared):
 
 
 def check_record(host, alone, shared):
-    """Every step once, with the loss of the run on one node, in the run's file and in what the coordinator was told."""
+    """Each step occurs once, with the loss of the run on one node, in the run's file and in the coordinator's metrics."""
     assert [line[0] for line in records(shared)] == list(range(1, STEPS + 1)), records(shared)
     assert records(shared) == records(alone)
     told = [json.loads(line)["step"] for line in host.answer("gpctl metrics both -o json").splitlines()]
@@ -92,8 +94,8 @@ def check_record(host, alone, shared):
 
 
 def check_events(host):
-    """Each cut of the ranks' connections is a failure with its reason, and so is the lost node; a cut of the agent's connection
-    is none. Every restart goes on from the newest checkpoint."""
+    """Each cut of a connection between ranks is a failure with its reason, and so is the lost node; a cut of the agent's
+    connection is none. Every restart continues from the newest checkpoint."""
     events = [json.loads(line) for line in host.answer("gpctl events both -o json").splitlines()]
     reasons = [event["reason"] for event in events if event["event"] == "rank_failed"]
     cut = [reason for reason in reasons if re.search(r"lost rank \d: ", reason)]
@@ -110,7 +112,7 @@ def check_events(host):
 
 
 def check_metrics(host):
-    """What an operator's Prometheus sees of it."""
+    """The failures are counted in the coordinator's metrics."""
     fetch = ("import json, pathlib, urllib.request as web; "
              "at = json.loads(pathlib.Path('.local/state/gp/coordinator.address').read_text())['metrics']; "
              "print(web.urlopen(f'http://{at}/metrics').read().decode())")

@@ -1,5 +1,5 @@
-"""Two hosts on one machine: network namespaces that are joined by a veth pair, each with a home of its own. They share
-the file system, as nodes share their storage. Needs root."""
+"""Two hosts on one machine: network namespaces joined by a veth pair, each with its own home directory. They share the file
+system, as nodes share their storage. Needs root."""
 
 import contextlib
 import os
@@ -42,7 +42,7 @@ def ip(*words):
 
 
 class Host:
-    """Programs on it find each other through its loopback and the other host at the other end of the wire."""
+    """Programs on this host reach each other over its loopback, and the other host over the wire."""
 
     def __init__(self, name, address, scratch):
         self.name = name
@@ -56,7 +56,7 @@ class Host:
         self.background = []
 
     def run(self, command, check=True, timeout=300, **environment):
-        """What a person types; printed with what it answers."""
+        """Runs a command as a user would type it; prints the command and its output."""
         print(f"{self.name}$ {command}", flush=True)
         done = subprocess.run(self._in_namespace(command), check=False, cwd=self.home, timeout=timeout,
                               env=self.environment | environment, text=True, stdin=subprocess.DEVNULL,
@@ -67,7 +67,7 @@ class Host:
         return done
 
     def answer(self, command, timeout=60):
-        """What a command prints, without showing it."""
+        """The output of a command, without printing it."""
         done = subprocess.run(self._in_namespace(command), check=False, cwd=self.home, timeout=timeout, env=self.environment,
                               text=True, stdin=subprocess.DEVNULL, capture_output=True)
         if done.returncode != 0:
@@ -75,14 +75,14 @@ class Host:
         return done.stdout
 
     def certificate_of(self, server):
-        """The fingerprint of what the server shows this host; empty when it shows nothing."""
+        """The fingerprint of the certificate that the server presents to this host; empty if it presents none."""
         shown = subprocess.run(self._in_namespace(f"openssl s_client -connect {server} </dev/null 2>/dev/null | "
                                                   "openssl x509 -noout -fingerprint -sha256"),
                                check=False, capture_output=True, text=True, timeout=60)
         return shown.stdout.strip()
 
     def start(self, command, log, **environment):
-        """The same in the background, with its output in the file `log` of the home."""
+        """Starts a command in the background; its output goes to the file `log` in the home directory."""
         print(f"{self.name}$ {command} &", flush=True)
         with open(self.home / log, "wb") as output:
             process = subprocess.Popen(self._in_namespace("exec " + command), cwd=self.home,
@@ -143,7 +143,7 @@ def _join(hosts):
 
 
 def write_run(host, shared, steps, layers, heads, channels, checkpoint_every):
-    """The file run.yaml of the host: a run `both` of a small model on two ranks, with its text in the shared directory."""
+    """Writes the host's run.yaml: a run `both` of a small model on two ranks, with its text in the shared directory."""
     data = shared / "data"
     data.mkdir()
     text = data / "text.txt"
@@ -154,7 +154,7 @@ def write_run(host, shared, steps, layers, heads, channels, checkpoint_every):
 
 
 def blocks_of_page():
-    """Of docs/operations/two-nodes.md: for each executed block its [(host, command, expected output lines)]."""
+    """[(host, command, expected output lines)] for each executed block of docs/operations/two-nodes.md."""
     text = (SOURCE / "docs/operations/two-nodes.md").read_text(encoding="utf-8")
     return [_steps_of(block) for block in page_commands.executed_blocks(text)]
 
@@ -171,8 +171,8 @@ def _steps_of(block):
 
 
 def type_block(steps, hosts, shared, **environment):
-    """Runs the commands of a block as they are on the page, with these hosts' addresses and directories. gp-worker, which does
-    not return, is started in the background."""
+    """Runs the commands of a block as on the page, but with these hosts' addresses and directories. gp-worker, which does not
+    return, is started in the background."""
     for place, command, expected in steps:
         there = command.replace("node-1:7070", f"{hosts[0].address}:7070").replace("/srv/gp", str(shared))
         there = there.replace("scp ", "cp ").replace("node-2:", f"{hosts[1].home}/")
@@ -186,12 +186,12 @@ def type_block(steps, hosts, shared, **environment):
 
 
 def two_nodes(a, b, shared, **environment):
-    """What an operator types to train the file run.yaml of host a on both hosts: the first commands of the page. The
-    coordinator's address."""
+    """Trains the file run.yaml of host a on both hosts with the first commands of the page. Returns the coordinator's
+    address."""
     type_block(blocks_of_page()[0], (a, b), shared, **environment)
     return f"{a.address}:7070"
 
 
 def look_at_run(a, b, shared):
-    """The second commands of the page: what an operator looks at, with what it shows."""
+    """Runs the second commands of the page, with which an operator inspects the run, and checks their output."""
     type_block(blocks_of_page()[1], (a, b), shared)

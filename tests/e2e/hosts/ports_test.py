@@ -1,5 +1,6 @@
-"""Every port that a service on two hosts and a gateway open: who may speak to it, and what a stranger gets. Then
-credentials that are wrong, expired, taken back, swapped or used twice: each is refused with its code, and audited."""
+"""Checks every port that a service on two hosts and a gateway open: who can connect, and what a stranger gets as an answer.
+Then tries credentials that are wrong, expired, revoked, swapped or used twice: each is refused with the right code and
+audited."""
 
 import concurrent.futures
 import json
@@ -9,12 +10,12 @@ import ssl
 import sys
 
 import network
-from waiting import wait_for  # network puts its folder on sys.path
+from waiting import wait_for  # importing network adds the folder to sys.path
 
 STRANGER_SECONDS_MAX = 20
 GARBAGE = bytes(range(256)) * 4
 
-# Run as this file with the word `probe` inside of a host's namespace; prints JSON.
+# The probe: this file, run with the argument `probe` in a host's namespace; it prints JSON.
 
 
 def is_open(address, port):
@@ -30,7 +31,7 @@ def sweep(address):
 
 
 def answer_to(address, port, sent):
-    """What comes back until the server closes: bytes, or the error's name."""
+    """What the server sends until it closes the connection: bytes, or the error's name."""
     with socket.create_connection((address, port), timeout=STRANGER_SECONDS_MAX) as client:
         client.sendall(sent)
         got = b""
@@ -79,7 +80,7 @@ def probe_main(address):
 
 
 def listeners_of(host):
-    """Program by (address, port), as the kernel of the host tells."""
+    """{(address, port): program} of the host's listening sockets, as `ss` reports them."""
     found = {}
     for line in host.answer("ss -Hltnp").splitlines():
         fields = line.split()
@@ -102,8 +103,8 @@ def show(host, listeners, reached):
 
 
 def check_ports(host, listeners, reached, coordinator):
-    """From outside only the coordinator is reached, and it speaks TLS 1.3. A trainer's port is open only until its peers
-    are there; who speaks to it then is the matter of the collectives' tests."""
+    """Only the coordinator can be reached from outside, and it speaks TLS 1.3 only. A trainer's port is open only until its
+    peers have connected; the tests of the collectives check who can use it then."""
     assert [entry["port"] for entry in reached] == ([7070] if coordinator else []), reached
     for entry in reached:
         assert entry["garbage"] == "closed" and entry["http"] == "closed" and not entry["http_status"], entry

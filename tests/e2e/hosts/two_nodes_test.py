@@ -1,14 +1,14 @@
-"""Two nodes from nothing in six commands, with TLS and tokens as they are without any flag for it. While a run trains on
-both, the certificates of coordinator and node and the user's token change, and no step is lost."""
+"""Sets up two nodes with six commands; TLS and tokens are on by default. While a run trains on both, the certificates of the
+coordinator and of the node and the user's token are renewed, and no step is lost."""
 
 import json
 import pathlib
 
 import network
-from waiting import wait_for  # network puts its folder on sys.path
+from waiting import wait_for  # importing network adds the folder to sys.path
 
-STEPS = 1_000_000  # the test ends it, when everything has changed
-# Certificates are renewed after two thirds of it, so more than once while the run trains.
+STEPS = 1_000_000  # the test cancels the run after the renewals
+# A certificate is renewed after two thirds of its lifetime, so several times while the run trains.
 LIFETIME = {"GP_COORDINATOR_TLS_LIFETIME": "15s"}
 
 def run_of(host):
@@ -16,13 +16,13 @@ def run_of(host):
 
 
 def steps_of(shared):
-    """The steps in the run's records, in their order."""
+    """The steps in the run's records, in file order."""
     records = next(shared.glob("runs/*/metrics.jsonl"))
     return [json.loads(line)["step"] for line in records.read_text(encoding="utf-8").splitlines()]
 
 
 def change_token(a, b, server):
-    """A user on the other host gets a token, then a new one; the first is taken back."""
+    """A user on the other host gets a token and later a second one; then the first is revoked."""
     a.run(f"gpctl token create --name ana --role viewer --out {b.home}/first.token")
     b.run(f"gpctl login {server} --token-file first.token")
     b.run("gpctl list")
@@ -39,7 +39,7 @@ def change_token(a, b, server):
 
 
 def serve_elsewhere(a, b, server):
-    """A gateway on the other host answers for the run, with a viewer's token and over TLS."""
+    """A gateway on the other host serves the run's model, with a viewer's token and over TLS."""
     a.run(f"cp .local/state/gp/coordinator/security/ca.crt {b.home}/")
     b.start(f"gp-gateway --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --address-file gateway.json --coordinator {server} "
             f"--coordinator-ca ca.crt --coordinator-token-file second.token", "gateway.log")

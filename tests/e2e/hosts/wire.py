@@ -1,6 +1,6 @@
-"""What lies between two hosts (network.py): a rate, a delay, connections that break, and silence. Each host's kernel holds
-what it sends to the rate (tc tbf) and hands each TCP connection that arrives from the other host to this process (iptables
-REDIRECT), which passes its bytes on later. The hosts' programs know nothing of it. Needs iptables and tc."""
+"""The wire between two hosts (network.py): limited rate, delay, connections that break, and silence. Each host's kernel limits
+the rate of what the host sends (tc tbf) and redirects each TCP connection from the other host to this process (iptables
+REDIRECT), which forwards its bytes after the delay. The hosts' programs do not notice this process. Needs iptables and tc."""
 
 import asyncio
 import ctypes
@@ -15,32 +15,32 @@ import network
 CLONE_NEWNET = 0x40000000
 SO_ORIGINAL_DST = 80
 RECEIVE_BYTES = 1 << 16
-# How much one direction of a connection may hold back, in pieces of at most RECEIVE_BYTES.
+# Limits what one direction of a connection holds back, in pieces of at most RECEIVE_BYTES.
 HELD_PIECES_MAX = 64
 
 # Kinds of connections.
 COORDINATOR = "coordinator"
 GRADIENTS = "gradients"
-# Replaces a fault: no connection delivers anything any more.
+# A `kind` of Cut that breaks no connection: instead, all connections stop delivering.
 SILENCE = "silence"
 
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Cut:
-    """Breaks every connection of a kind once the ranks have sent each other so many bytes."""
+    """Breaks every connection of this kind once the ranks have sent each other `after_bytes` bytes."""
     after_bytes: int
     kind: str
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Passage:
-    """One connection: both ends of it here, and the task that carries its bytes."""
+    """A forwarded connection: its two sockets here, and the task that forwards its bytes."""
     kind: str
     ends: tuple
     task: asyncio.Task
 
     def reset(self):
-        """Both sides see a reset when the ends are closed, as from a router that has forgotten the connection."""
+        """When the sockets are closed, both hosts see a reset, as from a router that has forgotten the connection."""
         for end in self.ends:
             end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
@@ -51,15 +51,15 @@ def _enter(namespace):
 
 
 class Wire:
-    """A context: what it does ends with it."""
+    """A context manager; leaving it stops the forwarding."""
 
     def __init__(self, hosts, coordinator_port, rate_mbit, delay_seconds, cuts=()):
         for program in ("iptables", "tc"):
             if shutil.which(program) is None:
                 network.skip(f"there is no {program}: it is in Debian's packages iptables and iproute2")
         self.gradient_bytes = 0  # sent by ranks, both directions
-        self.done = []  # the cuts, as they came
-        self.greetings = set()  # the first bytes of the ranks that call others
+        self.done = []  # the cuts made so far, in order
+        self.greetings = set()  # the first bytes sent by ranks that opened a connection
         self._rate_mbit = rate_mbit
         self._delay_seconds = delay_seconds
         self._hosts = hosts
@@ -90,7 +90,7 @@ class Wire:
         return not self._sound.is_set()
 
     def end_silence(self):
-        """What was held back arrives."""
+        """Delivers what was held back."""
         self._loop.call_soon_threadsafe(self._sound.set)
 
     def _ask(self, work):
@@ -104,7 +104,7 @@ class Wire:
 
     @staticmethod
     def _socket_of(host):
-        """A socket keeps the namespace in which it was made."""
+        """Makes a socket in the host's namespace; it stays there when this thread returns to its own."""
         with open("/proc/thread-self/ns/net", "rb") as own, open(f"/run/netns/{host.namespace}", "rb") as other:
             _enter(other.fileno())
             try:
@@ -129,7 +129,7 @@ class Wire:
                 asyncio.create_task(self._carry(host, near))
 
     async def _carry(self, host, near):
-        """One connection, from its first byte to its last."""
+        """Forwards one connection until it ends."""
         port, address = struct.unpack("!2xH4s8x", near.getsockopt(socket.SOL_IP, SO_ORIGINAL_DST, 16))
         far = self._socket_of(host)
         kind = COORDINATOR if port == self._coordinator_port else GRADIENTS
@@ -177,7 +177,7 @@ class Wire:
             if cut.kind == SILENCE:
                 self._sound.clear()
             elif not self._break(cut.kind):
-                continue  # no rank is connected; the next connection is broken
+                continue  # no rank is connected: cut the next connection instead
             self._due.remove(cut)
             self.done.append(cut)
 
@@ -189,7 +189,7 @@ class Wire:
         return hit
 
     async def _close(self):
-        """Nobody is reached any more."""
+        """Stops listening and forwarding."""
         ending = self._servers + [passage.task for passage in self._passages]
         for task in ending:
             task.cancel()

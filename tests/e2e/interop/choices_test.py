@@ -1,4 +1,4 @@
-"""gpctl eval equals the published ways to score a model, question by question, on the same model and the same file."""
+"""gpctl eval gives the same scores as the published methods, for each question, with the same model and the same file."""
 
 import json
 import math
@@ -24,7 +24,7 @@ def text(rng, shortest, longest):
 
 
 def question(rng, index):
-    # Some are longer than the model reads: the harness style cuts them.
+    # Some questions are longer than the context: the harness style truncates them.
     ctx_a, ctx_b = text(rng, 3, 14) + ".", text(rng, 0, 5)
     return {"ind": index, "activity_label": text(rng, 1, 3), "ctx_a": ctx_a, "ctx_b": ctx_b,
             "ctx": (ctx_a + " " + ctx_b).strip(), "endings": [text(rng, 1, 9) + " so." for _ in range(4)],
@@ -51,10 +51,10 @@ class Choices(unittest.TestCase):
         cls.tokenizer = transformers.AutoTokenizer.from_pretrained(cls.scratch / "exported")
         rng = random.Random(20)
         cls.items = [question(rng, index) for index in range(QUESTIONS)]
-        cls.items[7]["ctx_a"] = text(rng, 200, 200)  # its ctx stays short
+        cls.items[7]["ctx_a"] = text(rng, 200, 200)  # only ctx_a is long; ctx stays short
 
     def evaluate(self, path, task, style):
-        """(the result, the items' lines)"""
+        """(the result, the line of each item)"""
         lines = self.scratch / "items.jsonl"
         result = exchange.gpctl("eval", self.checkpoint, "--task", task, "--file", path, "--style", style, "--items", lines,
                                 "-o", "json")

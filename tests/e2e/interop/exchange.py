@@ -1,4 +1,4 @@
-"""What the tests of models in and out share: gpctl's import and export, and a model's logits as gp computes them."""
+"""Shared by the tests of model import and export: gpctl's commands, and the logits that gp computes for a model."""
 
 import pathlib
 import subprocess
@@ -13,7 +13,7 @@ serving.use_clients_python()
 import torch
 import transformers
 
-# fp32 sums in another order.
+# fp32 sums are computed in a different order.
 TOLERANCE = 1e-4
 
 
@@ -22,7 +22,7 @@ def run_gpctl(*arguments):
 
 
 def gpctl(*arguments):
-    """Its standard output; the test ends with its words when it fails."""
+    """Its standard output; if it fails, the test ends with its messages."""
     done = run_gpctl(*arguments)
     if done.returncode != 0:
         raise AssertionError(f"gpctl {arguments}: exit {done.returncode}\n{done.stdout}{done.stderr}")
@@ -30,7 +30,7 @@ def gpctl(*arguments):
 
 
 def random_model(seed=1, **shape):
-    """GPT2LMHeadModel whose weights, biases and norms too, are all different."""
+    """A GPT2LMHeadModel with random weights; no two are equal, not even biases and norms."""
     torch.manual_seed(seed)
     settings = {"vocab_size": 300, "n_positions": 64, "n_embd": 48, "n_layer": 2, "n_head": 3, "bos_token_id": None,
                 "eos_token_id": None} | shape
@@ -42,7 +42,7 @@ def random_model(seed=1, **shape):
 
 
 def state_of(directory):
-    """Every tensor that transformers finds there, in fp32."""
+    """Every tensor that transformers loads from the directory, in fp32."""
     model = transformers.AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32)
     return {name: value.detach().clone() for name, value in model.state_dict().items()}
 
@@ -59,7 +59,7 @@ def prompts_of(vocabulary, length, count=6):
 
 
 def check_equal_logits(test, checkpoint, model, vocabulary, length):
-    """gp's probabilities of the tokens of random prompts, at every place, are those of transformers' model."""
+    """At every position of random prompts, gp's token probabilities equal those of the transformers model."""
     with serving.Gateway({"m": checkpoint}) as gateway:
         for ids in prompts_of(vocabulary, length):
             answer = gateway.complete(model="m", prompt=ids, max_tokens=1, echo=True, logprobs=1, temperature=0)

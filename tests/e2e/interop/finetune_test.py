@@ -1,5 +1,5 @@
-"""The tutorial of fine-tuning, command by command, with a small random model in the place of GPT-2: transformers computes
-the loss that the run reported."""
+"""Executes the fine-tuning tutorial command by command, with a small random model instead of GPT-2. transformers computes the
+same loss that the run reported."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 import exchange
-import page_commands  # exchange imports serving, which puts its folder on sys.path
+import page_commands  # exchange imports serving, which adds the folder to sys.path
 import serving
 
 TOLERANCE = 1e-3
@@ -26,7 +26,7 @@ def run_tutorial(home):
 
 
 def changed_parts(home):
-    """Of the model that was trained in part: where it has other weights than the one it began with."""
+    """The tensors of the partially trained model that differ from the initial model."""
     before, after = exchange.state_of(home / "gpt2"), exchange.state_of(home / "parts")
     names = [name for name in before if not before[name].equal(after[name])]
     return {re.match(r"transformer\.(h\.\d+|\w+)", name).group(1) for name in names}

@@ -1,5 +1,5 @@
-"""An export as GGUF: read by llama.cpp's own reader, tensor by tensor, and loaded by llama-server, which goes on with a
-prompt as gp does."""
+"""A GGUF export: llama.cpp's own reader reads it tensor by tensor, and llama-server loads it and continues a prompt as gp
+does."""
 
 import http.client
 import json
@@ -11,7 +11,7 @@ import unittest
 
 import exchange
 import serving
-from free_ports import free_ports  # serving puts its folder on sys.path
+from free_ports import free_ports  # importing serving adds the folder to sys.path
 from waiting import wait_for
 
 LLAMA = serving.SOURCE / ".deps/peers/llama.cpp"

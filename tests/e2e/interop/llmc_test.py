@@ -1,5 +1,5 @@
-"""llm.c's model files: read and written here by a program that knows nothing but their published layout (llm.c's
-train_gpt2.py, write_model), and compared with transformers."""
+"""llm.c's model files, read and written by an independent implementation of their published layout (llm.c's train_gpt2.py,
+write_model) and compared with transformers."""
 
 import pathlib
 import tempfile
@@ -11,14 +11,14 @@ import torch
 
 MAGIC, HEADER_INTS = 20240326, 256
 VERSIONS = {3: torch.float32, 5: torch.bfloat16}
-# (name in transformers, whether Conv1D holds it transposed)
+# (name in transformers, whether Conv1D stores it transposed)
 BLOCK = [("ln_1.weight", False), ("ln_1.bias", False), ("attn.c_attn.weight", True), ("attn.c_attn.bias", False),
          ("attn.c_proj.weight", True), ("attn.c_proj.bias", False), ("ln_2.weight", False), ("ln_2.bias", False),
          ("mlp.c_fc.weight", True), ("mlp.c_fc.bias", False), ("mlp.c_proj.weight", True), ("mlp.c_proj.bias", False)]
 
 
 def names(layers):
-    """In the order of the file."""
+    """The tensors in the order of the file."""
     blocks = [(f"transformer.h.{layer}.{name}", transposed) for name, transposed in BLOCK for layer in range(layers)]
     return [("transformer.wte.weight", False), ("transformer.wpe.weight", False), *blocks,
             ("transformer.ln_f.weight", False), ("transformer.ln_f.bias", False)]
@@ -40,7 +40,7 @@ def write(path, model, version, padded):
 
 
 def read(path, model):
-    """(version, padded vocabulary, state) of the file; its shapes are those of `model`."""
+    """(version, padded vocabulary size, state) of the file; the shapes are taken from `model`."""
     data = path.read_bytes()
     header = torch.frombuffer(bytearray(data[:1024]), dtype=torch.int32).tolist()
     magic, version, _, vocabulary, layers, _, channels, padded = header[:8]

@@ -1,10 +1,10 @@
-"""Multiple-choice questions as two published programs ask them, written from what they say they do, over transformers.
+"""Scores multiple-choice questions as two published programs do. Reimplemented over transformers from their descriptions.
 
-completion   build-nanogpt's hellaswag.py and llm.c: the context as it is; " " and the ending encoded apart; the sum and the
-             mean of the ending's losses.
-harness      lm-evaluation-harness 0.4: the task's texts cleaned; context and ending encoded together; the sum of the
-             log-probabilities, and that over the characters of the ending.
-Both answer, for each item, ([log-probability of each ending], [the same for its length], chosen, chosen for the length)."""
+completion   build-nanogpt's hellaswag.py and llm.c: the context is unchanged; " " + ending is encoded separately; scores are
+             the sum and the mean of the ending's losses.
+harness      lm-evaluation-harness 0.4: the task cleans its texts; context and ending are encoded together; scores are the sum
+             of the log-probabilities, and that sum divided by the number of characters of the ending.
+Both return, for each item, ([log-probability of each ending], [the same, normalised by length], choice, normalised choice)."""
 
 import re
 
@@ -20,7 +20,7 @@ def logprobs_behind(model, tokens, scored):
 
 
 def largest(values):
-    return max(range(len(values)), key=values.__getitem__)  # the first of equal ones
+    return max(range(len(values)), key=values.__getitem__)  # the first one if several are equal
 
 
 def answer(sums, lengths):

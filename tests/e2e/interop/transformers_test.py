@@ -1,5 +1,5 @@
-"""Models of transformers compute the same here, models from here compute the same in transformers, and no bit is lost on
-the way there and back."""
+"""Models of transformers give the same results in gp, models of gp give the same results in transformers, and a round trip
+changes no bit."""
 
 import json
 import pathlib
@@ -76,7 +76,7 @@ class Exchange(unittest.TestCase):
         self.check(model, self.scratch / "hf", vocabulary=50257, tokenizer="gpt2")
 
     def write_tokenizer(self, directory, names):
-        """The bytes, <|endoftext|> as 256 and </s> as 257."""
+        """A tokenizer of the 256 bytes, with <|endoftext|> as token 256 and </s> as token 257."""
         alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
         vocab = {character: number for number, character in enumerate(alphabet)}
         library = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocab, merges=[]))
@@ -86,7 +86,8 @@ class Exchange(unittest.TestCase):
         transformers.PreTrainedTokenizerFast(tokenizer_object=library, **names).save_pretrained(directory)
 
     def test_where_texts_end(self):
-        """As transformers takes it from the directory, whatever the tokens look like; so it takes it from the export."""
+        """The import keeps the special tokens that transformers reads from the directory, whatever they are called:
+        transformers reads the same ones from the export."""
         cases = [({"eos_token_id": None}, {}, {}), ({"eos_token_id": None}, {"eos_token_id": None}, {}),
                  ({"eos_token_id": 257}, {"eos_token_id": None}, {}), ({"eos_token_id": None}, {"eos_token_id": 257}, {}),
                  ({"eos_token_id": 257}, {"eos_token_id": [257, 10]}, {}), ({"eos_token_id": None}, {"eos_token_id": None}, {"eos_token": "</s>"}),
@@ -107,7 +108,7 @@ class Exchange(unittest.TestCase):
     @staticmethod
     def ends(directory):
         special = transformers.AutoModelForCausalLM.from_pretrained(directory).generation_config
-        # If the model names an end, the export gives that name to the tokenizer too.
+        # If the model names an end token, the export also gives that name to its tokenizer, so the names may differ.
         name = transformers.AutoTokenizer.from_pretrained(directory).eos_token if special.eos_token_id is None else None
         return special.bos_token_id, special.eos_token_id, special.pad_token_id, name
 

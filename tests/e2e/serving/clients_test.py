@@ -113,7 +113,7 @@ class Clients(unittest.TestCase):
         self.assertEqual(model.batch([PROMPT, PROMPT]), [whole, whole])
 
     def test_langchain_with_its_defaults(self):
-        # It requests 256 tokens, more than the context.
+        # By default, LangChain requests 256 tokens, more than the context.
         model = LangChainOpenAI(base_url=self.gateway.url + "/v1", api_key="unused", model="gpt2", max_retries=0)
         self.assertTrue(model.invoke(PROMPT))
 

@@ -1,5 +1,5 @@
-"""kill -9 of a sampler and of the gateway under load: their own requests fail with a proper error, no other one does,
-and what was killed serves again."""
+"""kill -9 of a sampler and of the gateway under load: only the requests of the killed process fail, with a proper error, and it
+serves again after its restart."""
 
 import http.client
 import json
@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 import serving
-from waiting import wait_for  # serving puts its folder on sys.path
+from waiting import wait_for  # importing serving adds the folder to sys.path
 
 LOAD_THREADS = 6
 
@@ -30,7 +30,7 @@ class Crashes(unittest.TestCase):
         return loads
 
     def await_more(self, loads, more, ok=True):
-        """Each of them has so many further answers."""
+        """Waits until each load has `more` further answers."""
         before = [load.count() for load in loads]
         wait_for(f"{more} answers of each", lambda: [sum(1 for answer in load.answers[begin:] if not ok or answer[0] == 200)
                                                      for load, begin in zip(loads, before)],
@@ -51,7 +51,7 @@ class Crashes(unittest.TestCase):
             victim = gateway.sampler_of("first")
             gateway.complete(model="second", prompt="a", max_tokens=1)
             loads = self.start_load(gateway)
-            # Stopped first: when the others have got further answers, requests are in it.
+            # Stop it first. Once the other loads have further answers, the stopped sampler certainly has pending requests.
             os.kill(victim, signal.SIGSTOP)
             self.await_more([load for load in loads if load.model == "second"], 3)
             os.kill(victim, signal.SIGKILL)
@@ -79,7 +79,7 @@ class Crashes(unittest.TestCase):
             victim = gateway.sampler_of("first")
             connection = http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=60)
             self.addCleanup(connection.close)
-            # Stopped before it can end the text; killed while the client reads.
+            # Stop it before it can finish the text, and kill it while the client reads.
             os.kill(victim, signal.SIGSTOP)
             connection.request("POST", "/v1/completions",
                                json.dumps({"model": "first", "prompt": "The", "max_tokens": 100, "stream": True}),

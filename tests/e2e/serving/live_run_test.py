@@ -1,5 +1,5 @@
-"""A run trains while the gateway of `gpctl up` samples from it: checkpoint after checkpoint answers the same seed, and no
-request fails."""
+"""The gateway of `gpctl up` samples from a run while it trains. Successive checkpoints answer requests with the same seed, and
+no request fails."""
 
 import collections
 import json
@@ -10,7 +10,7 @@ import threading
 import unittest
 
 import serving
-from waiting import wait_for  # serving puts its folder on sys.path
+from waiting import wait_for  # importing serving adds the folder to sys.path
 
 CHECKPOINTS_MIN = 3
 RUN = """
@@ -29,7 +29,7 @@ REQUEST = {"prompt": "The ", "max_tokens": 40, "temperature": 0.8, "seed": 11}
 
 
 class Service:
-    """What `gpctl up` starts, in a state directory and a home of its own."""
+    """The service that `gpctl up` starts, with its own state directory and home."""
 
     def __init__(self, directory):
         self.home = pathlib.Path(directory, "home")
@@ -55,7 +55,7 @@ class Service:
 
 
 class Sampling(threading.Thread):
-    """Asks the run's alias with one seed, again and again."""
+    """Repeatedly samples from the run's alias with one seed."""
 
     def __init__(self, service):
         super().__init__()
@@ -112,7 +112,7 @@ class LiveRun(unittest.TestCase):
         self.assertGreaterEqual(len(texts), CHECKPOINTS_MIN)
         self.assertTrue(all(len(found) == 1 for found in texts.values()), "one checkpoint, one seed, one text")
         self.assertGreaterEqual(len(set.union(*texts.values())), CHECKPOINTS_MIN, "they learned in between")
-        # By name, each of them still answers as it did.
+        # Requested by name, each checkpoint still gives the same answer.
         for model, found in texts.items():
             status, _, answer = self.service.request("POST", "/v1/completions", REQUEST | {"model": model})
             self.assertEqual((status, answer["model"]), (200, model))

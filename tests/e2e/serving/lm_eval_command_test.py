@@ -1,4 +1,4 @@
-"""The lm_eval command of docs/serving.md, as it stands, on rows that are longer than the model's context."""
+"""Runs the lm_eval command of docs/serving.md unchanged, on rows that are longer than the model's context."""
 
 import hashlib
 import json
@@ -57,7 +57,7 @@ class DocumentedCommand(unittest.TestCase):
         self.assertEqual(done.returncode, 0, f"{task}: {done.stderr[-3000:]}")
         self.assertIn(task, done.stdout)
 
-    # Case gateway-and-pages/13: the command of the page failed on long rows.
+    # Case gateway-and-pages/13: the page's command failed on rows longer than the context.
     def test_it_evaluates_every_kind_of_task(self):
         with serving.Gateway(self.models) as gateway:
             for task in TASKS:

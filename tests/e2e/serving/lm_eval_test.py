@@ -1,4 +1,4 @@
-"""lm-evaluation-harness, unmodified, scores a model through the gateway as transformers scores it itself."""
+"""Unmodified lm-evaluation-harness scores a model through the gateway; transformers gives the same scores."""
 
 import json
 import math
@@ -44,8 +44,8 @@ metric_list:
 
 
 def make_documents(gateway):
-    """Questions about words of the project's own documents. What the model itself would write is the right answer of
-    some, so that greedy ones occur."""
+    """Makes questions about words from the project's documents. For some, the right answer is the model's own greedy
+    continuation, so that `is_greedy` is true for some."""
     words = (serving.SOURCE / "docs/run-file.md").read_text(encoding="utf-8").split()
     words = [word for word in words if word.isalpha()]
     documents = [{"question": " ".join(words[20 * i:20 * i + 12]),
@@ -85,7 +85,7 @@ class LmEval(unittest.TestCase):
 
     @classmethod
     def run_harness(cls, gateway):
-        """(by task its samples, by task its results)"""
+        """({task: samples}, {task: results})"""
         output = pathlib.Path(cls.scratch, "output")
         settings = (f"model=gpt2,base_url={gateway.url}/v1/completions,tokenizer_backend=remote,"
                     f"tokenized_requests=True,num_concurrent=4,max_length=192")
@@ -103,7 +103,7 @@ class LmEval(unittest.TestCase):
         return samples, results
 
     def expected(self, question, continuation):
-        """Log-likelihood of the continuation, and whether it is what greedy decoding writes."""
+        """The log-likelihood of the continuation, and whether it equals the greedy continuation."""
         context, ids = self.ids[question], self.ids[question + continuation]
         with torch.no_grad():
             scores = torch.log_softmax(self.model(torch.tensor([ids])).logits[0].float(), dim=-1)

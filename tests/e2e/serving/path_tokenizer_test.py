@@ -1,5 +1,5 @@
-"""A run with a tokenizer of its own, a path in data.tokenizer: it travels in the checkpoint, so that `gpctl sample`, gp-sampler
-and the gateway write and read its tokens when the file is gone."""
+"""A run with its own tokenizer, a path in data.tokenizer. The checkpoint contains the tokenizer, so `gpctl sample`, gp-sampler
+and the gateway can use it when the original file is gone."""
 
 import pathlib
 import shutil

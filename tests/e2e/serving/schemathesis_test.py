@@ -1,4 +1,5 @@
-"""schemathesis draws requests from /openapi.json, wrong ones too; no answer is a 5xx, and every answer is as described."""
+"""schemathesis generates valid and invalid requests from /openapi.json. No answer is a 5xx, and every answer matches the
+description."""
 
 import json
 import pathlib
@@ -16,7 +17,8 @@ SECONDS = 60
 
 
 def write_description(gateway, path):
-    """As the gateway gives it, but for the schemas of event streams, which the tool compares with each event."""
+    """Saves the gateway's description without the schemas of event streams, which the tool would compare with each single
+    event."""
     _, _, description = gateway.request("GET", "/openapi.json")
     for operations in description["paths"].values():
         for operation in operations.values():
@@ -37,7 +39,7 @@ class Schemathesis(unittest.TestCase):
             [sys.executable, "-m", "schemathesis.cli", "run", description, "--url", gateway.url, "--checks", CHECKS, "--continue-on-failure",
              "--phases", "examples,coverage,fuzzing", "--max-time", str(SECONDS), "--seed", "1",
              "--request-timeout", "60", "--suppress-health-check", "all", "--warnings", "off",
-             # An event stream that never ends by itself.
+             # Excluded, because this event stream never ends by itself.
              "--exclude-path", "/api/v1/events"],
             cwd=scratch, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=280)
         self.assertEqual(done.returncode, 0, done.stdout[-8000:])

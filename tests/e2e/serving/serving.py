@@ -1,5 +1,4 @@
-"""What the tests of the gateway share: small models that were really trained, the gateway as a process, and the same
-weights in transformers."""
+"""Shared by the gateway's tests: small trained models, the gateway as a process, and the same weights in transformers."""
 
 import contextlib
 import http.client
@@ -40,12 +39,12 @@ def skip(reason):
 
 
 def use_clients_python():
-    """Goes on in the Python that holds the clients; without one the test is skipped."""
+    """Restarts this script in the Python environment with the clients; skips the test if there is none."""
     if os.environ.get("GP_CLIENTS_PYTHON"):
         return
     if not CLIENTS.exists():
         skip("the clients are not installed: scripts/bootstrap --clients")
-    # No test needs a network, and no library may look for updates.
+    # Tests need no network, and libraries must not look for updates.
     environment = os.environ | {"GP_CLIENTS_PYTHON": "1", "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1",
                                 "OMP_WAIT_POLICY": "passive", "TOKENIZERS_PARALLELISM": "false",
                                 "NO_PROXY": "127.0.0.1"}
@@ -53,7 +52,7 @@ def use_clients_python():
 
 
 def training_text(directory):
-    """The project's own documents: a text that is always there."""
+    """A text that is always available: the project's own documents."""
     text = "\n".join(path.read_text(encoding="utf-8") for path in sorted((SOURCE / "docs").rglob("*.md")))
     path = pathlib.Path(directory, "text.txt")
     path.write_text(text, encoding="utf-8")
@@ -61,7 +60,7 @@ def training_text(directory):
 
 
 def train(directory, name, tokenizer, steps=60, every=None, bias=True):
-    """A run's directory; `every` so many steps it has a checkpoint."""
+    """Trains a model and returns the run's directory, with a checkpoint `every` so many steps."""
     run_file = pathlib.Path(directory, name + ".yaml")
     run_file.write_text(TRAINING.format(name=name, tokenizer=tokenizer, steps=steps, every=every or steps,
                                         text=training_text(directory), bias="true" if bias else "false"),
@@ -75,7 +74,7 @@ def train(directory, name, tokenizer, steps=60, every=None, bias=True):
 
 
 def checkpoints_of(run):
-    """Its checkpoints by step, the oldest first."""
+    """{step: directory} of the run's checkpoints, in ascending order."""
     found = {int(path.parent.name.split("-")[1]): path.parent
              for path in pathlib.Path(run, "checkpoints").glob("step-*/manifest.json")}
     return dict(sorted(found.items()))
@@ -86,7 +85,7 @@ def newest(run):
 
 
 def one_shot(checkpoint, prompt, tokens, **flags):
-    """What `gp-sampler` writes after the prompt. A flag without a value is True."""
+    """The text that `gp-sampler` writes after the prompt. The value True means a flag without a value."""
     words = [f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}") for name, value in flags.items()]
     done = subprocess.run([PROGRAMS / "gp-sampler", "--checkpoint", checkpoint, "--prompt", prompt,
                            "--max-tokens", str(tokens), *words], check=True, capture_output=True)
@@ -94,7 +93,7 @@ def one_shot(checkpoint, prompt, tokens, **flags):
 
 
 def transformers_model(checkpoint):
-    """GPT2LMHeadModel with the checkpoint's weights, in fp32."""
+    """A GPT2LMHeadModel with the checkpoint's weights, in fp32."""
     import transformers
     sys.path.insert(0, str(SOURCE / "tests/bench/peers"))
     import llama_model
@@ -104,7 +103,7 @@ def transformers_model(checkpoint):
 
 
 class Gateway:
-    """gp-gateway on a port of its own, with models {name: directory}."""
+    """A gp-gateway on its own port; `models` is {name: directory}."""
 
     def __init__(self, models, *flags, log_path=None):
         self.scratch = tempfile.TemporaryDirectory(prefix="gp-gateway-")
@@ -162,14 +161,14 @@ class Gateway:
             connection.close()
 
     def complete(self, **body):
-        """The answer to a completion that must succeed."""
+        """The answer to a completion request; it must succeed."""
         status, _, answer = self.request("POST", "/v1/completions", body)
         if status != 200:
             raise AssertionError(f"{status}: {answer}")
         return answer
 
     def stream(self, **body):
-        """The events of a streamed completion, as they come."""
+        """Yields the events of a streamed completion as they arrive."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         try:
             connection.request("POST", "/v1/completions", json.dumps(body | {"stream": True}),
@@ -184,7 +183,7 @@ class Gateway:
             connection.close()
 
     def samplers(self):
-        """Process numbers of its samplers."""
+        """The pids of the gateway's samplers."""
         children = pathlib.Path(f"/proc/{self.process.pid}/task")
         found = []
         for task in children.iterdir():
@@ -192,7 +191,7 @@ class Gateway:
         return found
 
     def sampler_of(self, model):
-        """The process number of the sampler that the first request for this model starts."""
+        """The pid of the sampler that the first request for this model starts."""
         before = set(self.samplers())
         self.complete(model=model, prompt="a", max_tokens=1)
         added = set(self.samplers()) - before
@@ -202,7 +201,7 @@ class Gateway:
 
 
 class Load(threading.Thread):
-    """Asks one model again and again and remembers every answer: a status, or how the connection ended."""
+    """Repeatedly sends requests for one model and records each answer: the status, or how the connection ended."""
 
     def __init__(self, gateway, model):
         super().__init__()
@@ -226,7 +225,7 @@ class Load(threading.Thread):
 
 
 def in_progress(gateway):
-    """Requests that are running, as /metrics counts them."""
+    """The number of running requests according to /metrics."""
     text = gateway.request("GET", "/metrics")[2]
     return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
                if line.startswith("gp_gateway_requests_in_progress{"))

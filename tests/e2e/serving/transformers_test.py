@@ -1,5 +1,5 @@
-"""The same weights in transformers write the same greedy text with the same probabilities: through the gateway, and
-through one-shot gp-sampler."""
+"""With the same weights, transformers generates the same greedy text with the same probabilities as the gateway and as one-shot
+gp-sampler."""
 
 import math
 import tempfile
@@ -12,19 +12,19 @@ serving.use_clients_python()
 import torch
 
 TOKENS = 100
-# fp32 sums in another order.
+# fp32 sums are computed in a different order.
 TOLERANCE = 1e-4
 PROMPTS = ["The run file is", "A checkpoint", "of the coordinator, which", "\n\n| key | must be |", "Zürich — naïve 日本"]
 
 
 def log_softmax(model, ids):
-    """Of every position."""
+    """Log-softmax of the logits at every position."""
     with torch.no_grad():
         return torch.log_softmax(model(torch.tensor([ids])).logits[0].float(), dim=-1)
 
 
 def greedy(model, ids, count):
-    """What follows, and how near the second best came at each step."""
+    """The greedy continuation, and the gap to the second-best token at each step."""
     written, gaps, cache, unread = [], [], None, list(ids)
     for _ in range(count):
         with torch.no_grad():
@@ -55,7 +55,7 @@ class Equality(unittest.TestCase):
         return self.gateway.request("POST", "/detokenize", {"model": name, "tokens": ids})[2]["prompt"]
 
     def each(self, check):
-        """check(name of the model, transformers' model, prompt, its ids) for every model and prompt."""
+        """Calls check(model name, transformers model, prompt, prompt's ids) for every model and prompt."""
         for name, model in self.models.items():
             for prompt in PROMPTS:
                 with self.subTest(model=name, prompt=prompt):
@@ -88,7 +88,7 @@ class Equality(unittest.TestCase):
             self.assertAlmostEqual(logprobs["token_logprobs"][i], float(scores[i][token]), delta=TOLERANCE)
             best = [float(value) for value in scores[i].topk(5).values]
             top = sorted(logprobs["top_logprobs"][i].values(), reverse=True)
-            # Byte tokens may share a name, and a name occurs once.
+            # Different byte tokens may have the same text, which the answer then lists only once.
             if len(top) == len(best):
                 for ours, theirs in zip(top, best):
                     self.assertAlmostEqual(ours, theirs, delta=TOLERANCE)

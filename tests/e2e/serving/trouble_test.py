@@ -1,5 +1,5 @@
-"""Trouble around the gateway: a full disk, checkpoints that vanish or are damaged while they are served, many idle
-streams, and a busy machine. Whoever is concerned gets an error in words; nobody else notices."""
+"""Problems around the gateway: a full disk, checkpoints that disappear or are damaged while they are served, many idle streams,
+and a busy machine. Affected clients get an error with a message; other clients notice nothing."""
 
 import contextlib
 import os
@@ -14,12 +14,12 @@ import threading
 import unittest
 
 import serving
-from waiting import wait_for  # serving puts its folder on sys.path
+from waiting import wait_for  # importing serving adds the folder to sys.path
 
 STREAMS = 500
-# Limit on the memory that one stream adds to the gateway: a connection and its buffers, with room to spare.
+# Limit on the memory that the gateway needs per stream: a connection and its buffers, with a margin.
 STREAM_BYTES_MAX = 48 << 10
-# Limit on the memory that 500 streams add while they only get comments.
+# Limit on the memory growth while 500 streams receive nothing but comments.
 FLAT_BYTES_MAX = 2 << 20
 BUSY_STREAMS = 32
 QUICK_PINGS = "requests: {ping_period: 200ms}\n"
@@ -27,14 +27,14 @@ NO_SCANS = "models: {scan_period: 1h}\n"
 
 
 def start_gateway(models, scratch, settings):
-    """With a settings file of this text."""
+    """Starts a gateway with a settings file that contains this text."""
     path = pathlib.Path(scratch, "gateway.yaml")
     path.write_text(settings, encoding="utf-8")
     return serving.Gateway(models, "--config", path)
 
 
 def fill_disk(pid):
-    """Every write of this process to a file fails from now on."""
+    """Makes every later write of this process to a file fail."""
     _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, hard))
 
@@ -55,7 +55,7 @@ class Trouble(unittest.TestCase):
         self.own = self.enterContext(tempfile.TemporaryDirectory(prefix="gp-trouble-"))
 
     def start_run(self):
-        """A copy of the trained run that still lacks its last checkpoint, and a call that adds that one."""
+        """A copy of the trained run without its last checkpoint, and a function that adds that checkpoint."""
         run = pathlib.Path(self.own, "run")
         shutil.copytree(self.trained, run)
         last = serving.newest(run)
@@ -73,7 +73,7 @@ class Trouble(unittest.TestCase):
         return loads
 
     def await_answer(self, loads, is_it):
-        """Each of them gets a further answer like that."""
+        """Waits until each load has a further answer for which `is_it` is true."""
         before = [load.count() for load in loads]
         wait_for("an answer of that kind for each", lambda: [load.answers[begin:] for load, begin in zip(loads, before)],
                  lambda added: all(any(map(is_it, answers)) for answers in added))
@@ -142,7 +142,7 @@ class Trouble(unittest.TestCase):
             gateway.complete(model="run", prompt="a", max_tokens=1)
             for checkpoint in serving.checkpoints_of(run).values():
                 shutil.rmtree(checkpoint)
-            # The weights are in the sampler's memory.
+            # The sampler still has the weights in memory.
             gateway.complete(model="run", prompt="a", max_tokens=4)
             for sampler in gateway.samplers():
                 os.kill(sampler, signal.SIGKILL)
@@ -162,7 +162,7 @@ class Trouble(unittest.TestCase):
             mine, others = loads[::2], loads[1::2]
             with open(weights, "r+b") as file:
                 file.truncate(weights.stat().st_size // 2)
-            # Texts continue from the sampler's memory; loading the file again reports the damage.
+            # Requests still succeed with the weights in memory; only loading the file again reports the damage.
             self.await_answer(mine, lambda answer: answer[0] == 200)
             os.kill(victim, signal.SIGKILL)
             self.await_answer(mine, lambda answer: answer[0] == 500)
@@ -244,7 +244,7 @@ class Trouble(unittest.TestCase):
 
 
 class IdleStream:
-    """One reader of /api/v1/events."""
+    """A client that reads /api/v1/events."""
 
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
@@ -258,7 +258,7 @@ class IdleStream:
         self.socket.close()
 
     def await_text(self, text):
-        """Reads until this comes, and forgets what came up to it."""
+        """Reads until the text arrives and discards everything up to its end."""
         while text not in self.received:
             more = self.socket.recv(1 << 16)
             if not more:

@@ -37,7 +37,7 @@ TEST(AppendFile, WhatStandsBehindItsEndIsReplaced) {
   EXPECT_EQ(ReadFile(path)->substr(0, 11), "whole|next|");
 }
 
-// A file size limit simulates a disk that fills up in the middle of a record.
+// The file size limit simulates a disk that becomes full in the middle of a record.
 TEST(AppendFile, ARecordThatDoesNotFitLeavesNothingBehind) {
   const TemporaryDirectory directory;
   const std::string path = directory.File("log");
@@ -59,7 +59,7 @@ TEST(AppendFile, ARecordThatDoesNotFitLeavesNothingBehind) {
   EXPECT_EQ(*ReadFile(path), "one\ntwo\n");
 }
 
-// A seal against shrinking simulates a disk that cannot even cut the file.
+// The seal against shrinking simulates a disk on which a file cannot even be truncated.
 TEST(AppendFile, NothingFollowsARecordThatCouldNeitherBeWrittenNorCut) {
   FileDescriptor file(memfd_create("log", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_TRUE(file.valid());

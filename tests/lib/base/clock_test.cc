@@ -24,7 +24,8 @@ TEST(ProcessStart, LiesBeforeNowAndAfterTheParents) {
   const MonotonicTime before_child = SystemClock().Now();
   const pid_t child = fork();
   if (child == 0) {
-    // A tick is 10 ms; a larger difference means another field of the line.
+    // The start time has a resolution of 10 ms. A larger difference means that the wrong field of
+    // /proc/self/stat was read.
     _exit(ProcessStart() + std::chrono::seconds(1) >= before_child ? 0 : 1);
   }
   int status = -1;

@@ -20,7 +20,7 @@ struct Copy {
   bool dry_run = false;
 };
 
-// Parses the words as `copy WORDS…` and keeps the output.
+// Parses `copy WORDS…` and records the output.
 class CommandLineTest : public testing::Test {
  protected:
   CommandLineTest() {
@@ -105,7 +105,7 @@ TEST(CommandLine, GivesTheCommandThatWasChosenAndLeavesItsWordsToIt) {
   EXPECT_EQ(other.Remaining(), (std::vector<std::string>{"--its-flag", "3"}));
 }
 
-// A program with a plain command and one with a verb below it.
+// A program with a plain command and a command that has a subcommand.
 class CommandTreeTest : public testing::Test {
  protected:
   CommandTreeTest() {

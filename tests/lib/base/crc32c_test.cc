@@ -7,7 +7,7 @@
 namespace gp {
 namespace {
 
-// Vectors of RFC 3720, appendix B.4, and the customary check value.
+// Test vectors of RFC 3720, appendix B.4, and the common check value for "123456789".
 TEST(Crc32c, AgreesWithThePublishedVectors) {
   EXPECT_EQ(Crc32c("123456789"), 0xe3069283u);
   EXPECT_EQ(Crc32c(std::string(32, '\0')), 0x8a9136aau);

@@ -1,4 +1,4 @@
-// Waits in a test for the effect of another process or thread. May be called from any thread.
+// Waits in a test for an effect of another process or thread. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -7,11 +7,11 @@
 
 namespace gp {
 
-// Longer than anything takes, even on a busy machine: a wait that reaches this limit has failed.
-// Tests state their own promises about time.
+// Longer than anything should take, even on a busy machine: a wait that reaches this limit has
+// failed. Tests of time limits use their own bounds.
 inline constexpr std::chrono::seconds kPatience{120};
 
-// Asks until `condition` holds or `timeout` has passed; whether it held.
+// Polls until `condition` holds or `timeout` has passed; returns whether it held.
 inline bool Eventually(const std::function<bool()>& condition,
                        std::chrono::nanoseconds timeout = kPatience) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;

@@ -8,7 +8,7 @@
 
 namespace gp {
 
-// The permission bits; the test fails if there is no such file.
+// The permission bits; fails the test if the file does not exist.
 inline mode_t ModeOf(const std::string& path) {
   struct stat status {};
   EXPECT_EQ(stat(path.c_str(), &status), 0) << path;

@@ -14,7 +14,7 @@
 namespace gp {
 namespace {
 
-// No process may write a file beyond `bytes` while this lives: the way to a failing write without a
+// While the object lives, no process can write a file beyond `bytes`: makes a write fail without a
 // full disk.
 class FileSizeLimit {
  public:
@@ -108,7 +108,7 @@ TEST(File, RefusesToReadMoreThanTheLimit) {
   ASSERT_TRUE(WriteFileAtomically(directory.File("a"), "12345").ok());
   EXPECT_TRUE(ReadFile(directory.File("a"), 5).ok());
   EXPECT_EQ(ReadFile(directory.File("a"), 4).status().code(), StatusCode::kResourceExhausted);
-  // A device reports size 0 and never ends.
+  // A device reports size 0, but reading it never ends.
   EXPECT_EQ(ReadFile("/dev/zero", 1 << 20).status().code(), StatusCode::kResourceExhausted);
 }
 

@@ -7,7 +7,7 @@
 namespace gp {
 namespace {
 
-// The lines that `write` logs, as they reach stderr.
+// The lines that `write` logs, captured from stderr.
 template <typename Write>
 std::string Captured(LogLevel level, Write write) {
   testing::internal::CaptureStderr();

@@ -41,7 +41,7 @@ TEST(Mailbox, IsDrainedWhenClosedAndEmpty) {
   EXPECT_TRUE(mailbox.drained());
 }
 
-// A receiver whose wait ends just before the last message arrives still gets it.
+// A receiver whose wait ends just before the last message arrives must still get that message.
 TEST(Mailbox, LosesNothingThatIsPostedBetweenAReceiveAndTheQuestionWhetherToLeave) {
   for (int round = 0; round < 200; ++round) {
     Mailbox<int> mailbox(4);

@@ -5,7 +5,7 @@
 namespace gp {
 namespace {
 
-// The first numbers of Vigna's splitmix64.c with the seeds 0 and 1234567.
+// The first outputs of Vigna's splitmix64.c for the seeds 0 and 1234567.
 TEST(MixBits, GivesThePublishedNumbers) {
   EXPECT_EQ(MixBits(0), 0xe220a8397b1dcdafu);
   EXPECT_EQ(MixBits(kMixBitsStep), 0x6e789e6aa1b965f4u);

@@ -18,7 +18,7 @@ class Counter {
     changed_.NotifyAll();
   }
 
-  // False when `wanted` was not reached within `timeout`.
+  // Waits for the value `wanted`; false if it was not reached within `timeout`.
   bool WaitFor(int wanted, std::chrono::nanoseconds timeout) EXCLUDES(mutex_) {
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     MutexLock lock(mutex_);

@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Case runs-and-service/08: the folder "exp [1]" is beside "exp 1", which it matches as a pattern.
+// Case runs-and-service/08: the name of the folder "exp [1]", read as a pattern, matches "exp 1".
 class NamePatternTest : public testing::Test {
  protected:
   void Write(const std::string& name) {
@@ -21,7 +21,7 @@ class NamePatternTest : public testing::Test {
     ASSERT_TRUE(WriteFileAtomically(path, "text").ok());
   }
 
-  // The files that `name` matches, relative to the directory.
+  // The files that `name` matches, relative to the test's directory.
   std::vector<std::string> Matches(const std::string& name) {
     const NamePattern path = ReadNamePattern(directory_.File(name));
     if (path.pattern.empty()) return {"name"};

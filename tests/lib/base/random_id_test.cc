@@ -15,7 +15,7 @@ TEST(RandomId, HasTheLengthAndTheAlphabet) {
 }
 
 TEST(RandomId, UsesEveryCharacterOfTheAlphabet) {
-  // 32 characters, 4096 draws: one is missing with a probability below 1e-54.
+  // With 4096 draws of 32 characters, the probability that one is missing is below 1e-54.
   const std::string id = RandomId(4096);
   EXPECT_EQ(std::set<char>(id.begin(), id.end()).size(), 32u);
 }

@@ -22,7 +22,8 @@ struct Ending {
   std::string message;
 };
 
-// Runs a program that prints `text` to `descriptor` in both ways; returns how it ended.
+// Acts as a program that prints `text` to `descriptor` with both std::cout and printf; returns its
+// exit code and error message.
 Ending PrintTo(int descriptor, const std::string& text, int code = 0) {
   StandardOutput output(descriptor);
   std::cout << text;
@@ -32,7 +33,7 @@ Ending PrintTo(int descriptor, const std::string& text, int code = 0) {
   return {end, err.str()};
 }
 
-// A descriptor whose reader has gone.
+// The write end of a pipe whose read end is closed.
 FileDescriptor ClosedPipe() {
   signal(SIGPIPE, SIG_IGN);
   std::array<int, 2> ends{};

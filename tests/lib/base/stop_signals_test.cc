@@ -9,7 +9,7 @@
 namespace gp {
 namespace {
 
-// Leaves the signals of the test's thread as they were.
+// Restores the signal settings of the test's thread.
 class StopSignalsTest : public ::testing::Test {
  protected:
   StopSignalsTest() { pthread_sigmask(SIG_BLOCK, nullptr, &before_); }

@@ -1,5 +1,5 @@
-// TemporaryDirectory: a fresh directory of a test, removed with everything in it at the end of its
-// scope. One owner.
+// TemporaryDirectory: a new directory for a test, removed with its contents at the end of the
+// scope. Not copyable.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class TemporaryDirectory {
 
   const std::string& path() const { return path_; }
   std::string File(const std::string& name) const { return JoinPath(path_, name); }
-  // Returns the path of the file.
+  // Writes the file and returns its path.
   std::string Write(const std::string& name, const std::string& content) const {
     const Status written = WriteFileAtomically(File(name), content);
     EXPECT_TRUE(written.ok()) << written;

@@ -55,8 +55,8 @@ TEST(YamlReader, PointsAtASyntaxError) {
   EXPECT_NE(problem.message.find("not valid YAML"), std::string::npos);
 }
 
-// Bytes of another encoding were shown as '?' or taken for other characters, and a run file with
-// one in a comment was valid, but could not be submitted.
+// Bytes in another encoding used to be shown as '?' or as other characters, and a run file with
+// such a byte in a comment was valid but could not be submitted.
 TEST(YamlReader, PointsAtTheFirstByteThatIsNotUtf8) {
   const ConfigProblem problem = ParseFails("name: demo  # é\nmodel: {}  # caf\xe9\n");
   EXPECT_EQ(problem.line, 2);

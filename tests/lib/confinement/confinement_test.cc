@@ -31,7 +31,7 @@ TEST(Confine, TakesAwayFilesProgramsAndPrivilegesAtOnce) {
   EXPECT_EQ(result, 0);
 }
 
-// Gives the name "worker" to a thread that is not the calling one, as CUDA does; errno, or 0.
+// Names another thread "worker", as CUDA does; returns errno, or 0.
 int NameAnotherThread() {
   std::promise<void> done;
   std::thread other([ended = done.get_future()] { ended.wait(); });

@@ -32,7 +32,7 @@ class DataRootsTest : public ::testing::Test {
   void Link(const std::string& target, const std::string& name) const {
     ASSERT_EQ(symlink(target.c_str(), At(name).c_str()), 0);
   }
-  // The words of the refusal; empty when it is allowed.
+  // The message of the refusal; empty if the path is allowed.
   std::string Refusal(const std::string& path,
                       StatusCode code = StatusCode::kInvalidArgument) const {
     const Status status = DataRoots({At("data")}).Check(path);
@@ -52,7 +52,7 @@ TEST_F(DataRootsTest, FilesDirectoriesAndPatternsBeneathARootAreAllowed) {
   }
 }
 
-// Like systemd's RestrictSUIDSGID=.
+// Makes openat2 fail, as systemd's RestrictSUIDSGID= does.
 bool DenyOpenat2() {
   const scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
   return seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(openat2), 0) == 0 &&
@@ -130,7 +130,7 @@ TEST_F(DataRootsTest, FilesOfTheKernelAreNoDataEvenBeneathTheRootDirectory) {
   EXPECT_TRUE(everything.Check(At("data/text.txt")).ok());
   EXPECT_TRUE(everything.Check("/etc/passwd").ok());
   for (const char* path : {"/proc/self/environ", "/proc/1/cmdline", "/sys/kernel/mm", "/proc"}) {
-    if (!FileExists(path)) continue;  // a root without /sys
+    if (!FileExists(path)) continue;  // for example, there may be no /sys
     EXPECT_THAT(Message(everything.Check(path)), HasSubstr("a file of the kernel")) << path;
   }
   EXPECT_THAT(Message(everything.Check("/dev/zero")), HasSubstr("neither a regular file nor"));

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kNotRestricted = 200;
 
-// errno of an open; 0 when it worked.
+// Opens a file; returns errno, or 0 on success.
 int OpenError(const std::string& path, int flags) {
   const FileDescriptor opened(open(path.c_str(), flags | O_CLOEXEC, 0600));
   return opened.valid() ? 0 : errno;
@@ -41,7 +41,7 @@ class RestrictFilesTest : public ::testing::Test {
     ASSERT_TRUE(WriteFileAtomically(directory_.File(name), "words").ok());
   }
 
-  // Returns the result of `work` in a process that may read data/ and write run/.
+  // Runs `work` in a process that may read data/ and write run/; returns its result.
   int Restricted(const std::function<int()>& work) const {
     return InChild([&] {
       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -85,7 +85,7 @@ TEST_F(RestrictFilesTest, EverythingElseIsDeniedAlsoThroughLinksThatAreMadeLater
   EXPECT_EQ(OpenError("/etc/passwd", O_RDONLY), 0);
   EXPECT_EQ(Restricted([] { return OpenError("/etc/passwd", O_RDONLY); }), EACCES);
   const int error = Restricted([&] {
-    // An unrestricted process changes the link after this one was restricted.
+    // Nothing to deny yet: the link is created below, after this process has ended.
     return InChild([&] { return 0; }) == 0 ? OpenError(directory_.File("data/late"), O_RDONLY) : 0;
   });
   EXPECT_EQ(error, ENOENT);
@@ -127,7 +127,7 @@ TEST(SystemFiles, HoldWhatAProgramNeedsAndNoSecrets) {
   };
   for (const char* path : {"/proc/self/status", "/proc/cpuinfo", "/proc/meminfo", "/dev/urandom",
                            "/sys/devices/system/cpu/online", "/proc/self/exe"}) {
-    if (!FileExists(path)) continue;  // a root without /sys
+    if (!FileExists(path)) continue;  // for example, there may be no /sys
     EXPECT_EQ(error_of(path), 0) << path;
   }
   for (const char* path :

@@ -1,4 +1,5 @@
-// InChild: a confinement lasts as long as its process, so that a test is made in a child.
+// InChild: runs a part of a test in a child process, because a confinement lasts as long as its
+// process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +11,7 @@
 
 namespace gp::confinement {
 
-// The result of `work` (0 to 255) in a child of this process; -1 if the child did not exit
+// Runs `work` in a child process and returns its result (0 to 255); -1 if the child did not exit
 // normally.
 inline int InChild(const std::function<int()>& work) {
   const pid_t child = fork();

@@ -15,7 +15,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::Matches;
 
-// Whether all `names` can be read, in a process with this LD_LIBRARY_PATH.
+// Whether a process with this LD_LIBRARY_PATH can read all `names`.
 bool AreReadable(const std::vector<std::string>& names, const char* library_path, bool gpus) {
   return InChild([&] {
            setenv("LD_LIBRARY_PATH", library_path, 1);
@@ -32,7 +32,7 @@ TEST(SystemFiles, TheFoldersOfTheLibraryPathAreReadable) {
   EXPECT_FALSE(AreReadable({"/opt/cuda"}, "/opt/torch/lib", false));
 }
 
-// uv with --link-mode=symlink and Nix install so.
+// uv with --link-mode=symlink, and Nix, install libraries like this.
 TEST(SystemFiles, LibrariesThatAreLinkedFromElsewhereAreReadable) {
   TemporaryDirectory files;
   const std::string store = files.File("store");

@@ -13,7 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A channel and the raw socket of its peer.
+// A channel and its peer's raw socket.
 struct Ends {
   FileDescriptor raw;
   std::unique_ptr<Channel> channel;
@@ -142,7 +142,7 @@ TEST(LinkChannel, SendGivesUpOnAPeerThatDoesNotRead) {
     status = channels.left->Send(large, milliseconds(5));
   }
   EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status;
-  // Half a frame is in the pipe, so the channel is closed.
+  // Only part of a frame was sent, so the channel was closed.
   EXPECT_EQ(channels.left->Send(Go{1}).code(), StatusCode::kUnavailable);
 }
 

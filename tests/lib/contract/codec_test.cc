@@ -121,7 +121,7 @@ TEST(LinkCodec, EveryMessageComesBackWithAllItsFields) {
     const auto decoded = Decode(EncodeFrame(message));
     ASSERT_TRUE(decoded.ok()) << decoded.status();
     EXPECT_EQ(decoded->index(), message.index());
-    // Equal payloads mean equal fields, because encoding writes every field.
+    // Encoding writes every field, so equal payloads mean equal fields.
     EXPECT_EQ(Payload(*decoded), Payload(message));
   }
 }

@@ -1,5 +1,5 @@
-// Goal: every member of every message has its key in the payload, under the name that other
-// versions use, and a new member must be added here.
+// Goal: every member of every message is in the payload, under the key that other versions use. New
+// members must be added here.
 #include "contract/messages.h"
 
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@ size_t Count(const Members&...) {
   return sizeof...(Members);
 }
 
-// One overload does not compile when a member is added: give the member a key in contract/codec.cc
-// and a value below, and name it here.
+// The overload for a message fails to compile when a member is added to it: then give the member a
+// key in contract/codec.cc and a value below, and name it here.
 size_t MemberCount(const Hello& m) {
   const auto& [protocol, protocol_min, version, incarnation] = m;
   return Count(protocol, protocol_min, version, incarnation);

@@ -11,7 +11,7 @@
 namespace gp::corpus {
 namespace {
 
-// Lines, paragraphs and words of every length, a few of them long.
+// Lines, paragraphs and words of all lengths; some are very long.
 std::string RandomText(uint64_t seed, size_t bytes) {
   std::mt19937_64 random(seed);
   std::string text;

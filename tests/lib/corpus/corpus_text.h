@@ -1,4 +1,4 @@
-// Texts of tests, and what comes of them. Pure but for the files that Write makes.
+// Texts for tests, and helpers that read documents from them. Pure functions, except for Write.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace gp::corpus {
 
-// Not synced: tests write many files.
+// Writes a file without syncing it, because tests write many files.
 inline std::string Write(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
   return path;
@@ -23,13 +23,13 @@ inline Source OneSource(const std::string& path, TextForm form = TextForm::kText
   return ExpandSources({path}, form).value().front();
 }
 
-// A document may be cut before a space.
+// A cut rule: a document may be cut before a space.
 inline size_t CutAtSpace(std::string_view text, size_t begin) {
   const size_t space = text.find(' ', std::max<size_t>(begin, 1));
   return std::min(space, text.size());
 }
 
-// The documents of a source, put together again where blocks divide them; or the error.
+// The documents of a source, with parts from several blocks joined again; or the error.
 inline StatusOr<std::vector<std::string>> Documents(const Source& source,
                                                     const DocumentRules& rules = {},
                                                     const CutAfter& cut = CutAtSpace) {

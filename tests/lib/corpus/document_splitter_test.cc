@@ -85,7 +85,7 @@ TEST_F(DocumentSplitterTest, AStringDividesDocumentsAndBelongsToNone) {
       ElementsAre("a", "b", "c"));
 }
 
-// Wherever blocks end.
+// The result must not depend on where blocks end.
 TEST_F(DocumentSplitterTest, AStringDividesATextOfManyBlocks) {
   std::mt19937_64 random(7);
   std::vector<std::string> expected;
@@ -158,7 +158,7 @@ TEST_F(DocumentSplitterTest, AListOfAnySizeGetsItsCommand) {
               HasSubstr("jq -c '.[]'"));
 }
 
-// Longer than many blocks: cut where the rule allows, put together without a loss.
+// A document longer than many blocks is cut where the rule allows, and joined again without loss.
 TEST_F(DocumentSplitterTest, ADocumentMayBeLongerThanABlock) {
   std::string text;
   while (text.size() < 5 * kBlockBytes) text += "word " + std::to_string(text.size()) + "\n";

@@ -9,7 +9,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// "(null)" where the field is null.
+// Reads the line's text field; "(null)" if its value is null.
 StatusOr<std::string> Read(JsonLineReader& reader, const std::string& line) {
   const std::string padded = line + std::string(JsonLineReader::kPaddingBytes, '\0');
   ASSIGN_OR_RETURN(const auto text, reader.Read(std::string_view(padded).substr(0, line.size())));
@@ -42,13 +42,13 @@ TEST(JsonLine, DepthIsNoDanger) {
   EXPECT_FALSE(Read(reader, deep).ok());
 }
 
-// Case models-and-data/10: lines of JSON were read otherwise than JSON says, or as text.
+// Case models-and-data/10: lines of JSON were misread, or were treated as plain text.
 TEST(JsonLine, AnEscapedNameIsTheName) {
   JsonLineReader reader("text", "--text-field");
   EXPECT_EQ(Read(reader, R"({"te\u0078t": "a"})").value(), "a");
 }
 
-// models-and-data/10: valid JSON, or what json.dumps writes.
+// models-and-data/10: valid JSON, including what Python's json.dumps writes.
 TEST(JsonLine, NumbersBesideTheTextMayBeAny) {
   JsonLineReader reader("text", "--text-field");
   for (const char* number : {"123456789012345678901234567890", "-9223372036854775809", "1e999",

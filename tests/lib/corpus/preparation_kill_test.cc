@@ -1,5 +1,5 @@
-// A preparation that is killed at each of its steps. A process reads once where it shall die, so
-// this one never prepares anything itself.
+// Kills a preparation at each of its steps. A process reads GP_FAILPOINT only once, so every
+// preparation runs in a child process.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -17,7 +17,7 @@ namespace {
 
 enum class End { kDone, kKilled, kFailed };
 
-// Runs the preparation in a process of its own, which dies at the failpoint.
+// Runs the preparation in a child process, which dies at the failpoint.
 End Prepare(const std::string& failpoint, const Tokenizer& tokenizer,
             const PreparationOptions& options) {
   const pid_t child = fork();
@@ -47,7 +47,8 @@ TEST_P(PreparationKill, AtAnyStepEndsWithTheSameShards) {
   ASSERT_EQ(Prepare("", **tokenizer, options), End::kDone);
   const Files expected = FilesOf(options.directory);
   ASSERT_TRUE(RemoveTree(options.directory).ok());
-  // Some die before they come forward, others after a block or two; the last ones at the end.
+  // The first kills come before any progress, later ones after one or two blocks, and the last ones
+  // at the end.
   for (const char* place :
        {"prepare.after_sync:kill", "prepare.after_save:kill", "prepare.after_sync:kill@2",
         "prepare.after_save:kill@3", "prepare.after_sync:kill@3", "prepare.after_save:kill@2",

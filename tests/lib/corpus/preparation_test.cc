@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 constexpr int32_t kEnd = 3;
 
-// Letters a, b and c; text of anything else cannot be encoded.
+// A tokenizer of the letters a, b and c that cannot encode any other text.
 class LetterTokenizer : public Tokenizer {
  public:
   LetterTokenizer() { set_special_tokens({.eos = kEnd}); }
@@ -136,7 +136,7 @@ TEST_F(PreparationTest, AStringMayDivideDocuments) {
   EXPECT_THAT(Message(Prepare().status()), HasSubstr("leave out --split or --split-on"));
 }
 
-// Wherever blocks end, and however often the work is saved.
+// The count must not depend on where blocks end or how often the work is saved.
 TEST_F(PreparationTest, EndsThatTheTextSpellsAreCounted) {
   std::string text;
   for (int i = 0; i < 100'000; ++i) text += "<|endoftext|>" + std::string(i % 7, 'a');

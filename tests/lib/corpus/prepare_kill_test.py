@@ -1,8 +1,8 @@
-"""gpctl data prepare, killed with SIGKILL again and again: the shards of an undisturbed one.
+"""gpctl data prepare, killed repeatedly with SIGKILL, writes the same shards as an undisturbed preparation.
 
-    prepare_kill_test.py GPCTL [--bytes 24MB] [--kills 10] [--folder DIR]
+prepare_kill_test.py GPCTL [--bytes 24MB] [--kills 10] [--folder DIR]
 
-Prints when it was killed. The moments are drawn from --seed (default: the time), over the seconds that the undisturbed one took.
+Prints the times of the kills. They are drawn from --seed (default: the time) within the duration of the undisturbed one.
 """
 import argparse
 import filecmp
@@ -19,7 +19,7 @@ def command(gpctl, text, out):
 
 
 def killed(words, seconds):
-    """True when it was killed before its end."""
+    """Runs the command and kills it after `seconds`; false if it ended before."""
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
             process.wait(seconds)
@@ -39,7 +39,7 @@ def check(arguments, folder):
     chance = random.Random(arguments.seed)
     text = folder / "text.jsonl"
     subprocess.run([arguments.gpctl, "data", "generate", str(text), "--bytes", arguments.bytes], check=True)
-    # The same last name: shards have it in theirs.
+    # Both folders have the same last name, because it is part of the shards' names.
     whole, broken = folder / "whole" / "data", folder / "broken" / "data"
     began = time.monotonic()
     subprocess.run(command(arguments.gpctl, text, whole), check=True)

@@ -1,4 +1,4 @@
-// What tests of preparation read, and how they compare what it wrote.
+// Sources for tests of preparation, and how the tests compare the results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace gp::corpus {
 
-using Files = std::map<std::string, std::string>;  // bytes by name
+using Files = std::map<std::string, std::string>;  // content by name
 
 inline Files FilesOf(const std::string& directory) {
   Files files;
@@ -25,7 +25,7 @@ inline Files FilesOf(const std::string& directory) {
   return files;
 }
 
-// Three files of several blocks each, one of them packed.
+// Writes three files of several blocks each, one of them compressed.
 inline std::vector<Source> WriteCorpus(const std::string& directory) {
   SyntheticText text(11);
   std::vector<Source> sources;

@@ -1,6 +1,6 @@
-"""gpctl data prepare beside the published scripts (tests/bench/peers/prepare_shards.py): the same bytes in the same files.
+"""gpctl data prepare writes the same files, byte for byte, as the published scripts (tests/bench/peers/prepare_shards.py).
 
-Arguments: gpctl. Skips without the Python of scripts/bootstrap --peers.
+Argument: gpctl. Skipped without the Python environment of scripts/bootstrap --peers.
 """
 import filecmp
 import os

@@ -99,7 +99,7 @@ TEST_F(StreamReportTest, EstimatesTheTokensOfMuchTextFromItsBeginning) {
       InspectStream(SpecOf({Write(directory_.File("a.txt"), text)}), {.encoded_bytes = 1 << 20});
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->estimated);
-  // Every byte is a token, but for the rounding.
+  // Every byte is one token; the estimate may differ by rounding.
   EXPECT_NEAR(static_cast<double>(report->train_tokens), static_cast<double>(text.size()), 2);
 }
 

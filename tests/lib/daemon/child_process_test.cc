@@ -17,7 +17,7 @@
 namespace gp::daemon {
 namespace {
 
-// The pipe's content from programs that have ended.
+// The content of a pipe whose writers have ended.
 std::string ReadAll(Pipe& pipe) {
   pipe.write.Close();
   std::string all;
@@ -29,7 +29,7 @@ std::string ReadAll(Pipe& pipe) {
   return all;
 }
 
-// The output of a shell that runs `script`, started like `child`.
+// The output of a shell started with the options of `child` that runs `script`.
 std::string OutputOf(const std::string& script, ChildProgram child = {}) {
   Pipe output = MakePipe().value();
   child.program = "/bin/sh";
@@ -43,7 +43,7 @@ std::string OutputOf(const std::string& script, ChildProgram child = {}) {
   return text;
 }
 
-// A field of /proc/self/status, as the program itself sees it.
+// A field of /proc/self/status, read by the child program itself.
 std::string StatusField(const std::string& name, const ChildProgram& child) {
   std::istringstream lines(OutputOf("exec cat /proc/self/status", child));
   for (std::string line; std::getline(lines, line);) {
@@ -63,7 +63,7 @@ TEST(StartChild, RunsTheProgramWithItsArgumentsAndNoInput) {
             "first two words\n");
 }
 
-// While it lives this process may have `count` files open.
+// While the object lives, this process can use at most `count` file descriptors.
 class FewOpenFiles {
  public:
   explicit FewOpenFiles(rlim_t count) {
@@ -82,8 +82,8 @@ TEST(StartChild, FewFileDescriptorsAreEnoughOrTheErrorSaysSo) {
     const FewOpenFiles few(64);
     EXPECT_EQ(OutputOf("echo started"), "started\n");
   }
-  // A pipe and /dev/null leave two descriptors, and the child needs one for each that it gets. A
-  // sanitizer uses two to inspect memory.
+  // StartChild uses a pipe and /dev/null, which leaves two free descriptors; the child needs one
+  // for each of the four that it gets. A sanitizer uses two more to inspect memory.
   const FileDescriptor next(open("/dev/null", O_RDONLY | O_CLOEXEC));
   const FewOpenFiles few(static_cast<rlim_t>(next.get()) + 6);
   const auto started =
@@ -135,7 +135,8 @@ TEST(StartChild, OnlyTheNamedDescriptorsAreOpen) {
 
 TEST(StartChild, DescriptorsMayHaveTheNumbersOfEachOther) {
   Pipe first = MakePipe().value(), second = MakePipe().value();
-  // Whatever the numbers are here, the order decides.
+  // Which descriptor the child gets as 3 or 4 depends on the order of the list, not on the numbers
+  // here.
   const std::vector<int> swapped = {second.write.get(), first.write.get()};
   OutputOf("echo one >&3; echo two >&4", {.descriptors = swapped});
   EXPECT_EQ(ReadAll(first), "two\n");
@@ -166,7 +167,7 @@ TEST(StartChild, SignalsAreNeitherBlockedNorIgnored) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// Process, group and session of the shell itself.
+// Process id, process group and session of the shell.
 std::array<pid_t, 3> GroupsOf(ChildGroup group) {
   std::istringstream text(
       OutputOf("echo $$; exec cut -d' ' -f5,6 /proc/self/stat", {.group = group}));

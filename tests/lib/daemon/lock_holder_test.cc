@@ -59,7 +59,7 @@ TEST(LockHolder, IsThisProcess) {
   EXPECT_FALSE(self.pid_namespace.empty());
 }
 
-// People see the text that another process writes.
+// This text is shown to users, but another process writes it.
 TEST(LockHolder, KeepsControlCharactersFromTheScreen) {
   const std::string text = LockHolder::Parse("4 host=a\x1b[2J boot_id=x").host;
   EXPECT_EQ(text, "a_[2J");

@@ -39,7 +39,7 @@ FileDescriptor Connect(const std::string& address_text) {
   return connection;
 }
 
-// The server's answer to `request`, until it closes.
+// The server's answer to `request`, read until it closes the connection.
 std::string Answer(const std::string& address, const std::string& request) {
   const FileDescriptor connection = Connect(address);
   EXPECT_TRUE(WriteAll(connection.get(), request, "metrics").ok());
@@ -54,7 +54,7 @@ std::string Answer(const std::string& address, const std::string& request) {
 
 std::string Scrape(const std::string& address) { return Answer(address, kRequest); }
 
-// Scrapes like Prometheus: trusts `ca`, and expects a certificate for `host`. Empty when TLS fails.
+// Scrapes like Prometheus: trusts `ca` and expects a certificate for `host`. Empty if TLS fails.
 std::string TlsScrape(const std::string& address, const std::string& ca, const std::string& host,
                       int version = TLS1_3_VERSION, const std::string& request = kRequest) {
   const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()),
@@ -132,7 +132,7 @@ TEST(MetricsExposer, WhoSendsTooMuchOrTooSlowlyIsLetGoAndOthersAreServed) {
   EXPECT_NE(Scrape(address).find("gp_example_total 3"), std::string::npos);
 }
 
-// The files of a daemon: an authority and a certificate for "gp.example.org".
+// A daemon's TLS files: an authority and a certificate for "gp.example.org".
 class TlsMetrics : public ::testing::Test {
  protected:
   TlsMetrics() {

@@ -10,7 +10,7 @@
 namespace gp::daemon {
 namespace {
 
-// A daemon with three settings that records its arguments.
+// A daemon with three settings that records how it is called.
 class AnyDaemon : public ::testing::Test {
  protected:
   AnyDaemon() {
@@ -85,7 +85,7 @@ class AnyDaemon : public ::testing::Test {
   std::vector<std::string> labels_;
   std::string dir_;
   Status outcome_ = OkStatus();
-  Status verdict_ = InvalidArgument("seven");  // on seven slots
+  Status verdict_ = InvalidArgument("seven");  // the result of checking seven slots
   int runs_ = 0;
   int actions_ = 0;
   std::string address_file_;

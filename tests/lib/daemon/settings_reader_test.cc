@@ -184,7 +184,8 @@ TEST(SettingsEnvironment, AWrongValueIsToldByTheVariableAndTheKey) {
   EXPECT_NE(problems[2].message.find("HOST:PORT"), std::string::npos);
 }
 
-// Kubernetes gives every container GP_EXAMPLE_PORT and more when a service has that name.
+// If a service is called gp-example, Kubernetes sets GP_EXAMPLE_PORT and other variables in every
+// container.
 TEST(SettingsEnvironment, VariablesOfOthersAreLeftAloneAndNearMissesAreWarnedOf) {
   Example example;
   std::vector<ConfigProblem> warnings;

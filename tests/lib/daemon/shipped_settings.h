@@ -1,4 +1,4 @@
-// The promise of a daemon's settings file in configs/: every key of the table, with its meaning.
+// What a daemon's settings file in configs/ must contain: every key of the table, with its meaning.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ inline std::string ShippedPath(const std::string& name) {
   return JoinPath(source == nullptr ? "." : source, "configs/" + name);
 }
 
-// The comments of a file as one line of text.
+// All comments of a file, joined into one line of text.
 inline std::string CommentsOf(const std::string& text) {
   std::string comments;
   std::istringstream lines(text);

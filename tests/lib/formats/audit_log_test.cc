@@ -29,7 +29,7 @@ TEST(AuditLine, ComesBack) {
   EXPECT_EQ(parsed->previous_hash, kNoAuditHash);
 }
 
-// The promise of docs/formats/audit.md to users of other tools.
+// docs/formats/audit.md promises this to users of other tools.
 TEST(AuditLine, IsHashedUpToItsHash) {
   const std::string line = RenderAuditLine(Sample(1), kNoAuditHash);
   const auto json = nlohmann::json::parse(line);
@@ -69,7 +69,7 @@ TEST(AuditChain, FindsARemovedAMovedAndAnAddedLine) {
   EXPECT_FALSE(follows({lines[0], lines[2], lines[3]}));
   EXPECT_FALSE(follows({lines[0], lines[2], lines[1], lines[3]}));
   EXPECT_FALSE(follows({lines[0], lines[1], lines[1], lines[2]}));
-  // A forged line with a correct hash and number.
+  // A forged line whose own hash and number are correct.
   EXPECT_FALSE(follows({lines[0], RenderAuditLine(Sample(2), kNoAuditHash), lines[2]}));
 }
 

@@ -46,7 +46,7 @@ TEST_F(CheckpointDirectoryTest, IsDamagedWhenAByteAFileOrTheManifestIsAnother) {
   EXPECT_EQ(Verdict(), StatusCode::kDataLoss);
 }
 
-// A link that leads to itself: the file system answers with an error that is not "absent".
+// A symlink to itself makes the file system report an error other than "does not exist".
 TEST_F(CheckpointDirectoryTest, WhatCannotBeReadIsNotCalledDamaged) {
   std::filesystem::remove(File(kModelName));
   ASSERT_EQ(symlink(kModelName, File(kModelName).c_str()), 0);
@@ -91,7 +91,7 @@ TEST_F(CheckpointDirectoryTest, AModelOfAnotherProgramIsTold) {
                        ::testing::EndsWith(command)));
 }
 
-// `gpctl import` accepts directories, and only llm.c's files.
+// `gpctl import` takes directories; the only single files that it takes are llm.c's.
 TEST_F(CheckpointDirectoryTest, AFileLeadsToTheModelThatItBelongsTo) {
   const auto error_of = [this](const std::string& name, const std::string& bytes,
                                const std::string& beside) {
@@ -143,7 +143,7 @@ TEST_F(CheckpointDirectoryTest, OneThatAnOlderVersionRenamedIsNotFound) {
   EXPECT_TRUE(FindCheckpoints(storage_, parent_)->empty());
 }
 
-// Deletes nothing but the files whose names it is given.
+// A storage whose deletion stops early: it deletes only the files with the given names.
 class InterruptedStorage : public LocalStorage {
  public:
   Status Delete(const std::string& path) const override {

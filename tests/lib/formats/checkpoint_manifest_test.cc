@@ -48,7 +48,7 @@ TEST(CheckpointManifest, ComesBackEqual) {
 
 TEST(CheckpointManifest, EveryTruncationIsRefused) {
   const std::string text = FormatManifest(Example());
-  // Its last byte is a newline that no JSON needs.
+  // The last byte is a newline, which JSON does not need, so keep at least everything before it.
   for (size_t size = 0; size + 1 < text.size(); ++size) {
     EXPECT_EQ(ParseManifest(text.substr(0, size), "m").status().code(), StatusCode::kDataLoss)
         << size;

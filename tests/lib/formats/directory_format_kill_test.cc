@@ -1,5 +1,5 @@
-// A migration of a directory that is killed. A process reads once where it dies, so whatever passes
-// a failpoint runs in a child.
+// Kills the migration of a directory. A process reads GP_FAILPOINT only once, so every migration
+// runs in a child process.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -22,14 +22,14 @@ std::string Read(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// Version 2 renames `old` to `new`, and does nothing when that has happened.
+// The migration to version 2: renames `old` to `new`, unless that was already done.
 Status Rename(const std::string& directory) {
   if (!FileExists(JoinPath(directory, "old"))) return OkStatus();
   std::filesystem::rename(JoinPath(directory, "old"), JoinPath(directory, "new"));
   return SyncDirectory(directory);
 }
 
-// The wait status of a process that migrates with this GP_FAILPOINT.
+// Migrates in a child process with this GP_FAILPOINT; returns the wait status.
 int MigrateInChild(const std::string& directory, const std::string& failpoint) {
   const pid_t child = fork();
   if (child == 0) {

@@ -15,7 +15,8 @@ Status Append(const std::string& path, const std::string& text) {
   return WriteFileAtomically(path, before.ends_with(text) ? before : before + text);
 }
 
-// Version 2 adds " two" to `names`, version 3 adds " three". Version 2 keeps a copy.
+// Version 2 appends " two" to the file `names`, version 3 appends " three". Version 2 keeps a copy
+// of the old file.
 DirectoryFormat Things(int newest) {
   DirectoryFormat format{.name = "gp-things", .what = "directory of things"};
   if (newest >= 2) {

@@ -25,7 +25,7 @@ TEST(EventFile, ComesBackEqual) {
   EXPECT_EQ((*events)[3].end_offset, ExampleFile().size());
 }
 
-// The bytes TensorBoard's own writer produces for this event.
+// The bytes that TensorBoard's own writer produces for this event.
 TEST(EventFile, MatchesTensorBoardByteForByte) {
   const std::string start = FormatEventFileStart(1.0);
   const unsigned char expected[] = {0x18, 0, 0, 0, 0, 0, 0, 0,    0xa3, 0x7f, 0x4b, 0x22,
@@ -36,7 +36,7 @@ TEST(EventFile, MatchesTensorBoardByteForByte) {
   EXPECT_EQ(start.size(), sizeof expected + 13 + 4);
 }
 
-// Event(wall_time=1, step=7, session_log=SessionLog(status=START)) as protobuf writes it.
+// Event(wall_time=1, step=7, session_log=SessionLog(status=START)) as protobuf encodes it.
 TEST(EventFile, ASessionStartHasTensorBoardsBytes) {
   const unsigned char expected[] = {0x09, 0,    0,    0,    0,    0, 0, 0xf0,
                                     0x3f, 0x10, 0x07, 0x3a, 0x02, 8, 1};

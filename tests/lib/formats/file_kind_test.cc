@@ -19,7 +19,7 @@ std::string KindOf(const std::string& begin) {
   return kind == nullptr ? "none" : std::string(kind->what);
 }
 
-// A file as tar writes it: its name, then fields of digits and zeros, then the magic number.
+// The beginning of a tar file: a name, fields of digits and zeros, then the magic number.
 std::string Tar() {
   std::string header(512, '\0');
   header.replace(0, 8, "text.txt");
@@ -27,7 +27,8 @@ std::string Tar() {
   return header;
 }
 
-// This many items of 16 bytes each: their number, the offset of each, and the end.
+// A file of `count` items of 16 bytes: the count, the offset of each item and the end, then the
+// items.
 std::string Offsets(uint32_t count) {
   std::string shard;
   const auto add = [&](uint32_t word) {
@@ -108,7 +109,7 @@ TEST(FileKind, NeverReadsBeyondTheBytes) {
   for (size_t size = 0; size < tar.size(); ++size) RecogniseKind(tar.substr(0, size));
 }
 
-// Case models-and-data/09: a pointer of Git LFS was read as the file itself.
+// Case models-and-data/09: a Git LFS pointer was read as if it were the file itself.
 TEST(FileKind, TheErrorSaysWhatItIsAndTheWayOut) {
   EXPECT_EQ(Message(RefuseOtherKinds("/d/x.zip", "PK\x03\x04\x14\0\0\0"s, "text")),
             "/d/x.zip is a zip archive, expected text; unpack it: unzip /d/x.zip");

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::string_literals;
 
-// The output of Python's pickle.dumps() with protocol 0 or 1.
+// Outputs of Python's pickle.dumps() with protocols 0 and 1.
 TEST(OldPickle, IsRecognised) {
   for (
       const std::string& bytes :

@@ -1,4 +1,4 @@
-// Text packed by gzip and zstd, for tests of unpacking. Pure functions.
+// Text compressed with gzip and zstd, for tests of decompression. Pure functions.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 namespace gp::formats {
 
-// One member of a gzip file.
+// One gzip member.
 inline std::string Gzip(const std::string& text) {
   z_stream stream{};
   EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
@@ -25,7 +25,7 @@ inline std::string Gzip(const std::string& text) {
   return packed;
 }
 
-// One frame of a zstd file, with a checksum as the program zstd writes it.
+// One zstd frame with a checksum, as the program zstd writes it.
 inline std::string Zstd(const std::string& text) {
   ZSTD_CCtx* context = ZSTD_createCCtx();
   ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);

@@ -45,7 +45,7 @@ TEST_F(PathPatternTest, NamesTheKeyAndTheWayOut) {
   EXPECT_THAT(error(Write("empty", "")), HasSubstr("is empty"));
 }
 
-// Case runs-and-service/08: names with * ? [ ] were taken for patterns.
+// Case runs-and-service/08: file names that contain * ? [ ] were treated as patterns.
 TEST_F(PathPatternTest, OnlyWhatTheUserWroteIsAPattern) {
   ASSERT_TRUE(MakeDirectories(directory_.File("exp [1]")).ok());
   ASSERT_TRUE(MakeDirectories(directory_.File("exp 1")).ok());
@@ -64,7 +64,7 @@ TEST_F(PathPatternTest, AFileOfTheKernelIsNotCalledEmpty) {
               HasSubstr("/proc/cpuinfo reports size 0, as files under /proc and /sys do; copy it"));
 }
 
-// Case runs-and-service/36: a FIFO was reported as "empty", without asking for a regular file.
+// Case runs-and-service/36: a FIFO was reported as "empty"; the error must ask for a regular file.
 TEST_F(PathPatternTest, WhatIsNoFileIsNotCalledEmpty) {
   const auto error = [&](const std::string& path) {
     return Message(ExpandPatterns({path}, "data.text").status());

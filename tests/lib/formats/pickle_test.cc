@@ -9,7 +9,7 @@ using ::testing::HasSubstr;
 using Kind = Pickle::Value::Kind;
 
 // Python's pickles of {'n': -2, 'long': 2**40, 'itos': {0: '\n', 1: 'é', 2: '€', 3: '\\'}, 'stoi':
-// {the inverse}}, by protocol.
+// {the inverse of itos}}, by protocol, in hexadecimal.
 const std::string_view kFiles[] = {
     "286470300a566e0a70310a492d320a73566c6f6e670a70320a4c313039393531313632373737364c0a735669"
     "746f730a70330a286470340a49300a565c75303030610a70350a7349310a56e90a70360a7349320a565c7532"
@@ -33,7 +33,7 @@ const std::string_view kFiles[] = {
     "4b0068064b0168074b0268084b0375752e",
 };
 
-// The same for {'itos': an object whose __reduce__ calls os.system('id')}.
+// Pickles of {'itos': an object whose __reduce__ calls os.system('id')}, likewise.
 const std::string_view kMalicious[] = {
     "286470300a5669746f730a70310a63706f7369780a73797374656d0a70320a285669640a70330a7470340a52"
     "70350a732e",
@@ -112,7 +112,7 @@ TEST(Pickle, RefusesAnObjectThatAsksForAProgramInEveryProtocol) {
 }
 
 TEST(Pickle, RefusesEveryInstructionThatCouldRunSomething) {
-  // os.system("id"), as each way to call it is written.
+  // os.system("id"), called with each instruction that can call something.
   for (const std::string_view file :
        {std::string_view("cos\nsystem\n(S'id'\ntR."),
         std::string_view("\x80\x02"
@@ -147,7 +147,7 @@ TEST(Pickle, RefusesWhatIsNoProgramOfItsMachine) {
 }
 
 TEST(Pickle, SharedValuesTakeNoMoreMemoryThanTheFile) {
-  // Each dictionary holds the one before it a hundred times.
+  // Each dictionary contains the previous one a hundred times.
   std::string file = "}\x94";
   for (int depth = 1; depth < 100; ++depth) {
     file += "}\x94(";
@@ -159,7 +159,7 @@ TEST(Pickle, SharedValuesTakeNoMoreMemoryThanTheFile) {
     }
     file += "u";
   }
-  // A hundred values stay on the stack; the last one takes the others in.
+  // A hundred dictionaries stay on the stack; each one refers to the previous one.
   EXPECT_THAT(ErrorOf(file + "."), HasSubstr("100 values at the end"));
   EXPECT_THAT(ErrorOf(std::string(2'000'000, '}')), HasSubstr("more than 1000000 values"));
   std::string entries = "}\x94";

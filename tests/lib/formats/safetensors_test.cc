@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A file with this header text, and as much data.
+// A file with this header text and `data_bytes` bytes of data.
 std::string File(const std::string& header, size_t data_bytes) {
   std::string file;
   for (uint64_t i = 0, length = header.size(); i < 8; ++i, length >>= 8) {
@@ -74,7 +74,7 @@ TEST(Safetensors, MapsTensorsFromAFile) {
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(file->Data(*file->header().Find("b")), std::string(10, '\x02'));
   EXPECT_EQ(SafetensorsFile::Open(directory.path()).status().code(), StatusCode::kInvalidArgument);
-  // A pipe is refused, too, and not waited for.
+  // A pipe is refused, too, without waiting for its writer.
   ASSERT_EQ(mkfifo(directory.File("pipe").c_str(), 0600), 0);
   EXPECT_EQ(SafetensorsFile::Open(directory.File("pipe")).status().code(),
             StatusCode::kInvalidArgument);
@@ -145,7 +145,7 @@ TEST(Safetensors, RefusesWhatIsNoHeader) {
   }
 }
 
-// Random bytes as header text: whatever they are, the reader comes back.
+// Random bytes as header text: the reader always returns.
 TEST(Safetensors, SurvivesNoise) {
   const uint32_t seed = 20261121;
   std::mt19937 random(seed);

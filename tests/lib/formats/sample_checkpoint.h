@@ -1,4 +1,4 @@
-// A checkpoint on disk, complete by size and digest; its tensors are none.
+// A checkpoint on disk with correct sizes and digests, but without real tensors.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace gp::formats {
 
-// Writes it into `directory`; the sha256 of its manifest.
+// Writes the checkpoint to `directory`; returns the SHA-256 of its manifest.
 inline std::string WriteSampleCheckpoint(const std::string& directory, int64_t step) {
   CheckpointManifest manifest;
   manifest.run_id = "r";
@@ -27,7 +27,7 @@ inline std::string WriteSampleCheckpoint(const std::string& directory, int64_t s
   return Sha256Hex(text);
 }
 
-// Another content of the same size.
+// Changes the file's content but not its size; a second call restores it.
 inline void DamageFile(const std::string& path) {
   std::string bytes = ReadFile(path).value_or("");
   ASSERT_FALSE(bytes.empty()) << path;

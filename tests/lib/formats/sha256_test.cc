@@ -5,7 +5,7 @@
 namespace gp::formats {
 namespace {
 
-// FIPS 180-2, appendix B.
+// Test vectors of FIPS 180-2, appendix B.
 constexpr char kAbc[] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
 TEST(Sha256, GivesThePublishedDigests) {

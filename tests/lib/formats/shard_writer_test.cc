@@ -57,7 +57,7 @@ TEST_P(ShardWriterTest, GoesOnBehindWhatWasSynced) {
     ASSERT_TRUE(writer->Sync().ok());
     ASSERT_TRUE(writer->Append(Bytes({9, 9})).ok());
   }
-  for (int time = 0; time < 2; ++time) {  // before and after it was finished
+  for (int time = 0; time < 2; ++time) {  // before and after the first attempt was finished
     auto writer = ShardWriter::Resume(path_, form(), 3);
     ASSERT_TRUE(writer.ok()) << writer.status();
     EXPECT_EQ(writer->size(), 3);
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, ShardWriterTest,
                                            ShardForm{ShardFormat::kNpy, 4},
                                            ShardForm{ShardFormat::kRaw, 2}));
 
-// The bytes of numpy.save for an array of 100,000,000 uint16.
+// The header that numpy.save writes for an array of 100,000,000 uint16.
 TEST(ShardHeader, IsNumPysOwn) {
   const std::string header = ShardHeader({ShardFormat::kNpy, 2}, 100'000'000);
   EXPECT_EQ(header.size(), 128u);

@@ -7,7 +7,7 @@
 namespace gp::formats {
 namespace {
 
-// Case models-and-data/03: <|endoftext|> in a text became ordinary tokens without a word.
+// Case models-and-data/03: <|endoftext|> in a text became ordinary tokens without a warning.
 TEST(SpelledEnds, AreCountedWithoutOverlap) {
   SpelledEnds ends;
   CountSpelledEnds("a||b||||c|", "||", ends);

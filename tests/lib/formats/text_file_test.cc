@@ -50,13 +50,13 @@ TEST_F(TextFileTest, EveryTruncationOfAPackedTextIsRefused) {
 
 TEST_F(TextFileTest, NamesFileAndPlaceOfDamage) {
   std::string file = Gzip(std::string(1000, 'x'));
-  file[file.size() - 6] ^= 1;  // a byte of the checksum
+  file[file.size() - 6] ^= 1;  // damages the checksum
   EXPECT_THAT(ErrorOf(file), HasSubstr(path_ + " is damaged near byte"));
   EXPECT_THAT(ErrorOf(file), HasSubstr("incorrect data check"));
   EXPECT_THAT(ErrorOf("\x1f\x8b\x08 and more"), HasSubstr("is damaged near byte"));
   EXPECT_THAT(ErrorOf(Gzip("x") + "garbage"), HasSubstr("is damaged near byte"));
   std::string zstd = Zstd(std::string(1000, 'x'));
-  zstd.back() ^= 1;  // a byte of the checksum
+  zstd.back() ^= 1;  // damages the checksum
   EXPECT_THAT(ErrorOf(zstd), HasSubstr("zstd says"));
   EXPECT_THAT(ErrorOf(Zstd("x") + "garbage"), HasSubstr("is damaged near byte"));
 }
@@ -93,7 +93,7 @@ TEST_F(TextFileTest, RefusesWhatIsPackedInsideAPackedFile) {
   EXPECT_THAT(ErrorOf(Gzip(Gzip("text"))), HasSubstr("is compressed by gzip"));
 }
 
-// Case models-and-data/07: UTF-16 was trained on as if it were UTF-8.
+// Case models-and-data/07: UTF-16 text was used for training as if it were UTF-8.
 TEST_F(TextFileTest, RefusesOtherEncodings) {
   EXPECT_THAT(ErrorOf("\xff\xfet\0e\0"s), HasSubstr("is text in UTF-16, expected text"));
   EXPECT_THAT(ErrorOf(Gzip("\xfe\xff\0t"s)), HasSubstr("iconv -f UTF-16 -t UTF-8"));
@@ -107,7 +107,7 @@ TEST_F(TextFileTest, LeavesOutAByteOrderMark) {
   EXPECT_EQ(Read("text\xef\xbb\xbf").value(), "text\xef\xbb\xbf");
 }
 
-// More than the beginning is looked at, of packed text on the way.
+// Not only the beginning is checked; compressed text is checked while it is read.
 TEST_F(TextFileTest, WhatComesAfterTheBeginningIsLookedAt) {
   std::string text;
   while (text.size() < 300'000) text += "A line of a text " + std::to_string(text.size()) + ".\n";

@@ -1,4 +1,4 @@
-// Token ids as tests write them to files without a header.
+// Token ids encoded as in files without a header, for tests.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ std::string BigEndianBytesOf(const std::vector<int64_t>& tokens) {
   return bytes;
 }
 
-// Ids as a text has them: small ones often, large ones seldom.
+// Ids distributed as in a text: small ones are frequent, large ones rare.
 inline std::vector<int64_t> Tokens(int64_t vocabulary) {
   std::minstd_rand random(7);
   std::uniform_real_distribution<double> share(0, 1);

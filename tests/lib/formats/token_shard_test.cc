@@ -19,7 +19,7 @@ class TokenShardTest : public ::testing::Test {
  protected:
   StatusOr<TokenShard> Open(const std::string& bytes) {
     const std::string path = directory_.File("shard");
-    // Not synced: a thousand truncations would wait for the disk.
+    // Not synced: the tests write a thousand truncated files.
     std::ofstream(path, std::ios::binary) << bytes;
     return TokenShard::Open(path);
   }
@@ -75,7 +75,7 @@ TEST_F(TokenShardTest, TellsTheFormatsApartByContent) {
   EXPECT_EQ(All(*raw), kTokens);
 }
 
-// Ids as a text has them, more than a guess needs.
+// Ids distributed as in a text, and more than a guess of the format needs.
 std::vector<int32_t> ManyTokens(int32_t vocabulary) {
   std::vector<int32_t> tokens;
   for (int64_t i = 1; i < 500; ++i) {
@@ -84,7 +84,7 @@ std::vector<int32_t> ManyTokens(int32_t vocabulary) {
   return tokens;
 }
 
-// Case models-and-data/01: tokens of four bytes were read as uint16, every second one 0.
+// Case models-and-data/01: four-byte tokens were read as uint16, so every second token was 0.
 TEST_F(TokenShardTest, WiderTokensWithoutAHeaderAreRefusedWithTheCommand) {
   EXPECT_THAT(ErrorOf(LittleEndian(ManyTokens(50257), 4)),
               AllOf(HasSubstr("has no header and looks like tokens of 4 bytes"),
@@ -98,7 +98,7 @@ TEST_F(TokenShardTest, WiderTokensWithoutAHeaderAreRefusedWithTheCommand) {
   EXPECT_THAT(ErrorOf(wide), AllOf(HasSubstr("tokens of 8 bytes"), HasSubstr("'<i8'")));
 }
 
-// In the order in which another machine wrote them.
+// The tokens in the byte order of a big-endian machine.
 std::string BigEndian(const std::vector<int32_t>& tokens, size_t width) {
   std::string bytes;
   for (const int32_t token : tokens) {
@@ -174,7 +174,7 @@ TEST_F(TokenShardTest, TokensOfOneByteAreRefusedWithTheCommand) {
                                     HasSubstr("'u1').astype('<u2')")));
 }
 
-// More than the beginning is looked at.
+// Not only the beginning of a file is checked.
 TEST_F(TokenShardTest, WhatComesAfterTokensIsLookedAt) {
   std::vector<int32_t> many;
   while (many.size() < 60'000) {
@@ -287,7 +287,7 @@ TEST_F(TokenShardTest, ReadsFromAnyOffsetInEveryFormat) {
 
 TEST_F(TokenShardTest, EveryTruncationOfALlmCShardIsRefused) {
   const std::string file = FormatLlmCShard(kTokens);
-  // Shorter than its magic number a file is raw tokens, or an odd number of bytes.
+  // A file shorter than the magic number counts as raw tokens, or has an odd number of bytes.
   for (size_t size = 4; size < file.size(); ++size) {
     EXPECT_THAT(ErrorOf(file.substr(0, size)), HasSubstr("prepare it again")) << size;
   }

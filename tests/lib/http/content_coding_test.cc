@@ -15,7 +15,7 @@ constexpr int kRaw = -MAX_WBITS;
 
 std::string Gzip(const std::string& text) { return Deflate(text, kGzipBits); }
 
-// The body, or the error's status and message.
+// The decoded body, or the error's status and message.
 std::string Decoded(const std::string& coding, const std::string& body, size_t bytes_max = 1000) {
   Request request{.headers = {{"content-encoding", coding}}, .body = body};
   const auto error = DecodeBody(request, bytes_max);
@@ -77,7 +77,7 @@ TEST(ContentCoding, OfTransferCodingsChunkedIsTakenAlone) {
   EXPECT_THAT(refused({{"transfer-encoding", ""}}), HasSubstr("415: "));
 }
 
-// HTTP's deflate has zlib's header; many clients leave it out.
+// HTTP's "deflate" includes a zlib header, which many clients omit.
 TEST(ContentCoding, TakesDeflateWithAndWithoutZlibsHeader) {
   for (const std::string text : {"", "x", R"({"prompt":"one"})", "ä\n\0"}) {
     for (const int window_bits : {kZlib, kRaw, 9, -9}) {
@@ -96,7 +96,7 @@ TEST(ContentCoding, TakesDeflateWithAndWithoutZlibsHeader) {
 TEST(ContentCoding, NeverCutsABodySilently) {
   const std::string whole = Gzip("one") + Gzip("two");
   for (size_t bytes = 0; bytes < whole.size(); ++bytes) {
-    if (bytes == Gzip("one").size()) continue;  // which is a complete body
+    if (bytes == Gzip("one").size()) continue;  // this prefix is a complete body
     EXPECT_THAT(Decoded("gzip", whole.substr(0, bytes)), HasSubstr("400: ")) << bytes;
   }
   const std::string zlib = Deflate("one", kZlib);

@@ -11,7 +11,8 @@ namespace gp::http {
 
 constexpr int kGzipBits = 16 + MAX_WBITS;
 
-// In the format that zlib's `window_bits` name: zlib, raw deflate, or gzip (kGzipBits).
+// Compresses in the format that zlib's `window_bits` selects: zlib, raw deflate, or gzip
+// (kGzipBits).
 inline std::string Deflate(std::string_view text, int window_bits) {
   z_stream stream{};
   EXPECT_EQ(deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, window_bits, 8, 0), Z_OK);

@@ -51,7 +51,7 @@ TEST(ErrorPage, AProgramGetsJson) {
        {RequestOf("GET", "*/*"), RequestOf("POST", "text/html"), Request{.method = "GET"},
         RequestOf("GET", "application/json, text/html;q=0.5"), RequestOf("GET", "text/html;q=0"),
         RequestOf("GET", "text/html; q=0.0, */*"), RequestOf("GET", "text/htmlx"),
-        // The default of Java's HttpURLConnection.
+        // The Accept header of Java's HttpURLConnection.
         RequestOf("GET", "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2")}) {
     const Response answer = ErrorResponseTo(request, kNothing);
     EXPECT_EQ(answer.content_type, "application/json");

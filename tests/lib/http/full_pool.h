@@ -1,5 +1,6 @@
-// FullPool: while it lives, every thread of a pool waits and its queue is full, so the pool refuses
-// new work. Anything answered meanwhile was done in the loop. Used outside of the loop.
+// FullPool: while it lives, every thread of a pool is blocked and the queue is full, so the pool
+// refuses new work. Requests answered meanwhile were handled by the event loop. Use it outside the
+// loop.
 #pragma once
 
 #include <latch>
@@ -12,7 +13,7 @@ namespace gp::http {
 
 class FullPool {
  public:
-  // REQUIRES: a pool with the threads of OffloadPoolOptions{}, whose loop runs.
+  // Requires a pool with the threads of OffloadPoolOptions{} and a running loop.
   FullPool(EventLoop& loop, OffloadPool& pool) {
     for (int i = 0; i < kThreads; ++i) {
       InLoop(loop, [&] {

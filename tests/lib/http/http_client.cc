@@ -46,7 +46,7 @@ HttpClient::HttpClient(int port, int receive_bytes)
 void HttpClient::Send(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t sent = send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent <= 0) return;  // the server closed; its answer can still be read
+    if (sent <= 0) return;  // the server closed the connection; its answer can still be read
     bytes.remove_prefix(static_cast<size_t>(sent));
   }
 }

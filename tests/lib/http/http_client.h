@@ -1,5 +1,5 @@
-// A client over a plain socket, byte by byte, for tests that control exactly what is sent and when.
-// Blocks for at most kPatience. Used by one thread at a time.
+// A client on a plain socket, for tests that control exactly which bytes are sent and when. Blocks
+// for at most kPatience. Not thread-safe.
 #pragma once
 
 #include <optional>
@@ -17,32 +17,33 @@ struct Answer {
   std::string body;
 
   std::string Header(std::string_view name) const;
-  // The data lines of an event stream.
+  // The data lines of the event stream in the body.
   std::vector<std::string> Events() const;
 };
 
 class HttpClient {
  public:
-  // `receive_bytes`: the receive buffer for a client that does not read; 0: the kernel's default.
+  // `receive_bytes`: the size of the receive buffer, for a client that does not read; 0: the
+  // kernel's default.
   explicit HttpClient(int port, int receive_bytes = 0);
 
   void Send(std::string_view bytes);
-  // A whole request with Content-Length, and a Host unless `headers` have one.
+  // Sends a whole request with Content-Length, and with a Host unless `headers` have one.
   void Request(const std::string& method, const std::string& target, std::string_view body = "",
                const std::string& headers = "");
-  // The next answer, whole; status 0 when the server closed before its end. `head`: it has no body.
+  // The next answer; its status is 0 if the server closed before its end. `head`: it has no body.
   Answer Receive(bool head = false);
-  // Takes up to `bytes` off the socket; the next Receive returns them, too.
+  // Reads up to `bytes` from the socket; the next Receive returns them as part of its answer.
   void ReceiveSome(size_t bytes);
-  // Only its head.
+  // Receives only the head of the next answer.
   Answer ReceiveHead();
-  // The next event or comment of a stream whose head was received, unparsed; nullopt at the end of
+  // The next event or comment, unparsed, of a stream whose head was received; nullopt at the end of
   // the stream.
   std::optional<std::string> NextBlock();
-  // The next event of a stream whose head was received; nullopt at the end of the stream. Comments
-  // are skipped.
+  // The next event of a stream whose head was received; nullopt at the end of the stream. Skips
+  // comments.
   std::optional<std::string> NextEvent();
-  // Whether the server closed, after reading the rest of its answer.
+  // Reads the rest of the answer; returns whether the server then closed the connection.
   bool Closed();
 
   void HalfClose();
@@ -61,7 +62,7 @@ class HttpClient {
   bool stream_over_ = false;
 };
 
-// One request on a connection of its own.
+// Sends one request on a new connection and returns the answer.
 Answer Ask(int port, const std::string& method, const std::string& target,
            std::string_view body = "", const std::string& headers = "");
 

@@ -1,4 +1,4 @@
-// Calls from a test's thread into a gateway's loop, which another thread runs.
+// Calls from a test's thread into an event loop that another thread runs.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,10 @@
 
 namespace gp::http {
 
-// Calls it in the loop, waits for it and returns its result.
+// Runs `call` in the loop, waits for it, and returns its result.
 template <typename Call>
 auto InLoop(EventLoop& loop, Call call) {
-  // Shared: the loop may still be inside set_value when the waiter has gone on.
+  // Shared, because the loop may still be inside set_value when the waiting thread continues.
   const auto result = std::make_shared<std::promise<decltype(call())>>();
   loop.Post([result, &call] {
     if constexpr (std::is_void_v<decltype(call())>) {
@@ -27,8 +27,8 @@ auto InLoop(EventLoop& loop, Call call) {
   return result->get_future().get();
 }
 
-// The processor time that the loop's thread spends while `call` runs here: it does not depend on
-// the load of the machine.
+// The processor time that the loop's thread uses while `call` runs here. Unlike elapsed time, it
+// does not depend on the machine's load.
 template <typename Call>
 std::chrono::nanoseconds LoopTimeOf(EventLoop& loop, Call call) {
   const auto now = [&loop] {

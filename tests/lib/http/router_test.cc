@@ -23,7 +23,7 @@ Router ModelsRouter() {
   return router;
 }
 
-// The pattern of the route that answers; empty when none does.
+// The pattern of the route that matches; empty if none does.
 std::string Answers(const Router& router, const std::vector<std::string>& path,
                     Headers* captures = nullptr) {
   Headers own;

@@ -1,4 +1,4 @@
-// A server in a thread of its own, for tests. Handlers run in that thread.
+// A server on its own thread, for tests. Handlers run on that thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace gp::http {
 
 class RunningServer {
  public:
-  // Calls it in the loop and waits for it.
+  // Runs `call` in the loop and waits for it.
   template <typename Call>
   auto InLoop(Call call) {
     return http::InLoop(loop_, std::move(call));

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A server of a few handlers. `limits` and the rest may be changed before Serve.
+// A server with a few handlers. Tests can change `limits` and the other options before Serve.
 class AnyServer : public ::testing::Test {
  protected:
   static constexpr size_t kLongBytes = 20 << 20;
@@ -33,12 +33,12 @@ class AnyServer : public ::testing::Test {
                    exchange->Respond({.body = std::string(exchange->request().Capture("id"))});
                  }});
     router_.Add({"GET", "/forgotten", [](const auto&) {}});
-    // Much more than the kernel takes for a client that does not read.
+    // Far more bytes than the kernel buffers for a client that does not read.
     router_.Add({"GET", "/long", [this](const auto& exchange) {
                    exchange->Respond({.body = std::string(kLongBytes, 'x')});
                    ++begun_;
                  }});
-    // Answers when the test allows it.
+    // Answers only when the test lets it.
     router_.Add({"GET", "/later", [this](const auto& exchange) {
                    exchange->OnGone([this] { ++gone_; });
                    later_ = exchange;
@@ -65,7 +65,7 @@ class AnyServer : public ::testing::Test {
   }
 
   void Serve() { server_.emplace(context_); }
-  // A client whose answer is being written, but who does not read it yet.
+  // A client that requests the long answer and does not read it yet.
   std::unique_ptr<HttpClient> AskForLong(const std::string& headers = "") {
     const int before = begun_;
     auto client = std::make_unique<HttpClient>(port(), 4096);
@@ -187,7 +187,7 @@ TEST_F(AnyServer, AnswersAHeadOfAStreamWithoutAStream) {
   }
 }
 
-// Case gateway-and-pages/16: errors did not name the way out.
+// Case gateway-and-pages/16: errors did not suggest a correction.
 TEST_F(AnyServer, SuggestsThePathThatWasMeant) {
   router_.Add(
       {"POST", "/v1/completions", [](const auto& exchange) { exchange->Respond(Response()); }});
@@ -213,7 +213,7 @@ TEST_F(AnyServer, LeadsFromASlashTooManyToThePage) {
   Serve();
   const Answer answer = Ask(port(), "GET", "/ping/?a=b/c");
   EXPECT_EQ(answer.status, 308);
-  // Relative, because a proxy may serve it under a path of its own.
+  // A relative location, because a proxy may serve the gateway below another path.
   EXPECT_EQ(answer.Header("location"), "../ping?a=b/c");
   EXPECT_EQ(Ask(port(), "GET", "/things/a%2Fb/").Header("location"), "../a%2Fb");
   EXPECT_EQ(Ask(port(), "GET", "//ping/").status, 404);
@@ -281,7 +281,7 @@ TEST_F(AnyServer, RefusesAHeaderThatIsTooLarge) {
   EXPECT_TRUE(client.Closed());
 }
 
-// A page could not read why it was refused, and the log did not say what was.
+// A page could not read why its request was refused, and the log did not identify the request.
 TEST_F(AnyServer, AnAnswerBeforeTheWholeRequestIsForItsPageItsIdAndTheLog) {
   context_.sites.cors_origins = {"https://good.example"};
   context_.limits.body_bytes_max = 1000;
@@ -342,7 +342,7 @@ TEST_F(AnyServer, ABodyThatIsTooLargeHidesNoOtherError) {
   EXPECT_EQ(status("/ping"), 405);
 }
 
-// The body's timeout is a minute.
+// The limit applies at once, long before the body's timeout of a minute.
 TEST_F(AnyServer, RefusesALineOfAChunkedBodyThatDoesNotEndAtOnce) {
   Serve();
   const std::string begin = "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -402,7 +402,7 @@ TEST_F(AnyServer, AnErrorForAHeadHasNoBody) {
   }
 }
 
-// Where its body ends is not known, so what follows must not be read as a request.
+// The end of the body is unknown, so what follows must not be read as a request.
 TEST_F(AnyServer, RefusesATransferCodingItDoesNotUndoAndCloses) {
   Serve();
   HttpClient client(port());
@@ -448,7 +448,7 @@ TEST_F(AnyServer, AClientMayHoldAsManyBytesAsAreFreeForTheOthers) {
   const Answer refused = ask("greedy", 101'000);
   EXPECT_EQ(refused.status, 503);
   EXPECT_EQ(refused.Header("retry-after"), "1");
-  // A body counts until it is answered, wherever it waits.
+  // A body counts until its request is answered, wherever it is kept.
   HttpClient greedy(port());
   greedy.Request("POST", "/kept", std::string(90'000, 'x'), "Authorization: greedy\r\n");
   ASSERT_TRUE(Eventually([&] { return begun_ == 1; }));
@@ -558,7 +558,8 @@ TEST_F(AnyServer, TheEndOfAConnectionEndsAStreamWithoutChunks) {
   HttpClient client(port());
   client.Send("GET /stream HTTP/1.0\r\n\r\n");
   EXPECT_EQ(client.ReceiveHead().Header("connection"), "close");
-  // All of it is written when it ends.
+  // Without chunks, only the closed connection marks the end, and everything is written before
+  // that.
   SendEvent("one");
   ASSERT_TRUE(
       Eventually([&] { return server_->InLoop([&] { return stream_->unsent_bytes() == 0; }); }));
@@ -617,7 +618,7 @@ TEST_F(AnyServer, RefusesClientsBeyondTheLimitInWords) {
   EXPECT_EQ(refused.Header("retry-after"), "5");
 }
 
-// Case gateway-and-pages/14: clients that sent half a header took all places.
+// Case gateway-and-pages/14: clients that sent half a header took all connections.
 TEST_F(AnyServer, HalfHeadersLockNobodyOut) {
   context_.limits.connections_max = 8;
   Serve();
@@ -629,7 +630,7 @@ TEST_F(AnyServer, HalfHeadersLockNobodyOut) {
   HttpClient honest(port());
   honest.Request("GET", "/ping");
   EXPECT_EQ(honest.Receive().body, "pong");
-  // A served client keeps its place while others have sent no request yet.
+  // A client that was served keeps its connection; others that have sent no request lose theirs.
   for (int i = 0; i < 30; ++i) {
     slow.push_back(std::make_unique<HttpClient>(port()));
     slow.back()->Send("GET /");
@@ -659,7 +660,7 @@ TEST_F(AnyServer, AnswersThatNobodyReadsLockNobodyOut) {
     asleep.push_back(std::make_unique<HttpClient>(port(), 4096));
     asleep.back()->Request("GET", "/stream");
     ASSERT_TRUE(Eventually([&] { return begun_ == i + 1; }));
-    // More than the kernel takes.
+    // More than the kernel buffers.
     for (int piece = 0; piece < 8; ++piece) SendEvent(std::string(1 << 20, 'x'));
     streams_.push_back(stream_);
   }
@@ -737,7 +738,7 @@ TEST_F(AnyServer, RepeatsTheClientsRequestIdOrMakesOne) {
   EXPECT_TRUE(made.starts_with("req-")) << made;
 }
 
-// Case gateway-and-pages/04: the headers of OpenAI's JavaScript client were refused in preflights.
+// Case gateway-and-pages/04: preflights refused the headers of OpenAI's JavaScript client.
 TEST_F(AnyServer, CorsIsOffUnlessTheOriginIsNamed) {
   context_.sites.cors_origins = {"https://good.example"};
   Serve();
@@ -750,14 +751,14 @@ TEST_F(AnyServer, CorsIsOffUnlessTheOriginIsNamed) {
   const Answer preflight = Ask(port(), "OPTIONS", "/echo", "", good);
   EXPECT_EQ(preflight.status, 204);
   EXPECT_EQ(preflight.Header("access-control-allow-methods"), "POST, OPTIONS");
-  // The OpenAI client for JavaScript sends headers of its own.
+  // The OpenAI client for JavaScript adds its own headers.
   const std::string asked = "authorization,content-type,x-stainless-arch,x-stainless-retry-count";
   EXPECT_EQ(Ask(port(), "OPTIONS", "/echo", "",
                 good + "Access-Control-Request-Headers: " + asked + "\r\n")
                 .Header("access-control-allow-headers"),
             asked);
   EXPECT_EQ(Ask(port(), "OPTIONS", "/echo", "", "Origin: https://bad.example\r\n").status, 403);
-  // So a page of another site cannot send the header that a proxy sends.
+  // This keeps pages of other sites from sending the header that a proxy sets.
   const Answer forwarded = Ask(port(), "OPTIONS", "/echo", "",
                                "Origin: https://bad.example\r\n"
                                "Access-Control-Request-Headers: x-forwarded-host\r\n");
@@ -765,7 +766,8 @@ TEST_F(AnyServer, CorsIsOffUnlessTheOriginIsNamed) {
   EXPECT_EQ(forwarded.Header("access-control-allow-headers"), "");
 }
 
-// After a refused preflight a browser only shows "Failed to fetch".
+// After a refused preflight a browser only reports "Failed to fetch", so preflights for unknown
+// paths are accepted.
 TEST_F(AnyServer, APageThatAsksForAnUnknownPathIsToldWhatWasMeant) {
   context_.sites.cors_origins = {"https://good.example"};
   Serve();
@@ -802,7 +804,7 @@ TEST_F(AnyServer, PagesOfOtherSitesMayNotAskEvenWithoutAPreflight) {
   EXPECT_EQ(post("Origin: null\r\n" + json), 403);
   EXPECT_EQ(post("Host: here:1\r\nOrigin: http://here:2\r\n" + json), 403);
   EXPECT_EQ(post("Host: here\r\nOrigin: http://here\r\nSec-Fetch-Site: same-site\r\n" + json), 403);
-  // The server's own pages: directly, behind a proxy, behind one that changes Host.
+  // The server's own pages: directly, behind a proxy, and behind a proxy that changes Host.
   EXPECT_EQ(post("Host: here:80\r\nOrigin: http://HERE\r\n" + json), 200);
   EXPECT_EQ(post("Host: 127.0.0.1:7080\r\nX-Forwarded-Host: gp.example\r\n"
                  "Origin: https://gp.example\r\n" +
@@ -812,7 +814,7 @@ TEST_F(AnyServer, PagesOfOtherSitesMayNotAskEvenWithoutAPreflight) {
                  "Sec-Fetch-Site: same-origin\r\n" +
                  json),
             200);
-  // Browsers must declare JSON; programs need not.
+  // Requests from browsers must declare JSON; those from programs need not.
   EXPECT_EQ(post("Host: here\r\nOrigin: http://here\r\nContent-Type: text/plain\r\n"), 415);
   EXPECT_EQ(post("Sec-Fetch-Site: same-origin\r\n"), 415);
   EXPECT_EQ(

@@ -127,7 +127,7 @@ TEST(SiteCheck, TellsWhoRunsAProxyWhatItMustPassOn) {
   ASSERT_TRUE(origin);
   EXPECT_THAT(origin->message, HasSubstr("proxy_set_header Host $http_host;"));
   EXPECT_THAT(origin->message, HasSubstr("X-Forwarded-Host"));
-  // A name that the flag cannot accept is not suggested.
+  // A name that the flag would not accept is not suggested.
   const auto nameless = RefusedHost(rules, {.headers = {{"host", "a b"}}});
   ASSERT_TRUE(nameless);
   EXPECT_THAT(nameless->message, ::testing::Not(HasSubstr("start it")));

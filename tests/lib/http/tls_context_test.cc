@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A key and its self-signed certificate.
+// A key with its self-signed certificate.
 class Certificate {
  public:
   explicit Certificate(const std::string& directory)
@@ -73,7 +73,7 @@ TEST(Tls, ServesOverAnEncryptedConnection) {
   EXPECT_TRUE(answer.ends_with("\r\n\r\n" + std::string(kLongBytes, 'x'))) << answer.size();
   BIO_free_all(bio);
   SSL_CTX_free(context);
-  // A client without TLS is disconnected, and others are unaffected.
+  // A client without TLS is disconnected; other clients are unaffected.
   HttpClient plain(server.port());
   plain.Request("GET", "/long");
   EXPECT_EQ(plain.Receive().status, 0);

@@ -20,7 +20,7 @@ float Widened(FloatType type, uint16_t half) {
   return value;
 }
 
-// Sign, exponent and mantissa as IEEE 754 defines binary16.
+// The value by IEEE 754's definition of binary16: sign, exponent and mantissa.
 double ByDefinition(uint16_t half) {
   const int exponent = half >> 10 & 31;
   const int mantissa = half & 1023;
@@ -62,8 +62,10 @@ TEST(FloatType, RoundsToNearestAndTiesToEven) {
                    static_cast<uint16_t>(static_cast<unsigned char>(bytes[0]) |
                                          static_cast<unsigned char>(bytes[1]) << 8));
   };
-  EXPECT_EQ(std::bit_cast<uint32_t>(rounded(0x3f808000)), 0x3f800000u);  // a tie, down to even
-  EXPECT_EQ(std::bit_cast<uint32_t>(rounded(0x3f818000)), 0x3f820000u);  // a tie, up to even
+  // A tie, rounded down to even.
+  EXPECT_EQ(std::bit_cast<uint32_t>(rounded(0x3f808000)), 0x3f800000u);
+  // A tie, rounded up to even.
+  EXPECT_EQ(std::bit_cast<uint32_t>(rounded(0x3f818000)), 0x3f820000u);
   EXPECT_EQ(std::bit_cast<uint32_t>(rounded(0x3f808001)), 0x3f810000u);
 }
 

@@ -1,4 +1,4 @@
-// llama.cpp's reading of these files: tests/e2e/interop/gguf_test.py.
+// tests/e2e/interop/gguf_test.py tests how llama.cpp reads these files.
 #include "interop/gguf_model.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Bytes, two letters joined, <|endoftext|>, and " zz", which no merge makes.
+// A tokenizer of the 256 bytes, the merge "zz", <|endoftext|> and, if `whole_pieces`, the token "
+// zz", which no merge produces.
 BytePairTokenizer WithWholePieces(bool whole_pieces) {
   BytePairVocabulary vocabulary;
   for (int byte = 0; byte < 256; ++byte) {
@@ -51,7 +52,7 @@ TEST(GgufModel, HoldsTokensAndMerges) {
                     HasSubstr(kEndOfText)));
 }
 
-// The value of a key of type u32; nothing where it is absent.
+// The value of a key of type u32; nullopt if it is absent.
 std::optional<uint32_t> IdIn(const std::string& file, const std::string& key) {
   const size_t at = file.find(key);
   if (at == std::string::npos) return std::nullopt;
@@ -83,7 +84,7 @@ TEST(GgufModel, MoreEndsThanLlamaCppHasNamesForAreRefused) {
               HasSubstr("llama.cpp ends a text at 3 tokens at most"));
 }
 
-// llama.cpp looks no piece up.
+// llama.cpp builds tokens by merges only and never looks up a whole piece.
 TEST(GgufModel, ATokenThatNoMergeMakesIsRefused) {
   const TemporaryDirectory directory;
   const Status written = WriteWith(WithWholePieces(true), directory);

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 class HuggingFaceDirectory : public ::testing::Test {
  protected:
-  // A directory of that name with the model.
+  // Exports the model to a directory of this name; returns its path.
   std::string Export(const ModelSource& source, const std::string& name,
                      const CopyOptions& options = {}) {
     auto fresh = NewDirectory::Begin(directory_.File(name));
@@ -32,7 +32,7 @@ class HuggingFaceDirectory : public ::testing::Test {
     return directory_.File(name);
   }
 
-  // The small model's tensors under other names, with one more.
+  // Exports the small model's tensors under other names, plus one extra tensor.
   std::string ExportAs(const TensorNames& names, const std::string& extra_name,
                        const std::vector<int64_t>& extra_shape) {
     const std::string target = Export(SmallModel(Unpadded()), "as" + std::to_string(++count_));
@@ -100,7 +100,7 @@ TEST_F(HuggingFaceDirectory, WhatSpecialTokensAreForComesBack) {
   vocabulary.special = {256, 257, 258};
   const std::vector<SpecialTokens> all = {
       {.bos = 256, .eos = 257, .pad = 258, .model_bos = 256, .model_eos = {257}, .model_pad = 258},
-      // A text also ends at a line break, which has no name.
+      // A text also ends at id 10, the line break, which has no special name.
       {.eos = 257, .unk = 256, .model_bos = 258, .model_eos = {257, 10}},
       {.eos = 257, .model_eos = {256}}};
   for (size_t i = 0; i < all.size(); ++i) {
@@ -130,7 +130,7 @@ TEST_F(HuggingFaceDirectory, MatricesLieTransposedAndPaddingIsCutOff) {
   EXPECT_EQ(set->Find("transformer.wte.weight")->shape, (std::vector<int64_t>{259, 12}));
   EXPECT_EQ(set->Find("transformer.h.1.mlp.c_fc.weight")->shape, (std::vector<int64_t>{12, 48}));
   EXPECT_EQ(set->Find("lm_head.weight"), nullptr);
-  // Square: only its values show that it is transposed.
+  // The matrix is square, so only its values show that it is transposed.
   std::vector<float> projection(144);
   ASSERT_TRUE(set->Read("transformer.h.0.attn.c_proj.weight", 0, projection).ok());
   EXPECT_EQ(projection[1 * 12 + 5], SmallModel::ValueAt("h.0.attn.c_proj.weight", 5 * 12 + 1));
@@ -195,7 +195,7 @@ TEST_F(HuggingFaceDirectory, AHeadIsFoundAfterTheWrappersPrefix) {
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ((*read)->wrappers(), "_orig_mod.");
   EXPECT_EQ(ReadAll(**read), ReadAll(SmallModel(shape)));
-  // A tied head under the wrapper's prefix must equal the embedding, too.
+  // A tied head below a wrapper's prefix must also equal the embedding.
   const TensorNames tied{.prefix = "_orig_mod.", .transposed = true};
   EXPECT_THAT(ErrorOf(ExportAs(tied, "_orig_mod.lm_head.weight", {259, 12})),
               HasSubstr("'_orig_mod.lm_head.weight' differs from '_orig_mod.wte.weight'"));
@@ -246,7 +246,7 @@ TEST_F(HuggingFaceDirectory, EveryTruncationIsRefused) {
     const std::string target = Export(SmallModel(), std::string("cut ") + name);
     const std::string path = JoinPath(target, name);
     const uint64_t size = FileSize(path).value();
-    // The last byte of the configuration is a newline.
+    // The last byte of the configuration is a newline, which JSON does not need.
     for (uint64_t kept = name[0] == 'c' ? size - 1 : size; kept-- > 0;) {
       ASSERT_EQ(truncate(path.c_str(), static_cast<off_t>(kept)), 0);
       ASSERT_THAT(ErrorOf(target), HasSubstr(path)) << kept;

@@ -26,7 +26,7 @@ class LlmcModelTest : public ::testing::Test {
     return path;
   }
 
-  // llm.c requires a multiple of 128 rows.
+  // llm.c requires the number of embedding rows to be a multiple of 128.
   static runspec::ModelShape Padded() {
     runspec::ModelShape shape = SmallShape();
     shape.vocabulary_padded = 384;
@@ -58,8 +58,8 @@ TEST_F(LlmcModelTest, ARoundTripKeepsEveryBit) {
   }
 }
 
-// The layout of train_gpt2.py's write_model: 256 numbers, then tensor by tensor, each for all
-// blocks.
+// The layout of write_model in train_gpt2.py: 256 header numbers, then one tensor after another,
+// each for all blocks.
 TEST_F(LlmcModelTest, TheLayoutIsThePublishedOne) {
   const std::string bytes = ReadFile(Export(SmallModel(Padded()))).value();
   const int32_t expected[8] = {20240326, 3, 10, 259, 2, 3, 12, 384};

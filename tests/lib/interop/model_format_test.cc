@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 class ModelFormatTest : public ::testing::Test {
  protected:
-  // A checkpoint of the model, exported in a format.
+  // Writes a checkpoint of a model and exports it in this format; returns the export's path.
   std::string Export(const runspec::ModelShape& shape, ExportFormat format) {
     const std::string checkpoint = directory_.File("checkpoint" + std::to_string(++count_));
     EXPECT_TRUE(

@@ -34,12 +34,12 @@ TEST(NanoGptDirectory, ARoundTripKeepsEveryBit) {
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ((*read)->shape(), NanoGptShape());
   EXPECT_EQ(ReadAll(**read), ReadAll(model));
-  // torch.nn.Linear's orientation.
+  // Matrices have the orientation of torch.nn.Linear.
   const auto set = TensorSet::OpenDirectory(directory.File("out"));
   EXPECT_EQ(set->Find("transformer.h.0.mlp.c_fc.weight")->shape, (std::vector<int64_t>{48, 12}));
 }
 
-// nanoGPT compiles its model before it trains.
+// nanoGPT compiles its model before training, which adds a prefix to the names.
 TEST(NanoGptDirectory, ACompiledModelsPrefixIsTakenOff) {
   TemporaryDirectory directory;
   const SmallModel model(NanoGptShape());

@@ -1,5 +1,5 @@
-// A model with weights derived from their names and places, as a source for writers; and a reader
-// of whole models.
+// A small model whose weights are derived from their names and indices, as a source for writers;
+// and a function that reads whole models.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace gp::interop {
 
-// 2 blocks of 12 channels; the padding's rows are part of it.
+// 2 blocks of 12 channels; the embedding includes padding rows.
 inline runspec::ModelShape SmallShape() {
   return {.layers = 2,
           .heads = 3,
@@ -35,7 +35,7 @@ class SmallModel final : public ModelSource {
       std::shared_ptr<const Tokenizer> tokenizer = std::make_shared<ByteTokenizer>())
       : ModelSource("small", shape, std::move(tokenizer)) {}
 
-  // Exact in bf16 and F16: seven bits.
+  // The value has seven significant bits, so it is exact in bf16 and fp16.
   static float ValueAt(const std::string& name, int64_t index) {
     const uint64_t mixed =
         std::hash<std::string>()(name) * 31 + static_cast<uint64_t>(index) * 2654435761u;

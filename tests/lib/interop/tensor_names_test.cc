@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 class TensorNamesTest : public ::testing::Test {
  protected:
-  // The names in a file that holds tensors of these names.
+  // What FindTensorNames finds in a file with tensors of these names.
   StatusOr<TensorNames> Find(const std::vector<std::string>& names) {
     std::vector<formats::TensorEntry> entries;
     for (const std::string& name : names) entries.push_back({.name = name, .dtype = "F32"});
@@ -26,7 +26,7 @@ class TensorNamesTest : public ::testing::Test {
     return FindTensorNames(tensors, /*transposed=*/false);
   }
 
-  // A model's tensors with a prefix, the head with its own.
+  // The tensors of a model below `prefix`, with the head below its own prefix.
   StatusOr<TensorNames> FindWith(const std::string& prefix, const std::string& head_prefix) {
     return Find({prefix + "wte.weight", prefix + "h.0.ln_1.bias", prefix + "h.0.attn.bias",
                  prefix + "ln_f.weight", head_prefix + "lm_head.weight"});
@@ -37,7 +37,7 @@ class TensorNamesTest : public ::testing::Test {
   TemporaryDirectory directory_;
 };
 
-// Case models-and-data/11: _orig_mod. before all names was "tensor 'wte.weight' is missing".
+// Case models-and-data/11: _orig_mod. before all names led to "tensor 'wte.weight' is missing".
 TEST_F(TensorNamesTest, EveryStackOfPrefixesIsFound) {
   struct Case {
     std::string prefix, head_prefix, wrappers;
@@ -53,7 +53,7 @@ TEST_F(TensorNamesTest, EveryStackOfPrefixesIsFound) {
       {"_orig_mod.module.model.transformer.", "_orig_mod.module.model.", "_orig_mod.module.model."},
       {"base_model.model.transformer.", "base_model.model.", "base_model.model."},
       {"_fsdp_wrapped_module.transformer.", "_fsdp_wrapped_module.", "_fsdp_wrapped_module."},
-      // Only the body was compiled, or the body is in a submodule.
+      // Only the body was compiled; or the body is in a submodule.
       {"transformer._orig_mod.", "", "transformer._orig_mod."},
       {"model.", "", "model."}};
   for (const auto& [prefix, head_prefix, wrappers] : cases) {
@@ -70,7 +70,7 @@ TEST_F(TensorNamesTest, NamesThatBeginDifferentlyAreRefused) {
               AllOf(HasSubstr("model.safetensors: the names of tensors"),
                     HasSubstr("'_orig_mod.wte.weight' and 'wpe.weight' begin differently")));
   EXPECT_THAT(Error({"module.wte.weight", "_orig_mod.lm_head.weight"}), HasSubstr("differently"));
-  // The head has a longer prefix than the module it is part of.
+  // The prefix of the head is longer than that of the module that contains it.
   EXPECT_THAT(Error({"wte.weight", "module.lm_head.weight"}), HasSubstr("differently"));
 }
 

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 class TensorSetTest : public ::testing::Test {
  protected:
-  // A safetensors file with tensors of two numbers.
+  // Writes a safetensors file in which each tensor has two numbers.
   void WriteShard(const std::string& file, const std::vector<std::string>& tensors) {
     std::vector<formats::TensorEntry> entries;
     for (const std::string& name : tensors) {

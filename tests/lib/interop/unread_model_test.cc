@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 constexpr char kPickleWords[] = "can run any program when it is read";
 constexpr char kTorchPage[] = "docs/formats/nanogpt-model.md has the lines that write the weights";
 
-// A file like torch.save's.
+// A file like those that torch.save writes.
 std::string Archive() {
   return std::string("PK\x03\x04\0\0 archive/data.pkl", 24) + "weights" +
          std::string("PK\x05\x06\0\0\0\0\0\0\0\0", 12);
@@ -24,7 +24,7 @@ std::string Archive() {
 
 class UnreadModelTest : public ::testing::Test {
  protected:
-  // A directory that holds files of these names.
+  // A directory that contains files of these names.
   std::string Directory(const std::vector<std::string>& names, const std::string& bytes = "x") {
     const std::string directory = directory_.File("d" + std::to_string(++count_));
     EXPECT_TRUE(MakeDirectories(directory).ok());
@@ -38,7 +38,7 @@ class UnreadModelTest : public ::testing::Test {
   std::string File(const std::string& name, const std::string& bytes) {
     return JoinPath(Directory({name}, bytes), name);
   }
-  // The error of importing it.
+  // The error message of importing `path`.
   static std::string Error(const std::string& path) { return Message(OpenModelAt(path).status()); }
   std::string ErrorOf(const std::vector<std::string>& names) { return Error(Directory(names)); }
 
@@ -46,7 +46,7 @@ class UnreadModelTest : public ::testing::Test {
   int count_ = 0;
 };
 
-// nanoGPT writes nothing else. Case models-and-data/12: the error did not recognise nanoGPT's
+// nanoGPT writes no other file. Case models-and-data/12: the error did not recognise nanoGPT's
 // ckpt.pt.
 TEST_F(UnreadModelTest, ACheckpointOfNanoGptIsNamedWithItsPage) {
   for (const char* name : {"ckpt.pt", "model.pth", "last.ckpt"}) {
@@ -60,7 +60,7 @@ TEST_F(UnreadModelTest, ACheckpointOfNanoGptIsNamedWithItsPage) {
     EXPECT_THAT(Message(OpenModel(directory, ModelFormat::kNanoGpt).status()), HasSubstr(said));
     EXPECT_THAT(Message(OpenModel(directory, ModelFormat::kHuggingFace).status()), HasSubstr(said));
   }
-  // The arguments exist, the weights do not.
+  // The directory has the model's arguments but no readable weights.
   EXPECT_THAT(Error(File("ckpt.pt", "\x80\x02}q\x01.")), HasSubstr("is a file of torch.save"));
   const std::string half = Directory({"ckpt.pt", "model_args.json"},
                                      R"({"n_layer":1,"n_head":1,"n_embd":1,"block_size":1,)"

@@ -7,7 +7,7 @@
 namespace gp::runspec {
 namespace {
 
-// 4 shards of 3 sequences of 7 tokens: 84 tokens a micro-batch.
+// 4 shards of 3 sequences of 7 tokens: 84 tokens per micro-batch.
 constexpr int64_t kGranule = 84;
 
 BatchPlan Ramp(int64_t from, int64_t to, int64_t steps) {
@@ -35,7 +35,7 @@ TEST(BatchRamp, WithoutOneEveryStepIsTheSame) {
   EXPECT_EQ(StepsUntil(plan, 5 * kGranule * 3 - 1), 3);
 }
 
-// The closed form against the sum, and both inverses, at every step.
+// Compares the closed form with the sum, and checks both inverses, at every step.
 TEST(BatchRamp, CountsWhatTheStepsBeforeSawExactly) {
   for (const auto& [from, to, steps] : {std::tuple{1, 1, 1},
                                         {1, 2, 7},
@@ -64,7 +64,7 @@ TEST(BatchRamp, TheLargestNumbersTheSchemaAllowsDoNotOverflow) {
                  .ramp_accumulation = 1,
                  .ramp_steps = 1'000'000'000};
   EXPECT_EQ(AccumulationAt(plan, 999'999'999), 999'999'999);
-  // The sum of 1 + floor(i * (1 - 1e-9)) over 1e9 steps: of 1, 1, 2, 3, ...
+  // The sum of 1 + floor(i * (1 - 1e-9)) over 1e9 steps, that is, of 1, 1, 2, 3 and so on.
   EXPECT_EQ(MicroBatchesBefore(plan, 1'000'000'000), 499'999'999'500'000'001);
   EXPECT_GT(StepsWithin(plan, 1'000'000'000'000'000), 44'000'000);
 }
@@ -92,7 +92,7 @@ TEST(BatchRamp, LengthsInTokensBecomeSteps) {
   spec.batch.ramp_from_tokens = 20;
   spec.batch.ramp_steps = 4;
   schedule = ScheduleInSteps(spec.schedule, *PlanBatch(spec));
-  EXPECT_EQ(schedule.warmup_steps, 12);  // 160 after the ramp, 8 x 80
+  EXPECT_EQ(schedule.warmup_steps, 12);  // 4 steps of the ramp with 160 tokens, then 8 steps of 80
 }
 
 }  // namespace

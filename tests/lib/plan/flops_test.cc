@@ -1,4 +1,4 @@
-// Goal: FLOPs count the work that is done and no other, and MFU is its part of the peak.
+// Goal: FLOPs count exactly the work that is done, and MFU is its share of the peak.
 #include "plan/flops.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,8 @@ TrainedParts OnlyTraining(const std::vector<std::string>& train) {
 TEST(Flops, CountTheWorkThatIsDone) {
   EXPECT_NEAR(TrainingFlopsPerToken(Gpt2Small(), 1024) / 1e6, 807.5, 0.05);
   const double block = 2 * 12 * 768.0 * 768, head = 2 * 50304 * 768.0, attention = 768 * 1025.0;
-  // Forward: all of it. Backward: the input of the head, two blocks, and their weights.
+  // Forward: everything. Backward: the gradient of the head's input, and of two blocks' inputs and
+  // weights.
   EXPECT_DOUBLE_EQ(
       TrainingFlopsPerToken(Gpt2Small(), 1024, OnlyTraining({"last 2 blocks", "ln_f"})),
       (12 + 2 + 2) * block + 2 * head + (12 * 2 + 2 * 5) * attention);

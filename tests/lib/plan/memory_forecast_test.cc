@@ -1,5 +1,5 @@
-// Goal: the forecast adds up to the plan, the suggestion is the first change that fits, and
-// micro_batch: auto is the largest that does.
+// Goal: the forecast equals the plan's total, the suggestion is the first change that fits, and
+// `micro_batch: auto` is the largest micro-batch that fits.
 #include "plan/memory_forecast.h"
 
 #include <gtest/gtest.h>
@@ -35,12 +35,12 @@ TEST(MemoryForecast, AddsUpToThePlan) {
   EXPECT_EQ(forecast.parameters_bytes, parameters);
   EXPECT_EQ(forecast.gradients_bytes, parameters);
   EXPECT_EQ(forecast.optimizer_bytes, 2 * parameters + (8 + 2) * 768 * 768 * 4);
-  EXPECT_EQ(forecast.snapshot_bytes, 1024);  // aligned
+  EXPECT_EQ(forecast.snapshot_bytes, 1024);  // rounded up to the alignment
   spec.sample.every_steps = 10;
   EXPECT_GT(ForecastMemory(spec, kPlan, 2).sampling_bytes, 0);
 }
 
-// Memory that a CPU never writes is not used; a GPU's memory is taken at once.
+// A CPU uses no memory for pages that are never written; a GPU's memory is allocated at once.
 TEST(MemoryForecast, LeavesOutGradientsAndMomentsOfFrozenParts) {
   RunSpec spec = Gpt2Spec();
   const MemoryForecast whole = ForecastMemory(spec, kPlan, 2);
@@ -48,7 +48,7 @@ TEST(MemoryForecast, LeavesOutGradientsAndMomentsOfFrozenParts) {
   const MemoryForecast part = ForecastMemory(spec, kPlan, 2);
   const int64_t trained =
       TrainedParameterCount(MakeParameterLayout(spec.model, TrainedPartsOf(spec)));
-  // Small frozen tensors lie between the trained ones.
+  // A little more than the trained tensors, because small frozen tensors lie between them.
   for (const auto& [bytes, each] :
        {std::pair(part.gradients_bytes, 4), std::pair(part.optimizer_bytes, 8)}) {
     EXPECT_GE(bytes, each * trained);
@@ -94,7 +94,7 @@ TEST(GpuWorkspace, PiecesFollowEachOther) {
   };
   const ArenaOptions large = TrainingOptionsOf(spec, 2, 0, 1).arena;
   EXPECT_GE(end(WithPrecision(Precision::kFp8, large)), end(large));
-  // Few rows: the copies of a weight are more than attention's sums.
+  // With few rows, the fp8 copies of a weight need more than attention's sums.
   spec.batch.micro_batch = 1;
   const ArenaOptions small = TrainingOptionsOf(spec, 2, 0, 1).arena;
   EXPECT_GT(end(WithPrecision(Precision::kFp8, small)), end(small));
@@ -105,7 +105,7 @@ TEST(MemoryForecast, IsTheBusiestRanks) {
   EXPECT_EQ(GradientBuffers(0, 2), 2);
   EXPECT_EQ(GradientBuffers(0, 4), 3);
   EXPECT_EQ(GradientBuffers(0, 8), 4);
-  EXPECT_EQ(GradientBuffers(1, 2), 2);  // two leaves that are not siblings
+  EXPECT_EQ(GradientBuffers(1, 2), 2);  // the two leaves are not siblings
   EXPECT_EQ(GradientBuffers(3, 5), 4);
   RunSpec spec = Gpt2Spec();
   BatchPlan plan = kPlan;
@@ -182,7 +182,7 @@ TEST(MemoryProblem, SaysWhatIsNeededAvailableAndWhatWouldFit) {
 TEST(LargestMicroBatch, IsTheLargestPowerOfTwoThatDividesAndFits) {
   RunSpec spec = Gpt2Spec();
   BatchPlan plan = kPlan;
-  plan.accumulation = 24;  // sequences of a shard
+  plan.accumulation = 24;  // sequences per shard
   EXPECT_EQ(LargestMicroBatch(spec, plan, 2, int64_t{1} << 40), 8);
   spec.batch.micro_batch = 4;
   const int64_t four = ForecastMemory(spec, plan, 2).total_bytes();

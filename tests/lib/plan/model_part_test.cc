@@ -1,4 +1,4 @@
-// Goal: parts of a model have the documented names, and mark their tensors.
+// Goal: the parts of a model have the documented names and select the right tensors.
 #include "plan/model_part.h"
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ TEST(TrainedParts, MarkTheLayout) {
   EXPECT_EQ(layout.at("h.10.ln_1.bias").lr_ratio, 1);
   EXPECT_DOUBLE_EQ(layout.at("h.11.ln_1.bias").lr_ratio, 2);
   EXPECT_DOUBLE_EQ(layout.at("ln_f.bias").lr_ratio, 0.1);
-  // A block of GPT-2 small has 7,087,872 parameters, ln_f 1,536.
+  // A block of GPT-2 small has 7,087,872 parameters, and ln_f has 1,536.
   EXPECT_EQ(TrainedParameterCount(layout), 2 * 7087872 + 1536);
   EXPECT_EQ(TrainedParameterCount(MakeParameterLayout(Small(), PartsOf({}))),
             ParameterCount(Small()));

@@ -1,5 +1,5 @@
-// Goal: counts and layout of the published GPT-2 sizes, so that no run trains another size by
-// mistake.
+// Goal: parameter counts and layout equal those of the published GPT-2 sizes, so that no run trains
+// another size by mistake.
 #include "plan/model_shape.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,8 @@ TEST(ModelShape, LaysTensorsOutAlignedAndDecayedFirst) {
 TEST(ModelShape, GapsAreWhatNoTensorHolds) {
   ModelShape shape{.layers = 1, .heads = 1, .channels = 16, .context = 3};
   shape.vocabulary = shape.vocabulary_padded = 7;
-  EXPECT_TRUE(MakeParameterLayout(shape).Gaps().empty());  // every tensor fills whole alignments
+  // Every tensor's size is a multiple of the alignment.
+  EXPECT_TRUE(MakeParameterLayout(shape).Gaps().empty());
   shape.channels = 5;
   const ParameterLayout layout = MakeParameterLayout(shape);
   std::vector<int> owners(static_cast<size_t>(layout.total_count));

@@ -31,7 +31,7 @@ class CallObserverTest : public ::testing::Test {
     server_ = *std::move(server);
   }
 
-  // Every call that ended; the server is gone afterwards.
+  // Stops the server; returns every call that ended.
   std::vector<EndedCall> Calls() {
     server_.reset();
     MutexLock lock(mutex_);
@@ -58,7 +58,7 @@ TEST_F(CallObserverTest, TellsMethodCodeAndTime) {
   EXPECT_GE(calls[0].seconds, 0);
 }
 
-// Otherwise a stranger could make any number of series.
+// Otherwise a stranger could create any number of metric series.
 TEST_F(CallObserverTest, TheNameOfAMethodThatNoServiceHasIsNotTold) {
   grpc::TemplatedGenericStub<v1::VersionRequest, v1::VersionResponse> stub(
       server_->ChannelToItself());

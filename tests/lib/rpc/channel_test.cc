@@ -43,8 +43,8 @@ sockaddr_in Loopback(int port) {
   return address;
 }
 
-// A server on a busy machine: accepts a connection at once, is silent for a while, then passes its
-// bytes to and from `port`. One connection after the other.
+// Simulates a server on a busy machine: accepts a connection at once, waits, then forwards bytes to
+// and from `port`. Serves one connection at a time.
 class SlowDoor {
  public:
   SlowDoor(int port, milliseconds delay)
@@ -65,7 +65,7 @@ class SlowDoor {
   const std::string& address() const { return address_; }
 
  private:
-  // False when no connection will come any more.
+  // Serves one connection; false once no more connections will come.
   bool Pass(int port, milliseconds delay) const {
     const FileDescriptor client(accept(listener_.get(), nullptr, nullptr));
     if (!client.valid()) return false;
@@ -115,7 +115,7 @@ TEST(Channel, ACallWaitsForAServerThatIsSlowToGreet) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
-// gRPC 1.51 fails like this at random; SpoilConnects makes it happen each time. When this test
+// gRPC 1.51 fails like this at random; SpoilConnects makes it happen every time. If this test
 // fails, gRPC has been fixed and ConnectedChannel can be removed.
 TEST(Channel, AConnectionMayFailWithTheErrorOfAnotherCall) {
   EmptyVersion service;

@@ -1,4 +1,4 @@
-// ConnectedChannel: a channel of a test to a server that listens already.
+// ConnectedChannel: for tests, a channel to a server that already listens.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -12,11 +12,11 @@
 
 namespace gp::rpc {
 
-// Returns a channel that is connected, or whose second attempt to connect has failed: then the next
-// call fails with the reason. gRPC 1.51 reads errno of connect() after other calls, so the first
-// attempt may fail with the error of another call (fixed in 1.61: grpc/grpc#35064). gp's programs
-// retry; a test that makes a single call does not. The second attempt begins after 100 ms and has
-// until `second_attempt` to succeed: a test in which it must fail waits as long.
+// Returns a channel that is connected, or whose second attempt to connect has failed; then the next
+// call fails with the reason. gRPC 1.51 reads connect()'s errno after other system calls, so the
+// first attempt may fail with an unrelated error (fixed in 1.61: grpc/grpc#35064). gp's programs
+// retry, but a test that makes a single call does not. The second attempt begins after 100 ms and
+// has until `second_attempt` to succeed; a test in which it must fail waits that long.
 inline std::shared_ptr<grpc::Channel> ConnectedChannel(
     const std::string& address, const ChannelOptions& options = {},
     std::chrono::milliseconds second_attempt = std::chrono::milliseconds(500)) {

@@ -1,5 +1,5 @@
-// Goal: every field of a value is copied to the message's field of its name and back. All values
-// differ, so that swapped fields are detected.
+// Goal: every field of a value is copied to the message's field of the same name and back. All
+// values differ, so swapped fields are detected.
 #include "rpc/message_fields.h"
 
 #include <gmock/gmock.h>
@@ -88,7 +88,7 @@ TEST(MessageFields, APointHasEachFieldOfTheStoredMessage) {
   EXPECT_EQ(ReadFields<TrainingPoint>(stored), FullPoint());
 }
 
-// The field was a map before, whose entries have the same bytes.
+// The field used to be a map; the entries of a map have the same encoding.
 TEST(MessageFields, StoredScoresHaveTheBytesOfAMap) {
   store::v1::StoredPoint point;
   ASSERT_TRUE(point.ParseFromString(

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 constexpr std::chrono::seconds kPlenty{20};
 
-// A server whose certificate is good for an hour from now.
+// A server whose certificate is valid for an hour from now.
 class ServerCertificatesTest : public testing::Test {
  protected:
   ServerCertificatesTest() {
@@ -47,7 +47,7 @@ TEST_F(ServerCertificatesTest, NothingIsWrongWhenClocksDifferALittle) {
   }
 }
 
-// Case runs-and-service/34: "certificate verify failed", forever.
+// Case runs-and-service/34: the only message was "certificate verify failed", repeated forever.
 TEST_F(ServerCertificatesTest, AClockThatIsWrongIsNamedWithBothTimes) {
   const Status behind = ExplainAt(-hours(2));
   EXPECT_EQ(behind.code(), StatusCode::kFailedPrecondition);

@@ -68,7 +68,7 @@ TEST(RpcServer, ShutdownFreesThePort) {
   EXPECT_TRUE(RpcServer::Start({.endpoints = {{address}}}, {&other}).ok());
 }
 
-// A directory below which paths are as long as a test needs them.
+// A directory below which a test can make paths of the lengths that it needs.
 class SocketServerTest : public ::testing::Test {
  protected:
   SocketServerTest() {
@@ -84,7 +84,8 @@ class SocketServerTest : public ::testing::Test {
     return RpcServer::Start({.endpoints = {{"unix:" + path}}}, {&service});
   }
 
-  // The server answers under its address, and is gone after its end.
+  // Expects that the server answers at its address and that the socket is gone after the server's
+  // end.
   static void ExpectServes(const std::string& path) {
     auto server = Serve(path);
     ASSERT_TRUE(server.ok()) << server.status();
@@ -165,7 +166,8 @@ TEST_F(SocketServerTest, AChannelFindsTheNextServerOfItsSocket) {
   const auto stub = v1::RunService::NewStub(channel);
   const auto deadline = std::chrono::system_clock::now() + kPatience;
   for (int i = 0; i < 2; ++i) {
-    // Until the channel has seen the end of the server before, it would send the call to that one.
+    // Wait until the channel has noticed the end of the previous server; otherwise the call would
+    // go to that one.
     while (channel->GetState(false) == GRPC_CHANNEL_READY) {
       ASSERT_TRUE(channel->WaitForStateChange(GRPC_CHANNEL_READY, deadline));
     }

@@ -29,10 +29,10 @@ bool TakeOne() {
   return false;
 }
 
-// The descriptor of this thread's last connect(), while that is in progress.
+// The descriptor of this thread's last connect() if that is still in progress, else -1.
 thread_local int connecting = -1;
 
-// The function of the C library that is replaced here.
+// The original function of the C library.
 template <typename Function>
 Function* Replaced(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));

@@ -1,4 +1,4 @@
-// TestCertificates: an authority with a server's and a client's certificate, as files of a
+// TestCertificates: an authority, a server certificate and a client certificate, as files in a
 // temporary directory. One owner.
 #pragma once
 
@@ -25,7 +25,7 @@ class TestCertificates {
     RenewClient();
   }
 
-  // Another certificate for the server, with its own key, replacing the previous one.
+  // Replaces the server's certificate with a new one that has a new key.
   void RenewServer(const std::vector<std::string>& hosts) {
     const auto key = security::PrivateKey::Generate();
     const auto certificate = authority_.IssueServer(key, hosts, SystemClock().WallNow(), kHour);

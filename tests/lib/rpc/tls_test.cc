@@ -22,8 +22,8 @@
 namespace gp::rpc {
 namespace {
 
-// Answers with the node of the caller's certificate as its version, and streams until the caller
-// stops.
+// Returns the node name in the caller's certificate as its version, and streams until the caller
+// cancels.
 class PeerTeller final : public v1::RunService::Service {
   grpc::Status Version(grpc::ServerContext* context, const v1::VersionRequest*,
                        v1::VersionResponse* response) override {
@@ -56,7 +56,7 @@ class TlsTest : public ::testing::Test {
     return host + ":" + std::to_string(ParseListenAddress(server_->address())->port);
   }
 
-  // The version that the server answers; one attempt.
+  // The version that the server returns, with a single attempt.
   static StatusOr<std::string> Ask(const std::string& address,
                                    const std::optional<ChannelTls>& tls) {
     const auto stub = v1::RunService::NewStub(ConnectedChannel(address, {.tls = tls}));
@@ -85,12 +85,14 @@ class TlsTest : public ::testing::Test {
     return client;
   }
 
-  // The version that an OpenSSL client of at most `version_max` agrees on, or "refused".
+  // The TLS version negotiated with an OpenSSL client that allows at most `version_max`, or
+  // "refused".
   std::string Negotiate(int version_max) const {
     const FileDescriptor client = ConnectTo(*server_);
     SSL_CTX* context = SSL_CTX_new(TLS_client_method());
     SSL_CTX_set_max_proto_version(context, version_max);
-    // Whatever OpenSSL has, suites without authentication and with shared keys too.
+    // Offers every cipher suite of OpenSSL, including those without authentication and with
+    // pre-shared keys.
     SSL_CTX_set_security_level(context, 0);
     EXPECT_EQ(SSL_CTX_set_cipher_list(context, "ALL:COMPLEMENTOFALL"), 1);
     if (version_max < TLS1_3_VERSION) SSL_CTX_set_psk_client_callback(context, GiveSharedKey);
@@ -151,7 +153,8 @@ TEST_F(TlsTest, AServerUnderANameThatItDoesNotHaveIsRefused) {
             StatusCode::kUnavailable);
 }
 
-// It serves the node's metrics, under a name that no coordinator has.
+// A node's certificate is for serving the node's metrics; clients must not accept it for a
+// coordinator.
 TEST_F(TlsTest, ANodesCertificateDoesNotMakeACoordinator) {
   ServerTls swapped = certificates_.Server();
   swapped.certificate = swapped.key = certificates_.Path("client.pem");
@@ -165,7 +168,7 @@ TEST_F(TlsTest, ANodesCertificateDoesNotMakeACoordinator) {
   }
 }
 
-// Otherwise such connections would use up every descriptor of the server.
+// Otherwise such connections could use up all file descriptors of the server.
 TEST_F(TlsTest, AConnectionThatNeverShakesHandsIsClosed) {
   const auto server =
       RpcServer::Start({.endpoints = {{.address = "127.0.0.1:0", .tls = certificates_.Server()}},

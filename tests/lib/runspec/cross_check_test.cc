@@ -1,4 +1,4 @@
-// Goal: each rule holds by itself and at its edge: the last thing that is allowed, and the first
+// Goal: each rule is tested alone and at its limits: the last value that is allowed and the first
 // that is not.
 #include "runspec/cross_check.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 using Change = std::function<void(RunSpec&)>;
 
-// Nothing is wrong with it.
+// A valid spec.
 RunSpec GoodSpec() {
   RunSpec spec;
   spec.data.text = {"a.txt"};
@@ -26,7 +26,7 @@ DataSpec Streamed() {
   return {.stream = {"a.jsonl"}, .val = {"b.txt"}, .order = BatchOrder::kSequential};
 }
 
-// The first key of each problem.
+// The first key of each problem that the change causes.
 std::vector<std::string> ProblemsAfter(const Change& change) {
   RunSpec spec = GoodSpec();
   change(spec);
@@ -36,7 +36,7 @@ std::vector<std::string> ProblemsAfter(const Change& change) {
 }
 
 struct Rule {
-  const char* key;  // the key that the error points at
+  const char* key;  // the key that the error names
   Change allowed;
   Change refused;
 };
@@ -248,7 +248,7 @@ TEST(CrossCheck, EachRuleHoldsByItselfAndAtItsEdge) {
   }
 }
 
-// The first key of each warning.
+// The first key of each warning that the change causes.
 std::vector<std::string> WarningsAfter(const Change& change) {
   RunSpec spec = GoodSpec();
   change(spec);

@@ -81,7 +81,7 @@ TEST(InitialModel, WhatCannotBeginWithItIsNamedWhereItStands) {
   EXPECT_THAT(ProblemOf("", {"model.n_embd=32"}), HasSubstr("model.n_embd is 32"));
 }
 
-// The run file without the key `tokenizer`.
+// Loads a run file without the key `tokenizer`.
 RunFileResult LoadWithoutTokenizer(const std::vector<std::string>& overrides) {
   std::vector<std::string> all = {"name=tune", "init_from=../gpt2", "data.text=[a.txt]",
                                   "budget.steps=100"};

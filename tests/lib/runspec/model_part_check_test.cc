@@ -1,5 +1,5 @@
-// Goal: a run file that names a wrong part of a model is refused at its place, with the possible
-// names.
+// Goal: a run file with an unknown model part is refused with the part's line and column and the
+// possible names.
 #include "runspec/model_part_check.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Six lines; the keys of `more` begin on the seventh.
+// The file's first six lines; the keys in `more` start on line 7.
 constexpr char kTuned[] = R"(apiVersion: gp/v1
 name: tune
 init_from: /models/base

@@ -25,7 +25,7 @@ TEST(Preset, EveryOneIsAValidRunFileOnceItHasData) {
   }
 }
 
-// The checkpoints that the page "Watch it learn" compares.
+// The page "Watch it learn" compares these checkpoints.
 TEST(Preset, TheSmallOnesKeepALadderOfCheckpoints) {
   for (const char* name : {"tiny", "shakespeare-char", "shakespeare-char-gpu"}) {
     const RunSpec spec = LoadPreset(name);

@@ -202,7 +202,7 @@ TEST(RunFile, ReportsOverridesWithTheirOwnPlace) {
   EXPECT_THAT(problems[4].message, HasSubstr("fp32, bf16"));
 }
 
-// The resolved run file would hold it, which is text in UTF-8.
+// The override's text would be part of the resolved run file, which is UTF-8.
 TEST(RunFile, AnOverrideInAnotherEncodingIsRefused) {
   for (const char* entry : {"init_from=caf\xe9", "labels.caf\xe9=1", "name=a\xff",
                             "data.text=[caf\xe9.txt]", "labels.a=\xc3"}) {
@@ -214,7 +214,7 @@ TEST(RunFile, AnOverrideInAnotherEncodingIsRefused) {
   EXPECT_EQ(Load(kGood, {"labels.a=café"}).labels.at("a"), "café");
 }
 
-// The bytes that a list of problems keeps.
+// The memory in bytes that a list of problems takes.
 size_t SizeOf(const std::vector<ConfigProblem>& problems) {
   size_t bytes = 0;
   for (const ConfigProblem& problem : problems) {
@@ -301,7 +301,8 @@ TEST(RunFile, CrossChecksAreShownBesideOtherErrorsWhereTheirValuesAreKnown) {
   ASSERT_EQ(both.size(), 2u) << RenderProblems(both);
   EXPECT_THAT(both[0].message, HasSubstr("eval.every must be"));
   EXPECT_THAT(both[1].message, HasSubstr("not a multiple of model.n_head"));
-  // A group with an error has no meaning, nor does an unknown key.
+  // An invalid group, or an unknown key, is reported alone: what depends on its values is not
+  // checked.
   EXPECT_EQ(Problems(std::string(kGood) + "model: {n_head: 6, gelu: tahn}\n").size(), 1u);
   EXPECT_EQ(Problems("data: {text: [a]}\nbudgte: {steps: 10}\n").size(), 1u);
 }
@@ -457,8 +458,7 @@ TEST(RunFile, SurvivesTextThatIsNoRunFile) {
   EXPECT_FALSE(Problems(std::string("\0\xff\xfe", 3)).empty());
 }
 
-// Random text over the characters that mean something to YAML: whatever it is, the reader comes
-// back with problems.
+// Random text made of characters that have a meaning in YAML: the reader always returns problems.
 TEST(RunFile, SurvivesNoise) {
   const uint32_t seed = 20261121;
   std::mt19937 random(seed);
@@ -470,7 +470,7 @@ TEST(RunFile, SurvivesNoise) {
   }
 }
 
-// Each key, with each single character dropped, doubled or swapped with the next, must lead back to
+// For each key: dropping, doubling or swapping any single character must produce a hint that names
 // the key.
 TEST(RunFile, EverySingleTypoInAKeyIsUnderstood) {
   for (const Field& field : Schema()) {
@@ -485,7 +485,7 @@ TEST(RunFile, EverySingleTypoInAKeyIsUnderstood) {
       for (const std::string& typo : {dropped, doubled, swapped}) {
         if (FindField(parent + typo) != nullptr) continue;
         const auto problems = Problems(kGood, {parent + typo + "=1"});
-        // Two keys can be one typo apart: keep_last and keep_best are not, beta1 and beta2 are.
+        // keep_last and keep_best cannot be confused by one typo, but beta1 and beta2 can.
         if (leaf == "beta1" || leaf == "beta2") continue;
         EXPECT_THAT(problems[0].hint, HasSubstr("'" + field.path + "'")) << parent + typo;
       }

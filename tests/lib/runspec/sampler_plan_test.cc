@@ -24,19 +24,20 @@ SamplerPlan Plan(uint64_t memory_bytes, int64_t streams_max, Precision precision
 TEST(SamplerPlan, TakesAsManyStreamsAsWantedWhereTheyFit) {
   const SamplerPlan plan = Plan(uint64_t{1} << 40, 32, Precision::kFp32);
   EXPECT_EQ(plan.streams, 32);
-  // Matrices 494 MB, token embedding 154 MB, keys and values of a stream 75.5 MB.
+  // Matrices: 494 MB. Token embedding: 154 MB. Keys and values: 75.5 MB per stream.
   EXPECT_GT(plan.total_bytes, 648'000'000u + 32u * 75'000'000u);
   EXPECT_LT(plan.total_bytes, 648'000'000u + 32u * 76'500'000u + 80'000'000u);
 }
 
-// A context of one token, so that the key-value cache is small.
+// A context of one token keeps the key-value cache small.
 TEST(SamplerPlan, CountsTheLargestTensorThatIsReadBesideTheWeights) {
   ModelShape shape = kGpt2;
   shape.layers = 1;
   shape.context = 1;
   const auto plan = MakeSamplerPlan(shape, {.prompt_rows = 1, .memory_bytes = uint64_t{1} << 40});
   ASSERT_TRUE(plan.ok()) << plan.status();
-  const uint64_t embedding = 4u * 50304 * 768;  // as rows, as the head's matrix, and in the file
+  // Three times: as rows, as the head's matrix, and in the file.
+  const uint64_t embedding = 4u * 50304 * 768;
   const uint64_t block = 4u * 12 * 768 * 768;
   EXPECT_GT(plan->total_bytes, 3 * embedding + block);
   EXPECT_LT(plan->total_bytes, 3 * embedding + block + 20'000'000);

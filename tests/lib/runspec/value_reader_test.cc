@@ -1,4 +1,4 @@
-// Goal: every key of the schema accepts the values of its range, including the limits, and changes
+// Goal: every key of the schema accepts all values in its range, including the limits, and changes
 // only its own member.
 #include "runspec/value_reader.h"
 
@@ -31,7 +31,7 @@ bool IsWhole(const RunField& field) {
   return !std::holds_alternative<double*>(field.slot(spec));
 }
 
-constexpr double kExactMax = 9007199254740992;  // 2^53: up to it a double holds every whole number
+constexpr double kExactMax = 9007199254740992;  // 2^53: a double represents every integer up to it
 
 bool Takes(const RunField& field, double value) {
   RunSpec spec;
@@ -56,7 +56,7 @@ TEST(ValueReader, RangesHoldAtTheirEdges) {
   EXPECT_GT(checked, 10) << "the schema has that many numbers";
 }
 
-// A value that `field` takes and that differs from its default.
+// A value that `field` accepts and that differs from the default.
 std::optional<YamlNode> AnotherValue(const RunField& field) {
   RunSpec unset;
   const std::string before = FormatValue(field, unset);
@@ -76,7 +76,7 @@ std::optional<YamlNode> AnotherValue(const RunField& field) {
 TEST(ValueReader, EveryKeyWritesItsOwnMemberAndNoOther) {
   for (const RunField& field : Schema()) {
     const auto value = AnotherValue(field);
-    if (!value) continue;  // a map
+    if (!value) continue;  // the field is a map
     RunSpec unset, spec;
     ASSERT_FALSE(ReadValue(field, *value, field.slot(spec)).has_value()) << field.path;
     std::vector<std::string> changed;
@@ -90,7 +90,7 @@ TEST(ValueReader, EveryKeyWritesItsOwnMemberAndNoOther) {
 TEST(ValueReader, ABadValueChangesNoKey) {
   YamlNode map;
   map.kind = YamlNode::Kind::kMap;
-  YamlNode bad;  // no key takes a list of maps
+  YamlNode bad;  // no key accepts a list of maps
   bad.kind = YamlNode::Kind::kSequence;
   bad.items = {map};
   for (const RunField& field : Schema()) {

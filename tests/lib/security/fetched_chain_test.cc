@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::chrono::seconds kPlenty{60};
 
-// A socket on a free port, which stays reserved while it exists. It does not listen.
+// A socket bound to a free port, which stays reserved as long as the object exists. It does not
+// listen.
 class Port {
  public:
   Port() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -40,7 +41,7 @@ class Port {
   ServerEndpoint place_;
 };
 
-// Takes one connection on a free port and gives it to `serve`.
+// Accepts one connection on a free port and passes it to `serve`.
 class Door {
  public:
   explicit Door(std::function<void(int)> serve) {
@@ -60,7 +61,8 @@ class Door {
   std::jthread thread_;
 };
 
-// A TLS server with a certificate of `authority`, which it sends in its chain.
+// A TLS server with a certificate of `authority`; it sends the authority's certificate in its
+// chain.
 std::function<void(int)> TlsServer(const Authority& authority, int version_max) {
   const WallTime now = SystemClock().WallNow();
   const PrivateKey key = PrivateKey::Generate();

@@ -8,7 +8,7 @@
 namespace gp::security {
 
 inline constexpr std::chrono::hours kDay{24};
-// On a day in 2019.
+// Noon on a day in 2019.
 inline constexpr WallTime kNoon{std::chrono::hours(24 * 365 * 50 + 12)};
 
 }  // namespace gp::security

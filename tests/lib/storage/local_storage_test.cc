@@ -1,5 +1,5 @@
-// Goal: all appended bytes are in the file, whatever its size, and however a file system treats
-// writes past the page cache. This program has its own write(2), which can refuse or shorten them.
+// Goal: all appended bytes are in the file, whatever its size and however the file system treats
+// direct writes (O_DIRECT). This program replaces write(2), so that it can refuse or shorten them.
 #include "storage/local_storage.h"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ extern "C" ssize_t write(int fd, const void* data, size_t size) {
         errno = EINVAL;
         return -1;
       case DirectWrites::kCutShort: {
-        // The next write is no longer aligned as the kernel requires.
+        // After a short write, the next one would not be aligned as the kernel requires.
         fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_DIRECT);
         const auto written = syscall(SYS_write, fd, data, std::min<size_t>(size, 1000));
         fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_DIRECT);
@@ -98,11 +98,11 @@ TEST_P(LocalStorageTest, HoldsWhatWasAppended) {
 int DirectWritesMost(DirectWrites kind) {
   switch (kind) {
     case DirectWrites::kDone:
-      return 4;  // as many as there are pieces
+      return 4;  // one per piece
     case DirectWrites::kRefused:
       return 1;
     default:
-      return 2;  // the short one, and the rest
+      return 2;  // the short write, and the one for the rest
   }
 }
 
@@ -119,7 +119,7 @@ using LocalStorageFull = LocalStorageTest;
 
 TEST_P(LocalStorageFull, NamesTheFileAndTheWayOut) {
   const Status saved = Save(Text(5 * kMiB), kMiB);
-  // A file system without O_DIRECT never makes the write that fails here.
+  // Without O_DIRECT, the write that fails here is never made.
   if (direct_write_count == 0) GTEST_SKIP() << "no O_DIRECT on the file system of " << path_;
   EXPECT_EQ(saved.code(), StatusCode::kResourceExhausted);
   EXPECT_NE(Message(saved).find(path_), std::string::npos) << Message(saved);

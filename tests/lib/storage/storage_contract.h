@@ -1,4 +1,4 @@
-// StorageContract: what every Storage promises. Instantiate it with a function that makes one.
+// StorageContract: the contract of every Storage. Instantiate it with a function that creates one.
 #pragma once
 
 #include <gtest/gtest.h>

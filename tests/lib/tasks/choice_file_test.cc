@@ -97,7 +97,7 @@ TEST(ChoiceFile, EveryErrorNamesFileLineAndExpectation) {
               error("twice"));
 }
 
-// The JSON parser's message was shown, which does not mention an encoding.
+// The error used to be the JSON parser's message, which does not mention an encoding.
 TEST(ChoiceFile, TextInAnotherEncodingIsNamedWithTheCommand) {
   std::string wide;
   for (const char c : std::string(kOwnLine)) wide += {c, '\0'};

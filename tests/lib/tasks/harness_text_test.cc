@@ -1,4 +1,4 @@
-// The expected texts were printed by Python 3.11 for lm-evaluation-harness' lines.
+// The expected texts are the output of lm-evaluation-harness' code in Python 3.11.
 #include "tasks/harness_text.h"
 
 #include <gtest/gtest.h>

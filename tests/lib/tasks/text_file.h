@@ -1,4 +1,4 @@
-// A file of a test with given bytes, removed at the end.
+// A test file with given bytes, removed at the end of its scope.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@ TEST(BytePairTokenizer, JoinsByTheOrderOfItsMerges) {
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.status();
   EXPECT_EQ((*tokenizer)->vocabulary_size(), 256 + 5 + 1);
   EXPECT_EQ((*tokenizer)->end_of_text(), 261);
-  // Single bytes are numbered from '!', the first printable one; 260 is "hello", 259 " w".
+  // Single bytes are numbered from '!', the first printable one; 259 is " w", and 260 is "hello".
   EXPECT_THAT(*(*tokenizer)->Encode("hello w!"), ElementsAre(260, 259, 0));
   EXPECT_THAT(*(*tokenizer)->Encode("hel"), ElementsAre(256, 'l' - '!'));
   EXPECT_EQ((*tokenizer)->Decode(std::vector<int32_t>{260, 261, 999}),
@@ -46,13 +46,13 @@ TEST(BytePairTokenizer, LineBreaksOfWindowsMeanTheSame) {
             (*BytePairTokenizer::FromMerges("h e\nl l"))->Fingerprint());
 }
 
-// A joined run must not take quadratic time: a million letters in one piece.
+// A million letters in one piece must not take quadratic time.
 TEST(BytePairTokenizer, EncodesALongPieceInReasonableTime) {
   const auto tokenizer = BytePairTokenizer::FromMerges("a a\naa aa\naaaa aaaa\n");
   EXPECT_EQ((*tokenizer)->Encode(std::string(1'000'000, 'a'))->size(), 125'000u);
 }
 
-// The form in checkpoints since the first version.
+// Checkpoints have used this form since the first version.
 TEST(BytePairTokenizer, Gpt2sSerializedFormIsItsKindAndItsMerges) {
   const auto tokenizer = BytePairTokenizer::InstalledGpt2();
   if (!tokenizer.ok()) GTEST_SKIP() << tokenizer.status();
@@ -65,7 +65,7 @@ TEST(BytePairTokenizer, Gpt2sSerializedFormIsItsKindAndItsMerges) {
   EXPECT_EQ((*back)->Serialized(), (*tokenizer)->Serialized());
 }
 
-// Vectors of tiktoken 0.14 with the same vocabulary.
+// Test vectors from tiktoken 0.14 with the same vocabulary.
 TEST(BytePairTokenizer, EqualsTiktokenWithGpt2sVocabulary) {
   const auto tokenizer = BytePairTokenizer::InstalledGpt2();
   if (!tokenizer.ok()) GTEST_SKIP() << tokenizer.status();

@@ -1,5 +1,5 @@
-// Goal: GPT-2's encoding equals tiktoken's, whatever the cut into parts, the number of threads and
-// earlier texts.
+// Goal: GPT-2's encoding equals tiktoken's, however the text is cut into parts, and whatever the
+// number of threads and the texts encoded before.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@
 namespace gp {
 namespace {
 
-// Merges that meet in the random texts below.
+// Merges that occur in the random texts below.
 constexpr char kMerges[] =
     "a b\nb a\nab a\nĠ a\n' s\nĠ Ġ\nĠĠ ĠĠ\nc c\ncc cc\nÃ ©\n- -\n-- --\n1 2\nĠ ab\nĊ Ċ\n";
 
@@ -37,7 +37,7 @@ class Gpt2EncodingTest : public testing::Test {
   const std::unique_ptr<BytePairTokenizer> tokenizer_ = *BytePairTokenizer::FromMerges(kMerges);
 };
 
-// By the rule, one join at a time, without tables.
+// Reference implementation of the rule: one join at a time, without tables.
 std::vector<std::string> JoinByTheRule(const BytePairTokenizer& tokenizer, std::string_view piece) {
   std::map<std::string, int32_t> ids;
   for (int32_t id = 0; id < *tokenizer.end_of_text(); ++id) {
@@ -103,7 +103,8 @@ TEST_F(Gpt2EncodingTest, CutsAreFoundBehindAnyCharacter) {
   EXPECT_EQ(tokenizer_->CutAfter("ab ab", 0), 2u);
   EXPECT_EQ(tokenizer_->CutAfter("ab ab", 3), 5u);
   EXPECT_EQ(tokenizer_->CutAfter("中 中", 1), 3u);
-  EXPECT_EQ(tokenizer_->CutAfter("\u3000 a", 1), 5u);  // white space before it
+  // No cut: U+3000 before the blank is white space.
+  EXPECT_EQ(tokenizer_->CutAfter("\u3000 a", 1), 5u);
   EXPECT_EQ(tokenizer_->CutAfter("\xff a", 0), 1u);
   EXPECT_EQ(tokenizer_->CutAfter("", 0), 0u);
 }

@@ -1,4 +1,5 @@
-"""Text that is hard on a tokenizer, the same for the same seed; and the Python that holds the libraries to compare with."""
+"""Text that is difficult for tokenizers, reproducible by its seed, and the Python environment with the libraries to compare
+with."""
 
 import os
 import pathlib
@@ -18,7 +19,7 @@ WORDS = ["the", "The", "THE", "don't", "we'll", "'s", "'S", "'ve'd", "''ll", "'"
 
 
 def use_peers_python():
-    """Goes on in the Python that holds tiktoken and transformers; without one the test is skipped."""
+    """Restarts this script in the Python environment with tiktoken and transformers; skips the test if there is none."""
     if os.environ.get("GP_PEERS_PYTHON"):
         return
     if not PEERS.exists():
@@ -29,7 +30,7 @@ def use_peers_python():
 
 
 def code_point(source):
-    """Any but a surrogate; the planes with characters more often."""
+    """A random code point except surrogates; planes with many characters are more likely."""
     while True:
         last = source.choice((0x7f, 0x24f, 0x24f, 0xffff, 0xffff, 0x1ffff, 0x323af, 0x10ffff))
         character = chr(source.randrange(last + 1))

@@ -1,6 +1,6 @@
-"""Hugging Face's libraries load what gp writes and give the same ids; gp reads what they write and gives the same ids.
+"""Hugging Face's libraries read the tokenizers that gp writes, and gp reads those that they write; the ids are the same.
 
-    hugging_face_test.py DRIVER GPCTL
+hugging_face_test.py DRIVER GPCTL
 """
 
 import array
@@ -27,7 +27,7 @@ from transformers.convert_slow_tokenizer import TikTokenConverter, bytes_to_unic
 
 DRIVER, GPCTL = sys.argv[1:3]
 SPECIAL = "<|endoftext|>"
-# GPT-2's own, tiktoken's before, and tiktoken's now.
+# Spellings of GPT-2's pattern: GPT-2's own, tiktoken's former one, and tiktoken's current one.
 GPT2_EXPRESSIONS = (
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
@@ -42,12 +42,12 @@ def texts():
 
 
 def names(auto):
-    """What the special tokens are for."""
+    """The tokens of the roles begin, end, padding and unknown."""
     return auto.bos_token, auto.eos_token, auto.pad_token, auto.unk_token
 
 
 def tokenizers_of_others():
-    """Files of byte-level BPEs that others have learned and published."""
+    """Byte-level BPE files that others have trained and published."""
     found = importlib.util.find_spec("aranizer")
     return sorted(pathlib.Path(found.origin).parent.glob("tokenizers/bpe/*.json")) if found else []
 
@@ -75,7 +75,7 @@ class HuggingFace(unittest.TestCase):
         return self.directory / name
 
     def expect_equal(self, directory, text, tokenizer=None):
-        """The ids of gp, of tokenizers, and of transformers, fast."""
+        """The ids of gp, of the library tokenizers, and of transformers' fast tokenizer are equal."""
         ours = self.ours(tokenizer or directory, text)
         library = tokenizers.Tokenizer.from_file(str(directory / "tokenizer.json"))
         self.assertEqual(ours, library.encode(text, add_special_tokens=False).ids)
@@ -98,7 +98,7 @@ class HuggingFace(unittest.TestCase):
         self.assertIsNone(auto.eos_token_id)
 
     def test_a_tokenizer_trained_here(self):
-        """It is what Hugging Face learns from the same text, and loads there with the same ids."""
+        """gp learns the same merges as Hugging Face from the same text, and its file gives the same ids there."""
         directory = self.directory / "ours"
         subprocess.run([GPCTL, "data", "train-tokenizer", self.documents, "--vocab-size=3000", f"--out={directory}"],
                        check=True, capture_output=True)
@@ -112,14 +112,14 @@ class HuggingFace(unittest.TestCase):
         library = tokenizers.Tokenizer(models.BPE())
         library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         library.decoder = decoders.ByteLevel()
-        # From a file it would learn line by line.
+        # Trained from a file, the library would learn line by line.
         library.train_from_iterator([documents()], trainers.BpeTrainer(
             special_tokens=[SPECIAL, "<pad>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), min_frequency=2,
             show_progress=False, **settings))
         return library
 
     def test_a_tokenizer_trained_there(self):
-        """Special tokens come first, so every id is the file's own; all three forms of the file."""
+        """Their special tokens come first, so gp must keep the file's ids; all three forms of the file are tested."""
         library = self.train_there(vocab_size=1500)
         directory = self.directory / "theirs"
         directory.mkdir()
@@ -139,7 +139,7 @@ class HuggingFace(unittest.TestCase):
 
 
     def trained(self, name):
-        """A directory and the tokenizer.json in it, as trained and saved there."""
+        """The path and the content of a tokenizer.json that the library trained and saved."""
         directory = self.directory / name
         directory.mkdir()
         path = directory / "tokenizer.json"
@@ -147,7 +147,7 @@ class HuggingFace(unittest.TestCase):
         return path, json.loads(path.read_text())
 
     def test_what_changes_no_ids_is_read(self):
-        """Every way to write GPT-2's tokenizer that is not refused gives the ids that tokenizers gives."""
+        """Every accepted way to write GPT-2's tokenizer gives the same ids as the library tokenizers."""
         path, document = self.trained("ways")
         text = texts()
         a, b = ({"Sequence": {"id": name, "type_id": 0}} for name in "AB")
@@ -170,7 +170,7 @@ class HuggingFace(unittest.TestCase):
 
     # Case models-and-data/16: a tokenizer saved by transformers 5 was refused.
     def test_what_earlier_calls_left_is_passed_over(self):
-        """transformers keeps truncation and padding of a call in what it saves, and obeys them in no later one."""
+        """transformers saves the truncation and padding of an earlier call, but ignores both in later calls; so must gp."""
         directory = self.export("gpt2", "used")
         auto = transformers.AutoTokenizer.from_pretrained(str(directory))
         auto.pad_token = auto.eos_token
@@ -183,7 +183,7 @@ class HuggingFace(unittest.TestCase):
         self.assertEqual(self.ours(self.directory / "saved", text), again(text)["input_ids"])
 
     def test_ignore_merges(self):
-        """Whole words are tokens that no merges make: in what gp reads, and in what transformers makes of the export."""
+        """With ignore_merges, whole words are tokens that no merges produce: when gp reads the file, and in gp's export."""
         path, document = self.trained("whole")
         vocab = document["model"]["vocab"]
         for word in ("don't", "Ġzebras", "naÃ¯ve", "Ġthe", "======", "<=>", "ä¸Ńæĸĩ"):
@@ -198,7 +198,8 @@ class HuggingFace(unittest.TestCase):
         self.expect_equal(self.export(path, "whole again"), text, path)
 
     def converted(self, name, ranks):
-        """A directory with the tokenizer.json that transformers makes of a .tiktoken file, and that file."""
+        """Converts a .tiktoken file to tokenizer.json with transformers; returns the directory, the tokenizer and the .tiktoken
+        file."""
         directory = self.directory / name
         directory.mkdir()
         path = directory / "ranks.tiktoken"
@@ -209,7 +210,8 @@ class HuggingFace(unittest.TestCase):
         return directory, library, path
 
     def test_parts_that_later_merges_make(self):
-        """TikTokenConverter writes every way to join a token: ids here, there, in the export, and of the .tiktoken file."""
+        """TikTokenConverter writes every way to join a token. Ids are equal in gp, in the library, in the export and for the
+        .tiktoken file."""
         _, document = self.trained("ranks")
         vocab = document["model"]["vocab"]
         alphabet = {character: byte for byte, character in bytes_to_unicode().items()}
@@ -233,7 +235,7 @@ class HuggingFace(unittest.TestCase):
         self.assertEqual(self.ours(path, text), library.encode(text, add_special_tokens=False).ids)
 
     def test_added_tokens_beside_a_vocabulary(self):
-        """As transformers before 5 saved them: the same tokenizer there, here, and in what is exported."""
+        """The form that transformers before 5 saved: it gives the same tokenizer there, in gp, and in the export."""
         path, _ = self.trained("added")
         tokenizers.Tokenizer.from_file(str(path)).model.save(str(path.parent))
         path.unlink()
@@ -253,7 +255,8 @@ class HuggingFace(unittest.TestCase):
         self.assertEqual(len(exported), len(auto))
 
     def test_tokenizers_of_others(self):
-        """The same ids here, there, and there of what is exported, which names the same special tokens."""
+        """Published tokenizers have the same ids in gp, in the library and in the export, which names the same special
+        tokens."""
         files = tokenizers_of_others()
         if not files:
             self.skipTest("aranizer is not installed: scripts/bootstrap --peers")
@@ -273,7 +276,7 @@ class HuggingFace(unittest.TestCase):
                 self.assertEqual(exported.eos_token, "</s>")
 
     def test_what_special_tokens_are_for(self):
-        """transformers takes the same from what gp makes of its files as from the files."""
+        """transformers reads the same roles of special tokens from the original files and from gp's export."""
         settings = [
             {"tokenizer_config.json": {"eos_token": "<a>", "bos_token": "<b>", "pad_token": "<c>", "unk_token": SPECIAL}},
             {"tokenizer_config.json": {"eos_token": "<a>", "bos_token": None, "unk_token": None}},
@@ -289,7 +292,7 @@ class HuggingFace(unittest.TestCase):
                         (directory / file).write_text(json.dumps(content))
                     theirs = transformers.AutoTokenizer.from_pretrained(str(directory))
                     again = transformers.AutoTokenizer.from_pretrained(str(self.export(directory, f"again{number}{name}")))
-                    # Tokens without a name there get one here by their spelling.
+                    # A token without a role may get one in the export, by its spelling.
                     for one, other in zip(names(theirs), names(again)):
                         self.assertTrue(one == other or (one is None and other == SPECIAL and name != "GPT2Tokenizer"), (one, other))
                     self.assertEqual(len(theirs), len(again))
@@ -304,7 +307,7 @@ class HuggingFace(unittest.TestCase):
         return path.parent
 
     def test_special_tokens_in_text(self):
-        """Prompts that may hold special tokens have the ids that transformers gives them, whatever the flags."""
+        """Prompts with special tokens get the ids that transformers gives them, with every combination of flags."""
         text = "a<a>b <b> c\n<c>\t\u00a0 d<a><b><c> <c> <c>e <b> <b>\u2003<b>é<b> _<b> <b>, (<b>)<|endoftext|><|endoftext" * 2
         every = [{key: True} for key in ("lstrip", "rstrip", "single_word")]
         for number, flags in enumerate(itertools.product([{}, {"lstrip": True, "rstrip": True}, *every], repeat=2)):
@@ -316,7 +319,8 @@ class HuggingFace(unittest.TestCase):
                 self.assertEqual(self.ours(directory, text, "special"), exported(text)["input_ids"])
 
     def test_special_tokens_that_are_split_in_text(self):
-        """What splits them there splits them in the export, with the ids that texts have here."""
+        """If special tokens are split in text originally, they are split in the export too, and the ids equal those of ordinary
+        text in gp."""
         text = "a<a>b <b> c\n<c> <|endoftext|>" * 2
         for split in (True, False):
             with self.subTest(split=split):

@@ -1,4 +1,4 @@
-// NoMoreThreads: while one exists, this process can start no thread, for tests.
+// NoMoreThreads: for tests; while one exists, this process cannot start a thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 namespace gp {
 
-// The stack of a new thread would be larger than the address space.
+// Works by making the stack of a new thread larger than the address space.
 class NoMoreThreads {
  public:
   NoMoreThreads() {

@@ -25,7 +25,7 @@ TEST(ParallelEncode, CharactersAreNotCutAndErrorsNameTheirPlaceInTheText) {
             (*tokenizer)->Encode(unknown).status());
 }
 
-// Runs out of memory on every thread except its creator's.
+// Throws std::bad_alloc on every thread except the one that created it.
 class HungryTokenizer final : public ByteTokenizer {
  public:
   StatusOr<std::vector<int32_t>> Encode(std::string_view text) const override {

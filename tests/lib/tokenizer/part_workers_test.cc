@@ -11,7 +11,7 @@
 namespace gp {
 namespace {
 
-// How often each part was processed. Worker numbers are below `threads`.
+// How often each part was processed. Also checks that worker numbers are below `threads`.
 std::vector<int> Counts(size_t parts, int threads) {
   std::vector<std::atomic<int>> counts(parts);
   WorkOnParts(parts, threads, [&](size_t part, size_t worker) {

@@ -7,7 +7,7 @@
 namespace gp {
 namespace {
 
-// 0: a, 1: b. "ab" goes before "aa", and "aa" joins with itself.
+// The ids are 0 for a and 1 for b. The pair "ab" has priority over "aa", and two "aa" join, too.
 PairTable Pairs() {
   PairTable pairs;
   pairs.Add(0, 1, MakeJoin(0, 2));  // ab

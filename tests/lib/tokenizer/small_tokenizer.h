@@ -1,4 +1,4 @@
-// A small byte-level BPE in the forms that Hugging Face saves, for tests that change them.
+// A small byte-level BPE in the forms that Hugging Face saves. Tests change these forms.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,8 +9,8 @@ namespace gp {
 
 inline constexpr char kSmallMerges[] = "#version: 0.2\nh e\nl l\nhe ll\nĠ w\nhell o\n";
 
-// The vocab.json of kSmallMerges; ids from `first` on belong to bytes, then merges, then
-// <|endoftext|>.
+// The vocab.json for kSmallMerges: from `first` on, ids for the bytes, then for the merges, then
+// for <|endoftext|>.
 inline nlohmann::json SmallVocab(int64_t first = 0) {
   nlohmann::json vocab = nlohmann::json::object();
   for (const unsigned char byte : AlphabetOrder()) {
@@ -23,7 +23,7 @@ inline nlohmann::json SmallVocab(int64_t first = 0) {
   return vocab;
 }
 
-// As written by Hugging Face.
+// The tokenizer.json that Hugging Face would write.
 inline nlohmann::json SmallTokenizerJson() {
   return {{"version", "1.0"},
           {"truncation", nullptr},

@@ -1,4 +1,4 @@
-// Hugging Face's own library on such texts: hugging_face_test.py.
+// hugging_face_test.py compares such texts with Hugging Face's own library.
 #include "tokenizer/special_text.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Json = nlohmann::json;
 
-// <|endoftext|> (261), and three more from 262 on.
+// The small vocabulary with <|endoftext|> (261) and three more special tokens from 262 on.
 BytePairVocabulary WithTokens() {
   Json document = SmallTokenizerJson();
   const auto add = [&](int id, const char* text, Json flags) {

@@ -54,13 +54,13 @@ TEST(SpecialTokens, TokenizersOfEveryKindKeepThem) {
     ASSERT_TRUE(back.ok()) << back.status();
     EXPECT_EQ((*back)->special_tokens(), kOther) << tokenizer->kind();
     EXPECT_EQ((*back)->Serialized(), tokenizer->Serialized());
-    // They change no text's ids.
+    // Special tokens do not change the ids of any text, so the fingerprint stays the same.
     EXPECT_EQ((*back)->Fingerprint(), fingerprint);
     EXPECT_EQ((*ParseTokenizer(before))->Fingerprint(), fingerprint);
   }
 }
 
-// Files of versions that did not keep them.
+// Files of older versions did not store special tokens.
 TEST(SpecialTokens, WithoutThemTheSpellingCounts) {
   const auto tokenizer = SmallBytePair();
   EXPECT_EQ(

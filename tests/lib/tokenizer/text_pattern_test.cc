@@ -6,7 +6,7 @@
 namespace gp {
 namespace {
 
-// A vocabulary of single bytes, and of these tokens.
+// A vocabulary of the 256 bytes and these tokens.
 BytePairVocabulary Learned(const std::vector<std::string>& tokens) {
   BytePairVocabulary vocabulary;
   for (int i = 0; i < 256; ++i) vocabulary.tokens.emplace_back(1, static_cast<char>(i));

@@ -33,7 +33,7 @@ Json SplitThenBytes(const Json& split, bool use_regex = false, bool prefix = fal
   return {{"type", "Sequence"}, {"pretokenizers", std::vector<Json>{split, bytes}}};
 }
 
-// The error for a tokenizer.json with another value of a key.
+// The error for a tokenizer.json in which this key has another value.
 std::string ErrorWith(const char* key, const Json& value) {
   Json document = SmallTokenizerJson();
   document[key] = value;

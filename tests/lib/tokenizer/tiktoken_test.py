@@ -1,6 +1,6 @@
-"""GPT-2's encoding equals tiktoken's, id for id, on hostile text.
+"""GPT-2's encoding gives the same ids as tiktoken on difficult texts.
 
-    tiktoken_test.py DRIVER [MEGABYTES [SEED]]
+tiktoken_test.py DRIVER [MEGABYTES [SEED]]
 """
 
 import array

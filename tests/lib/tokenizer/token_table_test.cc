@@ -7,7 +7,7 @@
 namespace gp {
 namespace {
 
-// Around the length from which tokens are kept elsewhere.
+// Tokens of lengths around the limit above which the table stores them elsewhere.
 std::string TokenOf(int32_t id) { return std::to_string(id) + std::string(id % 40, 'x'); }
 
 TEST(TokenTable, FindsShortAndLongTokens) {

@@ -1,8 +1,8 @@
-// The tokenizers, for tests that compare them with other libraries.
+// A program for tests that compare gp's tokenizers with other libraries.
 //   tokenizer_driver encode TOKENIZER TEXT     writes the ids of a file as int32 to standard output
-//   tokenizer_driver special TOKENIZER TEXT    the same, reading spelled special tokens as such
-//   tokenizer_driver export TOKENIZER DIR      writes Hugging Face's files of it
-// TOKENIZER is a path, bytes, gpt2, or chars:TEXT for the characters of a file.
+//   tokenizer_driver special TOKENIZER TEXT    the same, but recognises special tokens in the text
+//   tokenizer_driver export TOKENIZER DIR      writes the tokenizer as Hugging Face files
+// TOKENIZER is a path, bytes, gpt2, or chars:TEXT for the characters of the file TEXT.
 #include <cstdio>
 #include <string>
 

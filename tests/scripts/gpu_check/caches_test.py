@@ -1,4 +1,4 @@
-"""Caches travel to another machine, and git ignores them."""
+"""Caches are carried to and from a GPU machine, and git ignores them."""
 import os
 import pathlib
 import shutil
@@ -6,7 +6,7 @@ import subprocess
 import unittest
 import unittest.mock
 
-import gpu_check_case  # first: it puts the modules' folder on sys.path
+import gpu_check_case  # first: it adds the modules' folder to sys.path
 import caches
 
 
@@ -30,7 +30,7 @@ class Caches(gpu_check_case.InFolder):
 
     @unittest.skipUnless((gpu_check_case.ROOT / ".git").exists(), "the source tree is no git checkout")
     def test_git_ignores_all_that_a_call_leaves_for_the_next(self):
-        """What copies the checkout to a GPU machine again for each call keeps there only what git ignores."""
+        """A GPU machine gets a fresh copy of the checkout for each call and keeps only files that git ignores."""
         out = gpu_check_case.ROOT / "gpu_check"
         for place in (out, caches.folder(out)):
             self.assertTrue(self.is_ignored(place / "results.json"), place)

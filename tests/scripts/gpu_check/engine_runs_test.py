@@ -1,10 +1,10 @@
-"""Rows that run the trainer: equal bits, cuDNN only where it works, the time of a start."""
+"""Rows that run the trainer: bit-identical results, cuDNN only where it works, and the time of a start."""
 import argparse
 import json
 import os
 import unittest
 
-import gpu_check_case  # first: it puts the modules' folder on sys.path
+import gpu_check_case  # first: it adds the modules' folder to sys.path
 import engine_runs
 import runner
 
@@ -24,7 +24,7 @@ class EngineRuns(gpu_check_case.InFolder):
         self.assertEqual(engine_runs.losses(self.folder), {1: (2.5, 1.5)})
 
     def trainer(self, script):
-        """A context whose gp-trainer-cuda is a shell script."""
+        """A context in which gp-trainer-cuda is this shell script."""
         program = self.folder / "gp-trainer-cuda"
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)

@@ -1,4 +1,4 @@
-"""What the tests of scripts/gpu_check share: its modules can be imported, and each test has a folder and a build tree."""
+"""Shared by the tests of scripts/gpu_check: makes its modules importable, and gives each test a folder and a build tree."""
 import pathlib
 import shutil
 import subprocess
@@ -25,7 +25,7 @@ class InFolder(unittest.TestCase):
         return done.returncode, done.stdout, done.stderr
 
     def make_build(self, program=shutil.which("true")):
-        """A build tree whose programs are some program of this system."""
+        """A fake build tree in which every program is a copy of `program`."""
         build = self.folder / "build"
         names = [f"bin/{name}" for name in package.PROGRAMS] + ["tests/kernels_test", "tests/backend_test"]
         for name in names:

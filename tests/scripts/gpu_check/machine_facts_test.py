@@ -1,8 +1,8 @@
-"""What is said of the machine."""
+"""The facts that scripts/gpu_check reports about a machine."""
 import unittest
 import unittest.mock
 
-import gpu_check_case  # noqa: F401  (first: it puts the modules' folder on sys.path)
+import gpu_check_case  # noqa: F401  (first: it adds the modules' folder to sys.path)
 import libraries
 import machine_facts
 

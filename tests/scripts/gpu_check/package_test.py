@@ -7,13 +7,13 @@ import sys
 import unittest
 import unittest.mock
 
-import gpu_check_case  # first: it puts the modules' folder on sys.path
+import gpu_check_case  # first: it adds the modules' folder to sys.path
 import package
 
 
 class Packaging(gpu_check_case.InFolder):
     def test_takes_programs_libraries_and_itself_along(self):
-        build = self.make_build(shutil.which("ninja"))  # a program with libraries of its own
+        build = self.make_build(shutil.which("ninja"))  # a program that needs several libraries
         status, output, errors = self.check("--package", self.folder / "package", "--build", build)
         self.assertEqual((status, errors), (0, ""), output)
         manifest = json.loads((self.folder / "package/package.json").read_text())

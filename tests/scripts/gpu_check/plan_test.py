@@ -1,9 +1,9 @@
-"""scripts/gpu_check lists what it would do, and what fits into some minutes."""
+"""scripts/gpu_check lists what it would do, and what fits into a given number of minutes."""
 import argparse
 import re
 import unittest
 
-import gpu_check_case  # first: it puts the modules' folder on sys.path
+import gpu_check_case  # first: it adds the modules' folder to sys.path
 import rows
 import runner
 
@@ -19,7 +19,7 @@ class DryRun(gpu_check_case.InFolder):
             self.assertIn(words, output)
 
     def listed(self):
-        """Every row of every stage."""
+        """{stage: rows} for all stages."""
         context = argparse.Namespace(tests=[f"{name}_test" for name in "abcdef"])
         return {stage: rows.of(stage, context) for stage in rows.MAKERS}
 

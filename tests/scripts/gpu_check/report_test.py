@@ -1,10 +1,10 @@
-"""The report is written from results alone."""
+"""The report depends on nothing but the results."""
 import json
 import re
 import tempfile
 import unittest
 
-import gpu_check_case  # first: it puts the modules' folder on sys.path
+import gpu_check_case  # first: it adds the modules' folder to sys.path
 import report
 import rows
 import runner
@@ -13,7 +13,7 @@ TIMES = {"median": 10.0, "quartile_1": 9.0, "quartile_3": 11.0}
 
 
 def canned_results():
-    """One of everything that a report shows, not measured anywhere."""
+    """One example of everything that a report shows; the numbers are made up."""
     def ok(title, data):
         return {"title": title, "status": "ok", "seconds": 1.0, "data": data}
 

@@ -1,4 +1,4 @@
-"""How a row is measured and judged."""
+"""How scripts/gpu_check measures a row and judges the result."""
 import argparse
 import os
 import pathlib
@@ -7,7 +7,7 @@ import unittest
 import unittest.mock
 import xml.sax.saxutils
 
-import gpu_check_case  # first: it puts the modules' folder on sys.path
+import gpu_check_case  # first: it adds the modules' folder to sys.path
 import engine_runs
 import llmc_gpu_step
 import machine_facts
@@ -28,7 +28,7 @@ class TestPrograms(gpu_check_case.InFolder):
         return self.case(name, f"<skipped message={place_and_reason}/>")
 
     def outcome(self, cases, status=0, capability="9.0"):
-        """What is made of the report of a GoogleTest program."""
+        """The outcome of a row whose GoogleTest program reports these cases."""
         program = self.folder / "some_test"
         document = f'<testsuites name="AllTests"><testsuite name="S">{"".join(cases)}</testsuite></testsuites>'
         program.write_text(f"#!/bin/sh\ncat >\"${{1#--gtest_output=xml:}}\" <<'END'\n{document}\nEND\nexit {status}\n")
@@ -106,7 +106,7 @@ class PlainLaunches(unittest.TestCase):
 
 class Comparison(unittest.TestCase):
     def compare(self, batch, fits):
-        """A comparison on a GPU whose memory holds batches of at most `fits`."""
+        """Compares on a simulated GPU whose memory holds batches of at most `fits`."""
         def step(_model, batch, *_):
             if batch > fits:
                 raise runner.OutOfMemory(f"gp-peer-bench-cuda: no room for {batch}")

@@ -1,4 +1,4 @@
-"""Rows are run once, go on after a kill, and end what they started."""
+"""Each row is run once, continues after a kill, and ends the processes that it started."""
 import argparse
 import json
 import os
@@ -10,7 +10,7 @@ import time
 import unittest
 import unittest.mock
 
-import gpu_check_case  # first: it puts the modules' folder on sys.path
+import gpu_check_case  # first: it adds the modules' folder to sys.path
 import machine_facts
 import rows
 import runner
@@ -22,7 +22,7 @@ class Stages(gpu_check_case.InFolder):
         return len(left), json.loads((self.folder / "results.json").read_text())["stages"]["stage"]
 
     def await_end(self, pid):
-        """A process that was killed takes a moment to end."""
+        """Waits for the end of a killed process, which takes a moment."""
         deadline = time.monotonic() + 60
         while self.is_alive(pid):
             self.assertLess(time.monotonic(), deadline, f"process {pid} lives")

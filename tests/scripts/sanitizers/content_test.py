@@ -1,4 +1,4 @@
-"""The digest of a program follows its code, and nothing else."""
+"""A program's digest depends on its code only."""
 import unittest
 
 import sanitizer_case

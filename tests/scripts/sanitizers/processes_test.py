@@ -1,4 +1,4 @@
-"""A command ends at its deadline together with everything that it started."""
+"""A command ends at its deadline, together with everything that it started."""
 import os
 import subprocess
 import sys
@@ -9,7 +9,7 @@ from unittest import mock
 import sanitizer_case
 import processes
 
-# Starts a process in its own session, like a daemon, writes its id and leaves it running.
+# Starts a process in its own session, as a daemon would, writes its pid, and exits.
 LEAVES_ONE = """
 import subprocess, sys
 left = subprocess.Popen(["sleep", "1000"], start_new_session=True)

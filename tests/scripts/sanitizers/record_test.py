@@ -1,4 +1,4 @@
-"""The page and the machine's record keep the last run of each suite."""
+"""The page and the machine's record hold the last run of each suite."""
 import contextlib
 import io
 import os

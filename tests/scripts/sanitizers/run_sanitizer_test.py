@@ -17,7 +17,7 @@ import record
 
 PRESETS = {"version": 6, "configurePresets": [
     {"name": name, "generator": "Ninja", "binaryDir": "${sourceDir}/build/${presetName}"} for name in record.SANITIZERS]}
-# Each suite is "built" by copying a script; a source that contains "broken" does not compile.
+# A suite is "built" by copying a script; a source that contains "broken" fails to compile.
 PROJECT = """cmake_minimum_required(VERSION 3.25)
 project(small LANGUAGES NONE)
 enable_testing()
@@ -61,7 +61,7 @@ class RunSanitizer(sanitizer_case.InFolder):
         return done.stdout
 
     def sanitize_until(self, suite, status):
-        """Calls the script with a time that is over as soon as it tests `suite`."""
+        """Runs the script with a deadline that passes when it starts to test `suite`."""
         def run(command, *arguments, real=processes.run, **options):
             if command[-1] == suite:
                 raise processes.OutOfTime

@@ -1,4 +1,4 @@
-"""What the tests of scripts/run_sanitizer share: its modules can be imported, and each test has a folder."""
+"""Shared by the tests of scripts/run_sanitizer: makes its modules importable, and gives each test a folder."""
 import pathlib
 import sys
 import tempfile

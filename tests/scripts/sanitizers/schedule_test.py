@@ -1,4 +1,4 @@
-"""Which suites come first, and what is reported of those for which the time is too short."""
+"""The order of suites, and what is reported about those for which no time is left."""
 import unittest
 
 import sanitizer_case  # noqa: F401
@@ -36,7 +36,7 @@ class Order(unittest.TestCase):
 
 
 class Machine:
-    """Builds and tests in no time but what it is told; the time is over at `end`."""
+    """A simulated machine: builds and tests take the given time, or none; time runs out at `end`."""
 
     def __init__(self, end, failing=(), broken=()):
         self.now, self.end, self.failing, self.broken = 0, end, failing, broken

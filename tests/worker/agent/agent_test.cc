@@ -1,4 +1,4 @@
-// The agent's loop with the fake trainer as real processes and a fake coordinator.
+// The agent's loop with real processes of the fake trainer and a fake coordinator.
 #include "worker/agent/agent.h"
 
 #include <gmock/gmock.h>
@@ -129,7 +129,7 @@ TEST_F(AgentTest, ATrainerGoesFromSpawnToCompletedAsTheCoordinatorAsks) {
             std::string::npos);
 }
 
-// The environment that process `pid` was started with.
+// The environment with which process `pid` was started.
 std::string EnvironmentOf(int pid) {
   const auto text = ReadFile("/proc/" + std::to_string(pid) + "/environ");
   return text.value_or("");
@@ -244,7 +244,7 @@ TEST_F(AgentTest, StoppingTheAgentLetsItsTrainersSaveAndTakesNothingNew) {
     return true;
   }));
   EXPECT_EQ(port_.report().slot_problems().at("cpu-1"), "its agent is being stopped");
-  inbox_.Post(StopRequested{});  // the save continues, and waits for its seal
+  inbox_.Post(StopRequested{});  // the save continues and waits to be sealed
   assignment.add_sealed_steps(saved);
   Assign(1, "");
   PostDesired();

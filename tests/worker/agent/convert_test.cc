@@ -1,5 +1,5 @@
-// Goal: every field arrives in its own place. All values of a case differ, so that swapped fields
-// are detected; a new field must be added here.
+// Goal: every field is converted into the right one. All values of a case differ, so swapped fields
+// are detected. Add new fields here.
 #include "worker/agent/convert.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ Message Parse(const std::string& text) {
   return message;
 }
 
-// Empty when they are equal.
+// The difference as text; empty if they are equal.
 std::string DifferenceBetween(const google::protobuf::Message& expected,
                               const google::protobuf::Message& actual) {
   std::string difference;
@@ -36,7 +36,7 @@ std::string DifferenceBetween(const google::protobuf::Message& expected,
   return difference;
 }
 
-// Every field of an assignment except those that other parts of the agent read.
+// An assignment with every field except those that other parts of the agent read.
 v1::Assignment FullAssignment() {
   return Parse<v1::Assignment>(R"(
       run_id: "run id" run_name: "run name" epoch: 3 rank: 1 world_size: 2
@@ -75,7 +75,7 @@ TEST(Convert, AnAssignmentIsReadFieldByField) {
               ElementsAre("slot_id", "kind", "membership", "go", "stop", "stop_reason",
                           "sealed_steps", "refused_seals", "stop_now", "of_owner"))
       << "a new field is set above and expected below, or another part of the agent reads it";
-  // Does not compile when a member is added: read it from its field, and expect it here.
+  // Fails to compile when a member is added: then set its field above and check it here.
   const auto& [run_id, run_name, epoch, rank, world_size, resolved, run_directory, data_address,
                resume, threads, logical_shards, begun, isa, kernels] =
       ToStart(assignment, "address", 7);

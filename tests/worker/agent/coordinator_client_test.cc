@@ -1,4 +1,4 @@
-// CoordinatorClient against an agent service in this process.
+// CoordinatorClient with an agent service in this process.
 #include "worker/agent/coordinator_client.h"
 
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ServerStream = grpc::ServerReaderWriter<v1::CoordinatorMessage, v1::AgentMessage>;
 
-// Welcomes with `generation`, acknowledges telemetry if configured, records messages. Ends the
-// stream after `messages_max`.
+// Accepts hellos with `generation`, acknowledges telemetry if configured, and records messages.
+// Ends the stream after `messages_max` messages.
 class FakeAgentService final : public v1::AgentService::Service {
  public:
   grpc::Status Connect(grpc::ServerContext*, ServerStream* stream) override {
@@ -46,8 +46,8 @@ class FakeAgentService final : public v1::AgentService::Service {
     return grpc::Status::OK;
   }
 
-  // The next message that satisfies `wanted`, skipping others; nullopt if it does not come in time.
-  // Reports come all the time, so the limit is for the whole wait.
+  // The next message that satisfies `wanted`; skips others. Nullopt if none comes in time; the
+  // limit is for the whole wait, because reports arrive all the time.
   std::optional<v1::AgentMessage> NextThat(
       const std::function<bool(const v1::AgentMessage&)>& wanted) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
@@ -67,7 +67,7 @@ class FakeAgentService final : public v1::AgentService::Service {
   std::atomic<uint64_t> window_bytes{0};
   std::string refusal;
   Mailbox<v1::AgentMessage> heard{1 << 16};
-  std::atomic<size_t> unacknowledged_bytes_max{0};  // the most there ever were
+  std::atomic<size_t> unacknowledged_bytes_max{0};  // the maximum so far
 
  private:
   void TrackUnacknowledged(const v1::Telemetry& telemetry) {
@@ -88,7 +88,7 @@ class FakeAgentService final : public v1::AgentService::Service {
 
 class CoordinatorClientTest : public testing::Test {
  protected:
-  // In the place of the agent's loop.
+  // Stands in for the agent's loop.
   void DrainInbox(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       pollfd entry{inbox_.descriptor(), POLLIN, 0};
@@ -148,7 +148,7 @@ TEST_F(CoordinatorClientTest, SaysHelloAndSendsReportsAtOnce) {
 
 TEST_F(CoordinatorClientTest, ReconnectsWithItsRanksAndSendsUnacknowledgedTelemetryAgain) {
   service_.acknowledges = false;
-  service_.messages_max = 8;  // then the stream ends
+  service_.messages_max = 8;  // the stream then ends
   StartServer();
   StartClient();
   ASSERT_TRUE(service_.Next(v1::AgentMessage::kHello));
@@ -168,7 +168,7 @@ TEST_F(CoordinatorClientTest, ReconnectsWithItsRanksAndSendsUnacknowledgedTeleme
   EXPECT_EQ(hello->hello().ranks(0).run_id(), "run1");
 }
 
-// Reports continue while the coordinator accepts no more telemetry.
+// Reports still arrive while the coordinator accepts no more telemetry.
 TEST_F(CoordinatorClientTest, SendsNoMoreTelemetryThanTheCoordinatorTakes) {
   service_.acknowledges = false;
   service_.window_bytes = 2000;
@@ -187,7 +187,7 @@ TEST_F(CoordinatorClientTest, SendsEverythingWithinTheWindowAsItIsAcknowledged) 
   StartServer();
   StartClient();
   for (int i = 0; i < 99; ++i) TellLine(std::string(500, 'x'));
-  TellLine(std::string(10'000, 'y'));  // more than the window
+  TellLine(std::string(10'000, 'y'));  // larger than the window
   int heard = 0;
   while (heard < 100) {
     const auto message = service_.Next(v1::AgentMessage::kTelemetry);
@@ -210,14 +210,14 @@ TEST_F(CoordinatorClientTest, ConnectsToACoordinatorThatComesLater) {
 
 TEST_F(CoordinatorClientTest, LeavesACoordinatorOfAnOlderGeneration) {
   service_.generation = 5;
-  service_.messages_max = 1;  // reconnects after each report
+  service_.messages_max = 1;  // reconnect after each report
   StartServer();
   StartClient();
   ASSERT_TRUE(service_.Next(v1::AgentMessage::kHello));
   client_->Report({}, true);
   ASSERT_TRUE(service_.Next(v1::AgentMessage::kReport));
   service_.generation = 4;
-  // From here on each connection is a Hello with generation 5, without a report.
+  // From here on, each connection consists only of a Hello with generation 5, without a report.
   int refused = 0;
   EXPECT_TRUE(service_.NextThat([&refused](const auto& message) {
     if (!message.has_hello()) refused = 0;

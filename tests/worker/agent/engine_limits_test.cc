@@ -1,5 +1,5 @@
-// Goal: an honest trainer's messages pass, even at the limits; those beyond them are refused with a
-// reason.
+// Goal: an honest trainer's messages are accepted, even at the limits; messages beyond them are
+// refused with a reason.
 #include "worker/agent/engine_limits.h"
 
 #include <gmock/gmock.h>

@@ -6,7 +6,7 @@
 namespace gp::agent {
 namespace {
 
-// Encoded as by waitpid.
+// Wait statuses as waitpid() encodes them.
 constexpr int Exited(int code) { return code << 8; }
 constexpr int Signalled(int signal) { return signal; }
 
@@ -21,7 +21,7 @@ TEST(ExitReport, ARankThatLeftAtItsOwnOrAPeersRequestWasStopped) {
       Explain({.wait_status = Exited(0), .stopped = link::Stopped{1, 464, "SIGTERM"}});
   EXPECT_EQ(report.cause, v1::EXIT_CAUSE_STOPPED);
   EXPECT_EQ(report.message, "stopped after step 464: SIGTERM");
-  // It had taken its last step, but its checkpoint was not sealed.
+  // The trainer had taken its last step, but its checkpoint was not sealed.
   EXPECT_EQ(Explain({.wait_status = Exited(0),
                      .finished = true,
                      .stopped = link::Stopped{1, 500, "cancelled"}})
@@ -36,7 +36,8 @@ TEST(ExitReport, ExitCodesHaveCauses) {
   EXPECT_EQ(Explain({.wait_status = Exited(11)}).cause, v1::EXIT_CAUSE_COLLECTIVE);
 }
 
-// The trainer exits with 2 for bad settings and for data that another node may have.
+// The trainer exits with code 2 for bad settings, but also for missing data, which another node may
+// have.
 TEST(ExitReport, AnExitCodeAloneNeverEndsTheRun) {
   for (int code = 1; code < 256; ++code) {
     const v1::ExitCause cause = Explain({.wait_status = Exited(code)}).cause;

@@ -1,5 +1,5 @@
-// FakeGpus: a file that describes GPUs to the fake NVML (tests/fakes/fake_nvml.cc), for the life of
-// one test. Used from its thread.
+// FakeGpus: a file that describes GPUs to the fake NVML (tests/fakes/fake_nvml.cc) for the duration
+// of one test. Not thread-safe.
 #pragma once
 
 #include <gtest/gtest.h>

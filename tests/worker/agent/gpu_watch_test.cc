@@ -32,8 +32,8 @@ TEST(GpuHealth, AMissingProgramIsNamedWithTheWayOut) {
   EXPECT_NE(why.find("--gpu-trainer"), std::string::npos);
 }
 
-// Waits for a SlotsChanged that `fits`; false when none comes within the time a test may take. One
-// that came while the fake's file changed may hold half of the change.
+// Waits for a SlotsChanged for which `fits` is true; false if none comes within kPatience. Skips
+// others, because one sent while the fake's file was being changed may contain half of the change.
 bool Await(Inbox& inbox, const std::function<bool(const SlotHealths&)>& fits) {
   while (true) {
     pollfd entry{inbox.descriptor(), POLLIN, 0};

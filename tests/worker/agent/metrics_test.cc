@@ -31,7 +31,7 @@ TEST(AgentMetrics, StepsHaveTheirRunAndRank) {
   EXPECT_THAT(
       text, HasSubstr("gp_worker_step_phase_seconds_total{phase=\"backward\",rank=\"3\",run=\"r\"} "
                       "0.5"));
-  EXPECT_THAT(text, Not(HasSubstr("gp_checkpoint_failures_total{")));  // rank 0 saves
+  EXPECT_THAT(text, Not(HasSubstr("gp_checkpoint_failures_total{")));  // only rank 0 saves
 }
 
 TEST(AgentMetrics, AllReducesHaveSeriesWhereTheRankMeasuresThem) {
@@ -64,7 +64,7 @@ TEST(AgentMetrics, TheLoaderHasSeriesOfItsOwn) {
   EXPECT_THAT(metrics.Text(), HasSubstr("gp_data_read_bytes_total{rank=\"0\",run=\"r\"} 200"));
 }
 
-// A value of the page; -1 if the series is absent.
+// A value on the /metrics page; -1 if the series is absent.
 double ValueOf(const AgentMetrics& metrics, const std::string& series) {
   const std::string text = metrics.Text();
   const size_t at = text.find("\n" + series + " ");

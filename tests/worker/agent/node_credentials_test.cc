@@ -1,4 +1,4 @@
-// NodeCredentials against an enrollment service in this process.
+// NodeCredentials with an enrollment service in this process.
 #include "worker/agent/node_credentials.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace {
 using security::Certificate;
 using security::CertificateRequest;
 
-// Signs every request. Fails first as `failures` say, after recording the request.
+// Signs every request, but first fails those listed in `failures`, after recording them.
 class FakeEnrollment final : public v1::EnrollmentService::Service {
  public:
   explicit FakeEnrollment(const security::Authority& authority) : authority_(authority) {}
@@ -41,10 +41,10 @@ class FakeEnrollment final : public v1::EnrollmentService::Service {
     return rpc::ToGrpc(Unauthenticated("no certificate"));
   }
 
-  std::chrono::seconds age{0};  // age of the next certificate, which is valid for an hour
+  std::chrono::seconds age{0};  // age of the next certificate; certificates are valid for an hour
   std::deque<Status> failures;
   std::vector<std::string> tokens;
-  std::vector<std::string> keys;  // their digests
+  std::vector<std::string> keys;  // digests of the public keys
 
  private:
   grpc::Status Sign(const std::string& node, const std::string& pem,
@@ -76,7 +76,7 @@ class NodeCredentialsTest : public ::testing::Test {
     server_ = *std::move(server);
   }
 
-  // Writes a join token with that digest.
+  // Options with a file that contains a join token with this digest.
   NodeCredentialsOptions Options(const std::string& digest) const {
     const std::string token = rpc::TokenText(rpc::MakeToken(rpc::TokenKind::kJoin, digest)) + "\n";
     EXPECT_TRUE(WriteFileAtomically(directory_.File("token"), token, 0600).ok());
@@ -140,7 +140,7 @@ TEST_F(NodeCredentialsTest, ARevokedNodeJoinsAgainWithAToken) {
   ASSERT_TRUE(rejoined.ok()) << rejoined.status();
   EXPECT_NE(Serial(), serial);
   EXPECT_EQ(service_.tokens.size(), 2u);
-  // The new certificate counts, so the token is not shown again.
+  // The new certificate is used, so the token is not sent again.
   ASSERT_TRUE(Open(with_token).ok());
   EXPECT_EQ(service_.tokens.size(), 2u);
 }

@@ -38,7 +38,7 @@ TEST(Rank, IgnoresMessagesOfAnotherEpoch) {
   EXPECT_EQ(rank.step, 0);
 }
 
-// Training continues while the coordinator is away, however many checkpoints that takes.
+// Training continues while the coordinator is away, however many checkpoints are written meanwhile.
 TEST(Rank, OfManyUnansweredCheckpointsTheNewestAreKept) {
   Rank rank = Starting();
   const int64_t count = 3 * static_cast<int64_t>(kUnansweredMax);

@@ -35,7 +35,7 @@ Rank& AddRank(RankTable& ranks, uint64_t epoch, int rank, const std::string& slo
       Rank{.key = {run, epoch, rank}, .slot_id = slot, .phase = phase, .phase_since = kNow});
 }
 
-// One word an action: "spawn run1/2/0", so that tables read well.
+// Writes each action as short text such as "spawn run1/2/0", for readable tables.
 struct Teller {
   static std::string Key(const RankKey& key) {
     return key.run_id + "/" + std::to_string(key.epoch) + "/" + std::to_string(key.rank);
@@ -172,7 +172,7 @@ TEST(Reconcile, DeclinesAnUnknownSlotByName) {
             "decline run1/1/0 slot 'gpu-7' does not exist on this node; it has cpu-0, cpu-1");
 }
 
-// The refused cases are in assignment_check_test.cc.
+// assignment_check_test.cc has the cases that are refused.
 TEST(Reconcile, AnAssignmentOfALyingCoordinatorIsDeclined) {
   v1::DesiredState desired;
   Assign(desired, 1, 0, "cpu-0").set_run_id("../x");

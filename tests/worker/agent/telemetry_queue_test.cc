@@ -39,7 +39,7 @@ v1::TelemetryItem PointOf(int64_t step) {
   return item;
 }
 
-// "line 3" or "point 3".
+// The items as text such as "line 3" or "point 3".
 std::vector<std::string> TakeAll(TelemetryQueue& queue) {
   std::vector<std::string> taken;
   while (queue.has_unsent()) {
@@ -118,7 +118,7 @@ TEST(TelemetryQueue, SaysWhatWasDroppedOfARunThatSaysNothingMore) {
   EXPECT_FALSE(queue.has_unsent());
 }
 
-// A sent item keeps its number; a dropped one never had one.
+// An item that was sent keeps its number; a dropped item never gets one.
 TEST(TelemetryQueue, NumbersHaveNoGaps) {
   TelemetryQueue queue(2);
   queue.Add(Line(1));

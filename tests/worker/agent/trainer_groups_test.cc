@@ -1,5 +1,5 @@
-// Goal: groups are made, limited and read as the kernel wants it, on a tree of files in place of
-// control groups; and for real, where this process may divide its group.
+// Goal: control groups are created, limited and read correctly. Tested on a tree of ordinary files,
+// and on real control groups if this process may create some.
 #include "worker/agent/trainer_groups.h"
 
 #include <gmock/gmock.h>
@@ -113,7 +113,7 @@ TEST_F(TrainerGroupsTest, AGroupThatMayNotBeDividedSaysHowItMay) {
   EXPECT_EQ(Read("cgroup.subtree_control"), "(none)");
 }
 
-// Allocates far more than 64 MiB once a byte arrives.
+// Starts a process that allocates far more than 64 MiB once a byte arrives.
 pid_t StartGlutton(int start) {
   const pid_t child = fork();
   if (child != 0) return child;

@@ -11,7 +11,7 @@
 namespace gp::agent {
 namespace {
 
-// A shell script in the place of the trainer.
+// Runs a shell script in place of the trainer.
 StatusOr<std::unique_ptr<TrainerProcess>> RunScript(const std::string& script,
                                                     std::vector<int> cores = {}) {
   return TrainerProcess::Spawn({.program = "/bin/sh",
@@ -78,7 +78,7 @@ TEST(TrainerProcess, TheWholeGroupIsSignalled) {
   const auto status = (*process)->Reap();
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(WTERMSIG(*status), SIGTERM);
-  // The pipe closes once the grandchild is gone too.
+  // The pipe closes only once the grandchild has ended too.
   pollfd closed{(*process)->output_descriptor(), POLLIN, 0};
   (*process)->ReadLines();
   if ((*process)->output_descriptor() >= 0) {

@@ -1,5 +1,5 @@
-// Goal: gp-bench as a user runs it: text and JSON reports, the arena plan, the tuning cache, the
-// ladder, and exit code 2 with the reason for bad usage.
+// Goal: gp-bench works as a program: text and JSON reports, the arena plan, the tuning cache, the
+// ladder, and exit code 2 with a reason after a usage error.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
-// Goal: the peak of a device is measured in every precision, however small the model of the bench
-// is.
+// Goal: the device's peak is measured in every precision, also if the bench's model is tiny.
 #include <gtest/gtest.h>
 
 #include "worker/bench/machine_limits.h"
@@ -16,7 +15,7 @@ TEST(DevicePeak, NeedsNoMoreThanTheDeviceInAnyPrecision) {
   options.device.on = true;
   for (const auto precision : {runspec::Precision::kBf16, runspec::Precision::kFp8}) {
     options.precision = precision;
-    // Both operands are far larger than the scratch memory of such a model.
+    // Both operands are far larger than the scratch memory that such a model needs.
     EXPECT_GT(MeasureFlops(options, 160), 0);
   }
   EXPECT_GT(MeasureBandwidth(options, 160), 0);

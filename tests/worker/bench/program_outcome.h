@@ -1,4 +1,4 @@
-// Runs a program of benches, for its tests.
+// Runs a bench program for its tests.
 #pragma once
 
 #include <sys/wait.h>
@@ -14,7 +14,7 @@ struct Outcome {
   std::string output;  // stdout and stderr
 };
 
-// `program`: its path below $GP_BIN.
+// `program`: path relative to $GP_BIN.
 inline Outcome RunProgram(const std::string& program, const std::string& arguments) {
   const std::string command =
       std::string(std::getenv("GP_BIN")) + "/" + program + " 2>&1 " + arguments;

@@ -13,7 +13,7 @@ class QueuedBackend final : public DetachedBackend {
   void* queue() override { return this; }
 };
 
-// Without the queue of the device, a communicator between GPUs would not follow its work.
+// A communicator between GPUs needs the device's queue to order its work after the backend's.
 TEST(TimedBackend, HasTheQueueOfTheBackendThatItTimes) {
   auto inner = std::make_unique<QueuedBackend>();
   void* const queue = inner->queue();

@@ -1,5 +1,4 @@
-// CheckpointFixture: the state of a small model, which is saved to a directory of the test and read
-// back.
+// CheckpointFixture: the training state of a small model, saved to a test directory and read back.
 #pragma once
 
 #include <gtest/gtest.h>

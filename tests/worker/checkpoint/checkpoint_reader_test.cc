@@ -1,4 +1,4 @@
-// A saved state is restored bit for bit, and damage is named.
+// A saved state is restored bit by bit, and errors name what is damaged.
 #include "worker/checkpoint/checkpoint_reader.h"
 
 #include <gmock/gmock.h>

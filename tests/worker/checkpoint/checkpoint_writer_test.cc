@@ -1,4 +1,4 @@
-// A save is the state as it was at its start, whole or absent, whatever the storage does.
+// A save contains the state at its start, and is complete or absent, however the storage behaves.
 #include "worker/checkpoint/checkpoint_writer.h"
 
 #include <gmock/gmock.h>
@@ -47,7 +47,7 @@ TEST_F(CheckpointWriterTest, ModelFileDependsOnWeightsAndStepAlone) {
   EXPECT_EQ(bytes(first), bytes(second));
 }
 
-// Notes the order in which files become durable.
+// Records the order in which files become durable.
 class NotingStorage : public LocalStorage {
  public:
   StatusOr<std::unique_ptr<StorageWriter>> Create(const std::string& path) const override {
@@ -119,7 +119,7 @@ TEST_F(CheckpointWriterTest, NeverTouchesACompleteCheckpoint) {
   EXPECT_TRUE(Load(saved.directory).ok());
 }
 
-// A Storage that hangs before its first byte until it is let go.
+// A Storage that blocks before writing its first byte until the test releases it.
 class HangingStorage : public LocalStorage {
  public:
   explicit HangingStorage(std::shared_future<void> let_go) : let_go_(std::move(let_go)) {}
@@ -152,7 +152,7 @@ TEST_F(CheckpointWriterTest, AHungStorageHoldsNobodyUpAndReadsNoStateThatIsGone)
   EXPECT_EQ(*formats::FindNewestCheckpoint(LocalStorage(), Parent()), std::nullopt);
 }
 
-// A Storage that cannot be read.
+// A Storage from which nothing can be read.
 class UnreadableStorage : public LocalStorage {
  public:
   StatusOr<std::string> Get(const std::string& path, uint64_t) const override {
@@ -170,8 +170,8 @@ TEST_F(CheckpointWriterTest, WhatCannotBeReadIsNotReplaced) {
           .ok());
 }
 
-// A Storage whose first commit fails after the manifest is in place, and which then removes
-// nothing.
+// A Storage whose first commit fails when the manifest is already in place, and whose next deletion
+// fails too.
 class HalfCommittingStorage : public LocalStorage {
  public:
   Status Put(const std::string& path, std::string_view data) const override {
@@ -201,7 +201,7 @@ TEST_F(CheckpointWriterTest, AnAttemptThatFailedAtItsLastMomentIsRepeated) {
       formats::VerifyDigests(LocalStorage(), saved->directory, saved->manifest_digest, {}).ok());
 }
 
-// A Storage whose writes fail like a full disk once `bytes_left` are used up.
+// A Storage whose writes fail with "disk full" once `bytes_left` are used up.
 class FullStorage : public LocalStorage {
  public:
   explicit FullStorage(int64_t bytes_left) : bytes_left_(bytes_left) {}
@@ -251,8 +251,8 @@ TEST_F(CheckpointWriterTest, AFullDiskLeavesNothingBehindAndSaysWhy) {
   }
 }
 
-// A save that dies at a failpoint, as kill -9 there would. The dying process is started anew with
-// this test as its task, so the place to save to travels in the environment.
+// A save that dies at a failpoint, like kill -9 at this point. The death test re-executes this
+// program for the dying process, so the target directory is passed in the environment.
 class KilledSave : public CheckpointFixture {
  protected:
   KilledSave() {

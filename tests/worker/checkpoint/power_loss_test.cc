@@ -1,5 +1,5 @@
-// After a power loss every checkpoint is complete: none lacks a file, and the previous one stays
-// until a new one exists.
+// After a power loss every existing checkpoint is complete, and the previous one exists until a new
+// one does.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -46,7 +46,8 @@ class CheckpointPowerLoss : public ::testing::Test {
     ASSERT_TRUE(saved.ok()) << saved.status();
   }
 
-  // The step of the newest checkpoint after a power loss, -1 without one; it must be complete.
+  // The step of the newest checkpoint after a power loss, which must be complete; -1 if there is
+  // none.
   static int64_t StepLeft(const SyncedDisk::Image& left) {
     const TemporaryDirectory after;
     SyncedDisk::Restore(left, after.path());

@@ -82,8 +82,8 @@ TEST_F(StorageBrokerTest, ServesSeveralThreads) {
   }
 }
 
-// The view of a confined process after its directory was replaced: 0 if the broker reaches the new
-// one and nothing else.
+// Runs in a confined process after its directory was replaced: 0 if the broker gives access to the
+// new directory and to nothing else.
 int UseNewDirectory(const std::string& run, const std::string& outside) {
   const auto confine = [&run] {
     RETURN_IF_ERROR(MakeDirectory(run));
@@ -91,7 +91,8 @@ int UseNewDirectory(const std::string& run, const std::string& outside) {
   };
   const auto storage = StartStorageBroker(confine);
   std::promise<void> confined;
-  // A thread started before the confinement may still change other directories.
+  // A thread started before the confinement is not confined, so it can still change other
+  // directories.
   std::thread other([&run, begun = confined.get_future()] {
     begun.wait();
     std::filesystem::remove_all(run);

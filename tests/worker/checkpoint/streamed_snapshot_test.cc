@@ -1,5 +1,5 @@
-// Reads return the state as of Open, whenever and in whatever order it is overwritten, and copies
-// stay within their limit.
+// Reads return the state at Open, whenever and in whatever order it is overwritten, and copies stay
+// within their memory limit.
 #include "worker/checkpoint/streamed_snapshot.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace gp::engine {
 namespace {
 
-constexpr int64_t kCount = 1003;  // no multiple of a chunk
+constexpr int64_t kCount = 1003;  // not a multiple of a chunk
 constexpr int64_t kChunk = 64;
 constexpr uint64_t kChunkBytes = kChunk * sizeof(float);
 
@@ -31,7 +31,7 @@ class StreamedSnapshotTest : public ::testing::Test {
   }
   StreamedSnapshot::Buffers Buffers() const { return {state_[0], state_[1], state_[2]}; }
 
-  // The update of one range, as the optimizer does it.
+  // Updates one range as the optimizer does.
   void Overwrite(StreamedSnapshot& snapshot, int64_t first, int64_t last) {
     snapshot.BeforeOverwrite(first, last);
     for (auto& buffer : state_) {
@@ -39,7 +39,8 @@ class StreamedSnapshotTest : public ::testing::Test {
     }
   }
 
-  // Every buffer in tensors of `size` values with a gap after each, as a writer reads it.
+  // Reads every buffer as a writer does, in tensors of `size` values with a gap after each, and
+  // expects the original state.
   void ExpectOriginal(StreamedSnapshot& snapshot, int64_t size) {
     for (int b = 0; b < StreamedSnapshot::kBufferCount; ++b) {
       for (int64_t first = 0; first + size <= kCount; first += size + 3) {
@@ -74,7 +75,7 @@ TEST_F(StreamedSnapshotTest, ReadsWhatWasThereThoughAllOfItIsOverwrittenFirst) {
     ExpectOriginal(snapshot, 29);
     snapshot.Close();
   }
-  Overwrite(snapshot, 0, kCount);  // nothing holds it
+  Overwrite(snapshot, 0, kCount);  // the snapshot is no longer open
 }
 
 TEST_F(StreamedSnapshotTest, AnUpdateWaitsForTheWriterWhenNoCopyFits) {
@@ -165,7 +166,7 @@ TEST_F(StreamedSnapshotTest, AStorageThatHangsIsGivenUp) {
 TEST_F(StreamedSnapshotTest, AStorageThatCrawlsIsGivenUpToo) {
   StreamedSnapshot::Options options = Options(0);
   options.patience = std::chrono::milliseconds(20);
-  options.chunk_size = 1;  // 1003 chunks: the update begins long before the last one
+  options.chunk_size = 1;  // 1003 chunks, so the update begins long before the last one is read
   StreamedSnapshot snapshot(options);
   snapshot.Open(Buffers());
   std::latch updating(1);
@@ -175,7 +176,7 @@ TEST_F(StreamedSnapshotTest, AStorageThatCrawlsIsGivenUpToo) {
   });
   updating.wait();
   const Status status = snapshot.Read(0, 0, kCount, [](std::span<const float>) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // for each chunk
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // once per chunk
     return OkStatus();
   });
   snapshot.Finish(0);

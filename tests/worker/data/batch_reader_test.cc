@@ -17,7 +17,8 @@ using ::testing::HasSubstr;
 
 constexpr std::chrono::seconds kPatience{30};
 
-// The token at an offset is the offset. Records requests; one offset is broken.
+// A source in which the token at each offset is the offset itself. Records the reads; one offset
+// cannot be read.
 class RecordedTokens : public TokenSource {
  public:
   explicit RecordedTokens(int64_t size, int64_t broken = -1) : size_(size), broken_(broken) {}
@@ -39,7 +40,7 @@ class RecordedTokens : public TokenSource {
     if (passed_.empty() || passed_.back() != offset) passed_.push_back(offset);
   }
 
-  // Whether every token before `offset` is read within kPatience.
+  // Waits until every token before `offset` was read; false after kPatience.
   bool AwaitRead(int64_t offset) const {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     MutexLock lock(mutex_);
@@ -63,7 +64,7 @@ class RecordedTokens : public TokenSource {
   mutable std::vector<int64_t> passed_ GUARDED_BY(mutex_);
 };
 
-// Logical shards with micro-batches of 2 rows of 4 tokens.
+// A run file with this number of logical shards and micro-batches of 2 rows of 4 tokens.
 runspec::RunSpec Spec(BatchOrder order, int shards, int64_t accumulation) {
   runspec::RunSpec spec;
   spec.data.order = order;
@@ -133,7 +134,7 @@ TEST(BatchReader, CountsWhatItReadAndWhetherTheCallerHadToWait) {
   const runspec::RunSpec spec = Spec(BatchOrder::kSequential, 1, 1);
   const auto plan = *runspec::PlanBatch(spec);
   const auto source = *BatchSource::Make(tokens, spec, plan);
-  // Offsets that the source reads for a micro-batch, of two bytes each.
+  // Bytes that the source reads for one micro-batch: its tokens have two bytes each.
   const int64_t bytes = source.rows() * (source.sequence() + 1) * 2;
   int64_t read = 0;
   {
@@ -162,7 +163,7 @@ TEST(BatchReader, ABatchThatIsReadInTimeIsReady) {
   const auto source = *BatchSource::Make(tokens, spec, plan);
   BatchReader reader(source, plan, 0, 1);
   int64_t step = 0;
-  // The reader's thread ends a read at some moment after its last token.
+  // The reader's thread finishes a read some time after its last token.
   EXPECT_TRUE(Eventually([&] {
     reader.TakeCounts();
     Taken(reader, step++, 0, 0);
@@ -170,7 +171,7 @@ TEST(BatchReader, ABatchThatIsReadInTimeIsReady) {
   }));
 }
 
-// The checkpoint after a step keeps the place where the next step begins.
+// The checkpoint after a step stores the position at which the next step begins.
 TEST(BatchReader, PassesTheTokensOfAStepOnlyWhenTheNextOneIsTaken) {
   const RecordedTokens tokens(10'000);
   const runspec::RunSpec spec = Spec(BatchOrder::kSequential, 1, 1);

@@ -34,7 +34,7 @@ std::unique_ptr<TokenSource> Counting(int32_t count) {
   return MakeMemoryTokens(tokens);
 }
 
-// The tokens of a whole step: (shard, micro-batch, row, position).
+// The tokens of a whole step, ordered by shard, micro-batch, row and position.
 std::vector<int32_t> StepTokens(const BatchSource& source, int64_t step, int shards,
                                 int64_t accumulation) {
   std::vector<int32_t> all;
@@ -63,9 +63,9 @@ TEST(BatchSource, RandomBatchesFollowFromTheKeysAlone) {
             StepTokens(*BatchSource::Make(*tokens, spec, plan), 7, 4, 2));
 }
 
-// 10 cells of 10,000 draws: the chi-square statistic with 9 degrees of freedom exceeds 33.7 for one
-// in 10,000 seeds. A run resumed under a later version must see the same batches; the numbers were
-// computed independently from the definition.
+// 10 cells with 10,000 draws: the chi-square statistic with 9 degrees of freedom exceeds 33.7 for
+// one seed in 10,000. A run resumed with a later version must see the same batches, so the numbers
+// are fixed; they were computed independently from the definition.
 TEST(BatchSource, RandomOffsetsAreTheSameInEveryVersion) {
   const auto tokens = Counting(10'000);
   const runspec::RunSpec spec = Spec(BatchOrder::kRandom, 4, 2, 3, 16);
@@ -145,8 +145,8 @@ TEST(BatchSource, SequentialStepsOfARampReadTheTextInOrder) {
   }
 }
 
-// build-nanogpt's loader: W ranks with micro-batch B read strides of B*T*W; 8 shards of 1 row see
-// what 1 shard with 8 rows sees.
+// The loader of build-nanogpt: W ranks with micro-batch B read strides of B*T*W tokens. 8 shards of
+// 1 row see the same tokens as 1 shard of 8 rows.
 TEST(BatchSource, SequentialGlobalBatchDoesNotDependOnHowItIsCut) {
   const auto tokens = Counting(5'000);
   const runspec::RunSpec wide = Spec(BatchOrder::kSequential, 1, 1, 8, 8);
@@ -161,8 +161,8 @@ TEST(BatchSource, SequentialGlobalBatchDoesNotDependOnHowItIsCut) {
 class BatchSourceOverShards : public DataTest {};
 
 TEST_F(BatchSourceOverShards, DropsTheTailOfEachFileAndBeginsAgain) {
-  // A stride is 2 rows x 4 tokens. Files of 17, 5 and 25 tokens hold 2, 0 and 3 of them, plus the
-  // last target.
+  // A stride is 2 rows of 4 tokens, and the last one needs one more token as its target: files of
+  // 17, 5 and 25 tokens contain 2, 0 and 3 strides.
   std::vector<formats::TokenShard> shards;
   shards.push_back(*formats::TokenShard::Open(WriteShard("0.bin", 0, 17, 1000)));
   shards.push_back(*formats::TokenShard::Open(WriteShard("1.bin", 100, 5, 1000)));
@@ -189,7 +189,7 @@ TEST(BatchSource, RefusesASplitThatIsTooShort) {
   EXPECT_TRUE(BatchSource::Make(*Counting(17), sequential, *runspec::PlanBatch(sequential)).ok());
 }
 
-// The offsets of the rows of `steps` steps, in the order of step, micro-batch, shard and row.
+// The offsets of all rows of `steps` steps, ordered by step, micro-batch, shard and row.
 std::vector<int64_t> Offsets(const BatchSource& source, int64_t steps, int shards,
                              int64_t accumulation) {
   std::vector<int64_t> offsets;
@@ -205,7 +205,7 @@ std::vector<int64_t> Offsets(const BatchSource& source, int64_t steps, int shard
   return offsets;
 }
 
-// 12 windows of 8, three steps of 4 rows an epoch.
+// 12 windows of 8 tokens: an epoch has three steps of 4 rows.
 TEST(BatchSource, AShuffledEpochTakesEveryWindowOnceAndTheNextOneInAnotherOrder) {
   const auto tokens = Counting(12 * 8 + 1);
   const runspec::RunSpec spec = Spec(BatchOrder::kShuffled, 2, 1, 2, 8);
@@ -229,7 +229,7 @@ TEST(BatchSource, AShuffledOrderDoesNotDependOnHowTheBatchIsCut) {
             Offsets(*BatchSource::Make(*tokens, cut, *runspec::PlanBatch(cut)), 40, 8, 1));
 }
 
-// Two files with three complete windows each and one without any: no window crosses files.
+// Two files with three complete windows each, and one with none; no window crosses a file boundary.
 TEST(BatchSource, AShuffledWindowStaysInItsFile) {
   TemporaryDirectory directory;
   std::vector<formats::TokenShard> shards;
@@ -247,7 +247,7 @@ TEST(BatchSource, AShuffledWindowStaysInItsFile) {
             (std::set<int64_t>{0, 8, 16, 33, 41, 49}));
 }
 
-// Three files of 400 tokens: the first is one entry, the others another.
+// Three files of 400 tokens: the first file is one entry of the mixture, the other two are another.
 class MixedTokens : public TokenSource {
  public:
   int64_t size() const override { return 1200; }
@@ -288,11 +288,12 @@ TEST(BatchSource, AMixtureTakesItsEntriesByTheirWeights) {
 TEST(BatchSource, EveryEntryOfAShuffledMixtureHasPassesOfItsOwn) {
   const MixedTokens tokens;
   const BatchSource source = MixedSource(tokens, MixedSpec(BatchOrder::kShuffled));
-  std::map<int64_t, int> seen;  // by offset
+  std::map<int64_t, int> seen;  // {offset: count}
   for (int64_t step = 0; step < 1024; ++step) {
     for (int64_t row = 0; row < 4; ++row) ++seen[source.RowOffset(step, 0, 0, row)];
   }
-  // Windows of 8 tokens with a target after them: 49 a file. 1024 and 3072 rows over 49 and 98.
+  // A window is 8 tokens and a target, so a file has 49 windows. 1024 rows are drawn from the 49 of
+  // the first entry, and 3072 from the 98 of the second.
   ASSERT_EQ(seen.size(), 3 * 49u);
   for (const auto& [offset, times] : seen) {
     const double expected = offset < 400 ? 1024 / 49.0 : 3072 / 98.0;

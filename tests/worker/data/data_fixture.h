@@ -1,4 +1,4 @@
-// Files and run specs for the tests of data.
+// Files and run specs for the data tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class DataTest : public ::testing::Test {
     return path;
   }
 
-  // An llm.c shard with tokens first, first + 1, ... modulo `modulus`.
+  // Writes an llm.c shard with tokens first, first + 1, ... modulo `modulus`.
   std::string WriteShard(const std::string& name, int32_t first, int32_t count, int32_t modulus) {
     std::vector<int32_t> tokens;
     for (int32_t i = 0; i < count; ++i) tokens.push_back((first + i) % modulus);

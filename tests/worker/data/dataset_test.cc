@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 constexpr std::string_view kPackedText = "To learn from text that is packed, unpack it.\n";
 
-// The text packed by gzip.
+// The text compressed with gzip.
 std::string PackedText() {
   constexpr std::string_view kHex =
       "1f8b08000000000002030bc957c8494d2cca53482bcacf552849ad285128c9482c51c82c5628484cce4e"
@@ -62,7 +62,7 @@ TEST_F(DatasetTest, ATokenizerComesFromAFile) {
   ASSERT_TRUE(dataset.ok()) << dataset.status();
   EXPECT_EQ(dataset->tokenizer->kind(), "bpe");
   EXPECT_EQ(dataset->tokenizer->vocabulary_size(), 259);
-  // The same text in other tokens is other data.
+  // The same text encoded by another tokenizer counts as other data.
   const auto other = OpenDataset(TextSpec({path}, Write("vocab.bpe", "l l\n")));
   EXPECT_NE(other->fingerprint, dataset->fingerprint);
 }

@@ -30,8 +30,9 @@ TEST(Mixture, HasTheSharesOfItsWeightsOverManyDraws) {
   }
 }
 
-// Half of the rows are of the first source, as in any part of a block that is drawn at random. 64
-// rows deviate by 8 (two standard deviations) once in twenty times, and by 20 never.
+// About half of the rows come from the first source, in any part of a block. In 64 rows, a random
+// choice deviates by 8 rows (two standard deviations) one time in twenty, and practically never by
+// 20.
 TEST(Mixture, MixesWithinABlock) {
   const Mixture mixture(1, {1, 1});
   for (int64_t begin = 0; begin < 100 * 64; begin += 64) {

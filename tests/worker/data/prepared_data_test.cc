@@ -1,5 +1,5 @@
 // A text, and the same text prepared into shards of each published layout, give a run the same
-// batches; the trainer's results depend on the batches only.
+// batches. The training results depend on the batches only.
 #include <gtest/gtest.h>
 
 #include "corpus/preparation.h"
@@ -27,7 +27,7 @@ runspec::RunSpec DataRun(runspec::BatchOrder order, const std::string& tokenizer
   return spec;
 }
 
-// Tokens and targets of twenty steps, and of the validation split.
+// The tokens and targets of twenty training steps and of the validation split.
 std::vector<int32_t> BatchesOf(const Dataset& dataset, const runspec::RunSpec& spec) {
   const auto plan = *runspec::PlanBatch(spec);
   const auto source = BatchSource::Make(*dataset.train, spec, plan);
@@ -55,7 +55,7 @@ std::vector<int32_t> BatchesOf(const Dataset& dataset, const runspec::RunSpec& s
 
 class PreparedDataTest : public DataTest {
  protected:
-  // The only shard of `text` in this layout.
+  // Prepares `text` in this layout; returns the path of the only shard.
   std::string Prepare(const Tokenizer& tokenizer, const std::string& text, ShardFormat format) {
     corpus::PreparationOptions options{.format = format};
     options.directory = directory_.File("prepared" + std::to_string(prepared_++));
@@ -78,7 +78,7 @@ TEST_F(PreparedDataTest, EveryLayoutGivesTheBatchesOfTheTextItWasMadeFrom) {
   corpus::SyntheticText made_up(5);
   std::string text;
   while (text.size() < 20'000) text += made_up.NextDocument() + "\n";
-  const size_t cut = text.size() * 9 / 10;  // in bytes, like data.val_fraction 0.1
+  const size_t cut = text.size() * 9 / 10;  // by bytes, as data.val_fraction: 0.1 splits
   const auto bytes = MakeTextTokenizer("bytes", "");
   for (const auto order : {runspec::BatchOrder::kRandom, runspec::BatchOrder::kSequential,
                            runspec::BatchOrder::kShuffled}) {

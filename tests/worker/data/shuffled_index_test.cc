@@ -19,8 +19,8 @@ std::vector<int64_t> Order(uint64_t key, int64_t count, int64_t first) {
   return order;
 }
 
-// A run resumed under a later version must see the same batches; the numbers were computed
-// independently from the definition.
+// A run resumed with a later version must see the same batches, so the numbers are fixed; they were
+// computed independently from the definition.
 TEST(ShuffledIndex, IsTheSameInEveryVersion) {
   EXPECT_THAT(Order(12345, 10, 10), ElementsAre(6, 0, 8, 7, 2, 3, 1, 9, 5, 4));
   EXPECT_THAT(Order(7, 1'000'000'000'001, 4),
@@ -37,8 +37,8 @@ TEST(ShuffledIndex, TakesEveryPlaceOnce) {
   }
 }
 
-// 100 cells of 1,000 draws: the chi-square statistic with 99 degrees of freedom exceeds 159 once in
-// 10,000 times.
+// 100 cells with 1,000 draws each: the chi-square statistic with 99 degrees of freedom exceeds 159
+// one time in 10,000.
 TEST(ShuffledIndex, APlaceIsUniformOverKeys) {
   std::vector<int> cells(100);
   for (uint64_t key = 0; key < 100'000; ++key) {

@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int64_t kStep = 50'000;  // tokens that are read together, as by a step
+constexpr int64_t kStep = 50'000;  // tokens read at once, as for one step
 
 class TokenStreamTest : public DataTest {
  protected:
@@ -48,7 +48,7 @@ class TokenStreamTest : public DataTest {
     return text;
   }
 
-  // Blocks, packings and forms of every kind.
+  // Sources with every kind of file, compression and document format.
   std::vector<corpus::Source> WriteSources() {
     Write("a.txt", Documents(2, 3 * corpus::kBlockBytes));
     Write("b.jsonl.gz", formats::Gzip(JsonLines(3, 2 * corpus::kBlockBytes)));
@@ -105,7 +105,7 @@ TEST_F(TokenStreamTest, HasTheTokensOfThePreparedShardsAgainAndAgain) {
 
 TEST_F(TokenStreamTest, GoesOnBeforeAnyStepWithTheSameTokens) {
   const auto sources = WriteSources();
-  constexpr int64_t kSteps = 60;  // several passes
+  constexpr int64_t kSteps = 60;  // several passes over the data
   std::vector<std::vector<int32_t>> expected;
   std::vector<std::string> positions;
   const TokenStream whole = Stream(sources);

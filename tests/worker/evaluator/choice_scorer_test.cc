@@ -37,7 +37,7 @@ std::unique_ptr<LanguageModel> OddModel(int64_t chunked_head = 0) {
   return model;
 }
 
-// Every rank's losses.
+// The losses on each rank.
 std::vector<std::vector<double>> ScoresOn(int world_size, const std::vector<ChoiceRow>& rows) {
   auto group = MakeLocalGroup(world_size, 16);
   std::vector<std::vector<double>> scores(group.size());
@@ -60,7 +60,8 @@ TEST(ChoiceScorer, AnEndingsLossIsThatOfItsTokensBehindTheOthers) {
       std::fill(targets.begin(), targets.end() - rows[i].scored, -1);
       const double alone = model->Loss(
           {std::span(rows[i].tokens).first(length), targets, 1, rows[i].input_length()});
-      // Tolerance: the order of fp32 sums depends on the other rows of the product.
+      // The tolerance is needed because the order of fp32 sums depends on the other rows in the
+      // product.
       EXPECT_NEAR(scores[i], alone, 1e-4) << "row " << i;
     }
   }

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A run's directory with a checkpoint of a small model over bytes.
+// A run's directory with a checkpoint of a small model of bytes.
 class EvaluatedCheckpointTest : public testing::Test {
  protected:
   EvaluatedCheckpointTest()
@@ -43,7 +43,7 @@ class EvaluatedCheckpointTest : public testing::Test {
   const std::string text_ = "It was a dark and stormy night; the caf\u00e9 was closed.";
 };
 
-// Window by window with the model that was saved.
+// The loss computed window by window with the model that was saved.
 double LossOf(const std::string& text, int64_t window) {
   const auto model = MakeRandomModel();
   const std::vector<int32_t> tokens = ByteTokenizer().Encode(text).value();
@@ -59,14 +59,15 @@ double LossOf(const std::string& text, int64_t window) {
 TEST_F(EvaluatedCheckpointTest, TheLossOnATextIsThatOfItsWindows) {
   const auto evaluation = Open().Validate({{Write("text.txt", text_)}});
   ASSERT_TRUE(evaluation.ok()) << evaluation.status();
-  // Tolerance: the order of fp32 sums depends on the other rows of the product.
+  // The tolerance is needed because the order of fp32 sums depends on the other rows in the
+  // product.
   EXPECT_NEAR(evaluation->loss, LossOf(text_, kRandomModelShape.context), 1e-5);
   EXPECT_EQ(evaluation->tokens, std::ssize(text_) - 1);
   EXPECT_EQ(evaluation->bytes, evaluation->tokens) << "a token is a byte";
 }
 
 TEST_F(EvaluatedCheckpointTest, ShardsOfTheTextHaveTheSameLoss) {
-  std::string tokens;  // in nanoGPT's form: 16 bits each
+  std::string tokens;  // nanoGPT's format: 16 bits per token
   for (const char byte : text_) tokens += {byte, '\0'};
   const std::string shard = Write("tokens.bin", tokens);
   EXPECT_THAT(ErrorOf({shard}), HasSubstr("looks like text in UTF-16LE, expected tokens"));
@@ -91,7 +92,7 @@ TEST_F(EvaluatedCheckpointTest, TokensAreTakenFromFilesOfAnyNameWhenTheUserSaysS
     ASSERT_TRUE(evaluation.ok()) << name << ": " << evaluation.status();
     EXPECT_EQ(evaluation->loss, loss) << name;
   }
-  // Also together with others, and text of a shard's name as text.
+  // Several files can be given together, and a text file may have the name of a shard.
   const auto both =
       Open().Validate({{Write("a.bin", tokens), Write("b", tokens)}, runspec::DataFormat::kUint16});
   ASSERT_TRUE(both.ok()) << both.status();

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kVocabulary = 5;
 constexpr int64_t kBatches = 7;
 
-// Batches of 3 tokens that are all different.
+// Batches of 3 tokens, all different.
 class Batches {
  public:
   TokenBatch At(int64_t index) {
@@ -39,7 +39,7 @@ BigramModel UnevenModel() {
   return model;
 }
 
-// The result of each rank of a group.
+// The result on each rank of a group.
 std::vector<std::optional<double>> EvaluateOn(int world_size, int64_t batch_count) {
   auto group = MakeLocalGroup(world_size, 8);
   std::vector<std::optional<double>> results(group.size());
@@ -62,7 +62,7 @@ TEST(Evaluator, AModelThatKnowsNothingScoresTheLogarithmOfTheVocabulary) {
       model, *group[0], kBatches, [&](int64_t index) { return batches.At(index); },
       TokenBytes(ByteTokenizer()));
   ASSERT_TRUE(evaluation.has_value());
-  // Tolerance: rounding of exp and log in double.
+  // The tolerance allows for rounding of exp and log in double.
   EXPECT_NEAR(evaluation->loss, std::log(5.0), 1e-12);
   EXPECT_EQ(evaluation->tokens, 3 * kBatches - 1);
   EXPECT_EQ(evaluation->bytes, 3 * kBatches - 1) << "a token is a byte";
@@ -71,7 +71,8 @@ TEST(Evaluator, AModelThatKnowsNothingScoresTheLogarithmOfTheVocabulary) {
 }
 
 TEST(Evaluator, BytesAreThoseOfTheTargets) {
-  // "a", "é" and "€": 1, 2 and 3 bytes; the tokenizer has no fourth and fifth id.
+  // The tokens "a", "é" and "€" have 1, 2 and 3 bytes; the tokenizer has no tokens for the ids 3
+  // and 4.
   const auto tokenizer = CharTokenizer::FromText("a\u00e9\u20ac");
   ASSERT_TRUE(tokenizer.ok());
   const std::vector<int32_t> tokens = {0, 1, 2}, targets = {1, 2, -1}, unnamed = {1, 4, -1};

@@ -12,7 +12,7 @@
 namespace gp::engine {
 namespace {
 
-// Batch i has the results -i and 10 i.
+// Computes shared batches, where batch i has the results -i and 10 i.
 std::vector<std::vector<double>> ResultsOf(int world_size, int64_t batches,
                                            std::vector<int>& computed_by) {
   auto group = MakeLocalGroup(world_size, 16);

@@ -13,7 +13,7 @@
 namespace gp::engine {
 namespace {
 
-// A run's directory with one checkpoint of a fresh model over bytes.
+// A run's directory with one checkpoint of a random model of bytes.
 class CheckpointSamplerTest : public testing::Test {
  protected:
   CheckpointSamplerTest() : checkpoint_(WriteCheckpoint(5, {})) {}
@@ -39,7 +39,8 @@ class CheckpointSamplerTest : public testing::Test {
 
 const SampleRequest kRequest = {.prompt = "The ", .max_tokens = 30, .seed = 3};
 
-// By full passes over the window with the model that was saved, as a sampler without a cache would.
+// The text from full passes of the saved model over the whole window, as a sampler without a cache
+// would generate it.
 std::string TextOfFullPasses(const SampleRequest& request, runspec::Precision precision) {
   const auto model = MakeRandomModel(precision);
   std::vector<int32_t> tokens = {'T', 'h', 'e', ' '};
@@ -89,7 +90,7 @@ TEST_F(CheckpointSamplerTest, TheTextIsThatOfFullPassesOverTheWindow) {
 TEST_F(CheckpointSamplerTest, ItComputesAsTheRunDidUnlessToldOtherwise) {
   using runspec::Precision;
   SampleRequest request = kRequest;
-  request.max_tokens = 500;  // long enough for the two to part
+  request.max_tokens = 500;  // long enough for the two texts to differ
   const std::string fp32 = TextOfFullPasses(request, Precision::kFp32);
   const std::string bf16 = TextOfFullPasses(request, Precision::kBf16);
   ASSERT_NE(fp32, bf16);

@@ -1,5 +1,5 @@
-// The sampler on a device: weights go to its memory, texts are those of the CPU where no two logits
-// are near each other.
+// The sampler on a device: its weights are in device memory, and it generates the same texts as on
+// the CPU, unless two logits are almost equal.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class DeviceSamplerTest : public testing::Test {
 
 const SampleRequest kGreedy = {.prompt = "The", .sampling = {.temperature = 0}, .max_tokens = 12};
 
-// By full passes of the model on the CPU.
+// The text from full passes of the model on the CPU.
 std::string TextOnCpu(const Tokenizer& tokenizer) {
   const auto model = MakeRandomModel();
   std::vector<int32_t> tokens = {'T', 'h', 'e'};

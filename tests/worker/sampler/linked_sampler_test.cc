@@ -1,4 +1,4 @@
-// gp-sampler as a process, spoken to as a gateway does.
+// gp-sampler as a process, driven over its link as a gateway would.
 #include "worker/sampler/linked_sampler.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ class LinkedSamplerTest : public testing::Test {
 
   void Send(const link::Message& message) { EXPECT_TRUE(channel_->Send(message).ok()); }
 
-  // The next message of the type; others are passed over.
+  // The next message of type T; skips others.
   template <typename T>
   std::optional<T> Await() {
     while (true) {
@@ -63,7 +63,7 @@ class LinkedSamplerTest : public testing::Test {
     return Await<link::ModelReady>();
   }
 
-  // All pieces of one request put together.
+  // All pieces of one request, joined.
   link::TextPiece AwaitText(uint64_t request) {
     link::TextPiece whole{.request = request};
     while (!whole.finish && !whole.error) {
@@ -80,7 +80,8 @@ class LinkedSamplerTest : public testing::Test {
     return whole;
   }
 
-  // Reads the rest of the sampler's messages: it waits for a supervisor that does not read.
+  // Reads the remaining messages, because the sampler blocks if its supervisor does not read, and
+  // returns the exit code.
   int AwaitExitCode() {
     for (auto message = channel_->Receive(kPatience); message.ok() && *message;) {
       message = channel_->Receive(kPatience);

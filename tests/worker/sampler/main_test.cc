@@ -1,4 +1,4 @@
-// gp-sampler's one-shot command, as a process.
+// The one-shot mode of gp-sampler, as a process.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -10,7 +10,7 @@
 namespace gp::engine {
 namespace {
 
-// A stream's output for the bytes of `text`, one byte a token; pieces are joined by '|'.
+// The output for the bytes of `text`, with one token per byte.
 struct Given {
   std::string text;
   int64_t tokens = 0;
@@ -95,7 +95,7 @@ TEST(StreamingDetokenizer, WhatWasHeldBackIsGivenAtTheEnd) {
   EXPECT_FALSE(given.stopped);
 }
 
-// Tokens of several characters.
+// A tokenizer whose tokens stand for several characters.
 class PairTokenizer : public ByteTokenizer {
  public:
   std::string Decode(std::span<const int32_t> tokens) const override {
@@ -142,7 +142,8 @@ TEST(StreamingDetokenizer, AStopIsFoundInTheTextThatIsSeen) {
   EXPECT_EQ(first.text, "ab");
   EXPECT_EQ(first.tokens, 2);
   EXPECT_TRUE(first.stopped);
-  // One replacement stands for E2 82, which c does not complete.
+  // The incomplete character E2 82, which c does not continue, becomes a single replacement
+  // character.
   const Given pair = Feed(
       "a\xff"
       "b\xe2\x82"
@@ -166,7 +167,8 @@ TEST(StreamingDetokenizer, AnUnfinishedCharacterAtTheEndIsAReplacementThatMayBeA
 
 TEST(StreamingDetokenizer, AnEmptyStopMeansNothing) { EXPECT_EQ(Feed("text", {""}).text, "text"); }
 
-// Where the text ends: before the stop string that is complete first, the longest of those.
+// The position where the text ends: at the first stop string to be complete; if several are, at the
+// longest.
 size_t EndOf(std::string_view text, const std::vector<std::string>& stops) {
   for (size_t size = 1; size <= text.size(); ++size) {
     size_t end = std::string::npos;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kVocabulary = 6;
 
-// After token t comes t+1, almost surely.
+// A decoder in which token t is followed by t+1 almost surely.
 BigramDecoder CountingDecoder(int64_t slots, int64_t length) {
   BigramDecoder decoder(kVocabulary, slots, length);
   for (int64_t t = 0; t < kVocabulary; ++t) decoder.SetLogit(t, (t + 1) % kVocabulary, 60.0f);
@@ -29,7 +29,7 @@ struct Written {
   std::vector<ScoredToken> scores;
   std::vector<ScoredToken> prompt_scores;
   TextEnd end = TextEnd::kNone;
-  int64_t passes = 0;  // passes of the batch until this text ended
+  int64_t passes = 0;  // number of passes of the batch until this text ended
 };
 
 // Advances until every text has ended, at most `most` times.
@@ -156,7 +156,7 @@ TEST(TextBatch, ScoresThePromptAlsoWhenItIsReadInPieces) {
     ASSERT_EQ(all.at(0).prompt_scores.size(), prompt.size() - 1) << rows;
     EXPECT_EQ(all.at(0).end, TextEnd::kLength);
     for (size_t i = 1; i < prompt.size(); ++i) {
-      // One logit of size t among zeros, after token t.
+      // After token t, one logit is t and the others are zero.
       const double before = prompt[i - 1];
       const double sum = std::exp(before) + 5;
       const double logit = prompt[i] == prompt[i - 1] ? before : 0;

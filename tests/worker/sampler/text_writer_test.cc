@@ -23,7 +23,7 @@ const runspec::ModelShape kShape = {.layers = 2,
                                     .vocabulary = 256,
                                     .vocabulary_padded = 256};
 
-// A real decoder with random weights, large enough for texts to differ.
+// A real decoder with random weights, so large that texts differ.
 class RandomModel {
  public:
   explicit RandomModel(int64_t slots, bool bf16 = false)
@@ -57,7 +57,7 @@ std::vector<int32_t> Ids(std::string_view text) {
   return ids;
 }
 
-// Requests that differ in every setting, from `random`.
+// A random request; requests differ in every setting.
 link::Generate RandomRequest(std::mt19937& random, uint64_t number) {
   const auto one_of = [&](std::initializer_list<double> values) {
     return *(values.begin() + random() % values.size());
@@ -82,7 +82,7 @@ link::Generate RandomRequest(std::mt19937& random, uint64_t number) {
   return request;
 }
 
-// The answers to each request, as comparable text.
+// The answers to each request as text, for comparison.
 class Transcript {
  public:
   void Add(const link::Generated& generated) {
@@ -130,8 +130,8 @@ std::string Alone(Decoder& decoder, link::Generate request) {
 
 class TextWriterTest : public testing::TestWithParam<bool> {};
 
-// A request's text does not depend on which others are present, leave or join, or on how prompts
-// are cut.
+// A request's text does not depend on which other requests are present, leave or join, or on how
+// prompts are split into calls.
 TEST_P(TextWriterTest, ATextDependsOnItsRequestAlone) {
   const uint32_t seed = std::random_device()();
   SCOPED_TRACE(seed);
@@ -195,7 +195,7 @@ TEST(TextWriter, WhatCannotBeDoneIsAnErrorOfThatRequestAlone) {
   EXPECT_NE(transcript.Of(4).find("length"), std::string::npos);
 }
 
-// The model's ends, not that of documents.
+// A text ends at the model's end tokens, not at the token that separates documents.
 TEST(TextWriter, ATextEndsWhereTheModelsFilesSay) {
   for (const std::vector<int32_t>& ends : {std::vector<int32_t>{'c'}, {'x', 'c'}, {'b'}}) {
     BigramDecoder decoder(256, 1, 64);
@@ -218,7 +218,7 @@ TEST(TextWriter, ATextEndsWhereTheModelsFilesSay) {
   }
 }
 
-// The text of a request whose tokens are all `token`, and how it finished.
+// The text of a request that generates only `token`, and how it finished.
 std::string TextOf(link::Generate request, int32_t token) {
   RandomModel model(1);
   const ByteTokenizer tokenizer;
@@ -246,7 +246,7 @@ TEST(TextWriter, AStopStringLeavesTheCharacterThatThePromptBegan) {
 TEST(TextWriter, AStopStringMayBeTheReplacementCharacter) {
   link::Generate request{.prompt = Ids("a"), .max_tokens = 4, .stop = {"\ufffd"}};
   EXPECT_EQ(TextOf(request, 0xff), ", stop after 0");
-  // A character that the end of the text leaves unfinished.
+  // The end of the text leaves this character incomplete.
   request.max_tokens = 1;
   EXPECT_EQ(TextOf(request, 0xc3), ", stop after 0");
 }
@@ -270,7 +270,8 @@ TEST(TextWriter, TheTokensOfAPieceAreThoseOfItsText) {
       EXPECT_EQ(piece.scores.size(), piece.tokens.size());
     }
   }
-  // Seven bytes: three of the euro sign, b, a, and two of the next sign, which has no third.
+  // Seven bytes: three of the euro sign, b, a, and the first two of the next euro sign, which stays
+  // incomplete.
   EXPECT_EQ(texts, (std::vector<std::string>{"\u20ac", "b", "a", "\ufffd"}));
   EXPECT_EQ(tokens, (std::vector<size_t>{3, 1, 1, 2}));
 }

@@ -9,7 +9,7 @@
 namespace gp::engine {
 namespace {
 
-// After token t comes t+1, almost surely.
+// A decoder in which token t is followed by t+1 almost surely.
 BigramDecoder CountingDecoder(int64_t slots, int64_t length) {
   BigramDecoder decoder(6, slots, length);
   for (int64_t t = 0; t < 6; ++t) decoder.SetLogit(t, (t + 1) % 6, 60.0f);

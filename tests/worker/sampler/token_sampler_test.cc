@@ -25,7 +25,7 @@ TEST(TokenSampler, TopOneTakesTheLowerIdOfEqualOnes) {
   EXPECT_EQ(SampleToken(kLogits, {.temperature = 1, .top_k = 1}, 0.999), 1);
 }
 
-// The k likeliest by sorting, with many equal logits at the edge.
+// Compares with the k largest logits found by sorting, where many logits equal the k-th.
 TEST(TokenSampler, TheTopKAreThoseOfASortedList) {
   std::vector<float> logits;
   for (int i = 0; i < 500; ++i) logits.push_back(static_cast<float>(i * 7919 % 23));
@@ -60,7 +60,7 @@ TEST(TokenSampler, FollowsTheSoftmax) {
   double total = 0;
   for (const float logit : kLogits) total += std::exp(logit / 2);
   for (size_t c = 0; c < kLogits.size(); ++c) {
-    // Four standard deviations of a binomial at most: 4 * sqrt(0.25 / 20000) = 0.014.
+    // At most four standard deviations of a binomial distribution: 4 * sqrt(0.25 / 20000) = 0.014.
     EXPECT_NEAR(counts[c] / static_cast<double>(kDraws), std::exp(kLogits[c] / 2) / total, 0.014);
   }
 }
@@ -79,7 +79,7 @@ std::set<int32_t> Chosen(std::span<const float> logits, const SamplingOptions& o
   return chosen;
 }
 
-// Probabilities 0.4, 0.1, 0.3, 0.2.
+// Logits for the probabilities 0.4, 0.1, 0.3 and 0.2.
 std::vector<float> FourLogits() {
   return {std::log(0.4f), std::log(0.1f), std::log(0.3f), std::log(0.2f)};
 }
@@ -96,7 +96,7 @@ TEST(TokenSampler, TopPKeepsTheFewestThatReachIt) {
 }
 
 TEST(TokenSampler, TopPCountsAmongTheTopK) {
-  // 0.4 and 0.3 are 4/7 and 3/7 of what top k leaves.
+  // Top k leaves 0.4 and 0.3, which are 4/7 and 3/7 of the remaining probability.
   EXPECT_EQ(Chosen(FourLogits(), {.temperature = 1, .top_k = 2, .top_p = 0.5}),
             (std::set<int32_t>{0}));
 }
@@ -136,7 +136,8 @@ TEST(TokenSampler, ABiasMovesItsLogitAndUnknownIdsMeanNothing) {
   EXPECT_EQ(logits, (std::vector<float>{1, -99}));
 }
 
-// Computed from the definition elsewhere: a seed gives the same text in every version.
+// Expected values computed independently from the definition: a seed must give the same text in
+// every version.
 TEST(TokenSampler, KeyedNumbersAreTheSameInEveryVersion) {
   EXPECT_EQ(KeyedUniform(1337, 0, 0), 0.35450497531335246);
   EXPECT_EQ(KeyedUniform(1, 2, 3), 0.814259011529328);

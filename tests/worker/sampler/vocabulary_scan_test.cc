@@ -24,7 +24,7 @@ TEST(VocabularyScan, FindsTheLikeliestAsSortingDoes) {
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);
   for (int round = 0; round < 300; ++round) {
-    // Few kinds of logits: many are equal at the edge.
+    // Few distinct logits, so that many equal the k-th largest.
     const auto logits =
         RandomLogits(random, 1 + random() % 1000, 1 + static_cast<int>(random() % 60));
     std::vector<int32_t> order(logits.size());

@@ -33,13 +33,15 @@ TEST(CheckpointRetention, KeepsTheFirstAtOrAfterEachMultiple) {
   EXPECT_EQ(ExpendableCheckpoints(kStored, spec), (Names{"a", "b", "d"}));
   spec.keep_every = 100;
   EXPECT_EQ(ExpendableCheckpoints(kStored, spec), (Names{"a", "b", "c", "d"}));
-  // Earlier removals change nothing: a checkpoint of the ladder is never removed.
+  // The result does not depend on earlier removals, because checkpoints kept by keep_every are
+  // never removed.
   spec.keep_every = 25;
   EXPECT_EQ(ExpendableCheckpoints({{"c", 30}, {"d", 40}, {"e", 50}, {"f", 60}, {"g", 70}}, spec),
             (Names{"d", "f"}));
 }
 
-// The coordinator's rule, so that a standalone run and a run of the service keep the same ones.
+// Uses the coordinator's rule, so that a standalone run and a run of the service keep the same
+// checkpoints.
 TEST(CheckpointRetention, OfEquallyGoodOnesTheLaterIsTheBest) {
   const std::vector<StoredCheckpoint> equal = {
       {"a", 10, 1.0}, {"b", 20, 1.0}, {"c", 30, 1.5}, {"d", 40, 1.5}};

@@ -20,7 +20,7 @@ using Look = std::function<std::optional<std::string>()>;
 
 constexpr VisibilityTimeout kShort{.checks = 4, .pause = std::chrono::milliseconds(1)};
 
-// Sees the checkpoint at the given look, counted from 1.
+// A check that sees the checkpoint from check number `look` on, counted from 1.
 Look SeesAt(int look) {
   return [left = look]() mutable -> std::optional<std::string> {
     if (--left <= 0) return std::nullopt;
@@ -28,10 +28,10 @@ Look SeesAt(int look) {
   };
 }
 
-// What each rank threw; empty if it continued.
+// The error that each rank threw; empty if it continued.
 std::vector<std::string> Agree(const std::vector<Look>& looks) {
   const int ranks = static_cast<int>(looks.size());
-  constexpr int kShards = 4;  // a power of two, and no fewer than ranks
+  constexpr int kShards = 4;  // a power of two, at least the number of ranks
   const auto group = MakeLocalGroup(ranks, kShards);
   std::vector<std::string> errors(looks.size());
   OnEachRank(group, [&](size_t rank) {

@@ -1,6 +1,6 @@
-// Goal: a whole training runs on the CUDA backend: it learns as on the CPU, a recorded step gives
-// the same files as an unrecorded one, and a run resumes from its checkpoint to the same bits, in
-// fp16 with its loss scale. Without a GPU the emulated device computes.
+// Goal: a whole training works on the CUDA backend: it learns as on the CPU, recorded steps give
+// the same files as unrecorded ones, and a run resumes from its checkpoint to the same bits, in
+// fp16 including its loss scale. Without a GPU, it runs on the emulated device.
 #include <gtest/gtest.h>
 
 #include <filesystem>

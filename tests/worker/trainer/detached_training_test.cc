@@ -1,5 +1,5 @@
-// Goal: a whole training, from its first step to its last checkpoint, works with memory that the
-// host cannot access, and writes the same files as a CPU. (A stray access ends this test.)
+// Goal: a whole training, from the first step to the last checkpoint, works with memory that the
+// host cannot access, and writes the same files as on a CPU. (A stray access ends this test.)
 #include <gtest/gtest.h>
 
 #include <map>
@@ -63,7 +63,7 @@ TEST(DetachedTrainer, PhasesOfTimeMarksAddUpToTheStep) {
     EXPECT_GT(phases.forward, 0);
     EXPECT_GT(phases.backward, 0);
     EXPECT_GT(phases.optimizer, 0);
-    // Tolerance: rounding of sums of seconds.
+    // The tolerance allows for rounding in sums of seconds.
     EXPECT_NEAR(phases.data_wait + phases.forward + phases.backward + phases.allreduce_exposed +
                     phases.optimizer + phases.other,
                 result.seconds, 1e-9);
@@ -78,7 +78,7 @@ TEST(DetachedTrainer, RecordsEachPassOnce) {
   const int64_t first = backend.replays();
   rank.RunSteps(1);
   const int64_t second = backend.replays() - first;
-  // Forward and backward of two micro-batches of four shards, each replayed from a record.
+  // Forward and backward passes of two micro-batches of four shards, each replayed from a record.
   EXPECT_EQ(second, 16);
 }
 
@@ -151,7 +151,7 @@ TEST_F(StandaloneDevice, LearnsABatchByHeart) {
       ProcessStatus(ExitCode::kOk));
 }
 
-// A trainer under a supervisor, which is the test; its process is a thread here.
+// A trainer whose supervisor is the test; it runs in a thread instead of a process.
 class ManagedDevice {
  public:
   explicit ManagedDevice(const TemporaryDirectory& directory) : directory_(directory) {
@@ -177,7 +177,7 @@ class ManagedDevice {
     }
   }
 
-  // `isa`: decided by an earlier epoch; empty: not yet.
+  // `isa`: the instruction set chosen in an earlier epoch; empty: not yet chosen.
   void Start(const std::string& run_file, const std::string& isa) {
     Send(link::Hello{.version = "test", .incarnation = "one"});
     Await<link::Hello>();
@@ -200,7 +200,8 @@ class ManagedDevice {
   const TemporaryDirectory& directory_;
   std::unique_ptr<link::Channel> channel_;
   int exit_code_ = -1;
-  std::jthread trainer_;  // last: it uses the others
+  // last, so that it is joined before the members that it uses are destroyed.
+  std::jthread trainer_;
 };
 
 std::string ResolvedForDevice(const TemporaryDirectory& directory) {

@@ -1,4 +1,4 @@
-// Goal: a run records what it computes with, even if it could not reproduce the earlier record.
+// Goal: a run records what it computes with, even if it cannot reproduce its earlier record.
 #include "worker/trainer/engine_choice.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST(EngineChoice, ALevelTakenInsteadOfAMissingOneBringsNoChoices) {
   EXPECT_TRUE(RecordOf(engine).kernels.empty());
 }
 
-// Programs of tests have no device here.
+// These test programs are linked without a device.
 TEST(EngineChoice, WithoutADeviceWhatNeedsOneIsRefusedByName) {
   runspec::RunSpec spec;
   spec.resources.device = "auto";

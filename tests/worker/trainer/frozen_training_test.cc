@@ -1,6 +1,6 @@
-// Goal: a run that trains parts of its model never changes the others, has their gradients neither
-// in its norm nor on the wire, and gives the same bits for every number of ranks and after a
-// resume.
+// Goal: a run that trains parts of its model never changes the other parts, includes their
+// gradients neither in the norm nor in the all-reduce, and gives the same bits for every number of
+// ranks and after a resume.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ constexpr int64_t kFrozenSteps = 6;
 
 using Names = std::vector<std::string>;
 
-// The top, the bottom, both ends, and a block between frozen ones.
+// The top; the bottom; both ends; a block between frozen ones; only ln_f.
 std::vector<Names> SomeParts() {
   return {{"last 1 block", "ln_f"}, {"wte", "wpe"}, {"wpe", "ln_f"}, {"block 1"}, {"ln_f"}};
 }
@@ -81,8 +81,8 @@ TEST(FrozenTraining, ChangesNoBitOfWhatIsFrozenAndKeepsItsMomentsZero) {
   }
 }
 
-// The first step of two runs that train complementary parts: together their gradients are that of a
-// run that trains all.
+// The first steps of two runs that train complementary parts: together, their gradients are the
+// gradient of a run that trains everything.
 TEST(FrozenTraining, MeasuresTheNormOfTheTrainedPartsAlone) {
   const auto norm = [](const Names& train) {
     auto group = MakeLocalGroup(1, TinyPlan().logical_shards);
@@ -91,7 +91,7 @@ TEST(FrozenTraining, MeasuresTheNormOfTheTrainedPartsAlone) {
   };
   const double top = norm({"last 2 blocks", "ln_f"});
   const double rest = norm({"wte", "wpe", "block 0"});
-  // Tolerance: the sums are in double; the products round in fp32 the same way.
+  // The sums are in double, and the fp32 products round in the same way.
   EXPECT_NEAR(std::hypot(top, rest) / norm({}), 1, 1e-12);
 }
 

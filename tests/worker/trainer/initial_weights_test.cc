@@ -55,7 +55,7 @@ TEST_F(InitialWeights, AreThoseOfTheModel) {
   Load(WriteCheckpoint(SmallModel(), "source"), *model);
   for (const auto& tensor : model->layout().tensors) {
     const auto values = Of(*model, tensor.name);
-    // The padding's rows are the model's own.
+    // The rows of the padding keep the model's own initial values.
     const int64_t used = tensor.name == "wte.weight" ? 259 * 12 : tensor.count;
     for (int64_t i = 0; i < tensor.count; ++i) {
       const auto at = static_cast<size_t>(i);

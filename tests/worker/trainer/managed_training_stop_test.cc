@@ -1,4 +1,4 @@
-// Goal: a stop of real gp-trainer processes, by a message or a signal, loses no step that was done.
+// Goal: stopping real gp-trainer processes by a message or a signal loses no completed step.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,14 +29,14 @@ TEST(LinkedTrainingStop, StopEndsRanksThatTrainAndRanksThatWait) {
 
 constexpr int64_t kLongSave = 60'000;
 
-// The messages of the ranks from the stop until they exited.
+// What the ranks sent between the stop and their exit.
 struct LastWords {
   std::vector<link::CheckpointReport> written;
   std::vector<int64_t> last_steps;  // by rank; -1: it did not report a stop
   std::vector<std::string> reasons;
 };
 
-// Seals every checkpoint, until every rank has exited with status 0.
+// Seals every checkpoint; waits until every rank has exited with status 0.
 LastWords ListenToTheEnd(TestEpoch& epoch) {
   const size_t count = epoch.ranks.size();
   LastWords words{.last_steps = std::vector<int64_t>(count, -1),
@@ -102,7 +102,7 @@ TEST(LinkedTrainingStop, AStopWithoutTimeToSaveSavesNothing) {
   EXPECT_TRUE(ListenToTheEnd(epoch).written.empty());
 }
 
-// A run whose first evaluation goes over 62,500 batches, which takes minutes.
+// A run whose first evaluation takes 62,500 batches, that is, minutes.
 std::string LongEvaluationRunFile(const TemporaryDirectory& directory, const std::string& eval) {
   std::string text;
   while (text.size() < 20'000'000) text += TinyText();
@@ -111,9 +111,9 @@ std::string LongEvaluationRunFile(const TemporaryDirectory& directory, const std
                   "n_embd: 192");
 }
 
-// Sends the stop when the first step is done and its evaluation is not.
+// Sends the stop after the first step, during its evaluation.
 LastWords StopInTheFirstEvaluation(TestEpoch& epoch) {
-  // Nothing goes over the link between the step and its evaluation.
+  // Watch the log, because nothing is sent over the link between the step and its evaluation.
   EXPECT_TRUE(Eventually([&] {
     const auto log = ReadFile(epoch.Log(0));
     return log.ok() && log->find("first step") != std::string::npos;
@@ -136,8 +136,8 @@ TEST(LinkedTrainingStop, AnEvaluationThatTakesTooLongIsBrokenOffAndItsStepIsSave
   EXPECT_EQ(std::count(metrics->begin(), metrics->end(), '\n'), 1);
 }
 
-// The resumed run evaluates step 1 first. The evaluation of step 2 then shows no gain, so the run
-// ends there. Without the first evaluation it would end after step 3.
+// The resumed run first evaluates step 1. The evaluation of step 2 then shows no gain, so the run
+// ends there; without the evaluation of step 1 it would end after step 3.
 TEST(LinkedTrainingStop, AnEvaluationThatWasBrokenOffIsMadeUpForBeforeAnEarlyStopIsDecided) {
   const TemporaryDirectory directory;
   TestEpoch epoch(directory, 1, kTinyEpoch, {}, {}, LogTo::kFile);
@@ -158,7 +158,7 @@ TEST(LinkedTrainingStop, AnEvaluationThatWasBrokenOffIsMadeUpForBeforeAnEarlySto
   EXPECT_TRUE(written.back().final);
 }
 
-// A step of minutes, stopped within seconds.
+// A step that would take minutes is stopped within seconds.
 TEST(LinkedTrainingStop, AStepThatTakesTooLongIsBrokenOffAndTheOneBeforeItIsSaved) {
   const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());
@@ -174,7 +174,7 @@ TEST(LinkedTrainingStop, AStepThatTakesTooLongIsBrokenOffAndTheOneBeforeItIsSave
   EXPECT_EQ(words.last_steps, std::vector<int64_t>{1});
 }
 
-// A file in place of the directory: no checkpoint can be written.
+// A file has the name of the directory, so no checkpoint can be written.
 TEST(LinkedTrainingStop, AFinalSaveThatFailsIsTriedAgainUntilItSucceeds) {
   const TemporaryDirectory whole;
   const std::string expected = ModelBytes(TrainWhole(whole, 1).back().directory);

@@ -1,4 +1,4 @@
-// Real gp-trainer processes, driven through their links as an agent would.
+// Real gp-trainer processes, driven over their links as by an agent.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace gp::engine {
 namespace {
 
-// The shape of the model in TinyRunFile with the vocabulary of TinyText.
+// The model of TinyRunFile, with the vocabulary of TinyText.
 runspec::ModelShape TinyShape() {
   return {.layers = 2,
           .heads = 2,
@@ -55,7 +55,7 @@ TEST(ManagedTraining, TheFilesAreEqualForEveryNumberOfRanksAndAfterAResume) {
   const TemporaryDirectory three;
   EXPECT_TRUE(ModelBytes(TrainWhole(three, 3).back().directory) == expected);
 
-  // Two other ranks resume from the checkpoint of step 6, in the directory of the finished run.
+  // Two ranks resume from the checkpoint of step 6 in the finished run's directory.
   TestEpoch resumed(one, 2, kTinyEpoch + 1,
                     contract::ResumePoint{6, alone[0].directory, alone[0].manifest_digest});
   resumed.Form(TinyRunFile(one.File("text.txt"), kTinySteps, 6));
@@ -69,7 +69,8 @@ TEST(ManagedTraining, TheFilesAreEqualForEveryNumberOfRanksAndAfterAResume) {
       << "records of steps that are taken again must be dropped";
 }
 
-// Trains on one rank, on three, and on two that resume from the first one's checkpoint of step 6.
+// Trains on one rank, on three ranks, and on two that resume from the first run's checkpoint of
+// step 6.
 void ExpectEqualFilesForEveryNumberOfRanks(const std::string& run_file) {
   const auto train = [&](const TemporaryDirectory& out, int ranks, uint64_t epoch,
                          const std::optional<contract::ResumePoint>& resume = {}) {
@@ -108,7 +109,7 @@ TEST(ManagedTraining, AMixtureGivesEqualFilesForEveryNumberOfRanksAndAfterAResum
                   directory.Write("val.bin", NanoGptShard(TinyText().substr(0, 500))))));
 }
 
-// Rank 0's reports besides losses, by step.
+// The scores that rank 0 reported, by step.
 using ScoresByStep = std::map<int64_t, std::map<std::string, double>>;
 
 ScoresByStep ScoresOn(int ranks, int questions) {
@@ -178,7 +179,7 @@ TEST(ManagedTraining, RanksTellWhatTheyReadWhatTheySummedAndHowLongASaveHeldThem
   for (int64_t step = 1; step <= kTinySteps; ++step) {
     const auto report = epoch.ranks[1]->Await<link::StepReport>();
     bytes += report.rank.data_read_bytes.value_or(0);
-    // Half of 16 rows of 16 tokens and the one after them, two bytes each.
+    // This rank's half of 16 rows of 17 tokens (16 and the last target), two bytes each.
     EXPECT_GE(bytes, step * 8 * 17 * 2);
     EXPECT_LE(report.rank.batches_ready.value_or(2), 1);
     EXPECT_GE(report.rank.allreduce_seconds.value_or(-1), report.point.phases.allreduce_exposed);
@@ -262,7 +263,7 @@ TEST(ManagedTraining, MissingDataIsAFailureOfItsOwnThatNamesThePath) {
   EXPECT_EQ(epoch.ranks[0]->Wait(), 2);
 }
 
-// The failure of a rank that resumes with `text` in place of its original text.
+// How a rank fails that resumes after its text was replaced by `text`.
 link::Failed FailureWith(const std::string& text) {
   const TemporaryDirectory directory;
   const auto written = TrainWhole(directory, 1);
@@ -336,7 +337,7 @@ TEST(ManagedTraining, ACheckpointThatOnlyOneRankMissesIsNotDamaged) {
   EXPECT_NE(failed.message.find("another rank sees it"), std::string::npos) << failed.message;
 }
 
-// A cache directory with a tuning for the fastest level of this machine, for one thread.
+// A cache directory with tuned kernels for this machine's fastest instruction set, for one thread.
 std::string TunedCache(const TemporaryDirectory& directory, const std::string& name, int columns) {
   const std::string cache = directory.File(name);
   KernelChoices choices;
@@ -350,7 +351,7 @@ std::string TunedCache(const TemporaryDirectory& directory, const std::string& n
   return "XDG_CACHE_HOME=" + cache;
 }
 
-// The choices in use, according to a rank's log.
+// The kernel choices in use, according to a rank's log.
 std::string ChoicesInForce(const std::string& log) {
   const auto text = ReadFile(log);
   EXPECT_TRUE(text.ok()) << text.status();

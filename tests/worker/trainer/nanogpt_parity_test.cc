@@ -1,7 +1,7 @@
-// Goal: from nanoGPT's initialisation, which `init: torch` has bit for bit, and with its batches,
-// the trainer's fp32 loss of each of the first 100 steps is nanoGPT's to 1e-4, with every kernel
-// set that this processor has (the large cases: without the generic one). The fixtures come from
-// PyTorch (tests/bench/peers/nanogpt_losses.py).
+// Goal: from nanoGPT's initialisation, which `init: torch` reproduces bit for bit, and with
+// nanoGPT's batches, the trainer's fp32 losses of the first 100 steps equal nanoGPT's within 1e-4,
+// with every instruction set of this processor (large cases: without the generic one). The fixtures
+// come from PyTorch (tests/bench/peers/nanogpt_losses.py).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -58,8 +58,8 @@ runspec::BatchPlan PlanOf(const runspec::RunSpec& spec, const Json& fixture) {
           .tokens_per_step = accumulation * spec.batch.micro_batch * spec.batch.sequence};
 }
 
-// Row `number`, counted over all steps, as the script makes it: each token follows from the one
-// before, with noise.
+// Row `number`, counted over all steps, as the script makes it: each token depends on the previous
+// one, with noise.
 void FillRow(int64_t number, int32_t vocabulary, std::span<int32_t> tokens,
              std::span<int32_t> targets) {
   auto state = static_cast<uint64_t>(number) + 1;
@@ -97,8 +97,8 @@ std::unique_ptr<LanguageModel> MakeModel(const runspec::RunSpec& spec, Isa isa) 
   return model;
 }
 
-// "h.0.ln_1.weight" of our layout has the same name in nanoGPT; the tied head is called lm_head
-// there.
+// Tensors such as "h.0.ln_1.weight" have the same names in nanoGPT, except that it calls the tied
+// head lm_head.
 void ExpectInitialBits(const Json& fixture, LanguageModel& model) {
   for (const auto& [name, digest] : fixture["initial_sha256"].items()) {
     const runspec::ParameterInfo& tensor =

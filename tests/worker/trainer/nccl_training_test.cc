@@ -1,6 +1,6 @@
 // Goal: a group of GPUs forms, trains, fails and resumes like a group of CPUs, with the optimizer's
-// state whole or partitioned. Method: real trainer processes, driven through their links, that use
-// the host as their GPUs and connect through a library with NCCL's API over shared memory.
+// state replicated or partitioned. Method: real trainer processes, driven over their links, that
+// use the host as their GPUs and communicate through the fake NCCL.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -82,7 +82,8 @@ TEST(NcclTraining, ARankThatIsKilledInACollectiveEndsItsPeersAndTheNextEpochTrai
   {
     TestEpoch epoch(directory, 2, kEpoch);
     epoch.Form(GpuRunFile(directory, /*zero1=*/false));
-    epoch.ranks[0]->Send(link::Go{.epoch = kEpoch});  // and waits for rank 1 in its first step
+    // Rank 0 now waits for rank 1 in its first step.
+    epoch.ranks[0]->Send(link::Go{.epoch = kEpoch});
     epoch.ranks[1]->Signal(SIGKILL);
     const auto failed = epoch.ranks[0]->Await<link::Failed>();
     EXPECT_EQ(failed.cause, contract::ExitCause::kCollective);
@@ -92,7 +93,7 @@ TEST(NcclTraining, ARankThatIsKilledInACollectiveEndsItsPeersAndTheNextEpochTrai
   EXPECT_EQ(Train(directory, 2, /*zero1=*/false, kEpoch + 1).size(), 3u);
 }
 
-// NCCL does not encrypt. Within one node nothing leaves the machine.
+// NCCL does not encrypt. Within one node, no data leaves the machine, so training is allowed.
 TEST(NcclTraining, AnEncryptedGroupOfSeveralNodesIsRefusedInWordsAndOneNodeTrains) {
   for (const bool several_nodes : {true, false}) {
     const TemporaryDirectory directory;

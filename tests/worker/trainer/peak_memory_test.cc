@@ -1,5 +1,5 @@
-// Goal: the trainer of GPT-2 small stays within its forecast and within 2.6 GB at 4 x 64 tokens in
-// fp32, from the first page to the final checkpoint. Takes 3 GB and half a minute.
+// Goal: the trainer of GPT-2 small stays within its forecast, and within 2.6 GB for 4 x 64 tokens
+// in fp32, from start to final checkpoint. Needs 3 GB and half a minute.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -23,7 +23,7 @@ sample: {{every: 0}}
 checkpoint: {{every: 0}}
 )";
 
-// The forecast for the run file above, training these parts.
+// The memory forecast for the run file above, if these parts are trained.
 runspec::MemoryForecast Forecast(const std::vector<std::string>& train = {}) {
   runspec::RunSpec spec;
   spec.model = *runspec::NamedModelShape("124M");
@@ -35,8 +35,7 @@ runspec::MemoryForecast Forecast(const std::vector<std::string>& train = {}) {
       spec, {.logical_shards = 1, .accumulation = 1, .tokens_per_step = 256}, 2);
 }
 
-// The peak memory of a trainer: of one that trained two steps, and of one that resumed from their
-// checkpoint.
+// The peak memory of two trainers: one trains two steps, the other resumes from their checkpoint.
 int64_t PeakOfTraining(const std::string& settings = "") {
   const TemporaryDirectory directory;
   std::string text;

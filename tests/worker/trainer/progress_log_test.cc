@@ -1,4 +1,4 @@
-// Goal: users see at once when a fresh model does not start at the expected loss.
+// Goal: users are told at once if a fresh model does not start with the expected loss.
 #include "worker/trainer/progress_log.h"
 
 #include <gmock/gmock.h>

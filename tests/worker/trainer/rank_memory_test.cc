@@ -1,5 +1,5 @@
-// Goal: ranks that share memory either all fit or none start; a run that can never fit fails for
-// good, one that waits for others' memory is retried.
+// Goal: ranks that share memory either all fit or none starts; a run that can never fit fails
+// permanently, and one that lacks memory only because others use it is retried.
 #include "worker/trainer/rank_memory.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ MachineMemory Memory(int64_t free, int64_t limit) {
   return {{.bytes = free, .limit = "MemAvailable"}, {.bytes = limit, .limit = "MemTotal"}};
 }
 
-// The result of each rank of a group, by rank; kCompleted: it continues.
+// The exit cause of each rank of a group; kCompleted means that it would continue.
 std::vector<ExitCause> Causes(const std::vector<MachineMemory>& memories) {
   auto group = MakeLocalGroup(static_cast<int>(memories.size()), TinyPlan().logical_shards);
   std::vector<ExitCause> causes(memories.size(), ExitCause::kCompleted);
@@ -49,7 +49,8 @@ TEST(RankMemory, RanksThatFitOnTheMachineShareItsMemory) {
   const auto processors = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   EXPECT_EQ(MemoryOfARank(machine, 1, 1).bytes, 1 << 20);
   EXPECT_EQ(MemoryOfARank(machine, processors, 1).bytes, (1 << 20) / processors);
-  // Ranks that use all processors are on other machines.
+  // If the ranks use more threads than this machine has processors, they must be on several
+  // machines.
   EXPECT_EQ(MemoryOfARank(machine, 8, processors).bytes, 1 << 20);
   EXPECT_EQ(MemoryOfARank(machine, 8, 2 * processors).bytes, 1 << 20);
   EXPECT_EQ(MemoryOfARank(machine, 8, 0).limit, "MemAvailable");
@@ -74,7 +75,7 @@ TEST(RankMemory, RanksOfOneMachineMustFitTogether) {
   EXPECT_EQ(both(Memory(2 * need - 2, 2 * need - 2)), AllOf(2, ExitCause::kConfig));
 }
 
-// The check uses the group's present size, which may differ from the run file's.
+// The check uses the current number of ranks, which may differ from the run file's.
 TEST(RankMemory, TheGroupAsItIsCounts) {
   EXPECT_LT(NeedOf(4), NeedOf(1));
   EXPECT_EQ(Causes(std::vector<MachineMemory>(4, Memory(4 * NeedOf(4), 4 * NeedOf(4)))),

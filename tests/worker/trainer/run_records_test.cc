@@ -45,7 +45,7 @@ class RunRecordsTest : public testing::Test {
     return steps;
   }
 
-  // The events of each process that wrote some, oldest first.
+  // The events in each process's event file, oldest file first.
   std::vector<std::vector<formats::ScalarEvent>> EventFiles() const {
     std::vector<std::vector<formats::ScalarEvent>> files;
     std::vector<std::string> names = ListDirectory(directory_).value();
@@ -97,8 +97,8 @@ TEST_F(RunRecordsTest, AResumeDropsWhatIsBeyondItsStep) {
   EXPECT_EQ(samples.find("late"), std::string::npos);
 }
 
-// A TensorBoard that is open has read the dropped steps and must drop them too. Case
-// runs-and-service/04: after a restart TensorBoard drew the lost steps too.
+// A running TensorBoard has already read the dropped steps, so it must be told to drop them too.
+// Case runs-and-service/04: after a restart, TensorBoard showed the lost steps too.
 TEST_F(RunRecordsTest, EachProcessSaysAtWhichStepItBegins) {
   FakeClock clock;
   ASSERT_TRUE(RunRecords::Open(directory_, 0, clock).ok());

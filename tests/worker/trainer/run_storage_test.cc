@@ -29,7 +29,7 @@ class RunStorageTest : public ::testing::Test {
     storage_ = std::make_unique<RunStorage>(run_, broker_);
   }
 
-  // Whether the run's directory is opened through the broker.
+  // Whether opening the run's directory goes through the broker.
   bool AsksTheBroker() {
     const int before = broker_->asked;
     storage_->MakeDirectory(JoinPath(run_, "checkpoints")).IgnoreError();

@@ -1,6 +1,6 @@
-// Goal: dynamic loss scaling changes only overflowing steps, costs no skipped step that counts, and
-// resumes exactly from a checkpoint's state. Here the scale acts on fp32 gradients, in which a
-// power of two is exact.
+// Goal: dynamic loss scaling changes only steps that overflow, its skipped steps do not count as
+// non-finite ones, and a resume continues exactly with the checkpoint's state. Here the scale is
+// applied to fp32 gradients, where multiplying by a power of two is exact.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 runspec::RunSpec ScaledSpec() {
   runspec::RunSpec spec = TinySpec();
   spec.precision = runspec::Precision::kFp16;
-  spec.stability.skip_nonfinite = false;  // one skip that counts would end the run
+  spec.stability.skip_nonfinite = false;  // one step that counts as skipped would end the run
   return spec;
 }
 
@@ -42,7 +42,7 @@ TEST(ScaledTraining, AnOverflowIsSkippedWithoutCountingUntilTheScaleFits) {
   auto group = MakeLocalGroup(1, 4);
   TinyRank rank(*group[0], ScaledSpec());
   rank.training_step().loss_scale()->Restore({.scale = 0x1p127, .finite_steps = 0});
-  // Gradients of the head's weights that fp32 cannot hold at that scale.
+  // Makes gradients of the head's weights too large for fp32 at this scale.
   const runspec::ParameterInfo& gain = rank.model().layout().at("ln_f.weight");
   std::fill_n(rank.model().parameters().begin() + gain.offset, gain.count, 4096.0f);
   const std::vector<float> before = rank.Parameters();
@@ -72,7 +72,7 @@ TEST(ScaledTraining, RanksKeepOneScale) {
   EXPECT_EQ(TrainTinyGroup(1, 5, ScaledSpec())[0], together[0]);
 }
 
-// A process that trains in the run's directory, with a scale that is about to double.
+// A process that trains in the run's directory; its scale is about to double.
 class ScaledProcess {
  public:
   explicit ScaledProcess(const TemporaryDirectory& directory)

@@ -1,4 +1,5 @@
-// A text, and the same text prepared into shards of each published layout, train the same weights.
+// A text, and the same text prepared into shards of each published layout, lead to the same
+// weights.
 #include <gtest/gtest.h>
 
 #include "base/random_id.h"
@@ -11,7 +12,7 @@
 namespace gp::engine {
 namespace {
 
-// The newest checkpoint's file after six steps on `data`, a section of the run file.
+// A file of the newest checkpoint after six steps on `data`, which is a section of the run file.
 std::string Trained(const TemporaryDirectory& directory, const std::string& data,
                     const std::string& name) {
   const std::string whole = TinyRunFile("TEXT", 6, 6);
@@ -26,7 +27,7 @@ std::string Trained(const TemporaryDirectory& directory, const std::string& data
   return ReadFile(JoinPath(**newest, name)).value_or("unreadable");
 }
 
-// The only shard of `text` in this layout.
+// Prepares `text` in this layout; returns the path of the only shard.
 std::string Prepare(const TemporaryDirectory& directory, const std::string& text,
                     formats::ShardFormat format) {
   corpus::PreparationOptions options{.format = format};
@@ -46,7 +47,7 @@ std::string Prepare(const TemporaryDirectory& directory, const std::string& text
 TEST(ShardTraining, EveryLayoutTrainsAsTheTextItWasMadeFrom) {
   const TemporaryDirectory directory;
   const std::string text = TinyText();
-  const size_t cut = text.size() * 9 / 10;  // like data.val_fraction 0.1
+  const size_t cut = text.size() * 9 / 10;  // as data.val_fraction: 0.1 splits
   for (const std::string order : {"random", "sequential", "shuffled"}) {
     const std::string expected =
         Trained(directory,

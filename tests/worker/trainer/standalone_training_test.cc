@@ -1,4 +1,4 @@
-// gp-trainer without a control plane.
+// gp-trainer as a standalone program, without a control plane.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -98,8 +98,8 @@ TEST(StandaloneTraining, WithoutAnIntactCheckpointItDoesNotBeginAnewByItself) {
   for (const auto& checkpoint : *found) EXPECT_TRUE(FileExists(checkpoint.directory));
 }
 
-// A run that skipped updates has made fewer than steps: its optimizer's bias correction counts
-// them.
+// A run that skipped updates has made fewer updates than steps; the optimizer's bias correction
+// must use the number of updates.
 TEST(StandaloneTraining, GoingOnCountsTheUpdatesThatWereMadeAndNotTheSteps) {
   const TemporaryDirectory directory;
   WriteRun(directory);
@@ -121,7 +121,8 @@ TEST(StandaloneTraining, GoingOnCountsTheUpdatesThatWereMadeAndNotTheSteps) {
   EXPECT_EQ(last->record.updates, 12);
 }
 
-// An older version accepted the text as UTF-8; this one asks what it is.
+// The first run accepts this text only with data.format=text. A resumed run must accept it without
+// that setting.
 TEST(StandaloneTraining, GoesOnWithTheDataThatItBeganWith) {
   const TemporaryDirectory directory;
   std::string text = TinyText();
@@ -193,26 +194,26 @@ TEST(StandaloneTraining, KeepsTheNewestCheckpointsAndTheBest) {
             0);
   const auto left = ListDirectory(directory.File("out/checkpoints"));
   ASSERT_TRUE(left.ok());
-  // Step 16 is the newest and, at the end of so short a run, the best of the evaluated steps 8
-  // and 16.
+  // Step 16 is the newest checkpoint and also, in such a short run, the best of the evaluated steps
+  // 8 and 16.
   EXPECT_EQ(left->size(), 1u);
 }
 
-// Stops an endless run, without an earlier checkpoint, once it trains.
+// Starts an endless run without periodic checkpoints, and stops it once it trains.
 std::unique_ptr<TrainerProcess> StopOnceItTrains(const TemporaryDirectory& directory,
                                                  const std::string& log = "") {
   auto process = std::make_unique<TrainerProcess>(
       std::vector<std::string>{"--spec", directory.File("run.yaml"), "--out", directory.File("out"),
                                "--set", "budget.steps=1000000", "--set", "checkpoint.every=0"},
       /*managed=*/false, std::vector<std::string>(), log);
-  // The first lines of the records show that it trains.
+  // The first line of the records shows that it trains.
   EXPECT_TRUE(
       Eventually([&] { return FileSize(directory.File("out/metrics.jsonl")).value_or(0) > 0; }));
   process->Signal(SIGTERM);
   return process;
 }
 
-// No later step could report it.
+// No later step could report this failure.
 TEST(StandaloneTraining, ASaveThatFailsAtTheEndIsTold) {
   const TemporaryDirectory directory;
   WriteRun(directory);
@@ -293,7 +294,7 @@ TEST(StandaloneTraining, QuestionsThatCannotBeAskedAreAMistakeOfTheRunFile) {
 TEST(StandaloneTraining, AnEarlyStopKeepsTheBestCheckpointAndIsFinal) {
   const TemporaryDirectory directory;
   WriteRun(directory);
-  // No gain is large enough after the first evaluation.
+  // After the first evaluation, no gain is large enough.
   const std::vector<std::string> stopping = {
       "--set", "eval.every=2",       "--set", "eval.patience=2",
       "--set", "eval.min_delta=100", "--set", "checkpoint.keep_last=1",
@@ -305,7 +306,7 @@ TEST(StandaloneTraining, AnEarlyStopKeepsTheBestCheckpointAndIsFinal) {
   EXPECT_EQ(last->record.best_step, 2);
   EXPECT_EQ(last->record.evaluations_without_gain, 2);
   const std::string expected = Content(JoinPath(Newest(directory), "model.safetensors"));
-  // A stopped run is over; one that resumes from before the stop stops again at the same step.
+  // A stopped run is finished; a run that resumes from before the stop stops at the same step.
   ASSERT_EQ(Train(directory, stopping), 0);
   EXPECT_EQ(formats::ReadManifest(LocalStorage(), Newest(directory))->step, 6);
   ASSERT_TRUE(RemoveTree(directory.File("out")).ok());
@@ -338,7 +339,8 @@ TEST(StandaloneTraining, ARampGoesOnInItsMiddleAsIfItHadNotStopped) {
   EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected);
 }
 
-// Kills the training whenever it has written a checkpoint more, then lets it end.
+// Kills the training each time it has written another checkpoint, `kills` times, then lets it
+// finish.
 void TrainWithKills(const TemporaryDirectory& directory, int kills) {
   const auto checkpoints = [&] {
     const auto found = formats::FindCheckpoints(LocalStorage(), directory.File("out/checkpoints"));
@@ -357,7 +359,7 @@ void TrainWithKills(const TemporaryDirectory& directory, int kills) {
   EXPECT_EQ(Train(directory), 0);
 }
 
-// Each step's line without what depends on time.
+// The record of each step without the fields that depend on time.
 std::vector<std::string> Losses(const TemporaryDirectory& directory) {
   const std::string metrics = Content(directory.File("out/metrics.jsonl"));
   std::vector<std::string> losses;
@@ -374,7 +376,7 @@ std::vector<std::string> Losses(const TemporaryDirectory& directory) {
   return losses;
 }
 
-// Trains twice, once with kills in between, and compares all results.
+// Trains twice, once with kills, and compares all results.
 void ExpectKillsChangeNothing(const std::string& run_file) {
   const TemporaryDirectory undisturbed, killed;
   undisturbed.Write("run.yaml", run_file);
@@ -439,11 +441,11 @@ TEST(StandaloneTraining, AnAutomaticMicroBatchIsChosenOnceAndKept) {
   WriteRun(directory);
   const std::vector<std::string> automatic = {"--set", "batch.micro_batch=auto"};
   ASSERT_EQ(Train(directory, automatic), 0);
-  // Four sequences a shard, and memory is not what bounds so small a model.
+  // Each shard has four sequences, and such a small model is not limited by memory.
   EXPECT_NE(Content(directory.File("out/resolved.yaml")).find("micro_batch: 4\n"),
             std::string::npos);
   EXPECT_EQ(Content(directory.File("out/micro_batch.json")), "{\"micro_batch\":4}\n");
-  // Another choice would be made now; the run keeps its own.
+  // Another micro-batch would be chosen now, but the run keeps the recorded one.
   directory.Write("out/micro_batch.json", "{\"micro_batch\":2}\n");
   ASSERT_TRUE(RemoveTree(directory.File("out/checkpoints")).ok());
   ASSERT_EQ(Train(directory, automatic), 0);
@@ -462,7 +464,7 @@ TEST(StandaloneTraining, AnAutomaticMicroBatchIsChosenOnceAndKept) {
 TEST(StandaloneTraining, SamplesHaveNoIdThatTheTokenizerLacks) {
   const TemporaryDirectory directory;
   WriteRun(directory);
-  // Almost no id is one of the tokenizer, and all are about as likely.
+  // Almost no id of the model is one of the tokenizer's, and all ids are about equally likely.
   ASSERT_EQ(Train(directory, {"--set", "model.vocab=1024", "--set", "sample.temperature=100",
                               "--set", "sample.top_k=0"}),
             0);
@@ -489,7 +491,7 @@ TEST(StandaloneTraining, AWallTimeBecomesStepsOnceAndForAll) {
   EXPECT_EQ(second->step, first->step);
 }
 
-// Without the time of the earlier steps it would train for 20 s more.
+// If the time of the earlier steps did not count, it would train for 20 s more.
 TEST(StandaloneTraining, ARunThatResumesBeforeItsBudgetIsFixedDoesNotGetTheWholeTimeAgain) {
   const TemporaryDirectory directory;
   WriteRun(directory);
@@ -501,7 +503,7 @@ TEST(StandaloneTraining, ARunThatResumesBeforeItsBudgetIsFixedDoesNotGetTheWhole
   for (std::string line; std::getline(lines, line);) {
     auto point = formats::ParseMetricsLine(line);
     ASSERT_TRUE(point.ok()) << point.status();
-    point->step_seconds = 2;  // the time is used up
+    point->step_seconds = 2;  // uses up the time
     slower += formats::FormatMetricsLine(*point) + "\n";
   }
   directory.Write("out/metrics.jsonl", slower);

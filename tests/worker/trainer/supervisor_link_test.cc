@@ -1,4 +1,4 @@
-// A stop is noticed while the main thread does something else.
+// A stop is detected while the main thread does something else.
 #include "worker/trainer/supervisor_link.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST_F(SupervisorLinkTest, AStopWithTimeToSaveBreaksNothingOffUntilHalfOfItIsOve
   EXPECT_TRUE(link_->stop_token().stop_requested());
 }
 
-// systemd signals both the agent and its trainers: the agent's Stop comes in addition to the
+// systemd signals the agent and its trainers, so the agent's Stop arrives in addition to the
 // signal.
 TEST_F(SupervisorLinkTest, ASignalAndAStopAreNoSecondStop) {
   link_->BeginSteps();
@@ -63,7 +63,7 @@ TEST_F(SupervisorLinkTest, ASignalAndAStopAreNoSecondStop) {
   EXPECT_TRUE(link_->LeavesWithin(minutes(1), Leaving::kAtOnce));
 }
 
-// Slurm signals every process of a job when its time is up, and some time later again.
+// When a job's time is up, Slurm signals all its processes, and again some time later.
 TEST_F(SupervisorLinkTest, ASecondSignalLeavesTheSaveAlone) {
   link_->BeginSteps();
   for (int i = 0; i < 2; ++i) {

@@ -1,5 +1,5 @@
-// TestEpoch: the ranks of one epoch of a run, as real trainer processes that a test drives through
-// their links as an agent and the coordinator would.
+// TestEpoch: the ranks of one epoch of a run as real trainer processes, which a test drives over
+// their links like an agent and a coordinator.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,13 +19,13 @@
 
 namespace gp::engine {
 
-// A rank writes its log to the test's standard error, or into TestEpoch::Log(rank).
+// A rank's log goes to the test's standard error, or to the file TestEpoch::Log(rank).
 enum class LogTo { kStandardError, kFile };
 
 // The ranks of one epoch of a run.
 class TestEpoch {
  public:
-  // `variables` go into the environment of the ranks.
+  // `variables` are added to the environment of the ranks.
   TestEpoch(const TemporaryDirectory& directory, int world_size, uint64_t epoch,
             std::optional<contract::ResumePoint> resume = {},
             const std::vector<std::string>& variables = {}, LogTo log_to = LogTo::kStandardError)
@@ -39,10 +39,10 @@ class TestEpoch {
     }
   }
 
-  // The file with a rank's log, for LogTo::kFile.
+  // The file with a rank's log, if LogTo::kFile.
   std::string Log(size_t rank) const { return directory_.File(fmt::format("rank-{}.log", rank)); }
 
-  // From Hello to Ready.
+  // Brings the ranks from Hello to Ready.
   void Form(const std::string& run_file) {
     Start(run_file);
     Configure();
@@ -89,21 +89,21 @@ class TestEpoch {
     for (auto& rank : ranks) rank->Send(link::Go{.epoch = epoch_});
   }
 
-  // Every rank has the message before one acts on it: a rank that loses a peer waits half a second
-  // for its own stop.
+  // Sends the stop to all ranks. They are paused meanwhile, so that none acts before all have it: a
+  // rank that loses a peer waits only half a second for its own stop.
   void Stop(const link::Stop& stop) {
     for (auto& rank : ranks) rank->Signal(SIGSTOP);
     for (auto& rank : ranks) rank->Send(stop);
     for (auto& rank : ranks) rank->Signal(SIGCONT);
   }
 
-  // Seals every checkpoint that a rank writes, and returns them when all ranks have exited with
-  // status 0. Passes other messages to `hear`, if given. Each rank has its own listener: a trainer
-  // blocks while its messages are not read.
+  // Seals every checkpoint that a rank writes; returns them once all ranks have exited with status
+  // 0. Passes other messages to `hear`, if given. Each rank has its own reading thread, because a
+  // trainer blocks while its messages are not read.
   std::vector<link::CheckpointReport> Finish(
       const std::function<void(size_t rank, const link::Message&)>& hear = {}) {
     std::vector<link::CheckpointReport> written;
-    std::mutex mutex;  // for `written` and `hear`
+    std::mutex mutex;  // guards `written` and `hear`
     std::vector<std::jthread> listeners;
     for (size_t r = 0; r < ranks.size(); ++r) {
       listeners.emplace_back([&, r] {
@@ -124,9 +124,10 @@ class TestEpoch {
   }
 
   std::vector<std::unique_ptr<TrainerProcess>> ranks;
-  std::string isa;                                  // decided in an earlier epoch
-  bool begun = false;                               // the run has trained before
-  std::map<size_t, contract::ResumePoint> resumes;  // for ranks that resume from another checkpoint
+  std::string isa;     // chosen in an earlier epoch
+  bool begun = false;  // the run has trained before
+  // For ranks that resume from a different checkpoint.
+  std::map<size_t, contract::ResumePoint> resumes;
   std::vector<link::Listening> offers;
   std::function<void(const std::vector<link::Listening>&, link::Configure&)> decide;
 
@@ -136,18 +137,18 @@ class TestEpoch {
   const std::optional<contract::ResumePoint> resume_;
 };
 
-// The weights in a checkpoint's directory, byte for byte.
+// The content of the weights file in a checkpoint's directory.
 inline std::string ModelBytes(const std::string& checkpoint) {
   const auto bytes = ReadFile(JoinPath(checkpoint, "model.safetensors"));
   EXPECT_TRUE(bytes.ok()) << bytes.status();
   return bytes.ok() ? *bytes : "";
 }
 
-// The length of TrainWhole, and the first epoch of a test.
+// The number of steps of TrainWhole, and the first epoch of a test.
 inline constexpr int64_t kTinySteps = 16;
 inline constexpr uint64_t kTinyEpoch = 4;
 
-// A whole training of TinyRunFile with a checkpoint every six steps; what it wrote.
+// Trains TinyRunFile completely, with a checkpoint every six steps; returns the checkpoints.
 inline std::vector<link::CheckpointReport> TrainWhole(const TemporaryDirectory& directory,
                                                       int world_size, int64_t steps = kTinySteps) {
   const std::string text = directory.Write("text.txt", TinyText());

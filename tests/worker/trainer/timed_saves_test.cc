@@ -34,7 +34,7 @@ TEST(TimedSaves, TakeAtMostAFiftiethOfTheTime) {
   EXPECT_TRUE(saves.IsDue(kStart + minutes(50), minutes(1)));
 }
 
-// Half a minute passes between two looks at it.
+// A clock that advances by half a minute at each reading.
 class HastyClock final : public Clock {
  public:
   MonotonicTime Now() const override { return kStart + std::chrono::seconds(30) * ++looks_; }
@@ -44,7 +44,7 @@ class HastyClock final : public Clock {
   mutable std::atomic<int> looks_ = 0;
 };
 
-// Case runs-and-service/52: by default nothing was saved before the end.
+// Case runs-and-service/52: by default, nothing was saved before the end of the run.
 TEST(TimedSaves, ARunFileThatSaysNothingSavesByTime) {
   const TemporaryDirectory directory;
   const std::string text = directory.Write("text.txt", TinyText());

@@ -1,5 +1,5 @@
 // A run so small that a step takes a millisecond, with everything that can affect bits: four
-// logical shards, two micro-batches each, dropout, biases, awkward sizes.
+// logical shards, two micro-batches each, dropout, biases, odd sizes.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ inline runspec::BatchPlan TinyPlan(const runspec::RunSpec& spec = TinySpec()) {
   return plan;
 }
 
-// Tokens that are a function of their place.
+// Fills in tokens that are a function of their position.
 inline void FillTiny(int64_t step, int shard, int64_t micro_batch, std::span<int32_t> tokens,
                      std::span<int32_t> targets) {
   auto state = static_cast<uint64_t>((step * 4 + shard) * 2 + micro_batch + 1);
@@ -52,7 +52,7 @@ inline void FillTiny(int64_t step, int shard, int64_t micro_batch, std::span<int
   }
 }
 
-// One rank: a model, its optimizer and step.
+// One rank: a model, its optimizer, and its training step.
 class TinyRank {
  public:
   explicit TinyRank(Communicator& communicator, const runspec::RunSpec& spec = TinySpec())

@@ -1,4 +1,4 @@
-// TrainerProcess: a real gp-trainer with the test at the other end of its link, and run files for
+// TrainerProcess: a real gp-trainer, with the test at the other end of its link; and run files for
 // it.
 #pragma once
 
@@ -28,7 +28,7 @@ inline std::string TrainerPath() {
   return std::string(bin == nullptr ? "build/release/bin" : bin) + "/gp-trainer";
 }
 
-// A run of a tiny model: four logical shards, two micro-batches each, dropout.
+// The run file of a tiny model with four logical shards, two micro-batches each, and dropout.
 inline std::string TinyRunFile(const std::string& text_path, int64_t steps,
                                int64_t checkpoint_every) {
   return fmt::format(R"(apiVersion: gp/v1
@@ -47,7 +47,7 @@ checkpoint: {{every: {}, keep_last: 9}}
                      text_path, steps, checkpoint_every);
 }
 
-// Multiple-choice questions in the characters of TinyText.
+// Multiple-choice questions that use only the characters of TinyText.
 inline std::string TinyQuestions(int count) {
   std::string lines;
   for (int i = 0; i < count; ++i) {
@@ -67,14 +67,14 @@ inline std::string TinyText() {
   return text;
 }
 
-// The bytes of a text as ids of two bytes each: a shard as nanoGPT writes it.
+// The bytes of a text as token ids of two bytes each, like a shard that nanoGPT writes.
 inline std::string NanoGptShard(const std::string& text) {
   std::string shard;
   for (const char byte : text) shard += {byte, '\0'};
   return shard;
 }
 
-// The run file with `setting`, which it holds, replaced by `other`.
+// The run file with `setting`, which it must contain, replaced by `other`.
 inline std::string Replaced(std::string file, const std::string& setting,
                             const std::string& other) {
   return file.replace(file.find(setting), setting.size(), other);
@@ -82,8 +82,9 @@ inline std::string Replaced(std::string file, const std::string& setting,
 
 class TrainerProcess {
  public:
-  // Begins the program with `arguments` and "NAME=VALUE" added to the environment; with `managed`,
-  // the other end of the link is the test's. Its log goes into the file `log` unless that is empty.
+  // Starts the program with `arguments`, and with `environment` ("NAME=VALUE") added to the test's.
+  // If `managed`, the test holds the other end of its link. The log goes to the file `log` unless
+  // that is empty.
   TrainerProcess(const std::vector<std::string>& arguments, bool managed,
                  std::vector<std::string> environment = {}, const std::string& log = "") {
     auto ends = link::Channel::MakePair();
@@ -132,7 +133,7 @@ class TrainerProcess {
     }
   }
 
-  // nullopt when the link ended or nothing came for a minute.
+  // Nullopt if the link ended, or if nothing came for a minute.
   std::optional<link::Message> Next() {
     auto message = channel_->Receive(std::chrono::seconds(60));
     if (!message.ok()) return std::nullopt;
@@ -142,7 +143,7 @@ class TrainerProcess {
   void CloseLink() { channel_->Shutdown(); }
   void Signal(int number) { kill(pid_, number); }
 
-  // The exit code, or 128 plus the signal.
+  // Waits for the end; returns the exit code, or 128 plus the signal.
   int Wait() {
     if (exit_) return *exit_;
     int status = 0;

@@ -1,5 +1,5 @@
-// Goal: a trainer allocates exactly the plan, to the byte, for all switches, optimizers and owned
-// shards.
+// Goal: a trainer allocates exactly what is planned, to the byte, for all switches and optimizers,
+// whatever shards it owns.
 #include "plan/training_plan.h"
 
 #include <gtest/gtest.h>

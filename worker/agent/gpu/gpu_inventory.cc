@@ -107,7 +107,7 @@ std::vector<Gpu> Chosen(const VisibleDevices& visible, const std::vector<Gpu>& g
   return chosen;
 }
 
-// The first entry of the setting that is not a GPU of this node; empty if there is none.
+// The problem if the setting names a GPU that this node does not have; empty if there is none.
 std::string WhatIsMissing(const VisibleDevices& visible, const std::vector<Gpu>& gpus) {
   const auto missing = visible.FirstMissing(NamesOf(gpus));
   if (!missing) return "";
@@ -156,7 +156,7 @@ Status GpuInventory::FindGpus(const VisibleDevices& visible) {
     if (!status.ok()) problem_ += (problem_.empty() ? "" : ", ") + Message(status);
   }
   if (!problem_.empty()) problem_ += "; reset it with nvidia-smi -r, or reboot";
-  // A card that was left out has been named.
+  // A card that was left out is already in problem_; do not also report it as missing.
   if (problem_.empty()) problem_ = WhatIsMissing(visible, gpus);
   gpus_ = Chosen(visible, gpus);
   return OkStatus();

@@ -43,7 +43,7 @@ struct GpuReading {
 
 struct GpuDriver {
   std::string version;       // "580.65.06"
-  std::string cuda_version;  // the newest that it serves: "13.0"
+  std::string cuda_version;  // the newest that it supports: "13.0"
 
   // "580.65.06, CUDA 13.0"
   std::string Text() const { return version + ", CUDA " + cuda_version; }
@@ -51,9 +51,8 @@ struct GpuDriver {
 
 class GpuInventory {
  public:
-  // The GPUs that `visible` lets through, in its order; MIG devices instead of a card that is cut
-  // into them. Errors as of NvmlLibrary::Open, and FailedPrecondition when the GPUs cannot be
-  // counted.
+  // Finds the GPUs that `visible` allows, in its order; a card with MIG devices is replaced by
+  // these. The errors of NvmlLibrary::Open, and FailedPrecondition when the GPUs cannot be counted.
   static StatusOr<GpuInventory> Open(const std::string& library, const VisibleDevices& visible);
 
   const GpuDriver& driver() const { return driver_; }

@@ -21,9 +21,9 @@ Status WhyNotLoaded(const std::string& path) {
 
 void* Load(const std::string& path) { return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); }
 
-// The first of LD_LIBRARY_PATH's that can be loaded, otherwise the system's. The loader itself
-// would look among the system's libraries first (cmake/LibraryPath.cmake), where an older driver's
-// may lie. Null as of dlopen.
+// Loads the library from the first directory of LD_LIBRARY_PATH where that works, otherwise from
+// the system's directories. dlopen alone would search the system's directories first
+// (cmake/LibraryPath.cmake), which may have an older driver's library. Null if it cannot be loaded.
 void* LoadByName(const std::string& name) {
   const char* value = std::getenv("LD_LIBRARY_PATH");
   std::istringstream folders(value == nullptr ? "" : value);

@@ -1,6 +1,6 @@
 // NvmlLibrary: NVIDIA's management library, opened at run time, so that one gp-worker serves
-// machines with and without GPUs. The declarations are ours, of the few functions that are called;
-// NVML keeps its C interface stable. Owned by a GpuInventory; NVML itself is thread-safe.
+// machines with and without GPUs. Declares the few functions that are called itself, without NVML's
+// header; NVML keeps its C interface stable. Owned by a GpuInventory; NVML itself is thread-safe.
 //
 // Reference: https://docs.nvidia.com/deploy/nvml-api/
 #pragma once

@@ -20,11 +20,11 @@ struct GpuNames {
 
 class VisibleDevices {
  public:
-  // InvalidArgument: a word of `setting` can be no GPU's name.
+  // InvalidArgument if a word of `setting` cannot be the name of a GPU.
   static Status Check(std::string_view setting);
 
-  // `setting` ("all", "none", or a list as above) within `environment`, the value of
-  // CUDA_VISIBLE_DEVICES; null when that is not set.
+  // The GPUs of `setting` ("all", "none", or a list as above) that `environment` also allows: the
+  // value of CUDA_VISIBLE_DEVICES, null when it is not set.
   VisibleDevices(std::string_view setting, const char* environment);
 
   // Indices into `gpus` of the GPUs that may be used, each once. MIG devices have the number of

@@ -1,4 +1,4 @@
-// Backend: the operations a GPT-2 training step is written in, on raw pointers, sizes and one queue
+// Backend: the operations that make up a GPT-2 training step, on raw pointers, sizes and one queue
 // of work. The model (model/gpt2.h) is written once over it; backend/cpu and backend/cuda implement
 // it. Standard library only.
 //
@@ -7,7 +7,7 @@
 // an order that depends on the sizes of the summed axis alone, never on the number of threads or
 // rows, so equal inputs give equal bits on every rank and in every batch (a device does not promise
 // the same for other numbers of rows). Activations are fp32, or bf16 or fp16 where a Buffer carries
-// the compute type. Errors are exceptions. One thread calls.
+// the compute type. Errors are exceptions. Use it from one thread (except Fetch).
 //
 // Every pointer and Buffer that an operation takes is backend memory (Allocate), unless its comment
 // says otherwise. The host may be unable to access backend memory. Operations are queued: they run
@@ -49,8 +49,7 @@ inline Buffer Fp32(float* data) { return {data, DataType::kFloat32}; }
 // Keyed dropout: element (row, column) of site s in step t of shard v is kept iff a hash of (seed,
 // t, v, micro_batch, s, row, column) says so, whatever the world size (dropout_key.h). probability
 // = 0 turns it off. With `key`, *key replaces DropoutBatchKey(seed, step, shard, micro_batch), and
-// these four are not read. So a recorded pass can be replayed with another mask when only *key
-// changes.
+// these four are not read. So changing *key gives a replayed pass another mask.
 struct Dropout {
   double probability = 0;
   uint64_t seed = 0;
@@ -84,13 +83,13 @@ struct LinearForward {
   bool w_packed = false;  // w was packed with Pack
 };
 
-// Rows [first, first + count) of a Linear layer's w (out, in), for its packed form: the order in
-// which a backend's products read weights fastest. Same type.
+// Rows [first, first + count) of a Linear layer's w (out, in), to be stored in its packed form, the
+// order in which the backend's products read weights fastest. Both forms have the same type.
 struct WeightRows {
   int64_t in = 0;
   int64_t first = 0;  // a multiple of runspec::kPackedColumns
   int64_t count = 0;
-  Buffer packed;  // runspec::PackedWeightElements(out, in): of the whole weight
+  Buffer packed;  // the whole weight: runspec::PackedWeightElements(out, in)
   Buffer rows;    // (count, in)
 };
 
@@ -134,7 +133,7 @@ struct LayerNorm {
 };
 
 // din (+)= the gradient through LayerNorm; dgamma and dbeta likewise, each with its own switch. in
-// and din have the residual stream's type. Without dgamma there is no dbeta.
+// and din have the residual stream's type. If dgamma is absent, dbeta must be absent too.
 struct LayerNormBackward {
   int64_t rows = 0;
   int64_t channels = 0;
@@ -150,7 +149,7 @@ struct LayerNormBackward {
   bool accumulate_parameters = false;
 };
 
-// The gradient of a branch that was added to the residual stream by way of dropout: dbranch (rows,
+// The gradient of a branch that was added to the residual stream after dropout: dbranch (rows,
 // channels) in the compute type; with `dbias`, dbias (channels) (+)= its column sums as stored, the
 // gradient of the bias of the layer that the branch ends with.
 struct BranchGradient {
@@ -170,8 +169,8 @@ struct AttentionShape {
   int64_t channels() const { return heads * head_size; }
 };
 
-// Attention with stored probabilities: (B, H, T, T) in the compute type, without dropout. `scratch`
-// has the same shape; it holds the probabilities after dropout, and backward the gradient of the
+// Attention with stored probabilities: (B, H, T, T) in the compute type, before dropout. `scratch`
+// has the same shape; it holds the probabilities after dropout, and in Backward the gradient of the
 // scores.
 struct StoredAttention {
   AttentionShape shape;
@@ -184,8 +183,8 @@ struct StoredAttention {
 // Positions in one group of cached keys.
 inline constexpr int64_t kKeyBlock = 16;
 
-// Keys and values of one layer for every slot, which holds one sequence. The backend chooses their
-// order; each has slots * heads * capacity * head_size elements.
+// Keys and values of one layer for every slot; a slot holds one sequence. The backend chooses their
+// memory layout; each has slots * heads * capacity * head_size elements.
 struct KvCache {
   Buffer keys;
   Buffer values;
@@ -217,8 +216,8 @@ struct CachedAttention {
   }
 };
 
-// logits (rows, columns), of which the first `classes` are valid; targets in [0, classes), or -1:
-// ignored.
+// logits (rows, columns), of which the first `classes` columns are valid; targets in [0, classes),
+// or -1 for a row to ignore.
 struct CrossEntropyShape {
   int64_t rows = 0;
   int64_t classes = 0;  // V
@@ -245,9 +244,9 @@ struct CrossEntropyGradient {
   const float* loss_scale = nullptr;  // absent: 1
 };
 
-// Stochastic rounding to bf16 or fp16. The probability of rounding away from zero is the part of
-// the last place that is cut off. The random bits of element i are a hash of (key, first + i). Off:
-// to nearest even.
+// Stochastic rounding to bf16 or fp16. The probability of rounding away from zero is the fraction
+// of the last place that is cut off. The random bits of element i are a hash of (key, first + i).
+// If off, values are rounded to nearest even.
 struct StochasticRounding {
   bool on = false;
   uint64_t key = 0;
@@ -258,7 +257,7 @@ struct StochasticRounding {
 // scale, and smaller when the norm is above norm_max. NaN when the norm or a loss is not finite;
 // then the step must not change anything.
 struct GradientFactor {
-  float* factor = nullptr;                 // the result; backend memory, like what it depends on
+  float* factor = nullptr;                 // the result; in backend memory, like the inputs
   const double* sum_of_squares = nullptr;  // of the gradient, before dividing by the loss scale
   const double* losses = nullptr;          // (loss_count)
   int64_t loss_count = 0;
@@ -295,7 +294,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  // "avx512_bf16", "cuda sm_90": the kernels in use; part of a run's record.
+  // The kernels in use: "avx512_bf16", "cuda sm_90". Part of a run's record.
   virtual const char* name() const = 0;
   virtual int threads() const = 0;
 
@@ -371,7 +370,7 @@ class Backend {
   virtual void Forward(const LayerNorm& args) = 0;
   virtual void Backward(const LayerNormBackward& args) = 0;
   // residual = in + dropout(branch), then LayerNorm of it as stored (args.in is ignored); one pass.
-  // residual and in are of one type; they may be the same.
+  // residual and in have the same type; they may be the same buffer.
   virtual void ResidualLayerNorm(Buffer residual, Buffer in, Buffer branch, const Dropout& dropout,
                                  const LayerNorm& args) = 0;
   // The gradient of ResidualLayerNorm. The gradient through the norm goes to args.din; the gradient
@@ -379,7 +378,7 @@ class Backend {
   // the gradients of the norm's parameters are.
   virtual void ResidualLayerNormBackward(const LayerNormBackward& args,
                                          const BranchGradient& branch) = 0;
-  // out = in + dropout(branch). out and in are of one type; they may be the same.
+  // out = in + dropout(branch). out and in have the same type; they may be the same buffer.
   virtual void Residual(int64_t rows, int64_t channels, Buffer out, Buffer in, Buffer branch,
                         const Dropout& dropout) = 0;
   // dbranch = the gradient of `branch` in Residual, given dout.
@@ -401,13 +400,13 @@ class Backend {
 
   virtual void Forward(const CrossEntropyLoss& args) = 0;
   virtual void Backward(const CrossEntropyGradient& args) = 0;
-  // Both for the same rows; a backend may do them in one pass over the logits.
+  // Does both for the same rows; a backend may need only one pass over the logits.
   virtual void ForwardAndBackward(const CrossEntropyLoss& forward,
                                   const CrossEntropyGradient& backward) {
     Forward(forward);
     Backward(backward);
   }
-  // Returns the sum of the losses: waits.
+  // Returns the sum of the losses; waits for the queue.
   double CrossEntropyForward(const CrossEntropyShape& shape, float* lse, Buffer logits,
                              const int32_t* targets);
   void CrossEntropyBackward(const CrossEntropyShape& shape, Buffer logits, const float* lse,
@@ -417,7 +416,7 @@ class Backend {
   virtual void Update(const AdamWUpdate& args) = 0;
   // *sum = the sum of squares, exact to double rounding, in an order that depends on `count` alone.
   virtual void SumOfSquares(double* sum, const float* values, int64_t count) = 0;
-  double SumOfSquares(const float* values, int64_t count);  // waits
+  double SumOfSquares(const float* values, int64_t count);  // waits for the queue
 
   virtual void Zero(void* data, int64_t bytes) = 0;
   // out := in rounded to out.type, which is bf16 or, on a device, fp16.

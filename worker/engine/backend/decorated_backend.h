@@ -1,6 +1,6 @@
 // DecoratedBackend: passes every operation on to another backend, through one function in which a
 // derived class times it, records it or guards its memory. Owned by a model; the thread rules of
-// Backend.
+// Backend apply.
 #pragma once
 
 #include <functional>

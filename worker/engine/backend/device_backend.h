@@ -16,7 +16,7 @@
 
 namespace gp::engine {
 
-// A precision or an attention that the device lacks, and why.
+// A precision or an attention kernel that the device does not support, and why.
 struct DeviceLack {
   std::string what;  // as in a run file: "bf16", "cudnn"
   std::string why;   // "needs compute capability 8.0"
@@ -25,14 +25,14 @@ struct DeviceLack {
 struct DeviceInfo {
   std::string name;          // "NVIDIA H200"; empty: there is none
   std::string why_none;      // "no CUDA device is visible"; set only if there is none
-  std::string kernels;       // "cuda sm_90": what Backend::name() will say
+  std::string kernels;       // "cuda sm_90": what Backend::name() returns
   int64_t memory_bytes = 0;  // the device's whole memory
   int64_t free_bytes = 0;    // now
   std::vector<DeviceLack> lacks;
   // The result of earlier tuning on this device (DeviceBackendOptions::tuning); empty when there is
   // none.
   std::string tuning;
-  // The prefix of every tuning made on this device; empty: unknown.
+  // Every tuning result made on this device begins with this; empty if unknown.
   std::string tuning_prefix;
 
   bool exists() const { return !name.empty(); }
@@ -49,12 +49,13 @@ struct DeviceBackendOptions {
   bool deterministic = true;
   bool graph = true;  // Replay records
   // The algorithms that a run computes with, encoded by the backend; from a record or from rank 0.
-  // For products that it does not name, or all if it is empty: with `deterministic`, cuBLASLt's
-  // heuristics; otherwise this device's cache, and what that lacks is timed by MakeDeviceBackend.
+  // Products that it does not name (all, if it is empty) use cuBLASLt's heuristics with
+  // `deterministic`; otherwise the algorithms in this device's cache, and MakeDeviceBackend times
+  // the products that the cache lacks.
   std::string tuning;
 };
 
-// What a device's backend has chosen to compute with.
+// The algorithms and kernels that a device's backend has chosen.
 struct DeviceChoices {
   std::string tuning;              // goes into the run's record. Empty: nothing was chosen
   std::string attention;           // "cudnn 91900", "flash"; empty for engine.attention: math

@@ -8,8 +8,8 @@
 #include "base/mix_bits.h"
 #include "worker/engine/backend/backend.h"
 
-// Always inlined: the kernels of each instruction set include this, and the linker must not share
-// their copies.
+// Always inlined: the kernels of each instruction set include this, and the linker must not merge
+// their copies, because a processor may not support the instructions of another level.
 #ifdef __CUDACC__
 #define GP_ALWAYS_INLINE __host__ __device__ __forceinline__
 #else

@@ -22,7 +22,7 @@ GP_HOST_DEVICE inline float ClipCoefficient(double norm, double norm_max) {
   return norm_max <= 0 || ratio > 1 ? 1.0f : static_cast<float>(ratio);
 }
 
-// Reads the memory behind `args`. Only for code that may read backend memory.
+// Reads the memory that `args` points to. Only for code that may read backend memory.
 GP_HOST_DEVICE inline float FactorOf(const GradientFactor& args) {
   bool finite = std::isfinite(*args.sum_of_squares);
   for (int64_t i = 0; i < args.loss_count; ++i) finite = finite && std::isfinite(args.losses[i]);

@@ -5,9 +5,10 @@
 namespace gp::engine {
 namespace {
 
-// TFLOP/s. fp16 and bf16 products that sum in fp32; 0: the card has no such units.
+// Peaks in TFLOP/s; for fp16 and bf16, of products with fp32 accumulation. 0: the card does not
+// support the precision.
 struct Peak {
-  const char* name;  // a whole word of the driver's name; the first match counts
+  const char* name;  // found in the driver's name by IsNamed; the first match counts
   const char* source;
   double fp32;
   double tf32;
@@ -65,8 +66,9 @@ double Of(const Peak& peak, runspec::Precision precision) {
   return 0;
 }
 
-// "A40" is in "NVIDIA A40-48Q", not in "NVIDIA RTX A4000". A GeForce's name must not continue: Ti,
-// SUPER and Laptop are other cards. A part of a GPU (MIG) has no peak of its own.
+// "A40" is in "NVIDIA A40-48Q", not in "NVIDIA RTX A4000". Nothing may follow the name of a GeForce
+// (RTX), because Ti, SUPER and Laptop are other cards. A part of a GPU (MIG) matches nothing: no
+// peak is published for it.
 bool IsNamed(const std::string& device, const std::string& name) {
   const size_t at = device.find(name);
   if (at == std::string::npos || device.find("MIG") != std::string::npos) return false;

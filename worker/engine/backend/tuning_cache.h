@@ -1,6 +1,6 @@
-// The directory of measurements on this machine, which later runs start with: one text file for
-// each measurement, in $XDG_CACHE_HOME/gp, or else in $HOME/.cache/gp. Functions may be called from
-// any thread, and files by any process. Standard library only.
+// The directory of measurements on this machine, which later runs use: one text file for each
+// measurement, in $XDG_CACHE_HOME/gp, or else in $HOME/.cache/gp. Functions may be called from any
+// thread, and files by any process. Standard library only.
 #pragma once
 
 #include <optional>

@@ -36,7 +36,7 @@ struct GroupOptions {
   int logical_shards = 1;  // V, a power of two >= the number of ranks
   std::vector<std::string> addresses;
   std::string secret;
-  // TLS between the ranks, with keys from `secret`; not in memory that ranks of a machine share.
+  // TLS between the ranks, with keys from `secret`; memory shared on a machine is not encrypted.
   // All ranks of a group must agree.
   bool encrypted = false;
   // Ranks with equal names share memory (node_group.h); empty: this rank shares with no other.

@@ -55,7 +55,7 @@ bool Move(const std::string& operation, const Lane& lane, PieceQueue& queue, boo
   return moved.bytes > 0;
 }
 
-// Whether bytes have arrived that poll does not report.
+// Whether bytes can be received that poll does not report, because TLS has already read them.
 bool HoldsMore(const Lane& lane) { return lane.in.movable() && lane.socket->holds_more(); }
 
 std::vector<pollfd> PollSet(const std::vector<Lane>& lanes) {
@@ -76,7 +76,7 @@ bool AllDone(const std::vector<Lane>& lanes) {
 [[noreturn]] void TimedOut(const std::vector<Lane>& lanes, milliseconds timeout,
                            const std::string& operation) {
   const std::string time = std::to_string(timeout.count()) + " ms";
-  // Blames a peer that sent nothing at all first: the others wait for it.
+  // First blames a peer that sent nothing at all, because the other peers wait for it.
   for (const Lane& lane : lanes) {
     if (lane.in.next == lane.in.begin && lane.in.movable()) {
       PeerLost(operation, lane.rank,

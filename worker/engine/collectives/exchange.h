@@ -22,7 +22,7 @@ struct PieceQueue {
   std::vector<std::span<std::byte>> pieces;  // none of them empty
   size_t open = 0;
   size_t next = 0;    // pieces [0, next) have moved entirely
-  size_t offset = 0;  // bytes of pieces[next] that have
+  size_t offset = 0;  // bytes of pieces[next] that have moved
   // The first piece of the oldest collective that is not complete. A peer that has not sent it is
   // the first to be blamed for a timeout; kNever: this queue is never blamed first.
   size_t begin = 0;

@@ -17,8 +17,8 @@ class Meeting {
   explicit Meeting(int world_size)
       : rank_count(world_size), floats(rank_count), doubles(rank_count) {}
 
-  // Returns when every member has called it; throws when the group is broken or a member stays
-  // away.
+  // Returns when every member has called it; throws when the group is broken or a member does not
+  // arrive in time.
   void Arrive(const char* operation, std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
     if (!broken_.empty()) throw CollectiveError(std::string(operation) + ": " + broken_);

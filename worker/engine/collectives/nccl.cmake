@@ -1,5 +1,6 @@
-# The sources of the communicator between GPUs, once: gp_nccl compiles them against the toolkit, gp_nccl_emulated (in
-# tests/) against the emulation and a stand-in for NCCL's header.
+# The sources of the communicator between GPUs, listed once for two libraries: gp_nccl compiles them
+# against the toolkit, gp_nccl_emulated (in tests/) against the emulation and a stand-in for NCCL's
+# header.
 set(GP_NCCL_SOURCES
   nccl_api.cc
   nccl_communicator.cc

@@ -9,7 +9,7 @@ namespace {
 
 constexpr char kVariable[] = "GP_NCCL_LIBRARY";
 constexpr char kLibrary[] = "libnccl.so.2";
-// Non-blocking communicators can be aborted reliably since then.
+// The first version in which non-blocking communicators can be aborted reliably.
 constexpr int kOldest = 21800;
 
 std::string NameOfLibrary() {

@@ -184,7 +184,7 @@ ElementRange NcclCommunicator::PartOfRank(size_t count, int rank) const {
   return PartOf(count, static_cast<size_t>(rank), plan_.participants());
 }
 
-// NCCL's own calls need equal parts.
+// Whether the parts of all ranks have equal sizes, as ncclAllGather requires.
 bool NcclCommunicator::HasEqualParts(size_t count) const {
   for (int rank = 0; rank < size(); ++rank) {
     if (PartOfRank(count, rank).size() * plan_.participants() != count) return false;

@@ -57,8 +57,8 @@ class NcclCommunicator final : public Communicator, private DeviceCollectives {
   bool HasEqualParts(size_t count) const;
 
   const TreePlan plan_;
-  // The connection is declared after these, so it is destroyed first; this ends the work that still
-  // runs in the stream.
+  // connection_ is declared after these members, so it is destroyed first, which ends the work that
+  // still runs in the stream.
   const CudaStream stream_;
   const CudaEvent issued_{CudaEvent::Timing::kOff};  // recorded in the followed queue
   const CudaEvent done_{CudaEvent::Timing::kOff};    // recorded in stream_

@@ -69,8 +69,7 @@ NcclConnection::~NcclConnection() {
   if (comm_ != nullptr) api_.destroy(comm_);
 }
 
-// Whether NCCL has finished. A communicator that has not, or that failed while it ended, is
-// aborted.
+// Whether NCCL has finished its work. Aborts a communicator that failed while it ended.
 bool NcclConnection::Finalized() {
   std::lock_guard lock(mutex_);
   ncclResult_t state = ncclSuccess;

@@ -56,8 +56,8 @@ void NcclTree::RunPiece(std::span<float> values, const Spans& partials, cudaStre
   Gather(values, stream);
 }
 
-// The place of each leaf's own chunk: in the caller's memory, or in the scratch memory where it
-// will arrive.
+// For each leaf, the memory of this rank's chunk of it: the caller's, or the scratch memory where a
+// peer's will arrive.
 NcclTree::Spans NcclTree::LeavesOfOwnChunk(const Spans& partials, ElementRange own) {
   const std::vector<size_t>& mine = plan_.leaves[plan_.own];
   Spans leaves(plan_.leaf_count());

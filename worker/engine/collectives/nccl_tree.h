@@ -1,8 +1,8 @@
 // NcclTree: the all-reduce along the fixed tree (shard_plan.h) on GPUs. The elements are cut into
 // one chunk per rank; each rank receives from its peers their partial sums of its chunk, finishes
-// the tree for it, and sends it to all: 2*(W-1)/W of the bytes each way when W divides V, and the
-// bits of every other world size, because the additions are the same. Owned by NcclCommunicator;
-// its thread calls.
+// the tree for it, and sends it to all. When W divides V, 2*(W-1)/W of the bytes move each way. The
+// additions are the same for every world size, so the result has the same bits. Owned by
+// NcclCommunicator; its thread calls.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -26,7 +26,7 @@ constexpr milliseconds kVisitTimeout{1000};
 // The first message of every rank to all others. Texts end with a zero.
 struct Presence {
   std::array<char, 128> machine{};
-  std::array<char, 32> socket{};  // begins with a zero byte: its size counts
+  std::array<char, 32> socket{};  // begins with a zero byte, so socket_size is needed
   uint32_t socket_size = 0;
 };
 

@@ -14,7 +14,7 @@
 namespace gp::engine {
 namespace {
 
-// The memory that the kernel can map with one entry of its page tables.
+// The size of a huge page, which the kernel maps with one page table entry.
 constexpr uint64_t kHugePage = uint64_t{2} << 20;
 constexpr uint64_t kPage = 4096;
 

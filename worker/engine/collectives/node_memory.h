@@ -67,7 +67,7 @@ class PeerMemory {
  private:
   int rank_;
   Socket file_;
-  Mapping mapping_;  // from the beginning
+  Mapping mapping_;  // of the file, from its beginning
 };
 
 }  // namespace gp::engine

@@ -18,8 +18,8 @@ std::vector<size_t> NodesOf(const std::vector<std::vector<bool>>& reaches);
 struct NodePlan {
   NodePlan(const TreePlan& whole, const std::vector<size_t>& node_of);
 
-  std::vector<int> mates;          // ranks of the own node, ascending, the own one included
-  size_t place = 0;                // own place among them
+  std::vector<int> mates;          // ranks of this node, ascending, including this one
+  size_t place = 0;                // index of this rank in mates
   std::vector<Addition> within;    // additions within this node, in the whole plan's leaves
   std::vector<size_t> own_leaves;  // leaves of the whole plan that this node passes on
   TreePlan across;                 // between nodes

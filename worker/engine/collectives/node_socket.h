@@ -23,7 +23,7 @@ class NodeListener {
  public:
   NodeListener();
 
-  // For ConnectToNode, in this machine only.
+  // The name for ConnectToNode; valid on this machine only.
   const std::string& name() const { return name_; }
 
   // The next connection, if it is from the same user; nullopt when none came in time, or when it is

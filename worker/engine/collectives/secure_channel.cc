@@ -23,7 +23,7 @@ constexpr std::array<unsigned char, 2> kCipherNumber = {0x13, 0x01};
 constexpr std::string_view kKeyName = "gp";
 // The most that one call moves, so that no connection delays the others.
 constexpr size_t kBytesPerCall = size_t{1} << 20;
-// Read from the kernel at once: several records.
+// The most bytes read from the kernel at once: several TLS records.
 constexpr size_t kReadBufferBytes = size_t{128} << 10;
 
 std::string OpenSslReason() {
@@ -32,7 +32,7 @@ std::string OpenSslReason() {
   return reason == nullptr ? "no reason given" : reason;
 }
 
-// SSL_get_error inspects errors left by earlier calls.
+// Called before each OpenSSL call, because SSL_get_error also reports errors left by earlier calls.
 void ForgetErrors() {
   ERR_clear_error();
   errno = 0;
@@ -42,7 +42,7 @@ void Require(bool done, const char* what) {
   if (!done) throw CollectiveError(std::string(what) + ": " + OpenSslReason());
 }
 
-// The kernel's socket as OpenSSL sees it. Its own kind would raise SIGPIPE.
+// The functions below make a BIO of a socket. OpenSSL's own socket BIO would raise SIGPIPE.
 
 int DescriptorOf(BIO* bio) {
   return static_cast<int>(reinterpret_cast<intptr_t>(BIO_get_data(bio)));
@@ -150,7 +150,7 @@ SecureChannel::SecureChannel(int fd, Side side, const ChannelKey& key, SteadyTim
   BIO* bio = SocketBio(fd);
   SSL_set_bio(tls_.get(), bio, bio);
   if (side == Side::kCaller) {
-    SSL_set_verify(tls_.get(), SSL_VERIFY_PEER, nullptr);  // no certificate is good
+    SSL_set_verify(tls_.get(), SSL_VERIFY_PEER, nullptr);  // accepts no certificate
     SSL_set_connect_state(tls_.get());
   } else {
     SSL_set_accept_state(tls_.get());
@@ -192,7 +192,7 @@ std::string SecureChannel::WhyNot(int result) const {
   }
 }
 
-// Reports bytes that have moved first, and the reason once there are none.
+// If bytes have moved, reports only them; the next call reports the reason.
 Moved SecureChannel::Stopped(int result, Moved moved) {
   lost_ = WhyNot(result);
   if (moved.bytes == 0) moved.lost = lost_;

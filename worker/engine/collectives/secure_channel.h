@@ -59,7 +59,7 @@ class SecureChannel {
   std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context_;
   std::unique_ptr<SSL, void (*)(SSL*)> tls_;
   size_t bytes_with_key_ = 0;
-  bool record_waits_ = false;  // encrypted, and not sent entirely
+  bool record_waits_ = false;  // an encrypted record is not sent entirely
   bool holds_more_ = false;
   std::string lost_;
 };

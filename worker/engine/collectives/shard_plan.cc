@@ -17,7 +17,7 @@ std::vector<ShardRange> AlignedSubtrees(ShardRange owned) {
   int left = owned.count;
   while (left > 0) {
     const auto fits = static_cast<int>(std::bit_floor(static_cast<unsigned>(left)));
-    // The largest power of two that divides `first`; anything does when it is 0.
+    // The largest power of two that divides `first`; every one divides 0.
     const int aligned = first == 0 ? fits : (first & -first);
     const int count = aligned < fits ? aligned : fits;
     subtrees.push_back({first, count});

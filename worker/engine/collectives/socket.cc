@@ -34,7 +34,7 @@ msghdr MessageOf(std::span<iovec> pieces) {
   return message;
 }
 
-// `count` as a system call gave it.
+// Converts `count`, the return value of sendmsg or recvmsg.
 Moved MovedBy(ssize_t count) {
   if (count > 0) return {.bytes = static_cast<size_t>(count), .lost = ""};
   if (count == 0) return {.bytes = 0, .lost = "it closed the connection"};
@@ -68,12 +68,12 @@ std::pair<std::string, std::string> SplitAddress(const std::string& address) {
   return {host, address.substr(colon + 1)};
 }
 
-// Not valid, with errno, when the kernel has no such sockets or descriptors are used up.
+// Invalid, with errno set, when the kernel has no such sockets or descriptors are used up.
 Socket MakeSocket(const addrinfo& info) {
   return Socket(::socket(info.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
-// The bytes would bypass the encryption.
+// Throws if the socket is encrypted, because raw bytes would bypass the encryption.
 void CheckNotEncrypted(const Socket& socket) {
   if (socket.encrypted()) throw std::logic_error("unencrypted bytes for an encrypted connection");
 }

@@ -35,7 +35,7 @@ class Socket {
   // SecureChannel.
   void Encrypt(Side side, const ChannelKey& key, SteadyTime deadline, const std::stop_token& stop);
 
-  // Moves as much as the connection can take or has now, of consecutive pieces. Call Send again
+  // Moves bytes of consecutive pieces, as many as the connection takes or has now. Call Send again
   // with the same bytes until they have moved.
   Moved Send(std::span<iovec> pieces) const;
   Moved Receive(std::span<iovec> pieces) const;
@@ -65,7 +65,7 @@ bool ReceiveAll(const Socket& socket, std::span<std::byte> bytes, SteadyTime dea
 // to connect, until `deadline`.
 Socket ConnectTo(const std::string& address, SteadyTime deadline, const std::stop_token& stop);
 
-// Listens on a port of the kernel's choice of one local address.
+// Listens on one local address, at a port that the kernel chooses.
 class TcpListener {
  public:
   // `host` is a name or a numeric address of this machine. The first of its addresses that can be

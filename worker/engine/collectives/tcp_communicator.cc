@@ -95,7 +95,8 @@ void TcpCommunicator::AllReduceTree(std::span<float> values,
 }
 
 void TcpCommunicator::AllReduceParts(TreeParts& parts) {
-  // The ranks of a node meet before and after each part, so its parts follow each other.
+  // The ranks of a node synchronise before and after each part, so parts are not in flight
+  // concurrently.
   if (reduction_) return Communicator::AllReduceParts(parts);
   std::vector<Lane> lanes = wire_.LanesOfSequence(wire_.others());
   TreeExchange tree(plan_, ring_, lanes);

@@ -37,9 +37,9 @@ class TcpCommunicator final : public Communicator {
   void SetTimeout(std::chrono::milliseconds timeout) override { wire_.SetTimeout(timeout); }
   void Abort(const std::string& reason) override { wire_.Abort(reason); }
 
-  // Connections that were closed while the group formed because they were not of this epoch.
+  // The number of connections closed while the group formed, because they were not of this epoch.
   int strangers() const { return strangers_; }
-  // Sets of ranks that share memory; a rank that shares with no other is a set of its own.
+  // The number of sets of ranks that share memory; a rank that shares with no other is its own set.
   size_t nodes() const { return nodes_; }
 
  private:

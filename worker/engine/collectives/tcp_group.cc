@@ -14,9 +14,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A silent connection takes one of kGuestsMax places for this long, or until another needs the
-// place: the oldest is closed first. So a flood of unknown clients cannot delay a peer, because
-// peers greet at once.
+// A silent connection takes one of kGuestsMax places for kMeetingTimeout, or until a newer
+// connection needs the place: the oldest is closed first. So a flood of unknown clients cannot
+// delay a peer, because peers send their greeting at once.
 constexpr size_t kGuestsMax = 64;
 constexpr int kGuestsPerRound = 32;
 constexpr milliseconds kMeetingTimeout{5000};
@@ -28,7 +28,7 @@ struct Guest {
   SteadyTime deadline;
   std::vector<std::byte> received;  // the greeting, then the proof
   size_t expected = kGreetingHeaderBytes;
-  // Once the greeting is complete.
+  // Set once the greeting is complete.
   size_t greeting_bytes = 0;
   size_t rank = 0;
   Connection connection = Connection::kMain;

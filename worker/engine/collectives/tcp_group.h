@@ -12,7 +12,7 @@
 namespace gp::engine {
 
 struct TcpGroup {
-  // By rank; the own place is not valid.
+  // By rank; this rank's own entry is not valid.
   std::vector<Socket> peers;    // Connection::kMain
   std::vector<Socket> results;  // Connection::kResults
   int strangers = 0;            // connections that were closed because they were not of this epoch

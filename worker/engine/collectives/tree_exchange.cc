@@ -70,7 +70,8 @@ void TreeExchange::AddResults(const Part& part, size_t first_block) {
   }
 }
 
-// A block of the own chunk: in the caller's partial sum, or in the memory where a peer's arrives.
+// A leaf's block of this rank's chunk: in the caller's partial sum, or in the ring where a peer's
+// arrives.
 std::span<float> TreeExchange::LeafBlock(size_t leaf, size_t block) const {
   const std::vector<size_t>& mine = plan_.leaves[plan_.own];
   const auto found = std::find(mine.begin(), mine.end(), leaf);

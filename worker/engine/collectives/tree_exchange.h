@@ -63,7 +63,7 @@ class TreeExchange {
   std::vector<Lane>& lanes_;
   std::deque<Part> parts_;
   std::vector<Block> blocks_;
-  // By lane and block: the pieces of its queue up to the end of the block.
+  // By lane and block: the number of pieces in the lane's queue up to the end of the block.
   std::vector<std::vector<size_t>> arriving_;  // main lanes
   std::vector<std::vector<size_t>> leaving_;   // result lanes
   size_t arrived_ = 0;                         // blocks, from all peers

@@ -36,7 +36,8 @@ std::vector<Lane> Wire::LanesOfSequence(const std::vector<int>& ranks) {
   std::vector<Lane> lanes;
   for (const int peer : ranks) lanes.push_back(LaneTo(peer, group_.peers));
   for (const int peer : ranks) {
-    // A rank that sends no results may itself wait for partial sums of another one.
+    // Never blamed first: a rank that sends no results may itself wait for another rank's partial
+    // sums.
     lanes.emplace_back(LaneTo(peer, group_.results)).in.begin = PieceQueue::kNever;
   }
   for (const int peer : ranks) announced_[static_cast<size_t>(peer)] = {};

@@ -17,7 +17,7 @@
 
 namespace gp::engine {
 
-// The number in a header.
+// The number of a message's operation in its header.
 enum class Operation : uint32_t {
   kTree = 1,
   kMaximum = 2,
@@ -69,7 +69,7 @@ class Wire {
   struct Headers {
     std::array<std::byte, kHeaderBytes> sent{};
     std::array<std::byte, kHeaderBytes> received{};
-    size_t place = 0;  // among the pieces that arrive
+    size_t place = 0;  // index among the arriving pieces
   };
   // The headers that one peer sent for one exchange, and how many of them are checked.
   struct Announced {

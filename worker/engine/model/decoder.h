@@ -9,7 +9,7 @@
 
 namespace gp::engine {
 
-// For which of an entry's tokens the logits of the next token are computed.
+// The tokens of an entry for which the logits of the following token are computed.
 enum class WantedLogits { kNone, kLast, kAll };
 
 // New tokens for slot `slot`; they follow the tokens that it holds.

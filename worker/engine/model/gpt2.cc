@@ -11,11 +11,11 @@
 namespace gp::engine {
 namespace {
 
-// Rows that the head leaves out are a multiple of this: few shapes for a device's products.
+// The head skips a multiple of this many rows, so that a device sees few shapes of matrix products.
 constexpr int64_t kHeadRowsStep = 16;
 
 std::byte* AllocateArena(Backend& backend, const runspec::ArenaPlan& plan) {
-  // The plan's workspace is left out: the backend has it.
+  // The arena ends before the plan's workspace, which the backend allocates itself.
   const int64_t bytes = plan.at("workspace").offset_bytes;
   return static_cast<std::byte*>(backend.Allocate(bytes));
 }
@@ -91,8 +91,8 @@ double Gpt2::Loss(const TokenBatch& batch) {
   return DownloadLoss();
 }
 
-// The head computes no row before the first target of a sequence: texts that are scored after a
-// context have most of their rows there.
+// Skips the head's rows before the first target of a sequence: if a text is scored after a context,
+// most rows have no target.
 void Gpt2::SequenceLosses(const TokenBatch& batch, std::span<double> losses) {
   LoadTargets(batch);
   SetDropout({});
@@ -123,8 +123,7 @@ double Gpt2::DownloadLoss() {
   return loss;
 }
 
-// A pass reads the key of the masks when it runs, so one record of it is right for every
-// micro-batch.
+// A pass reads the dropout key from memory when it runs, so one recording serves every micro-batch.
 void Gpt2::SetDropout(const Dropout& dropout) {
   dropout_ = dropout;
   if (dropout.probability <= 0) return;

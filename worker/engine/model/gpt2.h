@@ -70,7 +70,7 @@ class Gpt2 final : public LanguageModel {
   // Which part of the head's gradient the last forward pass has computed.
   enum class HeadGradient : uint64_t { kNone, kLogits, kAll };
   enum class Pass : uint64_t { kForward, kBackward, kStage, kLoss };
-  // Every layer has the last three.
+  // kEmbedding exists once, the others in every layer.
   enum class DropoutSite : uint32_t { kEmbedding, kProbabilities, kAttentionBranch, kMlpBranch };
 
   // Copies the batch into the arena. Throws std::invalid_argument for sizes or ids that do not fit.
@@ -127,15 +127,15 @@ class Gpt2 final : public LanguageModel {
   Buffer Weight(int64_t offset) const;  // compute type; absent for -1
   const float* Master(int64_t offset) const;
   float* Gradient(int64_t offset) const;
-  // Absent when the module is frozen.
+  // Null if the module is frozen.
   float* WeightGradient(const ParameterSlot& slot) const {
     return slot.trained ? Gradient(slot.weight) : nullptr;
   }
   float* BiasGradient(const ParameterSlot& slot) const {
     return slot.trained ? Gradient(slot.bias) : nullptr;
   }
-  // The gradient of a layer's bias. FusedBias: for the pass that computes the layer's dy.
-  // EagerBias: for BackwardLinear. One of them is null, so the bias is summed once.
+  // Where to sum the gradient of a layer's bias: FusedBias in the operation that computes the
+  // layer's dy, EagerBias in BackwardLinear. One of them is null, so the bias is summed once.
   float* FusedBias(const ParameterSlot& layer) const {
     return fused_ ? BiasGradient(layer) : nullptr;
   }

@@ -141,9 +141,9 @@ void Gpt2::BackwardLinear(const ParameterSlot& slot, float* dbias, Buffer dy, Bu
                             .accumulate = target_.accumulate});
 }
 
-// The backward pass of AddBranch. It writes the gradient of the stream to d_residual. When one pass
-// does both, it also writes the gradient of the branch to d_branch, and that of the bias of the
-// branch's last layer, `projection`.
+// The backward pass of AddBranch. It writes the gradient of the stream to d_residual. If fused, it
+// also writes the gradient of the branch to d_branch, and that of the bias of `projection`, the
+// branch's last layer.
 void Gpt2::BackwardAddition(const ParameterSlot& slot, const NormBuffers& norm, Buffer in,
                             bool accumulate_input, const ParameterSlot& projection,
                             const Dropout& dropout) {

@@ -28,7 +28,7 @@ namespace gp::engine {
 // until they are cleared.
 struct DecoderWeights {
   const float* master = nullptr;
-  const uint16_t* working_copy = nullptr;  // present: computes in its type
+  const uint16_t* working_copy = nullptr;  // if present, computes in its type
   DataType working_type = DataType::kBfloat16;
 
   DataType compute_type() const {
@@ -78,7 +78,7 @@ class Gpt2Decoder final : public Decoder {
     float* logits = nullptr;  // (head rows, Vp)
     float* scratch = nullptr;
   };
-  // A row of the round under way whose logits are wanted.
+  // A row of the current round whose logits are wanted.
   struct WantedRow {
     int64_t row = 0;
     int64_t to = 0;  // row of the caller's logits
@@ -127,7 +127,7 @@ class Gpt2Decoder final : public Decoder {
   std::optional<PackedWeights> own_weights_;
   std::vector<int64_t> lengths_;  // by slot
 
-  // The call and the round of rows under way.
+  // The state of the current call, and of its current round of rows.
   std::vector<int64_t> taken_;  // by entry of `added`
   std::vector<CacheRows> sequences_;
   std::vector<WantedRow> wanted_;

@@ -76,7 +76,7 @@ void Gpt2::ForwardMlp(int64_t layer) {
             buffers_.blocks[next].ln_1);
 }
 
-// residual = in + dropout(branch), and its LayerNorm for what follows.
+// residual = in + dropout(branch); norm = LayerNorm(residual), the input of the next layer.
 void Gpt2::AddBranch(Buffer residual, Buffer in, const Dropout& dropout, const ParameterSlot& slot,
                      const NormBuffers& norm) {
   if (fused_) {

@@ -7,8 +7,8 @@
 
 namespace gp::engine {
 
-// A head in pieces keeps no logits. If ExpectBackward was called, it computes its whole gradient
-// here; a head in one piece computes the gradient of the logits here.
+// If ExpectBackward was called, also computes gradients: a head in pieces, which keeps no logits,
+// its whole gradient; a head in one piece only the gradient of the logits.
 void Gpt2::ForwardHead() {
   for (int64_t first = 0; first < rows(); first += head_rows_max_) {
     const RowRange range{first, std::min(head_rows_max_, rows() - first)};

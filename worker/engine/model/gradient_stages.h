@@ -1,6 +1,6 @@
 // When the ranges of the flat gradient become final in a backward pass: the head first, then the
-// blocks from the last to the first, each in two halves, and the embedding, with a tied head, at
-// the end. The all-reduce of a range may begin when its stage is done. Pure functions.
+// blocks from the last to the first, each in two halves, and at the end the embedding, together
+// with a tied head. The all-reduce of a range may begin when its stage is done. Pure functions.
 #pragma once
 
 #include <cstdint>

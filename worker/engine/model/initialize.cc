@@ -42,12 +42,13 @@ double ExactLog(double x) {
   }
   const double s = (m - 1) / (m + 1);
   const double s2 = s * s;
-  double series = 0;  // s^2 is below 0.03: the term after the last is below 1e-20
+  double series = 0;  // s^2 is below 0.03: the first omitted term is below 1e-20
   for (int k = 25; k >= 3; k -= 2) series = (series + 1.0 / k) * s2;
   return 2 * s + 2 * s * series + exponent * std::numbers::ln2;
 }
 
-// cos(2 pi v) of v in [0, 1): the quarter turn that is nearest, and Taylor's series for the rest.
+// cos(2 pi v) for v in [0, 1): the nearest quarter turn, and a Taylor series for the remaining
+// angle.
 double ExactCosineOfTurn(double v) {
   const double quarters = 4 * v;
   const auto nearest = static_cast<int>(quarters + 0.5);

@@ -54,16 +54,16 @@ class LanguageModel {
     (void)gradient_scale, (void)gradients, (void)accumulate;
   }
 
-  // Backward multiplies its gradients by *loss_scale, in backend memory, read when the pass runs;
-  // nullptr, the default: by 1. For fp16.
+  // For fp16: Backward multiplies its gradients by *loss_scale, which is in backend memory and read
+  // when the pass runs. nullptr, the default, stands for 1.
   virtual void set_loss_scale(const float* loss_scale) { (void)loss_scale; }
 
   // Runs the model with activations kept for Backward and returns the sum (not the mean) of the
   // token losses in nats.
   virtual double Forward(const TokenBatch& batch, const Dropout& dropout) = 0;
 
-  // The same, adding the sum to *loss in backend memory, without waiting. The batch may change on
-  // return.
+  // The same, adding the sum to *loss in backend memory, without waiting. The caller may change the
+  // batch on return.
   virtual void ForwardInto(const TokenBatch& batch, const Dropout& dropout, double* loss) {
     *loss += Forward(batch, dropout);
   }

@@ -49,7 +49,7 @@ struct ModelOptions {
 // resources.device is gpu.
 ModelOptions ModelOptionsOf(const runspec::RunSpec& spec, int threads);
 
-// The options of the arena of a model with `options`.
+// The arena options of a model with `options`.
 runspec::ArenaOptions ArenaOptionsOf(const ModelOptions& options);
 
 // kFused and kEager compute with Gpt2 on the CPU backend or the device's (kEager with one pass per

@@ -65,7 +65,7 @@ constexpr double kLayerNormEps = 1e-5;
 
 Tensor FutureMask(int64_t length) { return at::ones({length, length}, at::kBool).triu(1); }
 
-// The model as a function of named leaves.
+// The model as a function of its parameters, which are named autograd leaves.
 class Network {
  public:
   Network(const runspec::ModelShape& shape, const runspec::ParameterLayout& layout,
@@ -180,7 +180,7 @@ class Network {
     return probabilities.matmul(qkv[2]).transpose(1, 2).reshape({b, t, shape_.channels});
   }
 
-  // (t, t), true for keys after their query.
+  // The causal mask, (t, t): true where the key is after the query.
   Tensor Future(int64_t layer, int64_t t) const {
     if (style_.mask_on_the_fly) return FutureMask(t);
     return masks_[static_cast<size_t>(layer)].narrow(0, 0, t).narrow(1, 0, t);

@@ -1,7 +1,7 @@
 // The reference engine: the same GPT-2 in a few lines of LibTorch's tensor operations and autograd,
 // in fp32 as a LanguageModel and in fp64 for tests. Tests compare the kernels with it. It is slow.
-// Keyed dropout is the backends' own, so that losses and gradients can be compared with dropout on.
-// One thread calls.
+// It uses the backends' keyed dropout, so that losses and gradients can be compared with dropout
+// on. One thread calls.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@ namespace gp::engine {
 
 // Variants of an unoptimised model, from which `gp-bench ladder` starts. The results are the same.
 struct ReferenceStyle {
-  bool library_operations = true;  // LayerNorm and GELU of the library, or made of elementary ones
-  bool mask_on_the_fly = true;     // or (context, context), stored by every layer
+  bool library_operations = true;  // LayerNorm and GELU; false: composed of elementary ones
+  bool mask_on_the_fly = true;     // false: every layer stores a (context, context) mask
 };
 
 // Parameters are zero. `threads` sets LibTorch's number of threads for the whole process.

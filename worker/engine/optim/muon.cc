@@ -64,7 +64,7 @@ void Muon::UpdateMatrix(const Step& step, const Matrix& matrix) {
   RoundRange(step.model, matrix.first, matrix.first + count);
 }
 
-// update := the orthogonal matrix nearest to it, roughly: singular values end near 1.
+// Replaces update_ by roughly the nearest orthogonal matrix: its singular values end near 1.
 void Muon::Orthogonalize(const Matrix& matrix) {
   const double norm = std::sqrt(backend().SumOfSquares(update_, matrix.count()));
   backend().Axpby(matrix.count(), update_, static_cast<float>(1 / (norm + kEps)), update_, 0,
@@ -72,8 +72,8 @@ void Muon::Orthogonalize(const Matrix& matrix) {
   for (int i = 0; i < kIterations; ++i) Iterate(matrix);
 }
 
-// The smaller square is formed: X X^T of a wide matrix, X^T X of a tall one, and multiplied from
-// that side.
+// Forms the smaller square, X X^T of a wide matrix or X^T X of a tall one, and multiplies X by its
+// polynomial from that side.
 void Muon::Iterate(const Matrix& matrix) {
   const bool tall = matrix.rows > matrix.columns;
   const int64_t side = std::min(matrix.rows, matrix.columns);

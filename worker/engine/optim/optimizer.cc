@@ -55,7 +55,7 @@ void Optimizer::Update(LanguageModel& model, std::span<float> gradients, double 
   ++updates_;
   const float factor_value = TakesFactorByValue() ? ReadFactor(factor) : 0;
   if (std::isnan(factor_value)) return;
-  // Slices of other ranks will be overwritten too.
+  // OptimizerShards::GatherParameters will overwrite the parameters of other ranks' slices too.
   if (options_.slice) AboutToOverwrite(0, total_count_);
   Apply({model, gradients, lr, factor, factor_value});
 }
@@ -116,7 +116,8 @@ void Optimizer::UpdatePiece(const Step& step, int64_t first, int64_t last, const
   RoundRange(step.model, first, last);
 }
 
-// Does the work of backend.Update in separate passes, with the gradients multiplied already.
+// Does the work of backend.Update in separate passes. The gradients are already multiplied by the
+// factor.
 void Optimizer::UpdateInPasses(const AdamWUpdate& update) {
   if (update.weight_decay != 0) {
     backend_.Axpby(update.count, update.parameters,

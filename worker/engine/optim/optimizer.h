@@ -93,15 +93,15 @@ class Optimizer {
 
   virtual void Apply(const Step& step) = 0;
 
-  // The trained tensors for which `takes` is true, in as few ranges as there can be.
+  // The trained tensors for which `takes` is true, in as few ranges as possible.
   static std::vector<Range> RangesOf(
       const runspec::ParameterLayout& layout,
       const std::function<bool(const runspec::ParameterInfo&)>& takes);
-  // AdamW (Loshchilov & Hutter 2019, arXiv:1711.05101).
+  // Updates a range with AdamW (Loshchilov & Hutter 2019, arXiv:1711.05101).
   void UpdateRange(const Step& step, const Range& range);
-  // For updates that do not use UpdateRange.
+  // Calls BeforeOverwrite, for updates that do not use UpdateRange.
   void AboutToOverwrite(int64_t first, int64_t last) const;
-  // The working copy of elements [first, last), if there is one.
+  // Rounds elements [first, last) into the working copy, if there is one.
   void RoundRange(LanguageModel& model, int64_t first, int64_t last) const;
 
   Backend& backend() { return backend_; }

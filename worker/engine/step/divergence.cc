@@ -12,7 +12,7 @@ Divergence::Divergence(int64_t vocabulary)
 
 std::optional<std::string> Divergence::Observe(int64_t step, double loss,
                                                std::optional<double> validation_loss, bool last) {
-  // One step that is not finite, or wild, moves the mean a little.
+  // The loss is bounded, so that one huge or non-finite value moves the mean only a little.
   const double most = 2 * (uniform_ + kMarginNats);
   const double bounded = std::isfinite(loss) ? std::min(loss, most) : most;
   mean_loss_ = steps_ == 0 ? bounded : mean_loss_ + kSmoothing * (bounded - mean_loss_);
@@ -26,7 +26,8 @@ std::optional<std::string> Divergence::Observe(int64_t step, double loss,
   return Judge({"training loss", mean_loss_, loss, best_mean_}, step);
 }
 
-// The loss at which half of the gain over a uniform guess is lost.
+// Training counts as diverged above this loss: half of the gain over a uniform guess is lost, but
+// not less than kMarginNats.
 double Divergence::LimitAfter(double best) const {
   const double above_best = best + std::max(kMarginNats, 0.5 * (uniform_ - best));
   return std::min(uniform_ + kMarginNats, above_best);

@@ -12,8 +12,8 @@ namespace gp::engine {
 
 class Divergence {
  public:
-  static constexpr double kMarginNats = 1;      // above ln(vocabulary)
-  static constexpr int64_t kStepsBefore = 100;  // of this process, which may begin with high losses
+  static constexpr double kMarginNats = 1;        // above ln(vocabulary)
+  static constexpr int64_t kStepsBefore = 100;    // not judged: losses may be high at first
   static constexpr double kSmoothing = 1.0 / 32;  // weight of a step's loss in the running mean
 
   explicit Divergence(int64_t vocabulary);

@@ -39,7 +39,7 @@ GradientReduction::~GradientReduction() {
 
 GradientReady GradientReduction::BeginLastPass() {
   if (communicator_.overlap_elements() == 0) return {};
-  // The additions that complete this rank's tree are known before their values are.
+  // Records the additions that complete this rank's tree; their operands are not computed yet.
   shard_sum_.Finish([this](const ShardSum::Addition& one) { additions_.push_back(one); });
   partials_ = shard_sum_.TakePartials();
   if (communicator_.device() != nullptr) {
@@ -117,7 +117,7 @@ void GradientReduction::ReduceWhatComes() {
   }
 }
 
-// The next range, with the sums over this rank's shards.
+// Takes the next range and sums it over this rank's shards.
 std::optional<TreePart> GradientReduction::Take() {
   const auto range = ready_.Take();
   if (!range) return std::nullopt;

@@ -55,7 +55,7 @@ class GradientReduction : private TreeParts {
     MonotonicTime end;
   };
 
-  // TreeParts, for the thread.
+  // Implements TreeParts; the thread calls these.
   int fd() const override { return ready_.fd(); }
   std::optional<TreePart> Take() override;
   void Idle() override;
@@ -79,7 +79,7 @@ class GradientReduction : private TreeParts {
   bool begun_on_device_ = false;  // but not finished
   std::exception_ptr error_;      // written by the thread, read after it is joined
   std::vector<Span> reduced_;     // same; the times in which the thread was busy reducing
-  bool reducing_ = false;         // the thread's own
+  bool reducing_ = false;         // used by the thread only
   double hidden_seconds_ = 0;
   std::optional<std::jthread> thread_;  // while the last pass is reduced
 };

@@ -23,14 +23,15 @@ struct StepBudget {
 
 struct WallTimeMeasurement {
   double wall_time_seconds = 0;  // the budget
-  // In which the run trained, until the measurement: the steps of earlier processes, and all that
-  // this process did.
+  // Time that the run has trained until the measurement: the steps of earlier processes, and all
+  // that this process did.
   double elapsed_seconds = 0;
-  int64_t steps_done = 0;    // also by earlier processes
+  int64_t steps_done = 0;    // including those of earlier processes
   int64_t steps_before = 0;  // those of earlier processes
   int64_t steps_timed = 0;   // those of this process without its first, slower ones
   double step_seconds = 0;   // mean time of one step of this process, with a full batch
-  // One evaluation, and the steps between two; the last one follows the last step.
+  // The time of one evaluation, and the number of steps between two; one always follows the last
+  // step.
   double evaluation_seconds = 0;
   int64_t evaluation_every = 0;  // 0: only the last one
   double task_seconds = 0;       // the same for the questions of eval.tasks

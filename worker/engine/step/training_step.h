@@ -44,8 +44,8 @@ struct StepResult {
   bool skipped = false;  // the loss or the gradient was not finite: parameters are unchanged
   // Skipped because fp16's loss scale was too large; it has been reduced.
   bool overflowed = false;
-  // A request of any rank, the same on every rank: this step is the last one; the state must be
-  // saved.
+  // Requests of any rank, equal on every rank. `last`: this step is the last one. `save`: the state
+  // must be saved.
   bool last = false;
   bool save = false;
   double seconds = 0;
@@ -121,7 +121,7 @@ class TrainingStep {
   // StepRequest.
   std::vector<double> shared_losses_;
   std::function<StepRequest()> request_ = [] { return StepRequest::kNone; };
-  bool updating_ = false;  // the optimizer's state is on its way to the next step
+  bool updating_ = false;  // an update is in progress
   const Clock& clock_;
   StepTimer timer_;
   std::optional<LossScale> loss_scale_;

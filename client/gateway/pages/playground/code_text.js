@@ -1,7 +1,8 @@
 "use strict";
-// The page's request: the body of POST /v1/completions, and the same as a curl command and as Python, for a dialog.
+// The request that the page would send: as the body of POST /v1/completions, and for the code dialog as a curl command and
+// as Python.
 
-// What POST /v1/completions gets for one model.
+// The body of POST /v1/completions for one model.
 function requestBody(model) {
   const body = {model, prompt: settings.prompt};
   for (const {name} of SLIDERS) body[name] = settings[name];
@@ -22,8 +23,8 @@ function curlText(model) {
   return lines.join(" \\\n");
 }
 
-// JSON is Python for all that stands in a request: strings, numbers and lists of strings. JSON leaves characters above
-// U+FFFF as they are, and so does Python.
+// The JSON of these values (strings, numbers, lists of strings) is also valid Python. JSON.stringify does not escape
+// characters above U+FFFF as surrogate pairs, which Python would not join.
 const pythonValue = (value) => JSON.stringify(value);
 
 function pythonText(model) {

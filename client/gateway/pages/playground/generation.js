@@ -1,10 +1,10 @@
 "use strict";
-// One card of the output: a request to one model, its texts as they stream in, its speed, and what went wrong.
+// One card of the output: a request to one model, its texts as they stream in, its speed and its error.
 
 const MOST_RETRIES = {429: 20, 503: 60};
 
 class Generation {
-  // `head` is what stands first in the card's title; `actions` has branch(text) and proceed(text).
+  // `head` is the first element of the card's title; `actions` has branch(text) and proceed(text).
   constructor(model, head, actions) {
     this.model = model;
     this.actions = actions;
@@ -55,7 +55,8 @@ class Generation {
     return view;
   }
 
-  // A gateway that loads the model (503) or is busy (429) says when to ask again.
+  // Sends the request, and repeats it while the gateway loads the model (503) or is busy (429), after the time in
+  // Retry-After.
   async request(body) {
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -122,7 +123,7 @@ class Generation {
     this.showSpeed();
   }
 
-  // An alias such as `demo` answers with the checkpoint that it stood for.
+  // Shows the checkpoint that an alias such as `demo` was resolved to.
   showResolved(model) {
     this.resolved = model;
     const title = this.element.querySelector("h3 code");
@@ -148,7 +149,7 @@ class Generation {
     return parts.join(" · ");
   }
 
-  // Tokens a second after the first one; of a text that came all at once, over the whole request.
+  // Tokens per second since the first tokens arrived. If all of them arrived at once: over the whole request.
   speed(tokens) {
     const seconds = (this.latest - this.first) / 1000;
     if (seconds > 0.05 && tokens > this.firstTokens) return (tokens - this.firstTokens) / seconds;
@@ -159,7 +160,7 @@ class Generation {
     this.status.textContent = this.speedText();
   }
 
-  // The badge says in a word where the text stands.
+  // The badge shows the state of the text in one or two words.
   setState(state, words, tone) {
     this.state = state;
     this.badge.hidden = !words;
@@ -176,7 +177,7 @@ class Generation {
     if (this.text()) this.showActions();
   }
 
-  // What a card needs to be shown again: after a reload, or from the earlier texts.
+  // The data to show this card again after a reload or from the list of earlier texts.
   kept() {
     const texts = this.views.map(({text, logprobs}) => ({text, logprobs: logprobs.tokens.length > 0 ? logprobs : null}));
     const isWhole = ["done", "stopped", "past"].includes(this.state);

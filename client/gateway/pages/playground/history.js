@@ -16,7 +16,7 @@ function keepHistory() {
   try {
     sessionStorage.setItem("gp-history", JSON.stringify(pastTexts));
   } catch {
-    // Full or forbidden: the list then lasts as long as the page.
+    // The storage is full or forbidden: the list then lasts until the page is closed.
   }
 }
 

@@ -1,5 +1,6 @@
 "use strict";
-// The texts that are on the page, kept in sessionStorage for a reload of this tab: without their tokens when it is full.
+// Saves the page's texts in sessionStorage, so that they are still there after a reload of this tab. If it is full, saves
+// them without their tokens.
 
 function keepTexts(generations) {
   const cards = generations.filter((one) => one.state !== "idle").map((one) => one.kept());
@@ -8,7 +9,8 @@ function keepTexts(generations) {
     try {
       return sessionStorage.setItem("gp-texts", JSON.stringify(version()));
     } catch {
-      // Full: the tokens are most of it. Forbidden: a reload then begins with an empty card.
+      // The storage is full: try without the tokens, which take most of the space. If it is forbidden, a reload begins with
+      // an empty card.
     }
   }
 }
@@ -21,7 +23,7 @@ function readTexts() {
   }
 }
 
-// Shows what was kept, when it is of the same models.
+// Shows the saved texts if they are of the models that the page shows now.
 function restoreTexts(generations) {
   const cards = readTexts();
   if (cards.map((card) => card.model).join() !== generations.map((one) => one.model).join()) return;

@@ -4,7 +4,7 @@
 const modelList = {
   groups: [],      // [{root, alias, best, steps: [entry, ascending], directory}], in the gateway's order
   byId: new Map(),
-  names: new Map(), // what else was asked for -> the id in byId that it stands for; null: there is no such model
+  names: new Map(), // names that are not in the list -> the id in byId that they stand for, or null if there is no such model
 };
 
 function groupModels(entries) {
@@ -28,7 +28,7 @@ async function loadModels() {
   modelList.byId = new Map(entries.map((entry) => [entry.id, entry]));
 }
 
-// RUN@latest and a run's id are models, too, but in no list: the gateway knows what they stand for.
+// Resolves a model name that the list does not contain, such as RUN@latest or a run's id, by asking the gateway.
 async function nameModel(id) {
   if (!id || modelList.byId.has(id) || modelList.names.has(id)) return;
   try {
@@ -44,8 +44,8 @@ const entryOf = (id) => modelList.byId.get(id) ?? modelList.byId.get(modelList.n
 
 const groupNamed = (root) => modelList.groups.find((group) => group.root === root) || null;
 
-// The group that a model id belongs to, also when that checkpoint is gone since. Null: there is no such model, and no
-// other one may write in its place.
+// The group that a model id belongs to, even if the checkpoint itself has been deleted. Null if there is no such model: then
+// no other model may be used instead.
 function groupOf(id) {
   const entry = entryOf(id);
   return groupNamed(entry ? entry.root || entry.id : (id || "").replace(/@[^@]*$/, ""));
@@ -53,7 +53,7 @@ function groupOf(id) {
 
 const newestOf = (group) => (group.alias || group.directory || group.steps.at(-1) || group.best).id;
 
-// `count` steps of a run, evenly spread, the first and the newest among them.
+// `count` steps of a run, evenly spread, including the first and the newest.
 function spreadSteps(group, count) {
   const steps = group.steps.map((entry) => entry.step);
   if (steps.length <= count) return steps;
@@ -69,7 +69,7 @@ function showRuns(group) {
   select.value = group?.root ?? "";
 }
 
-// The slider stands at the step of the model that is chosen; "newest" and "best" have buttons beside it.
+// Sets the slider to the step of the chosen model; "newest" and "best" have buttons beside it.
 function showSteps(group, id) {
   const entry = entryOf(id);
   const slider = $("#step-slider");

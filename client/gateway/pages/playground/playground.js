@@ -8,7 +8,7 @@ let linkTimer = 0;
 const learnMode = () => settings.mode === "learn";
 const chosenGroup = () => groupOf(settings.model);
 
-// The models that the next text is asked of.
+// The models that the next texts will be requested from.
 function chosenModels() {
   const group = chosenGroup();
   if (!group) return [];
@@ -16,7 +16,7 @@ function chosenModels() {
   return chosenSteps(group).map((step) => group.steps.find((entry) => entry.step === step).id);
 }
 
-// Steps that a link names and that are gone since are left out.
+// The steps of the columns: those chosen in the settings that still exist, otherwise evenly spread ones.
 function chosenSteps(group) {
   const known = (settings.steps || []).filter((step) => group.steps.some((entry) => entry.step === step));
   return known.length > 0 ? known : spreadSteps(group, settings.columns);
@@ -123,7 +123,7 @@ function apiBody(model) {
   return body;
 }
 
-// A length that is not known in time is left to the gateway.
+// Whether the prompt fits into the context. If its length is not known within 2 s, the gateway checks it.
 async function promptFits() {
   await Promise.race([countPromptNow(), wait(2000)]);
   if (isPromptTooLong()) announce($("#generate").title);
@@ -162,7 +162,7 @@ function stop() {
 
 function announceEnd(asked) {
   const failed = asked.filter((generation) => generation.state === "failed").length;
-  if (failed > 0) return;  // the card's alert says it
+  if (failed > 0) return;  // the card's alert announces the error
   const words = asked.map((generation) => `${generation.badge.textContent}, ${generation.speedText()}`);
   announce(words.join("; "));
 }
@@ -190,7 +190,7 @@ async function restorePast(entry) {
   $("#prompt").focus();
 }
 
-// Makes `text` the prompt and writes on from there.
+// Makes `text` the prompt and generates its continuation.
 function writeFrom(text) {
   if (running) return;
   settings.prompt = text;
@@ -228,7 +228,7 @@ async function refreshModels() {
   const first = $("#workspace").hidden;
   showOnly("workspace");
   showAll();
-  // A card that shows a text stays; an empty one follows the choice.
+  // Rebuild the cards for another choice of models only while they are all empty: cards with texts stay.
   const empty = !running && generations.every((one) => one.state === "idle");
   if (first || (empty && before !== chosenModels().join())) buildCards();
   if (!first) return;
@@ -236,7 +236,7 @@ async function refreshModels() {
   countPrompt();
 }
 
-// What stays unknown because the gateway does not answer is asked for with the next list.
+// Resolves the name of the model in the settings. If the gateway does not answer, the next refresh tries again.
 async function nameSettingsModel() {
   await nameModel(settings.model).catch((error) => toast(error.message));
 }
@@ -249,7 +249,7 @@ async function followHash() {
   countPrompt();
 }
 
-// Looks again every few seconds: checkpoints of a live run appear by themselves.
+// Refreshes the models every few seconds, so that new checkpoints of a live run appear by themselves.
 async function followModels() {
   for (;;) {
     let pause = 5000;
@@ -371,7 +371,7 @@ function start() {
   settings.seed = newSeed();
   restoreSettings(location.hash);
   addEventListener("hashchange", followHash);
-  // On a phone the sampling settings are folded: they are longer than its screen.
+  // On a phone the sampling settings start folded, because they are longer than its screen.
   const phone = matchMedia("(max-width: 900px)");
   const fold = () => { $("#settings").open = !phone.matches; };
   phone.addEventListener("change", fold);

@@ -6,20 +6,20 @@ const promptLength = {key: "", count: null, asked: 0, timer: 0};
 const promptKey = () => `${settings.model}\n${settings.prompt}`;
 const contextLength = () => entryOf(settings.model)?.max_model_len ?? groupContext();
 
-// A checkpoint that is gone had the same context as the others of its run.
+// The context length for a checkpoint that no longer exists: all checkpoints of a run have the same.
 function groupContext() {
   const group = groupOf(settings.model);
   return group ? modelList.byId.get(newestOf(group))?.max_model_len : undefined;
 }
 
-// The length that was asked for, or what is left of the context.
+// The number of tokens to request: the chosen length, or the rest of the context if that is less.
 function tokensThatFit() {
   const known = promptLength.key === promptKey() && isNumber(promptLength.count) && isNumber(contextLength());
   const left = known ? contextLength() - promptLength.count : Infinity;
   return left >= 1 ? Math.min(settings.max_tokens, left) : settings.max_tokens;
 }
 
-// The gateway refuses a prompt that leaves nothing to write.
+// Whether the prompt leaves no room for another token, so that the gateway would refuse it.
 function isPromptTooLong() {
   const {count, key} = promptLength;
   return isNumber(count) && key === promptKey() && contextLength() - count < 1;
@@ -35,7 +35,7 @@ function promptWords() {
   return `${tokens}; the context of ${grouped(contextLength())} leaves ${grouped(left)} to write`;
 }
 
-// Nothing when the model is one, or when nobody has asked for one yet.
+// The message for a chosen model that does not exist; empty if it exists or none is chosen.
 function noModelText() {
   return settings.model && !groupOf(settings.model) ? `There is no model '${settings.model}'.` : "";
 }
@@ -50,7 +50,7 @@ function showPromptLength() {
   $("#generate").title = refusal;
 }
 
-// Asks for the count of the prompt as it is now, unless it is known.
+// Requests the token count of the current prompt, unless it is known.
 async function countPromptNow() {
   clearTimeout(promptLength.timer);
   const key = promptKey();
@@ -61,14 +61,14 @@ async function countPromptNow() {
     const body = JSON.stringify({model: settings.model, prompt: settings.prompt, parse_special: false});
     count = (await askJson("tokenize", {method: "POST", headers: {"Content-Type": "application/json"}, body})).count;
   } catch {
-    // A count is nice to have; what is wrong is said when a text is asked for.
+    // Ignored: the count is optional, and generating a text will report the error.
   }
   if (number !== promptLength.asked) return;
   Object.assign(promptLength, {key: isNumber(count) ? key : "", count});
   showPromptLength();
 }
 
-// A moment after the last key.
+// Counts the prompt's tokens a moment after the last keystroke.
 function countPrompt() {
   clearTimeout(promptLength.timer);
   showPromptLength();

@@ -20,7 +20,7 @@ const SLIDERS = [
 ];
 const DEFAULT_PROMPT = "Once upon a time";
 
-// `columns` is how many checkpoints stand side by side; `steps` names them, or is null: evenly spread.
+// `columns` is the number of checkpoints shown side by side; `steps` are their steps, or null for evenly spread ones.
 const settings = {
   mode: "one", model: "", columns: 4, steps: null, prompt: DEFAULT_PROMPT, seed: 1, fresh: true, stop: "",
   colours: true,
@@ -32,7 +32,7 @@ const newSeed = () => crypto.getRandomValues(new Uint32Array(1))[0] % 1000000;
 function clampTo(slider, value) {
   const number = Number(value);
   if (!Number.isFinite(number)) return slider.value;
-  // A typed number may be finer than the slider's steps where it has fractions at all.
+  // Keep three decimals of a typed number, which may be finer than the slider's step. Settings with whole steps are rounded.
   const rounded = slider.step < 1 ? Math.round(number * 1000) / 1000 : Math.round(number);
   return Math.min(slider.max, Math.max(slider.min, rounded));
 }
@@ -62,7 +62,7 @@ function showValue(input, value) {
   if (document.activeElement !== input) input.value = value;
 }
 
-// Sets every control to what the settings say; leaves a field alone while somebody types in it.
+// Sets every control to its setting, except a field in which the user is typing.
 function showSettings() {
   for (const slider of SLIDERS) {
     showValue($(`#set-${slider.name}`), settings[slider.name]);
@@ -77,7 +77,7 @@ function showSettings() {
   $("#settings-summary").textContent = `temperature ${settings.temperature} · ${settings.max_tokens} tokens`;
 }
 
-// No text may be longer than the model's context.
+// Limits the length setting to the model's context.
 function limitLength(entry) {
   const slider = SLIDERS.find((one) => one.name === "max_tokens");
   slider.max = Math.max(1, (entry && entry.max_model_len ? entry.max_model_len : 1024) - 1);
@@ -91,7 +91,7 @@ function resetSettings() {
   settings.fresh = true;
 }
 
-// "\n" typed as two characters means a line break.
+// The stop strings, one per line of the field. The typed escapes \n, \t, \r and \\ stand for the characters.
 function stopStrings() {
   const escapes = {n: "\n", t: "\t", r: "\r", "\\": "\\"};
   return settings.stop.split("\n").filter((line) => line !== "").slice(0, 4)
@@ -117,7 +117,8 @@ function restoreNumbers(values) {
   if (columns >= 2 && columns <= 6) settings.columns = Math.round(columns);
 }
 
-// Takes over what a fragment names; everything else stays. A link that names a seed means that seed.
+// Sets the settings that a link's fragment contains and leaves the others. A link with a seed uses that seed, unless it also
+// says fresh=1.
 function restoreSettings(fragment) {
   const values = new URLSearchParams(fragment.replace(/^#/, ""));
   restoreNumbers(values);

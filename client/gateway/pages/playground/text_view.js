@@ -1,5 +1,5 @@
 "use strict";
-// One text as it streams in: a span for each token, in the colour of its probability; tokens that share a character
+// One text as it streams in: a span for each token, coloured by its probability. Tokens that are parts of one character
 // share a span.
 
 const PROBABILITY_STEPS = [0.02, 0.1, 0.3, 0.6, 0.9];
@@ -17,15 +17,16 @@ const REPLACEMENT = "\ufffd";
 const isLeadByte = (byte) => byte >= 0xc2 && byte <= 0xf4;
 const isContinuation = (byte) => byte >= 0x80 && byte <= 0xbf;
 
-// Divides the characters of a text among its tokens. Bytes that are no UTF-8 stand in the text as U+FFFD, one for each
-// part that a decoder gives up (WHATWG), and each belongs to the token that began the part.
+// Assigns the characters of a text to its tokens. As in the WHATWG decoder, each invalid byte sequence appears in the text as
+// one U+FFFD, which belongs to the token with the first byte of the sequence.
 class TokenDecoder {
   constructor() {
     this.decoder = new TextDecoder("utf-8", {ignoreBOM: true});
-    this.isInside = false;  // a character has begun and not ended
+    this.isInside = false;  // the bytes so far end inside a character
   }
 
-  // How many characters these bytes end: {before: those that another token began and this one does not continue, own}.
+  // The number of characters that a token's bytes complete: `own`, the token's, and `before`: 1 if the token shows that a
+  // character begun by an earlier token is invalid, so that a U+FFFD belongs to that token.
   take(bytes) {
     const length = {before: 0, own: 0};
     let beganHere = false;
@@ -41,15 +42,15 @@ class TokenDecoder {
   }
 }
 
-// `branch(textBefore, alternative)` is called when somebody chooses another token.
+// `branch(textBefore, alternative)` is called when the user chooses an alternative to a token.
 class TextView {
   constructor(label, branch) {
     this.text = "";
     this.tokens = [];    // {text, start, parts: [{text, logprob, top}], probability}
-    this.waiting = [];   // parts whose characters have not come yet
+    this.waiting = [];   // tokens whose characters have not arrived yet
     this.shown = 0;      // characters of `text` that are in the document
     this.decoder = new TokenDecoder();
-    this.logprobs = {tokens: [], token_logprobs: [], top_logprobs: []};  // all that came
+    this.logprobs = {tokens: [], token_logprobs: [], top_logprobs: []};  // all received so far
     this.current = -1;
     this.branch = branch;
     this.prompt = node("span", {class: "prompt-text"});
@@ -60,7 +61,7 @@ class TextView {
     this.listen();
   }
 
-  // Adds what one chunk of the stream brought for this text.
+  // Adds this text's part of one chunk of the stream.
   add(text, logprobs) {
     this.text += text;
     const fragment = document.createDocumentFragment();
@@ -84,8 +85,8 @@ class TextView {
     this.waiting.push({text, length: own, logprob, top});
   }
 
-  // A character may have come in several tokens: they share a span. A token that ends inside a character waits for the
-  // next one, which may give that up.
+  // Adds spans for the tokens whose characters have arrived. Tokens that are parts of one character share a span. A token
+  // that ends inside a character waits for the next token, which completes the character or makes it invalid.
   placeTokens(fragment) {
     for (;;) {
       const open = this.decoder.isInside ? this.waiting.length - 1 : -1;
@@ -107,7 +108,8 @@ class TextView {
     fragment.append(span);
   }
 
-  // Text without tokens, or what a stop string left of the last one.
+  // Adds the text that has no token: all of it if no logprobs were requested, or the rest of the last token when a stop
+  // string has cut it.
   placeRest(fragment) {
     if (this.shown < this.text.length) fragment.append(this.text.slice(this.shown));
     this.shown = this.text.length;
@@ -154,7 +156,7 @@ class TextView {
     this.element.addEventListener("blur", () => { if (!tokenCard.pinned) hideTokenCard(); });
   }
 
-  // Arrow keys go from token to token, Enter pins the card.
+  // Arrow keys move from token to token; Enter pins the card.
   walk(event) {
     const moves = {ArrowRight: 1, ArrowLeft: -1};
     if (event.ctrlKey || event.metaKey || event.altKey || this.tokens.length === 0) return;

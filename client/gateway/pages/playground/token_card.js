@@ -1,10 +1,10 @@
 "use strict";
-// The card beside a token: how likely it was and what else might have come. It follows the pointer or the arrow keys; a
-// click, a tap or Enter pins it, and then an alternative can be chosen to write on from there.
+// The card beside a token: its probability and the alternatives. It follows the pointer or the arrow keys. A click, a tap or
+// Enter pins it; then the user can choose an alternative and generate from there.
 
 const tokenCard = {pinned: false, token: null, branch: null};
 
-// What cannot be seen otherwise.
+// Visible signs for white space.
 const SIGNS = {" ": "␣", "\n": "↵", "\t": "⇥"};
 const visibleText = (text) => text.replace(/[ \n\t]/g, (character) => SIGNS[character]) || "(nothing)";
 
@@ -14,7 +14,7 @@ function percentText(probability) {
   return percent < 0.01 ? "<0.01%" : `${percent.toFixed(percent < 1 ? 2 : 1)}%`;
 }
 
-// Alternatives in falling order, the token itself among them.
+// The token and its alternatives, the most probable first.
 function alternativesOf(part) {
   const logprobs = {[part.text]: part.logprob, ...part.top};
   const entries = Object.entries(logprobs).map(([text, logprob]) => ({text, probability: Math.exp(logprob)}));

@@ -4,14 +4,14 @@
 const MARK_KINDS = {
   checkpoint: {sign: "◆", rank: 0}, restart: {sign: "↻", rank: 1}, failure: {sign: "✕", rank: 2},
 };
-const MARK_PIXELS = 18;  // closer marks become one
+const MARK_PIXELS = 18;  // marks that are closer than this are joined
 
 function checkpointMark({step, validation_loss: loss}) {
   const words = isNumber(loss) ? `, validation loss ${decimals(loss, 3)}` : "";
   return {kind: "checkpoint", step, text: `Checkpoint at step ${grouped(step)}${words}`};
 }
 
-// [{kind, step, text}] in the order of steps.
+// The marks of a run, [{kind, step, text}], in the order of their steps.
 function marksOf(details, points) {
   const marks = details.checkpoints.map(checkpointMark);
   let failed = false;
@@ -27,7 +27,7 @@ function marksOf(details, points) {
   return marks.sort((one, other) => one.step - other.step);
 }
 
-// Marks that would overlap, joined: the gravest gives the sign.
+// Joins marks that would overlap. The joined mark has the sign of its most serious part.
 function clustered(placed) {
   const clusters = [];
   for (const mark of placed) {
@@ -77,7 +77,7 @@ function hideMarkTip() {
 }
 
 let drawnMarks = "";
-// `toLeft(step)` gives the place in pixels, or null where it is outside the window.
+// `toLeft(step)` returns the position of a step in pixels, or null if it is outside the window.
 function drawMarks(layer, marks, toLeft) {
   const placed = marks.map((mark) => ({...mark, left: toLeft(mark.step)})).filter((mark) => mark.left !== null);
   const key = placed.map((mark) => `${mark.kind}${mark.step}@${Math.round(mark.left)}`).join();
@@ -88,7 +88,7 @@ function drawMarks(layer, marks, toLeft) {
   if (focused >= 0) layer.children[Math.min(focused, layer.children.length - 1)]?.focus();
 }
 
-// One stop of the Tab key; arrows go from mark to mark.
+// All marks are one stop of the Tab key; the arrow keys move from mark to mark.
 function startMarks(layer) {
   layer.addEventListener("keydown", (event) => {
     const move = {ArrowRight: "nextElementSibling", ArrowLeft: "previousElementSibling"}[event.key];

@@ -1,16 +1,17 @@
 "use strict";
-// From points to the rows of a chart. All charts share one list of x values, so that row n is the same moment in each.
+// Turns points into the rows of a chart. All charts share one list of x values, so that row n is the same step or time in
+// each.
 
-// Seconds as the unit that suits their span.
+// Units for a time axis: [longest span in seconds, seconds per unit, name].
 const TIME_UNITS = [[600, 1, "s"], [5 * 3600, 60, "min"], [5 * 86400, 3600, "h"], [Infinity, 86400, "days"]];
 const timeUnit = (span) => TIME_UNITS.find(([limit]) => span <= limit);
 
-// Steps, or seconds since the run's first point.
+// The x values of a run's points: steps, or seconds since `begin`.
 function xValues(points, begin, axis) {
   return axis === "step" ? points.step : points.at.map((at) => at - begin);
 }
 
-// `runs`: [{id, points, begin}]. Returns sorted x values without repetition.
+// The x values of all runs, sorted and without duplicates. `runs`: [{id, points, begin}].
 function sharedX(runs, axis) {
   if (runs.length === 1) return xValues(runs[0].points, runs[0].begin, axis);
   const all = new Set();
@@ -18,7 +19,7 @@ function sharedX(runs, axis) {
   return Float64Array.from(all).sort();
 }
 
-// An exponential average that does not start at zero; gaps stay gaps.
+// An exponential moving average with bias correction, so that it does not start near zero. Missing values stay missing.
 function smoothed(values, weight) {
   let sum = 0;
   let total = 0;
@@ -30,7 +31,7 @@ function smoothed(values, weight) {
   });
 }
 
-// The curves of one chart: for each run the values as they are and smoothed, and a second measure where there is one.
+// The curves of one chart: for each run its values, also smoothed if asked for, and the chart's second metric if it has one.
 function curvesOf(chart, runs, smoothing) {
   const curves = [];
   for (const run of runs) {
@@ -47,7 +48,7 @@ function curvesOf(chart, runs, smoothing) {
   return curves;
 }
 
-// The names of all scores of the runs: bits per byte, and what was asked of them.
+// The names of all scores in the runs' points (bits per byte and eval.tasks), sorted.
 function scoreNames(runs) {
   const names = new Set();
   for (const run of runs) for (const scores of run.points.scores) for (const name in scores ?? {}) names.add(name);

@@ -1,5 +1,5 @@
 "use strict";
-// The charts: one look, one window and one crosshair for all of them.
+// The charts, which share their style, their zoom window and their crosshair.
 
 function fineNumber(value) {
   if (!isNumber(value)) return "–";
@@ -29,8 +29,8 @@ const CURVE_LOOKS = {
     pointSize: 2},
 };
 
-// Ticks of a logarithmic axis: every power of ten, and between them as many as there is room for; where there is less
-// than a decade to see, steps of the same size.
+// Ticks of a logarithmic axis: each power of ten and, if there is room, multiples of it. If less than a decade is visible:
+// ticks at equal distances.
 function logTicks(low, high, room) {
   for (const digits of [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 5], [1]]) {
     const ticks = decadeTicks(low, high, digits);
@@ -58,7 +58,7 @@ function evenTicks(low, high, room) {
   return Array.from({length: Math.floor(high / step) - first + 1}, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
-// The range in which nearly all values are, a little wider; null where nothing is left out of the usual one.
+// The range of the values without the lowest and the highest 2%, plus a margin; null if there are no values.
 const OUTLIER_SHARE = 0.02;
 function usualRange(values, onLogScale) {
   const sorted = values.filter((value) => isNumber(value) && (!onLogScale || value > 0)).sort((one, other) => one - other);
@@ -69,10 +69,10 @@ function usualRange(values, onLogScale) {
   return [scaled[0] - margin, scaled[1] + margin].map((value) => onLogScale ? Math.exp(value) : value);
 }
 
-// The page has its own legend; the library's would set style attributes.
+// Remove the library's legend: the page has its own, and the policy forbids the style attributes that this one sets.
 Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin !== Dygraph.Plugins.Legend);
 
-// What a CSS colour such as var(--line) is in the current theme.
+// The actual colour of a CSS expression such as var(--line) in the current theme.
 function themeColour(expression) {
   const probe = $("#main");
   probe.style.setProperty("outline-color", expression);
@@ -107,7 +107,7 @@ class Chart {
     this.listen();
   }
 
-  // Takes what there is to draw. A chart without values leaves its place to the others; that of the loss stays.
+  // Sets the data to draw. A chart without values is hidden, except the first one, the loss.
   take(curves, rows) {
     this.curves = curves;
     this.rows = rows;
@@ -136,7 +136,7 @@ class Chart {
     this.layout = layout;
   }
 
-  // A chart is wider where its neighbour has gone.
+  // Resizes the graph if its canvas has another size, as when the neighbouring chart was hidden.
   fit() {
     if (this.canvas.hidden || !this.graph) return;
     const {width, height} = this.graph.size();
@@ -190,8 +190,8 @@ class Chart {
     this.showValues(row);
   }
 
-  // The value of each run at the crosshair, or the newest: the nearest point at or before it.
-  // Always as it was measured, not smoothed.
+  // The value of a curve at the crosshair's row: that of the nearest point at or before it, or the newest one if `row` is
+  // null. Always the measured value, not the smoothed one.
   valueAt(index, row) {
     if (index > 0 && this.curves[index - 1].kind === "raw") index -= 1;
     for (let at = row ?? this.rows.length - 1; at >= 0; at -= 1) {
@@ -235,7 +235,7 @@ class Chart {
 
   // ---- pointer and keys ----
 
-  // A mouse drags a window; a finger moves the crosshair and still scrolls the page up and down.
+  // Dragging with a mouse selects a window. A finger moves the crosshair, and can still scroll the page up and down.
   listen() {
     let begin = null;
     this.plot.addEventListener("pointerdown", (event) => {
@@ -285,8 +285,8 @@ class Chart {
 }
 
 class ChartGroup {
-  // onZoom(window or null, in steps or seconds) is called after the window changed; onPoint(text) with what stands
-  // under the crosshair.
+  // onZoom(window) is called when the window has changed: [from, to] in steps or seconds, or null. onPoint(text) is called
+  // with the x value at the crosshair as text.
   constructor(onZoom, onPoint) {
     Object.assign(this, {onZoom, onPoint, axis: "step", log: false, ignoresOutliers: false, smoothing: 0.6, window: null, row: null});
     Object.assign(this, {runs: [], marks: [], shared: [], drawnX: [], scale: 1, unit: ""});
@@ -294,7 +294,7 @@ class ChartGroup {
     startMarks(this.charts[0].marks);
   }
 
-  // Titles of the charts that have nothing to draw, while others have.
+  // The titles of the hidden charts; empty if no chart has data.
   get unmeasured() {
     const empty = this.charts.filter((chart) => chart.element.hidden).map((chart) => chart.description.title);
     return this.shared.length > 0 ? empty : [];
@@ -313,7 +313,7 @@ class ChartGroup {
     return this.axis === "step" ? `step ${grouped(x)}` : `${durationText(x)} after the start`;
   }
 
-  // `runs`: [{id, name, colour, points, begin}]; `marks`: of the first of them.
+  // `runs`: [{id, name, colour, points, begin}]. `marks` are those of the first run.
   draw(runs, marks) {
     this.runs = runs.filter((run) => run.points && run.points.step.length > 0);
     this.shared = this.runs.length > 0 ? sharedX(this.runs, this.axis) : [];
@@ -333,7 +333,7 @@ class ChartGroup {
     this.placeMarks();
   }
 
-  // A chart for each score that a run has, behind the others.
+  // Adds a chart for each score of the runs, after the other charts.
   addScoreCharts() {
     for (const name of scoreNames(this.runs)) {
       if (this.charts.some((chart) => chart.description.metric === name)) continue;
@@ -360,7 +360,7 @@ class ChartGroup {
     return points ? points.at[Math.min(points.at.length - 1, lowerBound(points.step, mark.step))] - run.begin : null;
   }
 
-  // Failures and restarts as lines through every chart.
+  // Draws failures and restarts as vertical lines in every chart.
   drawLines(context, area, graph) {
     context.save();
     context.setLineDash([3, 3]);
@@ -400,7 +400,7 @@ class ChartGroup {
     return this.shared.length ? [this.shared[0], this.shared.at(-1)] : [0, 1];
   }
 
-  // In the unit of the axis.
+  // The window in the unit of the axis.
   get drawnWindow() {
     return this.window ? this.window.map((x) => x / this.scale) : null;
   }

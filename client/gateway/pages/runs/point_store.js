@@ -1,6 +1,6 @@
 "use strict";
-// The points of the runs that are shown, as the server decimated them: one set over the whole run, and while the charts
-// are zoomed one for the window. New points of a live run are added at the end.
+// The points of the runs that are shown, decimated by the server: one set for the whole run and, while the charts are
+// zoomed, one for the window. New points of a live run are added at the end.
 
 class PointStore {
   constructor() {
@@ -13,7 +13,7 @@ class PointStore {
     return this.sets.get(id);
   }
 
-  // What to draw: the finer points of the window where they have come.
+  // The points to draw: the window's, which are finer, if they are loaded; otherwise those of the whole run.
   shown(id) {
     const set = this.sets.get(id);
     return set ? set.window || set.whole : null;
@@ -28,7 +28,7 @@ class PointStore {
     return askJson(`api/v1/runs/${encodeURIComponent(id)}/points?${query}`);
   }
 
-  // An answer that a later question has overtaken is dropped.
+  // Loads the points of the whole run. Drops the response if a newer request was made meanwhile.
   async loadWhole(id) {
     const set = this.set(id);
     const number = ++set.asked;
@@ -49,7 +49,7 @@ class PointStore {
     set.window = null;
   }
 
-  // Adds live points; returns true when there are so many that the whole should be asked for again.
+  // Adds live points. Returns true if there are now so many that the whole run should be loaded again, decimated.
   append(id, columns) {
     const set = this.set(id);
     if (!set.whole) return false;
@@ -59,8 +59,8 @@ class PointStore {
   }
 }
 
-// What was fetched meanwhile may hold some of the steps already; they are left out. A step that comes a second time
-// with a later moment was taken again after a restart: what stands from there on is lost.
+// Appends points with steps from `first` to `last`. Skips points that a request has fetched already. If a step comes again
+// with a later time, the run repeated it after a restart: the old points from this step on are removed first.
 function appendColumns(target, columns, first, last) {
   const names = columnNames(target);
   columns.step.forEach((step, i) => {
@@ -78,7 +78,7 @@ function cutFrom(target, names, step) {
   for (const name of names) target[name].length = length;
 }
 
-// Of the columns that the server sends: step, at, loss and what else a point has.
+// The names of the columns in the server's points: step, at, loss and so on.
 function columnNames(points) {
   return Object.keys(points).filter(name => Array.isArray(points[name]));
 }
@@ -95,7 +95,7 @@ function lowerBound(values, value) {
   return low;
 }
 
-// The step at which a run was at a moment, by its points.
+// The step that a run had reached at the time `at`, according to its points.
 function stepAt(points, at) {
   if (!points || points.step.length === 0) return null;
   const i = lowerBound(points.at, at);

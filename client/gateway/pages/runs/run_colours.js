@@ -1,12 +1,12 @@
 "use strict";
-// Colours of runs. A run keeps its colour when it is closed and opened again, and when the page is loaded again: the
-// browser remembers the runs that were shown last, one for each colour.
+// Colours of runs. A run keeps its colour when it is closed and opened again, and when the page is reloaded: the colours of
+// the ten runs shown last are kept in localStorage.
 
 const COLOUR_COUNT = 10;
 
 class RunColours {
   constructor() {
-    this.numbers = new Map();  // run id -> number of its colour; the run that was shown last is at the end
+    this.numbers = new Map();  // run id -> number of its colour; the run shown most recently is last
   }
 
   read() {
@@ -14,7 +14,7 @@ class RunColours {
       const entries = JSON.parse(localStorage.getItem("gp-run-colours")) ?? [];
       return new Map(entries.filter(([, number]) => number >= 0 && number < COLOUR_COUNT));
     } catch {
-      return this.numbers;  // a browser that keeps nothing
+      return this.numbers;  // localStorage is not available
     }
   }
 
@@ -22,11 +22,11 @@ class RunColours {
     try {
       localStorage.setItem("gp-run-colours", JSON.stringify([...this.numbers].slice(-COLOUR_COUNT)));
     } catch {
-      // The colours then last as long as the page.
+      // localStorage is not available: the colours then last until the page is closed.
     }
   }
 
-  // Gives each of these runs, which are shown together, a colour of its own.
+  // Gives each of these runs, which are shown together, a different colour.
   show(ids) {
     this.numbers = this.read();  // another tab may have shown runs since
     for (const id of ids) {
@@ -37,7 +37,7 @@ class RunColours {
     this.store();
   }
 
-  // A number that no run has, or that of the run that has not been shown for longest.
+  // A number that no run has; if all are taken, takes that of the run shown least recently.
   freeNumber(ids) {
     const taken = new Set(this.numbers.values());
     for (let number = 0; number < COLOUR_COUNT; number += 1) if (!taken.has(number)) return number;

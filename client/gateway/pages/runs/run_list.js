@@ -1,5 +1,5 @@
 "use strict";
-// The list of runs. Items are changed in place, so that focus and pointer stay where they are while numbers move.
+// The list of runs. Items are updated in place, so that focus and pointer stay on the same item.
 
 const STATE_TONES = {
   submitted: "accent", queued: "accent", starting: "accent", running: "good", finishing: "good",
@@ -13,8 +13,8 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-// A run that trains or has succeeded, but has warned, must not look as if all were well.
-// A warning that says "recovered: …" means that an earlier one is over.
+// Whether a run that is queued, trains or has succeeded has a warning, so that it must not look healthy. A warning that
+// begins with "recovered" means that an earlier one is over.
 const isWarned = (run) => Boolean(run.warning) && !run.warning.startsWith("recovered") && ["good", "accent"].includes(STATE_TONES[run.state]);
 const toneOf = (run) => isWarned(run) ? "warn" : STATE_TONES[run.state] ?? "";
 
@@ -43,11 +43,11 @@ function queueText(position) {
   return `${grouped(position)}${(!teen && endings[position % 10]) || "th"} in the queue`;
 }
 
-// Why a run is in its state; nothing for one that went well. That it waits in the queue is said beside it.
+// Why the run is in its state; empty for one that succeeded. Leaves out "queue: ", because the state is shown beside it.
 const reasonOf = (run) => run.state === "succeeded" ? "" : (run.reason || "").replace(/^queue: /, "");
 const whyText = (run) => reasonOf(run) || run.warning || "";
 
-// One line under the name: what matters in this state, and the measure that the list is sorted by.
+// The line under the name: the facts that matter in this state, and the value that the list is sorted by.
 function runFacts(run, sortedBy) {
   const facts = [];
   if (isNumber(run.queue_position)) facts.push(queueText(run.queue_position));
@@ -59,7 +59,7 @@ function runFacts(run, sortedBy) {
   return facts.join(" · ");
 }
 
-// A run of this page. A click on such a link opens the run here; another way to open it goes to another tab.
+// A link to a run. A click opens the run in this page; the browser can also open the link in another tab.
 const runLink = (id) => `#run=${encodeURIComponent(id)}`;
 
 function labelChips(labels, onLabel) {
@@ -80,14 +80,14 @@ class RunItem {
     this.reason = node("span", {class: "why small"});
     this.link = node("a", {class: "open", href: runLink(run.id)},
       node("span", {class: "title"}, this.name, this.id, this.badge), this.track, this.facts, this.reason);
-    // The curves of the open run are always shown: a dot in their colour stands where the others have their box.
+    // The open run's curves are always shown, so it has a dot in their colour instead of a check box.
     this.dot = node("i", {class: "dot", "aria-hidden": "true"});
     this.chips = node("span", {class: "chips"}, ...labelChips(run.labels, onLabel));
     this.element = node("li", {"data-run": run.id}, this.box, this.dot,
       node("div", {class: "body"}, this.link, this.chips));
   }
 
-  // `look`: {open, shown, colour, why, sortedBy, repeats}; `repeats`: another run has its name.
+  // `look`: {open, shown, colour, why, sortedBy, repeats}; `repeats`: another run has the same name.
   update(run, look) {
     setText(this.id, look.repeats ? run.id : "");
     this.id.hidden = !look.repeats;
@@ -109,7 +109,7 @@ class RunItem {
   }
 }
 
-// How many runs are in a state, of all and not of those in the list alone.
+// "3 running · 2 waiting": counts all runs if the coordinator reports counts, otherwise those in the list.
 function countsText(runs, counts) {
   const listed = (state) => runs.filter((run) => run.state === state).length;
   const known = Object.keys(counts ?? {}).length > 0;
@@ -118,7 +118,7 @@ function countsText(runs, counts) {
   return `${grouped(count("running"))} running${waiting > 0 ? ` · ${grouped(waiting)} waiting` : ""}`;
 }
 
-// What each run waits for; runs that wait one after the other for the same have it once.
+// Why each run is in its state. Of waiting runs with the same reason that follow each other, only the first one shows it.
 function whyTexts(runs) {
   return runs.map((run, i) => {
     const before = runs[i - 1];

@@ -1,17 +1,17 @@
 "use strict";
-// Which runs the list shows: the gateway's first hundred, which the event stream keeps up to date; or, with a filter,
-// another order or after "more", those of GET /api/v1/runs, which the page requests again every 3 s or more rarely.
+// Selects the runs in the list: the gateway's first hundred, which the event stream keeps up to date; or, with a filter,
+// another order or after "more", those of GET /api/v1/runs, which the page requests every 3 s or less often.
 
 const FIRST_COUNT = 100;
 const PAGE_COUNT = 1000;     // the gateway's largest page
-const SORTED_COUNT = 10000;  // an order of the page's own is that of all runs, or of so many of them
+const SORTED_COUNT = 10000;  // the page sorts at most this many runs itself
 const ASK_AGAIN_MS = 3000;
 
-// Runs without the measure come last.
+// Compares runs by a number, ascending for sign 1, descending for -1. Runs without the number come last.
 const byNumber = (name, sign) => (one, other) => sign * (
   (isNumber(one[name]) ? one[name] : sign * Infinity) - (isNumber(other[name]) ? other[name] : sign * Infinity) || 0);
 
-// The order "" is the gateway's: what runs, then what waits, then what has ended.
+// The order "" is the gateway's: running, then waiting, then ended runs.
 const ORDERS = {
   "": {title: "Running first"},
   newest: {title: "Newest first", compare: byNumber("submitted_at", -1)},
@@ -22,7 +22,7 @@ const ORDERS = {
   step: {title: "Most steps", compare: byNumber("step", -1)},
 };
 
-// `count` of the runs that match, or all: {runs, total, counts, next_page_token}, page after page.
+// Requests pages until `count` matching runs are listed, or all: {runs, total, counts, next_page_token}.
 async function listRuns(filters, count) {
   const list = {runs: [], total: null, counts: null, next_page_token: null};
   do {
@@ -39,14 +39,14 @@ async function listRuns(filters, count) {
 }
 
 class RunSearch {
-  // `onChange` is called when there is another list to show.
+  // `onChange` is called when the list to show has changed.
   constructor(onChange) {
     this.onChange = onChange;
     this.count = FIRST_COUNT;
     this.label = "";
     this.pushed = {runs: [], total: null};
-    this.answer = null;  // null: the list that is pushed
-    this.asked = 0;      // number of the newest question
+    this.answer = null;  // the list of GET /api/v1/runs; null: show the pushed list
+    this.asked = 0;      // number of the newest request
     this.askAgainAt = 0;
     this.typing = 0;
   }
@@ -67,7 +67,7 @@ class RunSearch {
     });
   }
 
-  // Words such as team=research are labels, the others a part of the name or the beginning of an id.
+  // Words such as team=research filter by label; the other words match a part of the name or the beginning of an id.
   get filters() {
     const words = $("#run-search").value.trim().split(/\s+/);
     const isLabel = (word) => word.indexOf("=") > 0;
@@ -87,7 +87,7 @@ class RunSearch {
     this.change();
   }
 
-  // What a link keeps of it.
+  // The filters and the order, for a link.
   get linkValues() {
     const values = {search: $("#run-search").value.trim(), state: $("#run-state-filter").value, label: this.label, order: this.order};
     return Object.entries(values).filter(([, value]) => value);
@@ -102,7 +102,7 @@ class RunSearch {
     if (this.linkValues.length > 0) this.change();
   }
 
-  // Another filter or order: from its beginning.
+  // Called when a filter or the order has changed: shows the new list from its beginning.
   change() {
     this.count = FIRST_COUNT;
     $("#run-label-filter").hidden = !this.label;
@@ -111,7 +111,7 @@ class RunSearch {
     this.ask();
   }
 
-  // Takes the list of the event stream.
+  // Sets the list of the event stream. Requests the other list again if it is shown and old enough.
   take(body) {
     this.pushed = body;
     if (!this.isPushed && performance.now() > this.askAgainAt) this.ask();
@@ -135,12 +135,12 @@ class RunSearch {
     } catch (error) {
       if (question === this.asked) toast(error.message);
     }
-    // Thousands of runs are not asked for all the time.
+    // Wait longer after a slow request, so that large lists take at most a tenth of the time.
     const now = performance.now();
     if (question === this.asked) this.askAgainAt = now + Math.max(ASK_AGAIN_MS, 10 * (now - began));
   }
 
-  // "Showing 100 of 1,234", and whether there is more to show.
+  // Shows "Showing 100 of 1,234" and, if there are more runs, the button for them.
   showFoot() {
     const shown = this.runs.length;
     const {total} = this.list;

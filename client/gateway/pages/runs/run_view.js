@@ -25,7 +25,8 @@ function durationFine(seconds) {
 
 const TILE_PIXELS = 124;
 
-// As many tiles in each row as fit, and about the same number in each: the last row is as wide as the others.
+// Chooses the number of columns: as few rows as possible, with about the same number of tiles in each, so that the last row
+// is not much shorter.
 function arrangeTiles() {
   const list = $("#run-tiles");
   const count = list.children.length;
@@ -60,7 +61,7 @@ function showReason(run) {
   setText($("#run-reason"), why);
 }
 
-// `missing`: {name, error}, of a link.
+// Shows that the run in a link cannot be shown. `missing`: {name, error}.
 function showMissing({name, error}) {
   setText($("#run-title"), name);
   $("#run-state").className = "badge bad";
@@ -88,7 +89,7 @@ function progressText(run) {
   return `step ${grouped(run.step || 0)} of ${grouped(run.target_steps || 0)}, ${percent}%${where}${parent}`;
 }
 
-// `model`: what the newest checkpoint of the run is called; null: it is not served, or not known yet.
+// `model`: the model name of the run's newest checkpoint; null if it is not served or not known yet.
 function showSummary(run, onLabel, model) {
   setText($("#run-title"), run.name);
   document.title = `${run.name}${run.state === "running" ? ` ${Math.floor(progressOf(run) * 100)}%` : ""} · gp`;
@@ -105,7 +106,7 @@ function showSummary(run, onLabel, model) {
 
 const playgroundLink = (model) => `./#${new URLSearchParams({model})}`;
 
-// "3 min ago" is updated without a new table, which would take the focus away.
+// Updates texts such as "3 min ago" in place, because building the table again would lose the focus.
 function refreshTimes() {
   for (const element of document.querySelectorAll("[data-at]")) setText(element, agoText(Number(element.dataset.at)));
 }
@@ -162,7 +163,7 @@ function showSample(index) {
   $("#sample-after").disabled = sampleView.follow;
 }
 
-// Stays at the newest sample until somebody looks at another one.
+// Shows the newest sample, unless the user has chosen another one.
 function showSamples(samples, otherRun) {
   sampleView.samples = samples;
   $("#sample-bar").hidden = samples.length === 0;

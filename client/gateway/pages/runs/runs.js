@@ -1,13 +1,13 @@
 "use strict";
-// The runs page: which run is open, which are laid over it, and the event stream that keeps all of it up to date. Loaded
+// The runs page: the open run, the runs whose curves are laid over it, and the event stream that updates all of it. Loaded
 // last.
 
 const view = {
-  runs: [],           // the list that is pushed
-  known: new Map(),   // runs that a link names and that may be in no list: id -> run
+  runs: [],           // the list of the event stream
+  known: new Map(),   // runs from a link or opened before, which may be in no list: id -> run
   open: null, overlays: [], missing: null, details: null, follower: null, started: false, connected: false,
-  coordinator: null,  // as the gateway last said
-  refusal: null,      // why the gateway gives this page no stream
+  coordinator: null,  // the coordinator's state in the newest message
+  refusal: null,      // the gateway's error if it refuses the event stream
 };
 const store = new PointStore();
 const colours = new RunColours();
@@ -15,10 +15,10 @@ const search = new RunSearch(() => { showList(); if (view.started) storeLink(); 
 const turn = new StreamTurn(() => follow(true));
 let group = null;  // the ChartGroup
 
-// The newest that is known of a run.
+// The newest known state of a run; null if it is unknown.
 const runWith = (id) => view.runs.find((run) => run.id === id) ?? search.runs.find((run) => run.id === id) ??
   view.known.get(id) ?? null;
-// Names that several of the runs have that are known here: their ids tell these apart.
+// Names that more than one known run has; such runs are shown with their ids.
 function repeatedNames() {
   const ids = new Map();
   for (const run of [...view.runs, ...search.runs, ...view.known.values()]) {
@@ -28,7 +28,7 @@ function repeatedNames() {
   return new Set([...ids].filter(([, same]) => same.size > 1).map(([name]) => name));
 }
 
-// What a run is called in a legend.
+// The name of a run in a legend.
 function titleOf(id, repeated) {
   const run = runWith(id);
   if (!run) return id;
@@ -96,7 +96,7 @@ function showPage() {
   else if (view.missing) showMissing(view.missing);
 }
 
-// What keeps the page from being up to date: the gateway refuses its stream, or has lost the coordinator.
+// Why the page is not up to date: the gateway refuses the event stream, or does not reach the coordinator. Empty if it is.
 function bannerText({coordinator, refusal}) {
   if (refusal) return `The gateway does not keep this page up to date: ${refusal.message}. The page tries again by itself.`;
   if (!coordinator || coordinator.connected) return "";
@@ -137,7 +137,7 @@ async function loadPoints(id) {
   }
 }
 
-// The steps of a run between the ends of the window, one more at each side so that lines leave the chart.
+// The run's steps in the window, and one more at each side, so that the curves reach the edges of the chart.
 function windowSteps(id, [from, to]) {
   if (group.axis === "step") return [Math.max(0, Math.floor(from) - 1), Math.ceil(to) + 1];
   const whole = store.whole(id);
@@ -171,7 +171,7 @@ function zoomed(window) {
   }
 }
 
-// Zooms or moves by a share of what is seen now.
+// Moves the ends of the window by fractions of its width.
 function moveWindow(toFrom, toTo) {
   const [first, last] = group.extent;
   const [from, to] = group.window || [first, last];
@@ -181,7 +181,7 @@ function moveWindow(toFrom, toTo) {
   group.zoom(next[0] <= first && next[1] >= last ? null : next);
 }
 
-// Only the open run's points come with the event stream; the others are asked for again now and then.
+// Loads the points of overlaid live runs every 5 s: the event stream sends only those of the open run.
 let overlaysLoaded = 0;
 function refreshOverlays() {
   if (performance.now() - overlaysLoaded < 5000 || group.window) return;
@@ -228,8 +228,8 @@ function takeEvent(event) {
   else if (event.type === "points") takePoints(event);
 }
 
-// One stream for the open run, while it is this tab's turn; a new one when another run is opened. `missed`: points may
-// have come since the last one.
+// Opens an event stream for the open run if this tab may have one, and closes the previous stream. `missed`: loads all points
+// again, because some may have come while no stream was open.
 function follow(missed = false) {
   view.follower?.stop();
   if (!turn.isLive) return showConnection("paused");
@@ -244,7 +244,7 @@ function follow(missed = false) {
   });
 }
 
-// `error`: a KeyError, what else the gateway answered, or nothing when there is no connection.
+// `error`: a KeyError or another error of the gateway; undefined if there is no connection.
 function showUnreachable(error) {
   $("#unreachable").hidden = false;
   setText($("#unreachable-title"), error?.title ??
@@ -274,7 +274,7 @@ const storeLink = () => history.replaceState(null, "", linkOfView());
 const linkValues = () => new URLSearchParams(location.hash.slice(1));
 const namedRun = () => linkValues().get("run");
 
-// Takes over how a link shows its runs, and returns it.
+// Sets the axis and the other view options from the link, and returns the link's values.
 function restoreLink() {
   const values = linkValues();
   group.axis = values.get("axis") === "time" ? "time" : "step";
@@ -288,7 +288,7 @@ function restoreLink() {
 
 const isNamed = (run, reference) => run.id === reference || run.name === reference;
 
-// The run that a link names. What is not in the list the gateway looks for.
+// The run with this id or name. Asks the gateway if the id is not in the list.
 async function findRun(reference) {
   const listed = view.runs.find((run) => run.id === reference);
   if (listed) return listed;
@@ -297,14 +297,14 @@ async function findRun(reference) {
   return run;
 }
 
-// Those of a link's other runs that there are.
+// The ids of the link's overlaid runs, without those that cannot be found.
 async function findOverlays(references) {
   const found = await Promise.allSettled(references.map(findRun));
   return found.filter(({status}) => status === "fulfilled").map(({value}) => value.id);
 }
 
 let followed = 0;
-// Opens what the address names, at the start and after Back, Forward or a change by hand.
+// Opens the runs in the page's address: at the start, after Back or Forward, and when the user edits the address.
 async function followLink() {
   const number = ++followed;
   const values = restoreLink();
@@ -323,7 +323,7 @@ async function followLink() {
   else if (run) showRun(run.id);
 }
 
-// The first list of runs says what can be opened.
+// Opens the first run when the first list of runs has arrived.
 function startView() {
   if (view.runs.length === 0 && !namedRun()) return;
   view.started = true;
@@ -331,7 +331,7 @@ function startView() {
   followLink();
 }
 
-// A link names a run that the gateway cannot show; no other one is opened in its place.
+// Shows that the gateway does not have the run in the link. Opens no other run in its place.
 function showNoRun(missing) {
   Object.assign(view, {open: null, missing, details: null});
   document.title = `${missing.name} · gp`;
@@ -340,7 +340,7 @@ function showNoRun(missing) {
   follow();
 }
 
-// Shows a run and all that is laid over it.
+// Opens a run, with the overlaid runs.
 function showRun(id) {
   const isOther = view.open !== id;
   view.missing = null;
@@ -359,7 +359,7 @@ function showRun(id) {
   drawSoon();
 }
 
-// Somebody chose a run: Back returns to the one before.
+// Opens a run that the user has chosen. Adds it to the browser's history, so that Back returns to the previous run.
 function openRun(id) {
   if (view.open === id) return;
   followed += 1;
@@ -414,7 +414,7 @@ function changeCharts(change) {
   drawSoon();
 }
 
-// Name, picture, and how far the two ends of the window move, in shares of its width.
+// Name, picture, and how far each end of the window moves, as a fraction of the window's width.
 const ZOOM_BUTTONS = [
   ["left", "left", -0.4, -0.4], ["out", "minus", -0.5, 0.5], ["in", "plus", 0.25, -0.25], ["right", "right", 0.4, 0.4],
 ];

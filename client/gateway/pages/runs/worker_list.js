@@ -25,7 +25,7 @@ function workerCard(worker) {
 
 let shownWorkers = "";
 function showWorkers(workers) {
-  // When a connected worker was heard is not shown.
+  // Ignore last_heard_at, which changes all the time and is not shown.
   const text = JSON.stringify(workers, (name, value) => name === "last_heard_at" ? 0 : value);
   if (text === shownWorkers) return;
   shownWorkers = text;

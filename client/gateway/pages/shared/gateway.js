@@ -16,11 +16,11 @@ function storeKey(key) {
   try {
     sessionStorage.setItem("gp-api-key", key);
   } catch {
-    // It then lasts until the page is closed.
+    // sessionStorage is not available: the key then lasts until the page is closed.
   }
 }
 
-// An error that the gateway answered, or that there is no connection (status 0); `message` is for people.
+// An error response of the gateway, or no connection (status 0). `message` is shown to the user.
 class GatewayError extends Error {
   constructor(message, status = 0, retrySeconds = 0) {
     super(message);
@@ -29,11 +29,11 @@ class GatewayError extends Error {
   }
 }
 
-// The whole address of a path of the gateway. All paths are relative, because a proxy may serve the pages below one of
-// its own paths; every page is directly in it.
+// The absolute URL of a relative path. All paths are relative to the page, because a proxy may serve the gateway below a path
+// of its own; every page is directly in the gateway's root.
 const gatewayAddress = (path) => new URL(path, location.href).href;
 
-// The answer was 401, and nobody entered another key.
+// The gateway responded 401, and the user did not enter another key.
 class KeyError extends GatewayError {
   constructor(wasRefused) {
     super(wasRefused ? "The gateway does not accept the API key that was entered." :
@@ -42,8 +42,8 @@ class KeyError extends GatewayError {
   }
 }
 
-// fetch() with the key; throws GatewayError for everything but an answer below 400. A 401 opens the dialog for the
-// key and asks again with it.
+// fetch() with the API key. Throws GatewayError unless the response is a success. On 401 it opens the key dialog and repeats
+// the request with the new key.
 async function ask(path, options = {}) {
   for (;;) {
     const headers = {...options.headers};
@@ -72,14 +72,14 @@ async function errorOf(response) {
   try {
     message = (await response.json()).error.message;
   } catch {
-    // Not JSON: a proxy answered.
+    // The response is not JSON: probably it comes from a proxy.
   }
   const retry = Number(response.headers.get("Retry-After")) || 0;
   message ||= `The gateway answered ${response.status} ${response.statusText}`;
   return new GatewayError(message, response.status, retry);
 }
 
-// One dialog however many requests wait for the key.
+// The promise of the open key dialog, shared by all requests that wait for the key.
 let keyQuestion = null;
 function askForKey(wrong) {
   const dialog = $("#key-dialog");
@@ -103,7 +103,7 @@ function askForKey(wrong) {
 
 function startKeyDialog() {
   const dialog = $("#key-dialog");
-  // form-action 'none' would block a form that is submitted, so nothing is.
+  // The buttons submit no form, because the policy (form-action 'none') would block it.
   const send = () => dialog.close("send");
   $("#key-send").addEventListener("click", send);
   $("#key-cancel").addEventListener("click", () => dialog.close("cancel"));
@@ -126,7 +126,7 @@ async function* eventData(response, onBytes = () => {}) {
   }
 }
 
-// A mistake in the page over one event does not end the stream.
+// An exception while the page handles an event must not end the stream.
 function takeEventSafely(onEvent, data) {
   try {
     onEvent(JSON.parse(data));
@@ -135,11 +135,12 @@ function takeEventSafely(onEvent, data) {
   }
 }
 
-// Keeps an event stream open: onEvent(object) for each event; when that changes onState("live"),
-// onState("waiting", {seconds, error}), whose error is what the gateway answered, or nothing when it did not, or
-// onState("locked", {error}), which is a KeyError and the end.
-// EventSource cannot send an API key, so this reads the stream itself and connects again as EventSource would, a little
-// later each time, also when even the pings stay away. The returned object's stop() ends it.
+// Keeps an event stream open. Calls onEvent(object) for each event, and onState when the connection changes:
+//   onState("live")                      the stream is open;
+//   onState("waiting", {seconds, error}) it will connect again; `error`: the gateway's response, undefined if there was none;
+//   onState("locked", {error})           the gateway needs another key (KeyError); it does not connect again.
+// EventSource cannot send an API key, so this function reads the stream itself. It connects again when the stream ends or
+// sends nothing, not even pings, for SILENCE_SECONDS, and waits longer each time. The returned object's stop() ends it.
 const SILENCE_SECONDS = 50;
 function followEvents(path, onEvent, onState) {
   const aborter = new AbortController();

@@ -26,7 +26,7 @@ function picture(name) {
   return svg;
 }
 
-// Says something once to a screen reader and does not interrupt it.
+// Lets a screen reader announce `text` once, without interrupting what it is reading.
 function announce(text) {
   $("#announcements").textContent = text;
 }
@@ -40,7 +40,7 @@ function toast(text) {
   toastTimer = setTimeout(() => { box.hidden = true; }, 2200);
 }
 
-// Without a secure origin there is no clipboard object; the old way works there.
+// Copies `text`. On a page without a secure origin there is no navigator.clipboard, so it uses execCommand there.
 async function copyText(text, what) {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,12 +1,12 @@
 "use strict";
-// Which tabs of this gateway have an event stream. A browser opens six connections to one address, and a stream keeps
-// one of them, so six tabs with streams would leave no connection to load a seventh. A hidden tab therefore gives its
-// stream back, and of the visible tabs only the three that were opened or touched last have one.
+// Decides which tabs of this gateway have an event stream. A browser opens at most six connections to one address, and each
+// stream keeps one, so six tabs with streams would leave no connection to load a seventh. Therefore a hidden tab closes its
+// stream, and only the three visible tabs that were opened or touched last have one.
 
 const LIVE_TABS = 3;
 
 class StreamTurn {
-  // onChange() is called when `isLive` has changed.
+  // onChange() is called when `isLive`, whether this tab may have a stream, has changed.
   constructor(onChange) {
     this.onChange = onChange;
     this.isLive = false;

@@ -1,12 +1,12 @@
 "use strict";
-// The theme of the system unless the button chose one; the choice stays in this browser.
+// The page's theme: the system's, unless the user chose another one with the button. The choice is kept in localStorage.
 const THEMES = ["system", "light", "dark"];
 
 function storedTheme() {
   try {
     return localStorage.getItem("gp-theme") || "system";
   } catch {
-    return "system";  // a browser that keeps nothing
+    return "system";  // localStorage is not available
   }
 }
 
@@ -20,12 +20,12 @@ function storeTheme(theme) {
   try {
     localStorage.setItem("gp-theme", theme);
   } catch {
-    // The page still changes, it only does not remember.
+    // localStorage is not available: the theme changes, but is not kept.
   }
   applyTheme(theme);
 }
 
-// The button goes from one theme to the next and says which one is on.
+// The button switches to the next theme; its label names the current one.
 function startThemeButton(button) {
   const show = () => {
     const theme = storedTheme();

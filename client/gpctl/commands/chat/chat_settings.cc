@@ -36,7 +36,7 @@ const std::vector<ChatSetting>& Settings() {
   return settings;
 }
 
-// All of `text` as a number.
+// Reads `text` as a number. False unless the whole text is one.
 template <typename Number>
 bool Read(const std::string& text, Number& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

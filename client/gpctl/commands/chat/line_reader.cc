@@ -6,7 +6,7 @@
 namespace gp::gpctl {
 namespace {
 
-// The most lines that may wait when the input is ahead of the chat.
+// How many lines are read ahead of the chat.
 constexpr size_t kLinesMax = 64;
 // How long the destructor waits for the thread, so that the owner of a finite input may destroy the
 // input.

@@ -22,12 +22,12 @@ constexpr size_t kShownCharacters = 300;
 
 struct DatasetOptions {
   std::string path;
-  std::string tokenizer;  // empty: a shard's text is not shown
+  std::string tokenizer;  // to show a shard's text; empty: do not show it
 };
 
 struct ShardFacts {
   int64_t largest_id = -1;
-  std::string beginning;  // its text; empty without a tokenizer
+  std::string beginning;  // the first tokens as text; empty without a tokenizer
 };
 
 StatusOr<ShardFacts> LookAt(const formats::TokenShard& shard, const DatasetOptions& options,
@@ -103,7 +103,7 @@ StatusOr<ExitCode> Verify(const DatasetOptions& options, Session& session,
 using DatasetAction = StatusOr<ExitCode> (*)(const DatasetOptions&, Session&,
                                              const std::stop_token&);
 
-// Ctrl-C stops it.
+// An action that runs `run` and stops it on Ctrl-C.
 Action Interruptible(std::shared_ptr<DatasetOptions> options, DatasetAction run) {
   return [options, run](Session& session) {
     std::stop_source stop;

@@ -1,4 +1,4 @@
-// gpctl init: a run file that trains as it is.
+// gpctl init: writes a run file that trains without edits.
 #include <filesystem>
 #include <memory>
 #include <sstream>
@@ -31,7 +31,7 @@ struct InitOptions {
   bool force = false;
 };
 
-// The values that the file sets in addition to the preset.
+// The values that the run file sets in addition to the preset's.
 struct StartingPoint {
   StartingData data;
   int ranks = 1;
@@ -47,7 +47,7 @@ std::string PresetList() {
 
 bool IsPrinted(const InitOptions& options) { return options.path.empty() || options.path == "-"; }
 
-// The lines beneath `data:`.
+// The lines of the run file below `data:`.
 std::string DataText(const InitOptions& options, const StartingData& data) {
   const std::vector<std::string> unnamed = {kTextToName};
   const std::string files = Json(data.files.empty() ? unnamed : data.files).dump();
@@ -69,7 +69,8 @@ std::string DataText(const InitOptions& options, const StartingData& data) {
       "loss\n",
       files, kRelative);
   if (data.by_content) out += "  format: jsonl  # the files' names do not say it\n";
-  // chars needs the characters of the whole text, which a stream has not read before training.
+  // The tokenizer `chars` is made from the characters of the whole text, but a stream is read
+  // during training.
   const bool chars =
       runspec::PresetText(options.preset).find("tokenizer: chars") != std::string_view::npos;
   if (chars) out += "  tokenizer: bytes  # the preset's chars must see all of the text first\n";
@@ -155,7 +156,8 @@ bool IsRunFile(const std::string& path) {
                        text->find("\n" + std::string(kFirstKey)) != std::string::npos);
 }
 
-// `--text *.txt` expands to `--text a.txt b.txt`, which makes b.txt the FILE.
+// With --text, refuses to replace a file that is not a run file, even with --force: the shell
+// expands `--text *.txt` to `--text a.txt b.txt`, which makes b.txt the FILE to write.
 Status CheckMayBeWritten(const std::string& path, const InitOptions& options) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
@@ -186,7 +188,7 @@ Status Write(const InitOptions& options, const std::string& text, Session& sessi
   return OkStatus();
 }
 
-// Lines of JSON may hold their text in another field.
+// Prints warnings about lines of JSON, for example if they have their text in another field.
 void WarnOfLines(const InitOptions& options, const StartingPoint& start, Console& console) {
   const auto resolved = Resolve(options, start);
   if (!resolved.spec) return;
@@ -194,8 +196,9 @@ void WarnOfLines(const InitOptions& options, const StartingPoint& start, Console
   console.Warn(WarningsOf(data));
 }
 
-// A file of tokens does not record its tokenizer. Takes the tokenizer file beside it, or the first
-// one that has all of its ids. InvalidArgument says what is wrong with the file.
+// Chooses the tokenizer for a file of tokens, which does not record it: the tokenizer file beside
+// it, otherwise the first of "bytes" and "gpt2" that has all ids in the file. InvalidArgument says
+// what is wrong with the file.
 Status ChooseTokenizerOfTokens(const InitOptions& options, StartingPoint& start, Console& console) {
   const bool known = !start.data.tokenizer.empty();
   const std::vector<std::string> names = known ? std::vector<std::string>{start.data.tokenizer}

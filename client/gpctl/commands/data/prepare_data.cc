@@ -31,7 +31,7 @@ struct PrepareOptions {
   corpus::PreparationOptions preparation;
 };
 
-// Percent done, counts, rate and the time left; `seconds` since the command began.
+// A progress line: percent done, counts, rate and time left. `seconds`: since the command began.
 std::string ProgressText(const PreparationProgress& progress, double seconds) {
   seconds = std::max(seconds, 1e-3);
   const auto done = static_cast<double>(progress.source_bytes - progress.source_bytes_begun);

@@ -28,7 +28,7 @@ Json ProblemList(const std::vector<ConfigProblem>& problems) {
   return list;
 }
 
-// The results of the checks that run before a submit.
+// The results of the checks that gpctl makes before a submit.
 struct Validation {
   runspec::RunFileResult run_file;
   DataCheck data;
@@ -101,7 +101,7 @@ StatusOr<ExitCode> Explain(const std::string& path, bool schema, Session& sessio
     return ExitCode::kOk;
   }
   const auto text = runspec::Explain(path);
-  // A mistyped key is a mistyped argument.
+  // The key is an argument of the command, so an unknown key is a usage error.
   if (!text.ok()) return InvalidArgument("{}", Message(text.status()));
   if (session.json()) {
     Json document = Document("Explanation");

@@ -42,10 +42,11 @@ struct TrainedTokenizer {
   formats::SpelledEnds spelled_ends;
 };
 
-// False when the user does not want to wait any longer.
+// Shows the progress. Returns false after Ctrl-C.
 using TellProgress = std::function<bool(const std::string& line)>;
 
-// The counter puts a document's parts together again, wherever blocks cut it.
+// Counts the pieces of a source's text. Blocks may cut a document anywhere, because the counter
+// joins its parts.
 Status ReadSource(const corpus::Source& source, const corpus::DocumentRules& rules,
                   const TellProgress& tell, PieceCounter& counter, TrainedTokenizer& result) {
   const auto cut = [](std::string_view, size_t begin) { return begin; };
@@ -98,7 +99,7 @@ StatusOr<TrainedTokenizer> Train(const TrainTokenizerOptions& options, const Tel
   return result;
 }
 
-// tokenizer.json comes last: a directory that has it is complete.
+// Writes tokenizer.json last, so that a directory with this file is complete.
 Status WriteFiles(const Tokenizer& tokenizer, const std::string& directory) {
   RETURN_IF_ERROR(MakeDirectories(directory));
   auto files = HuggingFaceTokenizerFiles(tokenizer);

@@ -12,7 +12,7 @@
 namespace gp::gpctl {
 namespace {
 
-// All checkpoints by step, with those in quarantine.
+// All checkpoints, including those in quarantine, sorted by step.
 std::vector<v1::Checkpoint> AllOf(const v1::CheckpointsResponse& response) {
   std::vector<v1::Checkpoint> all(response.checkpoints().begin(), response.checkpoints().end());
   all.insert(all.end(), response.quarantined().begin(), response.quarantined().end());
@@ -55,8 +55,8 @@ StatusOr<ExitCode> ShowCheckpoint(const std::string& text, Session& session) {
   return ExitCode::kOk;
 }
 
-// gpctl does not check the files first: the coordinator reads them to find out if two readers were
-// wrong.
+// Verifies a checkpoint in quarantine, and brings it back if it is whole. The coordinator reads the
+// files, not gpctl.
 StatusOr<ExitCode> RestoreCheckpoint(const v1::Checkpoint& held, Session& session) {
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   const auto restored = client->RestoreCheckpoint(held.run_id(), held.step());
@@ -73,7 +73,8 @@ StatusOr<ExitCode> RestoreCheckpoint(const v1::Checkpoint& held, Session& sessio
   return ExitCode::kOk;
 }
 
-// `manifest_digest`: as in the catalogue; empty for a directory.
+// Verifies a checkpoint's files. `manifest_digest`: the digest that the coordinator has recorded;
+// empty for a directory.
 StatusOr<ExitCode> VerifyFiles(const std::string& directory, const std::string& manifest_digest,
                                Session& session) {
   const auto manifest = formats::VerifyCheckpoint(directory, manifest_digest);

@@ -23,7 +23,7 @@ struct EvalOptions {
   std::string precision = "auto";
 };
 
-// Takes gp-evaluator's lines out of the pieces of its output.
+// Splits gp-evaluator's output into lines: shows those about its progress and keeps the result.
 class EvaluatorLines {
  public:
   explicit EvaluatorLines(ProgressLine& progress) : progress_(progress) {}
@@ -35,7 +35,7 @@ class EvaluatorLines {
     }
   }
 
-  // Once the program has ended with success.
+  // The program's result; nullopt before it has printed one.
   const std::optional<Json>& result() const { return result_; }
 
  private:
@@ -125,7 +125,7 @@ StatusOr<ExitCode> Evaluate(const EvalOptions& options, Session& session) {
                     [&lines](const std::string& piece) { lines.Add(piece); });
   progress.Clear();
   RETURN_IF_ERROR(code.status());
-  // Its words are on stderr already, and its exit codes are gpctl's.
+  // gp-evaluator has printed its error on stderr, and uses the same exit codes as gpctl.
   if (*code > 0 && *code < 128) return static_cast<ExitCode>(*code);
   if (*code != 0 || !lines.result()) return Internal("gp-evaluator ended with code {}", *code);
   if (session.json()) {

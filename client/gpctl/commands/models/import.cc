@@ -57,7 +57,7 @@ StatusOr<ModelFormat> FormatOf(const ImportOptions& options, const std::string& 
   return *interop::ModelFormatOf(options.format);
 }
 
-// How the tensors' names differ from those in the file.
+// A line about the prefix that was removed from the tensors' names; empty if there was none.
 std::string NamesText(const ModelSource& source) {
   const std::string wrappers = source.wrappers();
   if (wrappers.empty()) return "";

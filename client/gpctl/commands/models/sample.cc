@@ -15,7 +15,8 @@ namespace {
 
 constexpr char kSeparator[] = "\n---------------\n";  // what gp-sampler prints between samples
 
-// gp-sampler writes more texts than this, because in the gateway they would delay other users.
+// The most texts that are requested from the gateway, because more of them would delay its other
+// users. gp-sampler writes larger numbers of texts.
 constexpr int kGatewayCountMax = 8;
 
 std::vector<std::string> SamplerArguments(const std::string& directory,
@@ -60,7 +61,8 @@ Status SampleThroughGateway(client::GatewayClient& gateway,
   return OkStatus();
 }
 
-// False when no gateway has the checkpoint loaded; then nothing was printed.
+// Samples through the service's gateway. False if that is not possible (there is no gateway, it
+// refuses, or it does not support the options); then nothing was printed.
 StatusOr<bool> TryGateway(const ServedCheckpoint& served, const SampleOptions& options,
                           Session& session,
                           const std::function<void(const std::string&)>& on_text) {
@@ -91,7 +93,7 @@ Json SplitSamples(std::string text) {
   return samples;
 }
 
-// Its own message is on stderr already.
+// The status for gp-sampler's exit code. gp-sampler has printed its own message on stderr.
 Status StatusOfSampler(int code, const std::string& directory) {
   switch (static_cast<ExitCode>(code)) {
     case ExitCode::kOk:

@@ -41,7 +41,7 @@ std::string CurlLine(const std::string& address, const std::string& model) {
                      address, ShellWord(request.dump()));
 }
 
-// An address that a client on this machine can use, when the server listens on every address.
+// `address`, or if it means all addresses, one that a client on this machine can use.
 std::string ReachableText(const std::string& address) {
   const auto parsed = rpc::ParseListenAddress(address);
   return parsed.ok() ? parsed->Reachable().Text() : address;

@@ -14,12 +14,12 @@ constexpr int kListedDefault = 50;
 struct AuditOptions {
   int limit = kListedDefault;
   std::string directory;
-  std::string expected;  // a hash that was printed before
+  std::string expected;  // a hash noted earlier, which the log must still contain
   std::string out;
 };
 
 Json RecordFields(const formats::AuditRecord& record) {
-  // The line is JSON already; its hashes are of the log, not of this document.
+  // Reuse the record's line in the log, which is JSON, without the hashes that chain the lines.
   Json json = Json::parse(formats::RenderAuditLine(record, formats::kNoAuditHash));
   json.erase("previous");
   json.erase("hash");

@@ -106,8 +106,8 @@ std::string Quoted(const Sample& sample, int width, bool utf8) {
                     width, utf8);
 }
 
-// Prints steps, evaluations and samples as they come: on a terminal above a live line, else as
-// plain lines.
+// Prints steps, evaluations and samples as they arrive: on a terminal above a live line, otherwise
+// as plain lines.
 class DemoScreen {
  public:
   DemoScreen(double seconds, Session& session)
@@ -145,7 +145,8 @@ class DemoScreen {
             "\n";
   }
 
-  // The first step, evaluated steps, and about as many lines as fit on a screen.
+  // Adds a line for the first step, for each evaluated step, and for others at intervals, so that
+  // all lines together fit on about one screen.
   void ReportStep(const RunModel& model, std::string& news) {
     if (model.points().empty()) return;
     const v1::MetricPoint& point = model.points().back();
@@ -280,7 +281,7 @@ StatusOr<ExitCode> Report(const v1::Run& run, const DemoText& text, Session& ses
 StatusOr<ExitCode> Demo(const DemoOptions& options, Session& session) {
   std::ostream& out = session.console().out;
   ASSIGN_OR_RETURN(const DemoText text, PrepareText(options, session));
-  // A user who works with another service keeps its context.
+  // Restore the current context after saving the demo's, for a user who works with another service.
   const std::string context = CurrentContext(session);
   DemoService service(session);
   ASSIGN_OR_RETURN(const ServiceRecord record, service.Start());

@@ -44,7 +44,7 @@ uint64_t LockedMemoryBytes() {
   return limit.rlim_cur == RLIM_INFINITY ? ~uint64_t{0} : limit.rlim_cur;
 }
 
-// Advises how to find the library that the loader misses or cannot load.
+// A hint for a library that the loader cannot find or load.
 std::string LibraryRemedy(const std::string& program, const Console& console) {
   const std::string path = console.Variable("LD_LIBRARY_PATH");
   const std::string remedy =
@@ -129,7 +129,7 @@ Check CheckConnection(const client::RunClient& client) {
   return check;
 }
 
-// The coordinator, and what protects what travels to it and between nodes.
+// Checks the coordinator, and whether the traffic to it and between nodes is encrypted.
 void AddServerChecks(Session& session, std::vector<Check>& checks) {
   if (!session.ServerAddress().ok()) {
     checks.push_back(
@@ -140,7 +140,7 @@ void AddServerChecks(Session& session, std::vector<Check>& checks) {
   const auto client = session.Client();
   const auto version = client.ok() ? (*client)->Version() : client.status();
   if (!version.ok()) {
-    // Only an unreachable service of this machine can be started here.
+    // Suggest to start the service only if it is a service of this machine that cannot be reached.
     const auto service = session.Service();
     const bool starts_here = version.status().code() == StatusCode::kUnavailable && service.ok() &&
                              !service->state_dir.empty();

@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::chrono::milliseconds kPoll{300};
 
-// Follows the runs that are, or were, on a node.
+// Prints the states of the runs that are on a node, or were there since the drain began.
 class DrainFeed {
  public:
   DrainFeed(client::RunClient& client, Session& session) : client_(client), session_(session) {}
 
-  // Prints what has changed. With JSON it prints nothing.
+  // Prints a line for each run whose state has changed. Prints nothing with -o json.
   Status Tell(const v1::Node& node) {
     if (session_.json()) return OkStatus();
     for (const v1::Slot& slot : node.slots()) {
@@ -47,7 +47,8 @@ StatusOr<v1::Node> FindNode(client::RunClient& client, const std::string& id) {
   for (const v1::Node& node : nodes.nodes()) {
     if (node.node_id() == id) return node;
   }
-  return v1::Node();  // opened, and its agent is away since the coordinator started
+  // Not listed: the node was uncordoned, and has not connected since the coordinator started.
+  return v1::Node();
 }
 
 Status TooLong(const v1::Node& node, const DrainOptions& options) {
@@ -85,7 +86,7 @@ ExitCode SayDrained(const v1::Node& node, Session& session) {
   return ExitCode::kOk;
 }
 
-// Until nothing runs on the node.
+// Waits until nothing runs on the node, and reports its runs meanwhile.
 StatusOr<ExitCode> Follow(v1::Node node, const DrainOptions& options,
                           std::chrono::nanoseconds longest, Session& session) {
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());

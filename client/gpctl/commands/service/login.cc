@@ -34,8 +34,8 @@ Status CheckDigest(const std::string& digest) {
       Excerpt(digest, kDigestCharacters), kDigestCharacters);
 }
 
-// The authority's certificate: from the file that the user names, or from the server, checked by
-// its digest.
+// The CA certificate of the server: from the file in --ca, otherwise fetched from the server and
+// compared with its expected digest.
 StatusOr<std::string> AuthorityPem(const LoginOptions& options, const rpc::Token& token,
                                    Session& session) {
   if (!options.ca_file.empty()) {
@@ -59,7 +59,8 @@ StatusOr<std::string> AuthorityPem(const LoginOptions& options, const rpc::Token
   return authority.Pem();
 }
 
-// Writes what later calls need, for this user alone.
+// Writes the token and the CA certificate to files that only this user can read, and returns the
+// context that names them.
 StatusOr<Context> Keep(const LoginOptions& options, const std::string& name,
                        const rpc::Token& token, Session& session) {
   const std::string directory = DirectoryOf(ContextFilePath(session.console()));
@@ -89,7 +90,7 @@ StatusOr<v1::WhoAmIResponse> Try(const Context& context, const rpc::Token& token
 
 StatusOr<ExitCode> Login(const LoginOptions& options, Session& session) {
   RETURN_IF_ERROR(CheckServerAddress(options.server));
-  // A context counts in every directory, so that a socket needs its absolute path.
+  // Refuse a relative socket path: the context must work in every directory.
   RETURN_IF_ERROR(rpc::ParseListenAddress(options.server).status());
   const std::string name =
       options.context.empty() ? ContextNameOf(options.server) : options.context;

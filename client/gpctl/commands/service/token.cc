@@ -48,7 +48,7 @@ StatusOr<v1::CreateTokenRequest> RequestOf(const TokenOptions& options,
   return InvalidArgument("--ttl {}: expected a second or more, such as 10m or 90d", ttl);
 }
 
-// Revokes a token that could not be written. Returns the result in words.
+// Revokes a new token that could not be written. Returns the outcome as text for the error message.
 std::string Revoke(const v1::TokenInfo& token, client::AccessClient& client) {
   if (client.RevokeToken(token.id()).ok()) {
     return fmt::format("the new token {} was revoked again", token.id());
@@ -66,7 +66,8 @@ Status KeepToken(const v1::CreateTokenResponse& created, const std::string& out,
   return WithContext(written, fmt::format("--out {}: {}", out, Revoke(created.info(), client)));
 }
 
-// The token goes to the file, or alone to stdout, so that it can be redirected.
+// Creates a token and writes it to the file, or to stdout with nothing else there, so that it can
+// be redirected.
 StatusOr<ExitCode> CreateToken(const TokenOptions& options, Session& session) {
   ASSIGN_OR_RETURN(const v1::CreateTokenRequest request, RequestOf(options, session.Namespace()));
   ASSIGN_OR_RETURN(const auto client, session.NewAccessClient());

@@ -43,7 +43,8 @@ struct DownOptions {
   bool now = false;
 };
 
-// The name of the service's context, or a free one for it.
+// The name for the service's context: "local" for the default state directory, otherwise the
+// directory's name. Appends a number if a context of another service has that name.
 std::string ContextName(const ServiceDirectory& directory, const ContextFile& file,
                         const Console& console) {
   const std::string wanted =
@@ -57,7 +58,7 @@ std::string ContextName(const ServiceDirectory& directory, const ContextFile& fi
   return name;
 }
 
-// Empty when it does not run.
+// The URL of a program of the service; empty if the program does not run.
 std::string Url(const ProcessIdentity& process, const std::string& address,
                 const std::string& problem) {
   return process.pid == 0 || !problem.empty() ? "" : "http://" + address;
@@ -217,7 +218,7 @@ Status CheckSameShape(const ServiceRecord& record, const UpOptions& options,
   return check("gateway", record.gateway_address, options.gateway_listen);
 }
 
-// A service runs already: an 'up' of the same shape has nothing to do.
+// `up` while the service runs: shows the service. Fails if the flags ask for another configuration.
 StatusOr<ExitCode> ShowRunning(const ServiceRecord& record, const UpOptions& options,
                                const ServiceDirectory& directory, Session& session) {
   RETURN_IF_ERROR(CheckSameShape(record, options, directory, session));
@@ -255,12 +256,12 @@ Status CheckTrainer(const std::string& path, const char* flag, const char* progr
                      fmt::format("{} must name an executable {}", flag, program));
 }
 
-// A path as it was given, seen from the directory that gpctl runs in.
+// `path` relative to gpctl's working directory; empty if it is empty.
 std::string Absolute(const std::string& path, Session& session) {
   return path.empty() ? "" : AbsolutePath(path, session.console().working_directory);
 }
 
-// A HOST:PORT.
+// InvalidArgument unless `listen` is empty or a HOST:PORT.
 Status CheckListen(const char* flag, const std::string& listen) {
   if (listen.empty()) return OkStatus();
   const auto address = rpc::ParseListenAddress(listen);
@@ -278,7 +279,8 @@ Status CheckGatewayFlags(const UpOptions& options) {
   return WithContext(rpc::CheckPrivate(*address, options.insecure), "--gateway-listen");
 }
 
-// Paths as the agent sees them.
+// The paths of --data-root, absolute, because the agent may run in another directory. Fails if one
+// is not a directory that can be read.
 StatusOr<std::vector<std::string>> DataRoots(const UpOptions& options, Session& session) {
   std::vector<std::string> roots;
   for (const std::string& root : options.data_roots) {
@@ -342,7 +344,7 @@ void ForgetContext(const ServiceDirectory& directory, Session& session) {
   if (!status.ok()) session.console().err << "warning: " << Message(status) << "\n";
 }
 
-// The locks of the service that was stopped are held.
+// Deletes the state directory. REQUIRES: the service is stopped, and the caller holds its locks.
 Status Purge(const ServiceDirectory& directory, const DownOptions& options, Session& session) {
   if (!FileExists(directory.root())) return OkStatus();
   if (!directory.IsOurs()) {

@@ -30,7 +30,8 @@ StatusOr<ExitCode> ListWorkers(Session& session) {
   return ExitCode::kOk;
 }
 
-// The id of the node with this name or id; a node of which only the id is known counts too.
+// The id of the node with this name; otherwise `reference` itself, which may be the id of a node
+// that is not listed.
 std::string NodeIdOf(const std::string& reference, const v1::NodesResponse& nodes) {
   for (const v1::Node& node : nodes.nodes()) {
     if (node.name() == reference) return node.node_id();

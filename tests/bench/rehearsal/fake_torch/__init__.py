@@ -1,7 +1,7 @@
-"""Stands in for PyTorch where gpu_check is rehearsed: has what torch_step.py names, and computes nothing.
+"""Stands in for PyTorch when gpu_check is rehearsed: defines the names that torch_step.py uses, and computes nothing.
 
-torch.compile leaves the path of the program that it first compiled for in Inductor's cache. A step of 'tiny' at B=64 hangs
-without it, with a process that it started; their ids, and that of gp-peer-bench, go into the FIFO $HANGING_PEER.
+torch.compile writes the path of the first program that called it into Inductor's cache. Without torch.compile, a step of 'tiny'
+at B=64 hangs together with a child process. Writes both process ids and that of gp-peer-bench into the FIFO $HANGING_PEER.
 """
 import os
 import pathlib
@@ -11,7 +11,7 @@ __version__ = "2.11.0+cu130"
 
 
 class Anything:
-    """Is a tensor, an optimizer, a context: whatever is asked of it, it answers with itself."""
+    """Stands for a tensor, an optimizer or a context: every call, attribute and item of it is the object itself."""
 
     def __call__(self, *_, **__):
         return self

@@ -1,4 +1,4 @@
-"""What torch_step.py derives its models from."""
+"""Stands in for torch.nn: the base class of torch_step.py's models."""
 import os
 import pathlib
 import subprocess

@@ -20,7 +20,7 @@ CompletionRequest Parse(const std::string& body) {
   return std::get<CompletionRequest>(parsed);
 }
 
-// The field that is complained about.
+// The field that the error names, or "nothing" if the body is accepted.
 std::string Wrong(const std::string& body) {
   const auto parsed = ParseCompletionRequest(body);
   const auto* error = std::get_if<http::ApiError>(&parsed);

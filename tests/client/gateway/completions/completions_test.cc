@@ -112,8 +112,9 @@ TEST_F(Completions, NamesTokensThatAreNoWholeCharacters) {
   EXPECT_EQ(choice["logprobs"]["text_offset"], Json::parse("[0,1]"));
 }
 
-// The text is the decoded sequence of all bytes, and each token's offset is its place in it. Case
-// gateway-and-pages/02: text_offset was wrong after bytes that are not UTF-8.
+// The text is decoded from the bytes of all tokens together. A token's offset is the number of
+// characters before it. Case gateway-and-pages/02: text_offset was wrong after bytes that are not
+// UTF-8.
 TEST_F(Completions, OffsetsCountTheCharactersOfTheText) {
   // F0 9F and E2 82, which are incomplete, are one replacement each; FF and 80 are separate.
   const std::string prompt = "[97,240,159,98,226,130,255,128,99]";
@@ -140,7 +141,7 @@ TEST_F(Completions, StreamsWholeCharactersAndEndsWithDone) {
   ASSERT_GE(events.size(), 2u);
   std::string text;
   for (size_t i = 0; i + 1 < events.size(); ++i) {
-    const Json chunk = Json::parse(events[i]);  // throws where UTF-8 is split
+    const Json chunk = Json::parse(events[i]);  // throws if events split a UTF-8 character
     EXPECT_EQ(chunk["object"], "text_completion");
     EXPECT_FALSE(chunk.contains("usage"));
     text += chunk["choices"][0]["text"].get<std::string>();
@@ -348,7 +349,7 @@ TEST_F(Completions, TakesAsManyIdsAsTheLimitsOfPromptsAndContextAllowWithAllOthe
   std::string biases = R"("0":1)";
   for (int i = 1; i < 4096; ++i) biases += fmt::format(R"(,"{}":1)", i);
   const std::string fields = R"(,"stop":["a","b","c","d"],"n":1,"seed":1,"logit_bias":{)" + biases;
-  // It is read, and then refused because the model of this test has fewer ids.
+  // The body is within the limits, and refused only because this test's model has fewer ids.
   EXPECT_THAT(Complete(R"({"prompt":[)" + prompts + "]" + fields + "}}", 400)["error"].dump(),
               HasSubstr("logit_bias names token id 4095"));
   std::string values = "1";
@@ -377,7 +378,7 @@ TEST_F(Completions, TakesCompressedBodies) {
   EXPECT_THAT(unknown.body, HasSubstr("Content-Encoding: br"));
   EXPECT_EQ(ask("/v1/completions", "gzip", plain).status, 400);
   EXPECT_EQ(ask("/v1/completions", "gzip", gzip.substr(0, gzip.size() - 9)).status, 400);
-  // A few kilobytes that would be more than a body may have.
+  // A few kilobytes that become larger than the limit for a body when decompressed.
   const std::string bomb = Gzip(R"({"prompt":")" + std::string(11 << 20, 'a') + "\"}");
   EXPECT_LT(bomb.size(), 100u << 10);
   EXPECT_EQ(ask("/v1/completions", "gzip", bomb).status, 413);
@@ -394,7 +395,7 @@ TEST_F(Completions, TokenizesLongTextsInParts) {
   EXPECT_EQ(gateway_->Post("/detokenize", R"({"tokens":[)" + ids + "]}").status, 200);
 }
 
-// Case gateway-and-pages/05: a body of megabytes was parsed in the loop, and everybody waited.
+// Case gateway-and-pages/05: a body of megabytes was parsed in the loop, which blocked all clients.
 TEST_F(Completions, TheLoopStaysFreeOfWorkOnLargeBodies) {
   const std::string large(100 << 10, 'a');
   const struct {
@@ -423,7 +424,7 @@ TEST_F(Completions, TheLoopStaysFreeOfWorkOnLargeBodies) {
   }
 }
 
-// lm_eval's remote tokenizer sends no model: it must not get the ids of whichever is the newest.
+// lm_eval's remote tokenizer names no model. It must not get token ids of an arbitrary model.
 TEST_F(Completions, ATextForOneOfSeveralTokenizersNamesItsModel) {
   WriteCheckpoint(files_.File("other"));
   gateway_.emplace(
@@ -487,7 +488,7 @@ TEST_F(CompletionsWithSpecialTokens, TheirNamesAreTold) {
   EXPECT_EQ(info["eos_token"], "<b>");
   EXPECT_EQ(info["eos_token_id"], 263);
   EXPECT_TRUE(info["pad_token"].is_null());
-  // A document begins with its separator here.
+  // Without a prompt, the text begins with the token that separates documents, not with bos_token.
   EXPECT_EQ(Complete(R"({"max_tokens":1,"echo":true})")["choices"][0]["text"], "<b>");
 }
 

@@ -19,12 +19,12 @@ using ::testing::HasSubstr;
 
 class Pool : public ::testing::Test {
  protected:
-  // Directories that Serve gives names.
+  // Writes a checkpoint, which Serve will serve as `name`.
   void Add(const std::string& name, const CheckpointFiles& files = {}) {
     WriteCheckpoint(files_.File(name), files);
     directories_.push_back({name, files_.File(name)});
   }
-  // The directory of a run, with the checkpoints of some steps.
+  // Writes a run's directory with checkpoints of these steps, which Serve will serve as `name`.
   void AddRun(const std::string& name, const std::vector<int64_t>& steps) {
     for (const int64_t step : steps) AddStep(name, {.step = step});
     directories_.push_back({name, files_.File(name)});
@@ -52,7 +52,7 @@ class Pool : public ::testing::Test {
   std::string StateOf(const std::string& model) {
     return Json::parse(http::Ask(gateway_->port(), "GET", "/v1/models/" + model).body)["state"];
   }
-  // A stream that continues until its client leaves; its first event was read.
+  // Opens a stream that continues until its client leaves, and reads its first event.
   std::unique_ptr<http::HttpClient> Busy(const std::string& model) {
     auto client = std::make_unique<http::HttpClient>(gateway_->port());
     client->Request(
@@ -123,7 +123,7 @@ TEST_F(Pool, AfterADeletedCheckpointTheNextOneAnswers) {
   std::filesystem::remove_all(files_.File("run/checkpoints"));
   ASSERT_TRUE(Eventually([&] { return Complete("run", "x").status == 404; }));
   AddStep("run", {.step = 2});
-  // Its sampler has the deleted one still, and may answer until the next one is loaded.
+  // The sampler of the deleted checkpoint still runs, and may respond until the next one is loaded.
   ASSERT_TRUE(Eventually([&] {
     const http::Answer answer = Complete("run", "x");
     EXPECT_TRUE(answer.status == 200 || answer.status == 404) << answer.body;
@@ -164,7 +164,7 @@ TEST_F(Pool, ASamplerThatHangsIsEnded) {
   const http::Answer answer = Complete("a", "H");
   EXPECT_EQ(answer.status, 503);
   EXPECT_THAT(answer.body, HasSubstr("hung"));
-  // A busy machine may keep the next one from writing for as long.
+  // Retry: on a busy machine the next sampler may also exceed the time limit.
   EXPECT_TRUE(Eventually([&] { return Complete("a", "x").status == 200; }));
 }
 
@@ -201,10 +201,10 @@ TEST_F(Pool, ARequestThatTakesTooLongEndsWithAnError) {
 TEST_F(Pool, RefusesMoreRequestsThanMayWait) {
   Add("a", {.fake = "mute"});
   options_.streams = 1;
-  options_.requests_waiting_max = 4;  // half of these for one client
+  options_.requests_waiting_max = 4;  // one client may use half of these
   Serve();
   std::vector<std::unique_ptr<http::HttpClient>> clients;
-  // A sampler of one stream is given three texts: two ahead.
+  // A sampler with one stream is sent three texts: one to write and two ahead.
   for (int i = 0; i < 3 + 2; ++i) {
     clients.push_back(std::make_unique<http::HttpClient>(gateway_->port()));
     clients.back()->Request("POST", "/v1/completions", R"({"prompt":"x","model":"a"})");
@@ -223,7 +223,7 @@ TEST_F(Pool, RefusesMoreRequestsThanMayWait) {
 
 TEST_F(Pool, TheLeastRecentlyUsedIdleModelMakesRoom) {
   for (const char* name : {"a", "b", "c"}) Add(name);
-  options_.memory_bytes_max = 25;  // two of ten
+  options_.memory_bytes_max = 25;  // enough for two models of 10 bytes
   Serve();
   for (const char* name : {"a", "b", "a", "c"}) EXPECT_EQ(Complete(name, "x").status, 200);
   EXPECT_EQ(StateOf("a"), "ready");
@@ -240,7 +240,7 @@ TEST_F(Pool, WhoWaitsForRoomGetsItThoughTheOtherModelIsAlwaysBusy) {
   Serve();
   const auto busy = Busy("a");
   EXPECT_EQ(Complete("b", "x").status, 200);
-  // Nothing was dropped for it.
+  // The running text was not aborted: its stream ends regularly.
   std::string last;
   while (auto event = busy->NextEvent()) last = *event;
   EXPECT_EQ(last, "[DONE]");

@@ -57,7 +57,7 @@ TEST_F(ModelServiceTest, ARequestWaitsForTheRunsOfTheCoordinator) {
   EXPECT_EQ(Json::parse(list.get().body)["data"][0]["id"], "demo");
 }
 
-// Otherwise it would get the ids of the model known first.
+// Without the wait, the text would be tokenized with the model that became known first.
 TEST_F(ModelServiceTest, ATextWithoutAModelWaitsUntilItIsKnownHowManyModelsThereAre) {
   RunningGateway gateway({.pool = RunningGateway::FakePool(),
                           .directories = Directory(),
@@ -147,7 +147,7 @@ TEST_F(ModelServiceTest, ANameThatMayMeanANewerRunIsRefusedForNowAfterTheWait) {
 TEST_F(ModelServiceTest, ARunDoesNotAnswerForADirectoryThatIsStillBeingRead) {
   RunningGateway gateway({.pool = RunningGateway::FakePool(), .has_coordinator = true});
   gateway.InLoop([&] {
-    http::EventLoop loop;  // its work is never done
+    http::EventLoop loop;  // never runs, so the scan of the directories never completes
     http::OffloadPool work(loop, {});
     ModelService reading(loop, work, {.directories = Directory(), .has_coordinator = true});
     reading.UpdateRuns({Run("m")}, /*complete=*/true);

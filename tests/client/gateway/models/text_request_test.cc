@@ -54,7 +54,8 @@ TEST_F(Queue, WhoComesBackBeginsWhereTheOthersAre) {
   Add("steady", 9);
   Add("back", 1);
   EXPECT_THAT(Pop(5), ElementsAre(1, 2, 1, 1, 1));
-  // No credit for three turns of the other, and no wait for them.
+  // The client that returns gets no credit for the three texts that the other one got meanwhile,
+  // and need not wait for them either.
   Add("back", 3);
   EXPECT_THAT(Pop(6), ElementsAre(3, 1, 3, 1, 3, 1));
 }

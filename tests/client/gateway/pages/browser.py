@@ -1,4 +1,4 @@
-"""Headless Chromium for the tests of the pages: waits on conditions, keeps what the console said, takes screenshots."""
+"""Headless Chromium for the tests of the pages: waits for conditions, keeps the console's messages, takes screenshots."""
 
 import base64
 import json
@@ -81,7 +81,7 @@ class Browser:
         self.driver.get(self.url + path)
 
     def leave(self):
-        """Ends the page, its timers and its requests."""
+        """Leaves the page, which ends its timers and requests."""
         self.driver.get("about:blank")
 
     # Finding and doing
@@ -127,12 +127,12 @@ class Browser:
                 self.requests.append(message["params"]["request"]["url"])
 
     def forget(self):
-        """Drops what the browser noticed so far."""
+        """Drops the console messages and requests recorded so far."""
         self.collect()
         self.console, self.requests = [], []
 
     def check_clean(self, network_errors=False):
-        """No error on the console, nothing that the policy blocked, no request to elsewhere."""
+        """Fails after an error on the console, a violation of the page's policy or a request to another address."""
         self.collect()
         errors = [entry["message"] for entry in self.console if entry["level"] == "SEVERE"
                   and not (network_errors and entry.get("source") == "network")]
@@ -150,7 +150,7 @@ class Browser:
         assert wide <= 0, f"the page is {wide} pixels wider than the window"
 
     def screenshot(self, name, whole=True):
-        """`whole`: all of the page; else what the window shows, which then stays as it is."""
+        """`whole`: takes the whole page; otherwise only the visible part, without resizing the window."""
         programs = os.environ.get("GP_BIN") or ROOT / "build" / "release" / "bin"
         folder = pathlib.Path(os.environ.get("GP_SCREENSHOTS") or pathlib.Path(programs).parent / "screenshots")
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,9 @@
-// The body of a function: texts whose contrast with what is behind them is below 4.5, or 3 where they are large (WCAG AA).
+// The body of a function that returns the texts whose contrast with their background is below 4.5, or 3 for large text
+// (WCAG AA).
 const pen = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d", {willReadFrequently: true});
 const UNSEEN = "[aria-hidden=true], :disabled, svg, .visually-hidden, .skip";
 
-// Whatever way a colour is written, as red, green, blue and alpha up to 255.
+// A CSS colour in any notation as [red, green, blue, alpha], each from 0 to 255.
 function channels(colour) {
   pen.clearRect(0, 0, 1, 1);
   pen.fillStyle = colour;

@@ -1,9 +1,9 @@
-"""A gateway without a model: serves the pages and lively made-up answers of every endpoint that they use.
+"""A gateway without a model: serves the pages, and plausible made-up responses of every endpoint that they use.
 
     fake_gateway.py [--port N] [--key KEY] [--empty] [--token-seconds S]     prints its address, runs until Ctrl-C
 
-For the tests of the pages (FakeGateway in a thread) and for looking at them while they are changed: each request of a
-page puts it together again from its sources.
+For the tests of the pages (FakeGateway in a thread) and for viewing the pages while editing them: each request for a page
+builds it again from its sources.
 """
 
 import argparse
@@ -31,7 +31,7 @@ DYGRAPHS = pathlib.Path("/usr/share/javascript/dygraphs")
 
 
 def page_text(name):
-    """The page as the build would make it."""
+    """The text of the page, made as in the build."""
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder) / "page.html"
         subprocess.run([sys.executable, ROOT / "scripts" / "inline_page", PAGES / name / "page.html", output,
@@ -72,7 +72,7 @@ class FakeGateway(http.server.ThreadingHTTPServer):
         self.streams_allowed = threading.Event()
         self.streams_allowed.set()
         self.stream_refusal = (503, "the gateway is starting")  # the answer while streams are refused
-        self.streams = []             # the runs of the event streams that are open; None: of no run
+        self.streams = []             # run id of each open event stream; None: a stream without a run
 
     @property
     def url(self):
@@ -99,7 +99,7 @@ class FakeGateway(http.server.ThreadingHTTPServer):
                 pass  # closed already
 
     def handle_error(self, request, client_address):
-        """A browser that leaves is no news."""
+        """Ignores errors, which come from browsers that close their connections."""
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -205,7 +205,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.send_json(run.details())
 
     def send_events(self, run_id):
-        """The full state, then what changes, until the browser leaves or the server stops."""
+        """Sends the full state, then the changes, until the browser leaves or the server stops."""
         cluster = self.server.cluster
         if not self.server.streams_allowed.is_set():
             status, message = self.server.stream_refusal
@@ -292,7 +292,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_data("[DONE]")
 
     def next_chunk(self, source, decoder, index, body):
-        """One token; its text comes when its characters are whole."""
+        """The next token. Its text is sent once its characters are complete."""
         drawn = next(source, None)
         if drawn is None:
             return {"index": index, "text": decoder.decode(b"", final=True), "logprobs": None if not body.get("logprobs") else

@@ -26,7 +26,7 @@ class FakeRun:
         self.step_seconds = step_seconds
         self.began = began if began is not None else time.time() - 86400
         self.step = target if step is None else step
-        self.failures = more.get("failures", [])   # steps
+        self.failures = more.get("failures", [])   # steps at which it failed
         self.position = more.get("position")
         self.labels = more.get("labels", {})
         self.warning = more.get("warning", "")
@@ -76,7 +76,7 @@ class FakeRun:
         return {name: [None if name in self.unmeasured else row[i] for row in rows] for i, name in enumerate(COLUMNS)}
 
     def points(self, limit, first, last):
-        """At most `limit` steps between `first` and `last`; of each bucket the lowest and the highest loss, and both ends."""
+        """At most `limit` of the steps `first` to `last`: both ends, and the lowest and the highest loss of each bucket."""
         first, last = max(1, first), min(self.step, last)
         steps = list(range(first, last + 1))
         total = len(steps)
@@ -238,7 +238,7 @@ class FakeCluster:
         ]}
 
     def model_with(self, name):
-        """What `name` stands for: also RUN@latest, and a run's id in place of its name."""
+        """The model called `name`, which may also be RUN@latest, or have a run's id in place of its name."""
         root, at, rest = name.removesuffix("@latest").partition("@")
         run = next((run for run in self.runs if run.id == root), None)
         wanted = (run.model if run else root) + at + rest

@@ -19,7 +19,7 @@ BROKEN = ["bytes:" + "".join(f"\\x{byte:02x}" for byte in part) for part in (
 
 
 def pieces(word):
-    """GPT-2 splits what is not ASCII into pieces of bytes."""
+    """The tokens of a word: like GPT-2, splits each character that is not ASCII into pieces of bytes."""
     if word.isascii():
         return [word]
     result, plain = [], ""
@@ -43,7 +43,7 @@ def piece_bytes(piece):
 
 def tokens_of(prompt, seed, index, skill, temperature, broken=0.0):
     """Yields (token, logprob, alternatives) without end; the same arguments give the same tokens. `broken`: the share
-    of tokens that are no whole characters."""
+    of tokens that are not whole characters."""
     seed = seed if temperature > 0 else 0
     source = random.Random(f"{prompt}/{seed}/{index}/{skill:.3f}")
     at = random.Random(f"{prompt}/{seed}").randrange(len(STORY)) + 7 * index if temperature > 0 else 0

@@ -1,4 +1,4 @@
-"""scripts/inline_page: the blocks of a page, what it refuses, and that both pages of the gateway come out whole."""
+"""scripts/inline_page: the blocks of a page, the errors, and that both pages of the gateway are complete."""
 
 import pathlib
 import re

@@ -1,4 +1,4 @@
-// The body of a function: every control on the page that has no name for a screen reader, as the beginning of its markup.
+// The body of a function that returns the beginning of the markup of every control without a name for screen readers.
 const CONTROLS = "a, button, input, select, textarea, summary, [tabindex='0'], [role=tab], progress, dialog, nav";
 
 function textOf(ids) {

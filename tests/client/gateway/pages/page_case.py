@@ -1,4 +1,4 @@
-"""What the tests of both pages share: a gateway, a browser, screenshots, and the command line.
+"""The base class for the tests of both pages: a gateway, a browser, screenshots and the command line.
 
     NAME_page_test.py [--url http://HOST:PORT] [TEST...]
 
@@ -14,7 +14,7 @@ import fake_gateway
 
 
 class PageCase(unittest.TestCase):
-    """One browser for all cases of a class. What needs the fake's controls calls `fake()`, and is skipped with --url."""
+    """One browser for all cases of a class. A case that needs the fake gateway calls fake(); --url skips such cases."""
 
     url = None
     gateway = None
@@ -37,7 +37,7 @@ class PageCase(unittest.TestCase):
             self.start_gateway()
 
     def fake(self, **options):
-        """The fake gateway; with options, another one in its place."""
+        """The fake gateway. With options, starts a new one and uses it instead."""
         if self.url is not None:
             self.skipTest("needs the fake gateway")
         if options:
@@ -47,8 +47,8 @@ class PageCase(unittest.TestCase):
     def start_gateway(self, **options):
         self.gateway = fake_gateway.FakeGateway(**options).start()
         self.addCleanup(self.gateway.stop)
-        # Runs before the gateway stops: an open page would ask a closed port, and the next case would find that error
-        # on its console.
+        # Runs before the gateway stops: otherwise the open page would call a closed port, and the next case would find
+        # that error on its console.
         self.addCleanup(self.browser.leave)
         self.browser.url = self.gateway.url
 
@@ -68,7 +68,7 @@ class PageCase(unittest.TestCase):
                 self.browser.check_accessible()
 
     def settle(self):
-        """Waits until the page has drawn twice: transitions and charts follow a change of size."""
+        """Waits until the transitions have ended and the page has drawn again, because charts follow a change of size."""
         self.browser.driver.execute_async_script(
             "const done = arguments[0], frame = (then) => requestAnimationFrame(then);"
             "const passing = document.getAnimations().filter((one) => one.effect.getTiming().iterations === 1);"

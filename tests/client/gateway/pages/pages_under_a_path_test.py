@@ -10,7 +10,7 @@ import page_case
 
 
 class StrippingProxy(http.server.ThreadingHTTPServer):
-    """Passes /gp/PATH on as /PATH, also streams; nothing is at other paths."""
+    """Forwards /gp/PATH as /PATH, including streams; other paths are not found."""
 
     daemon_threads = True
 
@@ -19,7 +19,7 @@ class StrippingProxy(http.server.ThreadingHTTPServer):
         self.gateway_port = gateway_port
 
     def handle_error(self, request, client_address):
-        """A browser that leaves is no news."""
+        """Ignores errors, which come from browsers that close their connections."""
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

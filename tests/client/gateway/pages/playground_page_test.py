@@ -22,7 +22,7 @@ class Playground(page_case.PageCase):
         self.browser.wait_shown("#generate")
 
     def fresh(self, fragment=""):
-        """Opens the page as a tab that knows nothing."""
+        """Opens the page with empty storage, as in a new browser."""
         self.open(fragment)
         self.browser.js("sessionStorage.clear(); localStorage.clear()")
         self.open(fragment)

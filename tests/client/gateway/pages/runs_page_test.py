@@ -52,7 +52,7 @@ class Runs(page_case.PageCase):
         return [dict(urllib.parse.parse_qsl(one.query)) for one in addresses if one.path.endswith("/points")]
 
     def drag(self, selector, begin, end):
-        """Drags across an element, from and to a share of its width."""
+        """Drags across an element from `begin` to `end`, which are fractions of its width."""
         element = self.browser.one(selector)
         self.browser.js("arguments[0].scrollIntoView({block: 'center'})", element)
         width = element.size["width"]
@@ -76,7 +76,7 @@ class Runs(page_case.PageCase):
         self.browser.check_clean()
 
     def names(self):
-        """Of the runs in the list, from top to bottom."""
+        """The names of the runs in the list, from top to bottom."""
         return self.browser.js("return [...document.querySelectorAll('#run-list .name')].map((one) => one.textContent)")
 
     def test_a_long_list_says_how_many_runs_there_are_and_shows_more(self):
@@ -252,7 +252,7 @@ class Runs(page_case.PageCase):
         cluster.connected, cluster.run_with = True, find
         self.browser.wait_text("#run-state", "succeeded")
 
-    # Case gateway-and-pages/17: back left the page, and runs were no links.
+    # Case gateway-and-pages/17: Back left the page, and runs were not links.
     def test_back_and_forward_go_from_run_to_run(self):
         self.fake()
         self.open()

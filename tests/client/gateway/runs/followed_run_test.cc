@@ -1,4 +1,4 @@
-// FollowedRun against a fake coordinator; RunBoard's tests show what pages get of it.
+// FollowedRun against a fake coordinator. RunBoard's tests cover the data that pages get from it.
 #include "client/gateway/runs/followed_run.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ TEST(FollowedRun, ARefreshThatFailedAfterAnEventIsRepeatedAtOnce) {
     return followed.Details() != nullptr;
   }));
   EXPECT_THAT(followed.Details()->checkpoints, SizeIs(0));
-  interruption.Request();  // calls fail, streams do not
+  interruption.Request();  // from here on calls fail, but streams continue
   v1::Checkpoint checkpoint;
   checkpoint.set_run_id(run.run_id());
   checkpoint.set_step(100);

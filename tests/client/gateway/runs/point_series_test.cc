@@ -92,7 +92,7 @@ std::vector<Point> RandomPoints(const Shape& shape, std::mt19937& random) {
   return points;
 }
 
-// The promises of Decimate, over random series.
+// Checks the guarantees of Decimate with random series.
 TEST(PointSeries, DecimationKeepsOrderExtremesEndsAndEvaluations) {
   const uint32_t seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -147,7 +147,7 @@ TEST_F(RunBoardTest, ALookedAtRunHasItsPastAndThenWhatComes) {
   service_.AddEvent(v1::RUN_STATE_RUNNING, "run_started", "all ranks are ready");
   EXPECT_TRUE(Eventually([&] { return board.PointsAfter(kId, 300, 10)->points.size() == 1; }));
   Details(board, [](const RunDetails& now) { return now.events.size() == 2; });
-  // Steps that are taken again by a later epoch.
+  // A later epoch repeats steps from 250 on.
   service_.AddPoint(MakePoint(250, 2));
   EXPECT_TRUE(Eventually([&] { return board.Points(kId, {})->total == 250; }));
   EXPECT_GT(changes, 2);
@@ -199,7 +199,7 @@ TEST_F(RunBoardTest, ManyRunsAreFollowedWithinALimit) {
   }));
 }
 
-// The newest run is the last that a catalogue may lack, and a run that trains must not be lacked.
+// If there are too many runs to serve, the newest ones and those that train must be kept.
 // Case gateway-and-pages/08: runs after the first 1000 were not served.
 TEST_F(RunBoardTest, CheckpointsOfTheNewestAndOfLiveRunsAreKnownWhenThereAreTooManyRuns) {
   const auto add = [&](int number, v1::RunState state) {
@@ -220,7 +220,8 @@ TEST_F(RunBoardTest, CheckpointsOfTheNewestAndOfLiveRunsAreKnownWhenThereAreTooM
   EXPECT_EQ(now->sealed.back().name, "r0") << "the oldest run trains";
 }
 
-// With 70 runs it took three pauses, and the older of two runs with one name was known first.
+// Before, 70 runs took three surveys with pauses, and of two runs with one name the older one was
+// known first.
 TEST_F(RunBoardTest, AllCheckpointsAreAskedForWithoutAPauseTheNewestRunsFirst) {
   for (int number = 0; number < 120; ++number) {
     const bool is_twin = number == 0 || number == 119;

@@ -54,7 +54,7 @@ class RunsApiTest : public ::testing::Test {
     return {};
   }
 
-  // Changes what every page receives: a megabyte.
+  // Changes the list that every page is sent; it has about a megabyte.
   void Change(int version) {
     v1::Run run = MakeRun("demo", kId, v1::RUN_STATE_RUNNING);
     run.set_reason(std::to_string(version) + std::string(1 << 20, 'x'));
@@ -138,7 +138,7 @@ TEST_F(RunsApiTest, MoreRunsComeInPagesAndByFilters) {
   }
 }
 
-// The text of a thousand runs took 16 ms of the loop.
+// Before, building the text of a thousand runs blocked the loop for 16 ms.
 TEST_F(RunsApiTest, TheTextOfALongListIsNotMadeInTheLoop) {
   for (int i = 0; i < 1000; ++i) {
     service_.AddRun(MakeRun("sweep", fmt::format("b{:09}", i), v1::RUN_STATE_FAILED));
@@ -148,7 +148,7 @@ TEST_F(RunsApiTest, TheTextOfALongListIsNotMadeInTheLoop) {
   v1::ListResponse page;
   for (const v1::Run& run : server.api().board().board()->runs) *page.add_runs() = run;
   ASSERT_EQ(page.runs_size(), 100);
-  // A page is a tenth of the list: ten documents of a page take as long as one of the list.
+  // A page has a tenth of the list's runs, so ten documents of a page take as long as one list.
   constexpr int kRequests = 5;
   timespec begin{};
   timespec end{};
@@ -274,7 +274,7 @@ TEST_F(RunsApiTest, AStreamBeginsWithEverythingAndTellsChanges) {
   EXPECT_EQ(Next(client, "runs")["runs"][0]["state"], "running");
   EXPECT_EQ(Next(client, "workers")["workers"].size(), 1u);
   EXPECT_EQ(Next(client, "run")["events"].size(), 1u);
-  // A page requests the history now and is sent what comes after it.
+  // Like a page, request the history now; the stream then sends only later points.
   EXPECT_EQ(server.Get("/api/v1/runs/demo/points").status, 200);
   for (int step = 201; step <= 203; ++step) service_.AddPoint(MakeStep(step));
   std::vector<int64_t> steps;

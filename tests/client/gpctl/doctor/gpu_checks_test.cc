@@ -1,4 +1,4 @@
-// What gpctl shows and checks about GPUs; not run with a real driver here.
+// gpctl's output and checks about GPUs, with sample documents instead of a real driver.
 #include "client/gpctl/doctor/gpu_checks.h"
 
 #include <gmock/gmock.h>
@@ -72,7 +72,7 @@ TEST(NodeTable, SaysOfANodeThatIsConnectedHowLongItIsSilent) {
   EXPECT_THAT(gpctl::NodeTable(nodes, kNow, {120, true}), HasSubstr("connected"));
   EXPECT_THAT(gpctl::NodeTable(nodes, kNow + 12, {120, true}),
               HasSubstr("silent, heard 32s ago; lost after 1m"));
-  // The coordinator decides it: after its start every node gets a full lease.
+  // Only the coordinator decides that a node is lost: after its start it gives each a full lease.
   nodes.mutable_nodes(0)->set_lost(true);
   EXPECT_THAT(gpctl::NodeTable(nodes, kNow + 50, {120, true}), HasSubstr("lost, heard 1m10s ago"));
   EXPECT_EQ(gpctl::NodeStateName(nodes.nodes(0)), "lost");

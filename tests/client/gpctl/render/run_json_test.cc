@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;  // equal whatever the order of its keys
 
-// Every field has a value, but those in `defaults`.
+// Parses `text`, in which every field must be set except those in `defaults`.
 template <typename Message>
 Message Parse(const std::string& text, const std::vector<std::string>& defaults = {}) {
   Message message;
@@ -50,7 +50,7 @@ TEST(RunJson, ARunHasAllItsFields) {
         kernels { key: "avx2" value: "choices" } }
       gradients_encrypted: true queue_position: 9 submitted_by: "user ann"
       device: "gpu" initial_model: "base@250")");
-  // Its kind is left out: there is only one.
+  // The document omits the run's kind, because there is only one.
   EXPECT_EQ(Json(gpctl::RunFields(run)), Json::parse(R"({
       "run_id": "id", "name": "name", "namespace": "team", "priority": 2, "state": "running",
       "reason": "reason", "epoch": 3, "failures": 4, "workers": 5, "gradients_encrypted": true,
@@ -133,7 +133,7 @@ TEST(RunJson, ANodeHasAllItsFields) {
       busy_slots: 3 lost: true
       data_problems { run_id: "run" run_name: "run name" reason: "no data" }
       load { runnable_threads: 2.5 cores: 4 swap_bytes_per_second: 8.5 })");
-  // Cores, and when it was last heard from, are for the screens; `state` shows that it is lost.
+  // Load, cores and last_heard_at are omitted: they are for the screens. `state` shows lost nodes.
   EXPECT_EQ(Json(gpctl::NodeFields(node)), Json::parse(R"({
       "node_id": "id", "name": "name", "connected": true, "state": "draining", "busy_slots": 3,
       "version": "0.1.0", "cordon": {

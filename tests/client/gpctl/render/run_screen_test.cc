@@ -112,7 +112,7 @@ TEST(RunDetails, NameTheModelThatTheRunBeganWith) {
   EXPECT_THAT(RunDetails(run, {}, kNow, {0, true}), HasSubstr("\n  began with  base@250\n"));
 }
 
-// But for a path and a command, which are copied.
+// No line is too wide, except a path and a command, which stay whole so that a user can copy them.
 TEST(RunDetails, FitNarrowTerminals) {
   v1::Run run = RunningModel().run();
   run.set_reason("node a.example.com is away since 12:00, so that the ranks there are started " +

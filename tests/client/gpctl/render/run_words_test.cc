@@ -1,4 +1,4 @@
-// Goal: the words for a step and for the rest of a run.
+// Goal: the texts about a step's phases, its MFU and the duration of a run are right.
 #include "client/gpctl/render/run_words.h"
 
 #include <gtest/gtest.h>

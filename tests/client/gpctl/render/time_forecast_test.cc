@@ -70,7 +70,7 @@ TEST(TimeForecast, CountsEvaluations) {
 }
 
 // Case runs-and-service/52: a run of a week that saved nothing before its end was accepted without
-// a word.
+// a warning.
 TEST(TimeForecast, WarnsOfARunThatMayLoseMoreThanAnHour) {
   runspec::RunSpec spec = Spec();
   spec.budget.steps = 10'000;

@@ -31,7 +31,7 @@ v1::Node NodeOf(const std::string& name, const std::vector<std::string>& runs_of
   return node;
 }
 
-// Two ranks of two cores each on node a, as fast as forecast.
+// A run of two ranks with two cores each on node a, which is as fast as forecast.
 v1::Run Training() {
   v1::Run run = MakeRun("mine", "aaaaaaaa01", v1::RUN_STATE_RUNNING);
   run.set_device("cpu");

@@ -1,5 +1,5 @@
-// What 'gpctl up --monitoring' writes, and its message without Prometheus; a real one runs in
-// tests/deploy/monitoring_live_test.py.
+// The files that 'gpctl up --monitoring' writes, and its message when Prometheus is missing.
+// tests/deploy/monitoring_live_test.py runs a real Prometheus.
 #include "client/gpctl/service/monitoring.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
-// PathGuard: another $PATH during a test. Not thread-safe, as the environment is not.
+// PathGuard: sets $PATH during a test and restores it. Not thread-safe, because the environment is
+// not.
 #pragma once
 
 #include <cstdlib>

@@ -23,7 +23,7 @@ TEST_F(ProcessTest, AProcessIsKnownByMoreThanItsNumber) {
   other.program = "/bin/other";
   EXPECT_FALSE(IsAlive(other));
   EXPECT_FALSE(IsAlive({}));
-  // Must not end this test's own process.
+  // StopProcess must not stop this test's own process.
   EXPECT_TRUE(StopProcess(other, milliseconds(10)).ok());
 }
 

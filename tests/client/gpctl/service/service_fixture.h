@@ -1,4 +1,4 @@
-// ServiceFixture: a directory for a service, and small shell scripts in the place of its daemons.
+// ServiceFixture: a state directory, and shell scripts that stand in for the service's daemons.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -49,8 +49,9 @@ class ServiceFixture : public ::testing::Test {
     supervisor.Run();
   }
 
-  // A daemon that serves at the fake coordinator's address and lives until it is asked to end. Any
-  // reader of its address file may ask.
+  // Writes a daemon that reports the fake coordinator's address and runs until SIGTERM. It sets its
+  // signal handler before it writes the address file, so that a test may signal it after reading
+  // it.
   void WriteDaemon(const std::string& name, const std::string& before = "",
                    const std::string& on_term = "") {
     WriteScript(gpctl_.home() + "/" + name,
@@ -61,7 +62,8 @@ class ServiceFixture : public ::testing::Test {
                     "echo started >&2\nmv $file.new $file\nwhile :; do sleep 0.02; done\n");
   }
 
-  // A daemon that ends once the other has also been asked to end, and records that.
+  // Writes a daemon that ends only after the daemon `other` has also been told to end. It leaves
+  // the files NAME.told and NAME.ended.
   void WriteDaemonThatAwaits(const std::string& name, const std::string& other) {
     WriteDaemon(name, "",
                 fmt::format("touch $0.told; while [ ! -e {}/{}.told ]; do sleep 0.02; done; "

@@ -255,7 +255,7 @@ TEST_F(SupervisorTest, TheStorageStaysWhereItWasUntilAnotherPlaceIsNamed) {
   RunOnce(Options());
   EXPECT_THAT(ArgumentsOf("gp-worker"), HasSubstr(flag))
       << "also when the next start does not name it";
-  // The coordinator reports whether its known storage is present.
+  // Another storage is refused by the coordinator, not by gpctl.
   WriteScript(gpctl_.home() + "/gp-coordinator", "echo 'not my storage' >&2\nexit 1\n");
   options.storage_root = gpctl_.home() + "/elsewhere";
   client::Interruption interruption;

@@ -13,7 +13,7 @@
 namespace gp::gpctl {
 namespace {
 
-// HOME as it was, at the end of the scope.
+// Restores HOME at the end of the scope.
 class ChangedHome {
  public:
   ChangedHome() {

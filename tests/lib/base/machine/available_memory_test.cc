@@ -1,5 +1,5 @@
-// Goal: the smallest limit counts and is named; file pages that the kernel would drop do not count
-// as used; the limit does not depend on usage.
+// Goal: the smallest limit applies and is named; file pages that the kernel could drop do not count
+// as used; the limit does not depend on current usage.
 #include "base/machine/available_memory.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Goal: the groups that limit a process are found in version 2 and 1, up to the root.
+// Goal: all control groups that limit a process are found, up to the root, in versions 1 and 2.
 #include "base/machine/control_group.h"
 
 #include <gtest/gtest.h>

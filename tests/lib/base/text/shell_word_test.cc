@@ -8,7 +8,7 @@
 namespace gp {
 namespace {
 
-// The shell's interpretation of `text`.
+// How a shell interprets `text`.
 std::string Shell(const std::string& text) {
   FILE* shell = popen(("printf %s " + text).c_str(), "r");
   std::string out;

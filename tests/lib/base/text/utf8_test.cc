@@ -54,8 +54,9 @@ TEST(Utf8, KnowsTheBytesThatMayStillBecomeACharacter) {
   }
 }
 
-// Byte strings chosen by Python, with the results of its decoder: lengths in one byte, the bytes,
-// the decoded text. Half of the bytes come from sequences that are nearly UTF-8.
+// Random byte strings and what Python decodes them to. Each record is the length (one byte) and the
+// bytes, then the length and the decoded text. Half of the bytes come from sequences that are
+// almost UTF-8.
 class DecodedByPython {
  public:
   explicit DecodedByPython(int count) {
@@ -79,7 +80,7 @@ sys.stdout.buffer.write(b"".join(written))
   }
   ~DecodedByPython() { pclose(output_); }
 
-  // False at the end.
+  // Reads the next record; false at the end.
   bool Next() { return Take(bytes) && Take(text); }
 
   std::string bytes;
@@ -103,7 +104,8 @@ TEST(Utf8, ReplacesAndCountsAsPythonDoes) {
   for (; python.Next(); ++compared) {
     ASSERT_EQ(ValidUtf8(python.bytes), python.text) << testing::PrintToString(python.bytes);
     CharacterCounter counter;
-    int64_t begun = 0;  // by its bytes: a character ends where the next one begins
+    // Counted from the text: a character begins at each byte that is not a continuation byte.
+    int64_t begun = 0;
     for (const char byte : python.bytes) counter.Add({&byte, 1});
     for (const char byte : python.text) begun += (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
     ASSERT_EQ(counter.count(), begun) << testing::PrintToString(python.bytes);

@@ -34,7 +34,7 @@ uint32_t Bits(double number) {
   return bits;
 }
 
-// Rounds towards 0; numbers below 2^-14 become 0.
+// Converts to fp16, rounding towards 0; numbers below 2^-14 become 0.
 uint16_t Half(double number) {
   const uint32_t bits = Bits(number);
   const int exponent = static_cast<int>(bits >> 23 & 255) - 127 + 15;
@@ -81,7 +81,7 @@ std::string NameOf(const std::string& bytes) {
   return form ? std::string(form->name) + (form->whole ? ", whole" : "") : "none";
 }
 
-// As often as the rank of a word tells (Zipf's law); more of them than Tokens() gives.
+// Token ids with word frequencies that follow Zipf's law; more of them than Tokens() returns.
 std::vector<int64_t> ManyTokens(int64_t vocabulary) {
   std::minstd_rand random(9);
   std::uniform_real_distribution<double> share(0, 1);
@@ -132,7 +132,7 @@ TEST(FloatsIn, TakesTokensForNone) {
   EXPECT_EQ(NameOf(std::string(40'000, '\0')), "none");
 }
 
-// Codes of images and sounds have no order, and any of them is as frequent as another.
+// Codes of images and sounds are unordered and equally frequent.
 TEST(FloatsIn, TakesEvenlyDistributedIdsForNone) {
   std::minstd_rand random(2);
   for (const int64_t vocabulary : {256, 1024, 8192, 16384, 50257}) {
@@ -144,7 +144,7 @@ TEST(FloatsIn, TakesEvenlyDistributedIdsForNone) {
   }
 }
 
-// One word of each column in turn.
+// Words from each column in turn.
 std::string Interleaved(const std::vector<std::vector<int64_t>>& columns) {
   std::vector<int64_t> words;
   for (size_t i = 0; i < columns[0].size(); ++i) {

@@ -100,7 +100,7 @@ TEST(UnlikeText, RecognisesLinesOfJsonAmongOtherLines) {
   EXPECT_EQ(WhatIfText("{'a', 'b'} is a set\n{'c'} is one, too\n"), "text");
 }
 
-// The page that curl saves for a wrong address.
+// The page that curl saves for a wrong URL.
 TEST(UnlikeText, RecognisesThePageOfAServer) {
   const std::string page = "<!DOCTYPE html>\n<html><body>404 Not Found</body></html>\n";
   EXPECT_THAT(WhatIfText(page), HasSubstr("a page of HTML"));
@@ -120,7 +120,7 @@ TEST(UnlikeText, RecognisesJson) {
   EXPECT_EQ(WhatIfText("[\"a\", \"b\"]"), "a list in JSON");
 }
 
-// The way is a command that works on the file.
+// The suggested command works on the file.
 TEST(UnlikeText, RecognisesJsonThatIsNoObject) {
   EXPECT_EQ(WhatIfText("\"a \\\"b\\\"\"\n\"c\"\n"), "lines of JSON strings");
   std::string strings, speech;

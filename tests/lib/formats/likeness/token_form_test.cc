@@ -43,7 +43,7 @@ TEST(Tokens, OfMoreBytesAreRecognised) {
   EXPECT_EQ(WiderTokens("short"), std::nullopt);
 }
 
-// The ids of `tokens`, changed one by one.
+// `tokens` after applying `change` to each id.
 std::vector<int64_t> Each(std::vector<int64_t> tokens,
                           const std::function<int64_t(size_t at, int64_t token)>& change) {
   for (size_t at = 0; at < tokens.size(); ++at) tokens[at] = change(at, tokens[at]);
@@ -59,7 +59,7 @@ std::vector<int64_t> Plus(int64_t number, const std::vector<int64_t>& tokens) {
   return Each(tokens, [number](size_t, int64_t token) { return token + number; });
 }
 
-// Labels: of three tokens the first one is masked.
+// Labels in which every third token, starting with the first, is masked.
 std::vector<int64_t> Masked(int64_t mask, const std::vector<int64_t>& tokens) {
   return Each(tokens, [mask](size_t at, int64_t token) { return at % 3 == 0 ? mask : token; });
 }
@@ -124,12 +124,12 @@ TEST(Tokens, WithMasksAreRecognised) {
     EXPECT_EQ(WiderTokens(BytesOf<int64_t>(tokens)), (TokenForm{8, false, true})) << what;
     EXPECT_EQ(WiderTokens(BigEndianBytesOf<int64_t>(tokens)), (TokenForm{8, true, true})) << what;
   }
-  // All bits of -1 are set, in every width.
+  // -1 has all bits set in every width, so the sign cannot be told.
   EXPECT_EQ(WiderTokens(BytesOf<int32_t>(Masked(-1, Tokens(50257)))), (TokenForm{4, false}));
   EXPECT_EQ(WiderTokens(BytesOf<int64_t>(Masked(-1, Tokens(50257)))), (TokenForm{8, false}));
 }
 
-// Every second token is one of `others`.
+// `tokens` with every second one replaced by one of `others`.
 std::vector<int64_t> Between(const std::vector<int64_t>& tokens,
                              const std::vector<int64_t>& others) {
   return Each(tokens, [&](size_t at, int64_t token) {
@@ -186,7 +186,8 @@ TEST(Tokens, WithSwappedBytesAreRecognised) {
       std::vector<int64_t> tokens = Tokens(vocabulary);
       tokens.resize(count);
       EXPECT_FALSE(LooksByteSwapped(BytesOf<uint16_t>(tokens), vocabulary)) << vocabulary;
-      // If the vocabulary fills two bytes every word is an id: the variety of bytes decides.
+      // If the vocabulary uses all 65536 ids, every word is a valid id, and only the variety of its
+      // bytes shows swapping.
       if (vocabulary == 65536) continue;
       EXPECT_TRUE(LooksByteSwapped(BigEndianBytesOf<uint16_t>(tokens), vocabulary))
           << vocabulary << " " << count;
@@ -196,7 +197,7 @@ TEST(Tokens, WithSwappedBytesAreRecognised) {
   EXPECT_FALSE(LooksByteSwapped(std::string(4000, '\0'), 10));
 }
 
-// The model may have more ids than the tokens need.
+// The model's vocabulary may be larger than the ids that occur.
 TEST(Tokens, WithSwappedBytesAreRecognisedByTheBytesVariety) {
   for (const int64_t ids : {10, 65, 256, 1000, 4096}) {
     const std::vector<int64_t> tokens = Tokens(ids);
@@ -205,7 +206,7 @@ TEST(Tokens, WithSwappedBytesAreRecognisedByTheBytesVariety) {
   }
 }
 
-// They are of another tokenizer, in whichever order.
+// The tokens belong to another tokenizer, in either byte order.
 TEST(Tokens, OfALargerVocabularyAreNotCalledSwapped) {
   for (const int64_t vocabulary : {65, 256, 1000, 32000}) {
     EXPECT_FALSE(LooksByteSwapped(BytesOf<uint16_t>(Tokens(50257)), vocabulary)) << vocabulary;

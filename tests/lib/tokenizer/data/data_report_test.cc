@@ -25,7 +25,7 @@ class DataReportTest : public ::testing::Test {
     return path;
   }
 
-  // An llm.c shard of 0, 1, ... modulo `modulus`, with `last` as its last token.
+  // An llm.c shard with the tokens 0, 1, ... modulo `modulus`, except for `last` as the last token.
   std::string WriteShard(const std::string& name, int32_t count, int32_t modulus, int32_t last) {
     std::vector<int32_t> tokens;
     for (int32_t i = 1; i < count; ++i) tokens.push_back(i % modulus);
@@ -69,7 +69,8 @@ TEST_F(DataReportTest, EndsThatTheTextSpellsAreSaidAndMayDivideIt) {
               ElementsAre(AllOf(HasSubstr("data.text spells <|endoftext|> 2 times"),
                                 HasSubstr("data.split_on: '<|endoftext|>'"))));
   spec_.data.split_on = "<|endoftext|>";
-  // End, a, b, end, line break, c, d; the part after the last one is blank.
+  // The tokens: end of text, a, b, end of text, line break, c, d. The part after the last delimiter
+  // is blank and dropped.
   EXPECT_EQ(Inspect().train_tokens, 7);
   EXPECT_THAT(Inspect().warnings, ElementsAre());
   spec_.data.split_on = "<|endoftext>";
@@ -83,7 +84,7 @@ TEST_F(DataReportTest, WhatIsNoTextIsRefusedInEveryFile) {
   spec_.data.text = {text, json};
   EXPECT_THAT(Error(), HasSubstr(json + " looks like lines of JSON"));
   InspectionLimits limits;
-  limits.text_bytes = 8;  // reached before the second file
+  limits.text_bytes = 8;  // reached within the first file
   EXPECT_THAT(Message(InspectData(spec_, limits).status()), HasSubstr("looks like lines of JSON"));
   spec_.data.format = runspec::DataFormat::kText;
   EXPECT_EQ(Inspect().train_files, 2);
@@ -101,7 +102,7 @@ TEST_F(DataReportTest, WiderTokensAreRefusedUnlessTheFormatIsGiven) {
   EXPECT_EQ(Inspect().train_tokens, 998);
 }
 
-// Its header promises as many.
+// The shard's header promises these tokens.
 TEST_F(DataReportTest, ZerosAtTheEndOfAShardAreWarnedOf) {
   std::vector<int32_t> tokens;
   for (int i = 1; i < 30'000; ++i) tokens.push_back(i * 37 % 50'000);
@@ -177,7 +178,7 @@ TEST_F(DataReportTest, AMixtureNeedsAWindowInEveryEntry) {
   EXPECT_THAT(Error(), HasSubstr("data.train " + spec_.data.train[0] + ": "));
 }
 
-// The trainer refuses it as well, but only once it has been started.
+// The trainer refuses it too, but only after it has started.
 TEST_F(DataReportTest, ValidationNeedsATokenToReadAndOneToPredict) {
   spec_.data.train = {WriteShard("a.bin", 100, 50, 7)};
   spec_.data.val = {WriteShard("v.bin", 1, 50, 3)};
@@ -186,7 +187,7 @@ TEST_F(DataReportTest, ValidationNeedsATokenToReadAndOneToPredict) {
   EXPECT_THAT(Error(), HasSubstr("data.val: the files hold 0 tokens"));
   spec_.data.val = {Write("v.raw", std::string("\7\0", 2))};
   EXPECT_THAT(Error(), HasSubstr("data.val: the files hold 1 token,"));
-  // Files shorter than a window are padded; the total of all files counts.
+  // Files shorter than a window are padded, so only the total of all files counts.
   spec_.data.val = {WriteShard("v.bin", 1, 50, 3), WriteShard("w.bin", 1, 50, 3)};
   EXPECT_EQ(Inspect().validation_tokens, 2);
 }

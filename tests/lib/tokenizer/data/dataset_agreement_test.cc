@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A folder with one shard of five tokens, made with bytes.
+// A prepared folder with one shard of five tokens, made with the byte tokenizer.
 class DatasetAgreementTest : public ::testing::Test {
  protected:
   DatasetAgreementTest() {

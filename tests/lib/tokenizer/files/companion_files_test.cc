@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using Json = nlohmann::json;
 using Files = std::map<std::string, Json>;
 
-// One more token that looks special, and one that does not.
+// Two more tokens; the first one looks like a special token, the second does not.
 const Json kAddedIds = {{"<pad>", 262}, {"END", 263}};
 
 Json Added(int64_t id, const char* text, bool special = true) {
@@ -29,7 +29,7 @@ Json Added(int64_t id, const char* text, bool special = true) {
 
 class CompanionFilesTest : public testing::Test {
  protected:
-  // A directory with these files, and merges.txt if there is a vocab.json.
+  // A directory with these files, plus merges.txt if there is a vocab.json.
   std::string Directory(const Files& files) {
     const std::string path = directory_.File(std::to_string(++count_));
     EXPECT_TRUE(MakeDirectories(path).ok());
@@ -38,7 +38,7 @@ class CompanionFilesTest : public testing::Test {
     return path;
   }
 
-  // With the small vocabulary's own files.
+  // A directory with these files and the small vocabulary as vocab.json.
   std::string Pair(Files companions) {
     companions.emplace("vocab.json", SmallVocab());
     return Directory(companions);
@@ -66,7 +66,7 @@ class CompanionFilesTest : public testing::Test {
   int count_ = 0;
 };
 
-// Case models-and-data/05: the tokens of added_tokens.json were lost without a word.
+// Case models-and-data/05: the tokens of added_tokens.json were silently ignored.
 TEST_F(CompanionFilesTest, EveryListOfAddedTokensGivesTheSameTokenizer) {
   Json whole = SmallTokenizerJson();
   whole["added_tokens"].push_back(Added(262, "<pad>"));
@@ -96,7 +96,8 @@ TEST_F(CompanionFilesTest, EveryListOfAddedTokensGivesTheSameTokenizer) {
   }
 }
 
-// transformers looks in text for the tokens that a file names, not for what looks like one.
+// transformers finds in text only those special tokens that a file names, not tokens that merely
+// look special.
 TEST_F(CompanionFilesTest, ATokenOfTheVocabularyAloneIsNotFoundInText) {
   Json vocab = SmallVocab();
   vocab["<s>"] = 262;
@@ -120,7 +121,7 @@ TEST_F(CompanionFilesTest, ATokenOfTheVocabularyAloneIsNotFoundInText) {
   EXPECT_EQ(tokenizer->Decode(std::vector<int32_t>{262, 263}), "<s><mask>");
 }
 
-// GPT2Tokenizer adds it; the model has a row for it.
+// GPT2Tokenizer adds <|endoftext|> itself; the model has an embedding row for it.
 TEST_F(CompanionFilesTest, TheClassAddsTheEndOfTextWhereTheModelHasARow) {
   Json vocab = SmallVocab();
   vocab.erase("<|endoftext|>");
@@ -150,7 +151,7 @@ TEST_F(CompanionFilesTest, TheClassAddsTheEndOfTextWhereTheModelHasARow) {
             262);
 }
 
-// The class that transformers takes where tokenizer_config.json names none.
+// If tokenizer_config.json names no class, transformers uses the class of the model type.
 TEST_F(CompanionFilesTest, TheClassOfTheModelIsObeyedOrRefused) {
   for (const char* type : {"roberta", "bart", "whisper", "gpt_neox", "qwen2"}) {
     const Json model = {{"model_type", type}};
@@ -194,7 +195,7 @@ TEST_F(CompanionFilesTest, ThePrefixOfAVocabularyIsThatOfItsCompanions) {
   EXPECT_EQ(Read(JoinPath(path, "small-vocab.json"))->vocabulary_size(), 263);
 }
 
-// Like transformers.
+// transformers does the same.
 TEST_F(CompanionFilesTest, NamedTokensWithoutIdsGetTheNextOnes) {
   const Json config = {{"bos_token", "<|endoftext|>"},
                        {"mask_token", "<mask>"},
@@ -206,7 +207,7 @@ TEST_F(CompanionFilesTest, NamedTokensWithoutIdsGetTheNextOnes) {
        {Pair({{"tokenizer_config.json", config}}), Whole({{"tokenizer_config.json", config}})}) {
     EXPECT_EQ(Read(path)->Decode(std::vector<int32_t>{262, 263, 264}), "<eos><mask><x>");
   }
-  // special_tokens_map.json goes before tokenizer_config.json.
+  // special_tokens_map.json takes precedence over tokenizer_config.json.
   EXPECT_EQ(Read(Pair({{"tokenizer_config.json", {{"eos_token", "<a>"}}},
                        {"special_tokens_map.json", {{"eos_token", "<b>"}}}}))
                 ->Decode(std::vector<int32_t>{262}),
@@ -256,7 +257,7 @@ TEST_F(CompanionFilesTest, ATokenThatNobodyCallsSpecialIsRefused) {
               HasSubstr("added_tokens_decoder['262']: '<N>' is not special"));
 }
 
-// Old directories of GPT-2 list it.
+// Old GPT-2 directories list <|endoftext|> in added_tokens.json without calling it special.
 TEST_F(CompanionFilesTest, TheEndOfTextIsSpecialUntold) {
   EXPECT_EQ(Read(Pair({{"added_tokens.json", {{"<|endoftext|>", 261}}}}))->Fingerprint(),
             Read(Pair({}))->Fingerprint());
@@ -311,13 +312,14 @@ TEST_F(CompanionFilesTest, AConfigurationThatChangesIdsIsRefused) {
               HasSubstr("tokenizer_class is \"RobertaTokenizer\", expected GPT2Tokenizer"));
   EXPECT_THAT(Error(Whole({{"tokenizer_config.json", {{"add_prefix_space", true}}}})),
               HasSubstr("add_prefix_space is true"));
-  // These a tokenizer.json decides itself.
+  // With a tokenizer.json, these keys have no effect.
   EXPECT_NE(Read(Whole({{"tokenizer_config.json",
                          {{"add_bos_token", true}, {"tokenizer_class", "CodeGenTokenizer"}}}})),
             nullptr);
 }
 
-// transformers 5 builds these classes around the vocabulary of a tokenizer.json.
+// transformers 5 uses only the vocabulary of tokenizer.json for these classes, so they split text
+// differently.
 TEST_F(CompanionFilesTest, AClassThatCutsTextOtherwiseThanTokenizerJsonIsRefused) {
   for (const char* name : {"RobertaTokenizer", "RobertaTokenizerFast", "GPTNeoXTokenizerFast",
                            "Qwen2Tokenizer", "BertTokenizer", "LlamaTokenizerFast"}) {
@@ -331,8 +333,8 @@ TEST_F(CompanionFilesTest, AClassThatCutsTextOtherwiseThanTokenizerJsonIsRefused
   }
 }
 
-// transformers applies added_tokens_decoder after tokenizer.json, and names do not change an
-// existing token.
+// transformers applies added_tokens_decoder after tokenizer.json. Names of special tokens do not
+// change the flags of an existing token.
 TEST_F(CompanionFilesTest, FlagsOfAddedTokensDecoderCountBeforeThoseOfTokenizerJson) {
   const auto flags_of = [&](const Files& files) {
     const auto tokenizer = Read(Whole(files));
@@ -368,7 +370,7 @@ TEST_F(CompanionFilesTest, HowATokenIsFoundInTextIsHandedOn) {
     ASSERT_NE(back, nullptr) << name;
     EXPECT_EQ(back->Serialized(), tokenizer->Serialized()) << name;
   }
-  // For a name with flags, if the list has none.
+  // The flags come from the token's name entry if the list of added tokens has none.
   EXPECT_EQ(Read(Pair({{"added_tokens.json", {{"<mask>", 262}}},
                        {"special_tokens_map.json", {{"mask_token", mask}}}}))
                 ->vocabulary()

@@ -1,4 +1,4 @@
-// Hugging Face's own library on these files: hugging_face_test.py.
+// hugging_face_test.py tests how Hugging Face's own library reads these files.
 #include "tokenizer/files/hugging_face_tokenizer.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,8 @@ using ::testing::HasSubstr;
 using ::testing::Key;
 using Json = nlohmann::json;
 
-// From the directory, and from each file that holds tokens.
+// Reads the tokenizer back from the exported directory, and from each file with tokens, and
+// compares.
 void ExpectItComesBack(const Tokenizer& tokenizer) {
   const TemporaryDirectory directory;
   std::vector<std::string> paths = {directory.path()};
@@ -44,7 +45,7 @@ void ExpectItComesBack(const Tokenizer& tokenizer) {
   }
 }
 
-// The small vocabulary with one more token that no merge makes.
+// The small vocabulary plus one token that no merge produces.
 BytePairTokenizer WithToken(const char* token, bool ignore_merges, bool special) {
   Json document = SmallTokenizerJson();
   document["model"]["vocab"][token] = 262;
@@ -73,8 +74,8 @@ TEST(HuggingFaceTokenizer, BytesAre256TokensWithoutMerges) {
   EXPECT_EQ(Json::parse(files.at("tokenizer.json"))["model"]["merges"], Json::array());
 }
 
-// transformers' GPT2Tokenizer, vocab.json and merges.txt cannot express ignore_merges. Case
-// models-and-data/17: ignore_merges was lost, and ids changed.
+// transformers' GPT2Tokenizer, and vocab.json with merges.txt, cannot express ignore_merges. Case
+// models-and-data/17: ignore_merges was lost on export, which changed ids.
 TEST(HuggingFaceTokenizer, ATokenThatNoMergeMakesStaysInTokenizerJson) {
   const BytePairTokenizer tokenizer = WithToken("Ġzebra", true, false);
   ASSERT_EQ(tokenizer.token_without_merges(), 262);
@@ -89,7 +90,7 @@ TEST(HuggingFaceTokenizer, ATokenThatNoMergeMakesStaysInTokenizerJson) {
 }
 
 TEST(HuggingFaceTokenizer, IgnoreMergesThatChangesNothingIsWrittenInEveryForm) {
-  // No piece of text is two words.
+  // No piece of text equals these tokens, so ignore_merges has no effect on them.
   for (const char* token : {"heĠw", "<so>"}) {
     const BytePairTokenizer tokenizer = WithToken(token, true, false);
     EXPECT_EQ(tokenizer.token_without_merges(), std::nullopt) << token;
@@ -108,8 +109,8 @@ TEST(HuggingFaceTokenizer, SpecialTokensOfAnySpellingComeBackInEveryForm) {
   EXPECT_EQ(decoder["262"]["special"], true);
 }
 
-// If listed, Hugging Face would find it in ordinary text; as a plain vocabulary entry it is never
-// found, because no byte is written as 日.
+// If the token were listed, Hugging Face would find it in ordinary text. As a plain vocabulary
+// entry it is never found, because the byte alphabet does not contain 日.
 TEST(HuggingFaceTokenizer, ATokenThatNoTextBecomesIsNotListed) {
   for (const bool special : {false, true}) {
     const BytePairTokenizer tokenizer = WithToken("日本", false, special);
@@ -135,7 +136,7 @@ TEST(HuggingFaceTokenizer, CharactersAreABpeWithoutMerges) {
   EXPECT_EQ(vocab["€"], (*tokenizer)->vocabulary_size() - 1);
 }
 
-// As saved by transformers 5.
+// transformers 5 saves such a file.
 TEST(HuggingFaceTokenizer, CharactersMayHaveAPostProcessorThatAddsNothing) {
   const auto tokenizer = CharTokenizer::FromText("ab");
   Json document = Json::parse(HuggingFaceTokenizerFiles(**tokenizer).at("tokenizer.json"));

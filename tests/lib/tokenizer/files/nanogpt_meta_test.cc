@@ -12,8 +12,8 @@ namespace {
 using ::testing::HasSubstr;
 using namespace std::string_literals;
 
-// The pickle of nanoGPT's data/shakespeare_char/prepare.py: {'vocab_size', 'itos', 'stoi'} of
-// "\nabé".
+// The pickle that nanoGPT's data/shakespeare_char/prepare.py writes for the text "\nabé":
+// {'vocab_size', 'itos', 'stoi'}.
 constexpr std::string_view kMeta =
     "80049553000000000000007d94288c0a766f6361625f73697a65944b048c0469746f73947d94284b008c010a"
     "944b018c0161944b028c0162944b038c02c3a994758c0473746f69947d942868044b0068054b0168064b0268"

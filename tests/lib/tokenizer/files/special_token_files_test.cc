@@ -1,4 +1,4 @@
-// transformers on the same files: hugging_face_test.py.
+// hugging_face_test.py tests how transformers reads the same files.
 #include "tokenizer/files/special_token_files.h"
 
 #include <gmock/gmock.h>
@@ -25,8 +25,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Json = nlohmann::json;
 
-// A directory with the small tokenizer, and three special tokens more: <|BOS|> is 262, <|EOS|> 263,
-// <|PAD|> 264.
+// A directory with the small tokenizer and three more special tokens: <|BOS|> (262), <|EOS|> (263)
+// and <|PAD|> (264).
 class SpecialTokenFiles : public testing::Test {
  protected:
   std::unique_ptr<Tokenizer> Read(const std::map<std::string, Json>& files) {
@@ -55,7 +55,7 @@ class SpecialTokenFiles : public testing::Test {
   std::vector<std::string> notes_;
 };
 
-// Case models-and-data/04: the end that the model's files name was not obeyed.
+// Case models-and-data/04: the end token named in the model's files was ignored.
 TEST_F(SpecialTokenFiles, TheTokenizersNamesAndTheModelsIdsAreRead) {
   const Json names = {{"bos_token", "<|BOS|>"},
                       {"eos_token", {{"content", "<|EOS|>"}}},
@@ -74,7 +74,7 @@ TEST_F(SpecialTokenFiles, TheTokenizersNamesAndTheModelsIdsAreRead) {
   EXPECT_EQ(Read({{"tokenizer_config.json", names}, {"config.json", ids}})->special_tokens(),
             expected);
   EXPECT_THAT(notes_, IsEmpty());
-  // special_tokens_map.json goes before tokenizer_config.json.
+  // special_tokens_map.json takes precedence over tokenizer_config.json.
   EXPECT_EQ(Read({{"tokenizer_config.json", {{"eos_token", "<|BOS|>"}}},
                   {"special_tokens_map.json", {{"eos_token", "<|EOS|>"}}}})
                 ->end_of_text(),
@@ -87,7 +87,8 @@ TEST_F(SpecialTokenFiles, WithoutNamesTheModelsEndSeparatesDocuments) {
     EXPECT_EQ(tokenizer->end_of_text(), 263);
     EXPECT_THAT(tokenizer->special_tokens().model_eos, ElementsAre(263));
   }
-  // Unless the model's end is not a special token: documents may contain it.
+  // An ordinary token can be the model's end, but it cannot separate documents, because they may
+  // contain it.
   const auto tokenizer = Read({{"config.json", {{"eos_token_id", 260}}}});
   EXPECT_EQ(tokenizer->end_of_text(), 261);
   EXPECT_THAT(tokenizer->special_tokens().model_eos, ElementsAre(260));
@@ -108,7 +109,8 @@ TEST_F(SpecialTokenFiles, NullMeansThatThereIsNone) {
   EXPECT_EQ(tokenizer->special_tokens(), (SpecialTokens{.eos = 263, .model_eos = {263}}));
 }
 
-// <|endoftext|> is recognised by its spelling: it separates documents, but texts do not end at it.
+// <|endoftext|> is recognised by its spelling only: it separates documents, but generated texts do
+// not end at it.
 TEST_F(SpecialTokenFiles, AModelWithoutAnEndHasNone) {
   const std::map<std::string, Json> no_end[] = {
       {{"config.json", {{"eos_token_id", nullptr}}}},
@@ -116,7 +118,8 @@ TEST_F(SpecialTokenFiles, AModelWithoutAnEndHasNone) {
       {{"generation_config.json", {{"eos_token_id", nullptr}}}},
       {{"config.json", {{"eos_token_id", 263}}},
        {"generation_config.json", {{"eos_token_id", nullptr}}}},
-      {{"config.json", {{"model_type", "gpt2"}}}},  // whose default is 50256
+      // The default of this model type, 50256, is not in the vocabulary.
+      {{"config.json", {{"model_type", "gpt2"}}}},
       {{"config.json", {{"eos_token_id", 50256}}}}};
   for (const auto& files : no_end) {
     const auto tokenizer = Read(files);
@@ -149,7 +152,7 @@ TEST_F(SpecialTokenFiles, TheModelsNullRulesOverTheTokenizersName) {
                                               "eos_token '<|EOS|>' (263): generated texts do not "
                                               "end at it")));
   }
-  // A key that no file of the model has leaves it to the tokenizer.
+  // If no file of the model has the key, the tokenizer's name decides.
   EXPECT_EQ(Read({{"tokenizer_config.json", names}, {"config.json", {{"model_type", "gpt2"}}}})
                 ->special_tokens(),
             (SpecialTokens{.bos = 262,
@@ -231,7 +234,7 @@ TEST_F(SpecialTokenFiles, TheFilesThatAreWrittenSayTheSame) {
   EXPECT_EQ(Read(files)->special_tokens(), tokenizer->special_tokens());
 }
 
-// transformers would find special tokens in text that it split before.
+// Without the setting, transformers would find special tokens in text that it split before.
 TEST_F(SpecialTokenFiles, WhetherTheyAreSplitInTextIsKept) {
   for (const bool split : {false, true}) {
     const auto tokenizer = Read({{"tokenizer_config.json", {{"split_special_tokens", split}}}});

@@ -13,7 +13,7 @@ std::string Base64(unsigned char byte) {
   return {kDigits[byte >> 2], kDigits[(byte & 3) << 4], '=', '='};
 }
 
-// The bytes as ranks 0 to 255.
+// Lines for the 256 bytes, with ranks 0 to 255.
 std::string ByteLines() {
   std::string lines;
   for (int i = 0; i < 256; ++i) {

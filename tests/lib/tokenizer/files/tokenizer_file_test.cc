@@ -37,7 +37,7 @@ class TokenizerFileTest : public testing::Test {
 
   std::string Error(const std::string& path) { return Message(ReadTokenizer(path).status()); }
 
-  // The error for the tokenizer.json after a change.
+  // The error for the small tokenizer.json after `change`.
   std::string ErrorAfter(const std::function<void(Json&)>& change) {
     Json document = SmallTokenizerJson();
     change(document);
@@ -54,7 +54,7 @@ TEST_F(TokenizerFileTest, EveryFormGivesTheSameTokenizer) {
   const std::string vocab = Write("vocab.json", SmallVocab().dump());
   const std::string merges = Write("merges.txt", kSmallMerges);
   const std::string bpe = Write("vocab.bpe", kSmallMerges);
-  EXPECT_EQ(Read(bpe)->Fingerprint(), digest);  // alone
+  EXPECT_EQ(Read(bpe)->Fingerprint(), digest);  // without any other file
   const std::string encoder = Write("encoder.json", SmallVocab().dump());
   for (const std::string& path : {document, vocab, merges, bpe, encoder}) {
     EXPECT_EQ(Read(path)->Fingerprint(), digest) << path;
@@ -107,13 +107,13 @@ TEST_F(TokenizerFileTest, MergesArePairsOrText) {
   Json document = SmallTokenizerJson();
   document["model"]["merges"] =
       Json::array({{"h", "e"}, {"l", "l"}, {"he", "ll"}, {"Ġ", "w"}, {"hell", "o"}});
-  document["model"].erase("type");  // old files have none
+  document["model"].erase("type");  // old files do not have this key
   EXPECT_EQ(Read(Write("tokenizer.json", document.dump()))->Fingerprint(),
             expected_->Fingerprint());
 }
 
-// Two merges may make the same token; a token that its own merges cannot make is found whole only
-// if the file says so.
+// Two merges can produce the same token. A token that its merges do not produce is found only if
+// ignore_merges is true and a whole piece of text equals it.
 TEST_F(TokenizerFileTest, TheOrderOfTheMergesDecides) {
   Json document = SmallTokenizerJson();
   document["model"]["merges"] = {"l l", "Ġ w", "e ll", "h e", "he ll", "h ell", "hell o"};
@@ -148,8 +148,9 @@ TEST_F(TokenizerFileTest, WhatGpWouldDoOtherwiseIsRefusedByItsKey) {
               HasSubstr("added_tokens[0]: '<|endoftext|>' is not special"));
 }
 
-// transformers and tokenizers leave these in files that they save; a plain call ignores them.
-// Case models-and-data/15: tokenizers were refused for what changes no ids.
+// transformers and tokenizers leave these settings in files that they save, but a plain call
+// ignores them. Case models-and-data/15: tokenizers were refused because of settings that change no
+// ids.
 TEST_F(TokenizerFileTest, WhatChangesNoIdsGivesTheSameTokenizer) {
   const Json nothing = Json::parse(R"({"type": "TemplateProcessing",
       "single": [{"Sequence": {"id": "A", "type_id": 0}}],
@@ -180,8 +181,8 @@ TEST_F(TokenizerFileTest, WhatChangesNoIdsGivesTheSameTokenizer) {
   }
 }
 
-// No merges make these. A piece of text equal to one of them becomes it, unless the file lists it
-// as special; tokens that pieces never equal stay special by their brackets.
+// No merges produce these tokens. A piece of text that equals one becomes that token, unless the
+// file lists the token as special. "<so>" is never a piece, so its brackets make it special.
 TEST_F(TokenizerFileTest, WholePiecesAreTokensWhateverTheirBrackets) {
   Json document = SmallTokenizerJson();
   document["model"]["ignore_merges"] = true;
@@ -308,7 +309,7 @@ std::string TiktokenLine(std::string_view bytes, int rank) {
 
 const std::vector<std::string> kSmallTokens = {"he", "ll", "hell", " w", "hello"};
 
-// A token in base64 and its rank: the bytes by value, then `tokens`.
+// Lines with a token in base64 and its rank: the 256 bytes in order, then `tokens`.
 std::string TiktokenText(const std::vector<std::string>& tokens = kSmallTokens) {
   std::string text;
   for (int byte = 0; byte < 256; ++byte) {
@@ -345,8 +346,8 @@ TEST_F(TokenizerFileTest, ADamagedTiktokenFileIsNamedWithItsLine) {
   EXPECT_THAT(error("aA== 104", "aGVo 104"), HasSubstr("the byte 0x68 ('h') has no token"));
 }
 
-// A merge is a pair with a rank. transformers' converter of .tiktoken files writes merges whose
-// parts are made by later ones.
+// A merge has two parts, which may be produced by merges with later ranks; transformers' converter
+// of .tiktoken files writes such merges.
 TEST_F(TokenizerFileTest, PartsOfAMergeMayBeMadeByLaterMerges) {
   Json document = SmallTokenizerJson();
   document["model"]["merges"] = {"hell o", "he ll", "Ġ w", "l l", "h e"};
@@ -356,7 +357,8 @@ TEST_F(TokenizerFileTest, PartsOfAMergeMayBeMadeByLaterMerges) {
   Write("vocab.json", SmallVocab().dump());
   EXPECT_EQ(Read(Write("merges.txt", "hell o\nhe ll\nĠ w\nl l\nh e\n"))->Fingerprint(),
             tokenizer->Fingerprint());
-  // Here 'hel' is made first, so the letters never become 'hello'.
+  // The first list gives 'hel' the best rank, and "he" comes too late for it; in the second one
+  // 'hel' is made first, so the letters never become 'hello'.
   document["model"]["vocab"]["hel"] = 262;
   document["model"]["merges"] = {"he l", "hell o", "he ll", "Ġ w", "l l", "h e"};
   EXPECT_THAT(*Read(Write("tokenizer.json", document.dump()))->Encode("hello"), ElementsAre(260));
@@ -365,7 +367,7 @@ TEST_F(TokenizerFileTest, PartsOfAMergeMayBeMadeByLaterMerges) {
               ElementsAre(262, 'l' - '!', 'o' - '!'));
 }
 
-// Learned with patterns that keep together what GPT-2's cuts.
+// These tokens come from patterns that keep together what GPT-2's pattern splits.
 TEST_F(TokenizerFileTest, FilesOfOtherPatternsAreRefusedByTheirTokens) {
   for (const char* token : {";\n", ".s", "(s", "\ta", "_a", "1a", "'S", "  a"}) {
     std::vector<std::string> tokens = kSmallTokens;
@@ -377,7 +379,7 @@ TEST_F(TokenizerFileTest, FilesOfOtherPatternsAreRefusedByTheirTokens) {
                       HasSubstr("tokenizer.json, which names its pattern")))
         << token;
   }
-  // Pieces, or parts of characters.
+  // Tokens that are whole pieces, or parts of characters.
   for (const char* token : {"'s", " .", "\n\n", "12", "'ll", "..", "\xc3\xa9", " \xe4", "\xa9."}) {
     std::vector<std::string> tokens = kSmallTokens;
     tokens.push_back(token);
@@ -396,7 +398,7 @@ TEST_F(TokenizerFileTest, ATiktokenFilesPatternIsAnAssumptionThatIsSaid) {
   EXPECT_THAT(notes, testing::IsEmpty());
 }
 
-// Two-letter words: 676 of small letters and 676 of capitals.
+// All two-letter words: 676 of small letters and 676 of capitals.
 std::vector<std::string> TwoLetterTokens() {
   std::vector<std::string> tokens;
   for (const char first : {'a', 'A'}) {
@@ -427,13 +429,13 @@ TEST_F(TokenizerFileTest, PairsWithoutAPatternAreReadLikewise) {
   EXPECT_THAT(Error(Write("vocab.bpe", merges)), HasSubstr("was learned with another pattern"));
   Write("tokenizer_config.json", R"({"tokenizer_class": "PreTrainedTokenizerFast"})");
   EXPECT_THAT(Error(path), HasSubstr("was learned with another pattern"));
-  // The class has GPT-2's pattern.
+  // This class stands for GPT-2's pattern.
   Write("tokenizer_config.json", R"({"tokenizer_class": "GPT2Tokenizer"})");
   EXPECT_THAT(*Read(path)->Encode("a.s"), ElementsAre('a' - '!', '.' - '!', 's' - '!'));
 }
 
-// As in OpenAI's p50k_base, which leaves 50256 out, and in Whisper's multilingual.tiktoken, which
-// ends with "= 50256".
+// OpenAI's p50k_base leaves rank 50256 out, and Whisper's multilingual.tiktoken ends with the line
+// "= 50256".
 TEST_F(TokenizerFileTest, ATiktokenFileMayKeepTheRankOfASpecialTokenFree) {
   const std::string small = TiktokenText();
   const auto gap =
@@ -494,7 +496,7 @@ TEST_F(TokenizerFileTest, Gpt2sVocabularyIsRecognisedInEveryForm) {
   }
   std::string text = *ReadGpt2Vocabulary();
   EXPECT_EQ(Read(Write("vocab.bpe", text))->Fingerprint(), digest);
-  // One merge is another: no longer GPT-2's.
+  // With one merge changed, the file is no longer GPT-2's.
   text.replace(text.find("Ġ t\n"), 5, "Ġ q\n");
   EXPECT_NE(ReadTokenizer(Write("vocab.bpe", text)).status().ok(), true);
 }

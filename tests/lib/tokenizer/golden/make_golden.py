@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes gpt2_tiktoken.json: texts and what tiktoken (PyPI, 0.14.0) encodes them to with GPT-2's vocabulary.
+"""Writes gpt2_tiktoken.json: texts, and the ids to which tiktoken (PyPI, 0.14.0) encodes them with GPT-2's vocabulary.
 
-    make_golden.py DIRECTORY > gpt2_tiktoken.json      DIRECTORY holds vocab.bpe and encoder.json
+make_golden.py DIRECTORY > gpt2_tiktoken.json      DIRECTORY holds vocab.bpe and encoder.json
 
-tiktoken downloads its own copy of the vocabulary otherwise; the rule below is its r50k_base's.
+Reads the vocabulary from there, because tiktoken would download its own copy. RULE below is the pattern of its r50k_base.
 """
 
 import json

@@ -1,4 +1,4 @@
-// Equal to Hugging Face's trainer, too: hugging_face_test.py.
+// hugging_face_test.py compares the result with Hugging Face's trainer.
 #include "tokenizer/training/byte_pair_trainer.h"
 
 #include <gmock/gmock.h>
@@ -51,7 +51,7 @@ TEST(BytePairTrainer, StopsWhenItIsToldTo) {
   EXPECT_EQ(result.status().code(), StatusCode::kCancelled);
 }
 
-// Step by step, counting anew each time.
+// Reference trainer: counts all pairs anew at every step.
 std::vector<BytePairMerge> TrainPlainly(const CountedWords& pieces, int64_t merges) {
   std::map<std::string, int32_t> ids;
   std::vector<std::string> tokens;
@@ -115,7 +115,7 @@ TEST(BytePairTrainer, EqualsTheDefinitionOnRandomPieces) {
   }
 }
 
-// Its tokenizer encodes the training text with the same joins.
+// The tokenizer encodes the training text with the learned merges.
 TEST(BytePairTrainer, TheTokenizerMakesTheLearnedPieces) {
   const BytePairTokenizer tokenizer(Train({{" the", 9}, {" then", 4}, {" of", 3}}, 300));
   EXPECT_EQ(tokenizer.Encode(" the then of")->size(), 3u);

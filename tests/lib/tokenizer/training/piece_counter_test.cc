@@ -14,7 +14,7 @@ using ::testing::IsEmpty;
 std::vector<CountedPiece> Count(std::string_view text, int threads = 1,
                                 size_t buffer_bytes = 1 << 20) {
   PieceCounter counter(threads, buffer_bytes);
-  // Bit by bit, as a file is read.
+  // In small parts, as when a file is read.
   for (size_t i = 0; i < text.size(); i += 100) counter.Add(text.substr(i, 100));
   return *counter.Take();
 }

@@ -1,4 +1,4 @@
-// With the fake NVML; not run with a real driver here.
+// Uses the fake NVML; does not test a real driver.
 #include "worker/agent/gpu/gpu_inventory.h"
 
 #include <cstdlib>
@@ -115,7 +115,8 @@ TEST(GpuInventory, AGpuThatIsLostAtTheStartIsLeftOutAndNamed) {
             "GPU 0 does not answer: GPU is lost; reset it with nvidia-smi -r, or reboot");
 }
 
-// As with CUDA's forward compatibility; otherwise programs search the system's libraries first.
+// As with CUDA's forward-compatibility packages. Without LD_LIBRARY_PATH, the system's libraries
+// are searched.
 TEST(GpuInventory, TakesTheLibraryThatLibraryPathNames) {
   const FakeGpus fake(kTwoGpus);
   const std::filesystem::path library = FakeGpus::Library();

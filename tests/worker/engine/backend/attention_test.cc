@@ -1,5 +1,5 @@
-// Goal: attention equals a plain softmax over lengths around the tile of 64 queries, forwards and
-// backwards, at every instruction set; what a position sees never depends on what follows it.
+// Goal: attention equals a plain softmax for lengths around the tile of 64 queries, forward and
+// backward, with every instruction set; a position never depends on later positions.
 #include <gtest/gtest.h>
 
 #include "worker/engine/backend/backend_fixture.h"
@@ -17,13 +17,13 @@ double MaskAt(const Dropout& dropout, int64_t row, int64_t column) {
   return kept ? DropoutScale(dropout) : 0;
 }
 
-// The plain algorithm in fp64, one head at a time.
+// Reference: the plain algorithm in fp64, one head at a time.
 class PlainAttention {
  public:
   PlainAttention(const AttentionShape& shape, const std::vector<float>& qkv, const Dropout& dropout)
       : shape_(shape), qkv_(qkv), dropout_(dropout) {}
 
-  // The dropped-out output for every position, and the gradient of sum(out * dout).
+  // Computes the output with dropout for every position, and the gradient of sum(out * dout).
   void Run(const std::vector<float>& dout, std::vector<double>& out, std::vector<double>& dqkv) {
     out.assign(qkv_.size() / 3, 0);
     dqkv.assign(qkv_.size(), 0);
@@ -90,7 +90,7 @@ std::vector<float> Values(const Array& array) {
   return values;
 }
 
-// The operands of one attention and its results, forwards and backwards.
+// The inputs and results of one attention, forward and backward.
 struct Operands {
   Operands(const AttentionShape& sizes, DataType type)
       : shape(sizes),
@@ -142,7 +142,7 @@ void ExpectEqualsPlain(RunAttention run, Isa isa, DataType type, const Attention
     ASSERT_NEAR(operands.out.at(i), expected_out[static_cast<size_t>(i)], ToleranceOf(type, 2))
         << i;
   }
-  // Gradients of bf16 inherit the rounding of `out` over all keys.
+  // In bf16, the rounding errors of `out` over all keys enter the gradients.
   const double tolerance = type == DataType::kFloat32 ? 5e-5 : 0.1;
   for (int64_t i = 0; i < 3 * values; ++i) {
     ASSERT_NEAR(operands.dqkv.at(i), expected_dqkv[static_cast<size_t>(i)], tolerance) << i;

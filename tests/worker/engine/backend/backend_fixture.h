@@ -1,5 +1,5 @@
-// Seeded arrays, bf16 conversion by the book, and the instruction sets of this processor, for the
-// tests of kernels.
+// For kernel tests: seeded random arrays, a reference conversion to bf16, and the instruction sets
+// that this processor supports.
 #pragma once
 
 #include <bit>
@@ -35,7 +35,7 @@ inline std::vector<float> RandomValues(int64_t count, unsigned seed, float devia
 
 inline float FromBf16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
 
-// Nearest even, by comparing the two neighbours.
+// Rounds to nearest even by comparing the two neighbouring bf16 values.
 inline uint16_t ToBf16(float value) {
   const auto below = static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16);
   const auto above = static_cast<uint16_t>(below + 1);
@@ -73,7 +73,7 @@ inline Array Zeros(int64_t count, DataType type) {
   return Array(std::vector<float>(static_cast<size_t>(count)), type);
 }
 
-// A few roundings of a result in `type` whose true size is about `magnitude`.
+// The error of a few roundings to `type` for a result of about this magnitude.
 inline double ToleranceOf(DataType type, double magnitude) {
   return (type == DataType::kFloat32 ? 3e-6 : 8e-3) * (magnitude + 1);
 }

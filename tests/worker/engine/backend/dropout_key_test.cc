@@ -1,5 +1,5 @@
-// Goal: masks drop the right share, evenly over rows and columns, and every part of the key changes
-// them.
+// Goal: masks drop the right share of elements, evenly over rows and columns, and every part of the
+// key changes the mask.
 #include "worker/engine/backend/dropout_key.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ double ShareOf(const std::vector<bool>& mask) {
 TEST(Dropout, KeepsTheShareItShould) {
   for (const double probability : {0.0, 0.1, 0.5, 0.9}) {
     const std::vector<bool> mask = MaskOf({.probability = probability, .seed = 4});
-    // Five standard deviations of 90,000 draws are below 0.009.
+    // Five standard deviations for 90,000 draws are less than 0.009.
     EXPECT_NEAR(ShareOf(mask), 1 - probability, 0.009);
   }
 }
@@ -49,7 +49,7 @@ TEST(Dropout, TreatsRowsAndColumnsAlike) {
       row += mask[static_cast<size_t>(i * kColumns + j)] ? 1 : 0;
       column += mask[static_cast<size_t>(j * kColumns + i)] ? 1 : 0;
     }
-    // Six standard deviations of 300 draws.
+    // Six standard deviations for 300 draws.
     EXPECT_NEAR(row / kColumns, 0.5, 0.175) << "row " << i;
     EXPECT_NEAR(column / kRows, 0.5, 0.175) << "column " << i;
   }
@@ -74,7 +74,7 @@ TEST(Dropout, MasksOfDifferentKeysAgreeByChanceOnly) {
   EXPECT_EQ(MaskOf(base), mask);
 }
 
-// Weights after a resume depend on it: another hash is another training.
+// A run's weights after a resume depend on the mask, so the hash must never change.
 TEST(Dropout, TheMaskOfAKeyIsTheSameInEveryVersion) {
   const Dropout dropout{
       .probability = 0.25, .seed = 1, .step = 2, .shard = 3, .micro_batch = 4, .site = 5};
@@ -99,8 +99,8 @@ TEST(Dropout, ThresholdsAndScalesOfProbabilities) {
   EXPECT_EQ(DropoutScale({.probability = 0.75}), 4.0f);
 }
 
-// Numbers written out: what computes the expectation with the functions above agrees with any
-// mistake in them.
+// The expected numbers are written out, because computing them with the functions under test would
+// repeat any mistake.
 TEST(Dropout, KeptValuesAreScaledSoThatTheirMeanStays) {
   const Dropout dropout{.probability = 0.2, .seed = 8};
   for (const Isa isa : SupportedIsas()) {
@@ -115,7 +115,7 @@ TEST(Dropout, KeptValuesAreScaledSoThatTheirMeanStays) {
       ASSERT_TRUE(value == 10 || value == 15) << value;  // 10 + 4 / (1 - 0.2)
       sum += value;
     }
-    // Five standard deviations of 90,000 draws are below 0.034.
+    // Five standard deviations for 90,000 draws are less than 0.034.
     EXPECT_NEAR(sum / (kRows * kColumns), 14, 0.034);
     backend->ResidualBackward(kRows, kColumns, buffer(in), buffer(branch), dropout);
     for (size_t i = 0; i < in.size(); ++i) ASSERT_EQ(in[i], out[i] == 10 ? 0 : 5);

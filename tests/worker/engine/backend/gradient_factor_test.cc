@@ -1,5 +1,5 @@
-// Goal: a gradient is clipped like PyTorch's, divided by the loss scale, and refused as a whole
-// when any input was not finite.
+// Goal: a gradient is clipped as in PyTorch, divided by the loss scale, and rejected as a whole if
+// any value is not finite.
 #include "worker/engine/backend/gradient_factor.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Goal: every other kernel equals its plain loop over odd sizes, at every instruction set and in
-// both types.
+// Goal: all other kernels equal plain loops for odd sizes, with every instruction set and in both
+// types.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -158,7 +158,7 @@ TEST_P(Kernels, EmbeddingAddsTokensAndPositions) {
 
 TEST_P(Kernels, RoundToBf16LikeTheDefinition) {
   std::vector<float> values = RandomValues(4099, 1, 100);
-  values[0] = 1.00390625f;  // half way: to even
+  values[0] = 1.00390625f;  // halfway between two bf16 values: rounds to even
   values[1] = 1.01171875f;
   values[2] = -0.0f;
   values[3] = std::numeric_limits<float>::infinity();

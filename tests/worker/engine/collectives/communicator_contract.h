@@ -1,7 +1,7 @@
-// What every Communicator promises. An implementation instantiates it with a factory type:
+// The contract of every Communicator. An implementation instantiates it with a factory type:
 //
 //   struct Factory {
-//     // Optional: false where an error says that a rank is gone, and not which.
+//     // Optional: false if errors report a lost rank without naming it.
 //     static constexpr bool kNamesTheDead = true;
 //     // One communicator per rank; ranks run in threads of this process.
 //     static std::vector<std::unique_ptr<Communicator>> Make(int world_size, int logical_shards,
@@ -28,7 +28,7 @@ inline constexpr int kWorldSizes[] = {1, 2, 3, 4, 5};
 
 using Group = std::vector<std::unique_ptr<Communicator>>;
 
-// Runs `body` once per rank, each in its own thread, and joins them.
+// Runs `body` for each rank in its own thread, and waits for all.
 inline void OnEveryRank(Group& group, const std::function<void(Communicator&)>& body) {
   OnEachRank(group, [&](size_t rank) { body(*group[rank]); });
 }
@@ -63,7 +63,7 @@ TYPED_TEST_P(CommunicatorContract, SumsSmallIntegersExactly) {
   for (const int world_size : kWorldSizes) {
     Group group = this->Make(world_size);
     OnEveryRank(group, [](Communicator& member) {
-      // Every shard is all ones, so that a subtree's sum is its size.
+      // Every shard is all ones, so the sum of a subtree is its number of shards.
       std::vector<std::vector<float>> shards(kLogicalShards, std::vector<float>(1000, 1.0f));
       auto partials = PartialsOf(member, shards);
       std::vector<float> sum(1000);
@@ -75,7 +75,8 @@ TYPED_TEST_P(CommunicatorContract, SumsSmallIntegersExactly) {
 
 TYPED_TEST_P(CommunicatorContract, TheBitsOfASumAreThoseOfThePlainTreeForEveryWorldSize) {
   constexpr uint32_t kSeed = 20;
-  // Nothing, less than a cache line, less than a block, and several blocks with a ragged end.
+  // Empty, less than a cache line, less than a block, and several blocks with an incomplete last
+  // one.
   for (const size_t count : {0, 1, 7, 100, 40001, 300007}) {
     const auto shards = RandomShards(count, kSeed);
     const auto expected = PlainTree(shards, {0, kLogicalShards});
@@ -97,14 +98,15 @@ TYPED_TEST_P(CommunicatorContract, PartsThatTravelAtOnceHaveTheBitsOfThePlainTre
   constexpr size_t kCount = 400009;
   const auto shards = RandomShards(kCount, kSeed);
   const auto expected = PlainTree(shards, {0, kLogicalShards});
-  // The ends of parts: less than a cache line, several blocks, nothing, more than a window.
+  // The ends of the parts: less than a cache line, several blocks, an empty part, more than a
+  // window.
   const std::vector<size_t> ends = {3, 100, 140000, 140000, 140040, kCount};
   for (const int world_size : kWorldSizes) {
     Group group = this->Make(world_size);
     OnEveryRank(group, [&](Communicator& member) {
       auto partials = PartialsOf(member, shards);
       PostedParts parts;
-      // A rank makes its parts while others already have all of theirs.
+      // Some ranks still post their parts while others have already posted all.
       std::jthread making([&] {
         size_t first = 0;
         for (const size_t end : ends) {
@@ -167,7 +169,7 @@ TYPED_TEST_P(CommunicatorContract, ItsOwnMemoryGivesTheSameBitsAsAnyOther) {
           std::copy(span.begin(), span.end(), own.begin());
           span = own;
         }
-        // In two ranges, as the parts of a gradient come.
+        // In two ranges, like the parts of a gradient.
         const size_t half = count / 2;
         for (const auto& [first, size] :
              {std::pair{half, count - half}, std::pair{size_t{0}, half}}) {
@@ -236,7 +238,7 @@ TYPED_TEST_P(CommunicatorContract, AbortEndsACallThatWaits) {
     });
     OnEveryRank(group, [&](Communicator& member) {
       waiting.count_down();
-      if (member.rank() == 0) return;  // so that the others wait
+      if (member.rank() == 0) return;  // rank 0 never calls Barrier, so the others wait
       EXPECT_THROW(member.Barrier(), CollectiveError);
     });
   }

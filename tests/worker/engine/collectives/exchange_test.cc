@@ -1,4 +1,4 @@
-// Goal: an exchange that the kernel refuses ends with an error, whatever the reason.
+// Goal: an exchange ends with an error if the kernel refuses an operation, whatever the reason.
 #include "worker/engine/collectives/exchange.h"
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 namespace gp::engine {
 namespace {
 
-// While it lives, this process may have no open file, which makes poll fail.
+// While it lives, this process may have no open files, which makes poll() fail.
 class NoOpenFiles {
  public:
   NoOpenFiles() {
@@ -46,7 +46,8 @@ TEST(Exchange, EndsWhenPollFails) {
   EXPECT_THAT(error, testing::AllOf(testing::HasSubstr("broadcast"), testing::HasSubstr("poll")));
 }
 
-// A rank that waits for another one has sent a part. A rank that sent nothing blocks the others.
+// A rank that only waits for another one has already sent a part. The rank that sent nothing blocks
+// the others, so the error must name it.
 TEST(Exchange, ATimeoutNamesTheRankThatSaidNothingAtAll) {
   std::array<std::array<std::byte, 8>, 2> received{};
   std::vector<Socket> own, others;

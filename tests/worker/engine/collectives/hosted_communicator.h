@@ -1,6 +1,6 @@
-// HostedCommunicator: a communicator of GPUs whose all-reduce takes memory of the host, as the
-// contract of every Communicator hands it out: it goes through device memory there and back. One
-// rank's; its thread calls.
+// HostedCommunicator: a communicator of GPUs that accepts host memory, as the contract of every
+// Communicator requires: it copies the data to device memory and back. One per rank; not
+// thread-safe.
 #pragma once
 
 #include <deque>
@@ -12,7 +12,7 @@
 
 namespace gp::engine {
 
-// `count` floats of the device.
+// `count` floats in device memory.
 class DeviceFloats {
  public:
   explicit DeviceFloats(size_t count)

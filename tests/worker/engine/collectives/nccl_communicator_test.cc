@@ -1,6 +1,6 @@
-// Goal: the communicator between GPUs fulfils the contract of every Communicator, reduces pieces
-// alongside a queue of work, and never forms a wrong group. Method: its sources over an emulated
-// CUDA runtime and a library with NCCL's API over shared memory; ranks are threads.
+// Goal: the communicator between GPUs meets the contract of every Communicator, reduces pieces in
+// step with a queue of work, and never forms a wrong group. Method: its sources over the emulated
+// CUDA runtime and the fake NCCL; ranks are threads.
 #include "worker/engine/collectives/nccl_communicator.h"
 
 #include <gmock/gmock.h>
@@ -167,8 +167,8 @@ TEST(NcclCommunicator, RanksThatDoDifferentThingsHearOfIt) {
   });
 }
 
-// NCCL itself would sum the wrong elements or wait: the stand-in detects it, so that the tests of
-// whole steps show that all ranks cut and order the gradient in the same way.
+// Real NCCL would sum the wrong elements or hang. The fake detects this, so the tests of whole
+// steps prove that all ranks cut and order the gradient in the same way.
 TEST(NcclCommunicator, PiecesInAnotherOrderAreNoticed) {
   constexpr size_t kLarge = 3072;
   constexpr size_t kSmall = 1024;
@@ -224,7 +224,7 @@ TEST(NcclCommunicator, ARankThatIsThereAlreadyIsRefused) {
   for (std::string& error : errors) {
     threads.emplace_back([&] {
       error = ErrorOf([&] { NcclCommunicator(OptionsOf(0, 2), id, true, stop.get_token()); });
-      stop.request_stop();  // the other one waits for rank 1
+      stop.request_stop();  // otherwise the other one would wait for rank 1
     });
   }
   threads.clear();
@@ -240,7 +240,7 @@ TEST(NcclCommunicator, AStopEndsTheWaitForTheOthers) {
       HasSubstr("forming the group was aborted"));
 }
 
-// The stand-in ends the program when it is destroyed at work.
+// The fake aborts the program if a communicator is destroyed while it works.
 TEST(NcclCommunicator, IsAbortedWhenItComesToNoEnd) {
   Group group = MakeGroup(1, kLogicalShards, kLong, /*deterministic=*/true);
   setenv("GP_FAKE_NCCL_HANGS_AT_ITS_END", "1", 1);

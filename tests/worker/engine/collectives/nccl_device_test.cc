@@ -1,6 +1,6 @@
-// Goal: the communicator between GPUs works with the real devices and library as with the tests'
-// own. Method: one rank for each GPU of the machine, in threads. Built over the emulation, which
-// has one, and, if CUDA is built, over the devices.
+// Goal: the communicator between GPUs works with real devices and the real library as it does with
+// the fakes. Method: one rank per GPU of the machine, in threads. Built over the emulation, which
+// has one device, and in a CUDA build also over real devices.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ class NcclOnDevices : public testing::TestWithParam<bool> {
     ranks_ = std::min(ranks_, kLogicalShards);
   }
 
-  // In one thread per rank, on its device.
+  // Runs `body` for each rank, in its own thread and on its own device.
   void OnEveryDevice(const std::function<void(Communicator&)>& body) {
     const std::string id = MakeNcclId();
     std::vector<std::jthread> threads;
@@ -58,7 +58,8 @@ class NcclOnDevices : public testing::TestWithParam<bool> {
   int ranks_ = 0;
 };
 
-// Each piece follows the copy that makes it, and what the queue copies away follows the sums.
+// Each piece is reduced after the copy that fills it, and the queue copies the result after the
+// sums.
 TEST_P(NcclOnDevices, SumGradientsInPiecesBesideAQueue) {
   const auto shards = RandomShards(kCount, 8);
   const auto expected = PlainTree(shards, {0, kLogicalShards});
@@ -115,7 +116,7 @@ TEST_P(NcclOnDevices, SumLossesAndGatherParts) {
   });
 }
 
-// More than fits into the staging memory at a time.
+// More than fits into the staging memory at once.
 TEST_P(NcclOnDevices, MoveWhatTheHostGives) {
   OnEveryDevice([&](Communicator& member) {
     std::vector<double> values(100'000, static_cast<double>(member.rank()));

@@ -1,5 +1,5 @@
-// Goal: when the process of a rank in a group of GPUs is killed or stops answering, the others
-// detect it in bounded time, whatever they were doing. Method: as in nccl_communicator_test.cc,
+// Goal: if the process of a rank in a group of GPUs is killed or stops answering, the others detect
+// it within bounded time, whatever they are doing. Method: as in nccl_communicator_test.cc, but
 // with real processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,11 +21,11 @@ using std::chrono::milliseconds;
 using testing::HasSubstr;
 
 constexpr int kShards = 4;
-// Far longer than any of this takes: a wait that reaches it has failed to notice.
+// Far longer than anything here takes: a wait that reaches it failed to detect the loss.
 constexpr milliseconds kNever{60000};
 constexpr std::chrono::seconds kPrompt{20};
 
-// Ranks 1 and up, as processes that do `body` and leave with its answer as their status.
+// Ranks 1 and up as processes; each runs `body` and exits with its result as the status.
 class ForkedRanks {
  public:
   using Body = std::function<int(Communicator& group)>;
@@ -63,7 +63,7 @@ class ForkedRanks {
   Communicator& group() { return *group_; }
   pid_t pid(int rank) const { return children_[static_cast<size_t>(rank) - 1]; }
 
-  // The exit status of a rank.
+  // Waits for a rank's exit status.
   int StatusOf(int rank) {
     int status = 0;
     waitpid(pid(rank), &status, 0);
@@ -76,7 +76,7 @@ class ForkedRanks {
   std::unique_ptr<Communicator> group_;
 };
 
-// Sums ones of every shard; the error, or "" when the sum is right.
+// All-reduces shards of ones; returns the error, or "" if the sum is right.
 std::string ErrorOfAllReduce(Communicator& group, size_t count = 1 << 18) {
   std::vector<std::vector<float>> memory;
   for (const ShardRange& subtree :
@@ -91,7 +91,7 @@ std::string ErrorOfAllReduce(Communicator& group, size_t count = 1 << 18) {
   return memory[0] == std::vector<float>(count, kShards) ? "" : "a wrong sum";
 }
 
-// Whether a rank that continues as usual detects the dead one.
+// Continues as a rank normally does; true if it detects the dead one.
 bool Notices(Communicator& group) {
   try {
     group.Barrier();
@@ -123,7 +123,7 @@ TEST(NcclProcess, ARankThatIsKilledInTheMiddleIsNoticedByAllAtOnce) {
     ForkedRanks ranks(world_size, kNever, [](Communicator& group) {
       if (group.rank() > 1) return Notices(group) ? 0 : 1;
       group.Barrier();
-      return HangAround();  // the others are in the sum by then
+      return HangAround();  // by then, the other ranks are inside the all-reduce
     });
     ranks.group().Barrier();
     const auto start = std::chrono::steady_clock::now();

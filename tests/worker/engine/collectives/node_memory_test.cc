@@ -9,7 +9,7 @@
 namespace gp::engine {
 namespace {
 
-// The peer's copy of a descriptor sent to it.
+// Duplicates a descriptor, like the copy that a peer receives.
 Socket CopyOf(int fd) { return Socket(dup(fd)); }
 
 TEST(NodeMemory, IsSeenByWhoHoldsItsDescriptor) {
@@ -19,7 +19,7 @@ TEST(NodeMemory, IsSeenByWhoHoldsItsDescriptor) {
   EXPECT_EQ(*std::max_element(first.begin(), first.end()), 0.0f);
   first[4] = 7;
   EXPECT_EQ(peer.At(*memory.OffsetOf(first), 5)[4], 7);
-  // Larger than a huge page, and made after the peer looked.
+  // Larger than a huge page, and allocated after the peer mapped the memory.
   const std::span<float> second = memory.Allocate(1 << 20);
   second.back() = 3;
   float* seen = peer.At(*memory.OffsetOf(second), second.size());
@@ -52,7 +52,7 @@ TEST(PeerMemory, RefusesPlacesThatThePeerDoesNotHave) {
   };
   expect_refused();
   EXPECT_NE(peer.At(0, 1024), nullptr);
-  expect_refused();  // memory mapped already is checked just as strictly
+  expect_refused();  // memory that is already mapped is checked as strictly
   EXPECT_NE(peer.At(4092, 1), nullptr);
 }
 

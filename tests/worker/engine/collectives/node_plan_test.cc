@@ -12,13 +12,13 @@ using Table = std::vector<std::vector<bool>>;
 TEST(NodePlan, ANodeIsRanksThatAllReachEachOther) {
   EXPECT_THAT(NodesOf(Table{{false, true}, {true, false}}), ElementsAre(0, 0));
   EXPECT_THAT(NodesOf(Table{{false, true}, {false, false}}), ElementsAre(0, 1)) << "one way only";
-  // Ranks 0 and 2 reach each other, and 1 and 3.
+  // Ranks 0 and 2 reach each other; so do 1 and 3.
   EXPECT_THAT(NodesOf(Table{{false, false, true, false},
                             {false, false, false, true},
                             {true, false, false, false},
                             {false, true, false, false}}),
               ElementsAre(0, 1, 0, 1));
-  // Rank 2 reaches rank 1 but not rank 0, which is of the same node.
+  // Rank 2 reaches rank 1 but not rank 0, which is on the same node as rank 1.
   EXPECT_THAT(NodesOf(Table{{false, true, false}, {true, false, true}, {false, true, false}}),
               ElementsAre(0, 0, 1));
 }

@@ -1,4 +1,4 @@
-// PostedParts: a sequence of all-reduces that a test makes part by part.
+// PostedParts: a sequence of all-reduces whose parts a test posts one by one.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -15,7 +15,7 @@ namespace gp::engine {
 class PostedParts final : public TreeParts {
  public:
   PostedParts() = default;
-  // All parts, and the end.
+  // Starts with all parts posted and the sequence closed.
   explicit PostedParts(std::deque<TreePart> parts) : parts_(std::move(parts)), closed_(true) {
     eventfd_write(signal_, parts_.size() + 1);
   }

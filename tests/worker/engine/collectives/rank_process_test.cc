@@ -1,5 +1,5 @@
-// Goal: when a process of a group is killed or stops answering, the others detect it, by name and
-// in time, and the dead one leaves no memory behind.
+// Goal: if a process of a group is killed or stops answering, the others detect it in time and name
+// it, and the dead process leaves no shared memory behind.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,18 +26,18 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Far longer than any of this takes: a wait that reaches it has failed to notice.
+// Far longer than anything here takes: a wait that reaches it failed to detect the loss.
 constexpr milliseconds kNever{60000};
 constexpr std::chrono::seconds kPrompt{20};
 
-// Ranks 1 and up, as processes: each meets the others in a barrier, reports that it passed, runs
-// `body`, sends the answer, and stays until it is killed, so that only the rank chosen by the test
+// Ranks 1 and up as processes. Each one passes a barrier with the others, reports this, runs
+// `body`, sends its result, and stays until it is killed, so that only the rank chosen by the test
 // is lost.
 class ForkedRanks {
  public:
   using Body = std::function<int(Communicator& group)>;
 
-  // `machines[rank]` names each rank's machine. On return every rank is past the barrier.
+  // `machines[rank]` names each rank's machine. Returns once every rank has passed the barrier.
   ForkedRanks(const std::vector<std::string>& machines, const Body& body) {
     std::vector<TcpListener> listeners;
     std::vector<std::string> addresses;
@@ -84,7 +84,7 @@ class ForkedRanks {
   Communicator& group() { return *group_; }
   pid_t pid(int rank) const { return children_[static_cast<size_t>(rank) - 1].pid; }
 
-  // The rank's next answer; -1 if it ended instead, or is silent for long.
+  // The rank's next answer; -1 if it ended, or if none comes within kNever.
   int AnswerOf(int rank) {
     const int fd = children_[static_cast<size_t>(rank) - 1].answers.get();
     pollfd waiting{.fd = fd, .events = POLLIN, .revents = 0};
@@ -124,7 +124,7 @@ class ForkedRanks {
   std::unique_ptr<TcpCommunicator> group_;
 };
 
-// One all-reduce of memory that the ranks share if they can.
+// One all-reduce, in shared memory if the ranks can share it; returns the error.
 std::string ErrorOfAllReduce(Communicator& group, size_t count = 1 << 20) {
   std::vector<std::vector<float>> memory;
   std::vector<std::span<float>> partials;
@@ -141,11 +141,12 @@ std::string ErrorOfAllReduce(Communicator& group, size_t count = 1 << 20) {
   return "";
 }
 
-// Two ranks that share nothing, two that share memory, and three of which two do.
+// Two ranks without shared memory, two with it, three without, three with, and three of which two
+// share it.
 const std::vector<std::vector<std::string>> kGroups = {
     {"", ""}, {"m", "m"}, {"", "", ""}, {"m", "m", "m"}, {"m", "m", "other"}};
 
-// Rank 1 is the one killed by the test.
+// The test kills rank 1; the other ranks must detect it.
 int ExpectLoss(Communicator& group) {
   if (group.rank() == 1) return 0;
   return ErrorOfAllReduce(group).find("rank 1") != std::string::npos ? 0 : 1;
@@ -176,7 +177,7 @@ TEST(RankProcess, ARankThatIsStoppedIsGivenUpAfterTheTimeoutByName) {
   }
 }
 
-// Lines of this process's memory map with `text` in them.
+// The number of lines of this process's memory map that contain `text`.
 int MappingsOf(const std::string& text) {
   std::ifstream maps("/proc/self/maps");
   int count = 0;
@@ -184,11 +185,11 @@ int MappingsOf(const std::string& text) {
   return count;
 }
 
-// Gradients shared with others.
+// The number of mappings of gradients shared with other ranks.
 int SharedMappings() { return MappingsOf("gp-gradients"); }
 
-// Mappings of named shared memory, which would outlive a killed process. Other programs on this
-// machine use such memory too, so the test counts this process' mappings only.
+// The number of mappings of named shared memory, which would outlive a killed process. Only
+// mappings of this process are counted, because other programs on this machine use such memory too.
 int NamedMappings() { return MappingsOf(" /dev/shm/"); }
 
 TEST(RankProcess, AKilledRankLeavesNoMemoryBehind) {

@@ -1,5 +1,5 @@
-// Ranks as threads of a test. What a rank throws is a failure that names the rank; an exception
-// that left its thread would end the program, and with it every test that comes later.
+// Runs ranks as threads of a test. An exception in a rank becomes a test failure that names the
+// rank; otherwise it would end the program, and no later test would run.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@
 
 namespace gp::engine {
 
-// Runs `body(rank)` for each of `count` ranks, each in its own thread, and joins them. `failed` is
-// called when one throws.
+// Runs `body(rank)` for each of `count` ranks in its own thread, and waits for all. Calls `failed`
+// if one throws.
 inline void OnEachRank(
     size_t count, const std::function<void(size_t rank)>& body,
     const std::function<void()>& failed = [] {}) {
@@ -33,8 +33,8 @@ inline void OnEachRank(
   }
 }
 
-// The same for the ranks of a group. If one throws, the group is aborted, so that no rank waits for
-// it.
+// The same for the ranks of a group. If one throws, the group is aborted, so that no other rank
+// waits for it.
 inline void OnEachRank(const std::vector<std::unique_ptr<Communicator>>& group,
                        const std::function<void(size_t rank)>& body) {
   OnEachRank(group.size(), body, [&group] {

@@ -1,4 +1,4 @@
-// Two ranks whose connections pass through a third party that reads, changes or stalls them.
+// Two ranks connect through a third party that reads, changes or stalls their traffic.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -22,24 +22,23 @@ using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 
 constexpr milliseconds kLong{30000};
-// Larger than a record of TLS, and no multiple of it.
+// Larger than a TLS record, and not a multiple of one.
 constexpr size_t kElements = 100'003;
 constexpr float kGradient = 1234.5678f;
 
 SteadyTime Later() { return std::chrono::steady_clock::now() + kLong; }
 
-// Passes bytes between the rank that connects to it, twice, and `target`, and records the first of
-// them.
+// Forwards bytes between the two connections of a rank and `target`, and records the first few MiB.
 class Tap {
  public:
   explicit Tap(std::string target)
       : target_(std::move(target)), thread_([this](const std::stop_token& stop) { Run(stop); }) {}
   const std::string& address() const { return listener_.address(); }
-  // Turns over a bit of the byte with this number, counted over all connections and directions.
+  // Flips a bit of this byte, counted over all connections and directions.
   void ChangeByte(size_t number) { change_at_ = number; }
-  // Passes nothing on from this byte.
+  // Forwards nothing from this byte on.
   void StallAt(size_t number) { stall_at_ = number; }
-  // Ends it.
+  // Stops forwarding; returns the recorded bytes.
   std::string TakeSeen() {
     thread_.request_stop();
     thread_.join();
@@ -100,18 +99,18 @@ class Tap {
 
 struct Setting {
   std::array<bool, 2> encrypted = {true, true};  // by rank
-  size_t change_at = SIZE_MAX;                   // of the tap
+  size_t change_at = SIZE_MAX;                   // number of the byte that the tap changes
   size_t stall_at = SIZE_MAX;
   milliseconds connect_timeout = kLong;
 };
 
 struct Outcome {
-  std::array<std::string, 2> error;  // by rank; empty: none
+  std::array<std::string, 2> error;  // by rank; empty if there was none
   std::array<float, 2> sum{};
   std::string seen;
 };
 
-// Two ranks connect through a tap and add a gradient, `rounds` times.
+// Two ranks connect through a tap and all-reduce a gradient `rounds` times.
 Outcome AddThroughATap(const Setting& setting, int rounds = 1) {
   const std::array<TcpListener, 2> listeners = {TcpListener("127.0.0.1"), TcpListener("127.0.0.1")};
   Tap tap(listeners[0].address());
@@ -144,7 +143,7 @@ Outcome AddThroughATap(const Setting& setting, int rounds = 1) {
   return outcome;
 }
 
-// Four equal values in a row, as the gradient has them everywhere.
+// Whether the bytes contain four consecutive values of the gradient, which is constant.
 bool ShowsTheGradient(const std::string& seen) {
   const std::array<float, 4> values = {kGradient, kGradient, kGradient, kGradient};
   std::string plain(sizeof values, '\0');
@@ -172,12 +171,12 @@ TEST(EncryptedGroup, AChangedByteEndsTheGroupInWords) {
         << place;
     EXPECT_FALSE(outcome.error[0].empty() || outcome.error[1].empty()) << errors;
   }
-  // Without encryption the change goes unnoticed.
+  // Without encryption nobody notices the change.
   const Outcome plain = AddThroughATap({.encrypted = {false, false}, .change_at = 200'000});
   EXPECT_EQ(plain.error[0] + plain.error[1], "");
 }
 
-// The four messages before TLS's handshake take the first 170 bytes or so.
+// The four messages before the TLS handshake take about 170 bytes.
 TEST(EncryptedGroup, AChangedHandshakeFormsNoGroup) {
   for (size_t place = 190; place < 700; place += 30) {
     const Outcome outcome =
@@ -190,9 +189,9 @@ TEST(EncryptedGroup, AChangedHandshakeFormsNoGroup) {
 
 TEST(EncryptedGroup, WhoStallsTlsIsWaitedForAsLongAsForAPeer) {
   const auto begin = std::chrono::steady_clock::now();
-  // Long enough for both ranks to come to TLS on a busy machine.
+  // Long enough for both ranks to reach the TLS handshake on a busy machine.
   const Outcome outcome = AddThroughATap({.stall_at = 300, .connect_timeout = milliseconds(3000)});
-  // The first one that times out closes the connection.
+  // The rank that times out first closes the connection, so only one error mentions the timeout.
   EXPECT_THAT(outcome.error[0] + outcome.error[1], HasSubstr("did not answer in time"));
   EXPECT_FALSE(outcome.error[0].empty() || outcome.error[1].empty());
   EXPECT_LT(std::chrono::steady_clock::now() - begin, kLong);
@@ -208,8 +207,8 @@ TEST(EncryptedGroup, ARankThatDoesNotEncryptIsRefusedInWords) {
   EXPECT_FALSE(called.error[1].empty());
 }
 
-// Each rank sends half the bytes of the gradient in a round on each of its two connections, and
-// changes the key of a connection every 256 MiB.
+// In each round, a rank sends half of the gradient's bytes on each of its two connections. A
+// connection changes its key every 256 MiB.
 TEST(EncryptedGroup, GoesOnWhenItsKeysChange) {
   constexpr int kRounds = static_cast<int>(SecureChannel::kBytesPerKey / (kElements * 2)) + 2;
   const Outcome outcome = AddThroughATap({}, kRounds);

@@ -33,7 +33,8 @@ TEST(ShardPlan, SubtreesAreTheLargestAlignedOnes) {
 }
 
 TEST(ReductionOrder, AddsEveryLeafOnceAlongTheTree) {
-  // 8 shards on 3 ranks: {0,1} | {2,3} {4} | {5} {6,7}.
+  // 8 shards on 3 ranks: {0,1} | {2,3} {4} | {5} {6,7}. One group of braces is a subtree, |
+  // separates ranks.
   const auto leaves = LeavesOfGroup(8, 3);
   ASSERT_EQ(leaves, (std::vector<ShardRange>{{0, 2}, {2, 2}, {4, 1}, {5, 1}, {6, 2}}));
   EXPECT_EQ(ReductionOrder(8, leaves), (std::vector<Addition>{{0, 1}, {2, 3}, {2, 4}, {0, 2}}));

@@ -1,4 +1,4 @@
-// Inputs of the tests of communicators, and the expected sums.
+// Inputs for tests of communicators, and the expected sums.
 #pragma once
 
 #include <cstring>
@@ -13,7 +13,7 @@ namespace gp::engine {
 
 inline constexpr int kLogicalShards = 8;
 
-// The gradient of each logical shard.
+// A random gradient for each logical shard.
 inline std::vector<std::vector<float>> RandomShards(size_t count, uint32_t seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal(0.0f, 1.0f);
@@ -24,7 +24,7 @@ inline std::vector<std::vector<float>> RandomShards(size_t count, uint32_t seed)
   return shards;
 }
 
-// The sum of the shards of [first, first + count) along the tree, by plain recursion.
+// The sum of the shards below `node`, by plain recursion along the tree.
 inline std::vector<float> PlainTree(const std::vector<std::vector<float>>& shards,
                                     ShardRange node) {
   if (node.count == 1) return shards[static_cast<size_t>(node.first)];
@@ -35,7 +35,7 @@ inline std::vector<float> PlainTree(const std::vector<std::vector<float>>& shard
   return left;
 }
 
-// The contribution of `member`: the sum of each of its aligned subtrees.
+// What `member` contributes: the sum of each of its aligned subtrees.
 inline std::vector<std::vector<float>> PartialsOf(const Communicator& member,
                                                   const std::vector<std::vector<float>>& shards) {
   std::vector<std::vector<float>> partials;

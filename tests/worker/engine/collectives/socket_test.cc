@@ -1,5 +1,5 @@
-// Sockets of the collectives. The name "two.test" has two addresses in this program: 127.0.0.2,
-// then 127.0.0.1.
+// Sockets of the collectives. In this program, the name "two.test" has two addresses: 127.0.0.2
+// first, then 127.0.0.1.
 #include "worker/engine/collectives/socket.h"
 
 #include <dlfcn.h>
@@ -68,8 +68,8 @@ TEST(Sockets, NothingBypassesTheEncryption) {
 }  // namespace
 }  // namespace gp::engine
 
-// Replaces the C library's. freeaddrinfo frees the entries of a list one by one, so two lists may
-// be joined.
+// Replaces the C library's function. freeaddrinfo frees list entries one by one, so two lists may
+// be concatenated.
 extern "C" int getaddrinfo(const char* host, const char* port, const addrinfo* hints,
                            addrinfo** found) {
   using Function = int(const char*, const char*, const addrinfo*, addrinfo**);

@@ -17,7 +17,7 @@ constexpr milliseconds kLong{30000};
 
 SteadyTime Later() { return std::chrono::steady_clock::now() + kLong; }
 
-// Listeners for a group on loopback, and the options of its ranks.
+// Listeners on loopback for a group, and the options of its ranks.
 struct Places {
   explicit Places(int world_size) {
     for (int rank = 0; rank < world_size; ++rank) {
@@ -42,7 +42,7 @@ struct Places {
   std::vector<std::string> addresses;
 };
 
-// `machine(rank)` names the machine of each rank.
+// `machine(rank)` names each rank's machine.
 Group MakeGroup(int world_size, int logical_shards, milliseconds timeout,
                 const std::function<std::string(int rank)>& machine, bool encrypted = false) {
   const Places places(world_size);
@@ -79,7 +79,7 @@ struct EncryptedFactory {
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Encrypted, CommunicatorContract, EncryptedFactory);
 
-// Two ranks a machine, which add in memory; between the machines TLS.
+// Two ranks per machine: these add in shared memory, and machines communicate over TLS.
 struct EncryptedPairsFactory {
   static Group Make(int world_size, int logical_shards, milliseconds timeout) {
     return MakeGroup(
@@ -89,7 +89,7 @@ struct EncryptedPairsFactory {
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(EncryptedPairs, CommunicatorContract, EncryptedPairsFactory);
 
-// All ranks on one machine.
+// All ranks are on one machine.
 struct OneNodeFactory {
   static Group Make(int world_size, int logical_shards, milliseconds timeout) {
     return MakeGroup(world_size, logical_shards, timeout, [](int) { return "m"; });
@@ -97,7 +97,7 @@ struct OneNodeFactory {
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(OneNode, CommunicatorContract, OneNodeFactory);
 
-// Two ranks a machine, neighbours of the tree; the last machine may have one.
+// Two ranks per machine, which are neighbours in the tree; the last machine may have one.
 struct PairsFactory {
   static Group Make(int world_size, int logical_shards, milliseconds timeout) {
     return MakeGroup(world_size, logical_shards, timeout,
@@ -106,7 +106,7 @@ struct PairsFactory {
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Pairs, CommunicatorContract, PairsFactory);
 
-// Two machines whose ranks alternate, so that neither can add anything alone.
+// Two machines with alternating ranks, so that no machine can add up sums of two of its ranks.
 struct AlternatingFactory {
   static Group Make(int world_size, int logical_shards, milliseconds timeout) {
     return MakeGroup(world_size, logical_shards, timeout,
@@ -115,8 +115,8 @@ struct AlternatingFactory {
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Alternating, CommunicatorContract, AlternatingFactory);
 
-// Rank 0 of two forms its group while `visit` talks to its listener; then the real rank 1 comes.
-// Returns the strangers that rank 0 counted.
+// Rank 0 of two forms its group while `visit` talks to its listener; then the real rank 1 connects.
+// Returns the number of strangers that rank 0 counted.
 int StrangersAfter(const std::function<void(const std::string& address)>& visit) {
   const Places places(2);
   std::unique_ptr<TcpCommunicator> first;
@@ -132,7 +132,7 @@ int StrangersAfter(const std::function<void(const std::string& address)>& visit)
   return first->strangers();
 }
 
-// Sends `bytes` and waits for the connection to be closed without an answer.
+// Sends `bytes`; expects that the connection is closed without an answer.
 void ExpectRefused(const std::string& address, std::span<const std::byte> bytes) {
   const Socket socket = ConnectTo(address, Later(), {});
   ASSERT_TRUE(SendAll(socket, bytes, Later(), {}));
@@ -158,7 +158,7 @@ TEST(TcpCommunicator, ClosesAndCountsStrangers) {
   EXPECT_EQ(strangers, 7);
 }
 
-// Greets as rank 1 and answers the challenge with `proof`; expects to be turned away.
+// Greets as rank 1 and answers the challenge with `proof`; expects to be refused.
 void ExpectProofRefused(const std::string& address,
                         const std::function<Proof(const Nonce& challenge)>& proof) {
   const Socket socket = ConnectTo(address, Later(), {});
@@ -176,7 +176,7 @@ TEST(TcpCommunicator, AStrangerProvesNothing) {
     ExpectProofRefused(address, [&](const Nonce& challenge) {
       return ProofOf(Side::kCaller, "Secret", greeting, challenge);
     });
-    // The other side's proof, as a mirror would give it back.
+    // The proof for the other direction, which an attacker could get by reflecting the challenge.
     ExpectProofRefused(address, [&](const Nonce& challenge) {
       return ProofOf(Side::kCalled, "secret", greeting, challenge);
     });
@@ -184,7 +184,7 @@ TEST(TcpCommunicator, AStrangerProvesNothing) {
   EXPECT_EQ(strangers, 2);
 }
 
-// The proof was right for another challenge, as one that was recorded is.
+// The proof is right for another challenge, like one recorded earlier.
 TEST(TcpCommunicator, ARecordedProofIsGoodOnce) {
   const Proof recorded = ProofOf(Side::kCaller, "secret", EncodeGreeting(kRight), Nonce{});
   const int strangers = StrangersAfter([&](const std::string& address) {
@@ -244,8 +244,8 @@ TEST(TcpCommunicator, ASilentVisitorHoldsNobodyUp) {
   EXPECT_EQ(strangers, 0);
 }
 
-// Far more than have a place at once. Each would keep its place for five seconds, more than
-// eighteen in total.
+// Far more visitors than can be handled at once. Each would keep its place for five seconds, which
+// adds up to more than 18 s.
 TEST(TcpCommunicator, AFloodOfSilentVisitorsHoldsNobodyUp) {
   std::vector<Socket> silent;
   const auto begin = std::chrono::steady_clock::now();
@@ -305,8 +305,8 @@ TEST(TcpCommunicator, RanksOfOneMachineAreOneNode) {
   EXPECT_EQ(nodes({""}), 1u);
 }
 
-// A peer's next message may be read together with its handshake. A rank that then waits for the
-// socket to become readable waits in vain and loses five seconds.
+// The handshake and a peer's next message may be read together. A rank that then waits for the
+// socket to become readable would wait in vain for five seconds.
 TEST(TcpCommunicator, RanksThatEncryptMeetAtOnce) {
   for (int i = 0; i < 5; ++i) {
     const auto begin = std::chrono::steady_clock::now();

@@ -109,14 +109,14 @@ std::string HexOf(std::span<const std::byte> bytes) {
   return hex.str();
 }
 
-// Computed by Python: extract and expand of RFC 5869 with its hmac module.
+// Expected value computed in Python: extract and expand of RFC 5869 with the hmac module.
 TEST(TcpHandshake, AKeyIsHkdfSha256) {
   const std::array<std::byte, 2> greeting = {std::byte{'h'}, std::byte{'i'}};
   EXPECT_EQ(HexOf(KeyOfChannel("secret", greeting, Nonce{})),
             "d74ef6a9fbf9dbde4b9f9544cc049cd45e62345ca8bef2f3edc13c1da73803a5");
 }
 
-// Computed by Python's hmac module.
+// Expected value computed with Python's hmac module.
 TEST(TcpHandshake, AProofIsHmacSha256) {
   const std::array<std::byte, 2> greeting = {std::byte{'h'}, std::byte{'i'}};
   const Proof proof = ProofOf(Side::kCaller, "secret", greeting, Nonce{});

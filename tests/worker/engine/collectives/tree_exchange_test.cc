@@ -1,6 +1,6 @@
 // Goal: concurrent all-reduces. Partial sums of a later one do not wait for the finished blocks of
-// an earlier one, and a peer that sends something unexpected, or nothing more, ends the group with
-// an error message.
+// an earlier one; a peer that sends something unexpected, or stops sending, ends the group with an
+// error message.
 #include "worker/engine/collectives/tree_exchange.h"
 
 #include <gmock/gmock.h>
@@ -26,9 +26,9 @@ using std::chrono::milliseconds;
 using testing::HasSubstr;
 
 constexpr milliseconds kLong{30000};
-// A test waits for it once; the peer needs a small part of it for its earlier work.
+// One timeout of each test takes this long; the peer needs only a small part of it for its work.
 constexpr milliseconds kShort{2000};
-// Forming nodes takes the numbers 1 and 2.
+// Forming nodes uses the sequence numbers 1 and 2.
 constexpr uint64_t kFirstNumber = 3;
 
 SteadyTime Later() { return std::chrono::steady_clock::now() + kLong; }
@@ -44,10 +44,10 @@ Bytes Header(uint64_t number, uint64_t size) {
   return bytes;
 }
 
-// Rank 1 of two, simulated by the test. Rank 0 is real.
+// The test simulates rank 1 of two; rank 0 is real.
 class TreeExchangeTest : public testing::TestWithParam<bool> {
  protected:
-  // More than a rank may be ahead of its peers, so that blocks are received in turns.
+  // More than a rank may be ahead of its peers, so blocks must be received in turns.
   static constexpr size_t kHalf = 9 * TreeExchange::kBlockElements;
   static constexpr size_t kCount = 2 * kHalf;
   static constexpr int kParts = 3;
@@ -71,7 +71,7 @@ class TreeExchangeTest : public testing::TestWithParam<bool> {
             .timeout = kLong};
   }
 
-  // The sum on rank 0: every value of part i is i + 1.
+  // All-reduces kParts parts on rank 0, where every value of part i is i + 1; returns the error.
   std::string ErrorOfSum() {
     values_.clear();
     PostedParts parts;
@@ -106,8 +106,8 @@ class TreeExchangeTest : public testing::TestWithParam<bool> {
     std::vector<float> floats(kHalf, value);
     Move(lane, std::as_writable_bytes(std::span(floats)), true);
   }
-  // The next bytes of a chunk are all `value`. Counting is quick: testing::Each() takes longer than
-  // the timeouts here where ThreadSanitizer slows it down.
+  // Expects that the next half chunk contains only `value`. Counts, because under ThreadSanitizer
+  // testing::Each() would take longer than the timeouts here.
   void ExpectFloats(const Lane& lane, float value) {
     std::vector<float> floats(kHalf);
     Move(lane, std::as_writable_bytes(std::span(floats)), false);
@@ -130,8 +130,8 @@ class TreeExchangeTest : public testing::TestWithParam<bool> {
 INSTANTIATE_TEST_SUITE_P(Connections, TreeExchangeTest, testing::Bool(),
                          [](const auto& one) { return one.param ? "Encrypted" : "Plain"; });
 
-// Rank 1 sends nothing before it has the partial sums of all parts, and no finished block before it
-// has those of rank 0.
+// Rank 1 sends nothing until it has received the partial sums of all parts, and no finished block
+// until it has received those of rank 0.
 TEST_P(TreeExchangeTest, PartialSumsOfLaterPartsDoNotWaitForResultsOfEarlierOnes) {
   std::string error;
   std::jthread rank_0([&] { error = ErrorOfSum(); });
@@ -206,7 +206,7 @@ TEST_P(TreeExchangeTest, APeerThatDoesNotBeginALaterPartIsNamed) {
   EXPECT_THAT(ErrorOfSum(), HasSubstr("lost rank 1: it did not come within 2000 ms"));
 }
 
-// Until the first part is ready, no peer is to blame, however long it takes.
+// As long as this rank's first part is not ready, no peer is to blame, however long it takes.
 TEST_P(TreeExchangeTest, APartThatIsLateHereIsNoTimeoutOfAPeer) {
   group_->SetTimeout(milliseconds(20));
   PostedParts parts;
@@ -218,7 +218,7 @@ TEST_P(TreeExchangeTest, APartThatIsLateHereIsNoTimeoutOfAPeer) {
       error = thrown.what();
     }
   });
-  // A byte that is not expected yet must not hurry it either.
+  // An unexpected byte must not start the timeout, either.
   Send(sums(), {std::byte{1}});
   const SteadyTime until = std::chrono::steady_clock::now() + milliseconds(100);
   while (std::chrono::steady_clock::now() < until) std::this_thread::yield();

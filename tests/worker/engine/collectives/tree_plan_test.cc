@@ -1,4 +1,4 @@
-// Goal: the parts of a gradient cover it once and end at whole cache lines.
+// Goal: the parts of a gradient cover it exactly once and end at cache-line boundaries.
 #include "worker/engine/collectives/tree_plan.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Goal: a rank in another collective is detected by its header alone, whichever part of it differs,
-// and an incomplete header is not mistaken for another.
+// Goal: the header alone reveals that a rank is in another collective, whichever field differs, and
+// an incomplete header is not mistaken for a wrong one.
 #include "worker/engine/collectives/wire.h"
 
 #include <fcntl.h>
@@ -24,14 +24,14 @@ Bytes LittleEndian(std::initializer_list<std::pair<uint64_t, size_t>> values) {
   return bytes;
 }
 
-// As in docs/formats/collectives.md: operation, reserved, sequence, size.
+// A header as in docs/formats/collectives.md: operation, reserved, sequence, size.
 Bytes Header(uint64_t operation, uint64_t sequence, uint64_t size) {
   return LittleEndian({{operation, 4}, {0, 4}, {sequence, 8}, {size, 8}});
 }
 
 constexpr uint64_t kBroadcast = 3;
 
-// Rank 0's wire to rank 1, whose end a test holds.
+// Rank 0's wire to rank 1; the test holds the other end.
 class WireTest : public ::testing::Test {
  protected:
   WireTest() {
@@ -41,7 +41,7 @@ class WireTest : public ::testing::Test {
     TcpGroup group;
     group.peers.emplace_back();
     group.peers.emplace_back(ends[0]);
-    group.results.resize(2);  // none of these collectives has results
+    group.results.resize(2);  // these collectives use no connections for results
     other_ = Socket(ends[1]);
     wire_.emplace(0, std::move(group), std::chrono::seconds(60));
     wire_->BeginCollective();
@@ -55,12 +55,12 @@ class WireTest : public ::testing::Test {
     EXPECT_EQ(recv(other_.fd(), bytes.data(), size, MSG_WAITALL), static_cast<ssize_t>(size));
     return bytes;
   }
-  // Sends the two bytes {7, 8} and gives what rank 1 sent.
+  // Sends the two bytes {7, 8} and returns what rank 1 sent.
   Bytes Swap() {
     Bytes own = {std::byte{7}, std::byte{8}};
     return wire_->Swap(Operation::kBroadcast, "broadcast", own, {1}, false).at(0);
   }
-  // Empty when nothing was thrown.
+  // The error message; empty if nothing was thrown.
   std::string ErrorOfSwap() {
     try {
       Swap();
@@ -105,7 +105,7 @@ TEST_F(WireTest, AHeaderThatComesInPartsIsWaitedFor) {
   const Bytes header = Header(kBroadcast, 1, 2);
   Send({header.begin(), header.begin() + 12});
   const std::jthread rest([&] {
-    Received(26);  // so rank 0 has sent, and has looked at half a header
+    Received(26);  // rank 0 has now sent its message and read half a header
     Send({header.begin() + 12, header.end()});
     Send({std::byte{1}, std::byte{2}});
   });

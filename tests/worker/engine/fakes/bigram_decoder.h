@@ -1,4 +1,4 @@
-// BigramDecoder: a Decoder that tests can predict: the logits after token t are row t of a table.
+// BigramDecoder: a predictable Decoder: the logits after token t are row t of a table.
 #pragma once
 
 #include <algorithm>

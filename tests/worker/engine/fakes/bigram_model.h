@@ -1,5 +1,5 @@
-// BigramModel: a LanguageModel that tests can predict: the logits after token t are row t of a
-// table, its parameters. Has no backend and no gradient.
+// BigramModel: a predictable LanguageModel: the logits after token t are row t of a table, which is
+// its parameters. It has no backend and no gradient.
 #pragma once
 
 #include <cmath>

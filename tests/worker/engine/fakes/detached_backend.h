@@ -1,8 +1,8 @@
-// DetachedBackend: a device without a device. It computes with the CPU backend, bit for bit, but
-// what Allocate gives out cannot be touched by the host outside an operation: a stray access ends
-// the test with SIGSEGV. Replay records operations under a key and later replays the record without
-// calling the work, and what must not happen inside it throws std::logic_error. One thread calls,
-// Fetch from any.
+// DetachedBackend: simulates a device whose memory the host cannot access. It computes with the CPU
+// backend, bit for bit, but memory from Allocate is accessible only inside an operation: any other
+// access ends the test with SIGSEGV. Replay records operations under a key and later replays them
+// without calling the work; calls that are forbidden during a recording throw std::logic_error.
+// Used by one thread; Fetch may be called from any.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class DetachedBackend : public DecoratedBackend {
   explicit DetachedBackend(const CpuBackendOptions& options, bool graph = true);
   ~DetachedBackend() override;
 
-  // How often a record was replayed.
+  // How often recorded operations were replayed.
   int64_t replays() const { return replays_; }
 
   const char* name() const override { return "detached"; }
@@ -44,12 +44,12 @@ class DetachedBackend : public DecoratedBackend {
   void AttentionForward(const CachedAttention& args) override;
 
  protected:
-  // Carries the operation out, and records it where a record is being made.
+  // Runs the operation, and records it if a recording is in progress.
   void Do(std::string name, Operation operation) override;
   double* scalar() override { return scalar_; }
 
  private:
-  class Access;  // the memory is the host's while one lives
+  class Access;  // while one exists, the host may access the memory
   struct Region {
     void* data = nullptr;
     size_t bytes = 0;
@@ -64,7 +64,7 @@ class DetachedBackend : public DecoratedBackend {
   std::vector<Region> regions_ GUARDED_BY(mutex_);
   int64_t allocated_bytes_ = 0;
   double* scalar_ = nullptr;
-  // Between BeginDownload and AwaitDownload: the bytes arrive at AwaitDownload.
+  // A download in progress: AwaitDownload copies the bytes to their target.
   void* downloaded_to_ = nullptr;
   std::vector<std::byte> downloaded_;
   std::map<ReplayKey, std::vector<Operation>> records_;

@@ -1,4 +1,4 @@
-// device_backend.h over DetachedBackend: what a program linked with it takes for a GPU.
+// Implements device_backend.h with DetachedBackend: programs that link it treat this as a GPU.
 #include <stdexcept>
 
 #include "worker/engine/backend/device_backend.h"

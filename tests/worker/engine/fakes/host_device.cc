@@ -1,5 +1,5 @@
-// device_backend.h over the CPU's backend: a program linked with it takes the host for a GPU, whose
-// memory a group of devices that run on the host can reach.
+// Implements device_backend.h with the CPU backend: programs that link it treat the host as a GPU.
+// A device group that runs on the host can access its memory.
 #include "worker/engine/backend/cpu/cpu_backend.h"
 #include "worker/engine/backend/device_backend.h"
 

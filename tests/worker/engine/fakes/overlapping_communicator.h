@@ -1,5 +1,5 @@
-// OverlappingCommunicator: another communicator, which it forwards to, as if it waited for a
-// network: the trainer reduces small pieces while it computes. Can fail a chosen all-reduce.
+// OverlappingCommunicator: wraps another communicator and behaves like one that waits for a
+// network, so the trainer reduces small pieces while it computes. A chosen all-reduce can fail.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ class OverlappingCommunicator final : public Communicator {
   OverlappingCommunicator(Communicator& inner, size_t elements)
       : inner_(inner), elements_(elements) {}
 
-  // The all-reduce with this number, from 1, throws.
+  // The all-reduce with this number, counted from 1, throws.
   void FailAt(int number) { fail_at_ = number; }
   int all_reduces() const { return all_reduces_; }
   bool aborted() const { return aborted_; }

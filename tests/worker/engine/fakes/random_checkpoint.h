@@ -1,4 +1,4 @@
-// A small model over bytes with random weights, and a checkpoint of it that a sampler can open.
+// A small model of bytes with random weights, and a checkpoint of it that a sampler can open.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@ namespace gp::engine {
 inline constexpr runspec::ModelShape kRandomModelShape = {
     .layers = 1, .heads = 2, .channels = 16, .context = 8, .vocabulary = 256};
 
-// Weights that are large enough for bf16 to make another text than fp32.
+// The weights are so large that bf16 generates another text than fp32.
 std::unique_ptr<LanguageModel> MakeRandomModel(
     runspec::Precision precision = runspec::Precision::kFp32);
 
-// Writes a checkpoint of that model, with `record` in its manifest, below `directory`; answers
-// where.
+// Writes a checkpoint of this model below `directory`, with `record` in its manifest; returns its
+// path.
 std::string WriteRandomCheckpoint(const std::string& directory, int64_t step,
                                   const formats::TrainingRecord& record = {});
 

@@ -1,6 +1,6 @@
-// All pairs: a small set of cases in which every setting of every switch meets every setting of
-// every other one. Greedy: each case takes, switch by switch, the setting with the most new pairs.
-// Pure functions.
+// All pairs: a small set of cases in which each setting of each switch is combined at least once
+// with each setting of every other switch. Greedy: each case takes, switch by switch, the setting
+// that adds the most new pairs. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace gp::engine {
 
 class AllPairs {
  public:
-  // `settings[i]` is how many settings switch i has.
+  // `settings[i]` is the number of settings of switch i.
   explicit AllPairs(std::vector<int> settings) : settings_(std::move(settings)) {
     for (size_t a = 0; a < settings_.size(); ++a) {
       for (size_t b = a + 1; b < settings_.size(); ++b) AddPairs(a, b);
@@ -38,7 +38,7 @@ class AllPairs {
     return a < b ? Pair{a, x, b, y} : Pair{b, y, a, x};
   }
 
-  // Starts from a missing pair, so that every case makes progress.
+  // Starts with a missing pair, so that every case makes progress.
   std::vector<int> NextCase() {
     const auto [a, x, b, y] = *missing_.begin();
     std::vector<int> chosen(settings_.size(), -1);

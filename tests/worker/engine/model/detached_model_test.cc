@@ -1,5 +1,5 @@
-// Goal: the model works over memory that the host cannot reach, recorded or not, and computes the
-// bits that it computes over the host's. (A stray access of the host ends this test.)
+// Goal: the model works with memory that the host cannot access, with and without recording, and
+// computes the same bits as in host memory. (A stray access by the host ends this test.)
 #include <gtest/gtest.h>
 
 #include "worker/engine/fakes/detached_backend.h"
@@ -23,7 +23,7 @@ std::vector<T> Downloaded(Backend& backend, std::span<const T> values) {
   return copy;
 }
 
-// With the gaps after the tensors.
+// The number of trained elements, including the gaps after their tensors.
 int64_t TrainedElements(const runspec::ParameterLayout& layout) {
   int64_t elements = 0;
   for (size_t i = 0; i < layout.tensors.size(); ++i) {
@@ -48,8 +48,8 @@ struct Result {
   }
 };
 
-// Three micro-batches, twice, so that every pass is replayed; the last one's gradient is reported
-// as it becomes final.
+// Runs three micro-batches twice, so that every pass is replayed. The gradient of the last one is
+// announced piece by piece as it becomes final.
 Result Compute(const ModelOptions& options, Dropout dropout) {
   Result result;
   const auto model = MakeLanguageModel(options);

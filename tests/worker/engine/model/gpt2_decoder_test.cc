@@ -1,5 +1,5 @@
-// Goal: a decoder's logits have the bits of the full forward pass, whatever else is in the batch,
-// however the tokens were cut into calls and whatever the slot held before.
+// Goal: a decoder's logits have the same bits as the full forward pass, whatever else is in the
+// batch, however the tokens were split into calls, and whatever the slot contained before.
 #include "worker/engine/model/gpt2_decoder.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,8 @@ constexpr int64_t kLength = 19;
 struct Case {
   Isa isa;
   Precision precision;
-  bool own_weights = false;  // or the model's
+  // Whether the decoder holds the weights itself; otherwise it uses the model's.
+  bool own_weights = false;
 };
 
 void SetParameters(LanguageModel& model, Gpt2Decoder& decoder) {
@@ -55,7 +56,7 @@ class Gpt2DecoderTest : public testing::TestWithParam<Case> {
     return {model_->parameters().data(), copy.empty() ? nullptr : copy.data()};
   }
 
-  // Logits of the token after `tokens`, computed with a full pass.
+  // The logits for the token after `tokens`, from a full forward pass.
   std::vector<float> Expected(std::span<const int32_t> tokens) {
     std::vector<float> logits(31);
     model_->NextTokenLogits({tokens, {}, 1, std::ssize(tokens)}, logits);
@@ -116,7 +117,7 @@ TEST_P(Gpt2DecoderTest, APromptAtOnceEqualsTheFullPass) {
   }
 }
 
-// Slots begin and end at different times, mixing prompts and single tokens.
+// Slots begin and end at different times, and prompts are mixed with single tokens.
 TEST_P(Gpt2DecoderTest, OtherSequencesDoNotMatter) {
   Append({{2, c_.first(11)}});
   Append({{0, a_.first(3)}, {2, c_.subspan(11, 2)}});
@@ -129,7 +130,7 @@ TEST_P(Gpt2DecoderTest, OtherSequencesDoNotMatter) {
   EXPECT_TRUE(std::ranges::equal(all.last(31), Expected(a_.first(4))));
 }
 
-// A prompt that is scored, between one that is only read and one that is to be continued.
+// One sequence needs the logits of all its tokens; the others need none, or only the last.
 TEST_P(Gpt2DecoderTest, WritesTheLogitsThatAreWanted) {
   Append({{0, a_.first(4), WantedLogits::kNone}});
   const std::vector<float> logits = Append({{1, b_.first(3), WantedLogits::kNone},
@@ -169,7 +170,7 @@ TEST_P(Gpt2DecoderTest, RefusesWhatDoesNotFit) {
   EXPECT_EQ(decoder_->length(0), 0);
 }
 
-// A head of its own, no biases, and matrices of more rows than are packed at a time.
+// An untied head, no biases, and matrices with more rows than are packed at once.
 TEST(Gpt2Decoder, OwnsTheWeightsOfAnyModel) {
   const runspec::ModelShape shape{.layers = 1,
                                   .heads = 2,
@@ -193,7 +194,7 @@ TEST(Gpt2Decoder, OwnsTheWeightsOfAnyModel) {
   EXPECT_THROW(decoder.SetParameter("ln_f.weight", expected), std::invalid_argument);
 }
 
-// More rows than pass through the model, or through its head, at a time.
+// More rows than pass at once through the model, or through its head.
 TEST(Gpt2Decoder, LongPromptsGoInPieces) {
   const runspec::ModelShape shape{
       .layers = 1, .heads = 2, .channels = 16, .context = 300, .vocabulary = 20};

@@ -1,5 +1,6 @@
-// Goal: losses and every gradient of the hand-written model equal the fp64 reference's, over both
-// GELUs, biases, tying, dropout, precisions, engines and instruction sets.
+// Goal: losses and all gradients of the hand-written model equal those of the fp64 reference, for
+// both GELUs, with and without biases, tying and dropout, and for all precisions, engines and
+// instruction sets.
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -67,8 +68,7 @@ TEST(Gpt2Gradient, OfTheReferenceEngineEqualsFp64) {
   }
 }
 
-// Central differences of the fp64 reference at a few elements of every tensor: the oracle itself is
-// checked.
+// Checks the reference itself: central differences of its loss at a few elements of every tensor.
 TEST(Gpt2Gradient, OfTheReferenceEqualsFiniteDifferences) {
   for (const Variant& variant : Variants()) {
     const ModelOptions options = OptionsOf(variant);
@@ -89,7 +89,7 @@ TEST(Gpt2Gradient, OfTheReferenceEqualsFiniteDifferences) {
       parameters[at] = kept - kStep;
       const double below = reference().loss;
       parameters[at] = kept;
-      // The quotient loses half of fp64's digits.
+      // The difference quotient loses half of the digits of fp64.
       EXPECT_NEAR((above - below) / (2 * kStep), exact.gradients[at], 1e-6) << tensor.name;
     }
   }

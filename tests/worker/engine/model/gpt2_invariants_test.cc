@@ -1,5 +1,5 @@
-// Goal: threads, engines and repetition do not change the bits, and accumulation, padding and batch
-// size do not change the values; bad batches are refused by name.
+// Goal: threads, engines and repetition do not change any bit; accumulation, padding and batch size
+// change values only by rounding; bad batches are refused with a message.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -73,7 +73,7 @@ TEST(Gpt2Invariants, PaddingTheVocabularyChangesNothing) {
     std::copy_n(without->parameters().begin() + tensor.offset, tensor.count,
                 with->parameters().begin() + with->layout().at(tensor.name).offset);
   }
-  // The contents of the padding rows do not matter either.
+  // The content of the padding rows must not matter, either.
   const runspec::ParameterInfo& wte = with->layout().at("wte.weight");
   const int64_t used = OddShape().vocabulary * OddShape().channels;
   std::fill_n(with->parameters().begin() + wte.offset + used, wte.count - used, 0.7f);
@@ -102,7 +102,7 @@ TEST(Gpt2Invariants, GapsBetweenTensorsHaveNoGradient) {
   EXPECT_EQ(gradients, std::vector<float>(gradients.size(), 0.0f));
 }
 
-// Tells the values of each range as they are when it is announced.
+// Records the values of each range at the moment when it is announced.
 TEST(Gpt2Invariants, AnnouncedGradientsAreFinalAndAnnouncedOnce) {
   const Batch batch(OddShape(), 4, 17);
   for (const bool tied : {true, false}) {

@@ -1,5 +1,5 @@
-// Goal: every combination of the model's switches gives the oracle's gradient. Minutes long: the
-// pairs are in gpt2_switches_test.cc.
+// Goal: every combination of the model's switches gives the reference's gradient. Takes minutes;
+// gpt2_switches_test.cc tests all pairs.
 #include <gtest/gtest.h>
 
 #include "worker/engine/model/switch_case.h"
@@ -9,8 +9,9 @@ namespace {
 
 class Gpt2Product : public testing::TestWithParam<int> {};
 
-// The next combination of all switches except the last three: trained parts, threads, which keep
-// the bits (gpt2_invariants_test.cc), and sizes. False after the last one.
+// Advances to the next combination of all switches except the last three: the trained parts, the
+// threads, which do not change bits (gpt2_invariants_test.cc), and the sizes. False after the last
+// combination.
 bool Advance(SwitchCase& pick) {
   for (size_t at = 0; at + 3 < pick.size(); ++at) {
     if (++pick[at] < Switches()[at].settings) return true;
@@ -19,7 +20,7 @@ bool Advance(SwitchCase& pick) {
   return false;
 }
 
-// One test for each setting of the sizes, the last switch.
+// One test for each setting of the last switch, the sizes.
 TEST_P(Gpt2Product, OfTheSwitchesEqualsTheReference) {
   SwitchCase pick(Switches().size(), 0);
   pick.back() = GetParam();

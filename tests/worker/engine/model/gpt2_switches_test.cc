@@ -1,5 +1,5 @@
-// Goal: every pair of the model's switches gives the oracle's gradient; a switch that trades memory
-// for work keeps the bits; and each takes the memory that it promises to.
+// Goal: every pair of the model's switches gives the reference's gradient; a switch that trades
+// memory for work changes no bit; and each saves as much memory as it promises.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -37,7 +37,8 @@ TEST(AllPairs, MeetsEveryPair) {
 
 const Dropout kSwitchedDropout{.probability = 0.2, .seed = 4, .step = 6, .shard = 1};
 
-// Two micro-batches, so that the second accumulates; `expect` as the trainer does.
+// The gradients of two micro-batches, of which the second accumulates. `expect`: calls
+// ExpectBackward first, as the trainer does.
 std::vector<float> TwoMicroBatches(const ModelOptions& options, bool expect, double* loss) {
   const auto model = MakeLanguageModel(options);
   FillParameters(*model);
@@ -143,12 +144,12 @@ TEST(Gpt2Switches, SaveTheMemoryThatTheyPromise) {
   EXPECT_EQ(plain - ArenaBytes(chunked), (rows - 64) * 50304 * 4);
   ModelOptions block = options;
   block.recompute = Recompute::kBlock;
-  // A block keeps ln_1, qkv, attention, residual_mid, ln_2, fc and gelu (15 C), four numbers of the
-  // norms and lse a row; eleven of twelve sets go.
+  // A block stores ln_1, qkv, attention, residual_mid, ln_2, fc and gelu (15 C) and, per row, four
+  // values of the norms and the lse of each head; eleven of twelve sets of buffers are saved.
   EXPECT_EQ(plain - ArenaBytes(block), 11 * rows * (15 * 768 + 4 + 12) * 4);
   ModelOptions frozen = options;
   frozen.trained.trained = {{"h", 10, 12}, {"ln_f"}};
-  // Ten blocks keep nothing, and share one set of buffers, including their input.
+  // The ten frozen blocks store nothing and share one set of buffers, including their input.
   EXPECT_EQ(plain - ArenaBytes(frozen), 9 * rows * (16 * 768 + 4 + 12) * 4);
 }
 

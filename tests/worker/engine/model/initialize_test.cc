@@ -1,5 +1,5 @@
-// Goal: both initialisations have GPT-2's distribution, depend only on the seed, and `torch` is
-// nanoGPT's bit for bit.
+// Goal: both initialisations have GPT-2's distribution and depend only on the seed, and `torch`
+// equals nanoGPT's bit for bit.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -31,8 +31,8 @@ struct Expected {
   double sum;
 };
 
-// nanoGPT's modules (2 layers, 6 wide, context 5, vocabulary 7) in PyTorch 2.11.0 after
-// torch.manual_seed(1337).
+// Values of nanoGPT's modules (2 layers, 6 channels, context 5, vocabulary 7) in PyTorch 2.11.0
+// after torch.manual_seed(1337).
 constexpr Expected kExpected[] = {
     {true, "wte.weight", 0x3cdf1b84, 0x3c6b4619, 0.05787212710129097},
     {true, "wpe.weight", 0xbd0b1f32, 0xbc4c5a4d, -0.036512288119411096},
@@ -77,7 +77,8 @@ TEST(InitializeNormal, HasGpt2sDeviationsAndZeroPadding) {
   for (const float value : TensorOf(*model, "h.0.mlp.c_fc.bias")) ASSERT_EQ(value, 0);
 }
 
-// The hash of a seed's weights, once and for all: no processor, compiler or library may change it.
+// The hash of the weights for one seed; it must never change, whatever the processor, the compiler
+// or the library.
 TEST(InitializeNormal, HasTheSameBitsOnEveryMachine) {
   const auto model = SmallModel(true);
   InitializeNormal(1337, *model);
@@ -96,7 +97,7 @@ TEST(InitializeNormal, DependsOnTheSeedAlone) {
   EXPECT_NE(TensorOf(*first, "wpe.weight").front(), TensorOf(*second, "wpe.weight").front());
 }
 
-// The embedding has more values than are drawn at a time, and each thread has its share of them.
+// The embedding has more values than are drawn at once, and several threads share them.
 TEST(InitializeNormal, GivesTheSameBitsWithAnyNumberOfThreads) {
   runspec::ModelShape shape{.layers = 1, .heads = 2, .channels = 128, .context = 4};
   shape.vocabulary = shape.vocabulary_padded = 9000;

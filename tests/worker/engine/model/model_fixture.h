@@ -1,5 +1,4 @@
-// Small models and batches for the tests of the model: sizes that are multiples of nothing, seeded
-// tokens.
+// Small models and batches for tests of the model: odd sizes, and tokens by seed.
 #pragma once
 
 #include <cmath>
@@ -21,7 +20,7 @@ inline runspec::ModelShape OddShape() {
   return shape;
 }
 
-// Seeded tokens and targets; every seventh target is ignored.
+// Random tokens and targets by seed; every seventh target is ignored.
 class Batch {
  public:
   Batch(const runspec::ModelShape& shape, int64_t sequences, int64_t length, unsigned seed = 7)
@@ -43,7 +42,7 @@ class Batch {
   int64_t length_;
 };
 
-// Larger weights than a fresh model's, so that attention and GELU leave their linear range, and
+// Larger weights than those of a fresh model, so that attention and GELU are not nearly linear, and
 // biases other than 0.
 inline void FillParameters(LanguageModel& model, float deviation = 0.2f, unsigned seed = 3) {
   std::mt19937 random(seed);
@@ -62,7 +61,7 @@ inline std::vector<double> Widened(std::span<const float> values) {
   return {values.begin(), values.end()};
 }
 
-// ||a - b|| / ||b|| over one tensor.
+// The relative difference ||a - b|| / ||b|| of one tensor.
 template <typename A, typename B>
 double RelativeDifference(const runspec::ParameterInfo& tensor, const A& a, const B& b) {
   double difference = 0;

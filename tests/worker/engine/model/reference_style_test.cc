@@ -1,4 +1,5 @@
-// Goal: the reference model means the same however plainly it is written.
+// Goal: the reference model gives the same results whether it is written plainly or with library
+// functions.
 #include <gtest/gtest.h>
 
 #include "worker/engine/model/model_fixture.h"
@@ -25,7 +26,7 @@ TEST(ReferenceStyle, ChangesNoGradient) {
         GradientsOf(shape, ReferenceStyle{.library_operations = false, .mask_on_the_fly = false});
     const std::vector<float> library = GradientsOf(shape, {});
     for (const runspec::ParameterInfo& tensor : runspec::MakeParameterLayout(shape).tensors) {
-      // fp32 sums in another order.
+      // fp32 sums are computed in a different order.
       EXPECT_LT(RelativeDifference(tensor, plain, library), 1e-4) << tensor.name;
     }
   }

@@ -1,5 +1,5 @@
-// One setting of every switch of the model, and how its gradient compares with the fp64 oracle's.
-// Sizes are multiples of nothing.
+// A case: one setting of every switch of the model; and the comparison of its gradient with the
+// fp64 reference. All sizes are odd.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,15 +16,16 @@
 
 namespace gp::engine {
 
-// The number of settings of each switch; a case picks one of each, by number.
+// A switch and the number of its settings; a case selects a setting by its number.
 struct Switch {
   const char* name;
   int settings;
   std::function<void(int setting, ModelOptions& options, Dropout& dropout)> apply;
 };
 
-// The trained parts: all; the last block; the first one, so that the pass goes back through frozen
-// ones; the head and the embedding, the positions, nothing below the head.
+// The parts to train: 0: all; 1: the last block; 2: the first block, so that the backward pass goes
+// through frozen blocks; 3: embedding and head; 4: positions and the last block; 5: nothing below
+// the head.
 inline runspec::TrainedParts SomeParts(int i, bool tied) {
   const runspec::ModelPart wte{"wte"}, wpe{"wpe"}, ln_f{"ln_f"};
   const runspec::ModelPart head{tied ? "ln_f" : "lm_head"};
@@ -90,7 +91,7 @@ inline const std::vector<Switch>& Switches() {
   return switches;
 }
 
-using SwitchCase = std::vector<int>;  // a setting of each switch
+using SwitchCase = std::vector<int>;  // number of the setting of each switch
 
 inline std::string Description(const SwitchCase& settings) {
   std::ostringstream text;
@@ -100,11 +101,12 @@ inline std::string Description(const SwitchCase& settings) {
   return text.str();
 }
 
-// The gradients that a test begins with.
+// The initial value of the gradients in a test.
 inline constexpr float kUntouched = 99.0f;
 
-// `tolerance` is relative, by norm, of the whole gradient; a single tensor, whose rounding errors
-// average less, may be off by three times that. Gradients of frozen tensors must be unchanged.
+// `tolerance` is for the relative difference of the whole gradient, by norm. A single tensor may
+// differ by three times that, because its rounding errors average out less. Gradients of frozen
+// tensors must be unchanged.
 inline void ExpectGradients(const runspec::ParameterLayout& layout, std::vector<float> gradients,
                             std::vector<double> expected, double tolerance) {
   for (const runspec::ParameterInfo& tensor : layout.tensors) {
@@ -123,11 +125,11 @@ inline void ExpectGradients(const runspec::ParameterLayout& layout, std::vector<
   EXPECT_LT(RelativeDifference(all, gradients, expected), tolerance);
 }
 
-// Compares one model with the fp64 reference.
+// Compares one model's loss and gradient with the fp64 reference.
 inline void ExpectMatchesReference(const ModelOptions& options, const Dropout& dropout,
                                    double tolerance) {
   const auto model = MakeLanguageModel(options);
-  // Weights of a usual size: large ones amplify bf16's rounding of their inputs.
+  // For bf16, weights of ordinary size: large ones would amplify its rounding of their inputs.
   FillParameters(*model, options.precision == runspec::Precision::kBf16 ? 0.1f : 0.2f);
   const Batch batch(options.shape, options.micro_batch, options.sequence);
   const ReferenceResult expected =
@@ -144,7 +146,7 @@ inline void ExpectMatchesReference(const SwitchCase& settings) {
   Dropout dropout{.seed = 11, .step = 5, .shard = 2, .micro_batch = 1};
   for (size_t i = 0; i < settings.size(); ++i) Switches()[i].apply(settings[i], options, dropout);
   double tolerance = options.precision == runspec::Precision::kBf16 ? 1e-2 : 1e-5;
-  // Two more roundings a block.
+  // A bf16 residual stream adds two roundings per block.
   if (options.residual == runspec::ResidualType::kBf16) tolerance *= 2;
   ExpectMatchesReference(options, dropout, tolerance);
 }

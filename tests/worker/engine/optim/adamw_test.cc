@@ -1,5 +1,5 @@
-// Goal: AdamW and clipping equal PyTorch's over many steps, at every instruction set, with decay on
-// the first range only; the working copy follows.
+// Goal: AdamW and clipping equal PyTorch's over many steps, with every instruction set, with decay
+// on the first range only; the working copy is updated too.
 #include "worker/engine/optim/adamw.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ torch::Tensor Copy(std::span<const float> values) {
   return torch::from_blob(const_cast<float*>(values.data()), {std::ssize(values)}).clone();
 }
 
-// LibTorch's AdamW on the two ranges as two groups.
+// LibTorch's AdamW with the two ranges as parameter groups.
 class TorchAdamW {
  public:
   TorchAdamW(std::span<const float> parameters, size_t decayed_count,
@@ -152,7 +152,7 @@ TEST(StochasticRounding, IsUnbiasedKeyedAndNextToTheValue) {
   const auto model = MakeLanguageModel({.shape = TinyShape(), .micro_batch = 1, .sequence = 4});
   Backend& backend = model->backend();
   constexpr int64_t kCount = 40000;
-  // A quarter of the way from 1 to bf16's next number.
+  // 1 plus a quarter of the distance to the next bf16 number.
   const std::vector<float> values(kCount, 1 + 0.25f / 128);
   std::vector<uint16_t> rounded(kCount);
   backend.Round(kCount, rounded.data(), values.data(), {.on = true, .key = 77});
@@ -163,7 +163,7 @@ TEST(StochasticRounding, IsUnbiasedKeyedAndNextToTheValue) {
   }
   // Four standard deviations of the mean of 40,000 draws.
   EXPECT_NEAR((sum / kCount - 1) * 128, 0.25, 4 * std::sqrt(0.25 * 0.75 / kCount));
-  // A part of the array gets the bits that it has in the whole.
+  // Rounding a part of the array gives the same bits as rounding the whole array.
   std::vector<uint16_t> part(1001);
   backend.Round(1001, part.data(), values.data(), {.on = true, .key = 77, .first = 333});
   EXPECT_TRUE(std::equal(part.begin(), part.end(), rounded.begin() + 333));

@@ -1,5 +1,5 @@
-// Goal: an update moves trained tensors as if nothing were frozen, each with its own learning rate
-// like PyTorch's parameter groups, and leaves every bit of the frozen ones as it is.
+// Goal: an update changes trained tensors as if none were frozen, each with its own learning rate,
+// as with PyTorch's parameter groups, and changes no bit of the frozen tensors.
 #include <gtest/gtest.h>
 #include <torch/nn/utils/clip_grad.h>
 #include <torch/optim/adamw.h>
@@ -24,7 +24,7 @@ ModelOptions TinyOptions(const TrainedParts& parts) {
   return {.shape = shape, .micro_batch = 1, .sequence = 4, .trained = parts};
 }
 
-// The middle of the layout, so that frozen tensors lie on both sides and between.
+// Parts in the middle of the layout, so that frozen tensors lie before, between and after them.
 TrainedParts SomeParts() {
   return {.trained = {ModelPart{"wpe"}, ModelPart{"h", 1, 2}, ModelPart{"ln_f"}}};
 }
@@ -37,7 +37,7 @@ std::vector<float> DrawnValues(size_t count, unsigned seed) {
   return values;
 }
 
-// Parameters, both moments and the working copy, widened.
+// Parameters, both moments, and the working copy converted to fp32.
 struct State {
   std::vector<float> of[4];
 };
@@ -105,7 +105,7 @@ TEST(FrozenParameters, AreRoundedToNearestAlsoWhenTheWorkingCopyIsRefreshed) {
   EXPECT_TRUE(std::equal(written.begin(), written.end(), model->working_copy().begin()));
 }
 
-// LibTorch's AdamW with a group for each trained tensor.
+// LibTorch's AdamW with a parameter group for each trained tensor.
 class TorchGroups {
  public:
   TorchGroups(LanguageModel& model, const runspec::OptimizerSpec& spec) {
@@ -122,7 +122,7 @@ class TorchGroups {
     optimizer_ = std::make_unique<torch::optim::AdamW>(std::move(groups));
   }
 
-  // `schedule` multiplies every group's rate, as LambdaLR does.
+  // `schedule` multiplies the learning rate of every group, as LambdaLR does.
   void Step(std::span<const float> gradients, double lr, double schedule, double max_norm) {
     for (size_t i = 0; i < tensors_.size(); ++i) {
       tensors_[i].mutable_grad() = Copy(gradients, infos_[i]);

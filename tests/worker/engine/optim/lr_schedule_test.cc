@@ -1,4 +1,4 @@
-// Goal: learning rates at the corners of every schedule, against values worked out by hand.
+// Goal: the learning rates at the corners of every schedule equal values computed by hand.
 #include "worker/engine/optim/lr_schedule.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ struct Row {
   ScheduleKind kind;
   WarmupForm form;
   int64_t step;
-  double rate;  // for lr = 1
+  double rate;  // for a learning rate of 1
 };
 
 TEST(LearningRate, FollowsTheTable) {
@@ -55,7 +55,7 @@ struct Published {
   std::vector<std::pair<int64_t, double>> rates;  // by step
 };
 
-// Results of get_lr in the programs that published these recipes, in double precision.
+// Expected values from get_lr of the programs that published these recipes, in double precision.
 TEST(LearningRate, EqualsThePublishedSchedules) {
   const Published recipes[] = {
       // nanoGPT, config/train_shakespeare_char.py.

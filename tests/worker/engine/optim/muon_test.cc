@@ -1,5 +1,5 @@
-// Goal: Muon equals its formula in fp64 over several steps, on wide, tall and square matrices, with
-// AdamW for the rest; its update has singular values near 1.
+// Goal: Muon equals its formula in fp64 over several steps, for wide, tall and square matrices,
+// with AdamW for all other tensors; its update has singular values near 1.
 #include "worker/engine/optim/muon.h"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,8 @@ Values Transposed(const Values& a, int64_t rows, int64_t columns) {
   return t;
 }
 
-// Newton-Schulz on rows <= columns, as Muon's authors write it.
+// The Newton-Schulz iteration as Muon's authors write it; it needs rows <= columns, so a tall
+// matrix is transposed.
 Values Orthogonalized(Values x, int64_t rows, int64_t columns) {
   const bool tall = rows > columns;
   if (tall) x = Transposed(x, rows, columns);
@@ -142,7 +143,7 @@ TEST(Muon, EqualsItsFormulaAndLeavesTheRestToAdamW) {
     const auto found = expected.find(tensor.name);
     for (size_t i = 0; i < values.size(); ++i) {
       if (found != expected.end()) {
-        // The iteration amplifies fp32's rounding of the small singular values.
+        // The iteration amplifies the fp32 rounding errors of small singular values.
         ASSERT_NEAR(values[i], found->second.weight()[i], 2e-5) << tensor.name << " " << i;
       } else {
         ASSERT_EQ(values[i], part(other->parameters(), tensor)[i]) << tensor.name << " " << i;
@@ -151,7 +152,8 @@ TEST(Muon, EqualsItsFormulaAndLeavesTheRestToAdamW) {
   }
 }
 
-// |x|^2 of an orthogonal (m, n) matrix is min(m, n); the iteration ends between 0.7 and 1.2.
+// The squared norm of an orthogonal (m, n) matrix is min(m, n). The iteration leaves singular
+// values between 0.7 and 1.2.
 TEST(Muon, MovesByAMatrixWithSingularValuesNearOne) {
   runspec::OptimizerSpec spec = MuonSpec();
   spec.weight_decay = 0;

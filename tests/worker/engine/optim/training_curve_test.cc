@@ -1,5 +1,6 @@
-// Goal: a training with the hand-written engine follows the reference engine's loss curve, step for
-// step, from nanoGPT's initialisation: forward, backward, clipping, schedule and AdamW together.
+// Goal: from nanoGPT's initialisation, training with the hand-written engine follows the reference
+// engine's loss curve at every step. This tests forward, backward, clipping, schedule and AdamW
+// together.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -17,7 +18,7 @@ constexpr int64_t kSequences = 6;
 constexpr int64_t kLength = 24;
 constexpr int64_t kSteps = 100;
 
-// Tokens with a pattern to learn: each depends on the one before, with noise.
+// Tokens with a pattern that can be learned: each depends on the previous one, with noise.
 std::vector<int32_t> MakeTokens(std::mt19937& random) {
   std::vector<int32_t> tokens;
   for (int64_t i = 0; i <= kSequences * kLength; ++i) {

@@ -12,13 +12,13 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// A training over 256 tokens, ln 256 = 5.545.
+// A training with a vocabulary of 256 tokens: ln 256 = 5.545.
 class DivergenceTest : public testing::Test {
  protected:
   std::optional<std::string> Step(double loss, std::optional<double> validation_loss = {}) {
     return divergence_.Observe(++step_, loss, validation_loss, /*last=*/false);
   }
-  // The number of warnings of `steps` steps with that loss.
+  // The number of warnings during `steps` steps with this loss.
   int Warnings(int64_t steps, double loss) {
     int warnings = 0;
     for (int64_t i = 0; i < steps; ++i) warnings += Step(loss).has_value() ? 1 : 0;
@@ -29,7 +29,7 @@ class DivergenceTest : public testing::Test {
   Divergence divergence_{256};
 };
 
-// Case runs-and-service/27: a validation loss of 9906 nats was a plain success.
+// Case runs-and-service/27: a run with a validation loss of 9906 nats was reported as a success.
 TEST_F(DivergenceTest, NamesTheLossTheStepAndTheWayOut) {
   EXPECT_EQ(Warnings(599, 5.0), 0);
   const std::string warning = Step(5.0, 9906.0).value_or("");
@@ -47,7 +47,7 @@ TEST_F(DivergenceTest, WarnsOnceAndSaysWhenTheLossIsLowAgain) {
   EXPECT_EQ(Warnings(500, 50.0), 1);
 }
 
-// A run of 60 steps with a learning rate of 10 ended as a plain success.
+// A run of 60 steps with a learning rate of 10 was reported as a success.
 TEST_F(DivergenceTest, AShortRunIsJudgedAtItsEnd) {
   EXPECT_EQ(Warnings(59, 7061), 0);
   EXPECT_THAT(divergence_.Observe(60, 7061, 6558, /*last=*/true).value_or(""),

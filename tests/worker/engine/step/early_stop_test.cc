@@ -10,7 +10,7 @@
 namespace gp::engine {
 namespace {
 
-// The evaluation after which the run ends; 0 if it continues.
+// The number of the evaluation after which the run ends; 0 if it continues.
 int64_t StopsAfter(EarlyStop stop, const std::vector<double>& losses) {
   int64_t step = 0;
   for (const double loss : losses) {

@@ -1,5 +1,6 @@
-// Goal: reducing while backward runs changes no bit, whatever the pieces are, ends a step that
-// cannot be finished, and cuts the gradient into the same pieces on every rank.
+// Goal: reducing gradients while backward runs changes no bit, whatever the size of the pieces; a
+// step that cannot be finished ends with an error; every rank cuts the gradient into the same
+// pieces.
 #include "worker/engine/step/gradient_reduction.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +24,7 @@ bool SameBits(const std::vector<float>& left, const std::vector<float>& right) {
          std::memcmp(left.data(), right.data(), left.size() * sizeof(float)) == 0;
 }
 
-// Like TrainTinyGroup, with pieces of at least `elements`.
+// Like TrainTinyGroup, but reduces the gradient during backward, in pieces of at least `elements`.
 std::vector<std::vector<float>> TrainOverlapped(int world_size, size_t elements) {
   auto group = MakeLocalGroup(world_size, TinyPlan().logical_shards);
   std::vector<std::vector<float>> parameters(group.size());
@@ -49,7 +50,7 @@ TEST(GradientReduction, OverlapChangesNoBitForAnyNumberOfRanks) {
   }
 }
 
-// Reduction during backward is hidden; the step's phases only show the rest.
+// The phases of a step show only the part of the reduction that backward does not hide.
 TEST(GradientReduction, TellsTheWholeTimeOfTheAllReduce) {
   auto group = MakeLocalGroup(2, TinyPlan().logical_shards);
   OnEachRank(group, [&](size_t rank) {
@@ -65,7 +66,7 @@ TEST(GradientReduction, TellsTheWholeTimeOfTheAllReduce) {
   });
 }
 
-// Each reading is one second after the one before it.
+// A clock that advances by one second at each reading.
 class ReadingsClock final : public Clock {
  public:
   MonotonicTime Now() const override { return MonotonicTime(std::chrono::seconds(readings_++)); }

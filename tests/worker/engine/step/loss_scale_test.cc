@@ -1,4 +1,4 @@
-// Goal: the scale follows torch.amp.GradScaler's rule.
+// Goal: the loss scale follows the rule of torch.amp.GradScaler.
 #include "worker/engine/step/loss_scale.h"
 
 #include <gtest/gtest.h>

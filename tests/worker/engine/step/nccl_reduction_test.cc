@@ -1,6 +1,6 @@
 // Goal: ranks that sum their gradients through NCCL, piece by piece during backward, train to the
-// same bits as one rank alone, cut the gradient in the same way, and detect a failing rank. Method:
-// the CPU's backend makes the gradients; its memory serves as that of the emulated device.
+// same bits as a single rank, cut the gradient in the same way, and detect a failing rank. Method:
+// the CPU backend computes the gradients; its memory serves as the emulated device's memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ void OnEveryRank(int world_size, bool deterministic, const Body& body) {
   });
 }
 
-// The parameters of each rank; gradients travel in pieces of `elements`.
+// The parameters of each rank after training with gradient pieces of `elements` elements.
 std::vector<std::vector<float>> Train(int world_size, size_t elements, bool deterministic,
                                       const runspec::RunSpec& spec = TinySpec()) {
   std::vector<std::vector<float>> parameters(static_cast<size_t>(world_size));
@@ -94,14 +94,14 @@ runspec::RunSpec ShardedSpec() {
   return spec;
 }
 
-// Rank 0's view of a training whose ranks each keep a part of the optimizer's state.
+// Rank 0's results of a training in which each rank holds a part of the optimizer's state.
 struct Sharded {
   std::vector<float> parameters;
   HostMoments moments;
   size_t largest_part = 0;
 };
 
-// From `start` on, unless it is empty.
+// Trains `steps` steps, starting with `start` unless that is empty.
 Sharded TrainSharded(int world_size, int64_t steps, const Sharded& start, int64_t start_step,
                      const runspec::RunSpec& spec = ShardedSpec()) {
   Sharded result;
@@ -193,7 +193,7 @@ TEST(NcclReduction, ARankThatFailsInTheMiddleOfAPassIsNotWaitedFor) {
     shard_sum.Next();
     const GradientReady ready = reduction.BeginLastPass();
     ready(4, 8);
-    if (group.rank() == 1) return;  // as after an exception
+    if (group.rank() == 1) return;  // as if an exception had been thrown
     EXPECT_THROW(
         {
           ready(0, 4);

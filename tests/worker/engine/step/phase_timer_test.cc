@@ -5,7 +5,7 @@
 namespace gp::engine {
 namespace {
 
-// A clock that tests move.
+// A clock that advances only when a test says so.
 class HandClock final : public Clock {
  public:
   MonotonicTime Now() const override { return now; }

@@ -1,5 +1,5 @@
 // Goal: the thread that reduces a gradient while the last pass still writes it reads only final
-// values, and all of them. Needs no model, so that ThreadSanitizer can check it.
+// values, and all of them. Uses no model, so that ThreadSanitizer can check it.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -18,7 +18,7 @@ constexpr int kShards = 4;
 constexpr int kSteps = 3;
 constexpr int64_t kSize = 100;
 
-// Whole numbers, whose sums are exact in any order.
+// Integers, whose sums are exact in any order.
 float Gradient(int step, int shard, int64_t i) {
   return static_cast<float>((step * kShards + shard) * kSize + i);
 }
@@ -29,7 +29,7 @@ float Sum(int step, int64_t i) {
   return sum;
 }
 
-// From the end to the beginning, as a backward pass does; each range is announced once it is final.
+// Writes from end to beginning, as a backward pass does, and announces each range once it is final.
 void WriteBackward(int step, int shard, std::span<float> gradient, const GradientReady& ready) {
   constexpr int64_t kRange = 10;
   for (int64_t first = kSize - kRange; first >= 0; first -= kRange) {

@@ -8,7 +8,7 @@
 namespace gp::engine {
 namespace {
 
-// Sums whose terms of very different size show in which order they were added.
+// Terms of very different sizes, so that the sum reveals the order of the additions.
 float GradientOf(int shard) { return shard % 2 == 0 ? 1.0f : 1e-7f * static_cast<float>(shard); }
 
 float TreeSum(ShardRange node) {

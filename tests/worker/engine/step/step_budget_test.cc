@@ -13,7 +13,7 @@ TEST(StepBudget, FillsTheTimeThatIsLeft) {
 }
 
 TEST(StepBudget, LeavesRoomForEvaluationsAndSamples) {
-  // 90 s less the last evaluation's 10 s, at 0.5 + 10/20 + 5/20 seconds a step.
+  // 90 s minus 10 s for the last evaluation, at 0.5 + 10/20 + 5/20 seconds per step.
   EXPECT_EQ(StepsWithin({.wall_time_seconds = 100,
                          .elapsed_seconds = 10,
                          .steps_done = 12,
@@ -26,7 +26,7 @@ TEST(StepBudget, LeavesRoomForEvaluationsAndSamples) {
 }
 
 TEST(StepBudget, LeavesRoomForQuestions) {
-  // 90 s less the last questions' 10 s, at 0.5 + 10/20 seconds a step.
+  // 90 s minus 10 s for the last questions, at 0.5 + 10/20 seconds per step.
   EXPECT_EQ(StepsWithin({.wall_time_seconds = 100,
                          .elapsed_seconds = 10,
                          .steps_done = 12,
@@ -36,7 +36,8 @@ TEST(StepBudget, LeavesRoomForQuestions) {
             12 + 80);
 }
 
-// 100 s less 10 s, the last evaluation's 10 s and those of the earlier 10 steps: 5 s.
+// 100 s minus 10 s elapsed, minus 10 s for the last evaluation, minus 5 s for the evaluations of
+// the 10 earlier steps.
 TEST(StepBudget, ChargesTheEvaluationsOfEarlierProcesses) {
   EXPECT_EQ(StepsWithin({.wall_time_seconds = 100,
                          .elapsed_seconds = 10,

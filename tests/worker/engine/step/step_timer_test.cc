@@ -1,5 +1,5 @@
-// Goal: on a device the phases are the intervals between marks, an update counts with the step that
-// follows, and time between steps with none.
+// Goal: on a device, the phases are the intervals between marks, an update counts as part of the
+// next step, and the time between steps counts as part of none.
 #include "worker/engine/step/step_timer.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace gp::engine {
 namespace {
 
-// A device whose time tests move.
+// A device whose clock advances only when a test says so.
 class MarkedBackend final : public DetachedBackend {
  public:
   MarkedBackend() : DetachedBackend({}) {}
@@ -42,7 +42,7 @@ TEST(StepTimer, OnADeviceCountsTheUpdateWithTheNextStepAndGapsWithNone) {
   EXPECT_DOUBLE_EQ(timer.phases().backward, 0.060);
   EXPECT_DOUBLE_EQ(timer.phases().optimizer, 0);
   EXPECT_DOUBLE_EQ(timer.seconds(), 0.090);
-  backend.now_ms += 5000;  // an evaluation
+  backend.now_ms += 5000;  // simulates an evaluation
   timer.Begin();
   backend.now_ms += 20;
   timer.Lap(&contract::StepPhases::forward);

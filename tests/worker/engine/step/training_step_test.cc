@@ -35,7 +35,8 @@ TEST(TrainingStep, NorDoThoseOfABatchThatGrows) {
   EXPECT_FALSE(SameBits(TrainTinyGroup(1, kSteps)[0], alone));
 }
 
-// A step of a growing batch is a step of a constant one of that size: same loss scale, same update.
+// While the batch grows, a step equals one with a constant batch of the same size: same loss, same
+// update.
 TEST(TrainingStep, TheFirstStepOfARampIsAStepOfTheSmallBatch) {
   auto group = MakeLocalGroup(1, 4);
   runspec::RunSpec spec = TinySpec();
@@ -88,7 +89,7 @@ TEST(TrainingStep, GoingOnFromACopyOfTheStateEqualsNotStopping) {
   EXPECT_TRUE(SameBits(whole.Parameters(), resumed.Parameters()));
 }
 
-// Fills all micro-batches of a shard with the same tokens.
+// Gives all micro-batches of a shard the same tokens.
 void FillAlike(int64_t step, int shard, int64_t, std::span<int32_t> tokens,
                std::span<int32_t> targets) {
   FillTiny(step, shard, 0, tokens, targets);
@@ -103,11 +104,12 @@ TEST(TrainingStep, EveryMicroBatchHasADropoutMaskOfItsOwn) {
     TinyRank rank(*group[0], TinySpec(), plan, FillAlike);
     return rank.RunSteps(1)[0].loss;
   };
-  // With the same mask twice, the mean of two equal micro-batches would equal that of one.
+  // If both micro-batches had the same mask, the mean of two equal ones would equal the loss of
+  // one.
   EXPECT_GT(std::abs(first_loss(1) - first_loss(2)), 1e-5);
 }
 
-// One rank's request; the others do not have it.
+// Only one rank has the stop request.
 TEST(TrainingStep, AllRanksTakeTheSameStepForTheLastOneWhenOneAsksToStop) {
   for (const int ranks : {1, 3}) {
     auto group = MakeLocalGroup(ranks, 4);
@@ -187,7 +189,8 @@ TEST(TrainingStep, LearnsAndStartsNearTheLogarithmOfTheVocabulary) {
   TinyRank rank(*group[0]);
   const auto results = rank.RunSteps(60);
   EXPECT_NEAR(results.front().loss, std::log(13.0), 0.1);
-  // The target is a function of the token: a model that learns at all gets far below ln 13 = 2.56.
+  // The target is a function of the token, so a model that learns at all gets far below ln 13 =
+  // 2.56.
   EXPECT_LT(results.back().loss, 1.5);
 }
 
@@ -200,7 +203,7 @@ TEST(TrainingStep, PhasesAddUpToTheStep) {
                      phases.allreduce_exposed + phases.optimizer + phases.other;
   EXPECT_GT(phases.forward, 0);
   EXPECT_GT(phases.backward, 0);
-  // Tolerance: rounding of sums of seconds.
+  // The tolerance allows for rounding in sums of seconds.
   EXPECT_NEAR(sum, result.seconds, 1e-9);
 }
 

@@ -24,9 +24,9 @@ namespace {
 
 constexpr int64_t kLineFloats = 16;       // arrays are divided among threads at cache lines
 constexpr int64_t kCopyGrain = 64 << 10;  // bytes
-constexpr int64_t kRowsGrain = 8192;      // elements of rows worth a thread
-constexpr int64_t kFlatGrain = 4096;      // smallest piece of a flat loop worth a thread
-constexpr int64_t kNormBlocksMax = 4096;  // partial sums of a norm
+constexpr int64_t kRowsGrain = 8192;      // with fewer elements, rows stay on one thread
+constexpr int64_t kFlatGrain = 4096;      // elements: a thread's smallest piece of a flat loop
+constexpr int64_t kNormBlocksMax = 4096;  // at most this many partial sums of a norm
 constexpr int64_t kNormBlockMin = 16384;
 
 class CpuBackend final : public Backend {
@@ -302,7 +302,7 @@ class CpuBackend final : public Backend {
   double* scalar() override { return &scalar_; }
 
  private:
-  // sums (columns), or absent, (+)= the column sums of `in`.
+  // sums (columns) (+)= the column sums of `in`; does nothing if `sums` is null.
   void SumColumns(Buffer in, int64_t rows, int64_t columns, float* sums, bool accumulate) {
     if (sums == nullptr) return;
     pool_.For(columns, 4 * kLineFloats, [&](int64_t first, int64_t last) {
@@ -310,7 +310,8 @@ class CpuBackend final : public Backend {
     });
   }
 
-  // The calling thread computes few rows alone: waking the other threads would take longer.
+  // If there are few rows, the calling thread computes them alone: waking the other threads would
+  // take longer.
   template <typename Body>
   void ForRows(int64_t rows, int64_t channels, const Body& body) {
     pool_.For(rows, rows * channels < kRowsGrain ? std::max(rows, int64_t{1}) : 1, body);

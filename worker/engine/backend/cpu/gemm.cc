@@ -13,8 +13,8 @@ namespace {
 // that costs less than packing the rows.
 constexpr int64_t kInPlaceColumnsMax = 1024;
 
-// The part of a product that one thread computes. Its rows are rows of the operand that is read in
-// order, its columns belong to the packed operand.
+// The part of a product that one thread computes. Its rows are rows of the streaming operand, which
+// is read in order; its columns belong to the packed operand.
 class Piece {
  public:
   Piece(const KernelSet& kernels, const GemmArgs& args, const GemmBlocking& blocking,
@@ -45,7 +45,9 @@ class Piece {
   }
 
  private:
-  // Whether the tile kernels can read the rows in place, because the units are in the right order.
+  // Whether the tile kernels read the streaming operand in place instead of a packed copy. Its
+  // 32-bit units must be in the order that the kernels expect, and reading must not cost more than
+  // packing.
   bool ReadsRowsInPlace() const {
     if (!streaming_.k_contiguous) return !bf16_ && ColumnCount() <= kInPlaceColumnsMax;
     if (!bf16_) return true;
@@ -54,7 +56,7 @@ class Piece {
 
   int64_t ColumnCount() const { return flipped_ ? args_.m : args_.n; }
   bool InPairs() const { return bf16_ && kernels_.bf16_tiles; }
-  // 32-bit units of the present block of k.
+  // 32-bit units of the current block of k.
   int64_t BlockUnits() const {
     if (!bf16_) return k_.size();
     return InPairs() ? DivideUp(k_.size(), 2) : 2 * DivideUp(k_.size(), 2);
@@ -118,8 +120,9 @@ class Piece {
     }
   }
 
-  // Prefetches, during the products, the cache lines that the end of tile (row, column) will use.
-  // Always inline, because g++ removes calls of a function that only prefetches.
+  // Called before the last products of tile (row, column): prefetches the lines of y, gelu and
+  // pre_gelu that the tile will use when it is stored. Always inline, because g++ removes calls of
+  // a function that only prefetches.
   [[gnu::always_inline]] void Prefetch(int64_t row, int64_t column, int64_t rows,
                                        int64_t columns) const {
     const int64_t first_row = flipped_ ? column : row;
@@ -196,7 +199,7 @@ class Piece {
   std::byte* const packed_columns_;
   std::byte* const packed_rows_;
   float* const scratch_;
-  // The present block.
+  // The current block.
   Range rows_;
   Range columns_;
   Range k_;

@@ -24,7 +24,7 @@ struct GemmArgs {
   GemmOperand b;
   TileOutput output;
   bool accumulate = false;
-  bool b_packed = false;  // b.data is what PackWeight made of it (packed_gemm.h)
+  bool b_packed = false;  // b.data was packed with PackWeight (packed_gemm.h)
 
   GemmProblem problem() const;
 };

@@ -11,9 +11,10 @@ constexpr int64_t kDepthDefault = 256;   // for bf16
 constexpr int64_t kWholeDepthMax = 768;  // for fp32, the largest k that is not cut into blocks
 constexpr int64_t kRowsOfThreadMin = 256;
 
-// All of k in one block when it is not too long, because unfinished sums are written to memory and
-// read again; otherwise equal blocks. Operands that are widened are packed again for every few
-// columns, so their blocks are flat.
+// fp32: all of k in one block if k is short enough, because between blocks unfinished sums are
+// written to memory and read again; otherwise blocks of equal size. bf16: a smaller depth, because
+// its rows are packed again for each block of columns, and a smaller depth leaves room for more
+// columns in a block.
 int64_t DefaultDepth(const GemmArgs& args) {
   if (args.a.data.type == DataType::kBfloat16) return kDepthDefault;
   const int64_t longest =

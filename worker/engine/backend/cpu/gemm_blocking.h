@@ -16,7 +16,7 @@ inline constexpr int64_t kPackedColumnsFloats = 256 * 768;  // 768 KiB of the se
 inline constexpr int64_t kPackedRowsFloats = 256 * kGemmRowsMax;
 inline constexpr int64_t kScratchFloats = 1024 * 768;  // room for unfinished sums
 inline constexpr int64_t kPackedColumnsBytes = kPackedColumnsFloats * 4;
-// With room for one vector, which may be written after the last panel.
+// Includes room for one vector, which may be written after the last panel.
 inline constexpr int64_t kPackedRowsBytes = kPackedRowsFloats * 4 + 64;
 inline constexpr int64_t kScratchBytes = kScratchFloats * 4;
 
@@ -36,8 +36,8 @@ Range Cut(int64_t total, int64_t unit, int64_t index, int64_t count);
 struct GemmBlocking {
   bool flipped = false;   // the first operand is packed, the rows of the second stream
   int64_t depth = 0;      // units of k between two stores of a tile
-  int64_t columns = 0;    // packed at a time
-  int64_t rows = 0;       // packed at a time
+  int64_t columns = 0;    // columns packed at a time
+  int64_t rows = 0;       // rows packed at a time
   int64_t sums_rows = 0;  // rows whose unfinished sums fit into the scratch
 };
 // `panel`: columns of a tile.

@@ -22,7 +22,7 @@ HugePages::HugePages(int64_t bytes) : bytes_(RoundUp(bytes)) {
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   data_ = mapped;
-  // Only advice: when transparent huge pages are off, the memory has ordinary pages.
+  // This is only advice: if transparent huge pages are off, the memory has ordinary pages.
   madvise(data_, static_cast<size_t>(bytes_), MADV_HUGEPAGE);
 }
 

@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kDepth = 128;
 constexpr int kTilesPerBurst = 400;
 
-// One thread's operands, a tile's worth.
+// The operands of one tile, for one thread.
 struct Operands {
   std::vector<float> a = std::vector<float>(kTileRowsMax * kDepth, 0.5f);
   std::vector<float> b = std::vector<float>(kTileVectorsMax * 16 * kDepth, 0.5f);

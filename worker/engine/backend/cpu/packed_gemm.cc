@@ -10,19 +10,20 @@
 namespace gp::engine {
 namespace {
 
-// A panel is read from memory once for this many rows. Their A stays in the second-level cache.
+// Up to this many rows share one read of a panel from memory. Their values of A stay in the
+// second-level cache.
 constexpr int64_t kRowsAtOnceMax = 64;
 constexpr int64_t kPanelMax = int64_t{kTileVectorsMax} * 16;
 constexpr int64_t kRowsBytes = 512 << 10;
-// Size of the panel block that all tiles of rows process before the next. It fits a first-level
-// cache together with the rows.
+// Size of a block of a panel: all tiles of rows process it before the next block. It fits into a
+// first-level cache together with the rows.
 constexpr int64_t kBlockBytes = 24 << 10;
-constexpr int64_t kPairsBlockBytes = kBlockBytes / 2;  // as much, widened
+constexpr int64_t kPairsBlockBytes = kBlockBytes / 2;  // kBlockBytes after widening
 // With fewer tiles of rows, widening bf16 in registers again for each tile is faster than widening
 // a block once in memory.
 constexpr int64_t kWidenTilesMin = 4;
-// Prefetch distance for a panel of bf16 when one tile reads it. In fp32 the processor's own
-// prefetch is faster.
+// Prefetch distance for a panel of bf16 when one tile reads it. For fp32 the hardware prefetcher is
+// faster.
 constexpr int64_t kPairsAheadBytes = 2048;
 
 // A thread's workspace: unfinished sums, a widened block, rows of A.
@@ -38,9 +39,9 @@ int64_t UnitsOf(DataType type, int64_t k) {
   return type == DataType::kBfloat16 ? DivideUp(k, 2) : k;
 }
 
-// Distributes panels to whichever thread asks: half of each thread's even part of the rest, so that
-// all end together although one core is slower, or late. The bits of a panel do not depend on its
-// thread.
+// Gives out panels to threads on demand. A share is half of the remaining panels divided by the
+// number of threads, so that all threads end together even if one core is slower or starts late.
+// The bits of a panel do not depend on its thread.
 class PanelShares {
  public:
   PanelShares(int64_t panels, int threads) : panels_(panels), threads_(threads) {}
@@ -122,8 +123,7 @@ class PackedPiece {
                         std::min(panel_, args_.n - column));
   }
 
-  // Every tile of rows prefetches its share of the block that comes next, in the panel or after
-  // it.
+  // Every tile of rows prefetches its share of the next block, which may belong to the next panel.
   void ComputeBlock(const std::byte* b, int64_t unit, int64_t units, int64_t tiles) {
     PanelBlock block{.a_stride = a_stride_,
                      .b = b,
@@ -163,11 +163,11 @@ class PackedPiece {
   const bool pairs_;
   const int64_t panel_;
   const int64_t units_;    // units of k in B
-  const int64_t a_units_;  // units of A for one of B
+  const int64_t a_units_;  // units of A for one unit of B
   float* const sums_;
   float* const widened_;
   uint32_t* const paired_rows_;
-  // The rows under way.
+  // The rows that are being computed.
   int64_t first_row_ = 0;
   int64_t rows_ = 0;
   const uint32_t* a_ = nullptr;

@@ -11,7 +11,8 @@
 
 namespace gp::engine {
 
-// Panels of kernels.width * kernels.tile_vectors rows of w, as `pack` lays them, bf16 in pairs.
+// Packs rows of w into panels of kernels.width * kernels.tile_vectors rows, in the layout of
+// kernels.pack with bf16 in pairs.
 void PackWeight(const KernelSet& kernels, ThreadPool& pool, const WeightRows& args);
 
 // REQUIRES: args.b_packed. The workspace is Gemm's.

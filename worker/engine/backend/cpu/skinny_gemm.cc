@@ -13,7 +13,7 @@ constexpr int kWidthMax = 16;
 
 int64_t PackedBytes(const GemmArgs& args) {
   const int64_t rows = (args.m + kTileRowsMax - 1) / kTileRowsMax * kTileRowsMax;
-  return rows * (args.k + 1) * 4 + 64;  // a vector may be written after it
+  return rows * (args.k + 1) * 4 + 64;  // 64: the last vector may reach past the end
 }
 
 class SkinnyPiece {

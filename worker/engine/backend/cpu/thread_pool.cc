@@ -52,8 +52,9 @@ void ThreadPool::WorkerLoop(int thread) {
   }
 }
 
-// A late thread fails here: the part's generation has changed. A thread that succeeds delays the
-// end of the region, so task_ is still this generation's.
+// If another thread has already begun the part, its generation has changed and the exchange fails.
+// If the exchange succeeds, the region cannot end before this part, so task_ still belongs to this
+// generation.
 void ThreadPool::TryPart(int part, uint32_t generation) {
   uint32_t before = generation - 1;
   if (!begun_[static_cast<size_t>(part)].compare_exchange_strong(before, generation)) return;
@@ -66,8 +67,8 @@ void ThreadPool::AwaitChange(const std::atomic<uint32_t>& value, uint32_t old) {
     if (value.load() != old) return;
     _mm_pause();
   }
-  // Counted before the last look at the value, so that a change after that look finds a sleeper to
-  // wake.
+  // Incremented before the last check of the value, so that a thread that changes the value after
+  // that check sees a sleeper and wakes it.
   sleepers_.fetch_add(1);
   {
     MutexLock lock(mutex_);

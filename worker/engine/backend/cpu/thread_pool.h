@@ -19,7 +19,7 @@ namespace gp::engine {
 
 class ThreadPool {
  public:
-  // The caller of Run is thread 0; threads - 1 others are started.
+  // The caller of Run is thread 0; the constructor starts threads - 1 others.
   explicit ThreadPool(int threads);
   ~ThreadPool();
 
@@ -63,8 +63,8 @@ class ThreadPool {
   const int threads_;
   Task task_ = nullptr;
   const void* data_ = nullptr;
-  std::atomic<uint32_t> generation_{0};       // of the task; a new one starts the workers
-  std::atomic<uint32_t> running_{0};          // parts, but the caller's own, that are not finished
+  std::atomic<uint32_t> generation_{0};       // of the current task; a new value starts the workers
+  std::atomic<uint32_t> running_{0};          // unfinished parts, without the caller's own
   std::vector<std::atomic<uint32_t>> begun_;  // by part: the generation in which it was last begun
   std::atomic<int> sleepers_{0};
   std::atomic<bool> stopping_{false};

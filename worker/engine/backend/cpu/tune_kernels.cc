@@ -17,7 +17,8 @@ constexpr int kRounds = 5;
 // A candidate's time must be below this part of the default's; otherwise noise would decide.
 constexpr double kWorthwhile = 0.97;
 
-// The operands of one problem, in one backend's memory. Values do not matter: 0 multiplies as fast.
+// The operands of one problem, in one backend's memory. The values do not matter: multiplying zeros
+// takes as long.
 class TimedProduct {
  public:
   TimedProduct(const GemmProblem& problem, Backend& memory)

@@ -53,8 +53,8 @@ class Chooser {
     if (made.kernels == nullptr) return Note("cudnn attention " + made.why_not);
     if (const int64_t bytes = made.kernels->device_bytes(); bytes > 0) {
       Note("cudnn attention takes " + std::to_string(bytes) + " bytes that the plan does not have");
-      // Before Blackwell its deterministic backward writes the gradients of all scores to memory,
-      // B*H*T*T of them. The flash kernel's sums have one order without that.
+      // Before Blackwell, cuDNN's deterministic backward pass writes the gradients of all B*H*T*T
+      // scores to memory. The flash kernel has a fixed order of sums without that.
       if (options_.deterministic && !only_cudnn()) return;
     }
     Try(std::move(made.kernels));

@@ -18,7 +18,7 @@
 namespace gp::engine {
 
 struct AttentionChoice {
-  // The first that takes a call computes it.
+  // For each call, the first kernels that support it compute it.
   std::vector<std::unique_ptr<AttentionKernels>> kernels;
   // Name of the first; empty for math attention.
   std::string name;

@@ -1,5 +1,5 @@
-# Every .cc file of this folder and of those in it, once: gp_backend_cuda compiles them against the toolkit,
-# gp_backend_cuda_emulated (in tests/) against the emulation. Attention through cuDNN exists in the first only.
+# All .cc files of this folder and its subfolders. gp_backend_cuda compiles them against the toolkit, gp_backend_cuda_emulated
+# (in tests/) against the emulation. Only the first has attention through cuDNN, whose file is not in this list.
 set(GP_CUDA_BACKEND_SOURCES
   attention/attention_check.cc
   attention_choice.cc
@@ -20,5 +20,5 @@ set(GP_CUDA_BACKEND_SOURCES
   tuned_gemms.cc
   runtime/upload_staging.cc)
 list(TRANSFORM GP_CUDA_BACKEND_SOURCES PREPEND "${CMAKE_CURRENT_LIST_DIR}/")
-# Another library may define the same functions for a program, so this file stays an object of its own.
+# A program may link another definition of the same functions (device_backend.h), so this file stays a separate object file.
 set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/cuda_device_backend.cc" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

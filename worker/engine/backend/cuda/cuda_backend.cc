@@ -275,7 +275,7 @@ class CudaBackend final : public Backend {
   CublasLt products_;
   LinearProducts linear_;
   CudaMathAttention math_attention_;
-  std::vector<std::unique_ptr<AttentionKernels>> attention_;  // the first that takes a call does it
+  std::vector<std::unique_ptr<AttentionKernels>> attention_;  // tried in this order for each call
 };
 
 void CheckSupport(const CudaDevice& device, const CudaBackendOptions& options) {

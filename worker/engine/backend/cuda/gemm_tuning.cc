@@ -48,8 +48,8 @@ void Repeat(std::byte* begin, int64_t filled, int64_t bytes, const CudaStream& s
   }
 }
 
-// Memory that products read: normally distributed, because the power that a tensor core draws, and
-// with it the clock, depends on the bits; with a standard deviation of `deviation`.
+// Memory that products read, filled with normally distributed values: the power that a tensor core
+// draws, and with it the clock, depends on the bits.
 class Noise {
  public:
   Noise(int64_t count, DataType type, float deviation, const CudaStream& stream)
@@ -103,7 +103,8 @@ class StepMemory {
   }
 
  private:
-  // Standard deviations as at the start of a training: after a LayerNorm, and of the weights.
+  // Standard deviations of activations after a LayerNorm and of weights, as at the start of a
+  // training.
   static constexpr float kActivation = 1;
   static constexpr float kWeight = 0.02f;
 
@@ -131,7 +132,7 @@ StepOperands PlaceholderOperands(const runspec::ArenaOptions& arena) {
   return {computed, computed, computed, computed, gradient, computed, gradient};
 }
 
-// Time per run, after one that warms up.
+// Time per run, after one warm-up run.
 double MillisecondsOf(const std::function<void()>& queue, const CudaStream& stream) {
   const CudaEvent first(CudaEvent::Timing::kOn), last(CudaEvent::Timing::kOn);
   queue();
@@ -141,7 +142,7 @@ double MillisecondsOf(const std::function<void()>& queue, const CudaStream& stre
   return MillisecondsBetween(first, last) / kRuns;
 }
 
-// The fastest, or the first where that is not clear.
+// Returns the fastest candidate, or the first one if no other is clearly faster.
 cublasLtMatmulAlgo_t Fastest(CublasLt& products, const Product& product,
                              const std::vector<cublasLtMatmulAlgo_t>& candidates,
                              const CudaStream& stream) {
@@ -245,7 +246,8 @@ GemmChoices UsedBy(const CudaBackendOptions& options, const GemmChoices& known) 
   return products.InUse();
 }
 
-// Choices found by timing for all products of a step, also for those whose epilogue is not used.
+// Times all products of a step and returns the choices. They include products with an epilogue that
+// turned out slower than separate passes.
 GemmChoices Timed(const CudaBackendOptions& options, const GemmChoices& known) {
   const CudaStream stream;
   CudaWorkspace workspace(options.shape, options.arena);

@@ -1,4 +1,4 @@
-// The file of gemm_tuning.h.
+// Reads and writes the file of choices that gemm_tuning.h describes.
 #include <stdexcept>
 
 #include "worker/engine/backend/cuda/gemm_tuning.h"
@@ -18,7 +18,7 @@ GemmChoices ReadTunedGemms(const std::string& tuning_device) {
     GemmChoices choices = GemmChoices::Parse(*text);
     return choices.device() == tuning_device ? choices : nothing;
   } catch (const std::invalid_argument&) {
-    return nothing;  // measured again and overwritten
+    return nothing;  // the file is damaged: tuning will replace it
   }
 }
 

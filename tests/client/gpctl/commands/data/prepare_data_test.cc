@@ -106,7 +106,8 @@ TEST_F(PrepareCommandTest, NullLinesAreSkippedWithACount) {
   EXPECT_EQ(json::parse(document.out)["null_lines"], 2);
 }
 
-// Whether they are skipped is a choice that the shards depend on.
+// Whether lines with null are skipped affects the shards, so it cannot be changed when a
+// preparation resumes.
 TEST_F(PrepareCommandTest, APreparationGoesOnWithTheSameChoiceAboutNull) {
   const std::string lines = Text("a.jsonl", "{\"text\": \"one\"}\n{\"text\": null}\n");
   const std::vector<std::string> command = {"prepare",     lines,   "--out",        PathOf("d"),

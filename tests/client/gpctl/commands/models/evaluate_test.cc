@@ -28,7 +28,7 @@ class EvalCommandTest : public ::testing::Test {
  protected:
   EvalCommandTest() { formats::WriteSampleCheckpoint(checkpoint_, 10); }
 
-  // Prints how far it is, and `result`; keeps its arguments.
+  // Writes a stand-in that prints a line of progress and `result`, and records its arguments.
   void WriteEvaluator(const std::string& result, int code = 0) {
     const std::string path = gpctl_.home() + "/gp-evaluator";
     std::ofstream(path) << "#!/bin/sh\necho \"$*\" >\"$0.arguments\"\n"

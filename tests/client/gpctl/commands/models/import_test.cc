@@ -21,7 +21,7 @@ using ::testing::Not;
 
 class ModelCommandTest : public ::testing::Test {
  protected:
-  // A Hugging Face directory of that name.
+  // Writes a Hugging Face directory called `name`.
   void MakeHuggingFace(const std::string& name, const interop::ModelSource& model,
                        interop::NotFinite not_finite = interop::NotFinite::kRefuse) {
     auto fresh = interop::NewDirectory::Begin(Path(name));
@@ -34,7 +34,7 @@ class ModelCommandTest : public ::testing::Test {
 
   std::string Path(const std::string& name) { return JoinPath(gpctl_.home(), name); }
   Outcome Run(const std::vector<std::string>& arguments) { return gpctl_.Run(arguments); }
-  // With the paths of the test's home.
+  // Runs `gpctl import` with paths in the test's home.
   Outcome Import(const std::string& from, const std::vector<std::string>& more = {}) {
     std::vector<std::string> arguments = {"import", Path(from),   "--name",      "mine",
                                           "--to",   Path("mine"), "--tokenizer", "bytes"};
@@ -117,14 +117,14 @@ TEST_F(ModelCommandTest, AModelThatIsNoCheckpointSaysHowToImportIt) {
     const Outcome refused = Run({reads, "./hf"});
     EXPECT_EQ(refused.code, 3) << reads;
     EXPECT_THAT(refused.err, HasSubstr(command)) << reads;
-    // Without a '/' it would be a run.
+    // Without a '/' the reference means a run.
     EXPECT_THAT(Run({reads, "hf"}).err, HasSubstr("the directory of that name is ./hf")) << reads;
   }
   EXPECT_THAT(Run({"export", "./hf", Path("out")}).err, HasSubstr(command));
   EXPECT_EQ(Run({"import", Path("hf"), "--name", "imported", "--tokenizer", "bytes"}).code, 0);
 }
 
-// `gpctl import` takes the directory alone.
+// `gpctl import` takes a model's directory, not one of its files.
 TEST_F(ModelCommandTest, AFileOfAModelSaysHowToImportItsDirectory) {
   MakeHuggingFace("hf", interop::SmallModel());
   const std::string command = "gpctl import " + Path("hf") + " --name imported";
@@ -163,7 +163,7 @@ TEST_F(ModelCommandTest, ContradictionsAboutSpecialTokensAreSaid) {
                     HasSubstr("warning: generation_config.json: pad_token_id names the id 999")));
 }
 
-// </s> is an end by its spelling, but the configuration says that there is none.
+// The spelling of </s> suggests that it ends texts, but the model's configuration names no end.
 TEST_F(ModelCommandTest, AGuessedEndIsSaidAndNotExported) {
   MakeHuggingFace("hf", interop::SmallModel());
   const auto write = [this](const char* name, const char* text) {
@@ -197,7 +197,7 @@ TEST_F(ModelCommandTest, AnotherTokenizerKeepsTheModelsEnd) {
   EXPECT_THAT(ReadFile(Path("mine/tokenizer.json")).value(), HasSubstr("\"model_eos\":[10]"));
 }
 
-// The model has 259 ids, the tokenizer 256 bytes and these.
+// The model has 259 ids; the tokenizer has 256 bytes and the four added tokens.
 TEST_F(ModelCommandTest, TokensThatTheModelHasNoRowsForAreNamed) {
   MakeHuggingFace("hf", interop::SmallModel());
   const auto write = [this](const char* name, const char* text) {

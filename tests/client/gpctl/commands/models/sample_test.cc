@@ -64,7 +64,7 @@ class GatewayCommandTest : public ::testing::Test {
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   }
 
-  // A stand-in for gp-gateway that serves at the fake one's address.
+  // Writes a stand-in for gp-gateway that reports the address of the fake gateway.
   void WritePrivateGateway() {
     WriteProgram("gp-gateway",
                  "echo \"$@\" >\"$0.arguments\"\n"
@@ -76,7 +76,7 @@ class GatewayCommandTest : public ::testing::Test {
                      "while :; do sleep 0.02; done\n");
   }
 
-  // The prompts that the gateway was given.
+  // The prompts that the fake gateway has received.
   std::vector<json> Prompts() const {
     std::vector<json> prompts;
     for (const json& request : gateway_.completions()) prompts.push_back(request["prompt"]);

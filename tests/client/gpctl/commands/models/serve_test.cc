@@ -34,7 +34,7 @@ class ServeTest : public ::testing::Test {
         << formats::FormatManifest({.run_name = run, .step = 250});
   }
 
-  // Serves until it is asked to end, and records that.
+  // Writes a stand-in for gp-gateway that runs until SIGTERM and records its end.
   void WriteGateway(const std::string& before = "") {
     const std::string path = gpctl_.home() + "/gp-gateway";
     std::ofstream(path) << "#!/bin/sh\n"

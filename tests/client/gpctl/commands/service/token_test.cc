@@ -33,9 +33,9 @@ class AccessCommandTest : public ::testing::Test {
     owner_.environment["GPCTL_SERVER"] = process_.address();
   }
 
-  // As the owner of the socket.
+  // Runs gpctl as the owner, through the socket.
   Outcome Own(const std::vector<std::string>& words) { return owner_.Run(words); }
-  // As a user on another machine, who has nothing but what login kept.
+  // Runs gpctl as a user on another machine, with only the files that 'gpctl login' wrote there.
   Outcome User(const std::vector<std::string>& words) { return user_.Run(words); }
 
   std::string MakeToken(const std::string& role) {
@@ -142,7 +142,7 @@ TEST_F(AccessCommandTest, ATokenThatCannotBeShownIsTakenBack) {
   EXPECT_EQ(made, 4);
 }
 
-// A newcomer's first attempt.
+// What a new user may try first.
 TEST_F(AccessCommandTest, WhoCallsWithoutTlsIsToldToLogIn) {
   const Outcome called = User({"--server", listen_, "--timeout", "1s", "list"});
   EXPECT_EQ(called.code, 6);

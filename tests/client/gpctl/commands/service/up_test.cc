@@ -73,7 +73,7 @@ TEST_F(ServiceCommandTest, AServiceThatWasStoppedAnswersAtOnceWhateverIsAsked) {
       {"metrics", "a"},   {"sample", "a"}, {"ckpt", "list", "a"}, {"submit", "run.yaml"},
       {"workers", "list"}};
   for (std::vector<std::string> command : commands) {
-    // A client that tries again would do so for an hour.
+    // If the command retried, it would do so for an hour.
     command.insert(command.end(), {"--state-dir", directory_.root(), "--timeout", "1h"});
     const testing::Outcome outcome = gpctl_.Run(command);
     EXPECT_EQ(outcome.code, 6) << command[0];
@@ -91,7 +91,7 @@ TEST_F(ServiceCommandTest, DownFollowsTheContextAndNamesWhatItStopped) {
   Supervisor supervisor(directory_, Options(), interruption, [](const std::string&) {});
   ASSERT_TRUE(supervisor.Start().ok());
   ServiceRecord record = *directory_.Load();
-  record.supervisor = {};  // this test, which must not be ended
+  record.supervisor = {};  // it is this test's process, which must not be stopped
   ASSERT_TRUE(directory_.Save(record).ok());
   ContextFile contexts{.current = "state"};
   contexts.contexts["state"] = {.server = record.address, .state_dir = directory_.root()};
@@ -124,7 +124,7 @@ TEST_F(ServiceCommandTest, TheDoctorNamesAStateDirectoryThatCannotBeMade) {
                                      ": Not a directory   -> choose a place of your own"));
 }
 
-// Acts as another user while it lives.
+// Makes the test act as another user until it is destroyed.
 class OtherUser {
  public:
   explicit OtherUser(uid_t user) { EXPECT_EQ(seteuid(user), 0); }
@@ -164,7 +164,7 @@ TEST_F(ServiceCommandTest, UpWritesTheContextAndCtrlCStopsEverything) {
   EXPECT_THAT(outcome.out, HasSubstr(service_.address()));
   EXPECT_EQ(LoadStateContext(directory_.root())->server, service_.address());
   gpctl_.interrupt_when_out_contains.clear();
-  // The context leads later commands to the same coordinator.
+  // Later commands use the same coordinator because of the context.
   EXPECT_EQ(gpctl_.Run({"list"}).code, 0);
   EXPECT_EQ(gpctl_.Run({"list", "--state-dir", directory_.root()}).code, 0);
   EXPECT_EQ(gpctl_.Run({"down", "--state-dir", directory_.root()}).code, 0);

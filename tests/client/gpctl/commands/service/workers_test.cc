@@ -1,4 +1,4 @@
-// Goal: what a person sees when nodes are taken out of use and brought back.
+// Goal: the output is right when nodes are taken out of use and brought back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -104,7 +104,7 @@ TEST_F(WorkersCommand, DrainWithJsonPrintsOneDocument) {
 TEST_F(WorkersCommand, DrainThatTakesTooLongHasAnExitCodeOfItsOwn) {
   const auto drain = gpctl_.Run({"workers", "drain", "node-a", "--longest", "1ms"});
   EXPECT_EQ(drain.code, 6);
-  // The fake frees a slot at each request; on a busy machine the time ends before that.
+  // The fake frees a slot at each request; on a busy machine the time may end before the first one.
   EXPECT_THAT(drain.err, ContainsRegex("(1 slot is|2 slots are) busy on node node-a after 1ms"));
   EXPECT_THAT(drain.err, HasSubstr("nothing new is placed there"));
 }

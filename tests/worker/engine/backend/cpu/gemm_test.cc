@@ -1,6 +1,6 @@
-// Goal: the three products of a Linear layer equal plain loops over odd shapes, at every
-// instruction set and in both types, and their bits depend neither on threads nor on the number of
-// rows.
+// Goal: the three matrix products of a Linear layer equal plain loops for odd shapes, with every
+// instruction set and in both types. Their bits depend neither on the number of threads nor on the
+// number of rows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace gp::engine {
 namespace {
 
-// Around the sizes of tiles, panels and blocks: 8 rows, 48 columns, 256 of k, 768 columns at a
-// time.
+// Sizes around those of tiles, panels and blocks: 8 rows, 48 columns, 256 of k, and 768 columns at
+// a time.
 const std::vector<LinearShape> kShapes = {{1, 1, 1},      {3, 5, 7},    {8, 16, 48},
                                           {9, 17, 49},    {13, 31, 96}, {70, 258, 53},
                                           {33, 515, 101}, {5, 40, 781}, {16, 65, 33}};
@@ -127,10 +127,10 @@ TEST(Gemm, BackwardWeightEqualsThePlainLoopAndAccumulates) {
   }
 }
 
-// One product's bits at a number of threads.
+// The bits of one product with this number of threads.
 std::vector<float> ProductBits(Isa isa, DataType type, LinearShape shape, int threads) {
   const auto backend = MakeTestBackend(isa, threads);
-  Array x(RandomValues(70 * shape.in, 1), type);  // the same first rows whatever shape.rows
+  Array x(RandomValues(70 * shape.in, 1), type);  // the same first rows for every shape.rows
   Array w(RandomValues(shape.out * shape.in, 2), type);
   std::vector<float> y(static_cast<size_t>(shape.rows * shape.out));
   backend->Forward(LinearForward{
@@ -154,7 +154,8 @@ TEST(Gemm, HasTheSameBitsForAnyNumberOfThreadsAndRows) {
   }
 }
 
-// A weight that was packed whole, or in pieces as a decoder loads it.
+// The bits of a product with a packed weight, packed as a whole or in pieces, as a decoder loads
+// it.
 std::vector<float> PackedProductBits(Isa isa, DataType type, LinearShape shape, int threads) {
   const auto backend = MakeTestBackend(isa, threads);
   Array x(RandomValues(70 * shape.in, 1), type);
@@ -175,7 +176,8 @@ std::vector<float> PackedProductBits(Isa isa, DataType type, LinearShape shape, 
 }
 
 TEST(PackedGemm, HasTheBitsOfOtherProducts) {
-  // Around panels of 8, 24 and 48 columns, odd and even k, k within one block and over several.
+  // Widths around panels of 8, 24 and 48 columns; odd and even k, within one block and across
+  // several.
   const std::vector<std::pair<int64_t, int64_t>> sizes = {{1, 1},   {2, 24},   {5, 23},   {16, 48},
                                                           {17, 49}, {130, 97}, {601, 103}};
   for (const Isa isa : SupportedIsas()) {
@@ -195,7 +197,7 @@ TEST(PackedGemm, HasTheBitsOfOtherProducts) {
   }
 }
 
-// Bias, GELU and rounding after the product, as a decoder requests them.
+// Bias, GELU and rounding after the product, as a decoder uses them.
 TEST(PackedGemm, EndsAsOtherProductsDo) {
   for (const Isa isa : SupportedIsas()) {
     for (const DataType type : {DataType::kFloat32, DataType::kBfloat16}) {

@@ -1,5 +1,5 @@
-// Goal: choices survive being written and read, a damaged entry is named, and no choice changes a
-// product's bits at any instruction set.
+// Goal: kernel choices are the same after being written and read, a damaged entry is named in the
+// error, and no choice changes a product's bits with any instruction set.
 #include "worker/engine/backend/cpu/kernel_choices.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ KernelChoices AllOf(const GemmChoice& choice) {
   return choices;
 }
 
-// The results of all three products of a layer, one after the other.
+// The results of all three products of a layer, concatenated.
 std::vector<float> BitsWith(Isa isa, DataType type, const GemmChoice& choice) {
   const auto backend = MakeCpuBackend({.threads = 4, .isa = isa, .choices = AllOf(choice)});
   const auto [rows, in, out] = kShape;

@@ -1,5 +1,5 @@
-// Goal: every part of a task is done once, ranges cover without overlap, sleeping workers wake, and
-// no caller waits for a thread that has not begun.
+// Goal: every part of a task is done once, ranges cover everything without overlap, sleeping
+// workers wake up, and no caller waits for a thread that has not begun its part.
 #include "worker/engine/backend/cpu/thread_pool.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ TEST(ThreadPool, RunsEveryPartOncePerTask) {
   }
 }
 
-// With far more threads than cores most of them are late for so short a task.
+// With far more threads than cores, most of them start too late for such a short task.
 TEST(ThreadPool, TheCallerDoesThePartOfAThreadThatHasNotBegun) {
   ThreadPool pool(64);
   const std::thread::id caller = std::this_thread::get_id();

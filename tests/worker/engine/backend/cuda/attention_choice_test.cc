@@ -1,5 +1,5 @@
-// Goal: there is attention for every type and size, and an impossible request is refused with the
-// reason.
+// Goal: there is an attention implementation for every type and size, and an impossible request is
+// refused with a reason.
 #include "worker/engine/backend/cuda/attention_choice.h"
 
 #include <gtest/gtest.h>

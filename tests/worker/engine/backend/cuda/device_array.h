@@ -1,5 +1,6 @@
-// Arrays in device memory for the tests of kernels, accessed only through the CUDA runtime, so that
-// the same test runs on a GPU and in the emulation; and the fixture that skips without a device.
+// Arrays in device memory for kernel tests, accessed only through the CUDA runtime, so that the
+// same test runs on a GPU and in the emulation; and a fixture that skips a test if there is no
+// device.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -22,7 +23,7 @@ namespace gp::engine {
 inline constexpr DataType kDataTypes[] = {DataType::kFloat32, DataType::kBfloat16,
                                           DataType::kFloat16};
 
-// The types of the residual stream and of the computation that occur together.
+// Combinations of types that the residual stream and the computation can have.
 struct TypePair {
   DataType residual;
   DataType compute;
@@ -42,7 +43,7 @@ class DeviceTest : public testing::Test {
   }
 };
 
-// `count` values of T on the device.
+// `count` values of type T on the device.
 template <typename T>
 class DeviceValues {
  public:
@@ -61,7 +62,7 @@ class DeviceValues {
     CheckCuda(cudaMemcpy(data_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice),
               "cudaMemcpy to the device");
   }
-  // Waits for all work.
+  // Waits for all device work and returns the values.
   std::vector<T> Get() const {
     CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     std::vector<T> values(count_);
@@ -75,7 +76,7 @@ class DeviceValues {
   size_t count_;
 };
 
-// Bits of `value` in a 16-bit type, and back.
+// The bits of `value` in a 16-bit type, and the reverse.
 inline uint16_t ToBits(float value, DataType type) {
   return type == DataType::kBfloat16 ? __bfloat16_as_ushort(__float2bfloat16_rn(value))
                                      : __half_as_ushort(__float2half_rn(value));
@@ -85,8 +86,8 @@ inline float FromBits(uint16_t bits, DataType type) {
                                      : __half2float(__ushort_as_half(bits));
 }
 
-// Values on the device in any of the Backend's types, set and read as float. at() is the value that
-// was set, rounded to the type.
+// Values on the device in any type of the Backend, set and read as float. at() returns the value
+// that was set, rounded to the type.
 class DeviceArray {
  public:
   DeviceArray(const std::vector<float>& values, DataType type)
@@ -96,7 +97,7 @@ class DeviceArray {
   float* f32() const { return reinterpret_cast<float*>(bytes_.data()); }
   float at(int64_t i) const { return values_[static_cast<size_t>(i)]; }
   int64_t size() const { return static_cast<int64_t>(values_.size()); }
-  // The device's current values.
+  // The current values on the device.
   std::vector<float> Get() const {
     const std::vector<std::byte> bytes = bytes_.Get();
     std::vector<float> values(values_.size());
@@ -133,7 +134,7 @@ class DeviceArray {
   DeviceValues<std::byte> bytes_;
 };
 
-// Seeded normal values.
+// Normally distributed values, by seed.
 inline std::vector<float> NormalValues(int64_t count, unsigned seed, float deviation = 1) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal(0, deviation);
@@ -142,12 +143,12 @@ inline std::vector<float> NormalValues(int64_t count, unsigned seed, float devia
   return values;
 }
 
-// An array that a kernel is to overwrite: NaN everywhere.
+// An array that a kernel must overwrite; filled with NaN.
 inline DeviceArray Unwritten(int64_t count, DataType type) {
   return DeviceArray(std::vector<float>(static_cast<size_t>(count), std::nanf("")), type);
 }
 
-// The error of a few roundings to `type` for a result of about `magnitude`.
+// The error of a few roundings to `type` for a result of about this magnitude.
 inline double DeviceTolerance(DataType type, double magnitude) {
   double unit = 4e-6;
   if (type == DataType::kBfloat16) unit = 8e-3;

@@ -1,6 +1,6 @@
-// Goal: tuning covers every product of a step, never writes a product's inputs (the emulation
-// refuses that, so values stay as they were), avoids an epilogue that costs more than it saves, is
-// cached in a file that may be damaged or of another device, and times nothing twice.
+// Goal: tuning covers every product of a step, avoids an epilogue that costs more than it saves,
+// and times nothing twice. It never overwrites a product's inputs (the emulation would refuse
+// that). Its results are cached in a file, which may be damaged or belong to another device.
 #include "worker/engine/backend/cuda/gemm_tuning.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ class GemmTuningTest : public DeviceTest {
   }
 
   std::string parent_ = testing::TempDir() + "gemm-tuning-XXXXXX";
-  std::string directory_;  // not made yet
+  std::string directory_;  // not created yet
 };
 
 int64_t CountOf(const GemmChoices& choices) {
@@ -57,7 +57,8 @@ int64_t CountOf(const GemmChoices& choices) {
 TEST_F(GemmTuningTest, CoversEveryProductOfAStepOnce) {
   const GemmChoices first = TuneGemms(Options(), GemmChoices("here"));
   EXPECT_EQ(first.device(), "here");
-  // Four layers of a block and the head: forwards, to the input, to the weight twice.
+  // Four layers of a block and the head: forward, gradient of the input, and twice gradient of the
+  // weight.
   EXPECT_GE(CountOf(first), 5 * 4);
   EXPECT_EQ(TuneGemms(Options(), first), first);
   CudaBackendOptions larger = Options();
@@ -71,7 +72,7 @@ TEST_F(GemmTuningTest, CoversEveryProductOfAStepOnce) {
 
 #ifdef GP_CUDA_EMULATION
 
-// Every product with that epilogue takes 1000 s longer, by the device's clock, while I live.
+// While it lives, every product with this epilogue takes 1000 s longer by the device's clock.
 class Slower {
  public:
   explicit Slower(cublasLtEpilogue_t epilogue) {
@@ -80,7 +81,7 @@ class Slower {
   ~Slower() { cuda_emulation::SlowDown(CUBLASLT_EPILOGUE_DEFAULT, {}); }
 };
 
-// The device has no memory while I live.
+// While it lives, the device has no memory.
 class FullDevice {
  public:
   FullDevice() {
@@ -91,7 +92,8 @@ class FullDevice {
   ~FullDevice() { cuda_emulation::SetDevices(cuda_emulation::DefaultDevice()); }
 };
 
-// Choices for products with this in their names, and how many of them avoid a fused product.
+// How many choices concern products with this epilogue in their names, and how many of them avoid
+// fusing it.
 struct Counts {
   int all = 0;
   int passed_over = 0;
@@ -134,7 +136,7 @@ TEST_F(GemmTuningTest, PassesOverAnEpilogueThatIsSlowerThanAPass) {
 
 TEST_F(GemmTuningTest, KeepsAnEpilogueThatIsFasterAndWhatWasChosenBefore) {
   const CudaBackendOptions options = WithTanhGelu(Options());
-  // In pieces it is a product with a bias, and GELU.
+  // Not fused, it would be a product with a bias, which is slow here, and a separate GELU.
   const Slower slower(CUBLASLT_EPILOGUE_BIAS);
   const GemmChoices kept = TuneGemms(options, GemmChoices("here"));
   EXPECT_EQ(CountsOf(kept, "_gelu_bias").all, 1);
@@ -148,7 +150,7 @@ TEST_F(GemmTuningTest, KeepsAnEpilogueThatIsFasterAndWhatWasChosenBefore) {
   EXPECT_TRUE(again.Covers(otherwise));
 }
 
-// Known choices need neither time nor memory.
+// If all choices are known, tuning needs neither time nor memory.
 TEST_F(GemmTuningTest, TakesNoMemoryWhereNothingIsToBeTimed) {
   const GemmChoices known = TuneGemms(Options(), GemmChoices("here"));
   const FullDevice full;
@@ -174,7 +176,7 @@ TEST_F(GemmTuningTest, PassesOverADamagedFileAndReplacesIt) {
   GemmChoices choices("A card");
   choices.Set("kind", "00ff");
   ASSERT_TRUE(WriteTunedGemms(choices));
-  for (const char* text : {"A card|2|kind", "A card|kind=00ff;"}) {  // cut; of another format
+  for (const char* text : {"A card|2|kind", "A card|kind=00ff;"}) {  // truncated; in another format
     std::ofstream(TunedGemmsPath("A card")) << text;
     EXPECT_EQ(ReadTunedGemms("A card"), GemmChoices("A card"));
   }

@@ -1,6 +1,6 @@
-// Goal: the model on the CUDA backend computes the same as on the CPU backend and as the fp64
-// reference, for every pair of its switches and in every precision; graphs change no bit; memory is
-// as planned.
+// Goal: the model on the CUDA backend gives the same results as on the CPU backend and as the fp64
+// reference, for every pair of its switches and in every precision; graphs change no bit; memory
+// use is as planned.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -26,7 +26,7 @@ using runspec::EngineKind;
 using runspec::Precision;
 using runspec::Recompute;
 
-// Weights as FillParameters makes them, on the host.
+// The same weights as those of FillParameters, in host memory.
 std::vector<float> HostParameters(const runspec::ParameterLayout& layout, float deviation) {
   std::mt19937 random(3);
   std::normal_distribution<float> normal(0, deviation);
@@ -40,7 +40,7 @@ std::vector<float> HostParameters(const runspec::ParameterLayout& layout, float 
   return parameters;
 }
 
-// A model on the device, spoken to through its backend alone.
+// A model on the device, accessed only through its backend.
 class DeviceModel {
  public:
   explicit DeviceModel(ModelOptions options, float deviation = 0.2f)
@@ -86,7 +86,7 @@ class DeviceModel {
 
 using Gpt2OnCuda = DeviceTest;
 
-// Like ExpectMatchesReference for the CPU.
+// The equivalent of ExpectMatchesReference on the device.
 void ExpectOnDevice(const ModelOptions& options, const Dropout& dropout, double tolerance) {
   const bool is_fp32 = options.precision == Precision::kFp32;
   DeviceModel device(options, is_fp32 ? 0.2f : 0.1f);
@@ -109,13 +109,13 @@ double ToleranceOf(const ModelOptions& options) {
     case Precision::kFp8:
       return 0.15;  // the fp8 types have 3 and 2 mantissa bits
     default:
-      // Two more roundings a block with a bf16 residual stream.
+      // A bf16 residual stream adds two roundings per block.
       return options.residual == runspec::ResidualType::kBf16 ? 2e-2 : 1e-2;
   }
 }
 
-// gpu_check distinguishes a failure of a test with this property from a failure of our kernels: the
-// emulation makes assumptions about NVIDIA's libraries, which the device may refute.
+// gpu_check treats a failure of a test with this property differently from a failure of gp's
+// kernels: the test depends on assumptions about NVIDIA's libraries that a real device may refute.
 constexpr char kAssumes[] = "assumes";
 constexpr char kOddSizes[] = "cuBLASLt takes 21 channels and heads of 7";
 
@@ -132,7 +132,7 @@ TEST_F(Gpt2OnCuda, InAllPairsEqualsTheReference) {
   }
 }
 
-// Sizes that epilogues, tensor cores and eight bits take.
+// Sizes that are supported by epilogues, tensor cores and fp8.
 ModelOptions EvenOptions() {
   ModelOptions options{.shape = OddShape(), .micro_batch = 2, .sequence = 16};
   options.shape.heads = 2;
@@ -158,7 +158,7 @@ TEST_F(Gpt2OnCuda, EqualsTheReferenceInThePrecisionsOfDevices) {
   }
 }
 
-// The workspace is planned for the batch.
+// The workspace must suffice for a batch of a single row.
 TEST_F(Gpt2OnCuda, ComputesOneRow) {
   for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
     ModelOptions options = EvenOptions();
@@ -184,8 +184,8 @@ TEST_F(Gpt2OnCuda, ComputesInFp16AtOddSizes) {
   ExpectOnDevice(odd, kDropout, ToleranceOf(odd));
 }
 
-// Three steps (run, recorded, replayed) of two micro-batches with different batches and masks each
-// time, which a record must not keep.
+// Three steps (run, recorded, replayed) of two micro-batches. Batches and dropout masks differ each
+// time, so a record must not contain them.
 std::vector<float> ThreeSteps(const ModelOptions& options, std::vector<double>* losses) {
   DeviceModel device(options);
   std::vector<float> gradients;
@@ -230,7 +230,7 @@ TEST_F(Gpt2OnCuda, EqualRunsGiveEqualBits) {
   EXPECT_EQ(losses, losses_again);
 }
 
-// Masks are bit-equal: another one would move the gradient by tens of percent.
+// Masks must be equal: another mask would change the gradient by tens of percent.
 TEST_F(Gpt2OnCuda, AgreesWithTheCpuMaskForMask) {
   RecordProperty(kAssumes, kOddSizes);
   ModelOptions options{.shape = OddShape(), .micro_batch = 3, .sequence = 17};
@@ -325,7 +325,7 @@ TEST_F(Gpt2OnCuda, SaysWhatItIs) {
   EXPECT_GT(FindDevice().free_bytes, 0);
 }
 
-// Timing may choose another algorithm each time, so the record decides.
+// Timing could choose another algorithm each time, so the recorded choice must be used.
 TEST_F(Gpt2OnCuda, ComputesWithTheProductsOfTheRecordOnceTheyAreChosen) {
   std::string cache = testing::TempDir() + "gpt2-on-cuda-XXXXXX";
   ASSERT_NE(mkdtemp(cache.data()), nullptr) << cache;

@@ -1,4 +1,4 @@
-// Math attention on a stream of its own, with scratch memory.
+// Math attention on its own stream, with scratch memory.
 #pragma once
 
 #include <optional>

@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t kMagic = 0x6c63636e656b6166;  // "fakenccl"
 constexpr uint64_t kPipeBytes = 64 << 10;
 
-// Whether it has ended, even if it has not been reaped.
+// Whether the process has ended, even if it has not been reaped.
 bool HasEnded(pid_t process) {
   const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
   if (descriptor < 0) return errno == ESRCH;
@@ -55,9 +55,10 @@ struct Clique::Memory {
   enum class Place : uint32_t { kFree, kTaken, kLeft };
   struct Rank {
     std::atomic<Place> place;
-    std::atomic<pid_t> process;  // 0: not known yet
+    std::atomic<pid_t> process;  // 0: not yet known
   };
-  // Total bytes written and read; the difference is in `bytes`.
+  // `written` and `read` count all bytes so far; the bytes between them are in the ring buffer
+  // `bytes`.
   struct Pipe {
     std::atomic<uint64_t> written;
     std::atomic<uint64_t> read;
@@ -65,10 +66,10 @@ struct Clique::Memory {
   };
 
   uint64_t nonce;
-  std::atomic<int> ranks;  // 0 until the first has joined
+  std::atomic<int> ranks;  // 0 until the first rank has joined
   std::atomic<int> joined;
   Rank rank[kRanksMax];
-  Pipe pipe[kRanksMax][kRanksMax];  // from, to
+  Pipe pipe[kRanksMax][kRanksMax];  // [from][to]
 };
 
 std::optional<CliqueAddress> Clique::Make() {
@@ -79,7 +80,7 @@ std::optional<CliqueAddress> Clique::Make() {
   const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor < 0) return std::nullopt;
   const bool fits = ftruncate(descriptor, sizeof(Memory)) == 0;
-  void* mapped = MAP_FAILED;  // zeros are a valid state of the rest
+  void* mapped = MAP_FAILED;  // memory that is all zeros is a valid initial state
   if (fits) {
     mapped = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   }
@@ -130,7 +131,8 @@ Presence Clique::PresenceOf(int rank) const {
   const Memory::Rank& peer = memory_->rank[rank];
   const pid_t process = peer.process;
   const bool ended = process != 0 && HasEnded(process);
-  switch (peer.place) {  // after the look at the process: it may have left in between
+  // Read after checking the process, because the rank may have left in between.
+  switch (peer.place) {
     case Memory::Place::kFree:
       return Presence::kAbsent;
     case Memory::Place::kLeft:

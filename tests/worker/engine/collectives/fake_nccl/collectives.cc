@@ -1,5 +1,5 @@
-// The fake's collectives, sends and receives: what is sent to whom, and how the received data is
-// combined.
+// The collectives, sends and receives of the fake: which messages are sent, and how received data
+// is combined.
 #include <nccl.h>
 
 #include <algorithm>
@@ -39,7 +39,8 @@ void ReduceAs(std::byte* into, const std::byte* from, size_t count, ncclRedOp_t 
   }
 }
 
-// Every rank's values, one after the other; the result replaces those of rank 0.
+// `all` contains the values of every rank, one rank after another; the result replaces those of
+// rank 0.
 void ReduceRanks(std::vector<std::byte>& all, size_t count, int ranks, ncclDataType_t type,
                  ncclRedOp_t by) {
   const size_t bytes = count * BytesOf(type);
@@ -57,7 +58,7 @@ bool CanReduce(ncclDataType_t type, ncclRedOp_t by) {
   return (type == ncclFloat32 || type == ncclFloat64) && (by == ncclSum || by == ncclMax);
 }
 
-// The messages of one call.
+// Builds the messages of one call.
 class Builder {
  public:
   Builder(ncclComm_t comm, Operation operation, size_t bytes) : comm_(comm) {
@@ -81,7 +82,7 @@ class Builder {
   FakeWork work_;
 };
 
-// A call that this communicator takes now, with a peer that exists.
+// Success if `comm` accepts a call now and the peer exists.
 ncclResult_t Admit(ncclComm_t comm, int peer = 0) {
   if (comm == nullptr || peer < 0 || peer >= comm->ranks()) return ncclInvalidArgument;
   return comm->Admit();
@@ -90,12 +91,12 @@ ncclResult_t Admit(ncclComm_t comm, int peer = 0) {
 #define RETURN_IF_REFUSED(expression) \
   if (const ncclResult_t refused = (expression); refused != ncclSuccess) return refused
 
-// A rank's part may be empty. Then the pointers may be null, which memcpy does not allow.
+// memcpy does not allow null pointers, which an empty part may have.
 void CopyBytes(void* to, const void* from, size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }
 
-// Every rank's `count` values of `from`, sent to all ranks in `wanted`; they arrive in rank order.
+// The values of all ranks in rank order, and the messages that collect them.
 struct Gathered {
   std::shared_ptr<std::vector<std::byte>> all;
   Builder builder;

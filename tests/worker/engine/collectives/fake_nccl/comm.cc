@@ -9,15 +9,16 @@ using gp::fake_nccl::Presence;
 namespace {
 
 constexpr std::chrono::microseconds kNap{30};
-constexpr int kYields = 50;  // before napping: peers are threads or processes of a busy machine
+// Yields before sleeping, because peers are threads or processes of a busy machine.
+constexpr int kYields = 50;
 
 struct Aborted {};
 
-// Gives others a turn, for longer the longer nothing has moved.
+// Yields the processor; once nothing has moved for a while, sleeps.
 class Patience {
  public:
   void Moved() { idle_ = 0; }
-  // True when it is time to see whether the peers live.
+  // Waits; true if it is time to check whether the peers are alive.
   bool Wait() {
     if (++idle_ < kYields) {
       std::this_thread::yield();
@@ -70,7 +71,7 @@ void ncclComm::Run() {
     Fail(error.remote ? ncclRemoteError : ncclInternalError, error.what());
   } catch (const Aborted&) {
   }
-  // Errors can still be queried; the place is kept until the communicator is destroyed.
+  // Keep the place until the communicator is destroyed, so that errors can still be queried.
   std::unique_lock lock(mutex_);
   posted_.wait(lock, [this] { return aborted_.load(); });
   lock.unlock();
@@ -81,7 +82,7 @@ void ncclComm::CheckAborted() const {
   if (aborted_) throw Aborted();
 }
 
-// Returns when every rank has come.
+// Joins and returns once every rank has joined.
 void ncclComm::Meet() {
   if (!clique_->Join(rank_, ranks_)) {
     throw ExchangeError(false, "rank " + std::to_string(rank_) + " of " + std::to_string(ranks_) +
@@ -114,7 +115,7 @@ void ncclComm::Do(const FakeWork& work) {
     if (exchange.Advance()) {
       patience.Moved();
     } else if (patience.Wait()) {
-      // Data that a peer sent before it left still counts: look again before giving up.
+      // A peer may have sent data before it left, so look once more before giving up.
       try {
         exchange.CheckPeers();
       } catch (const ExchangeError&) {

@@ -1,6 +1,6 @@
-// ncclComm: one rank's communicator in the fake. Posted work runs on its own thread, in order. The
-// emulated streams are always idle, so posted work counts as "in progress", which NCCL may report
-// for any call to a non-blocking communicator, until it is complete. Any thread may call.
+// ncclComm: one rank's communicator in the fake. Posted work runs in order on its own thread. The
+// emulated streams are always idle, so posted work counts as "in progress" until it is complete;
+// NCCL may report this for any call to a non-blocking communicator. Thread-safe.
 #pragma once
 
 #include <nccl.h>
@@ -18,7 +18,7 @@
 #include "worker/engine/collectives/fake_nccl/clique.h"
 #include "worker/engine/collectives/fake_nccl/exchange.h"
 
-// Messages that move together, and the function for the received data.
+// Messages that are exchanged together, and functions to call when all have arrived.
 struct FakeWork {
   std::vector<gp::fake_nccl::Message> messages;
   std::vector<std::function<void()>> finish;
@@ -27,7 +27,7 @@ struct FakeWork {
 struct ncclComm {
  public:
   ncclComm(std::unique_ptr<gp::fake_nccl::Clique> clique, int rank, int ranks);
-  // Aborts running work, and leaves.
+  // Aborts running work and leaves the clique.
   ~ncclComm();
   ncclComm(const ncclComm&) = delete;
   ncclComm& operator=(const ncclComm&) = delete;
@@ -35,14 +35,14 @@ struct ncclComm {
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
 
-  // ncclInProgress until all that was posted is complete; an error is final.
+  // ncclInProgress until all posted work is complete; an error is final.
   ncclResult_t state() const { return state_; }
   const char* last_error() const;
 
-  // Why nothing may be posted now; ncclSuccess when it may.
+  // ncclSuccess if work can be posted now; otherwise the reason.
   ncclResult_t Admit();
   void Post(FakeWork work);
-  // From now on as with a kernel that waits for a peer: only Abort ends it.
+  // From now on, behaves like a kernel that waits for a peer forever: only Abort ends it.
   void Hang() { state_ = ncclInProgress; }
   uint64_t NextNumber() { return ++collectives_; }
 
@@ -62,7 +62,7 @@ struct ncclComm {
   std::atomic<bool> aborted_ = false;
   mutable std::mutex mutex_;
   std::condition_variable posted_;
-  std::deque<FakeWork> work_;  // under mutex_
-  std::string last_error_;     // under mutex_ until state_ is an error
+  std::deque<FakeWork> work_;  // guarded by mutex_
+  std::string last_error_;     // guarded by mutex_ until state_ is an error
   std::thread thread_;
 };

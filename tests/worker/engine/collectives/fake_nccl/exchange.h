@@ -1,6 +1,6 @@
 // Exchange: concurrent messages between a rank and its peers, like the sends and receives of one
-// NCCL group; messages between the same two ranks keep their order. Both ends of a message begin
-// with a label, so that ranks in different operations detect it. One thread.
+// NCCL group. Messages between the same two ranks keep their order. Each message is preceded by a
+// label, so that the receiver detects a peer that is in another operation. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace gp::fake_nccl {
 
-// A peer is gone, or does something else. The message names it.
+// A peer is gone, or is in another operation. The message names it.
 class ExchangeError : public std::runtime_error {
  public:
   ExchangeError(bool peer_is_gone, const std::string& what)
@@ -25,10 +25,11 @@ class ExchangeError : public std::runtime_error {
   const bool remote;
 };
 
-// The operation that a message belongs to.
+// Identifies the operation to which a message belongs.
 struct Label {
   uint64_t operation = 0;
-  uint64_t number = 0;  // number of the collective in its communicator; 0 for sends and receives
+  // Number of the collective within its communicator; 0 for sends and receives.
+  uint64_t number = 0;
   uint64_t bytes = 0;
 
   bool operator==(const Label&) const = default;
@@ -45,15 +46,15 @@ class Exchange {
  public:
   Exchange(Clique& clique, const std::vector<Message>& messages);
 
-  // Moves whatever can move. True if anything did.
+  // Transfers what can be transferred now. True if anything was.
   bool Advance();
   bool done() const { return lanes_.empty(); }
 
-  // Throws when a peer that is still needed is gone.
+  // Throws if a peer that is still needed is gone.
   void CheckPeers() const;
 
  private:
-  // Messages in one direction, the label before the bytes of each.
+  // Messages in one direction; each message's bytes follow its label.
   struct Piece {
     std::span<std::byte> bytes;
     Label expected;
@@ -61,13 +62,13 @@ class Exchange {
   };
   struct Lane {
     std::deque<Piece> pieces;
-    std::deque<Label> labels;  // the memory of the pieces that are labels
+    std::deque<Label> labels;  // storage for the pieces that are labels
   };
 
   bool Advance(int peer, bool outgoing, Lane& lane);
 
   Clique& clique_;
-  std::map<std::pair<int, bool>, Lane> lanes_;  // by peer and direction; a finished one is gone
+  std::map<std::pair<int, bool>, Lane> lanes_;  // by peer and direction; finished lanes are removed
 };
 
 }  // namespace gp::fake_nccl

@@ -1,12 +1,12 @@
-// A thread's calls between ncclGroupStart and ncclGroupEnd begin together; outside of a group each
-// call is its own group. Each thread has its own group.
+// Calls of a thread between ncclGroupStart and ncclGroupEnd start together; outside, each call is a
+// group of its own. Each thread has its own group.
 #pragma once
 
 #include "worker/engine/collectives/fake_nccl/comm.h"
 
 namespace gp::fake_nccl {
 
-// The result of the call that made `work`.
+// Adds the work of a call to the thread's group, or starts it; returns the result of the call.
 ncclResult_t Enqueue(ncclComm_t comm, FakeWork work);
 
 }  // namespace gp::fake_nccl

@@ -1,8 +1,8 @@
 // A library with NCCL's C API for tests without GPUs: collectives over memory shared by processes
-// and threads. Its calls, states and errors are those of a non-blocking NCCL communicator: a call
-// returns ncclInProgress and ncclCommGetAsyncError reports completion; a lost peer is a
-// ncclRemoteError found in the background; calls that come too early are refused. Reductions add in
-// the order of the ranks, identically on each. There is no blocking communicator.
+// and threads. It behaves like a non-blocking NCCL communicator: a call returns ncclInProgress, and
+// ncclCommGetAsyncError reports completion; a lost peer is a ncclRemoteError detected in the
+// background; calls made too early are refused. Reductions add in rank order, identically on each
+// rank. Blocking communicators are not supported.
 #include <nccl.h>
 
 #include <cstdio>
@@ -19,7 +19,7 @@ using gp::fake_nccl::kRanksMax;
 
 namespace {
 
-// A thread's calls since ncclGroupStart.
+// The calls of a thread since ncclGroupStart.
 struct Group {
   int depth = 0;
   std::vector<std::pair<ncclComm_t, FakeWork>> work;

@@ -8,17 +8,18 @@
 
 namespace gp::engine::GP_ISA_NAMESPACE {
 
-inline constexpr int64_t kKeyStrip = 128;  // keys of one product with v: their v stays in cache
+inline constexpr int64_t kKeyStrip = 128;  // keys per product with v: their v stays in cache
 
-// The rest of the softmax of one block of queries: out = sums of exp * v, times `inverses`.
+// For each query of a block: the largest score, the sum of exp(score - maximum), and 1 / sum. The
+// output is the sum of exp(score - maximum) * v, times 1 / sum.
 struct SoftmaxRows {
   float maxima[kAttentionTile];
   float sums[kAttentionTile];
   float inverses[kAttentionTile];
 };
 
-// Turns the scores of one query over `keys` keys into exp(score - maximum); the last vector is 0
-// after them.
+// Turns the scores of one query over `keys` keys into exp(score - maximum), and sets the rest of
+// the last vector to 0.
 inline void ExpRow(float* scores, int64_t keys, float* maximum, float* sum) {
   Vec largest = Splat(-3.4e38f);
   ForVectors(0, keys, [&](int64_t j, int64_t lanes) {
@@ -65,7 +66,8 @@ class AttentionForward {
   }
 
  private:
-  // The queries of a block are the first to see its keys.
+  // Reads the keys and values of the block's own positions. Earlier queries do not see them
+  // (causal).
   void ReadKeys(int64_t first) {
     head_.Read(qkv_, 1, 3, 1, first, result_);
     head_.Transpose(result_, kt_.At(0, first));

@@ -1,5 +1,5 @@
-// The gradient of causal attention of one head: blocks of 64 keys against blocks of 64 queries, and
-// their scores are computed again from q, k and the log of the softmax denominators. dk and dv of a
+// The gradient of causal attention of one head: blocks of 64 keys against blocks of 64 queries.
+// Their scores are computed again from q, k and the log of the softmax denominators. dk and dv of a
 // block of keys sum over ascending queries, dq over ascending keys.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace gp::engine::GP_ISA_NAMESPACE {
 
-// Turns scores of `keys` keys into dropped-out probabilities and dprobs (the gradient of those)
-// into the gradient of the scores; the last vector of each is 0 after the keys.
+// Turns the scores of `keys` keys into probabilities, and dprobs (the gradient of the
+// probabilities) into the gradient of the scores. Sets the rest of the last vector of each to 0.
 inline void ScoreGradientRow(float* scores, float* dprobs, int64_t keys, float lse, float dot) {
   ForVectors(0, keys, [&](int64_t j, int64_t lanes) {
     const Vec p = KeepLanes(Exp(Load(scores + j) - lse), lanes, 0);
@@ -17,7 +17,8 @@ inline void ScoreGradientRow(float* scores, float* dprobs, int64_t keys, float l
   });
 }
 
-// The same with dropout; column 0 is key `first` of the sequence.
+// The same with dropout, whose factors the probabilities include; column 0 is key `first` of the
+// sequence.
 inline void DroppedScoreGradientRow(float* scores, float* dprobs, int64_t keys, float lse,
                                     float dot, const DropoutRow& mask, int64_t first) {
   ForVectors(0, keys, [&](int64_t j, int64_t lanes) {

@@ -14,7 +14,7 @@
 namespace gp::engine::GP_ISA_NAMESPACE {
 
 inline constexpr int kBlockVectors = kKeyBlock / kWidth;
-inline constexpr int kBlocksAtOnce = 4 / kBlockVectors;  // four sums hide the latency of one
+inline constexpr int kBlocksAtOnce = 4 / kBlockVectors;  // 4 sums hide the latency of one
 
 // One head of one sequence in the cache.
 template <typename T>
@@ -31,7 +31,7 @@ struct CachedHead {
   }
 };
 
-// Scores of kBlocks blocks of keys with query q.
+// Computes the scores of query q with kBlocks blocks of keys.
 template <int kBlocks, typename T>
 inline void ScoreBlocks(const T* keys, int64_t head_size, const float* q, float* scores) {
   Vec sums[kBlocks][kBlockVectors] = {};
@@ -51,7 +51,7 @@ inline void ScoreBlocks(const T* keys, int64_t head_size, const float* q, float*
   }
 }
 
-// Scores of keys [0, count) and of the padding in their last block.
+// Computes the scores of q with keys [0, count) and with the padding in their last block.
 template <typename T>
 inline void ScoreRow(const CachedHead<T>& head, int64_t count, const float* q, float* scores) {
   const int64_t blocks = (count + kKeyBlock - 1) / kKeyBlock;
@@ -66,7 +66,8 @@ inline void ScoreRow(const CachedHead<T>& head, int64_t count, const float* q, f
   }
 }
 
-// kVectors vectors of the sum of `count` value rows, weighted by `weights`, times `factor`.
+// Sums `count` value rows, weighted by `weights`, and multiplies by `factor`; computes kVectors
+// vectors of channels.
 template <int kVectors, typename T>
 inline void SumValues(const T* values, int64_t head_size, int64_t count, const float* weights,
                       float factor, T* out) {

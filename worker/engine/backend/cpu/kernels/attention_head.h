@@ -97,8 +97,9 @@ class Head {
     return {taken, ld};
   }
 
-  // Part 0, 1 or 2 (q, k, v) of `packed` rows with `parts` parts, times `factor`: the block of 64
-  // rows from `first`, with zeros beyond the sequence and beyond the head.
+  // Reads the block of 64 rows from `first` of part 0, 1 or 2 (q, k, v) of `packed`, whose rows
+  // have `parts` parts. Multiplies by `factor`; writes zeros beyond the sequence and beyond the
+  // head.
   void Read(Buffer packed, int64_t part, int64_t parts, float factor, int64_t first,
             HeadBlock to) const {
     WithElement(packed, [&](auto* from) {
@@ -117,7 +118,7 @@ class Head {
     }
   }
 
-  // The block of rows from `first` of a result, row r times factors[r], into a packed buffer.
+  // Writes the block of rows from `first` of a result into a packed buffer, row r times factors[r].
   void Write(Buffer packed, int64_t part, int64_t parts, HeadBlock from, int64_t first,
              const float* factors) const {
     WithElement(packed, [&](auto* to) {

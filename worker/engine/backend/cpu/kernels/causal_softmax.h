@@ -1,5 +1,5 @@
 // Rows of stored attention probabilities: softmax over the keys that a query may see, dropout, and
-// the way back. Row r of a (B*H*T, T) array belongs to query r % T.
+// their gradient. Row r of a (B*H*T, T) array belongs to query r % T.
 #pragma once
 
 #include "worker/engine/backend/cpu/kernels/dropout.h"

@@ -7,11 +7,11 @@
 
 namespace gp::engine::GP_ISA_NAMESPACE {
 
-// Prefetch distance in values: the processor's own prefetchers do not use the whole memory
+// Prefetch distance in values. The hardware prefetchers alone do not use the whole memory
 // bandwidth.
 inline constexpr int64_t kFlatAhead = 1024;
 
-// PyTorch's power of beta, by squaring, in double.
+// base^exponent for AdamW's bias corrections: by squaring, in double like PyTorch's.
 inline double Power(double base, int64_t exponent) {
   double result = 1;
   for (; exponent > 0; exponent /= 2, base *= base) {
@@ -50,7 +50,8 @@ inline void StoreRounded(uint16_t* out, Vec value, const StochasticRounding& rou
   for (int64_t lane = 0; lane < lanes; ++lane) out[index + lane] = bits[lane];
 }
 
-// Loshchilov & Hutter 2019, arXiv:1711.05101, as torch.optim.AdamW orders its operations.
+// AdamW (Loshchilov & Hutter 2019, arXiv:1711.05101), with the operations in the order of
+// torch.optim.AdamW.
 inline void AdamWRange(const AdamWUpdate& args, int64_t first, int64_t last) {
   const double correction1 = 1 - Power(args.beta1, args.step);
   const double correction2 = 1 - Power(args.beta2, args.step);

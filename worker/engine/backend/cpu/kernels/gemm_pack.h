@@ -9,7 +9,7 @@
 
 namespace gp::engine::GP_ISA_NAMESPACE {
 
-// How units are stored in a panel.
+// Formats of a panel: Put stores a vector of units. This one stores them unchanged.
 struct KeepUnits {
   static constexpr int kRows = 1;  // rows of the panel for one unit of k
   template <typename V>
@@ -30,7 +30,7 @@ struct WidenPairs {
   }
 };
 
-// A panel whose k axis is contiguous in memory: `count` rows of `units` units become columns.
+// Packs a panel from an operand whose k axis is contiguous in memory: `count` rows become columns.
 class TransposingPacker {
  public:
   TransposingPacker(const char* from, int64_t row_bytes, int64_t count, int64_t k_bytes)
@@ -95,7 +95,8 @@ class TransposingPacker {
   const int64_t k_bytes_;
 };
 
-// Rows of kVectors whole vectors; what follows them in a row of the panel is never read.
+// Copies rows of kVectors whole vectors. The rest of a row of the panel is not written, because it
+// is never read.
 template <int kVectors>
 inline void CopyRows(const float* from, int64_t ld, int64_t k_count, int64_t panel, float* to) {
   for (int64_t k = 0; k < k_count; ++k, from += ld, to += panel) {
@@ -104,7 +105,7 @@ inline void CopyRows(const float* from, int64_t ld, int64_t k_count, int64_t pan
   }
 }
 
-// A panel of fp32 whose i axis is contiguous: rows are copied.
+// Packs a panel of fp32 whose i axis is contiguous by copying rows.
 inline void PackCopying(const float* from, int64_t ld, int64_t count, int64_t k_count,
                         int64_t panel, float* to) {
   if (count == kWidth) return CopyRows<1>(from, ld, k_count, panel, to);
@@ -121,7 +122,7 @@ inline void PackCopying(const float* from, int64_t ld, int64_t count, int64_t k_
   }
 }
 
-// As many bf16 as a tile has rows: half a vector or a whole one.
+// Vectors of as many elements as a tile has rows: half of this level's vector, or a whole one.
 typedef uint32_t TileU __attribute__((vector_size(kTileRows * 4)));
 typedef uint16_t TileH __attribute__((vector_size(kTileRows * 2)));
 
@@ -135,7 +136,7 @@ inline Units LoadPairs(const uint16_t* even, const uint16_t* odd) {
   return __builtin_convertvector(low, Units) | (__builtin_convertvector(high, Units) << 16);
 }
 
-// A panel of bf16 whose i axis is contiguous: rows 2k and 2k + 1 are interleaved.
+// Packs a panel of bf16 whose i axis is contiguous: rows 2k and 2k + 1 are interleaved.
 template <typename Format>
 inline void PackPairing(const uint16_t* from, int64_t ld, int64_t count, int64_t k_count,
                         int64_t panel, uint32_t* to) {

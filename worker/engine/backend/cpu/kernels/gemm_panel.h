@@ -1,7 +1,7 @@
 // Products with a weight that was packed once, at load: its panels stream through the cache in
-// memory order, bf16 as bf16, and are widened in registers. A lane sums its products in the order
-// of the tile kernels (gemm_tile.h), so the bits are those of any other product. See PanelBlock in
-// kernel_set.h.
+// memory order. bf16 panels stay bf16 in memory and are widened in registers. A lane sums its
+// products in the order of the tile kernels (gemm_tile.h), so the bits are those of any other
+// product. See PanelBlock in kernel_set.h.
 #pragma once
 
 #include "worker/engine/backend/cpu/kernels/gemm_tile.h"
@@ -10,8 +10,8 @@
 
 namespace gp::engine::GP_ISA_NAMESPACE {
 
-// Turns a vector of the panel's columns into factors: a 32-bit unit of each column takes kSteps
-// products, each with a unit of A.
+// Read returns a vector of factors, one for each column of the panel. A 32-bit unit of a column
+// takes part in kSteps products, each with one unit of A.
 struct PanelFp32 {
   using Unit = float;
   using Factor = Vec;
@@ -31,8 +31,9 @@ struct PanelPairs {
   static Vec Add(Vec sum, uint32_t a, Factor b) { return Bf16Product::Add(sum, a, b); }
 };
 #else
-// The odd element first, in the order of WidenPairs. One shuffle widens either; its index comes
-// from a table, because two steps side by side need more registers than there are.
+// The odd element first, in the order of WidenPairs. The same shuffle instruction widens either
+// element; its index is loaded from a table, because code with both steps unrolled needs more
+// registers than there are.
 struct PanelPairs {
   using Unit = float;
   using Factor = Vec;
@@ -52,7 +53,7 @@ struct PanelPairs {
   static Vec Add(Vec sum, float a, Factor b) { return PanelFp32::Add(sum, a, b); }
 
  private:
-  // The source of byte i of a factor, within 16 bytes; -1: it is 0.
+  // Shuffle index: the source of byte i of a factor within its 16 bytes, or -1 for a zero byte.
   struct Orders {
     constexpr Orders() {
       for (int i = 0; i < kWidth * 4; ++i) {
@@ -85,7 +86,7 @@ void PanelRows(const PanelBlock& block) {
   const int64_t stride = block.a_stride;
   const int64_t ahead_step = block.ahead_step;
   const auto steps = static_cast<uint64_t>(block.units * Product::kSteps);
-// The loop's own instructions would cost a tenth of the rate.
+// Unrolled, because the loop's own instructions would cost a tenth of the speed.
 #pragma GCC unroll 4
   for (uint64_t i = 0; i < steps; ++i) {
     __builtin_prefetch(ahead, 0, 2);

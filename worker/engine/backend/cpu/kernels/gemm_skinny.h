@@ -1,5 +1,5 @@
-// Products of a few rows, as in a decoder: each weight is used once or a few times, so the time is
-// that of reading B once. B is neither packed nor copied: kWidth of its rows are read in place,
+// Products of a few rows, as in a decoder: each weight is used only once or a few times, so reading
+// B determines the time. B is neither packed nor copied: kWidth of its rows are read in place,
 // transposed in registers, and multiplied at once. A lane sums its products in the order of the
 // tile kernels (gemm_tile.h), so the bits are those of a product of many rows. See SkinnyBlock in
 // kernel_set.h.
@@ -11,7 +11,8 @@
 
 namespace gp::engine::GP_ISA_NAMESPACE {
 
-// How 32-bit units of B are multiplied with the packed units of A; kUnits of A belong to one of B.
+// How 32-bit units of B are multiplied with the packed units of A; kUnits units of A belong to one
+// unit of B.
 struct SkinnyFp32 {
   static constexpr int64_t kUnits = 1;
   template <int kRows>
@@ -35,7 +36,7 @@ struct SkinnyBf16 {
   }
 };
 #else
-// The odd element first, in the order of WidenPairs.
+// Widens bf16 pairs, the odd element first, in the order of WidenPairs.
 struct SkinnyBf16 {
   static constexpr int64_t kUnits = 2;
   template <int kRows>
@@ -66,7 +67,7 @@ class SkinnyColumns {
 #pragma GCC unroll 16
         for (int r = 0; r < kWidth; ++r) {
           const char* at = from_ + r * row_bytes_ + unit * 4;
-          // The same place in the kWidth rows that come next.
+          // Prefetch the same position in the next kWidth rows.
           __builtin_prefetch(at + kWidth * row_bytes_, 0, 2);
           rows[r] = *reinterpret_cast<const UnalignedVecU*>(at);
         }

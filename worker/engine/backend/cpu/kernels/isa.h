@@ -8,14 +8,14 @@ namespace gp::engine {
 
 enum class Isa { kAuto, kGeneric, kAvx2, kAvx512, kAvx512Bf16 };
 
-// The fastest level of this processor. Never kAuto, and kAvx512Bf16 only on AMD's: on Intel's
-// processors kAvx512 is faster.
+// The fastest level of this processor. Never kAuto, and kAvx512Bf16 only on AMD processors: on
+// Intel's, kAvx512 is faster.
 Isa BestIsa();
 bool IsaSupported(Isa isa);
 // `isa`, or the best one for kAuto. Throws std::invalid_argument when this processor lacks it.
 Isa ResolveIsa(Isa isa);
 
-// "generic", "avx2", "avx512", "avx512_bf16"; "auto".
+// The name of a level: "generic", "avx2", "avx512", "avx512_bf16", or "auto".
 const char* IsaName(Isa isa);
 // Throws std::invalid_argument that lists the names.
 Isa ParseIsa(const std::string& name);

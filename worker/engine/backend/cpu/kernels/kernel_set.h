@@ -33,11 +33,11 @@ struct GemmOperand {
   bool k_contiguous = true;
 };
 
-// A block of an operand to be packed: panels of `panel` indices i each, and within a panel k-major:
-// to[(panel number * units + unit) * panel + i - first of the panel], zero beyond i_count. There
-// are k_count units of fp32, or ceil(k_count / 2) pairs of bf16 (an odd last element is paired with
-// 0), or twice as many fp32 units, odd elements before even ones, when pairs are widened. Up to one
-// vector after the last panel may be written.
+// A block of an operand to be packed into panels of `panel` indices i each. A panel is stored
+// k-major: to[(panel number * units + unit) * panel + i - first of the panel], zero beyond i_count.
+// There are k_count units of fp32, or ceil(k_count / 2) pairs of bf16 (an odd last element is
+// paired with 0), or twice as many fp32 units, odd elements before even ones, when pairs are
+// widened. Up to one vector after the last panel may be written.
 struct PackBlock {
   GemmOperand from;
   int64_t i_first = 0;
@@ -69,9 +69,9 @@ struct TileOutput {
 // that lie in place, k contiguous: sums (rows, width).
 struct SkinnyBlock {
   int64_t rows = 0;         // rows of A, at most tile_rows
-  const void* a = nullptr;  // their panel
+  const void* a = nullptr;  // the panel of these rows
   GemmOperand b;
-  int64_t first = 0;  // row of B
+  int64_t first = 0;  // the first row of B
   int64_t count = 0;
   int64_t k = 0;
   float* sums = nullptr;
@@ -124,11 +124,11 @@ struct KernelSet {
   void (*pack)(const PackBlock& block);
   void (*skinny)(const SkinnyBlock& block);
   void (*panel)(const PanelBlock& block);
-  // `units` units of a packed panel of bf16 pairs as fp32, for `panel`: each unit becomes two, its
-  // odd elements before its even ones. Meanwhile prefetches as many bytes at `ahead`.
+  // Widens `units` units of a packed panel of bf16 pairs to fp32 for `panel`: each unit becomes
+  // two, its odd elements before its even ones. Meanwhile prefetches as many bytes at `ahead`.
   void (*widen_panel)(const uint32_t* from, int64_t units, const void* ahead, float* to);
-  // bf16 rows of k elements in the form for `panel`: ceil(k / 2) pairs a row, or twice as many fp32
-  // units, odd elements before even ones; an odd last element is paired with 0.
+  // Writes bf16 rows of k elements in the form that `panel` reads as A: ceil(k / 2) pairs a row, or
+  // twice as many fp32 units, odd elements before even ones; an odd last element is paired with 0.
   void (*pair_rows)(const uint16_t* from, int64_t ld, int64_t rows, int64_t k, uint32_t* to);
   // Stores tile (rows, columns), row stride `ld`, at (row, column) of the output.
   void (*store_tile)(const TileOutput& output, const float* tile, int64_t ld, int64_t row,

@@ -23,7 +23,7 @@ typedef float UnalignedVec __attribute__((vector_size(kWidth * 4), aligned(4), m
 typedef uint32_t UnalignedVecU __attribute__((vector_size(kWidth * 4), aligned(2), may_alias));
 typedef uint16_t UnalignedVecH __attribute__((vector_size(kWidth * 2), aligned(2), may_alias));
 
-// Intrinsics, because `Vec{} + value` is an addition: 0 + -0 is not -0.
+// Uses intrinsics, because `Vec{} + value` is an addition, which turns -0 into 0.
 inline Vec Splat(float value) {
 #if GP_ISA_WIDTH == 16
   return _mm512_set1_ps(value);
@@ -38,7 +38,7 @@ inline Vec FromBf16(VecH bits) {
   return reinterpret_cast<Vec>(__builtin_convertvector(bits, VecU) << 16);
 }
 
-// Rounds to nearest even; a NaN stays one.
+// Rounds to nearest even; NaN stays NaN.
 inline VecH ToBf16(Vec value) {
   const VecU bits = reinterpret_cast<VecU>(value);
   const VecU rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
@@ -55,8 +55,8 @@ inline void Store(uint16_t* to, Vec value) {
   *reinterpret_cast<UnalignedVecH*>(to) = ToBf16(value);
 }
 
-// The first `count` <= kWidth elements; the other lanes are 0. A constant kWidth folds into one
-// load.
+// Load and Store for the first `count` <= kWidth elements; Load sets the other lanes to 0. If the
+// compiler knows that `count` is kWidth, only the plain access remains.
 #if GP_ISA_WIDTH == 16
 inline __mmask16 FirstLanes(int64_t count) { return static_cast<__mmask16>((1u << count) - 1); }
 inline Vec Load(const float* from, int64_t count) {
@@ -112,7 +112,7 @@ inline Vec KeepLanes(Vec value, int64_t count, float other) {
   return LaneIndex() < static_cast<int32_t>(count) ? value : Splat(other);
 }
 
-// The larger and the smaller of two, b where either is NaN.
+// The larger and the smaller of two values; b if either is NaN.
 inline Vec Max(Vec a, Vec b) {
 #if GP_ISA_WIDTH == 16
   return _mm512_max_ps(a, b);
@@ -132,7 +132,7 @@ inline Vec Min(Vec a, Vec b) {
 #endif
 }
 
-// Halves are combined until one lane is left: an order that depends only on the width.
+// Sum and Max combine halves until one lane is left, in an order that depends only on the width.
 #if GP_ISA_WIDTH == 4
 inline __m128 AddToQuarter(Vec value) { return value; }
 inline __m128 MaxToQuarter(Vec value) { return value; }
@@ -198,8 +198,8 @@ inline Vec Exp(Vec x) {
   return x < -87.3365447504f ? Vec{} : scaled;
 }
 
-// ln x of a positive normal x within 2 ulp: Cephes' logf. Not libm's, whose bits depend on the
-// processor it finds.
+// ln x of a positive normal x within 2 ulp: Cephes' logf. libm is not used, because its result bits
+// depend on the processor.
 inline Vec Log(Vec x) {
   const VecI bits = reinterpret_cast<VecI>(x);
   const Vec mantissa = reinterpret_cast<Vec>((bits & 0x007fffff) | 0x3f000000);  // [0.5, 1)
@@ -222,8 +222,8 @@ inline Vec Log(Vec x) {
 
 inline float LogOf(float value) { return Log(Splat(value))[0]; }
 
-// `ratio` inside (-limit, limit), exactly -1 or 1 outside: x * (1 - tanh^2) must vanish for large
-// x.
+// Returns `ratio` inside (-limit, limit) and exactly -1 or 1 outside, because x * (1 - tanh^2) must
+// be 0 for large x.
 inline Vec Saturate(Vec value, Vec ratio, float limit) {
   const Vec below = value <= -limit ? Splat(-1.0f) : ratio;
   return value >= limit ? Splat(1.0f) : below;

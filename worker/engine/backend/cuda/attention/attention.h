@@ -16,10 +16,10 @@ class AttentionKernels {
 
   // "cudnn 91900", "flash"; goes to DeviceChoices::attention.
   virtual const char* name() const = 0;
-  // Depends only on the arguments, so the kernels that took the forward pass take the backward
-  // pass.
+  // Whether the kernels support the call. Depends only on the arguments, so the kernels that
+  // compute the forward pass also compute the backward pass.
   virtual bool Takes(const AttentionShape& shape, DataType type, const Dropout& dropout) const = 0;
-  // As in kernels/attention/flash_attention.h; `math` and `dots` may be ignored. The work joins the
+  // As in kernels/attention/flash_attention.h; `math` and `dots` may be ignored. Work is put on the
   // stream.
   virtual void Forward(const FlashForward& args, cudaStream_t stream) = 0;
   virtual void Backward(const FlashBackward& args, cudaStream_t stream) = 0;

@@ -69,7 +69,7 @@ class CheckArray {
   DeviceMemory memory_;
 };
 
-// ||a - b|| / ||b||; NaN where a value is.
+// ||a - b|| / ||b||; NaN if any value is NaN.
 double RelativeDifference(const std::vector<float>& a, const std::vector<float>& b) {
   double difference = 0;
   double norm = 0;

@@ -30,7 +30,7 @@ class AttentionCheck {
         score_bytes_max_(score_bytes_max) {}
 
   // Empty when `kernels` agree with math attention on seeded inputs, forwards and backwards; or
-  // when they do not take such a call. Otherwise what differs and by how much.
+  // when they do not support such a call. Otherwise says what differs and by how much.
   std::string DifferenceOf(AttentionKernels& kernels, ScratchMemory& scratch) const;
 
  private:

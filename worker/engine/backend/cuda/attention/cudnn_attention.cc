@@ -37,7 +37,7 @@ void* OpenForCudnnFrontend(const char* name, int flags) {
 
 #include "worker/engine/backend/cuda/runtime/runtime.h"
 
-// cudnn-frontend looks cuDNN's functions up through this handle.
+// cudnn-frontend finds cuDNN's functions through this handle.
 namespace cudnn_frontend {
 void* cudnn_dlhandle = nullptr;
 }  // namespace cudnn_frontend
@@ -63,7 +63,8 @@ void Check(cudnnStatus_t status, const char* what) {
   throw std::runtime_error(std::string(what) + ": " + fe::detail::get_error_string(status));
 }
 
-// Opened once per process and never closed: plans may outlive any of us.
+// Opens cuDNN once per process and never closes it, because cuDNN's plans may outlive every object
+// here.
 void OpenLibrary() {
   static void* const handle = dlopen("libcudnn.so.9", RTLD_NOW | RTLD_GLOBAL);
   if (handle == nullptr) throw std::runtime_error(std::string("is not installed: ") + dlerror());
@@ -160,7 +161,8 @@ class CudnnAttention final : public AttentionKernels {
     BuildForward();
     BuildBackward();
     const int64_t needed = std::max(WorkspaceOf(forward_), WorkspaceOf(backward_));
-    // `dots`, which the flash kernel uses and this one ignores, precedes it in the scratch memory.
+    // In the scratch memory, `dots` lies before this workspace; the flash kernel uses it, cuDNN
+    // does not.
     const int64_t dots = options.shape.sequences * options.shape.heads * options.shape.length * 4;
     if (needed + dots + kPadding > scratch.bytes()) own_workspace_.emplace(needed);
     scratch_ = &scratch;

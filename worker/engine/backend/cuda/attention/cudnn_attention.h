@@ -1,6 +1,7 @@
-// CudnnAttention: cuDNN 9's flash attention straight on packed qkv, without dropout, for one size:
-// plans take long to make, so other sizes and types are left to the flash kernel. cuDNN is opened
-// at run time; a build for the emulation has none (no_cudnn_attention.cc). Belongs to the backend.
+// CudnnAttention: cuDNN 9's flash attention directly on packed qkv, without dropout and for one
+// size only: plans take long to make, so the flash kernel computes other sizes and types. cuDNN is
+// opened at run time; a build for the emulation has none (no_cudnn_attention.cc). Belongs to the
+// backend.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,8 @@ struct CudnnAttentionOptions {
   bool deterministic = true;
 };
 
-// Why cuDNN has no attention of this size and type on any machine; empty where it may have one.
+// Why cuDNN cannot compute attention of this size and type on any machine; empty if it may be able
+// to.
 inline std::string WhyCudnnRefuses(const CudnnAttentionOptions& options) {
   if (options.type == DataType::kFloat32) return "computes in bf16 and fp16 only";
   if (options.shape.head_size % 8 != 0 || options.shape.head_size > 128) {
@@ -28,7 +30,7 @@ inline std::string WhyCudnnRefuses(const CudnnAttentionOptions& options) {
   return "";
 }
 
-// AttentionKernels::Takes of kernels that were made with these options.
+// The result of AttentionKernels::Takes for kernels that were made with these options.
 inline bool CudnnTakes(const CudnnAttentionOptions& options, const AttentionShape& shape,
                        DataType type, const Dropout& dropout) {
   return dropout.probability == 0 && type == options.type &&
@@ -37,7 +39,7 @@ inline bool CudnnTakes(const CudnnAttentionOptions& options, const AttentionShap
 }
 
 struct CudnnAttentionMade {
-  std::unique_ptr<AttentionKernels> kernels;  // null: why_not
+  std::unique_ptr<AttentionKernels> kernels;  // null if there are none, see why_not
   std::string why_not;
 };
 

@@ -3,7 +3,8 @@
 namespace gp::engine {
 namespace {
 
-// On these cards the backward pass of a larger head needs more shared memory than they have.
+// Cards of compute capability 7.x have too little shared memory for the backward pass of a larger
+// head.
 constexpr int kOldCardMajor = 7;
 constexpr int64_t kOldCardHeadSizeMax = 128;
 

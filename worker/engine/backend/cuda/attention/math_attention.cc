@@ -21,7 +21,8 @@ int64_t ScoreRows(const AttentionShape& shape) {
 void CudaMathAttention::Forward(const StoredAttention& args, Buffer out) {
   const AttentionShape& s = args.shape;
   const bool drops = args.dropout.probability > 0;
-  // Scaled here already: fp16 would overflow otherwise.
+  // The matrix product applies the scale and not the softmax, because unscaled scores would
+  // overflow in fp16.
   Multiply(s, Scores(s, args.probabilities), s.length, Packed(s, args.qkv, 0),
            Transposed(Packed(s, args.qkv, 1)), s.head_size, ScaleOf(s));
   LaunchCausalSoftmax({.rows = ScoreRows(s),

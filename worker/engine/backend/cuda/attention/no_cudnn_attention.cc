@@ -1,4 +1,4 @@
-// Attention of a build without cuDNN.
+// Replaces cudnn_attention.cc in a build without cuDNN.
 #include "worker/engine/backend/cuda/attention/cudnn_attention.h"
 
 namespace gp::engine {

@@ -8,11 +8,12 @@
 namespace gp::engine {
 namespace {
 
-// 256 threads that each load four times 16 bytes keep a multiprocessor's share of the bus busy.
+// 256 threads that each load four times 16 bytes saturate a multiprocessor's share of the memory
+// bandwidth.
 constexpr int kThreads = 256;
 constexpr int kVector = 4;
 
-// PyTorch's power of beta, by squaring, in double.
+// base^exponent for the bias corrections: by squaring, in double like PyTorch's.
 double Power(double base, int64_t exponent) {
   double result = 1;
   for (; exponent > 0; exponent /= 2, base *= base) {
@@ -41,7 +42,8 @@ struct Factors {
   float weight2;
 };
 
-// Loshchilov & Hutter 2019, arXiv:1711.05101, as torch.optim.AdamW orders its operations.
+// AdamW (Loshchilov & Hutter 2019, arXiv:1711.05101), with the operations in the order of
+// torch.optim.AdamW.
 __device__ __forceinline__ void UpdateOne(const Factors& f, float gradient, float& m, float& v,
                                           float& p) {
   m = m + (gradient - m) * f.weight1;
@@ -59,7 +61,7 @@ struct State {
   const float* g;
 };
 
-// T: the working copy's type, which is not written where `copy` is null.
+// T is the type of the working copy; a null `copy` is not written.
 template <int kCount, typename T>
 __device__ __forceinline__ void UpdateAt(const State& s, const Factors& f, float factor, T* copy,
                                          const StochasticRounding& rounding, int64_t i) {

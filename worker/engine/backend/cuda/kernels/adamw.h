@@ -1,5 +1,5 @@
 // AdamW in one launch over one range: fp32 parameters, moments and gradients, and the working copy
-// of the new parameters. Any thread; the work joins the stream.
+// of the new parameters. Any thread may call; work is put on the stream.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,9 +9,9 @@
 namespace gp::engine {
 
 // Every operation is the same as in the CPU's kernel (cpu/kernels/flat.h), in the same order:
-// results agree up to the rounding of a contraction. The working copy, if present, is rounded with
-// the CPU's random bits. Parameters and moments are updated in place; nothing may alias. Moves 28
-// bytes per value, 30 with a working copy.
+// results differ at most where a compiler contracts a product and a sum into an FMA. The working
+// copy, if present, is rounded with the CPU's random bits. Parameters and moments are updated in
+// place; nothing may alias. Moves 28 bytes per value, 30 with a working copy.
 void LaunchAdamW(const AdamWUpdate& update, cudaStream_t stream);
 
 }  // namespace gp::engine

@@ -1,4 +1,5 @@
-// Bytes per element of y: 2 + 2 in a 16-bit type. The bias comes out of the cache.
+// Memory traffic per element of y in a 16-bit type: reads 2 bytes and writes 2. The bias comes from
+// the cache.
 #include <algorithm>
 
 #include "worker/engine/backend/cuda/kernels/add_bias.h"

@@ -1,5 +1,5 @@
-// A bias added to the rows of a matrix, for products whose epilogue cannot. Any thread; the work
-// joins the stream.
+// Adds a bias to the rows of a matrix, for products whose epilogue cannot do it. Any thread may
+// call; work is put on the stream.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,5 +1,5 @@
 // Sums of the columns of a matrix (the gradient of a bias), deterministic: partial sums of row
-// ranges, then one sum over those. Any thread; the work joins the stream.
+// ranges, then one sum over those. Any thread may call; work is put on the stream.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,8 +1,8 @@
-// One block per row. The maximum and the sum of exponentials are kept online (Milakov and
-// Gimelshein 2018, arXiv:1805.02867): each thread's own, then the block's.
+// One block per row. The maximum and the sum of exponentials are updated online (Milakov and
+// Gimelshein 2018, arXiv:1805.02867), first per thread; then the block combines them.
 //
-// Bytes per logit, bf16: forward 2, backward 2 + 2, both in one 2 + 2 (2 + 2 + 2 where a row does
-// not fit into shared memory).
+// Memory traffic in bytes per bf16 logit: forward reads 2; backward reads 2 and writes 2; both in
+// one kernel read 2 (4 if a row does not fit into shared memory) and write 2.
 #include "worker/engine/backend/cuda/kernels/await_previous.cuh"
 #include "worker/engine/backend/cuda/kernels/cross_entropy.h"
 #include "worker/engine/backend/cuda/kernels/fast_exp.cuh"
@@ -50,8 +50,9 @@ class ExpMinus {
   float offset_;
 };
 
-// The largest value so far and the sum of exp(value - largest). The first `largest` is below every
-// logit of use and finite still when it is multiplied by log2 e, so that a logit of -inf adds 0.
+// The largest value so far and the sum of exp(value - largest). The initial `largest` is below
+// every realistic logit and stays finite when it is multiplied by log2 e, so that a logit of -inf
+// adds 0.
 struct OnlineSum {
   float largest = -2e38f;
   float sum = 0;
@@ -75,7 +76,7 @@ __device__ __forceinline__ void AddTo(OnlineSum& online, const Floats<kLanes>& v
   online = {largest, sum};
 }
 
-// The log of the softmax denominator, in every thread.
+// Returns the log of the softmax denominator to every thread.
 template <typename T>
 __device__ float LogSumExp(const OnlineSum& online, float* scratch) {
   const float largest = BlockMax<kThreads>(online.largest, scratch);
@@ -140,7 +141,7 @@ __device__ __forceinline__ void PrefetchNextRow(const Rows<T>& rows) {
 // Source of the second pass over a row.
 enum class Second { kNever, kFromMemory, kFromShared };
 
-// The sum over this thread's columns of the row.
+// Returns the online sum over this thread's columns of the row.
 template <int kLanes, Second kSecond, typename T>
 __device__ __forceinline__ OnlineSum SumOfColumns(const Rows<T>& rows, const T* logits,
                                                   T* shared_row) {
@@ -161,7 +162,7 @@ __device__ __forceinline__ OnlineSum SumOfColumns(const Rows<T>& rows, const T* 
   return online;
 }
 
-// Zeros from this thread's `column` on.
+// Writes zeros to this thread's columns, beginning with `column`.
 template <int kLanes, typename T>
 __device__ __forceinline__ void WriteZeros(const Rows<T>& rows, T* gradient, int column) {
 #pragma unroll 1
@@ -170,7 +171,7 @@ __device__ __forceinline__ void WriteZeros(const Rows<T>& rows, T* gradient, int
   }
 }
 
-// The values that the owner of a row's target needs; an ignored row has an owner too.
+// Values for the thread that owns the target's column. An ignored row has an owner, too.
 template <int kLanes>
 struct Target {
   template <typename T>
@@ -186,7 +187,7 @@ struct Target {
   float logit;
 };
 
-// The gradient of this thread's columns. `logits` are the row or a copy of it.
+// Writes the gradient of this thread's columns. `logits` is the row or a copy of it.
 template <int kLanes, typename T>
 __device__ __forceinline__ void WriteGradient(const Rows<T>& rows, T* gradient, const T* logits,
                                               float lse, const Target<kLanes>& target) {
@@ -228,7 +229,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   GP_DYNAMIC_SHARED(T, shared_row);
   const int64_t row = blockIdx.x;
   T* logits = rows.logits + row * rows.columns;
-  // Read before the pass, so that no thread waits for it afterwards.
+  // Read before the pass over the row, so that no thread has to wait for it afterwards.
   const Target<kLanes> target(rows, logits);
   const OnlineSum online = SumOfColumns<kLanes, kSecond>(rows, logits, shared_row);
   if (kSecond == Second::kFromShared && threadIdx.x == 0) PrefetchNextRow<kLanes>(rows);

@@ -2,9 +2,9 @@
 // one read and one write of memory. Arguments are the Backend's; all pointers are device memory,
 // Buffers are aligned to 16 bytes. Any thread may call; work is put on the stream.
 //
-// Arithmetic is fp32 and the gradient is rounded once, its term at the target included. Losses are
-// added up in double, in an order that depends on the number of rows alone. A logit that is not
-// finite makes the loss and the gradient of its row so, unless the row is ignored.
+// Arithmetic is fp32 and the gradient is rounded only once, also at the target. Losses are added up
+// in double, in an order that depends on the number of rows alone. If a logit is not finite, the
+// loss and the gradient of its row are not finite either, unless the row is ignored.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,7 +16,7 @@
 
 namespace gp::engine {
 
-// *loss += the sum of the losses; lse. `row_losses` (rows) is scratch.
+// *loss += the sum of the losses; also writes lse. `row_losses` (rows) is scratch.
 void LaunchCrossEntropyForward(const CrossEntropyLoss& args, float* row_losses,
                                cudaStream_t stream);
 

@@ -42,7 +42,7 @@ struct DropoutMaskRow {
   }
 };
 
-// REQUIRES: mask.active, or that the result is not used.
+// The result may be used only if mask.active.
 __device__ __forceinline__ DropoutMaskRow RowOf(const DropoutMask& mask, int64_t row) {
   const uint64_t batch_key = mask.key != nullptr ? *mask.key : mask.batch_key;
   const uint64_t site_key = MixBits(batch_key ^ mask.site);

@@ -1,5 +1,6 @@
-// Bytes per element: forwards 4 + 4 read (wpe mostly from the cache) and 4 written (fp32 residual
-// stream); backwards dout 4 + 4 read, and 4 + 4 for each element of dwte whose token occurs.
+// Memory traffic in bytes per element. Forward: reads wte and wpe (4 + 4, wpe mostly from the
+// cache), writes the fp32 residual stream (4). Backward: reads dout twice (4 + 4), once for wte and
+// once for wpe; reads and writes dwte (4 + 4) only for tokens that occur.
 #include <algorithm>
 
 #include "worker/engine/backend/cuda/kernels/await_previous.cuh"
@@ -48,7 +49,7 @@ struct Gradient {
   const R* dout;
   DropoutMask mask;
 
-  // dropout(dout) of a row from `column` on.
+  // Returns dropout(dout) of kLanes elements of a row, beginning with `column`.
   template <int kLanes>
   __device__ __forceinline__ Floats<kLanes> At(int64_t row, int64_t column) const {
     Floats<kLanes> values = LoadFloats<kLanes>(dout + row * channels + column);
@@ -70,7 +71,8 @@ __device__ __forceinline__ void AddToMemory(float* to, const Floats<kLanes>& val
   StoreFloats<kLanes>(to, sum);
 }
 
-// One block per position adds up its rows, one of each sequence, in the order of the sequences.
+// One block per position adds up the position's rows, one from each sequence, in the order of the
+// sequences.
 template <int kLanes, typename R>
 __global__ void __launch_bounds__(kColumnThreads)
     PositionGradientKernel(const Gradient<R> gradient, int64_t length, float* dwpe) {
@@ -87,11 +89,11 @@ __global__ void __launch_bounds__(kColumnThreads)
   }
 }
 
-// Begin and end of the sorted rows of one block, and their tokens and row numbers.
+// The sorted rows that one block adds up: [begin, begin + count).
 struct Part {
   int64_t begin;
   int count;
-  // Whether its first token is also the last of the part before.
+  // Whether its first token is also the last token of the previous part.
   bool continues;
 };
 
@@ -145,7 +147,8 @@ __global__ void __launch_bounds__(kColumnThreads)
   }
 }
 
-// The block of the first part that continues a token adds up all parts of it, in order.
+// Adds up the `continued` sums of each token that spans several parts, in order. The block of the
+// first part that continues the token does it.
 template <int kLanes>
 __global__ void __launch_bounds__(kColumnThreads)
     ContinuedTokensKernel(int64_t rows, int64_t channels, int64_t parts,
@@ -170,7 +173,7 @@ __global__ void __launch_bounds__(kColumnThreads)
 
 int64_t PartsOf(int64_t rows) { return (rows + kPartRows - 1) / kPartRows; }
 
-// Threads of a block whose threads share the columns of one row.
+// Threads for a block whose threads share the columns of one row.
 unsigned int ThreadsFor(int64_t channels, int lanes) {
   const int64_t warps = (channels / lanes + kWarpSize - 1) / kWarpSize;
   return static_cast<unsigned int>(

@@ -36,9 +36,9 @@ struct EmbeddingBackwardArgs {
   Buffer dout;
   const int32_t* tokens = nullptr;
   Dropout dropout;
-  int64_t tokens_below = int64_t{1} << 24;  // the fewer, the fewer passes of the sort
+  int64_t tokens_below = int64_t{1} << 24;  // a smaller bound needs fewer sort passes
 };
-// Bytes of `scratch` for `rows` = B*T.
+// Bytes of `scratch` that LaunchEmbeddingBackward needs for `rows` = B*T.
 int64_t EmbeddingBackwardScratch(int64_t rows, int64_t channels);
 void LaunchEmbeddingBackward(const EmbeddingBackwardArgs& args, std::byte* scratch,
                              cudaStream_t stream);

@@ -1,4 +1,4 @@
-// The exponential of one instruction. For .cu files only.
+// 2^x in one instruction. For .cu files only.
 #pragma once
 
 #include <cuda_runtime.h>

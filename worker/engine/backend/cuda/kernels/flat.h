@@ -1,5 +1,5 @@
 // Loops over flat buffers: rounding, conversion between element types, linear combination. Any
-// thread; the work joins the stream.
+// thread may call; work is put on the stream.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,8 +12,8 @@ namespace gp::engine {
 void LaunchRound(int64_t count, Buffer out, const float* in, const StochasticRounding& rounding,
                  cudaStream_t stream);
 
-// out = in, to nearest even where out's type is the smaller one. out must not overlap in unless it
-// is in, and of its type.
+// out = in, rounded to nearest even if out's type is narrower. `out` must not overlap `in`, unless
+// both are the same buffer with the same type.
 void LaunchConvert(int64_t count, Buffer out, Buffer in, cudaStream_t stream);
 
 // out = a * x + b * y, or a * x without y; out may be x or y. Each product is rounded before the

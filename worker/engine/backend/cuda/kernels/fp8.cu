@@ -17,10 +17,10 @@ constexpr int kSide = 64;                 // rows and columns of a tile
 constexpr int kVector = 8;                // elements that a thread moves at a time
 constexpr int kColumnThreads = kSide / kVector;
 constexpr int kPassRows = kThreads / kColumnThreads;
-// Bytes from row to row of a transposed tile: 4 more than a row halves its bank conflicts.
+// Bytes from row to row of a transposed tile: 4 more than a row, which halves the bank conflicts.
 constexpr int kTileStride = kSide + 4;
 
-// Patterns of magnitudes are ordered like the magnitudes, NaNs above all.
+// The bits of |value|. As integers they have the order of the magnitudes, with NaNs above all.
 __device__ __forceinline__ unsigned int MagnitudeBits(float value) {
   return __float_as_uint(value) & 0x7fffffffu;
 }
@@ -34,7 +34,7 @@ __device__ __forceinline__ unsigned int LargestAt(const T* in) {
   return largest;
 }
 
-// Bytes: the tensor once.
+// Reads the tensor once.
 template <int kCount, typename T>
 __global__ void __launch_bounds__(kThreads)
     AbsoluteMaximumKernel(unsigned int* maximum, const T* in, int64_t count) {
@@ -69,7 +69,7 @@ struct alignas(kVector) Codes {
   uint8_t code[kVector];
 };
 
-// Destination of a vector of codes: stored completely, or only the existing part.
+// Stores a vector of codes: all of it if kWhole, otherwise only its first `count` codes.
 template <bool kWhole>
 __device__ __forceinline__ void StoreCodes(uint8_t* to, const Codes& codes, int64_t count) {
   if constexpr (kWhole) {
@@ -90,8 +90,8 @@ __device__ __forceinline__ Floats<kVector> LoadValues(const T* from, int64_t cou
   }
 }
 
-// kWhole: rows and columns are multiples of kVector and everything is aligned. Bytes per element:
-// 2 read (bf16), 1 or 2 written.
+// kWhole: rows and columns are multiples of kVector and everything is aligned. Memory traffic in
+// bytes per element: reads 2 (bf16), writes 1, or 2 with the transposed copy.
 template <Fp8Format kFormat, bool kWhole, typename T>
 __global__ void __launch_bounds__(kThreads)
     QuantizeKernel(Matrix<T> m, const float* maximum, float* inverse_scale) {

@@ -1,6 +1,6 @@
 // Eight-bit floating point operands for matrix products: one scale per tensor, kept in device
-// memory, found from the tensor itself ("current scaling"). Any thread; the work joins the stream.
-// Formats: Micikevicius et al. 2022, arXiv:2209.05433.
+// memory and computed from the tensor itself ("current scaling"). Any thread may call; work is put
+// on the stream. Formats: Micikevicius et al. 2022, arXiv:2209.05433.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,7 +16,7 @@ constexpr float LargestOf(Fp8Format format) {
   return format == Fp8Format::kE4m3 ? 448.0f : 57344.0f;
 }
 
-// *maximum = the largest |in[i]|, or NaN where one is NaN; 0 for an empty buffer. An integer
+// *maximum = the largest |in[i]|, or NaN if an element is NaN; 0 for an empty buffer. An integer
 // maximum of bit patterns: any order gives the same bits.
 void LaunchAbsoluteMaximum(float* maximum, Buffer in, int64_t count, cudaStream_t stream);
 

@@ -1,5 +1,5 @@
 // GELU (Hendrycks & Gimpel 2016, arXiv:1606.08415) in both forms, and its derivative, for products
-// whose epilogue cannot do it. Any thread; the work joins the stream.
+// whose epilogue cannot do it. Any thread may call; work is put on the stream.
 #pragma once
 
 #include <cuda_runtime.h>

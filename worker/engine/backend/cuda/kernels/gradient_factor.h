@@ -1,5 +1,5 @@
-// GradientFactor on the device, so that the update need not wait for the host. Any thread; the work
-// joins the stream.
+// GradientFactor on the device, so that the update need not wait for the host. Any thread may call;
+// work is put on the stream.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -8,8 +8,8 @@
 
 namespace gp::engine {
 
-// *args.factor as FactorOf (backend/gradient_factor.h) gives it, bit for bit. One thread: a step
-// has few losses.
+// *args.factor = FactorOf(args) (backend/gradient_factor.h), bit for bit. Uses one device thread,
+// because a step has few losses.
 void LaunchGradientFactor(const GradientFactor& args, cudaStream_t stream);
 
 }  // namespace gp::engine

@@ -1,5 +1,5 @@
-# Every .cu file of this folder and of those in it, once: gp_cuda_kernels compiles them for the device,
-# gp_cuda_kernels_emulated (in tests/) for the host.
+# All .cu files of this folder and its subfolders. gp_cuda_kernels compiles them for the device, gp_cuda_kernels_emulated (in
+# tests/) for the host.
 set(GP_CUDA_KERNEL_SOURCES
   adamw.cu
   add_bias.cu

@@ -1,8 +1,10 @@
-// One warp per row, the row in shared memory between the passes over it: each lane reads back only
-// what it wrote, so no barrier is needed, and rows of any length take the same path.
+// One warp per row, which keeps the row in shared memory between its passes over it. Each lane
+// reads back only what it wrote, so no barrier is needed, and rows of any length take the same
+// path.
 //
-// Bytes per element: LayerNorm 4 + 2 (fp32 residual stream, bf16 out); with the addition in front
-// 4 + 2 read, 4 + 2 written.
+// Memory traffic in bytes per element. LayerNorm: reads the fp32 residual stream (4), writes bf16
+// (2). With the residual addition: reads the stream and the branch (4 + 2), writes the stream and
+// the output (4 + 2).
 #include <algorithm>
 
 #include "worker/engine/backend/cuda/kernels/await_previous.cuh"
@@ -39,7 +41,8 @@ struct Rows {
   DropoutMask mask;
 };
 
-// The vector of the row to normalise; stores it as residual, if there is an addition.
+// Returns a vector of the row to normalise. If kAdds, first adds the branch and stores the sum as
+// residual.
 template <int kLanes, bool kAdds, typename R, typename T>
 __device__ __forceinline__ Floats<kLanes> ValuesOf(const Rows<R, T>& args,
                                                    const DropoutMaskRow& mask, int64_t offset,
@@ -57,7 +60,7 @@ __device__ __forceinline__ Floats<kLanes> ValuesOf(const Rows<R, T>& args,
   return values;
 }
 
-// Leaves the row to normalise in shared memory; the sum of this lane's columns.
+// Writes the row to normalise to shared memory. Returns the sum of this lane's columns.
 template <int kLanes, bool kAdds, typename R, typename T>
 __device__ __forceinline__ float ReadRow(const Rows<R, T>& args, int64_t row, int first,
                                          float* shared_row) {
@@ -84,7 +87,7 @@ __device__ __forceinline__ float ReadRow(const Rows<R, T>& args, int64_t row, in
   return sum;
 }
 
-// out of the row in shared memory.
+// Computes `out` from the row in shared memory.
 template <int kLanes, typename R, typename T>
 __device__ __forceinline__ void WriteRow(const Rows<R, T>& args, int64_t row, int first,
                                          const float* shared_row, float mean, float rstd) {
@@ -133,7 +136,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarpSize, kBlocksPerMultiprocesso
   }
 }
 
-// Warps of a block whose rows fit into the shared memory of every device.
+// Warps of a block, so that their rows fit into the shared memory that every device has.
 int WarpsFor(int64_t channels) {
   const int64_t fitting = static_cast<int64_t>(kDefaultSharedBytes) / (channels * 4);
   return static_cast<int>(std::clamp<int64_t>(fitting, 1, kMostWarps));

@@ -2,8 +2,8 @@
 // its row in shared memory; then all threads of the block add up the columns of the round. Each
 // block leaves one partial dgamma, dbeta and dbias; a second kernel adds those up.
 //
-// Bytes per element: 4 + 2 + 4 read and 4 written (fp32 residual stream that is added to, bf16
-// dout), 2 more for dbranch.
+// Memory traffic in bytes per element: reads in, dout and din (4 + 2 + 4; fp32 residual stream,
+// bf16 dout, din accumulated), writes din (4), and dbranch if present (2).
 #include <algorithm>
 #include <stdexcept>
 
@@ -33,7 +33,7 @@ constexpr int64_t kSharedBytesWithBranch = int64_t{72} << 10;
 // Blocks that each leave a partial sum: one wave of an H100 (132 multiprocessors).
 constexpr int64_t kMostParts = 132 * kBlocksPerMultiprocessor;
 
-// Columns that are summed: of dgamma, dbeta and, with kSumsBranch, dbias.
+// Number of column sums: dgamma, dbeta and, with kSumsBranch, dbias.
 template <bool kSumsBranch>
 inline constexpr int kSums = kSumsBranch ? 3 : 2;
 
@@ -57,7 +57,7 @@ int64_t PartsFor(int64_t rows, int64_t warps) {
   return std::min((rows + warps - 1) / warps, kMostParts);
 }
 
-// Whether the pass over the rows can take the sums of dbranch along.
+// Whether the pass over the rows can also compute the column sums of dbranch.
 bool SumsBranchInPass(int64_t channels, int64_t element_bytes, int64_t shared_bytes) {
   const int warps = WarpsFor<true>(channels, element_bytes);
   return warps >= kFewestWarps && SharedBytes<true>(warps, channels, element_bytes) <= shared_bytes;
@@ -96,7 +96,7 @@ struct RowMeans {
   float product;
 };
 
-// Fills the cache; the means of d and of d * xhat.
+// Fills the cache; returns the means of d and of d * xhat.
 template <int kLanes, typename R, typename T>
 __device__ __forceinline__ RowMeans ReadRow(const Rows<R, T>& args, int64_t row, int first,
                                             const RowCache<T>& cache) {
@@ -130,7 +130,8 @@ __device__ __forceinline__ RowMeans ReadRow(const Rows<R, T>& args, int64_t row,
   return {WarpSum(sum) / channels, WarpSum(product_sum) / channels};
 }
 
-// din, and dbranch, of a row in the cache. `dins` is the first batch of din as it was.
+// Writes din, and dbranch if present, of a row in the cache. `dins` holds the first batch of the
+// old din.
 template <int kLanes, bool kSumsBranch, typename R, typename T>
 __device__ __forceinline__ void WriteRow(const Rows<R, T>& args, int64_t row, int first,
                                          const RowCache<T>& cache, const RowMeans& means,
@@ -217,7 +218,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarpSize, kBlocksPerMultiprocesso
   for (int64_t round = blockIdx.x; round * warps < args.rows; round += gridDim.x) {
     const int64_t row = round * warps + warp;
     if (row < args.rows) {
-      // Loaded while the means are computed.
+      // Loaded here, so that the loads overlap with the computation of the means.
       DinBatch<kLanes, R> dins;
       if (args.accumulate) dins.Load(args.din + row * channels, first, channels);
       const RowMeans means = ReadRow<kLanes>(args, row, first, cache);
@@ -234,13 +235,14 @@ __global__ void __launch_bounds__(kMostWarps* kWarpSize, kBlocksPerMultiprocesso
   }
 }
 
-// The sums of the partials, in order; each (channels) or absent.
+// The outputs of AddPartsKernel: dgamma, dbeta and dbias; each (channels) or absent.
 struct ParameterGradients {
   float* of[3];
   bool accumulate;
 };
 
-// Adds up the partials of 32 columns: each warp every 16th of them, then the warps in order.
+// Adds up the partials of 32 columns: each warp sums every 16th partial, then the sums of the warps
+// are added in order.
 constexpr int kPartWarps = 16;
 __global__ void __launch_bounds__(kPartWarps* kWarpSize)
     AddPartsKernel(int channels, int columns, int parts, const float* partials,
@@ -325,7 +327,7 @@ void LaunchLayerNormBackward(const LayerNormBackwardArgs& args, cudaStream_t str
     sums_in_pass ? LaunchRows<true, R, T>(args, stream) : LaunchRows<false, R, T>(args, stream);
   });
   if (args.dbias == nullptr || sums_in_pass) return;
-  // The partial sums are added up, so their memory can be used again.
+  // The partial sums have been added up, so their scratch memory can be reused.
   LaunchColumnSums(args.dbranch, norm.rows, norm.channels, args.dbias, norm.accumulate_parameters,
                    args.scratch, stream);
 }

@@ -24,7 +24,7 @@ struct MaxOperation {
   }
 };
 
-// The reduction over the lanes of a warp, in every lane. All lanes call.
+// Returns the reduction over the lanes of a warp to every lane. All lanes call.
 template <typename Operation, typename T>
 __device__ T WarpReduce(T value) {
 #pragma unroll
@@ -39,7 +39,7 @@ __device__ T WarpSum(T value) {
   return WarpReduce<AddOperation>(value);
 }
 
-// The reduction over a one-dimensional block of kThreads (whole warps, at most 32), in every
+// Returns the reduction over a one-dimensional block of kThreads (whole warps, at most 32) to every
 // thread. All threads call. `scratch` is shared memory for one value per warp, which no thread may
 // use between its last barrier and this call.
 template <typename Operation, int kThreads, typename T>
@@ -52,7 +52,8 @@ __device__ T BlockReduce(T value, T* scratch) {
   const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
   if (lane == 0) scratch[warp] = value;
   __syncthreads();
-  // Every thread adds the warps' values: one barrier fewer than if one did and shared its result.
+  // Every thread adds the warps' values. This needs one barrier fewer than if one thread added them
+  // and shared the result.
   T total = scratch[0];
 #pragma unroll
   for (int i = 1; i < kWarps; ++i) total = Operation()(total, scratch[i]);

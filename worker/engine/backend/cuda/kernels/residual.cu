@@ -1,5 +1,6 @@
-// Bytes per element: forwards 4 + 2 read and 4 written (fp32 residual stream, bf16 branch),
-// backwards 4 read and 2 written.
+// Memory traffic in bytes per element (fp32 residual stream, bf16 branch). Forward: reads the
+// stream and the branch (4 + 2), writes the stream (4). Backward: reads dout (4), writes dbranch
+// (2).
 #include <algorithm>
 
 #include "worker/engine/backend/cuda/kernels/await_previous.cuh"

@@ -1,6 +1,6 @@
-// The residual addition without a norm after it, and its gradient. Arguments are the Backend's;
-// all pointers are device memory, rows are contiguous. Everything here is "=" and moves each
-// element once. Any thread may call; work is put on the stream.
+// The residual addition without a norm after it, and its gradient. Arguments are the Backend's; all
+// pointers are device memory, rows are contiguous. Outputs are overwritten, and each element is
+// moved once. Any thread may call; work is put on the stream.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,7 +9,7 @@
 
 namespace gp::engine {
 
-// out = in + dropout(branch). out may be in; they are of one type.
+// out = in + dropout(branch). out may be in; they have the same type.
 struct ResidualArgs {
   int64_t rows = 0;
   int64_t channels = 0;

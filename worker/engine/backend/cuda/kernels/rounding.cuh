@@ -23,8 +23,8 @@ __device__ __forceinline__ void RoundStochastically(float value, uint32_t random
   *out = __ushort_as_bfloat16(static_cast<unsigned short>(kept));
 }
 
-// The same for fp16, whose last place is 2^-24 below 2^-14. Values beyond 65504 become infinite, as
-// when rounding to nearest.
+// The same for fp16, whose last place is 2^-24 for values below 2^-14. Values beyond 65504 become
+// infinite, as when rounding to nearest.
 __device__ __forceinline__ void RoundStochastically(float value, uint32_t random, __half* out) {
   constexpr float kSmallestNormal = 6.103515625e-05f;
   const uint32_t bits = __float_as_uint(value);
@@ -45,7 +45,7 @@ __device__ __forceinline__ T Rounded(float value, const StochasticRounding& roun
   return out;
 }
 
-// Elements first..first + kCount - 1.
+// Rounds `values` and stores them as elements first..first + kCount - 1.
 template <int kCount, typename T>
 __device__ __forceinline__ void StoreRounded(T* to, const Floats<kCount>& values,
                                              const StochasticRounding& rounding, int64_t first) {

@@ -12,8 +12,8 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kVector = 4;
 
-// A vector is widened and added at once, in ascending order, overlapping the loads of the next
-// ones.
+// The sum of squares of one vector, in double and in ascending order. The loads of the next vectors
+// overlap with it.
 template <bool kAligned>
 __device__ __forceinline__ double SquaresAt(const float* values) {
   Floats<kVector> loaded;

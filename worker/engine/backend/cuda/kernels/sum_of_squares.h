@@ -1,5 +1,5 @@
 // The sum of squares of a flat buffer in double, deterministic: block sums, then one block over
-// them. Any thread; the work joins the stream.
+// them. Any thread may call; work is put on the stream.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,8 +12,8 @@ namespace gp::engine {
 inline constexpr int64_t kSumOfSquaresScratch = 1024;
 
 // *sum = the sum of values[i]^2. Squares and sums are double and the order depends only on `count`.
-// The sum is not finite exactly if a value is not finite: the square of a finite float is a finite
-// double. Moves 4 bytes per value.
+// The sum is finite if and only if all values are: the square of a finite float is a finite double.
+// Moves 4 bytes per value.
 void LaunchSumOfSquares(double* sum, const float* values, int64_t count, double* scratch,
                         cudaStream_t stream);
 

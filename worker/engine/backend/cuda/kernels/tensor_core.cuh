@@ -34,7 +34,7 @@ namespace gp::engine {
 using FragmentA = uint32_t[4];
 using FragmentC = float[4];
 
-// Two neighbours of a fragment.
+// Packs two neighbouring elements of a fragment into one register.
 __device__ __forceinline__ uint32_t PackPair(float low, float high, __nv_bfloat16) {
   const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
   uint32_t bits;
@@ -124,7 +124,7 @@ __device__ __forceinline__ void CommitCopies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-// Returns when at most kPending of this thread's groups are under way.
+// Returns when at most kPending of this thread's groups are still being copied.
 template <int kPending>
 __device__ __forceinline__ void WaitForCopies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");

@@ -1,6 +1,6 @@
 // Each pass: count the digits of each block's keys, turn the counts into places by one scan over
-// (digit, block), move the keys. Within a block the order is kept by lanes of a warp that find each
-// other by their digit, and by giving each warp consecutive keys.
+// (digit, block), move the keys. To keep the order of equal digits within a block, each warp gets
+// consecutive keys, and its lanes with equal digits find each other with __match_any_sync.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -20,7 +20,7 @@ constexpr int kDigits = 1 << kDigitBits;
 constexpr int kWarps = 8;
 constexpr int kThreads = kWarps * kWarpSize;
 static_assert(kThreads == kDigits, "each thread also handles one digit");
-// 64 blocks for 65536 tokens; a batch of sequences is not more than a few hundred.
+// 65536 tokens take 64 blocks; a batch takes at most a few hundred.
 constexpr int kWarpRounds = 4;
 constexpr int kWarpKeys = kWarpRounds * kWarpSize;
 constexpr int kBlockKeys = kWarps * kWarpKeys;
@@ -30,7 +30,7 @@ struct Pass {
   int64_t count;
   int shift;
   const int32_t* tokens;
-  const int32_t* rows;  // absent: key i is of row i
+  const int32_t* rows;  // absent: key i belongs to row i
   int32_t* counts;      // (kDigits, blocks): first the counts, then the places
   int32_t* to_tokens;
   int32_t* to_rows;
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kThreads) CountDigitsKernel(const Pass pass) {
   __syncthreads();
   const int64_t begin = int64_t{blockIdx.x} * kBlockKeys;
   for (int i = static_cast<int>(threadIdx.x); i < kBlockKeys; i += kThreads) {
-    // Integers: the order of the additions does not matter.
+    // These are integers, so the order of the additions does not matter.
     if (begin + i < pass.count) atomicAdd(&counts[DigitOf(pass.tokens[begin + i], pass.shift)], 1);
   }
   __syncthreads();
@@ -88,7 +88,8 @@ __global__ void __launch_bounds__(kScanThreads) ScanKernel(int64_t count, int32_
   }
 }
 
-// The place of a key among those of its digit in its warp; counts it for the digit.
+// Returns the rank of this lane's key among the keys of its warp with the same digit, and adds it
+// to the warp's count of the digit.
 __device__ int RankInWarp(int digit, bool is_key, int* warp_counts) {
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   const unsigned int same = __match_any_sync(kAllLanes, is_key ? digit : -1);
@@ -165,7 +166,8 @@ void LaunchTokenSort(const TokenSort& args, cudaStream_t stream) {
             .to_tokens = nullptr,
             .to_rows = nullptr};
   for (int i = 0; i < passes; ++i) {
-    // The last pass ends in the result; the others alternate.
+    // The last pass writes to the result; the passes before it alternate between scratch and
+    // result.
     const bool to_result = (passes - i) % 2 == 1;
     pass.shift = i * kDigitBits;
     pass.to_tokens = to_result ? args.sorted_tokens : args.scratch;

@@ -8,16 +8,16 @@
 
 namespace gp::engine {
 
-// sorted_tokens = the tokens in rising order, sorted_rows = where each stood; equal tokens in the
-// order of their rows. Tokens are in [0, tokens_below); one pass for each 8 bits of that. Moves
-// about 28 bytes per token and pass.
+// sorted_tokens = the tokens in ascending order, sorted_rows = the row of each; equal tokens keep
+// the order of their rows. Tokens are in [0, tokens_below); each 8 bits of this bound need one
+// pass. Moves about 28 bytes per token and pass.
 struct TokenSort {
   int64_t count = 0;
   int64_t tokens_below = 0;
   const int32_t* tokens = nullptr;
   int32_t* sorted_tokens = nullptr;
   int32_t* sorted_rows = nullptr;
-  int32_t* scratch = nullptr;  // TokenSortScratch(count) of them
+  int32_t* scratch = nullptr;  // TokenSortScratch(count) elements
 };
 
 int64_t TokenSortScratch(int64_t count);

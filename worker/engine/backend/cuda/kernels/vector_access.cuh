@@ -37,7 +37,7 @@ struct Floats {
   float lane[kLanes];
 };
 
-// One access of kBytes.
+// The type that moves kBytes in one access.
 template <int kBytes>
 using Word = std::conditional_t<
     kBytes == 16, uint4,
@@ -82,8 +82,8 @@ template <typename T, int kLanes>
 __device__ __forceinline__ Floats<kLanes> Unpack(const Packed<T, kLanes>& packed) {
   Floats<kLanes> values;
   if constexpr (std::is_same_v<T, __nv_bfloat16> && kLanes % 2 == 0) {
-    // A bf16 is the upper half of its float: one instruction each, where ToFloat() of halves that
-    // have been taken apart needs three for two.
+    // A bf16 is the upper half of a float, so each value takes one instruction. To split a pair and
+    // call ToFloat() on both halves would take three.
     uint32_t halves[kLanes];
     uint32_t pairs[kLanes / 2];
     memcpy(pairs, packed.words, sizeof(pairs));
@@ -156,8 +156,8 @@ __device__ __forceinline__ void StoreWordWhole(uint2* to, uint2 word) {
 }
 #endif
 
-// Like StoreFloats, to global memory, in one access: nvcc splits a vector whose lanes it sees
-// separately, and does not always reassemble it.
+// Like StoreFloats, but to global memory and in one access. nvcc splits the store of a vector whose
+// lanes were computed separately, and does not always combine it again.
 template <int kLanes, typename T>
 __device__ __forceinline__ void StoreFloatsWhole(T* to, const Floats<kLanes>& values) {
 #if defined(GP_CUDA_EMULATION)
@@ -188,7 +188,7 @@ __device__ __forceinline__ void PrefetchToCache([[maybe_unused]] const T* from,
 #endif
 }
 
-// The values as they are after being stored in T.
+// The values after rounding to T and back.
 template <typename T, int kLanes>
 __device__ __forceinline__ Floats<kLanes> AsStored(Floats<kLanes> values) {
 #pragma unroll
@@ -232,7 +232,8 @@ void WithElementTypes(DataType residual, DataType compute, Body body) {
 }
 
 // Host: body(std::integral_constant<int, n>) with n elements per access for rows of `columns`
-// elements: the widest of the types involved fills 16 bytes. n = 1 where rows do not divide.
+// elements: the widest of the types involved fills 16 bytes. n = 1 if that does not divide the
+// rows.
 template <int kWidestBytes, typename Body>
 void WithLanes(int64_t columns, Body body) {
   constexpr int kLanes = 16 / kWidestBytes;

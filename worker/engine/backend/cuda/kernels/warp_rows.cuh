@@ -1,6 +1,6 @@
-// One warp per row: where a thread works in a matrix (rows, columns) when each warp of a block has
-// a row for itself and each lane every 32nd vector of kLanes elements; and reading such a row many
-// vectors at a time. For .cu files only.
+// For kernels in which each warp has a row of a matrix (rows, columns), and each lane every 32nd
+// vector of kLanes elements of it. WarpRow says where a thread works; RowBatch reads many vectors
+// of a row at a time. For .cu files only.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,15 +22,16 @@ struct WarpRow {
   int64_t row = int64_t{blockIdx.x} * (blockDim.x / kWarpSize) + warp;
 };
 
-// Vectors that a lane has registers for: with 4 and 8 lanes those of a row of 768 columns.
+// Vectors for which a lane has registers. With 4 or 8 elements in a vector, a warp holds a whole
+// row of 768 columns.
 template <int kLanes>
 inline constexpr int kRowVectors = kLanes == 1 ? 4 : 24 / kLanes;
 template <int kLanes>
 inline constexpr int kHalfRowVectors = (kRowVectors<kLanes> + 1) / 2;
 
-// kVectors of a lane's vectors of a row, as stored. The compiler must not move a load above an
-// earlier store, because both may alias: a loop that loads and stores vector by vector waits for
-// memory at each of them. Load requests all vectors before the first one is used.
+// kVectors of the vectors that a lane has of a row, as stored. The compiler must not move a load
+// above an earlier store, because both may alias: a loop that loads and stores vector by vector
+// waits for memory at each of them. Load requests all vectors before the first one is used.
 template <int kLanes, int kVectors, typename T>
 struct RowBatch {
   // Columns of the row from one batch to the next.
@@ -38,7 +39,7 @@ struct RowBatch {
 
   Packed<T, kLanes> vectors[kVectors];
 
-  // The vectors at `column` and after it, as far as the row has them.
+  // Loads the vectors at `column` and after it, up to the end of the row.
   __device__ __forceinline__ void Load(const T* row, int column, int columns) {
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {
@@ -47,8 +48,8 @@ struct RowBatch {
     }
   }
 
-  // use(c, i) for vector i, which begins at column c, of the batch at `column`, as far as the row
-  // has them.
+  // Calls use(c, i) for each vector i of the batch at `column` that is inside the row; it begins at
+  // column c.
   template <typename Use>
   __device__ __forceinline__ void ForEach(int column, int columns, Use use) const {
 #pragma unroll

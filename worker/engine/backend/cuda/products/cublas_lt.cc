@@ -8,7 +8,7 @@
 namespace gp::engine {
 namespace {
 
-// Plans are small, but a sampler meets as many row counts as there are prompts.
+// Plans are small, but a sampler needs one for each number of rows, which varies with the prompts.
 constexpr size_t kPlansMax = 4096;
 
 // When a sum is split, its parts must be added in fp32, without rounding to a 16-bit result in
@@ -114,14 +114,14 @@ Owned<cublasLtMatmulDesc_t> MakeDescriptor(const ProductKind& kind) {
     Set(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, kind.n);
   }
   if (IsFp8(kind.a_type)) {
-    // The tensor cores' own accumulator loses bits that gradients need.
+    // Fast accumulation, in the tensor cores' own accumulator, loses bits that gradients need.
     const bool gradients = kind.a_type == CUDA_R_8F_E5M2;
     Set(descriptor, CUBLASLT_MATMUL_DESC_FAST_ACCUM, static_cast<int8_t>(gradients ? 0 : 1));
   }
   return owned;
 }
 
-// The addresses that are part of a descriptor.
+// Writes the product's addresses into its descriptor.
 void Bind(const Product& product, cublasLtMatmulDesc_t descriptor) {
   const void* vector = product.sums != nullptr ? product.sums : product.bias;
   if (vector != nullptr) Set(descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);

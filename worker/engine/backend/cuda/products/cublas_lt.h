@@ -35,7 +35,7 @@ class CublasLt {
   // Whether cuBLASLt computes this kind of product on this device and the choices do not exclude
   // it.
   bool Supports(const Product& product);
-  // Queues it. Throws std::runtime_error when it is not supported.
+  // Queues the product. Throws std::runtime_error when it is not supported.
   void Run(const Product& product, cudaStream_t stream);
 
   // Called once for each kind of product without a choice, with a product whose memory may be
@@ -54,7 +54,7 @@ class CublasLt {
 
   // The algorithms that cuBLASLt offers for the product, in the order of the speed that it expects.
   std::vector<cublasLtMatmulAlgo_t> Candidates(const Product& product, int count_max);
-  // Queues the product with one of these; false when it does not run.
+  // Queues the product with one of these candidates; returns false if cuBLASLt refuses it.
   bool TryRun(const Product& product, const cublasLtMatmulAlgo_t& algorithm, cudaStream_t stream);
 
  private:
@@ -76,7 +76,7 @@ class CublasLt {
   std::map<ProductKind, std::unique_ptr<Plan>> plans_;
 };
 
-// The form used in GemmChoices.
+// The algorithm as hexadecimal digits, for GemmChoices.
 std::string EncodeAlgorithm(const cublasLtMatmulAlgo_t& algorithm);
 
 // "cuBLASLt 13.1.0": an encoded algorithm is valid for one version only.

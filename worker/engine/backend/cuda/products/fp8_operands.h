@@ -1,6 +1,6 @@
-// Fp8Operands: matrices of a product rounded to eight bits on the way in, each with a scale found
-// from itself (current scaling). Weights and activations are e4m3, gradients e5m2. The
-// copies live in the scratch memory of one operation. Belongs to the backend. One thread calls.
+// Fp8Operands: rounds the operands of a product to FP8, each with a scale computed from its own
+// values (current scaling). Weights and activations are e4m3, gradients e5m2. The copies live in
+// the scratch memory of one operation. Belongs to the backend. One thread calls.
 #pragma once
 
 #include <cuda_runtime.h>

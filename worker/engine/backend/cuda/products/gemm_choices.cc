@@ -7,7 +7,8 @@
 namespace gp::engine {
 namespace {
 
-// Format 1 had no mark. Its choices were timed with less workspace, and without epilogues.
+// Format 1 had no version mark. Its choices were timed with less workspace and without epilogues,
+// so they are not used.
 constexpr std::string_view kFormat = "2|";
 
 bool IsHexadecimal(const std::string& text) {

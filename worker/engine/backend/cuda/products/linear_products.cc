@@ -37,7 +37,7 @@ void LinearProducts::Forward(const LinearForward& args) {
   const LinearShape& s = args.shape;
   const bool has_bias = args.bias.data != nullptr;
   const bool has_gelu = args.gelu.data != nullptr;
-  // An epilogue adds a bias of the result's type.
+  // An epilogue can add only a bias that has the result's type.
   const bool fuses_bias = has_bias && args.bias.type == args.y.type;
   const Product plain = ForwardProduct(args);
   Product with_bias = plain;
@@ -208,7 +208,7 @@ Product LinearProducts::InputProduct(const LinearBackwardInput& args) {
                   .tf32 = options_.tf32 && args.dy.type == DataType::kFloat32};
   if (!MayBeFp8(args.may_be_fp8, args.dy.type, s)) return product;
   product.a = Fp8Rows(args.dy, s.rows, s.out, Fp8Format::kE5m2);
-  // (in, out): the summed elements are adjacent.
+  // The transposed copy (in, out): its summed elements are adjacent.
   product.b = Transposed(Fp8Columns(args.w, s.out, s.in, Fp8Format::kE4m3));
   return product;
 }

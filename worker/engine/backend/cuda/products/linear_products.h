@@ -51,7 +51,7 @@ class LinearProducts {
   };
 
   void Run(const Product& product);
-  // The work that follows a product.
+  // Queues the work that follows a product; does nothing in a dry run.
   template <typename Launch>
   void Then(const Launch& launch) {
     if (!options_.dry) launch();

@@ -51,7 +51,7 @@ struct Product {
   void* sums = nullptr;        // overwritten; of d's type, which for kSumsOfA is fp32
 };
 
-// The properties that cuBLASLt chooses an algorithm by.
+// The properties of a product from which cuBLASLt chooses an algorithm.
 struct ProductKind {
   int64_t m = 0, n = 0, k = 0, batch = 1;
   int64_t a_stride = 0, b_stride = 0, d_stride = 0;

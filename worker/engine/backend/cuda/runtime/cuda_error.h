@@ -1,5 +1,5 @@
-// CudaError: a call into CUDA failed. Thrown inside the engine; pure but for the current device's
-// name, any thread.
+// CudaError: a call into CUDA failed. Thrown inside the engine. Depends on no state except the
+// current device's name; any thread may use it.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -39,8 +39,8 @@ inline bool LaunchesEarly(const void* kernel) {
 #endif
 
 // Starts kernel(args...), which begins with AwaitPrevious, on `stream`; `shared_bytes` is its
-// GP_DYNAMIC_SHARED. Throws CudaError when the device refuses the launch; a later call throws a
-// fault inside the kernel.
+// GP_DYNAMIC_SHARED. Throws CudaError when the device refuses the launch. An error inside the
+// kernel is thrown by a later call.
 template <typename... Parameters>
 void Launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
             cudaStream_t stream, std::type_identity_t<Parameters>... args) {

@@ -68,7 +68,8 @@ PinnedMemory::PinnedMemory(int64_t bytes) : bytes_(bytes) {
 PinnedMemory::~PinnedMemory() { static_cast<void>(cudaFreeHost(data_)); }
 
 CudaGraph::CudaGraph(const CudaStream& stream, const std::function<void()>& work) {
-  // Thread-local: another thread may keep using the runtime, as a checkpoint's copies do.
+  // Thread-local mode: other threads may use the runtime during the capture, for example to copy a
+  // checkpoint.
   CheckCuda(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal),
             "cudaStreamBeginCapture");
   std::exception_ptr failed;

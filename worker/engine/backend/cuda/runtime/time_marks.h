@@ -1,4 +1,5 @@
-// TimeMarks: moments of a stream, by slot. Belongs to the owner of the stream. One thread calls.
+// TimeMarks: points of time in a stream, by slot. Belongs to the owner of the stream. One thread
+// calls.
 #pragma once
 
 #include <deque>

@@ -1,6 +1,7 @@
 // UploadStaging: page-locked memory through which small host arrays reach the device without a
-// wait. Segments are filled in turn. Before a segment is used again, its copy is waited for;
-// megabytes of later uploads lie between. Belongs to the owner of a stream. One thread calls.
+// wait. Segments are filled in turn. Before a segment is reused, Upload waits for its last copy,
+// which has usually finished: the other segments were filled since. Belongs to the owner of a
+// stream. One thread calls.
 #pragma once
 
 #include <array>
@@ -18,7 +19,7 @@ class UploadStaging {
   explicit UploadStaging(const CudaStream& stream);
 
   // Device memory := host memory, in the order of the stream; `from` is free again on return. An
-  // array of more than kSegmentBytes is copied from its place, and waited for.
+  // array of more than kSegmentBytes is copied from `from` directly, and the call waits for it.
   void Upload(void* to, const void* from, int64_t bytes);
 
  private:

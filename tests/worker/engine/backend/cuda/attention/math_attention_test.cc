@@ -1,5 +1,5 @@
-// Goal: math attention equals the CPU's, and the check against it finds kernels that compute
-// something else.
+// Goal: math attention equals the CPU's attention, and comparing with it detects kernels that
+// compute something else.
 #include "worker/engine/backend/cuda/attention/math_attention.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ void ExpectNear(const std::vector<float>& actual, const std::vector<float>& expe
 
 TEST_F(MathAttentionTest, EqualsTheCpus) {
   const auto cpu = MakeCpuBackend({.threads = 1, .sequence = 11, .head_size = 5});
-  // More heads than sequences, and the other way around.
+  // A shape with more heads than sequences, and one with fewer.
   for (const AttentionShape& shape : {AttentionShape{2, 11, 3, 5}, AttentionShape{3, 7, 1, 4}}) {
     for (const double probability : {0.0, 0.3}) {
       const int64_t rows = shape.sequences * shape.length;
@@ -71,7 +71,7 @@ TEST_F(MathAttentionTest, EqualsTheCpus) {
   }
 }
 
-// Kernels whose forward or backward pass is wrong in a way that sizes do not show.
+// Kernels whose forward or backward pass is wrong although all sizes are right.
 class WrongAttention final : public AttentionKernels {
  public:
   WrongAttention(AttentionKernels& right, bool wrong_forward, bool wrong_backward)
@@ -112,7 +112,7 @@ TEST_F(MathAttentionTest, IsWhatTheCheckFindsOthersToDifferFrom) {
   }
 }
 
-// A sequence that math attention cannot hold is compared as far as it can.
+// A sequence that is too long for math attention is compared up to the length that fits.
 TEST_F(MathAttentionTest, ComparesTheBeginningOfLongSequences) {
   FlashAttention flash(9);
   WrongAttention wrong(flash, false, true);

@@ -11,7 +11,7 @@ dim3 gridDim;
 namespace gp::cuda_emulation {
 namespace {
 
-// The runner whose block is running; FiberMain has no argument.
+// The runner of the current block. A global, because FiberMain has no argument.
 BlockRunner* active = nullptr;
 
 std::string Coordinates(uint3 index) {
@@ -99,7 +99,8 @@ void BlockRunner::Select(int index) {
   thread.state = State::kRunning;
 }
 
-// A fiber's life: new threads as long as there are some, then idle until the next block.
+// The body of each fiber: runs new threads while there are any, then stays idle until the next
+// block.
 void BlockRunner::FiberMain() {
   while (true) {
     active->RunNewThreads();
@@ -216,7 +217,8 @@ std::string BlockRunner::Deadlock() {
   return head + " for nobody";
 }
 
-// Stacks of threads suspended inside the kernel are abandoned: kernels own nothing.
+// Abandons the stacks of threads suspended inside the kernel; nothing leaks, because kernels own no
+// resources.
 void BlockRunner::Abandon() {
   idle_.clear();
   for (const std::unique_ptr<Fiber>& fiber : fibers_) {

@@ -1,6 +1,6 @@
-// Runs the threads of a block as fibers on one host thread. A thread runs until it waits for
-// others; threads that never wait run one after the other without a switch. One kernel of the
-// process runs at a time, whichever host threads launch.
+// Runs the threads of a block as fibers on one host thread. A thread runs until it must wait for
+// others; threads that never wait run one after another without a switch. Only one kernel of the
+// process runs at a time, even if several host threads launch.
 #pragma once
 
 #include <deque>
@@ -17,7 +17,7 @@ namespace gp::cuda_emulation {
 
 class BlockRunner {
  public:
-  // Runs one block; throws KernelError. `falling`: threads begin with the last.
+  // Runs one block; throws KernelError. `falling`: starts with the last thread.
   void Run(const LaunchShape& shape, uint3 block, bool falling,
            const std::function<void()>& thread);
 
@@ -44,7 +44,8 @@ class BlockRunner {
   void FinishBarrier(Place place);
   [[noreturn]] void Fail(int index, Place place, const std::string& what);
   void Abandon();
-  // The first thread that can never continue, and the thread that it waits for.
+  // Describes a deadlock: the first thread that can never continue, and the thread that it waits
+  // for.
   std::string Deadlock();
   std::string NameOf(int index) const;
   std::string StateOf(int index) const;
@@ -60,8 +61,8 @@ class BlockRunner {
   int done_ = 0;
   int running_ = 0;  // index of the running thread
   int at_barrier_ = 0;
-  unsigned int predicates_ = 0;      // counted at the barrier that threads wait for
-  unsigned int barrier_result_ = 0;  // the last barrier's
+  unsigned int predicates_ = 0;      // counted at the current barrier
+  unsigned int barrier_result_ = 0;  // of the last barrier
   std::exception_ptr failure_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;

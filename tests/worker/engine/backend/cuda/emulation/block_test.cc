@@ -1,5 +1,5 @@
-// Goal: a block's threads see their indices, wait for each other, share memory; anything that would
-// hang a device or give garbage is an error with its place.
+// Goal: a block's threads see their indices, wait for each other, and share memory; anything that
+// would hang a device or give garbage is reported as an error with its location.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 using cuda_emulation::KernelError;
 using testing::HasSubstr;
 
-// Runs the launch, which must fail, and returns the message.
+// Runs a launch that must fail; returns the message.
 template <typename Body>
 std::string ErrorOf(Body body) {
   try {
@@ -50,7 +50,7 @@ TEST(EmulatedBlock, ReportsThreadsThatDoNotAwaitThePreviousKernel) {
   EXPECT_THAT(error, HasSubstr("thread 63 of block (0, 0, 0) called AwaitPrevious 0 times"));
 }
 
-// Each round needs what every thread wrote in the round before.
+// Each round reads what every thread wrote in the previous one.
 __global__ void RotateKernel(int* out, int rounds) {
   AwaitPrevious();
   GP_SHARED(int, values, [64]);
@@ -66,7 +66,8 @@ __global__ void RotateKernel(int* out, int rounds) {
 }
 
 TEST(EmulatedBlock, WaitsAtBarriers) {
-  for (int launch = 0; launch < 2; ++launch) {  // once in rising, once in falling order
+  // Once in rising and once in falling order of threads.
+  for (int launch = 0; launch < 2; ++launch) {
     std::vector<int> out(64);
     Launch(&RotateKernel, 1, 64, 0, nullptr, out.data(), 7);
     for (int i = 0; i < 64; ++i) ASSERT_EQ(out[static_cast<size_t>(i)], (i + 7) % 64);
@@ -173,7 +174,7 @@ __global__ void WriteDeviceKernel(float* values, int index) {
 
 TEST(EmulatedBlockDeathTest, AddressSanitizerSeesTheEndsOfAllMemory) {
   EXPECT_DEATH(Launch(&WriteDynamicKernel, 1, 1, 32, nullptr, 9), "use-after-poison");
-  volatile int behind = 33;  // not for the compiler to see
+  volatile int behind = 33;  // volatile, so that the compiler does not see the index
   EXPECT_DEATH(Launch(&WriteSharedKernel, 1, 1, 0, nullptr, behind), "out of bounds|overflow");
   float* values = nullptr;
   ASSERT_EQ(cudaMalloc(&values, 33 * sizeof(float)), cudaSuccess);

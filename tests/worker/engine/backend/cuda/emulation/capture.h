@@ -1,5 +1,5 @@
-// A stream capture under way: work in the order it was submitted, and the streams that take part.
-// Used under the lock of streams.cc.
+// A stream capture in progress: the submitted work in order, and the streams that take part. Used
+// under the lock of streams.cc.
 #pragma once
 
 #include <functional>
@@ -18,17 +18,18 @@ struct Capture {
   std::thread::id thread;
   bool valid = true;
   std::vector<std::function<void()>> work;
-  // Streams that joined through an event, and those that the origin has not waited for since their
-  // last work.
+  // `members` joined through an event; the origin has not waited for those in `unjoined` since
+  // their last work.
   std::set<cudaStream_t> members;
   std::set<cudaStream_t> unjoined;
 };
 
-// An error where the calling thread may not allocate or wait because of a capture under way, which
-// the attempt makes invalid.
+// Returns an error if a capture in progress forbids the calling thread to allocate or wait; the
+// attempt invalidates the capture.
 cudaError_t ForbidDuringCapture();
 
-// Runs all queued work: of every stream; of the legacy stream and those that synchronise with it.
+// FinishAllWork runs the queued work of all streams; FinishLegacyWork only that of the legacy
+// stream and of the streams that synchronise with it.
 void FinishAllWork();
 void FinishLegacyWork();
 

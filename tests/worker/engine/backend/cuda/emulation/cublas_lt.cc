@@ -50,11 +50,11 @@ using Layout = cublasLtMatrixLayoutOpaque_t;
 using Descriptor = cublasLtMatmulDescOpaque_t;
 using Preference = cublasLtMatmulPreferenceOpaque_t;
 
-// The words of an algorithm.
+// Indices of the words of a cublasLtMatmulAlgo_t.
 enum Word { kMagic, kVariant, kProblem, kAlignments, kWorkspace };
 constexpr uint64_t kMagicNumber = 0x6770'6c74'6661'6b65;
 constexpr uint64_t kVariants = 3;
-// How each variant combines its partial sums.
+// The reduction scheme with which each variant combines partial sums.
 constexpr uint32_t kSchemes[kVariants] = {CUBLASLT_REDUCTION_SCHEME_NONE,
                                           CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE,
                                           CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE};
@@ -81,7 +81,7 @@ cublasStatus_t Assign(T& field, const void* value, size_t bytes) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-// FNV-1a over the problem that an algorithm was offered for.
+// FNV-1a hash of the problem for which an algorithm was returned.
 uint64_t Fingerprint(const Problem& p) {
   uint64_t hash = 0xcbf29ce484222325u;
   const auto mix = [&](int64_t value) {
@@ -109,8 +109,8 @@ bool ShapesFit(const Problem& p) {
          p.a.batch == p.d.batch && p.b.batch == p.d.batch && p.c.batch == p.d.batch;
 }
 
-// FP8: NVIDIA's tensor cores take both operands with k contiguous, in multiples of 16, and no
-// product of two e5m2.
+// FP8 on NVIDIA's tensor cores needs both operands with contiguous k, and sizes in multiples of 16;
+// it cannot multiply e5m2 by e5m2.
 bool Fp8Fits(const Problem& p) {
   const bool mixed = p.a.type != CUDA_R_8F_E5M2 || p.b.type != CUDA_R_8F_E5M2;
   return IsFp8(p.b.type) && mixed && !IsFp8(p.d.type) && p.descriptor.trans_a == CUBLAS_OP_T &&
@@ -169,7 +169,7 @@ float GeluGradient(float x) {
   return 0.5f * (1 + tangent) + 0.5f * x * (1 - tangent * tangent) * slope;
 }
 
-// One queued product: everything by value but the memory.
+// One queued product; copies everything except the matrices.
 struct Call {
   Problem problem;
   float alpha;
@@ -193,7 +193,7 @@ struct Call {
   }
 
  private:
-  // op(matrix) of batch entry i as fp32: `lines` vectors of k.
+  // op(matrix) of batch entry i in fp32: `lines` vectors of length k.
   std::vector<float> Gather(const void* data, const Layout& layout, bool k_is_row,
                             int32_t i) const {
     const int64_t lines = k_is_row ? layout.cols : layout.rows;
@@ -216,7 +216,7 @@ struct Call {
     return sum;
   }
 
-  // Part of a sum as the workspace keeps it.
+  // Rounds a partial sum to the type in which the workspace stores it.
   float Kept(float part) const {
     if (scheme != CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE) return part;
     float memory = 0;
@@ -251,7 +251,7 @@ struct Call {
     }
   }
 
-  // The value before it was rounded.
+  // Stores one result; returns its value before rounding.
   float Store(int32_t i, int64_t m, int64_t n, float value) const {
     const Descriptor& descriptor = problem.descriptor;
     const Layout& l = problem.d;
@@ -289,7 +289,7 @@ bool Aligned(const void* data, uint64_t bytes) {
   return reinterpret_cast<uintptr_t>(data) % bytes == 0;
 }
 
-// Four powers of two, at most 256, in one word.
+// Packs four powers of two, each at most 256, into one word.
 uint64_t PackAlignments(const Preference& p) {
   return p.alignment_a | uint64_t{p.alignment_b} << 16 | uint64_t{p.alignment_c} << 32 |
          uint64_t{p.alignment_d} << 48;
@@ -301,7 +301,7 @@ bool AlignmentsHold(const cublasLtMatmulAlgo_t& algorithm, const Call& call) {
          Aligned(call.d, bytes(3));
 }
 
-// From the first element to one past the last.
+// The memory of a matrix: from its first element to one past its last.
 struct Extent {
   const std::byte* begin;
   const std::byte* end;
@@ -314,8 +314,8 @@ Extent ExtentOf(const void* data, const Layout& l) {
 
 bool Overlap(const Extent& a, const Extent& b) { return a.begin < b.end && b.begin < a.end; }
 
-// A device runs the blocks of a product in any order: one may overwrite what another still has to
-// read. Matrices of a batch may be interleaved.
+// A device runs the blocks of a product in any order, so one block could overwrite what another one
+// has not read yet. Matrices of a batch may be interleaved.
 bool ResultLiesApart(const Call& call) {
   const Problem& p = call.problem;
   if (p.d.batch > 1) return true;

@@ -1,5 +1,5 @@
-// The element types of the cuBLASLt stand-in as floats, by the book: bf16, fp16, e4m3, e5m2 and
-// fp32 in memory. Pure functions.
+// Reference conversions between float and the element types of the emulated cuBLASLt: bf16, fp16,
+// e4m3, e5m2 and fp32. Pure functions.
 #pragma once
 
 #include <library_types.h>
@@ -19,8 +19,8 @@ inline int64_t ElementBytes(cudaDataType_t type) {
 
 inline bool IsFp8(cudaDataType_t type) { return ElementBytes(type) == 1; }
 
-// A binary floating point number with `exponent` and `mantissa` bits below its sign. e4m3 spends
-// the top exponent on numbers: only all ones is NaN.
+// Decodes a binary floating point number with `exponent` and `mantissa` bits below its sign. In
+// e4m3 the top exponent also stands for numbers; only all ones is NaN.
 inline float DecodeFloat(uint32_t bits, int exponent, int mantissa, bool has_infinity) {
   const uint32_t fraction = bits & ((1u << mantissa) - 1);
   const uint32_t power = bits >> mantissa & ((1u << exponent) - 1);
@@ -58,7 +58,7 @@ inline uint16_t EncodeBf16(float value) {
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-// Nearest even, by counting in units of the last place.
+// Rounds to nearest even by counting in units of the last place.
 inline uint16_t EncodeFp16(float value) {
   if (std::isnan(value)) return 0x7fff;
   const auto sign = static_cast<uint16_t>(std::signbit(value) ? 0x8000 : 0);
@@ -67,7 +67,7 @@ inline uint16_t EncodeFp16(float value) {
   if (!std::isfinite(value) || power > 15) return static_cast<uint16_t>(sign | 0x7c00);
   const auto units = static_cast<uint32_t>(
       std::nearbyint(std::ldexp(std::abs(static_cast<double>(value)), 10 - power)));
-  // A carry out of the mantissa raises the exponent by itself, up to infinity.
+  // A carry out of the mantissa increments the exponent, up to infinity, without further code.
   const uint32_t bits = units + (static_cast<uint32_t>(power + 14) << 10);
   return static_cast<uint16_t>(sign | bits);
 }

@@ -1,5 +1,5 @@
-// Simulated speed of the emulated cuBLASLt: its loops take no real time, but a test may want one
-// product to be slower than another. Any thread may call.
+// Simulated speed of the emulated cuBLASLt: its loops are not timed, but a test may want one
+// product to be slower than another. Thread-safe.
 #pragma once
 
 #include <cublasLt.h>
@@ -8,7 +8,8 @@
 
 namespace gp::cuda_emulation {
 
-// From now on events report this much more time for products with this epilogue, and no others.
+// From now on, events report this much extra time for products with this epilogue, and no extra
+// time for others.
 void SlowDown(cublasLtEpilogue_t epilogue, std::chrono::seconds by);
 
 }  // namespace gp::cuda_emulation

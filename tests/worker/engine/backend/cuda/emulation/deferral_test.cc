@@ -1,5 +1,5 @@
 // Goal: deferred work runs exactly when a wait requires it, in the order of streams and events, so
-// that everything a device may do to a program without waits happens.
+// that tests see every effect that a missing wait can have on a device.
 #include <gtest/gtest.h>
 
 #include "worker/engine/backend/cuda/emulation/work_queue.h"
@@ -66,7 +66,7 @@ TEST_F(EmulatedDeferral, PinnedMemoryIsReadWhenTheCopyRuns) {
   *pinned_ = 7;
   ASSERT_EQ(cudaMemcpyAsync(device_, pinned_, sizeof(int), cudaMemcpyHostToDevice, stream_),
             cudaSuccess);
-  *pinned_ = 8;  // too early
+  *pinned_ = 8;  // too early: the copy has not run yet
   Fetch(stream_);
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   EXPECT_EQ(*pinned_, 8);
@@ -85,7 +85,7 @@ TEST_F(EmulatedDeferral, PageableMemoryIsReadAtOnce) {
 TEST_F(EmulatedDeferral, EventsOrderStreams) {
   Launch(&AddKernel, 1, 1, 0, stream_, device_, 4);
   ASSERT_EQ(cudaEventRecord(event_, stream_), cudaSuccess);
-  Launch(&AddKernel, 1, 1, 0, stream_, device_, 100);  // no wait for this one
+  Launch(&AddKernel, 1, 1, 0, stream_, device_, 100);  // the event does not cover this launch
   ASSERT_EQ(cudaStreamWaitEvent(other_, event_, 0), cudaSuccess);
   Launch(&DoubleKernel, 1, 1, 0, other_, device_);
   Fetch(other_);

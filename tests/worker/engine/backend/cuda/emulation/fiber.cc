@@ -10,8 +10,8 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-// Saves the callee-saved registers on the running stack, its pointer in *from, and continues where
-// `to` was saved.
+// Saves the callee-saved registers on the running stack and the stack pointer in *from, then
+// continues where `to` was saved.
 extern "C" void gp_fiber_switch(void** from, void* to);
 asm(R"(
   .pushsection .text
@@ -40,19 +40,19 @@ gp_fiber_switch:
 namespace gp::cuda_emulation {
 namespace {
 
-// Enough for a kernel's frame, sanitizers included.
+// Enough for a kernel's frames, even with sanitizers.
 constexpr size_t kStackBytes = size_t{128} << 10;
 constexpr size_t kGuardBytes = 4096;
 constexpr size_t kSavedRegisters = 6;
 
-// Where the scheduler stopped, and its stack for AddressSanitizer.
+// The point where the scheduler stopped, and its stack, which AddressSanitizer must know.
 struct Scheduler {
   void* stack_pointer = nullptr;
   Fiber* running = nullptr;
   const void* stack_bottom = nullptr;
   size_t stack_bytes = 0;
 };
-// One for the process: a fiber may be resumed by another host thread than the one it began on.
+// A global, because a fiber may be resumed by another host thread than the one that started it.
 Scheduler scheduler;
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -84,8 +84,8 @@ Fiber::~Fiber() { munmap(stack_, kGuardBytes + kStackBytes); }
 
 void Fiber::Restart() {
   ForgetFrames(stack_ + kGuardBytes, kStackBytes);
-  // The values that gp_fiber_switch pops: zeroed registers, then the entry point. Above them the
-  // return address of a first frame, which also aligns the stack as after a call.
+  // The values that gp_fiber_switch pops: zeroed registers, then the entry point. Above them is the
+  // return address of the first frame, which also aligns the stack as after a call.
   auto* top = reinterpret_cast<uintptr_t*>(stack_ + kGuardBytes + kStackBytes);
   *--top = 0;
   *--top = reinterpret_cast<uintptr_t>(+[] {

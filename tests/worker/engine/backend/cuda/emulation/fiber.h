@@ -1,6 +1,7 @@
-// A fiber: a stack and the point where it stopped. The scheduler resumes one, which runs until it
-// suspends itself. Switching takes a few instructions and no system call. One fiber of the process
-// runs at a time, whichever host thread resumes it. x86-64, System V calling convention.
+// A fiber: a stack and the point where it stopped. The scheduler resumes a fiber, which runs until
+// it suspends itself. A switch takes a few instructions and no system call. Only one fiber of the
+// process runs at a time, whichever host thread resumes it. For x86-64 with the System V calling
+// convention.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +11,13 @@ namespace gp::cuda_emulation {
 
 class Fiber {
  public:
-  // `entry` never returns and never lets an exception out; it starts at the first Resume.
+  // `entry` is called by the first Resume; it must not return or throw.
   explicit Fiber(void (*entry)());
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Runs the fiber until it calls Suspend. Not for use inside a fiber.
+  // Runs the fiber until it calls Suspend. Must not be called inside a fiber.
   void Resume();
   // Returns to the caller that resumed the running fiber.
   static void Suspend();
@@ -27,7 +28,7 @@ class Fiber {
   void (*entry_)();
   std::byte* stack_ = nullptr;  // with a guard page below
   void* stack_pointer_ = nullptr;
-  void* fake_stack_ = nullptr;  // AddressSanitizer's
+  void* fake_stack_ = nullptr;  // for AddressSanitizer
 };
 
 }  // namespace gp::cuda_emulation

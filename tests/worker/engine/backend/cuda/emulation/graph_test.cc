@@ -1,5 +1,6 @@
-// Goal: capture records instead of running, replay runs with recorded arguments on current memory;
-// calls that a capture forbids fail with CUDA's codes and spoil it.
+// Goal: capture records work instead of running it; replay runs it with the recorded arguments on
+// the memory's current content; calls that a capture forbids fail with CUDA's error codes and
+// invalidate it.
 #include <gtest/gtest.h>
 
 #include <functional>

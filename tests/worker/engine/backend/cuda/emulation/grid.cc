@@ -1,4 +1,4 @@
-// Launches: shape checks, shared memory, and the blocks of a grid one after the other.
+// Launches: checks of the shape, shared memory, and running the blocks of a grid one after another.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -17,12 +17,12 @@ namespace gp::cuda_emulation {
 namespace {
 
 constexpr int kPoison = 0xff;
-// After a block's dynamic shared memory: writing there is found after the block, reading by
-// AddressSanitizer.
+// Bytes after a block's dynamic shared memory. Check() detects writes to them after the block;
+// AddressSanitizer detects reads.
 constexpr size_t kCanaryBytes = 256;
 constexpr unsigned char kCanary = 0xa5;
 constexpr size_t kMostSharedBytes = size_t{256} << 10;
-// A kernel's default limit.
+// The limit for a kernel that does not request more.
 constexpr size_t kDefaultSharedBytes = size_t{48} << 10;
 
 struct Range {
@@ -30,7 +30,8 @@ struct Range {
   size_t bytes;
 };
 
-// Shared memory of every kernel that ran so far, and of the running block.
+// The shared memory of every kernel that has run so far, and the dynamic memory of the running
+// block.
 struct SharedMemory {
   std::vector<Range> ranges;
   alignas(1024) std::byte dynamic[kMostSharedBytes + kCanaryBytes];
@@ -38,7 +39,7 @@ struct SharedMemory {
 SharedMemory shared;  // used by the thread that holds running_kernel
 
 Mutex running_kernel;
-bool is_falling = false;  // whether the next block begins with its last thread
+bool is_falling = false;  // whether the next block starts with its last thread
 
 Mutex attributes_mutex;
 std::map<const void*, size_t> dynamic_limits GUARDED_BY(attributes_mutex);
@@ -51,7 +52,7 @@ void HideCanary(std::byte*) {}
 void ShowCanary(std::byte*) {}
 #endif
 
-// The dynamic shared memory of one block at a time.
+// The dynamic shared memory of one block.
 class DynamicRange {
  public:
   explicit DynamicRange(size_t bytes) : bytes_(bytes), canary_(shared.dynamic + bytes) {
@@ -80,7 +81,7 @@ class DynamicRange {
   std::byte* canary_;
 };
 
-std::vector<int> awaited;  // calls of each thread of the running block
+std::vector<int> awaited;  // number of AwaitPrevious calls of each thread of the running block
 
 void CheckAwaited(const LaunchShape& shape, uint3 block) {
   if (!shape.awaits_previous) return;
@@ -95,7 +96,7 @@ void CheckAwaited(const LaunchShape& shape, uint3 block) {
 
 void RunBlock(const LaunchShape& shape, uint3 block, DynamicRange& dynamic,
               const std::function<void()>& thread) {
-  static auto* runner = new BlockRunner;  // its fibers serve every launch of the process
+  static auto* runner = new BlockRunner;  // its fibers are reused for every launch of the process
   dynamic.Poison();
   for (const Range& range : shared.ranges) std::memset(range.begin, kPoison, range.bytes);
   awaited.assign(size_t{shape.block.x} * shape.block.y * shape.block.z, 0);

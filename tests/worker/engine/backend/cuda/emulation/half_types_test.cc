@@ -1,5 +1,5 @@
-// Goal: bf16 and half round to the nearest of their values, ties to even, and keep every value they
-// have.
+// Goal: conversions to bf16 and half round to nearest, ties to even, and converting back and forth
+// keeps every value.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(EmulatedHalf, HasTheValuesOfBinary16) {
   }
 }
 
-// Between two neighbours: to the nearer, and to the even one from the middle.
+// Between two neighbours: rounds to the nearer one; from the middle, to the even one.
 TEST(EmulatedHalf, RoundsToNearestEven) {
   for (unsigned bits = 0; bits < 0x7bff; ++bits) {
     const double low = HalfByDefinition(bits);

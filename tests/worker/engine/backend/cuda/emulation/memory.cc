@@ -1,4 +1,5 @@
-// Device and pinned memory: ordinary allocations in one table, so that copies can be checked.
+// Device and pinned memory: ordinary allocations, listed in one table so that copies can be
+// checked.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -58,7 +59,7 @@ cudaError_t Allocate(void** pointer, size_t bytes, cudaMemoryType type) {
 cudaError_t Release(void* pointer, cudaMemoryType type) {
   if (pointer == nullptr) return cudaSuccess;
   if (const cudaError_t error = ForbidDuringCapture(); error != cudaSuccess) return error;
-  FinishAllWork();  // queued work may use it
+  FinishAllWork();  // queued work may use the memory
   MutexLock lock(table_mutex);
   Table& table = TheTable();
   const auto found = table.allocations.find(reinterpret_cast<uintptr_t>(pointer));
@@ -71,7 +72,8 @@ cudaError_t Release(void* pointer, cudaMemoryType type) {
   return cudaSuccess;
 }
 
-// The kind of memory at [pointer, pointer + bytes). `fits`: it is inside one allocation.
+// The kind of memory at [pointer, pointer + bytes). Sets *fits if the range lies within one
+// allocation.
 cudaMemoryType TypeOf(const void* pointer, size_t bytes, bool* fits) {
   MutexLock lock(table_mutex);
   const auto& allocations = TheTable().allocations;
@@ -153,7 +155,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   const bool from_pageable = TypeOf(from, bytes, &fits) == cudaMemoryTypeUnregistered;
   const bool to_pageable = TypeOf(to, bytes, &fits) == cudaMemoryTypeUnregistered;
   if (from_pageable && !to_pageable && IsDeferred()) {
-    // Pageable memory is staged before the call returns.
+    // Pageable memory is copied to a staging buffer before the call returns.
     const auto* first = static_cast<const std::byte*>(from);
     return Submit(stream, [to, staged = std::vector<std::byte>(first, first + bytes)] {
       std::memcpy(to, staged.data(), staged.size());

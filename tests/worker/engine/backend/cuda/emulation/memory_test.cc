@@ -1,5 +1,5 @@
-// Goal: device memory begins as NaN, copies are checked against their allocations, memory ends, and
-// a machine may have no device.
+// Goal: device memory is NaN at first, copies are checked against their allocations, memory can run
+// out, and a machine may have no device.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 

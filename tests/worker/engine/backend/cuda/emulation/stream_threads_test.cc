@@ -1,4 +1,4 @@
-// Goal: any thread may wait for the work of all streams while others make and destroy theirs, as
+// Goal: any thread may wait for the work of all streams while others create and destroy streams, as
 // the ranks of a test do.
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@ namespace {
 
 constexpr int kRounds = 500;
 
-// One rank's life: work on its stream, an event that a second stream waits for, and memory, whose
-// release waits for everybody's work.
+// What one rank does: work on its stream, an event that a second stream waits for, and memory.
+// Releasing the memory waits for the work of all threads.
 void UseAStream() {
   cudaStream_t stream = nullptr;
   cudaStream_t waiting = nullptr;

@@ -1,4 +1,4 @@
-// Streams, events, capture and graphs over the queues of work_queue.h.
+// Streams, events, capture and graphs, built on the queues of work_queue.h.
 #include <chrono>
 #include <set>
 
@@ -12,13 +12,13 @@ using gp::cuda_emulation::Mark;
 using gp::cuda_emulation::WorkQueue;
 
 struct CUstream_st {
-  std::shared_ptr<Capture> capture;  // null while nothing is captured
+  std::shared_ptr<Capture> capture;  // null if the stream is not being captured
   const std::shared_ptr<WorkQueue> queue = std::make_shared<WorkQueue>();
-  bool is_blocking = true;  // waits for the legacy stream, and the other way round
+  bool is_blocking = true;  // waits for the legacy stream, which waits for this one
 };
 struct CUevent_st {
-  std::shared_ptr<Mark> mark;  // set by the last cudaEventRecord, if that was not while capturing
-  // The capture in which it was recorded, if any.
+  std::shared_ptr<Mark> mark;  // set by the last cudaEventRecord outside a capture
+  // The capture in which the event was recorded, if any.
   std::shared_ptr<Capture> capture;
   cudaStream_t stream = nullptr;
 };
@@ -37,7 +37,7 @@ Mutex streams_mutex;
 struct Streams {
   CUstream_st legacy;
   std::set<cudaStream_t> others;
-  std::set<std::shared_ptr<Capture>> captures;  // under way
+  std::set<std::shared_ptr<Capture>> captures;  // captures in progress
 };
 Streams& TheStreams() REQUIRES(streams_mutex) {
   static auto* streams = new Streams;
@@ -53,7 +53,7 @@ cudaError_t Invalidate(Capture& capture, cudaError_t error) REQUIRES(streams_mut
   return SetLastError(error);
 }
 
-// The capture that prevents this thread from calling unsafe functions, or null.
+// The capture in progress that forbids this thread to call unsafe functions, or null.
 Capture* CaptureInTheWay() REQUIRES(streams_mutex) {
   for (const auto& capture : TheStreams().captures) {
     const bool mine = capture->thread == std::this_thread::get_id();
@@ -65,7 +65,7 @@ Capture* CaptureInTheWay() REQUIRES(streams_mutex) {
   return nullptr;
 }
 
-// Records `work`; false when the stream is not capturing.
+// Records `work` if the stream is being captured; otherwise returns false.
 bool Record(cudaStream_t stream, std::function<void()>& work, cudaError_t* error)
     REQUIRES(streams_mutex) {
   const std::shared_ptr<Capture>& capture = stream->capture;
@@ -80,7 +80,7 @@ bool Record(cudaStream_t stream, std::function<void()>& work, cudaError_t* error
   return true;
 }
 
-// The queue of the stream, or null and the error if a capture forbids waiting for it.
+// The stream's queue; or null with an error if a capture forbids waiting for it.
 std::shared_ptr<WorkQueue> QueueToWaitFor(cudaStream_t stream, cudaError_t* error) {
   MutexLock lock(streams_mutex);
   cudaStream_t waited = Resolve(stream);
@@ -90,7 +90,7 @@ std::shared_ptr<WorkQueue> QueueToWaitFor(cudaStream_t stream, cudaError_t* erro
   return nullptr;
 }
 
-// The mark that an event waits for, null when there is nothing to wait for.
+// The mark to wait for when waiting for an event; null if there is nothing to wait for.
 std::shared_ptr<Mark> MarkToWaitFor(cudaEvent_t event, cudaError_t* error) {
   MutexLock lock(streams_mutex);
   *error = cudaSuccess;
@@ -175,7 +175,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   delete stream;
   return cudaSuccess;
 }
-// Here a query advances the work by one piece.
+// In the emulation, a query advances the stream by one piece of work.
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   cudaError_t error = cudaSuccess;
   const std::shared_ptr<WorkQueue> queue = QueueToWaitFor(stream, &error);

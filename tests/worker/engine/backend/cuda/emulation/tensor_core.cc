@@ -20,8 +20,8 @@ int ThreadIndex() {
 }
 int Lane() { return ThreadIndex() % kLanes; }
 
-// Data exchanged between the lanes of a warp. Used by the thread that runs the kernel; a warp's
-// lanes write before one barrier and read before the next.
+// Exchanges data between the lanes of a warp: all lanes write before one barrier and read before
+// the next. Used only by the host thread that runs the kernel.
 struct WarpBoard {
   float a[16][16];  // (row, k)
   float b[8][16];   // (column, k)
@@ -33,7 +33,7 @@ WarpBoard& Board() { return boards[ThreadIndex() / kLanes]; }
 
 uint16_t HalfOf(uint32_t pair, int index) { return static_cast<uint16_t>(pair >> 16 * index); }
 
-// Lays this lane's elements where tensor_core.cuh draws them.
+// Writes this lane's elements to the positions that tensor_core.cuh draws.
 void Show(WidenElement widen, const uint32_t (&a)[4], const uint32_t (&b)[2]) {
   WarpBoard& board = Board();
   const int group = Lane() / 4;
@@ -52,7 +52,7 @@ struct Copy {
   bool exists;
 };
 
-// The copies of one thread.
+// The asynchronous copies of one thread.
 struct ThreadCopies {
   std::vector<Copy> begun;
   std::deque<std::vector<Copy>> groups;
@@ -62,7 +62,7 @@ struct BlockCopies {
   uint3 block{};
   std::map<int, ThreadCopies> threads;
 };
-BlockCopies copies;  // the running block's
+BlockCopies copies;  // of the running block
 
 bool IsSame(const uint3& a, const uint3& b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 

@@ -1,6 +1,6 @@
-// Goal: the warp-wide instructions of kernels/tensor_core.cuh follow the PTX ISA: each lane gets
-// its part of a tile product, ldmatrix distributes rows and columns, and the data of an
-// asynchronous copy is not visible before a wait.
+// Goal: the warp-wide instructions of kernels/tensor_core.cuh behave as the PTX ISA specifies: each
+// lane gets its part of a tile product, ldmatrix distributes rows and columns, and an asynchronous
+// copy's data is not visible before a wait.
 #include "worker/engine/backend/cuda/kernels/tensor_core.cuh"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using cuda_emulation::KernelError;
 
-// Tile t's element (row, column) is 64 t + 8 row + column.
+// The element (row, column) of tile t is 64 t + 8 row + column.
 __global__ void DistributeKernel(uint32_t* plain, uint32_t* transposed) {
   AwaitPrevious();
   GP_SHARED(uint16_t, tiles, [4][8][8]);
@@ -81,7 +81,7 @@ TEST(EmulatedTensorCore, AddsTheProductOfTwoTiles) {
   }
 }
 
-// Two groups: the older one has arrived when one may still be under way.
+// Two groups of copies: after a wait that allows one pending group, the older group has arrived.
 __global__ void CopyKernel(float* seen, const float* from) {
   AwaitPrevious();
   GP_SHARED(float, arrived, [2][4]);

@@ -22,7 +22,7 @@ std::string PlaceName(const Place& place) {
 
 }  // namespace
 
-// Empty, or why `lane` cannot join `other`, which waits.
+// Why `lane` cannot join the waiting lane `other`; empty if it can.
 std::string Warp::Conflict(int lane, const WarpCall& call, int other) const {
   const WarpCall& theirs = CallOf(other);
   const bool wait_for_each_other = (theirs.mask >> lane & call.mask >> other & 1u) != 0;
@@ -40,7 +40,7 @@ std::string Warp::Arrive(int lane, const WarpCall& call) {
   if (waiting_ == 0) has_one_mask_ = true;
   const int any = std::countr_zero(waiting_);
   if (waiting_ != 0 && CallOf(any).mask != call.mask) has_one_mask_ = false;
-  // Lanes waiting with one mask agree already: comparing with one of them is enough.
+  // Lanes that wait with the same mask are known to agree, so comparing with one of them is enough.
   const unsigned int compared = has_one_mask_ ? waiting_ & -waiting_ : waiting_;
   for (unsigned int rest = compared; rest != 0; rest &= rest - 1) {
     std::string conflict = Conflict(lane, call, std::countr_zero(rest));
@@ -56,7 +56,7 @@ bool Warp::IsComplete(int lane) const {
   return (waiting_ & mask) == mask;
 }
 
-// The lane that `lane` reads: its own where the source is outside of its segment.
+// The lane whose value `lane` reads: itself if the source would be outside its segment.
 int Warp::SourceOf(int lane) const {
   const WarpCall& call = CallOf(lane);
   const int first = lane & ~(call.width - 1);

@@ -1,5 +1,5 @@
 // The lanes of one warp that wait for each other, and the results of a warp operation. Owned by the
-// block runner; one thread uses it.
+// block runner; not thread-safe.
 #pragma once
 
 #include <array>
@@ -24,12 +24,13 @@ class Warp {
  public:
   void Clear() { waiting_ = 0; }
 
-  // Empty, or the problem with the call, alone or together with the calls of waiting lanes.
+  // Registers a lane's call. Returns an error if the call is invalid, alone or together with those
+  // of the waiting lanes; otherwise an empty string.
   std::string Arrive(int lane, const WarpCall& call);
-  // Whether all lanes of the mask of `lane` wait.
+  // Whether all lanes in the mask of `lane` are waiting.
   bool IsComplete(int lane) const;
-  // Computes the results for the lanes in the mask of `lane`, which no longer wait. REQUIRES:
-  // IsComplete(lane). Empty, or why there is no result.
+  // Computes the results for all lanes in the mask of `lane` and ends their wait. Requires
+  // IsComplete(lane). Returns an error if there is no result; otherwise an empty string.
   std::string Finish(int lane);
 
   uint64_t ResultOf(int lane) const { return results_[static_cast<size_t>(lane)]; }
@@ -42,7 +43,7 @@ class Warp {
   uint64_t LanesThatMatch(int lane) const;
 
   unsigned int waiting_ = 0;
-  bool has_one_mask_ = true;  // all lanes that wait passed the same mask
+  bool has_one_mask_ = true;  // all waiting lanes passed the same mask
   std::array<WarpCall, 32> calls_;
   std::array<uint64_t, 32> results_{};
 };

@@ -1,5 +1,5 @@
-// Goal: warp operations give each lane the results in CUDA's documentation, in all modes and
-// widths; a lane that is missing or not in the mask is reported with its place.
+// Goal: warp operations give each lane the results that CUDA documents, in all modes and widths; a
+// lane that is missing or not in the mask is reported with its location.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -80,7 +80,7 @@ TEST(EmulatedWarp, Votes) {
   }
 }
 
-// Two halves of a warp go their own ways, each with its own mask.
+// The two halves of a warp diverge, each with its own mask.
 __global__ void HalvesKernel(int* out) {
   AwaitPrevious();
   const int lane = static_cast<int>(threadIdx.x);

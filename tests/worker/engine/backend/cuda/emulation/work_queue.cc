@@ -62,9 +62,9 @@ bool WorkQueue::IsEmpty() {
   return items_.empty();
 }
 
-// The next piece, once no other thread runs one; nullopt if the queue is empty or `mark` has been
-// reached. A running piece may wait for another queue; stopping at the mark prevents two queues
-// from waiting for each other forever.
+// The next piece of work, once no other thread is running one; nullopt if the queue is empty or
+// `mark` has been reached. A running piece may wait for another queue, so stopping at the mark
+// prevents two queues from waiting for each other forever.
 std::optional<WorkQueue::Item> WorkQueue::Begin(const Mark* mark) {
   const auto reached = [mark] { return mark != nullptr && mark->reached; };
   MutexLock lock(mutex_);
@@ -85,7 +85,7 @@ void WorkQueue::End() {
 bool WorkQueue::RunOneBefore(const Mark* mark) {
   const std::optional<Item> item = Begin(mark);
   if (!item) return false;
-  struct AtTheEnd {  // also when a kernel throws
+  struct AtTheEnd {  // runs also if a kernel throws
     WorkQueue& queue;
     ~AtTheEnd() { queue.End(); }
   } const at_the_end{*this};

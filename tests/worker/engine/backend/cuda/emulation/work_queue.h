@@ -1,6 +1,6 @@
-// Work submitted to a stream that has not run yet, and the marks that order streams. By default
-// work runs when it is submitted; with SetDeferred it stays until a wait requires it, as late as a
-// device may run it, so that a missing wait shows. Any thread may call, even while another destroys
+// Work submitted to a stream that has not run yet, and the marks that order streams. By default,
+// work runs when it is submitted. With SetDeferred it waits until something requires it, as late as
+// on any device, so that missing waits are revealed. Thread-safe, even if another thread destroys
 // the stream: a shared pointer keeps the queue alive.
 #pragma once
 
@@ -17,24 +17,26 @@ namespace gp::cuda_emulation {
 
 class WorkQueue;
 
-// A place in a queue: what an event remembers of its last record.
+// A position in a queue; an event stores the one of its last record.
 struct Mark {
-  std::weak_ptr<WorkQueue> queue;  // expired once its stream is destroyed, whose work has then run
+  // Expired once its stream was destroyed; the stream's work has run then.
+  std::weak_ptr<WorkQueue> queue;
   std::atomic<bool> reached = false;
-  std::chrono::steady_clock::time_point time;  // once reached
+  std::chrono::steady_clock::time_point time;  // when it was reached
 };
 
 class WorkQueue : public std::enable_shared_from_this<WorkQueue> {
  public:
   void Push(std::function<void()> work);
   std::shared_ptr<Mark> Record();
-  // Work pushed from now on runs after `mark` has been reached.
+  // Makes work that is pushed later run only after `mark` is reached.
   void WaitFor(std::shared_ptr<Mark> mark);
 
-  // Runs everything, and what it waits for in other queues.
+  // Runs all queued work, and the work of other queues that it waits for.
   void Run();
   void RunUntil(const Mark& mark);
-  // Runs one piece, after one that another thread runs; false if there is none.
+  // Runs one piece of work; if another thread is running one, waits for that first. False if there
+  // is none.
   bool RunOne() { return RunOneBefore(nullptr); }
   bool IsEmpty();
 
@@ -52,17 +54,18 @@ class WorkQueue : public std::enable_shared_from_this<WorkQueue> {
 
   Mutex mutex_;
   std::deque<Item> items_ GUARDED_BY(mutex_);
-  bool running_ GUARDED_BY(mutex_) = false;  // a piece is running; the next one waits for it
+  // Whether a piece is running; the next one must wait for it.
+  bool running_ GUARDED_BY(mutex_) = false;
   CondVar ended_;
 };
 
-// Runs the work that `mark` waits for, if its queue still exists.
+// Runs the work up to `mark`, if its queue still exists.
 void RunUntilReached(const Mark& mark);
 
-// For running work: makes events report this much more time. Does not sleep.
+// Called by running work: events report this much more time. Does not sleep.
 void PretendToTake(std::chrono::nanoseconds time);
 
-// Also set by GP_CUDA_EMULATION_DEFERRED=1 in the environment.
+// GP_CUDA_EMULATION_DEFERRED=1 in the environment has the same effect.
 void SetDeferred(bool deferred);
 bool IsDeferred();
 

@@ -1,5 +1,5 @@
 // Goal: one launch updates parameters and moments like torch.optim.AdamW, and rounds the working
-// copy with the CPU's random bits, for any count and alignment.
+// copy with the same random bits as the CPU, for any count and alignment.
 #include "worker/engine/backend/cuda/kernels/adamw.h"
 
 #include "worker/engine/backend/cuda/device_array.h"
@@ -10,7 +10,7 @@ namespace {
 
 class AdamWKernel : public DeviceTest {};
 
-// One flat range that begins `offset` values after an aligned address.
+// A flat range that begins `offset` values after an aligned address.
 struct Range {
   int64_t count;
   int64_t offset;
@@ -38,7 +38,7 @@ class Update {
             .factor = factor_.data()};
   }
 
-  // State after a skipped update.
+  // Expects the state that a skipped update leaves.
   void ExpectUnchanged() const {
     for (const DeviceArray* array : {&p_, &m_, &v_}) {
       const std::vector<float> values = array->Get();
@@ -130,7 +130,7 @@ TEST_F(AdamWKernel, WorksWithoutAWorkingCopy) {
                .lr = 0.5},
               nullptr);
   const std::vector<float> updated = p.Get();
-  // The first step of Adam moves each value by the learning rate.
+  // Adam's first step changes each value by the learning rate.
   const std::vector<float> expected = {0.5f, 2.5f, 2.5f, 4.5f, 5};
   for (size_t i = 0; i < 5; ++i) EXPECT_NEAR(updated[i], expected[i], 1e-5);
 }

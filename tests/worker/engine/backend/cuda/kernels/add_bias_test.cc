@@ -1,4 +1,4 @@
-// Goal: a bias is added to every row, once and rounded once, for types and sizes of every kind.
+// Goal: a bias is added once to every row and rounded once, for all types and all kinds of sizes.
 #include "worker/engine/backend/cuda/kernels/add_bias.h"
 
 #include <gtest/gtest.h>

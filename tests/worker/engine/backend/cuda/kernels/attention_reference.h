@@ -1,4 +1,4 @@
-// Causal attention in double, one head at a time, for the tests of kernels that compute it.
+// Reference for kernel tests: causal attention in double, one head at a time.
 #pragma once
 
 #include <vector>
@@ -13,8 +13,8 @@ class PlainAttention {
   PlainAttention(const AttentionShape& shape, const DeviceArray& qkv, const KeyedDropout& dropout)
       : shape_(shape), qkv_(qkv), dropout_(dropout) {}
 
-  // The dropped-out output for every position, the log of each softmax denominator, and the
-  // gradient of sum(out * dout).
+  // Computes the output with dropout for every position, the logarithm of each softmax denominator,
+  // and the gradient of sum(out * dout).
   void Run(const DeviceArray& dout) {
     out.assign(static_cast<size_t>(qkv_.size() / 3), 0);
     dqkv.assign(static_cast<size_t>(qkv_.size()), 0);

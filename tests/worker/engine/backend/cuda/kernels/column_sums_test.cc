@@ -1,4 +1,4 @@
-// Goal: the sums of a matrix's columns equal the plain loop, for awkward sizes, with and without
+// Goal: the sums of a matrix's columns equal a plain loop, for awkward sizes, with and without
 // accumulation.
 #include "worker/engine/backend/cuda/kernels/column_sums.h"
 
@@ -13,7 +13,7 @@ struct ColumnSumsShape {
   int64_t rows;
   int64_t columns;
 };
-// Partial warps and vectors, several parts, and more parts than are kept.
+// Partial warps and vectors, several parts, and more parts than the kernel stores.
 constexpr ColumnSumsShape kColumnSumsShapes[] = {{1, 1},    {7, 5},      {8, 256},
                                                  {300, 33}, {1000, 264}, {33000, 2}};
 

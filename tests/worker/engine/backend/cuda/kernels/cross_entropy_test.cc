@@ -1,5 +1,6 @@
-// Goal: loss, log of the denominator and gradient equal their plain loops in double, alone and in
-// one kernel, over odd shapes and all types, with padding and ignored rows.
+// Goal: the loss, the logarithm of the denominator, and the gradient equal plain loops in double,
+// in separate kernels and in the fused one, for odd shapes and all types, with padding and ignored
+// rows.
 #include "worker/engine/backend/cuda/kernels/cross_entropy.h"
 
 #include <algorithm>
@@ -10,15 +11,15 @@
 namespace gp::engine {
 namespace {
 
-// One column; padding in the middle of a vector and of more than a vector; rows longer than a pass
-// of the block.
+// One column; padding that begins inside a vector, and padding of more than a vector; rows longer
+// than one pass of the block.
 constexpr CrossEntropyShape kCrossEntropyShapes[] = {
     {1, 1, 1}, {3, 65, 65}, {2, 65, 72}, {5, 1000, 1024}, {3, 4500, 4503}};
 constexpr float kMeanScale = 0.25f;
 constexpr float kLossScale = 8;
 
-// The kernels under test: the two calls, or the fused one that reads a row again from shared memory
-// or from memory.
+// The kernels under test: two separate calls, or the fused kernel that reads a row a second time
+// from shared memory or from global memory.
 enum class Form { kTwoCalls, kFromShared, kFromMemory };
 
 class Head {
@@ -71,7 +72,7 @@ class Head {
           expected = std::exp(Logit(row, c) - expected_lse) - (c == target ? 1 : 0);
         }
         expected *= kMeanScale * (has_loss_scale_ ? kLossScale : 1);
-        // The fast exponential is good to about 1e-6; one rounding to the type.
+        // The fast exponential is accurate to about 1e-6; the result is rounded once to the type.
         const double gradient = gradients[static_cast<size_t>(row * shape_.columns + c)];
         ASSERT_NEAR(gradient, expected, DeviceTolerance(type_, 0) * std::abs(expected) + 4e-6)
             << "row " << row << " column " << c;
@@ -96,7 +97,7 @@ class Head {
     }
     return targets;
   }
-  // Padding is NaN: it must not be looked at.
+  // Padding is NaN, because kernels must not read it.
   std::vector<float> Logits() const {
     std::vector<float> values = NormalValues(shape_.rows * shape_.columns, 7, 3);
     for (size_t i = 0; i < values.size(); ++i) {
@@ -149,14 +150,14 @@ TEST_F(CrossEntropyKernels, GiveTheSameBitsInEveryForm) {
   }
 }
 
-// More rows than threads that add up losses.
+// More rows than the number of threads that sum up losses.
 TEST_F(CrossEntropyKernels, AddUpTheLossesOfManyRows) {
   const Head head({1031, 7, 8}, DataType::kFloat32, false);
   head.Run(Form::kFromShared);
   head.ExpectAll();
 }
 
-// In the first vector and in later ones of a thread, in the last of a full vector and after it.
+// Targets in the first vector of a thread and in later ones, in the last full vector, and after it.
 TEST_F(CrossEntropyKernels, FindTheTargetWhereverItIs) {
   const std::vector<int32_t> targets = {0, 4095, 4096, 12345, 16384, 20479, 20480, 20484};
   const CrossEntropyShape shape{static_cast<int64_t>(targets.size()), 20485, 20488};
@@ -201,7 +202,7 @@ TEST_F(CrossEntropyKernels, PassOnWhatIsNotFinite) {
   EXPECT_NEAR(row_losses.Get()[1], std::log(2.0), 1e-6) << "a logit of -inf has probability 0";
 }
 
-// One whole vector of a thread, and more, is -inf; the ignored row is NaN throughout.
+// More than one whole vector of a thread is -inf; the ignored row is NaN everywhere.
 TEST_F(CrossEntropyKernels, GiveNoGradientToImpossibleClassesAndIgnoredRows) {
   const CrossEntropyShape shape{2, 21, 24};
   std::vector<float> values(48, 1);

@@ -1,4 +1,4 @@
-// The dropouts that kernels are tested with, and their masks by dropout_key.h.
+// The dropouts with which kernels are tested, and their masks computed with dropout_key.h.
 #pragma once
 
 #include <list>
@@ -10,7 +10,7 @@
 
 namespace gp::engine {
 
-// A Dropout whose key may lie on the device.
+// A Dropout whose key is passed by value or through device memory.
 class KeyedDropout {
  public:
   KeyedDropout(const Dropout& dropout, bool by_pointer)
@@ -23,7 +23,7 @@ class KeyedDropout {
   }
 
   const Dropout& dropout() const { return dropout_; }
-  // The factor of the element.
+  // The factor by which dropout multiplies this element.
   double At(int64_t row, int64_t column) const {
     if (dropout_.probability == 0) return 1;
     const uint64_t key = DropoutRowKey(site_key_, static_cast<uint64_t>(row));
@@ -37,7 +37,7 @@ class KeyedDropout {
   std::unique_ptr<DeviceValues<uint64_t>> key_;
 };
 
-// Off, keyed by value, keyed by pointer.
+// No dropout; dropout with its key passed by value; dropout with its key passed by pointer.
 inline std::list<KeyedDropout> DropoutCases() {
   const Dropout on{.probability = 0.3, .seed = 1, .step = 2, .shard = 3, .site = 5};
   std::list<KeyedDropout> cases;

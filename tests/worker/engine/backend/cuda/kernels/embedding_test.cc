@@ -1,5 +1,5 @@
-// Goal: the embedding and its gradients equal their plain loops over odd shapes and all types, with
-// rare, frequent and absent tokens; gradients are added and are the same bits every time.
+// Goal: the embedding and its gradients equal plain loops for odd shapes and all types, with rare,
+// frequent and absent tokens; gradients are accumulated, with the same bits every time.
 #include "worker/engine/backend/cuda/kernels/embedding.h"
 
 #include "worker/engine/backend/cuda/device_array.h"
@@ -14,12 +14,12 @@ struct EmbeddingShape {
   int64_t channels;
   int64_t vocabulary;
 };
-// One row; a single token that runs through several parts of 64 rows; a few tokens that end inside
-// of parts; rows of more vectors than threads; many tokens that occur once or never.
+// One row; a single token whose rows span several parts of 64 rows; a few tokens whose rows end
+// inside parts; rows with more vectors than threads; many tokens that occur once or never.
 constexpr EmbeddingShape kEmbeddingShapes[] = {
     {1, 1, 1, 1}, {5, 60, 3, 1}, {3, 130, 12, 3}, {2, 9, 1028, 65}, {3, 50, 20, 50257}};
 
-// Tokens with 0 and 1 frequent.
+// Random tokens, among which 0 and 1 are frequent.
 std::vector<int32_t> SomeTokens(const EmbeddingShape& shape) {
   std::mt19937 random(11);
   std::uniform_int_distribution<int32_t> uniform(0, static_cast<int32_t>(shape.vocabulary - 1));
@@ -78,7 +78,7 @@ TEST_F(EmbeddingKernels, LookUpTokensAndPositions) {
   });
 }
 
-// Gradients on the device that began as values of their own, and what they should be.
+// Gradients on the device with initial values, and the expected results.
 struct EmbeddingGradients {
   EmbeddingGradients(const EmbeddingShape& shape, DataType type)
       : dwte(NormalValues(shape.vocabulary * shape.channels, 4), DataType::kFloat32),
@@ -109,7 +109,7 @@ struct EmbeddingGradients {
   DeviceArray dout;
 };
 
-// Adds up to 300 values of size 1: fp32 sums of them are off by a few 1e-6.
+// Up to 300 values of size 1 are added, so an fp32 sum is off by a few 1e-6.
 constexpr double kSumTolerance = 3e-5;
 
 void ExpectSums(const DeviceArray& array, const std::vector<double>& expected) {

@@ -1,5 +1,5 @@
-// Goal: rounding, conversion and combination of flat buffers equal their plain loops, for any count
-// and alignment.
+// Goal: rounding, conversion and linear combination of flat buffers equal plain loops, for any
+// count and alignment.
 #include "worker/engine/backend/cuda/kernels/flat.h"
 
 #include "worker/engine/backend/cuda/device_array.h"
@@ -12,7 +12,7 @@ class FlatKernel : public DeviceTest {};
 
 constexpr int64_t kCounts[] = {1, 3, 4, 1024, 1501};
 
-// Every magnitude that a 16-bit type has, subnormal numbers included.
+// Values of every magnitude that a 16-bit type has, including subnormal numbers.
 std::vector<float> WideValues(int64_t count) {
   std::vector<float> values = NormalValues(count, 1);
   for (size_t i = 0; i < values.size(); ++i) {
@@ -88,7 +88,8 @@ TEST_F(FlatKernel, AddsTwoScaledBuffersOrScalesOne) {
       const std::vector<float> combined = out.Get();
       const std::vector<float> scaled = x.Get();
       for (int64_t i = offset; i < count + offset; ++i) {
-        const volatile float a = 0.3f * x.at(i);  // no contraction here, either
+        // Volatile prevents a fused multiply-add here, too.
+        const volatile float a = 0.3f * x.at(i);
         const volatile float b = -1.7f * y.at(i);
         ASSERT_EQ(combined[static_cast<size_t>(i)], a + b);
         ASSERT_EQ(scaled[static_cast<size_t>(i)], 3 * x.at(i));

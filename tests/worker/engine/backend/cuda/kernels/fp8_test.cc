@@ -1,5 +1,5 @@
-// Goal: maxima and 8-bit operands are exact: every code is the nearest of its format's values, by
-// search, for all sizes, with the transposed copy.
+// Goal: maxima and 8-bit operands are exact: every code, also in the transposed copy, is that of
+// the nearest value of the format, found by search, for all sizes.
 #include "worker/engine/backend/cuda/kernels/fp8.h"
 
 #include <limits>
@@ -13,7 +13,7 @@ class Fp8Kernel : public DeviceTest {};
 
 constexpr Fp8Format kFormats[] = {Fp8Format::kE4m3, Fp8Format::kE5m2};
 
-// The value of a code without its sign, by the definition of the format; NaN beyond the largest.
+// The magnitude of a code by the definition of the format; NaN above the largest.
 double MagnitudeOf(unsigned code, Fp8Format format) {
   const int mantissa_bits = format == Fp8Format::kE4m3 ? 3 : 2;
   const int bias = format == Fp8Format::kE4m3 ? 7 : 15;
@@ -24,7 +24,7 @@ double MagnitudeOf(unsigned code, Fp8Format format) {
   return exponent == 0 ? std::ldexp(fraction, 1 - bias) : std::ldexp(1 + fraction, exponent - bias);
 }
 
-// The code with the nearest value, the even one of two.
+// The code of the nearest value; of two equally near ones, the even one.
 uint8_t NearestCode(float value, Fp8Format format) {
   if (std::isnan(value)) return 0x7f;
   const double magnitude = std::abs(double{value});
@@ -37,7 +37,7 @@ uint8_t NearestCode(float value, Fp8Format format) {
   return static_cast<uint8_t>(best | (std::signbit(value) ? 0x80 : 0));
 }
 
-// One tensor on the device and its 8-bit operands.
+// One tensor on the device and the 8-bit operands made from it.
 class Quantized {
  public:
   Quantized(int64_t rows, int64_t columns, const std::vector<float>& values, DataType type)
@@ -106,8 +106,8 @@ TEST_F(Fp8Kernel, RoundsEveryElementToTheNearest) {
   }
 }
 
-// All values of the format, the middles between them and their neighbours; the largest makes the
-// scale 1.
+// Tests all values of the format, the middles between neighbours, and the floats next to these
+// middles. The largest value makes the scale 1.
 TEST_F(Fp8Kernel, RoundsFromTheMiddleToEven) {
   for (const Fp8Format format : kFormats) {
     std::vector<float> values = {LargestOf(format), -0.0f};

@@ -1,5 +1,5 @@
 // Goal: both forms of GELU and their derivatives equal the formula in double over the whole range,
-// in all types, in place and not.
+// in all types, in place and out of place.
 #include "worker/engine/backend/cuda/kernels/gelu.h"
 
 #include <numbers>

@@ -1,4 +1,4 @@
-// Goal: the device decides about an update with the bits of the host.
+// Goal: the device computes the gradient factor with the same bits as the host.
 #include "worker/engine/backend/cuda/kernels/gradient_factor.h"
 
 #include <gtest/gtest.h>

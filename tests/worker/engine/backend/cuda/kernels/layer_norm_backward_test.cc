@@ -1,5 +1,5 @@
-// Goal: the gradients of LayerNorm, and of the bias before the addition, equal their plain loops in
-// double over odd shapes and all types, with and without accumulation, with the same bits every
+// Goal: the gradients of LayerNorm, and of the bias before the addition, equal plain loops in
+// double for odd shapes and all types, with and without accumulation, with the same bits every
 // time.
 #include "worker/engine/backend/cuda/kernels/layer_norm_backward.h"
 
@@ -13,8 +13,8 @@ struct NormBackwardShape {
   int64_t rows;
   int64_t channels;
 };
-// Fewer rows than warps; partial rounds; more rounds than blocks (4099 rows are 513 of 8); rows
-// that leave 4, 2 and 1 warps per block.
+// Fewer rows than warps; incomplete rounds; more rounds than blocks (4099 rows are 513 rounds of
+// 8); and rows so long that only 4, 2 or 1 warps per block fit.
 constexpr NormBackwardShape kNormBackwardShapes[] = {{1, 1},    {3, 7},     {9, 32},   {17, 136},
                                                      {21, 130}, {11, 1028}, {3, 4096}, {10, 768},
                                                      {6, 1600}, {5, 2048}};
@@ -25,16 +25,16 @@ struct Case {
   bool accumulate_input;
   bool accumulate_parameters;
   bool has_beta;
-  const KeyedDropout* branch;  // the dropout of dbranch, or absent
-  bool has_bias = false;       // dbias is wanted, too
+  const KeyedDropout* branch;  // the dropout of dbranch; null: no branch
+  bool has_bias = false;       // whether to compute dbias
 };
 
-// A case's arrays on the device and what a plain loop makes of them.
+// The arrays of a case on the device, and the results of plain loops.
 class Gradients {
  public:
   explicit Gradients(const Case& c) : c_(c), rows_(c.shape.rows), channels_(c.shape.channels) {}
 
-  // `shared_bytes`: the limit of a block.
+  // `shared_bytes`: the limit on a block's shared memory.
   void Launch(int64_t shared_bytes = SharedBytesOfDevice()) const {
     const DeviceArray scratch =
         Unwritten(LayerNormBackwardScratch(rows_, channels_), DataType::kFloat32);
@@ -108,7 +108,7 @@ class Gradients {
     }
   }
 
-  // dbias against the column sums of dbranch as it was stored.
+  // Compares dbias with the column sums of dbranch as stored, that is, after rounding.
   void ExpectBias() const {
     const std::vector<float> dbranch = dbranch_.Get();
     const std::vector<float> dbias = dbias_.Get();
@@ -165,7 +165,8 @@ class Gradients {
   DeviceArray dbeta_{NormalValues(channels_, 6), DataType::kFloat32};
   DeviceArray dbias_{NormalValues(channels_, 7), DataType::kFloat32};
   DeviceArray mean_{Means(), DataType::kFloat32};
-  // Any value will do: the gradient takes it as given. 0.9 keeps rows of one channel tame.
+  // Any value works, because the gradient uses it as given. 0.9 keeps the results of one-channel
+  // rows small.
   DeviceArray rstd_{std::vector<float>(static_cast<size_t>(rows_), 0.9f), DataType::kFloat32};
 };
 
@@ -197,7 +198,8 @@ TEST_F(LayerNormBackwardKernel, EqualsThePlainLoop) {
   }
 }
 
-// In the pass over the rows and, where a block may have too little shared memory, in another one.
+// Summed in the pass over the rows, or in a separate pass if a block may have too little shared
+// memory.
 TEST_F(LayerNormBackwardKernel, SumsTheColumnsOfTheBranch) {
   int number = 0;
   const std::list<KeyedDropout> dropouts = DropoutCases();
@@ -226,7 +228,7 @@ TEST_F(LayerNormBackwardKernel, SumsTheColumnsOfTheBranch) {
 }
 
 TEST_F(LayerNormBackwardKernel, GivesTheSameBitsEveryTime) {
-  // 513 rounds of 8 rows: blocks have one or two.
+  // 513 rounds of 8 rows, so that each block has one or two.
   const std::list<KeyedDropout> dropouts = DropoutCases();
   const Case c{.shape = {4099, 12},
                .types = kTypePairs[1],

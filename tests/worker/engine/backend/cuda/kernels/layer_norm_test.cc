@@ -1,5 +1,5 @@
-// Goal: LayerNorm, alone and after the residual addition, equals its plain loop over odd shapes
-// and all types, with the masks of dropout_key.h.
+// Goal: LayerNorm, alone and after the residual addition, equals a plain loop for odd shapes and
+// all types, with the dropout masks of dropout_key.h.
 #include "worker/engine/backend/cuda/kernels/layer_norm.h"
 
 #include "worker/engine/backend/cuda/device_array.h"
@@ -12,12 +12,12 @@ struct NormShape {
   int64_t rows;
   int64_t channels;
 };
-// Fewer rows than warps of a block, partial vectors, rows longer than one pass of a warp, and a row
-// that leaves room for one warp per block only.
+// Fewer rows than a block has warps, partial vectors, rows longer than one pass of a warp, and rows
+// so long that only one warp per block fits.
 constexpr NormShape kNormShapes[] = {{1, 1},   {3, 7},    {9, 32},  {17, 128},
                                      {5, 130}, {10, 768}, {2, 7000}};
 
-// One case: its parameters on the device and the results.
+// The parameters of one case on the device, and its results.
 class Norm {
  public:
   Norm(const NormShape& shape, DataType residual_type, DataType compute_type, bool has_beta)
@@ -52,7 +52,7 @@ class Norm {
       }
       const double expected_rstd = 1 / std::sqrt(squares / static_cast<double>(channels_) + 1e-5);
       ASSERT_NEAR(means[static_cast<size_t>(row)], expected_mean, 1e-5) << row;
-      // A row of one channel has no variance but the epsilon: rstd is about 316.
+      // A row of one channel has no variance, only the epsilon, so rstd is about 316.
       ASSERT_NEAR(rstds[static_cast<size_t>(row)], expected_rstd, 1e-5 * expected_rstd) << row;
       for (int64_t c = 0; c < channels_; ++c) {
         const double expected = (in[At(row, c)] - expected_mean) * expected_rstd * gamma_.at(c) +
@@ -63,7 +63,7 @@ class Norm {
     }
   }
 
-  // The index of an element.
+  // The index of the element (row, c).
   size_t At(int64_t row, int64_t c) const { return static_cast<size_t>(row * channels_ + c); }
   int64_t size() const { return rows_ * channels_; }
 

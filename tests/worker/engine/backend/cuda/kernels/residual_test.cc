@@ -1,5 +1,5 @@
-// Goal: the residual addition and its gradient equal their plain loops over odd shapes and all
-// types, with the masks of dropout_key.h.
+// Goal: the residual addition and its gradient equal plain loops for odd shapes and all types, with
+// the dropout masks of dropout_key.h.
 #include "worker/engine/backend/cuda/kernels/residual.h"
 
 #include "worker/engine/backend/cuda/device_array.h"

@@ -1,11 +1,11 @@
-// Rounding to a 16-bit type by the book, for the tests of kernels that round.
+// Reference for kernel tests: rounding to a 16-bit type.
 #pragma once
 
 #include "worker/engine/backend/cuda/device_array.h"
 
 namespace gp::engine {
 
-// The random bits of one element, as the CPU's kernels compute them (cpu/kernels/flat.h).
+// The random bits for one element, computed as in the CPU's kernels (cpu/kernels/flat.h).
 inline uint32_t ReferenceRoundingBits(const StochasticRounding& rounding, int64_t index) {
   uint32_t x = static_cast<uint32_t>(rounding.first + index) ^ static_cast<uint32_t>(rounding.key);
   x = (x ^ (x >> 16)) * 0x85ebca6bu;
@@ -13,8 +13,8 @@ inline uint32_t ReferenceRoundingBits(const StochasticRounding& rounding, int64_
   return (x ^ (x >> 16)) ^ static_cast<uint32_t>(rounding.key >> 32);
 }
 
-// The value rounded to `type`. Stochastically: the neighbour below in magnitude, or the one above
-// if the random bits (16 for bf16, 13 for fp16) reach the cut-off part, in units of the last place.
+// `value` rounded to `type`. Stochastic rounding adds random bits (16 for bf16, 13 for fp16) below
+// the last place of the magnitude and truncates the sum, so a carry gives the next larger value.
 inline float RoundedByTheBook(float value, DataType type, const StochasticRounding& rounding,
                               int64_t index) {
   if (!rounding.on || std::isinf(value)) return FromBits(ToBits(value, type), type);

@@ -1,5 +1,5 @@
-// Goal: the sum of squares is exact to double rounding for any count and alignment, has the same
-// bits every time, and is not finite exactly when a value is not.
+// Goal: the sum of squares is exact up to double rounding for any count and alignment, has the same
+// bits every time, and is non-finite exactly if an input is.
 #include "worker/engine/backend/cuda/kernels/sum_of_squares.h"
 
 #include "worker/engine/backend/cuda/device_array.h"
@@ -24,7 +24,7 @@ class SumOfSquaresKernel : public DeviceTest {
 };
 
 TEST_F(SumOfSquaresKernel, IsExactForIntegers) {
-  // A block has 4096 values; the last case fills all of them and wraps around.
+  // A block handles 4096 values; the last case needs more than all blocks at once, so blocks loop.
   for (const int64_t count : {0, 1, 3, 4, 4095, 4096, 10007, 5000011}) {
     for (const int64_t offset : {0, 1}) {
       std::vector<float> values(static_cast<size_t>(count + offset));

@@ -1,5 +1,4 @@
-// Goal: tokens come out sorted, equal ones in the order of their rows, for one to three passes and
-// any number of tokens.
+// Goal: tokens are sorted stably by id, for one to three passes and any number of tokens.
 #include "worker/engine/backend/cuda/kernels/token_sort.h"
 
 #include <algorithm>
@@ -46,7 +45,7 @@ void ExpectSorted(const std::vector<int32_t>& tokens, int64_t below) {
 class TokenSortKernels : public DeviceTest {};
 
 TEST_F(TokenSortKernels, SortStably) {
-  // Below a warp, a block and several; one to three digits.
+  // Counts below a warp, a block and several blocks; ids of one to three digits.
   for (const int64_t count : {1, 31, 257, 1024, 3001}) {
     for (const int64_t below : {1, 65, 256, 50257, 1 << 24}) {
       SCOPED_TRACE(testing::Message() << count << " tokens below " << below);

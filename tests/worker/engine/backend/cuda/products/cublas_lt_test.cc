@@ -1,5 +1,5 @@
 // Goal: products through cuBLASLt equal plain loops for every type, transposition and epilogue that
-// the backend uses; the stand-in of the emulation and the real library obey the same tests.
+// the backend uses. The emulated cuBLASLt and the real library pass the same tests.
 #include "worker/engine/backend/cuda/products/cublas_lt.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ class CublasLtTest : public DeviceTest {
     products_->Run(product, stream_->get());
     stream_->Synchronize();
   }
-  // Test cases own their arrays.
+  // Creates an array of normally distributed values. The fixture owns it; test cases refer to it.
   const DeviceArray& Array(int64_t count, DataType type, unsigned seed) {
     return arrays_.emplace_back(NormalValues(count, seed, 0.5f), type);
   }
@@ -53,7 +53,7 @@ class CublasLtTest : public DeviceTest {
   std::deque<DeviceArray> arrays_;
 };
 
-// One product with its operands, and what a plain loop makes of it.
+// One product with its operands, and its result by a plain loop.
 struct Case {
   Sizes sizes;
   bool a_transposed, b_transposed;
@@ -143,7 +143,7 @@ TEST_F(CublasLtProducts, ScaleWithAlphaAndRoundToTf32WhenAsked) {
   product.alpha = 0.25f;
   product.tf32 = true;
   RunAndWait(product);
-  // TF32 keeps 10 bits after the binary point, a little less than fp16's.
+  // TF32 keeps 10 bits after the binary point, slightly fewer than fp16.
   ExpectNear(d, DataType::kFloat16, c, [&](int64_t i, int64_t j) { return 0.25 * c.Sum(i, j); });
 }
 
@@ -195,7 +195,8 @@ TEST_F(CublasLtProducts, MultiplyWithTheGradientOfGelu) {
   }
 }
 
-// A device may lack this one: the backend checks, and sums the columns itself then.
+// A device may not support this epilogue; the backend then computes the column sums in a separate
+// kernel.
 TEST_F(CublasLtProducts, SumTheRowsOfAWhereTheyCan) {
   for (const DataType type : {DataType::kBfloat16, DataType::kFloat16}) {
     const Case c = MakeCase({24, 40, 32}, type, true, false);
@@ -216,7 +217,7 @@ TEST_F(CublasLtProducts, SumTheRowsOfAWhereTheyCan) {
   }
 }
 
-// The same.
+// A device may not support this epilogue, either.
 TEST_F(CublasLtProducts, SumTheGeluGradientWhereTheyCan) {
   for (const DataType type : kDataTypes) {
     const Case c = MakeCase({24, 40, 32}, type, false, false);
@@ -270,7 +271,7 @@ TEST_F(CublasLtProducts, RunInBatchesWithStrides) {
   }
 }
 
-// cuBLASLt 13 on an H100 computes this one; the emulation refuses it, as other versions may.
+// cuBLASLt 13 on an H100 supports this product; the emulation refuses it, as other versions might.
 TEST_F(CublasLtProducts, AnAuxThatLiesOnAnOddStrideIsRightOrRefused) {
   const Case c = MakeCase({24, 37, 32}, DataType::kBfloat16, false, true);
   const DeviceArray d = Unwritten(24 * 37, DataType::kBfloat16);
@@ -289,7 +290,7 @@ TEST_F(CublasLtProducts, AnAuxThatLiesOnAnOddStrideIsRightOrRefused) {
 }
 
 #ifdef GP_CUDA_EMULATION
-// A device would compute something else; the emulation refuses it.
+// A device would return a wrong result; the emulation refuses the product.
 TEST_F(CublasLtProducts, MustNotWriteWhatTheyRead) {
   const Case c = MakeCase({40, 40, 40}, DataType::kBfloat16, false, false);
   Product product = c.Get(DataType::kBfloat16, *c.a, DataType::kBfloat16);
@@ -324,7 +325,7 @@ TEST_F(CublasLtProducts, UseTheChosenAlgorithmAndPassOverWhatDoesNotFit) {
   ExpectNear(d, DataType::kFloat32, c, [&](int64_t i, int64_t j) { return c.Sum(i, j); });
 }
 
-// 256 + 1 is 256 in bf16: a part of this sum that is rounded in between loses the one.
+// In bf16, 256 + 1 is 256, so a partial sum that is rounded to bf16 loses the 1.
 TEST_F(CublasLtProducts, KeepPartsOfASumInTheResultsTypeOnlyWhereThatIsFp32) {
   std::vector<float> rows(16 * 64);
   for (size_t row = 0; row < 16; ++row) {
@@ -340,7 +341,8 @@ TEST_F(CublasLtProducts, KeepPartsOfASumInTheResultsTypeOnlyWhereThatIsFp32) {
     const Product product = c.Get(DataType::kBfloat16, d, type);
     const auto candidates = products_->Candidates(product, 32);
 #ifdef GP_CUDA_EMULATION
-    // There is one that sums at once and one for either type of the parts.
+    // One algorithm sums without partial sums; the others keep them in fp32 or in the result's
+    // type.
     EXPECT_EQ(candidates.size(), type == DataType::kFloat32 ? 3u : 2u);
 #endif
     for (const auto& candidate : candidates) {

@@ -1,4 +1,4 @@
-// Goal: Parse reads the output of Encode, and accepts nothing else.
+// Goal: Parse reads what Encode writes, and accepts nothing else.
 #include "worker/engine/backend/cuda/products/gemm_choices.h"
 
 #include <gtest/gtest.h>
@@ -37,8 +37,8 @@ TEST(GemmChoices, AreRefusedCutAtAnyPlaceThatLosesAnEntry) {
   }
 }
 
-// A cache or a record of another version of gp: its device is recognised, but everything is timed
-// again.
+// A cache file or a record in the format of another version of gp: the device is recognised, but
+// everything is timed again.
 TEST(GemmChoices, OfAnotherFormatAreNone) {
   for (const char* text : {"a device|kind=00ff;other=00;", "a device|3|kind=00ff;", "a device|"}) {
     EXPECT_EQ(GemmChoices::Parse(text), GemmChoices("a device")) << text;

@@ -1,6 +1,6 @@
-// Goal: the three products of a Linear layer equal the CPU backend's, with biases, both GELUs and
-// sizes that no epilogue supports, fused or in pieces; the choice between these is made once and
-// kept; FP8 results are as exact as eight bits allow.
+// Goal: the three products of a Linear layer equal the CPU backend's, with biases, with both GELUs,
+// and for sizes that no epilogue supports, fused or not. The choice whether to fuse is made once
+// and kept. FP8 results are as accurate as eight bits allow.
 #include "worker/engine/backend/cuda/products/linear_products.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 
 using runspec::Gelu;
 
-// ||a - b|| / ||b||.
+// The relative difference ||a - b|| / ||b||.
 double Difference(const std::vector<float>& a, const std::vector<float>& b) {
   double difference = 0;
   double norm = 0;
@@ -31,7 +31,7 @@ double Difference(const std::vector<float>& a, const std::vector<float>& b) {
   return std::sqrt(difference / norm);
 }
 
-// The inputs as fp32 on the host, as the device rounded them.
+// The array's values as the device rounded them, in fp32 on the host.
 std::vector<float> AsStored(const DeviceArray& array) {
   std::vector<float> values;
   for (int64_t i = 0; i < array.size(); ++i) values.push_back(array.at(i));
@@ -53,7 +53,7 @@ class LinearProductsTest : public DeviceTest {
     if (judge_) linear.set_judge(judge_);
     return linear;
   }
-  // From now on every product is computed this way if there is a choice.
+  // From now on, fuses every epilogue (`whole`) or none, if there is a choice.
   void SetFusion(bool whole) {
     products_.emplace(workspace_->data());
     judge_ = [=](const auto&, const auto&) { return whole; };
@@ -63,7 +63,7 @@ class LinearProductsTest : public DeviceTest {
     return stream_->get();
   }
 
-  // Forward on both backends; the relative difference of y and of gelu.
+  // Runs the forward pass on both backends; checks the relative difference of y and of gelu.
   void ExpectForward(const LinearShape& s, DataType type, bool bias, std::optional<Gelu> kind,
                      const LinearOptions& options, double tolerance) {
     const DeviceArray x(NormalValues(s.rows * s.in, 1), type),
@@ -91,7 +91,7 @@ class LinearProductsTest : public DeviceTest {
     EXPECT_LT(Difference(gelu.Get(), expected_gelu), tolerance);
   }
 
-  // dx on both backends; with `accumulate_bias`, also dbias, which is accumulated or overwritten.
+  // Computes dx on both backends; with `accumulate_bias` also dbias, accumulated or overwritten.
   void ExpectBackwardInput(const LinearShape& s, DataType type, std::optional<Gelu> kind,
                            const LinearOptions& options, double tolerance,
                            std::optional<bool> accumulate_bias = std::nullopt) {
@@ -163,10 +163,10 @@ class LinearProductsTest : public DeviceTest {
   LinearProducts::Judge judge_;
 };
 
-// Odd shapes, which no epilogue with an aux supports, and shapes that all support.
+// Odd shapes, which no epilogue with an aux buffer supports, and a shape that all support.
 constexpr LinearShape kShapes[] = {{7, 21, 13}, {17, 40, 48}, {32, 16, 64}};
 
-// Half a unit in the last place, twice, by norm.
+// Two roundings of half a unit in the last place, relative to the norm.
 double ToleranceOf(DataType type) {
   if (type == DataType::kFloat32) return 1e-5;
   return type == DataType::kBfloat16 ? 5e-3 : 6e-4;
@@ -236,7 +236,7 @@ TEST_F(LinearProductsTest, AsOneProductOrInPiecesEqualTheCpus) {
   }
 }
 
-// What the current choices say about products with this in their names.
+// Whether each choice for products with this epilogue in their names is to fuse it.
 std::vector<bool> Computed(const CublasLt& products, const std::string& epilogue) {
   std::vector<bool> computed;
   std::stringstream text(products.InUse().Encode());
@@ -273,7 +273,7 @@ TEST_F(LinearProductsTest, AreJudgedOncePerKindAndThenAsChosen) {
     const std::vector<float> expected = gradients(Linear());
     const std::vector<bool> computed = Computed(*products_, "_sums");
     if (computed.empty()) GTEST_SKIP() << "cuBLASLt has no sums of dy here";
-    EXPECT_EQ(asked, 2);  // with and without `accumulate`
+    EXPECT_EQ(asked, 2);  // once with `accumulate` and once without
     EXPECT_EQ(computed, std::vector<bool>(2, whole));
     const GemmChoices choices = products_->InUse();
     products_.emplace(workspace_->data(), GemmChoices::Parse(choices.Encode()));
@@ -283,7 +283,8 @@ TEST_F(LinearProductsTest, AreJudgedOncePerKindAndThenAsChosen) {
   }
 }
 
-// No device has less than one multiprocessor or more than 512.
+// Every device has between 1 and 512 multiprocessors, so without a judge the smallest product is
+// never fused and the largest one always.
 TEST_F(LinearProductsTest, WithoutAJudgeFuseTheSumsOfLargeGradientsAlone) {
   alignas(256) static std::byte nowhere[256];
   const Buffer any{nowhere, DataType::kBfloat16};
@@ -298,8 +299,9 @@ TEST_F(LinearProductsTest, WithoutAJudgeFuseTheSumsOfLargeGradientsAlone) {
   EXPECT_EQ(computed({64, 4096, 4096}), std::vector<bool>{true});
 }
 
-// An epilogue rounds the sums to dx's type. bf16 loses digits, which only a measured gain
-// justifies; fp16 may overflow, which nothing justifies. TF32 keeps its sums in fp32.
+// This epilogue computes the sums from dx after rounding to its type. In bf16 this loses digits,
+// which only a measured gain justifies; in fp16 it may overflow, which nothing justifies; with TF32
+// the sums stay in fp32.
 TEST_F(LinearProductsTest, FuseTheSumsOfDxWhereNothingIsLostOrAClockSaysSo) {
   alignas(256) static std::byte nowhere[256];
   const auto computed = [&](DataType type, bool has_judge) {
@@ -324,8 +326,9 @@ TEST_F(LinearProductsTest, FuseTheSumsOfDxWhereNothingIsLostOrAClockSaysSo) {
   EXPECT_EQ(computed(DataType::kFloat16, true), std::vector<bool>{});
 }
 
-// cuBLASLt does not fuse GELU into an fp32 product without TF32. The emulation would, so it shows
-// the request; a device may also lack the others.
+// cuBLASLt does not fuse GELU into an fp32 product without TF32, so gp must not request it. The
+// emulation would accept the request, so the test can see it. A device may also lack the other
+// fusions.
 TEST_F(LinearProductsTest, Fp32NeverAsksForGeluInsideAProduct) {
   alignas(256) static std::byte nowhere[256];
   const auto fused = [&](DataType type, bool tf32) {
@@ -353,7 +356,8 @@ TEST_F(LinearProductsTest, Tf32IsOfThreeDigits) {
   ExpectBackwardInput({17, 40, 48}, DataType::kFloat32, Gelu::kTanh, {.tf32 = true}, 2e-3);
 }
 
-// e4m3 keeps 3 bits after the binary point, e5m2 two; sizes that FP8 does not take stay in bf16.
+// e4m3 keeps 3 bits after the binary point, e5m2 2 bits. Products of sizes that FP8 does not
+// support are computed in bf16.
 TEST_F(LinearProductsTest, Fp8IsOfOneDigitAndOnlyWhereItFits) {
   const LinearOptions fp8{.fp8 = true};
   ExpectForward({32, 48, 64}, DataType::kBfloat16, true, Gelu::kTanh, fp8, 6e-2);

@@ -1,5 +1,5 @@
-// Goal: the planned workspace is enough for every operation of a model, at sizes from tiny to
-// 1558M, and allocations are counted.
+// Goal: the planned workspace suffices for every operation of a model, from the tiny size to 1558M,
+// and allocations are counted.
 #include "worker/engine/backend/cuda/runtime/device_allocations.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 namespace gp::engine {
 namespace {
 
-// Bytes, the roundings of several pieces included.
+// The bytes that each operation needs, including rounding up where it has several pieces.
 std::vector<int64_t> Needs(const runspec::ModelShape& s, const runspec::ArenaOptions& o) {
   const int64_t rows = o.micro_batch * o.sequence;
   const int64_t c = s.channels;

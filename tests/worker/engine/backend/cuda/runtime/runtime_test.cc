@@ -1,5 +1,5 @@
-// Goal: memory begins zeroed, an upload's source may be reused at once and uploads arrive in order,
-// graphs replay what was recorded, and errors say what to do.
+// Goal: allocated memory is zero, the source of an upload can be reused at once, uploads arrive in
+// order, graphs replay what was recorded, and error messages suggest what to do.
 #include "worker/engine/backend/cuda/runtime/runtime.h"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST_F(CudaRuntime, UploadsArriveInOrderAndFreeTheirSource) {
   const DeviceMemory memory(kCount * 4);
   std::vector<DeviceMemory> kept;
   std::vector<int32_t> source(kCount);
-  for (int32_t i = 0; i < 40; ++i) {  // more than the staging memory holds
+  for (int32_t i = 0; i < 40; ++i) {  // more than fits into the staging memory
     std::fill(source.begin(), source.end(), i);
     staging.Upload(memory.data(), source.data(), kCount * 4);
     std::fill(source.begin(), source.end(), -1);

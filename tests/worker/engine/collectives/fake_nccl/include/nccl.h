@@ -1,5 +1,5 @@
-// The part of NCCL's C API that gp calls, for builds without the toolkit: its names, numbers and
-// signatures from NCCL's documentation. Implemented by the fake beside it (nccl.cc).
+// The part of NCCL's C API that gp calls, for builds without the toolkit. Names, numbers and
+// signatures are from NCCL's documentation. Implemented by the fake in nccl.cc.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -30,7 +30,7 @@ enum ncclRedOp_t { ncclSum = 0, ncclProd = 1, ncclMax = 2, ncclMin = 3, ncclAvg 
 
 enum ncclDataType_t { ncclInt8 = 0, ncclUint8 = 1, ncclFloat32 = 7, ncclFloat64 = 8 };
 
-// Real ones are longer; a program only sets `blocking` and initialises the rest.
+// NCCL's own struct is longer; programs initialise it and set only `blocking`.
 struct ncclConfig_t {
   size_t size;
   unsigned int magic;

@@ -2,7 +2,7 @@
 // of its sequence in chunks, with the online softmax between chunks. The order of the sums depends
 // only on the head size and the position.
 //
-// Bytes: a row reads the keys and values of its sequence once.
+// Memory traffic: a row reads the keys and values of its sequence once.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -21,10 +21,10 @@ constexpr int kThreads = 128;
 constexpr int kHeadSizeMax = 256;
 constexpr int kKeyLanes = 8;                          // threads that share the product of one key
 constexpr int kPassKeys = kThreads / kKeyLanes;       // keys at a time
-constexpr int kChunk = 256;                           // keys whose scores are kept
+constexpr int kChunk = 256;                           // keys whose scores are in shared memory
 constexpr int kVectorsMax = kHeadSizeMax / kThreads;  // vectors of one thread, rounded up
 
-// The sequences are a kernel argument (2 KiB), so there is no upload and no wait.
+// The sequences are passed as a kernel argument (2 KiB), so no upload and no wait is needed.
 constexpr int kBatch = 64;
 struct Batch {
   int count = 0;
@@ -139,7 +139,7 @@ __device__ __forceinline__ void AddValues(Sums<kVector>& sums, float correction,
   }
 }
 
-// out = factor * the sums of all groups, in their order, by way of shared memory.
+// out = factor * the sums of all groups, added in order through shared memory.
 template <int kVector, typename T>
 __device__ __forceinline__ void WriteOut(T* out, const Sums<kVector>& sums, float factor,
                                          float* shared, int head_size, const Share& share) {

@@ -1,5 +1,5 @@
 // Causal attention of new tokens against the cached keys and values of their sequence, for
-// sampling. Any thread; the work joins the stream.
+// sampling. Any thread may call; work is put on the stream.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -10,7 +10,7 @@
 namespace gp::engine {
 namespace {
 
-// A block per row: its second and third reading of the row come from the first-level cache.
+// One block per row. Its second and third pass read the row from the first-level cache.
 constexpr int kThreads = 128;
 
 __device__ __forceinline__ int64_t Row() { return blockIdx.x; }

@@ -1,6 +1,6 @@
 // Rows of stored attention probabilities (math attention): softmax over the keys that a query may
-// see, keyed dropout, and the way back. The products around them are strided-batched matmuls. Any
-// thread; the work joins the stream.
+// see, keyed dropout, and their gradient. The products around them are strided-batched matmuls. Any
+// thread may call; work is put on the stream.
 //
 // Arrays are (B, H, T, T) = (rows, length) in fp32, bf16 or fp16; row r belongs to query r %
 // length. Arithmetic is fp32, one block per row. `dropout` keys an element by (row, column).

@@ -11,12 +11,12 @@ namespace gp::engine {
 namespace {
 
 constexpr int64_t kTensorHeadSizeMax = 128;
-// A row of 64 16-bit elements is 16 bytes for each of its lanes.
+// Threads that share a row. With 64 elements of 16 bits, each loads 16 bytes.
 constexpr int kRowLanes = 8;
 constexpr int kDotRows = 32;
 constexpr int kDotThreads = kDotRows * kRowLanes;
 
-// The sum over the kRowLanes neighbours that have a row together, in each of them. All lanes call.
+// Returns to every thread the sum over the kRowLanes neighbours that share its row. All lanes call.
 __device__ __forceinline__ float RowSum(float value) {
 #pragma unroll
   for (int offset = kRowLanes / 2; offset > 0; offset /= 2) {
@@ -25,7 +25,8 @@ __device__ __forceinline__ float RowSum(float value) {
   return value;
 }
 
-// dots = dout . out of each (head, query): kRowLanes threads for each. Moves both arrays once.
+// dots = dout . out for each (head, query), with kRowLanes threads for each. Reads both arrays
+// once.
 template <int kLanes, typename T>
 __global__ void __launch_bounds__(kDotThreads)
     FlashDotsKernel(FlashView view, int tiles, float* dots, const T* dout, const T* out) {

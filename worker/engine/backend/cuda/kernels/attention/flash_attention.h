@@ -1,10 +1,11 @@
 // Causal attention on packed qkv without a T x T matrix, forwards and backwards, with keyed dropout
 // of the probabilities (FlashAttention-2: Dao 2023, arXiv:2307.08691). Used on a GPU without a
-// usable cuDNN, and on every GPU when there is dropout. Any thread; the work joins the stream.
+// usable cuDNN, and on every GPU when there is dropout. Any thread may call; work is put on the
+// stream.
 //
 // qkv and dqkv are (B*T, 3*C), out and dout (B*T, C), lse (B, H, T); q, k, v and results are of one
 // type: fp32, bf16 or fp16. Sums are fp32 and in a fixed order: equal inputs give equal bits, and a
-// row of `out` depends on the rows up to it alone, whatever T is. Any T; D in [1, 256]. No atomics.
+// row of `out` depends only on the rows up to it, whatever T is. Any T; D in [1, 256]. No atomics.
 // Backwards on CUDA cores, D > 128 takes 68 KiB of shared memory: more than sm_75 has, where the
 // launch throws CudaError.
 #pragma once

@@ -13,7 +13,8 @@ inline constexpr int kBlockThreads = kSide * kSide;
 __device__ __forceinline__ int ThreadX() { return static_cast<int>(threadIdx.x) % kSide; }
 __device__ __forceinline__ int ThreadY() { return static_cast<int>(threadIdx.x) / kSide; }
 
-// Tile sizes for head sizes up to kD: kRows rows stay with the block, kSteps are walked over.
+// Tile sizes for head sizes up to kD: a block keeps one tile of kRows rows and walks over tiles of
+// kSteps rows.
 template <int kHeadSize, int kRowCount, int kStepCount>
 struct BlockSizes {
   static constexpr int kD = kHeadSize;
@@ -80,7 +81,7 @@ __device__ __forceinline__ void MultiplyRows(BlockScores<S>& scores, const float
   }
 }
 
-// Lays a thread's scores into shared memory, where the second product reads them.
+// Writes a thread's scores to shared memory, where the second product reads them.
 template <typename S>
 __device__ __forceinline__ void WriteWeights(float* weights, const BlockScores<S>& scores) {
 #pragma unroll
@@ -137,7 +138,8 @@ __device__ __forceinline__ void AddWeighted(BlockResult<S>& result, const float*
   }
 }
 
-// Row i of a thread's result, times a factor, to where it exists.
+// Writes one row of a thread's result, times `factor`. Leaves out what is beyond the sequence or
+// the head.
 template <typename S, typename T>
 __device__ __forceinline__ void WriteResultRow(const HeadRows<T>& to, int row,
                                                const float (&result)[S::kVectors][S::kVector],

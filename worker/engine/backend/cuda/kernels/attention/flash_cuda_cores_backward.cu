@@ -10,7 +10,8 @@
 namespace gp::engine {
 namespace {
 
-// The tiles of a block: two that stay, two that are walked over, and weights between products.
+// The shared memory of a block: two tiles that stay, two tiles that change with each step, and the
+// weights that the second product reads.
 template <typename S>
 struct Tiles {
   explicit __device__ Tiles(float* shared)
@@ -27,7 +28,7 @@ struct Tiles {
   float* weights;
 };
 
-// result += scores steps, by way of shared memory.
+// result += scores steps, with the scores passed through shared memory.
 template <typename S>
 __device__ __forceinline__ void AddProduct(BlockResult<S>& result, const Tiles<S>& tiles,
                                            const BlockScores<S>& scores, const float* steps) {
@@ -37,7 +38,7 @@ __device__ __forceinline__ void AddProduct(BlockResult<S>& result, const Tiles<S
   AddWeighted<S>(result, tiles.weights, steps);
 }
 
-// Rows are keys, steps are queries.
+// Computes dk and dv: rows are keys, steps are queries.
 template <typename T, typename S, bool kDrops>
 __global__ void __launch_bounds__(kBlockThreads)
     FlashKeyGradientKernel(FlashView view, FlashBackwardArrays<T> arrays, int tile_count,
@@ -85,7 +86,7 @@ __global__ void __launch_bounds__(kBlockThreads)
                  kDrops ? mask.scale : 1.0f, view);
 }
 
-// Rows are queries, steps are keys.
+// Computes dq: rows are queries, steps are keys.
 template <typename T, typename S, bool kDrops>
 __global__ void __launch_bounds__(kBlockThreads)
     FlashQueryGradientKernel(FlashView view, FlashBackwardArrays<T> arrays, int tile_count,

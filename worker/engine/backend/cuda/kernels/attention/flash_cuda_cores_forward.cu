@@ -74,7 +74,8 @@ __device__ __forceinline__ void DropRow(float (&p)[S::kThreadSteps], const Dropo
   }
 }
 
-// The tile of keys from `key`: probabilities into `weights`.
+// For the tile of keys that begins with `key`: turns the scores into (unnormalised) probabilities
+// after dropout, and updates the state and the result.
 template <typename S>
 __device__ __forceinline__ void Attend(BlockScores<S>& scores, SoftmaxState<S>& state,
                                        BlockResult<S>& result, int64_t first_row, int query,

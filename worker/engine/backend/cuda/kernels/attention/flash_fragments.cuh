@@ -63,14 +63,14 @@ __device__ __forceinline__ void CopyTile(T* tile, const HeadRows<const T>& from,
   }
 }
 
-// The A operand: rows [row, row + 16), columns [k, k + 16) of a tile.
+// Loads the A operand: rows [row, row + 16), columns [k, k + 16) of a tile.
 template <int kD, typename T>
 __device__ __forceinline__ void LoadA(FragmentA& a, const T* tile, int row, int k) {
   LoadTiles(a, tile + (row + Lane() % 16) * kTileStride<kD> + k + Lane() / 16 * 8);
 }
 
-// The B operands of two products side by side. Rows of the tile are columns of B: n in [row, row +
-// 16), k in [k, k + 16).
+// Loads the B operands of two adjacent products. Rows of the tile are columns of B: n in [row, row
+// + 16), k in [k, k + 16).
 template <int kD, typename T>
 __device__ __forceinline__ void LoadB(uint32_t (&b)[4], const T* tile, int row, int k) {
   LoadTiles(b,
@@ -143,7 +143,8 @@ __device__ __forceinline__ void MultiplyByColumns(FragmentC (&c)[kD / 8],
   }
 }
 
-// A product's result, rounded, as the A operand of the next: the fragments have the same owners.
+// Rounds the result of a product into the A operand of the next one. Each thread already owns the
+// elements that it needs.
 template <typename T, int kTiles>
 __device__ __forceinline__ void RoundToA(FragmentA (&a)[kTiles / 2], const FragmentC (&c)[kTiles]) {
 #pragma unroll

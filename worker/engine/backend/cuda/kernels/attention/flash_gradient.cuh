@@ -1,4 +1,4 @@
-// The gradient of one score, as both forms of flash attention compute it backwards. Included by
+// The gradient of one score, for the backward pass on CUDA cores and on tensor cores. Included by
 // flash_*_backward.cu.
 #pragma once
 
@@ -22,7 +22,8 @@ __device__ __forceinline__ QueryScalars ScalarsOf(const FlashBackwardArrays<T>& 
   return {arrays.lse[row] * kLog2E, arrays.dots[row], RowOf(mask, row).row_key};
 }
 
-// score becomes the dropped-out probability before its scale, dprob the gradient of the score.
+// score becomes the probability after dropout but without dropout's scale; dprob becomes the
+// gradient of the score.
 template <bool kDrops>
 __device__ __forceinline__ void ScoreGradient(float& score, float& dprob, float scale2,
                                               bool visible, const QueryScalars& query,

@@ -14,8 +14,8 @@
 namespace gp::engine {
 namespace {
 
-// Tile sizes for head sizes up to kD, as registers and 99 KiB of shared memory allow. `kRows` stay
-// with the block, 16 with each warp; `kSteps` are walked over at a time.
+// Tile sizes for head sizes up to kD, as registers and 99 KiB of shared memory allow. A block keeps
+// `kRows` rows, 16 for each warp, and walks over `kSteps` rows at a time.
 template <int kHeadSize, int kWarpCount>
 struct Sizes {
   static constexpr int kD = kHeadSize;
@@ -30,10 +30,11 @@ struct Sizes {
 
 #if GP_TENSOR_CORES
 
-// The two tiles that stay (q and dout, or k and v): A operands of 16 rows of each warp.
+// One of the two tiles that stay (q and dout, or k and v). Each warp uses 16 rows of the tile as
+// its A operand.
 template <typename T, typename S>
 struct Held {
-  // In registers, if they fit.
+  // Whether the operand stays in registers.
   static constexpr bool kHolds = S::kD <= 64;
 
   const T* tile;
@@ -56,8 +57,8 @@ struct Held {
   }
 };
 
-// Scores of keys after their query become -inf, which gives probability 0. The fragment's first row
-// and first column are a key and a query, or the other way around. Only the few tiles on the
+// Scores of keys after their query become -inf, which gives probability 0. `row` and `column` are
+// the fragment's first key and first query, or the other way around. Only the few tiles on the
 // diagonal need it.
 template <bool kRowsAreKeys, int kTiles>
 __device__ __forceinline__ void HideKeysBehindQueries(FragmentC (&scores)[kTiles], int row,
@@ -122,7 +123,7 @@ struct QueryWarp {
   FragmentC dq[S::kD / 8];
   QueryScalars scalars[2];  // for rows `group` and `group + 8`
 
-  // Keys [key, key + kSteps).
+  // Adds keys [key, key + kSteps).
   __device__ void Add(int key, const T* k, const T* v) {
     FragmentC p[S::kSteps / 8];  // (queries, keys)
     FragmentC ds[S::kSteps / 8];
@@ -146,7 +147,7 @@ struct QueryWarp {
 
 #endif
 
-// dk and dv.
+// Computes dk and dv.
 template <typename T, typename S, bool kDrops>
 __global__ void __launch_bounds__(S::kThreads)
     FlashKeyGradientKernel(FlashView view, FlashBackwardArrays<T> arrays, int tiles,
@@ -214,7 +215,7 @@ __global__ void __launch_bounds__(S::kThreads)
 #endif
 }
 
-// dq.
+// Computes dq.
 template <typename T, typename S, bool kDrops>
 __global__ void __launch_bounds__(S::kThreads)
     FlashQueryGradientKernel(FlashView view, FlashBackwardArrays<T> arrays, int tiles,
@@ -271,7 +272,8 @@ __global__ void __launch_bounds__(S::kThreads)
 
 template <typename T, int kD>
 void LaunchSized(const FlashBackward& args, cudaStream_t stream) {
-  // With 128 keys per block, queries are read half as often; at D = 128 they do not fit.
+  // With 128 keys per block, queries are read half as often as with 64; at D = 128 so many keys do
+  // not fit into shared memory.
   using ByKeys = Sizes<kD, kD <= 64 ? 8 : 4>;
   using ByQueries = Sizes<kD, 4>;
   const bool drops = args.dropout.probability > 0;

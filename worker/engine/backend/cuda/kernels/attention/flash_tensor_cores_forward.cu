@@ -13,8 +13,8 @@ namespace {
 constexpr int kWarps = 4;
 constexpr int kThreads = kWarps * 32;
 
-// Tile sizes for head sizes up to kD: as many as registers (255 a thread) and 99 KiB of shared
-// memory hold.
+// Tile sizes for head sizes up to kD: as large as registers (255 per thread) and 99 KiB of shared
+// memory allow.
 template <int kHeadSize>
 struct Sizes {
   static constexpr int kD = kHeadSize;
@@ -129,7 +129,7 @@ struct ForwardWarp {
     }
   }
 
-  // After the tile of queries has arrived.
+  // Call it after the tile of queries has arrived.
   __device__ void HoldQueries() {
     if constexpr (kHoldsQueries) {
 #pragma unroll
@@ -188,7 +188,7 @@ struct ForwardWarp {
     }
   }
 
-  // One tile of keys, beginning with `key`.
+  // Adds the tile of keys that begins with `key`.
   __device__ void Attend(int key, const T* keys, const T* values) {
     FragmentC scores[S::kRowTiles][S::kKeys / 8];
     Score(scores, keys);

@@ -47,8 +47,9 @@ struct FlashView {
   float scale;  // multiplies the scores
 };
 
-// A kernel's block works on one tile of one head. The grid is flat: the tiles of a head are
-// neighbours, so that they find its keys in the second-level cache, the longest first.
+// A kernel's block works on one tile of one head. The grid is flat. The tiles of a head are
+// adjacent, so that they find its keys in the second-level cache; the tile with the most work comes
+// first.
 struct FlashBlock {
   int64_t head;
   int tile;
@@ -94,7 +95,8 @@ FlashBackwardArrays<T> ArraysOf(const FlashBackward& args) {
           static_cast<const T*>(args.qkv.data), args.dots};
 }
 
-// The forms of the two launchers in flash_attention.h. Backwards, `dots` has been filled in.
+// The implementations behind the two launchers in flash_attention.h. Backward expects that `dots`
+// has been filled in.
 void LaunchFlashForwardOnCudaCores(const FlashForward& args, cudaStream_t stream);
 void LaunchFlashBackwardOnCudaCores(const FlashBackward& args, cudaStream_t stream);
 void LaunchFlashForwardOnTensorCores(const FlashForward& args, cudaStream_t stream);

@@ -1,11 +1,11 @@
-// A host stand-in for the part of cuBLASLt that gp calls, over emulated device memory: plain loops
-// with fp32 sums, every epilogue that gp asks for, and the checks that cuBLASLt documents (sizes of
-// attributes, shapes, element types, alignment, workspace). Work joins the stream and can be
-// captured. Written from NVIDIA's documentation; names, values and signatures are cuBLASLt 13's.
+// Emulates the part of cuBLASLt that gp calls, on emulated device memory: plain loops with fp32
+// sums, every epilogue that gp uses, and the checks that cuBLASLt documents (sizes of attributes,
+// shapes, element types, alignment, workspace). Work is queued on the stream and can be captured.
+// Written from NVIDIA's documentation; names, values and signatures are those of cuBLASLt 13.
 //
-// An algorithm works for the problem and the alignment that it was offered for. There are three:
-// the first sums k upwards, the others in two halves, which they keep in their workspace: the
-// second in fp32, the third in the result's type.
+// An algorithm is valid only for the problem and the alignment for which it was returned. There are
+// three: the first sums over k in ascending order; the others sum in two halves, which they keep in
+// the workspace: the second in fp32, the third in the result's type.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,5 @@
-// A host stand-in for CUDA's bfloat16: storage and conversions; kernels compute in float.
+// Emulates CUDA's bfloat16 on the host: storage and conversions only, because kernels compute in
+// float.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,4 @@
-// A host stand-in for CUDA's half: storage and conversions; kernels compute in float.
+// Emulates CUDA's half on the host: storage and conversions only, because kernels compute in float.
 #pragma once
 
 #include <bit>
@@ -19,7 +19,7 @@ constexpr unsigned short GpHalfBits(float value) {
   if (magnitude > 0x7f800000u) return 0x7fff;
   if (magnitude >= 0x477ff000u) return sign | 0x7c00;  // rounds to 65536 or more
   if (magnitude < 0x38800000u) {
-    // Subnormal: adding 0.5 leaves the value in the lowest bits, in units of 2^-24.
+    // Subnormal: adding 0.5 moves the value into the lowest bits, in units of 2^-24.
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<unsigned short>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u));
   }

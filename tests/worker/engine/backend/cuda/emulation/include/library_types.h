@@ -1,4 +1,4 @@
-// The element types of CUDA's libraries, those that gp uses. Values are CUDA 13's.
+// The element types of CUDA's libraries that gp uses, with the values of CUDA 13.
 #pragma once
 
 enum cudaDataType_t {

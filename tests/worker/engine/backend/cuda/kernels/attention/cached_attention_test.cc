@@ -1,5 +1,5 @@
-// Goal: cached attention equals attention over the whole sequence, however its tokens arrive, and a
-// row has the same bits whatever else is in the batch.
+// Goal: cached attention equals attention over the whole sequence, however its tokens are split
+// into calls, and the bits of a row do not depend on the rest of the batch.
 #include "worker/engine/backend/cuda/kernels/attention/cached_attention.h"
 
 #include "worker/engine/backend/cuda/device_array.h"
@@ -10,17 +10,17 @@ namespace {
 
 class CachedAttentionKernel : public DeviceTest {};
 
-constexpr int64_t kSlots = 70;  // more than one launch takes
+constexpr int64_t kSlots = 70;  // more than one launch handles
 constexpr int64_t kHeads = 2;
 
-// A cache and one sequence's rows, to be fed in any portions and into any slot.
+// A cache and the rows of one sequence, which can be fed in any portions and into any slot.
 class Sampler {
  public:
   Sampler(int64_t length, int64_t head_size, DataType type)
       : length_(length), head_size_(head_size), type_(type) {}
 
-  // Feeds tokens [position, position + count) and keeps the output. `others` more sequences of one
-  // token each, with other values, share the call.
+  // Feeds tokens [position, position + count) and stores the output. `others` more sequences of one
+  // token each, with other values, are in the same call.
   void Feed(int64_t position, int64_t count, int64_t slot, int64_t others) {
     std::vector<float> rows = NormalValues((count + others) * 3 * Channels(), 9);
     std::vector<CacheRows> sequences;
@@ -82,7 +82,8 @@ TEST_F(CachedAttentionKernel, EqualsTheWholeSequence) {
   }
 }
 
-// Longer than a chunk of keys; the largest head sizes, one of which does not divide into vectors.
+// Sequences longer than a chunk of keys; the largest head sizes, one of which is not a multiple of
+// a vector.
 TEST_F(CachedAttentionKernel, EqualsTheWholeSequenceBeyondAChunk) {
   for (const int64_t head_size : {250, 256}) {
     Sampler sampler(260, head_size, DataType::kFloat32);

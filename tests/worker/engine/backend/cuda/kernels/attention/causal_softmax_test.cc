@@ -1,5 +1,5 @@
-// Goal: the softmax of stored scores, its dropout and its gradient equal the plain loop for lengths
-// around a block's threads, in all types.
+// Goal: the softmax of stored scores, its dropout and its gradient equal plain loops, for lengths
+// around the number of threads in a block, in all types.
 #include "worker/engine/backend/cuda/kernels/attention/causal_softmax.h"
 
 #include "worker/engine/backend/cuda/device_array.h"
@@ -13,7 +13,7 @@ class CausalSoftmaxKernel : public DeviceTest {};
 constexpr int64_t kLengths[] = {1, 5, 131};
 constexpr float kSoftmaxScale = 0.25f;
 
-// Calls body(length, type, dropout) for all of them.
+// Calls body(length, type, dropout) for all combinations.
 template <typename Body>
 void ForEachSoftmax(Body body) {
   for (const int64_t length : kLengths) {
@@ -29,7 +29,7 @@ void ForEachSoftmax(Body body) {
   }
 }
 
-// A whole head and the first rows of the next.
+// The rows of a whole head and the first rows of the next.
 int64_t RowsOf(int64_t length) { return length + 3; }
 
 TEST_F(CausalSoftmaxKernel, NormalisesWhatAQuerySees) {

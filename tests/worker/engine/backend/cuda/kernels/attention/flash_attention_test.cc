@@ -1,6 +1,6 @@
-// Goal: flash attention equals a plain softmax, forwards and backwards, on CUDA cores and on tensor
-// cores, for lengths around the tiles, all head sizes and types, with keyed dropout; equal inputs
-// give equal bits, and a position's bits do not depend on what follows it.
+// Goal: flash attention equals a plain softmax, forward and backward, on CUDA cores and on tensor
+// cores, for lengths around the tile sizes and all head sizes and types, with keyed dropout. Equal
+// inputs give equal bits, and a position's bits do not depend on later positions.
 #include "worker/engine/backend/cuda/kernels/attention/flash_attention.h"
 
 #include "worker/engine/backend/cuda/device_array.h"
@@ -20,7 +20,7 @@ class FlashAttentionKernel : public DeviceTest {
   int major_ = 0;
 };
 
-// One attention on the device.
+// The inputs and results of one attention on the device.
 class Attention {
  public:
   Attention(const AttentionShape& shape, DataType type, FlashMath math)
@@ -58,11 +58,11 @@ class Attention {
     Run(dropout.dropout());
     PlainAttention plain(shape_, qkv_, dropout);
     plain.Run(dout_);
-    // Probabilities are rounded to the type before their product with the values.
+    // Probabilities are rounded to the type before they are multiplied with the values.
     const bool is_f32 = type_ == DataType::kFloat32;
     ExpectNear(out_.Get(), plain.out, DeviceTolerance(type_, 2), "out");
     ExpectNear(lse_.Get(), plain.lse, 1e-5, "lse");
-    // Gradients inherit the rounding of `out` over all keys.
+    // The rounding errors of `out` over all keys enter the gradients.
     ExpectNear(dqkv_.Get(), plain.dqkv, is_f32 ? 5e-5 : 8 * DeviceTolerance(type_, 1), "dqkv");
   }
 
@@ -89,7 +89,8 @@ class Attention {
   DeviceArray dots_ = Unwritten(Rows() * shape_.heads, DataType::kFloat32);
 };
 
-// Lengths around a tile with a head size of each form, then dropout, then batches of odd heads.
+// Lengths around a tile for one head size of each kind; then dropout; then batches with an odd
+// number of heads.
 TEST_F(FlashAttentionKernel, EqualsThePlainSoftmaxOnCudaCores) {
   const std::list<KeyedDropout> dropouts = DropoutCases();
   for (const int64_t length : {1, 7, 33, 64, 65, 100}) {
@@ -125,8 +126,8 @@ TEST_F(FlashAttentionKernel, EqualsThePlainSoftmaxOnTensorCores) {
   }
 }
 
-// Sizes where the backward pass uses wide accesses: heads with more than one access per thread, and
-// several heads with more queries than a block.
+// Sizes for which the backward pass uses wide accesses: heads that need more than one access per
+// thread, and several heads with more queries than a block handles.
 TEST_F(FlashAttentionKernel, DotsWideRowsOfSeveralHeads) {
   const std::list<KeyedDropout> dropouts = DropoutCases();
   for (const AttentionShape& shape :
@@ -137,7 +138,8 @@ TEST_F(FlashAttentionKernel, DotsWideRowsOfSeveralHeads) {
   }
 }
 
-// Rows that begin in the middle of a vector are read by elements: the same sums to their rounding.
+// Rows that begin in the middle of a vector are read element by element; the sums are equal up to
+// rounding.
 TEST_F(FlashAttentionKernel, TakesGradientsOfAnyAlignment) {
   const AttentionShape shape{1, 3, 1, 16};
   const std::vector<float> qkv = NormalValues(3 * 48, 1);

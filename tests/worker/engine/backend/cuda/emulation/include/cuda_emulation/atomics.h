@@ -1,4 +1,4 @@
-// Atomic operations. One thread runs at a time, so a plain read and write is one.
+// Atomic operations. Only one thread runs at a time, so a plain read and write is atomic.
 #pragma once
 
 #include "cuda_emulation/qualifiers.h"

@@ -1,5 +1,5 @@
-// Device intrinsics for kernels, by their definition. The fast ones (__expf …) are exact here:
-// tolerances of tests must leave room for a device's error.
+// Device intrinsics for kernels, implemented from their definitions. The fast ones (__expf …) are
+// exact here, so tests must leave a tolerance for a device's error.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ GP_MIN_MAX(unsigned long)
 GP_MIN_MAX(long long)
 GP_MIN_MAX(unsigned long long)
 #undef GP_MIN_MAX
-// As on a device, a number wins over NaN.
+// As on a device: if one argument is NaN, the result is the other.
 inline float min(float a, float b) { return std::fmin(a, b); }
 inline float max(float a, float b) { return std::fmax(a, b); }
 inline double min(double a, double b) { return std::fmin(a, b); }
@@ -34,7 +34,7 @@ inline float __fdividef(float a, float b) { return a / b; }
 inline float __frcp_rn(float x) { return 1.0f / x; }
 inline float __fsqrt_rn(float x) { return std::sqrt(x); }
 inline float __fdiv_rn(float a, float b) { return a / b; }
-// Never contracted: the emulated kernels are compiled for a processor without fused multiply-add.
+// Never fused: emulated kernels are compiled for a processor without fused multiply-add.
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fsub_rn(float a, float b) { return a - b; }
@@ -58,7 +58,7 @@ inline unsigned int __umulhi(unsigned int a, unsigned int b) {
   return static_cast<unsigned int>((uint64_t{a} * b) >> 32);
 }
 
-// Cache hints say nothing here.
+// Cache hints have no effect here.
 template <typename T>
 T __ldg(const T* address) {
   return *address;

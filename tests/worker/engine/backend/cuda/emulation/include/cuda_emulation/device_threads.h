@@ -1,10 +1,10 @@
 // What a kernel sees of the other threads of its block: indices, barriers, warp exchanges, votes.
-// Each thread is a fiber (block_runner.h). Every call says where it stands, so that a thread that
-// does not come, or comes elsewhere, is reported by block, thread and line.
+// Each thread is a fiber (block_runner.h). Every call passes its source location, so that a thread
+// that never arrives, or arrives elsewhere, is reported with its block, thread and line.
 //
-// Offered is what sm_75 has, too; __reduce_*_sync, which needs sm_80, is not. Stricter than a
-// device: a barrier wants every thread of the block, a warp operation every lane of its mask, each
-// at the same line; a lane may only read lanes of the mask.
+// Contains only operations that sm_75 has; __reduce_*_sync, which needs sm_80, is missing. Stricter
+// than a device: a barrier needs every thread of the block and a warp operation every lane of its
+// mask, all at the same line; a lane may only read lanes of the mask.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +37,11 @@ enum class WarpOperation {
   kMatch
 };
 
-// The number of threads of the block with a nonzero predicate; returns when all have arrived.
+// Waits for all threads of the block; returns how many passed a nonzero predicate.
 unsigned int WaitForBlock(bool predicate, Place place);
 
-// This lane's result once all lanes of `mask` have arrived. `value` is a shuffled value, a
-// predicate, or a value to match; `argument` the second operand of a shuffle.
+// Waits for all lanes of `mask`; returns this lane's result. `value` is the shuffled value, the
+// predicate, or the value to match; `argument` is the second operand of a shuffle.
 uint64_t WaitForWarp(WarpOperation operation, unsigned int mask, uint64_t value, int argument,
                      int width, Place place);
 

@@ -1,5 +1,5 @@
-// The host's side of a launch, the memory of a block, and what a fake of another CUDA library needs
-// to put its own work on a stream.
+// The host's side of a launch, the memory of a block, and what the fake of another CUDA library
+// needs to queue work on a stream.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@
 
 namespace gp::cuda_emulation {
 
-// A kernel did what a device would hang on, fault on or answer with garbage.
+// A kernel did something that makes a device hang, fault or return garbage.
 class KernelError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Runs `work` in the order of the stream, or records it while the stream is being captured.
+// Runs `work` in stream order, or records it if the stream is being captured.
 cudaError_t Submit(cudaStream_t stream, std::function<void()> work);
 
 // The dynamic shared memory of the running block, aligned to 16 bytes.
 void* DynamicShared();
 
-// Memory that one block's threads share: every byte 0xff, so every float a NaN, when a block
-// begins. Made by GP_SHARED; lives as long as the process.
+// Memory shared by the threads of one block. When a block begins, every byte is 0xff, so every
+// float is NaN. Created by GP_SHARED; exists until the process ends.
 class SharedRange {
  public:
   SharedRange(void* begin, size_t bytes);
@@ -41,12 +41,13 @@ struct LaunchShape {
   bool awaits_previous = false;  // every thread must call NoteAwaited
 };
 
-// Notes that on a device the running thread would have waited for the previous kernel.
+// Records that the running thread called AwaitPrevious, where a device would wait for the previous
+// kernel.
 void NoteAwaited();
 
-// cudaErrorInvalidConfiguration or cudaErrorInvalidValue where a device would refuse the shape.
+// cudaErrorInvalidConfiguration or cudaErrorInvalidValue if a device would refuse the shape.
 cudaError_t CheckShape(const void* kernel, const LaunchShape& shape);
-// Runs thread() for each thread of each block.
+// Calls thread() for each thread of each block.
 void RunGrid(const LaunchShape& shape, const std::function<void()>& thread);
 
 template <typename... Parameters>

@@ -1,6 +1,5 @@
-// The words of CUDA C++ as a host compiler reads them. __shared__ is not among them: kernels
-// declare shared memory with GP_SHARED (kernels/shared_memory.cuh), so that the emulation can
-// poison it.
+// The keywords of CUDA C++ for a host compiler. __shared__ is missing: kernels declare shared
+// memory with GP_SHARED (kernels/shared_memory.cuh), so that the emulation can fill it with NaN.
 #pragma once
 
 #define GP_CUDA_EMULATION 1

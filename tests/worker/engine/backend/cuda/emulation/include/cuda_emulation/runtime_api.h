@@ -1,5 +1,5 @@
-// The host side of the CUDA runtime, as far as gp calls it. Signatures, names and error codes are
-// CUDA 13's.
+// The part of the CUDA runtime's host API that gp calls. Names, signatures and error codes are
+// those of CUDA 13.
 #pragma once
 
 #include <cstddef>
@@ -103,7 +103,7 @@ struct cudaPointerAttributes {
   void* hostPointer;
 };
 
-// errors: the last one of this host thread
+// errors: the last error of this host thread
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();

@@ -1,13 +1,13 @@
-// What kernels/tensor_core.cuh asks of a device, by the fragment layouts that the PTX ISA
-// documents: products of 16-bit tiles, ldmatrix, asynchronous copies. All 32 lanes of a warp must
-// call together where the instruction wants them. A product sums exactly in fp32, in ascending k,
-// where a device's order within one tile is its own.
+// Emulates the operations of kernels/tensor_core.cuh with the fragment layouts that the PTX ISA
+// documents: products of 16-bit tiles, ldmatrix, and asynchronous copies. All 32 lanes of a warp
+// must call together where the instruction requires it. A product sums in fp32 in ascending k; a
+// device may use another order within one tile.
 //
-// Stricter than a device: what an asynchronous copy brings is not there before WaitForCopies. Code
-// that only a device runs, by name: the PTX in tensor_core.cuh itself (MultiplyTile, LoadTiles,
-// LoadTilesTransposed, CopyAsync, CommitCopies, WaitForCopies), ex2.approx in FastExp2
-// (flash_view.cuh) and cvt.e4m3/e5m2 in ToFp8 (fp8.cuh). Nor are bank conflicts seen, or that a
-// thread's wait is for its own copies alone until a barrier.
+// Stricter than a device: the data of an asynchronous copy never arrives before WaitForCopies. Not
+// covered, because only a device runs it: the PTX in tensor_core.cuh itself (MultiplyTile,
+// LoadTiles, LoadTilesTransposed, CopyAsync, CommitCopies, WaitForCopies), ex2.approx in FastExp2
+// (flash_view.cuh) and cvt.e4m3/e5m2 in ToFp8 (fp8.cuh). Not detected: bank conflicts, and reading
+// another thread's copies before a barrier.
 #pragma once
 
 #include <cstdint>

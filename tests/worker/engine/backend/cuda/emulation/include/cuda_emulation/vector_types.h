@@ -1,5 +1,5 @@
-// CUDA's built-in vector types, with its alignments: a misaligned 16-byte access is found by
-// UndefinedBehaviorSanitizer as a device would find it.
+// CUDA's built-in vector types with CUDA's alignments, so that UndefinedBehaviorSanitizer detects a
+// misaligned 16-byte access, which a device would refuse.
 #pragma once
 
 #define GP_VECTOR_TYPES(scalar, name, align2, align4)                                  \
