@@ -15,10 +15,10 @@ int main(int argc, char** argv) {
        .version = GP_VERSION,
        .settings = SettingsTable(settings),
        .check = [&] { return CheckSettings(settings); },
-       .switches =
-           {{"--adopt",
-             "For this start, accept the current storage.root: its file system was replaced or lost",
-             &settings.adopt_storage}},
+       .switches = {{"--adopt",
+                     "For this start, accept the current storage.root: its file system was "
+                     "replaced or lost",
+                     &settings.adopt_storage}},
        .metrics = [] { return CoordinatorMetrics::List(GP_VERSION); },
        .actions = {{"--backup", "DIR",
                     "Copy state.dir to DIR, also while a coordinator uses it, and exit",

@@ -71,8 +71,8 @@ struct EngineJudge {
     if (m.manifest_digest.size() > kEngineNameBytesMax || !IsPrintable(m.manifest_digest)) {
       return "no digest";
     }
-    return TooLong("a checkpoint's directory and end reason", m.directory.size() + m.end_reason.size(),
-                   kCheckpointTextBytesMax);
+    return TooLong("a checkpoint's directory and end reason",
+                   m.directory.size() + m.end_reason.size(), kCheckpointTextBytesMax);
   }
 
   // Messages that only the agent or only samplers send.
