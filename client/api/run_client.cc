@@ -219,6 +219,43 @@ StatusOr<v1::Run> RunClient::Cancel(const std::string& run, bool now) {
   return response;
 }
 
+StatusOr<v1::Run> RunClient::Pause(const std::string& run) {
+  v1::PauseRequest request;
+  request.set_run(run);
+  RETURN_IF_ERROR(CheckTexts(request));
+  request.set_request_id(RandomId(20));
+  v1::Run response;
+  RETURN_IF_ERROR(Retry("Pause", [&](grpc::ClientContext& context) {
+    return stub_->Pause(&context, request, &response);
+  }));
+  MakeSafeToShow(response);
+  return response;
+}
+
+StatusOr<v1::Run> RunClient::Resume(const std::string& run) {
+  v1::ResumeRequest request;
+  request.set_run(run);
+  RETURN_IF_ERROR(CheckTexts(request));
+  request.set_request_id(RandomId(20));
+  v1::Run response;
+  RETURN_IF_ERROR(Retry("Resume", [&](grpc::ClientContext& context) {
+    return stub_->Resume(&context, request, &response);
+  }));
+  MakeSafeToShow(response);
+  return response;
+}
+
+StatusOr<v1::ContinueResponse> RunClient::Continue(v1::ContinueRequest request) {
+  RETURN_IF_ERROR(CheckTexts(request));
+  if (request.request_id().empty()) request.set_request_id(RandomId(20));
+  v1::ContinueResponse response;
+  RETURN_IF_ERROR(Retry("Continue", [&](grpc::ClientContext& context) {
+    return stub_->Continue(&context, request, &response);
+  }));
+  MakeSafeToShow(response);
+  return response;
+}
+
 StatusOr<v1::CheckpointsResponse> RunClient::Checkpoints(const std::string& run) {
   v1::CheckpointsRequest request;
   request.set_run(run);

@@ -64,6 +64,10 @@ class RunClient {
   StatusOr<v1::ListResponse> List(const v1::ListRequest& request);
   // `now`: end the run at once, without saving its last step.
   StatusOr<v1::Run> Cancel(const std::string& run, bool now = false);
+  StatusOr<v1::Run> Pause(const std::string& run);
+  StatusOr<v1::Run> Resume(const std::string& run);
+  // Fills an empty request id.
+  StatusOr<v1::ContinueResponse> Continue(v1::ContinueRequest request);
   StatusOr<v1::CheckpointsResponse> Checkpoints(const std::string& run);
   // Waits until the coordinator has read the whole checkpoint, at most 12 hours.
   StatusOr<v1::Checkpoint> RestoreCheckpoint(const std::string& run, int64_t step);

@@ -32,6 +32,12 @@ int64_t NewestStep(const Run& run) {
   return run.checkpoints.empty() ? -1 : run.checkpoints.back().step;
 }
 
+bool IsSuperseded(const Run& run, const std::string& directory) {
+  return std::any_of(
+      run.superseded.begin(), run.superseded.end(),
+      [&](const SealedCheckpoint& checkpoint) { return checkpoint.directory == directory; });
+}
+
 // Whether the run was placed before and its ranks may start again from a checkpoint.
 bool GoesOn(const Run& run) {
   const bool waits = IsWaiting(run.state) && !run.gave_up;
@@ -152,7 +158,7 @@ StatusOr<std::vector<UnlistedCheckpoint>> FindUnlisted(const Storage& storage, c
       WarnOfSkipped(run, one.manifest.status());
       continue;
     }
-    if (one.manifest->run_id != run.id.value()) continue;
+    if (one.manifest->run_id != run.id.value() || IsSuperseded(run, one.directory)) continue;
     if (one.manifest->step <= NewestStep(run) || IsFinal(run, *one.manifest)) continue;
     const bool known = !unlisted.empty() && unlisted.back().checkpoint.step == one.manifest->step;
     if (known) continue;

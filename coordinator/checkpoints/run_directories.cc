@@ -46,6 +46,14 @@ std::unordered_set<std::string> QuarantinedNames(const Run& run) {
   return names;
 }
 
+std::unordered_set<std::string> SupersededNames(const Run& run) {
+  std::unordered_set<std::string> names;
+  for (const SealedCheckpoint& checkpoint : run.superseded) {
+    if (!checkpoint.retired) names.insert(BaseNameOf(checkpoint.directory));
+  }
+  return names;
+}
+
 // The directory names of the run's sealed checkpoints that are retired, or that are not. A hash
 // set, because a run that saves often has many thousands.
 std::unordered_set<std::string> SealedNames(const Run& run, bool retired) {
@@ -60,11 +68,17 @@ void LogFailure(std::string_view event, const Run& run, const Status& status) {
   if (!status.ok()) LogWarning(event, {{"run", run.id}, {"error", gp::Message(status)}});
 }
 
+// Writes the run file of the newest leg, and those of earlier legs as resolved-leg-1.yaml, ….
 // run.yaml is a copy of resolved.yaml: submitted again, it gives the same training. submitted.yaml,
 // which the user wrote, lacks the values of the preset and of --set.
-Status WriteRunFiles(const Submission& submission) {
+Status WriteRunFiles(const Run& run) {
+  const Submission& submission = *run.submission;
   const std::string& directory = submission.run_directory;
   RETURN_IF_ERROR(MakeDirectory(directory));
+  for (const EndedLeg& ended : run.ended_legs) {
+    const std::string name = fmt::format("resolved-leg-{}.yaml", ended.leg.number);
+    RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, name), ended.submission->resolved));
+  }
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, "submitted.yaml"), submission.source));
   RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, "resolved.yaml"), submission.resolved));
   return WriteFileAtomically(JoinPath(directory, "run.yaml"), submission.resolved);
@@ -89,6 +103,7 @@ Status LinkForTensorBoard(const Run& run) {
 std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::string>& names) {
   const auto kept = SealedNames(run, /*retired=*/false);
   const auto retired = SealedNames(run, /*retired=*/true);
+  const auto superseded = SupersededNames(run);
   const auto quarantined = QuarantinedNames(run);
   // The catalogue may not list one that an older version renamed: it may be that of an older
   // backup.
@@ -97,7 +112,7 @@ std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::stri
   std::vector<std::string> orphans;
   for (const std::string& name : names) {
     const auto by = ParseName(name);
-    if (!by || kept.contains(name)) continue;
+    if (!by || kept.contains(name) || superseded.contains(name)) continue;
     // Only a person deletes a checkpoint in quarantine.
     if (quarantined.contains(name) || name.ends_with(renamed)) continue;
     const bool over = IsTerminal(run.state) || by->epoch < run.epoch ||
@@ -131,7 +146,9 @@ void RunDirectories::Published(const std::shared_ptr<const Cluster>& cluster,
                                const std::vector<StoredEvent>& events) {
   for (const StoredEvent& stored : events) {
     const EventBody& body = stored.event.body;
-    const bool fresh = std::holds_alternative<RunSubmitted>(body);
+    const bool fresh = std::holds_alternative<RunSubmitted>(body) ||
+                       std::holds_alternative<LegRequested>(body) ||
+                       std::holds_alternative<LegBegun>(body);
     const bool tend = fresh || std::holds_alternative<CheckpointDamaged>(body) ||
                       std::holds_alternative<CheckpointRestored>(body) ||
                       std::holds_alternative<CheckpointRetired>(body) ||
@@ -163,7 +180,7 @@ std::map<RunId, RunDirectories::Task> RunDirectories::Merged(std::vector<Task> t
 
 void RunDirectories::Tend(const Task& task) const {
   const Run& run = *task.run;
-  if (task.fresh) LogFailure("could not write the run file", run, WriteRunFiles(*run.submission));
+  if (task.fresh) LogFailure("could not write the run file", run, WriteRunFiles(run));
   if (task.fresh || task.swept) {
     LogFailure("could not link the run for TensorBoard", run, LinkForTensorBoard(run));
   }

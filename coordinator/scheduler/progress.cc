@@ -19,10 +19,10 @@ class ProgressPlanner {
   void Advance() {
     if (run_.gave_up) return End(RunState::kFailed, run_.reason);
     if (run_.state == RunState::kCancelling) return AdvanceCancelling();
-    if (!run_.holds_slots) return;
+    if (!run_.holds_slots) return AdvanceWithoutSlots();
     if (PlanSeals(cluster_, run_, plan_)) return;
     if (run_.state == RunState::kFinishing) return AdvanceFinishing();
-    if (HasFinalCheckpoint()) return Finish();
+    if (run_.HasFinalCheckpoint()) return Finish();
     if (AllRanks([](const RankReport& rank) { return rank.cause == ExitCause::kCompleted; })) {
       return End(RunState::kSucceeded, "every rank completed");
     }
@@ -31,12 +31,20 @@ class ProgressPlanner {
       return;
     }
     if (!run_.drained_because.empty()) return;  // its ranks save and leave
+    if (run_.pausing) return Leave("a user paused the run");
+    if (run_.next_leg) return Leave(run_.next_leg->why);
     if (const auto drained = DrainedNodeOf(cluster_, run_)) return Leave(CordonText(*drained));
     if (run_.state == RunState::kStarting) AdvanceStarting();
     if (run_.state == RunState::kRunning) TellWaiting();
   }
 
  private:
+  // What a user asked for while the run held slots happens now.
+  void AdvanceWithoutSlots() {
+    if (run_.next_leg) return Add(LegBegun{});
+    if (run_.pausing) Add(RunPaused{"paused after a failure: " + run_.reason});
+  }
+
   void AdvanceCancelling() {
     if (run_.holds_slots && PlanSeals(cluster_, run_, plan_)) return;
     if (run_.holds_slots && !AllGone()) return;
@@ -48,7 +56,7 @@ class ProgressPlanner {
     // more.
     const Instant since = std::max(run_.state_since, cluster_.leases_from);
     if (AllGone() || cluster_.now - since > policy_.finish_timeout) {
-      End(RunState::kSucceeded, SuccessText());
+      run_.next_leg ? Add(LegBegun{}) : End(RunState::kSucceeded, SuccessText());
     }
   }
 
@@ -58,11 +66,11 @@ class ProgressPlanner {
   }
 
   std::string SuccessText() const {
-    if (HasFinalCheckpoint()) return SuccessText(run_.checkpoints.back());
+    if (run_.HasFinalCheckpoint()) return SuccessText(run_.checkpoints.back());
     // A start with --adopt found the directory of the final checkpoint gone. The training itself is
     // complete, so the run has succeeded.
     for (const QuarantinedCheckpoint& held : run_.quarantined) {
-      if (!held.checkpoint.final) continue;
+      if (!held.checkpoint.final || held.checkpoint.leg != run_.leg.number) continue;
       return fmt::format("{}; its final checkpoint is in quarantine: {}",
                          SuccessText(held.checkpoint), held.reason);
     }
@@ -133,10 +141,6 @@ class ProgressPlanner {
   static bool Offers(const RankReport& rank, const std::string& level) {
     return std::find(rank.isa_levels.begin(), rank.isa_levels.end(), level) !=
            rank.isa_levels.end();
-  }
-
-  bool HasFinalCheckpoint() const {
-    return !run_.checkpoints.empty() && run_.checkpoints.back().final;
   }
 
   void Finish() { Add(RunFinishing{run_.epoch}); }

@@ -176,9 +176,16 @@ std::optional<Action> Requeue(const Cluster& cluster, const Run& run, const Poli
   return RequeueAction(cluster, run, run.drained_because.empty() ? stopped : run.drained_because);
 }
 
+std::string PausedText(const Run& run) {
+  const SealedCheckpoint* latest = run.LatestCheckpoint();
+  if (latest == nullptr) return "paused before its first checkpoint";
+  return fmt::format("paused at step {}", latest->step);
+}
+
 }  // namespace
 
 Action RequeueAction(const Cluster& cluster, const Run& run, const std::string& why) {
+  if (run.pausing) return {run.id, RunPaused{PausedText(run)}, "scheduler"};
   std::string reason =
       fmt::format("{}; resumes {} when there are slots", why, DescribeStart(run, cluster));
   return {run.id, RunRequeued{run.epoch, std::move(reason)}, "scheduler"};

@@ -41,7 +41,13 @@ contract::TrainingPoint Summarised(const Progress& progress) {
   return point;
 }
 
-v1::Progress ToProto(const Submission& submission, const Progress& progress) {
+// Whether the newest point is of the run's newest leg.
+bool IsOfNewestLeg(const Run& run, const Progress& progress) {
+  return progress.newest && progress.newest->epoch >= run.leg.first_epoch;
+}
+
+v1::Progress ToProto(const Run& run, const Progress& progress) {
+  const Submission& submission = *run.submission;
   v1::Progress to;
   if (progress.newest) {
     rpc::WriteFields(Summarised(progress), to);
@@ -50,7 +56,9 @@ v1::Progress ToProto(const Submission& submission, const Progress& progress) {
   }
   // A target from the trainer takes precedence: only the trainer can tell how many steps fit into a
   // wall time, and whether training ends early.
-  if (to.target_steps() <= 0) to.set_target_steps(submission.target_steps);
+  if (to.target_steps() <= 0 || !IsOfNewestLeg(run, progress)) {
+    to.set_target_steps(submission.target_steps);
+  }
   to.set_target_tokens(submission.target_tokens);
   if (progress.validation_loss) to.set_validation_step(progress.validation_step);
   for (const auto& [name, score] : progress.scores) {
@@ -80,6 +88,27 @@ v1::EngineChoices ChoicesOf(const Run& run) {
   to.set_isa(engine.isa);
   to.mutable_kernels()->insert(engine.kernels.begin(), engine.kernels.end());
   return to;
+}
+
+void AddParent(const Cluster& cluster, const Submission& submission, v1::Run& to) {
+  v1::CheckpointOfRun& parent = *to.mutable_parent();
+  parent.set_run_id(submission.parent_run);
+  parent.set_leg(submission.parent_leg);
+  parent.set_step(submission.parent_step);
+  const auto run = cluster.FindRun(RunId(submission.parent_run));
+  if (run != nullptr) parent.set_run_name(run->submission->name);
+}
+
+void AddLeg(const Leg& leg, const Submission& submission, v1::Run& to) {
+  v1::Leg& added = *to.add_legs();
+  added.set_number(leg.number);
+  added.set_first_step(leg.first_step);
+  added.set_why_begun(leg.why_begun);
+  *added.mutable_begun_at() = ToProto(leg.begun_at);
+  added.set_why_ended(leg.why_ended);
+  if (leg.ended_at) *added.mutable_ended_at() = ToProto(*leg.ended_at);
+  added.set_resolved(submission.resolved);
+  added.set_target_steps(submission.target_steps);
 }
 
 contract::WrittenCheckpoint FromProto(const v1::WrittenCheckpoint& from) {
@@ -125,6 +154,11 @@ struct Describer {
   std::string operator()(const RunDraining& event) const {
     return event.reason + "; the ranks save their last step and leave";
   }
+  std::string operator()(const PauseRequested&) const { return "pause requested"; }
+  std::string operator()(const RunPaused& event) const { return event.reason; }
+  std::string operator()(const RunResumed&) const { return "resumed"; }
+  std::string operator()(const LegRequested& event) const { return event.why; }
+  std::string operator()(const LegBegun&) const { return "the next leg begins"; }
   std::string operator()(const NodeCordoned& event) const { return event.reason; }
   template <typename Volatile>
   std::string operator()(const Volatile&) const {
@@ -151,7 +185,7 @@ v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress
   if (run.started_at) *to.mutable_started_at() = ToProto(*run.started_at);
   if (run.finished_at) *to.mutable_finished_at() = ToProto(*run.finished_at);
   AddPlacement(cluster, run, to);
-  *to.mutable_progress() = ToProto(submission, progress);
+  *to.mutable_progress() = ToProto(run, progress);
   const SealedCheckpoint* latest = run.LatestCheckpoint();
   to.set_latest_checkpoint_step(latest == nullptr ? -1 : latest->step);
   const SealedCheckpoint* best = run.BestCheckpoint();
@@ -165,7 +199,16 @@ v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress
   if (device != Device::kAuto) to.set_device(std::string(Name(device)));
   to.set_submitted_by(run.submitted_by);
   to.set_initial_model(InitialModelName(run, cluster));
+  if (!submission.parent_run.empty()) AddParent(cluster, submission, to);
+  to.set_leg(run.leg.number);
+  if (run.holds_slots && run.pausing) to.set_leaving_for("a user paused the run");
+  if (run.holds_slots && run.next_leg) to.set_leaving_for(run.next_leg->why);
   return to;
+}
+
+void AddLegs(const Run& run, v1::Run& to) {
+  for (const EndedLeg& ended : run.ended_legs) AddLeg(ended.leg, *ended.submission, to);
+  AddLeg(run.leg, *run.submission, to);
 }
 
 v1::Checkpoint ToProto(const Run& run, const SealedCheckpoint& checkpoint) {
@@ -173,6 +216,7 @@ v1::Checkpoint ToProto(const Run& run, const SealedCheckpoint& checkpoint) {
   to.set_run_id(run.id.value());
   rpc::WriteFields<contract::WrittenCheckpoint>(checkpoint, to);
   to.set_epoch(checkpoint.epoch);
+  to.set_leg(checkpoint.leg);
   *to.mutable_sealed_at() = ToProto(checkpoint.sealed_at);
   to.set_latest(&checkpoint == run.LatestCheckpoint());
   to.set_best(&checkpoint == run.BestCheckpoint());
@@ -312,6 +356,7 @@ v1::Assignment ToProto(const Assignment& from, const GroupKey& key) {
   to.set_run_directory(submission.run_directory);
   to.set_of_owner(submission.of_owner);
   to.set_begun(run.started_at.has_value());
+  to.set_begins_leg(run.leg.number > 1 && run.resume_step == run.leg.first_step);
   if (from.resume)
     rpc::WriteFields<contract::WrittenCheckpoint>(*from.resume, *to.mutable_resume());
   if (run.group) {

@@ -19,8 +19,10 @@
 
 namespace gp::coordinator {
 
-// Leaves out source, resolved and queue_position.
+// Leaves out source, resolved, legs and queue_position.
 v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress);
+// All legs of the run, the newest last.
+void AddLegs(const Run& run, v1::Run& to);
 v1::Checkpoint ToProto(const Run& run, const SealedCheckpoint& checkpoint);
 v1::Checkpoint ToProto(const Run& run, const QuarantinedCheckpoint& held);
 v1::MetricPoint ToProto(const contract::TrainingPoint& point);

@@ -11,6 +11,7 @@
 #include "coordinator/control/batch.h"
 #include "coordinator/scheduler/liveness.h"
 #include "coordinator/scheduler/queue.h"
+#include "coordinator/service/continuation.h"
 #include "coordinator/service/convert.h"
 #include "coordinator/service/named_files.h"
 #include "coordinator/service/run_list.h"
@@ -121,7 +122,15 @@ void RunService::OnQueries() {
 void RunService::OnChanges() {
   OnCall<v1::SubmitRequest, v1::SubmitResponse>("Submit",
                                                 [this](SubmitCall& call) { Prepare(call); });
-  OnCall<v1::CancelRequest, v1::Run>("Cancel", [this](CancelCall& call) { RequestCancel(call); });
+  OnCall<v1::CancelRequest, v1::Run>("Cancel", [this](CancelCall& call) {
+    RequestOf(call, CancelRequested{call.request().now()});
+  });
+  OnCall<v1::PauseRequest, v1::Run>("Pause",
+                                    [this](PauseCall& call) { RequestOf(call, PauseRequested{}); });
+  OnCall<v1::ResumeRequest, v1::Run>("Resume",
+                                     [this](ResumeCall& call) { RequestOf(call, RunResumed{}); });
+  OnCall<v1::ContinueRequest, v1::ContinueResponse>(
+      "Continue", [this](ContinueCall& call) { PrepareContinue(call); });
   OnCall<v1::RestoreCheckpointRequest, v1::Checkpoint>(
       "RestoreCheckpoint", [this](RestoreCall& call) { Restore(call); });
 }
@@ -274,6 +283,7 @@ Status RunService::FillRun(AdmittedCall& access, const v1::GetRequest& request,
   SetQueuePositions(*context_.reconciler.snapshot(), {&response});
   response.set_source(run->submission->source);
   response.set_resolved(run->submission->resolved);
+  AddLegs(*run, response);
   return OkStatus();
 }
 
@@ -297,7 +307,8 @@ Status RunService::FillList(const AdmittedCall& access, const v1::ListRequest& r
   return OkStatus();
 }
 
-void RunService::RequestCancel(CancelCall& call) {
+template <typename Call>
+void RunService::RequestOf(Call& call, EventBody body) {
   call.access().Describe("", call.request().request_id());
   const auto run = Find(call.access(), call.request().run());
   if (!run.ok()) return call.Answer(run.status());
@@ -305,11 +316,67 @@ void RunService::RequestCancel(CancelCall& call) {
       {.run = (*run)->id,
        .actor = call.access().principal().Text(),
        .request_id = call.request().request_id(),
-       .body = CancelRequested{call.request().now()}},
+       .body = std::move(body)},
       [this, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
         if (admission.ok()) keep->response() = Show(admission->run);
         keep->Answer(admission.status());
       });
+}
+
+void RunService::PrepareContinue(ContinueCall& call) {
+  call.access().Describe("", call.request().request_id());
+  const auto run = Find(call.access(), call.request().run());
+  if (!run.ok()) return call.Answer(run.status());
+  if (HasLegOf(**run, call.request().request_id())) {
+    *call.response().mutable_run() = Show((*run)->id);
+    call.response().set_replayed(true);
+    return call.AnswerUnchanged(OkStatus());
+  }
+  StatusOr<PreparedLeg> prepared =
+      PrepareLeg(call.request(), **run, context_.recorder.ProgressOf((*run)->id), resolver_);
+  if (!prepared.ok()) return call.Answer(prepared.status());
+  for (const std::string& warning : prepared->warnings) call.response().add_warnings(warning);
+  prepared->event.actor = call.access().principal().Text();
+  if (call.request().dry_run()) {
+    return call.AnswerUnchanged(PlanOnly(prepared->event, call.response()));
+  }
+  std::shared_ptr<RunQuota::Place> place;
+  if (IsTerminal((*run)->state)) {
+    const Status room = CheckRoom(*context_.reconciler.snapshot());
+    if (!room.ok()) return call.Answer(room);
+    // The run counts for the user who submitted it.
+    if ((*run)->submitted_by.starts_with("user ")) {
+      auto taken =
+          quota_.Reserve([this] { return context_.reconciler.snapshot(); }, (*run)->submitted_by);
+      if (!taken.ok()) return call.Answer(taken.status());
+      place = *std::move(taken);
+    }
+  }
+  context_.reconciler.Request(prepared->event, [this, place, keep = call.shared_from_this()](
+                                                   const StatusOr<Admission>& admission) {
+    if (place != nullptr) place->Release();
+    if (admission.ok()) {
+      *keep->response().mutable_run() = Show(admission->run);
+      keep->response().set_replayed(admission->replayed);
+    }
+    keep->Answer(admission.status());
+  });
+}
+
+// Tries the leg on a copy of the cluster and returns the run as it would be.
+Status RunService::PlanOnly(const Event& event, v1::ContinueResponse& response) const {
+  const Now now{clock_.Now(), clock_.WallNow()};
+  Batch batch(*context_.reconciler.snapshot(), now);
+  RETURN_IF_ERROR(batch.AdmitEvent(event).status());
+  batch.Plan(options_.policy, [] { return std::string(); });
+  const auto run = batch.after().FindRun(event.run);
+  const Submission& next = std::get<LegRequested>(event.body).submission;
+  v1::Run& shown = *response.mutable_run();
+  shown = ToProto(batch.after(), *run, context_.recorder.ProgressOf(event.run));
+  shown.set_resolved(next.resolved);
+  AddLegs(*run, shown);
+  shown.mutable_progress()->set_target_steps(next.target_steps);
+  return OkStatus();
 }
 
 Status RunService::FillCheckpoints(AdmittedCall& access, const v1::CheckpointsRequest& request,
@@ -317,6 +384,9 @@ Status RunService::FillCheckpoints(AdmittedCall& access, const v1::CheckpointsRe
   ASSIGN_OR_RETURN(const auto run, Find(access, request.run()));
   for (const SealedCheckpoint& checkpoint : run->checkpoints) {
     if (!checkpoint.retired) *response.add_checkpoints() = ToProto(*run, checkpoint);
+  }
+  for (const SealedCheckpoint& checkpoint : run->superseded) {
+    if (!checkpoint.retired) *response.add_superseded() = ToProto(*run, checkpoint);
   }
   for (const QuarantinedCheckpoint& held : run->quarantined) {
     *response.add_quarantined() = ToProto(*run, held);

@@ -35,6 +35,9 @@ class RunService final : public MethodService<v1::RunService> {
  private:
   using SubmitCall = PooledCall<v1::SubmitRequest, v1::SubmitResponse>;
   using CancelCall = PooledCall<v1::CancelRequest, v1::Run>;
+  using PauseCall = PooledCall<v1::PauseRequest, v1::Run>;
+  using ResumeCall = PooledCall<v1::ResumeRequest, v1::Run>;
+  using ContinueCall = PooledCall<v1::ContinueRequest, v1::ContinueResponse>;
   using RestoreCall = PooledCall<v1::RestoreCheckpointRequest, v1::Checkpoint>;
 
   // The run that the caller means, among the namespaces it may see. PermissionDenied if it may see
@@ -43,7 +46,12 @@ class RunService final : public MethodService<v1::RunService> {
                                             const std::string& reference) const;
   v1::Run Show(const RunId& run) const;
 
-  void RequestCancel(CancelCall& call);
+  // Makes a request for a run durable: `body` is the event, for a call whose request names a run
+  // and has a request id.
+  template <typename Call>
+  void RequestOf(Call& call, EventBody body);
+  void PrepareContinue(ContinueCall& call);
+  Status PlanOnly(const Event& event, v1::ContinueResponse& response) const;
   // Blocks no thread of a lane while it waits: the verifier reads on its own thread.
   void Restore(RestoreCall& call);
   // The steps of a submit; each runs in its lane.

@@ -92,6 +92,11 @@ class BufferedSource : public StreamSource<Response> {
   EndOfRun end_;
 };
 
+bool HoldsSlots(RunState state) {
+  return state == RunState::kStarting || state == RunState::kRunning ||
+         state == RunState::kFinishing;
+}
+
 struct StateVisitor {
   RunState before;
 
@@ -102,6 +107,15 @@ struct StateVisitor {
   RunState operator()(const RankFailed&) const { return RunState::kBackoff; }
   RunState operator()(const RunRequeued&) const { return RunState::kQueued; }
   RunState operator()(const CancelRequested&) const { return RunState::kCancelling; }
+  RunState operator()(const PauseRequested&) const {
+    return IsWaiting(before) ? RunState::kPaused : before;
+  }
+  RunState operator()(const RunPaused&) const { return RunState::kPaused; }
+  RunState operator()(const RunResumed&) const { return RunState::kQueued; }
+  RunState operator()(const LegRequested&) const {
+    return HoldsSlots(before) ? before : RunState::kQueued;
+  }
+  RunState operator()(const LegBegun&) const { return RunState::kQueued; }
   RunState operator()(const RunFinishing&) const { return RunState::kFinishing; }
   RunState operator()(const RunEnded& ended) const { return ended.state; }
   template <typename Other>

@@ -2,7 +2,9 @@
 
 #include "base/random_id.h"
 #include "coordinator/access/role.h"
+#include "coordinator/state/initial_model.h"
 #include "coordinator/state/run_name.h"
+#include "coordinator/state/start_description.h"
 #include "formats/sha256.h"
 
 namespace gp::coordinator {
@@ -19,20 +21,13 @@ constexpr size_t kPathBytesMax = 4096;
 constexpr size_t kLiveRunsMax = 20'000;
 constexpr size_t kLiveRunFileBytesMax = size_t{256} << 20;
 
-Status CheckOverrides(const v1::SubmitRequest& request) {
-  if (request.overrides_size() > kOverridesMax) {
-    return InvalidArgument(
-        "the request has {} overrides; at most {} are read, put the rest into "
-        "the run file",
-        request.overrides_size(), kOverridesMax);
-  }
-  for (int i = 0; i < request.overrides_size(); ++i) {
-    if (request.overrides(i).size() <= kOverrideBytesMax) continue;
-    return InvalidArgument(
-        "override {} has {} bytes; at most {} are read, put it into the run file", i + 1,
-        request.overrides(i).size(), kOverrideBytesMax);
-  }
-  return OkStatus();
+// Records which checkpoint of a known run the new run begins from.
+void RecordParent(const Cluster& cluster, Submission& submission) {
+  const auto parent = FindCheckpointAt(cluster, InitialModelOf(submission));
+  if (!parent) return;
+  submission.parent_run = parent->run->id.value();
+  submission.parent_leg = parent->checkpoint.leg;
+  submission.parent_step = parent->checkpoint.step;
 }
 
 Status CheckPath(const char* field, const std::string& path) {
@@ -42,21 +37,39 @@ Status CheckPath(const char* field, const std::string& path) {
 }
 
 Status CheckRequest(const v1::SubmitRequest& request) {
-  if (request.request_id().empty() || request.request_id().size() > kRequestIdBytesMax) {
-    return InvalidArgument(
-        "request_id has {} bytes; make one of 1 to {} for each submit and repeat it when you retry",
-        request.request_id().size(), kRequestIdBytesMax);
-  }
+  RETURN_IF_ERROR(CheckRequestId(request.request_id(), "submit"));
   if (request.source().size() > kSourceBytesMax) {
     return InvalidArgument("the run file has {} bytes; at most {} are read",
                            request.source().size(), kSourceBytesMax);
   }
   RETURN_IF_ERROR(CheckPath("source_name", request.source_name()));
   RETURN_IF_ERROR(CheckPath("base_directory", request.base_directory()));
-  return CheckOverrides(request);
+  return CheckOverrides(request.overrides());
 }
 
 }  // namespace
+
+Status CheckRequestId(const std::string& request_id, const char* what) {
+  if (!request_id.empty() && request_id.size() <= kRequestIdBytesMax) return OkStatus();
+  return InvalidArgument(
+      "request_id has {} bytes; make one of 1 to {} for each {} and repeat it when you retry",
+      request_id.size(), kRequestIdBytesMax, what);
+}
+
+Status CheckOverrides(const google::protobuf::RepeatedPtrField<std::string>& overrides) {
+  if (overrides.size() > kOverridesMax) {
+    return InvalidArgument(
+        "the request has {} overrides; at most {} are read, put the rest into the run file",
+        overrides.size(), kOverridesMax);
+  }
+  for (int i = 0; i < overrides.size(); ++i) {
+    if (overrides[i].size() <= kOverrideBytesMax) continue;
+    return InvalidArgument(
+        "override {} has {} bytes; at most {} are read, put it into the run file", i + 1,
+        overrides[i].size(), kOverrideBytesMax);
+  }
+  return OkStatus();
+}
 
 Status CheckRoom(const Cluster& cluster) {
   const size_t bytes = cluster.tally.file_bytes();
@@ -115,6 +128,7 @@ StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request, bool of
   submission.request_id = request.request_id();
   submission.body_digest = BodyDigest(request);
   submission.run_directory = storage.RunDirectory(prepared.event.run);
+  RecordParent(cluster, submission);
   prepared.event.body = RunSubmitted{std::move(submission)};
   prepared.warnings = std::move(resolved.warnings);
   prepared.files = std::move(resolved.files);

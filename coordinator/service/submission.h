@@ -26,6 +26,12 @@ StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request, bool of
                                        const RunFileResolver& resolver, const StorageRoot& storage,
                                        const Cluster& cluster);
 
+// InvalidArgument when the id is empty or too long. `what`: "submit".
+Status CheckRequestId(const std::string& request_id, const char* what);
+
+// InvalidArgument when there are too many overrides, or one is too long.
+Status CheckOverrides(const google::protobuf::RepeatedPtrField<std::string>& overrides);
+
 // ResourceExhausted when 20,000 runs, or runs with 256 MiB of run files, have not ended.
 Status CheckRoom(const Cluster& cluster);
 

@@ -29,6 +29,60 @@ StatusOr<Admission> AdmitCancel(const Cluster& cluster, const Event& event,
   return Admission{.append = !done, .replayed = done, .run = event.run};
 }
 
+StatusOr<Admission> AdmitPause(const Cluster& cluster, const Event& event) {
+  const auto run = cluster.FindRun(event.run);
+  if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
+  const bool done = run->state == RunState::kPaused || run->pausing;
+  if (!done && !IsAllowed(run->state, RunState::kPaused)) {
+    return FailedPrecondition("run '{}' is {}; only a run that waits or trains can be paused",
+                              event.run, Name(run->state));
+  }
+  return Admission{.append = !done, .replayed = done, .run = event.run};
+}
+
+// Resuming a run that goes on already changes nothing.
+StatusOr<Admission> AdmitResume(const Cluster& cluster, const Event& event) {
+  const auto run = cluster.FindRun(event.run);
+  if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
+  if (run->state == RunState::kPaused) return Admission{.append = true, .run = event.run};
+  if (run->pausing) {
+    return FailedPrecondition("run '{}' is being paused; resume it when its ranks have saved",
+                              event.run);
+  }
+  if (IsTerminal(run->state) || run->state == RunState::kCancelling) {
+    return FailedPrecondition("run '{}' is {}, not paused", event.run, Name(run->state));
+  }
+  return Admission{.replayed = true, .run = event.run};
+}
+
+StatusOr<Admission> AdmitLeg(const Cluster& cluster, const Event& event,
+                             const LegRequested& requested) {
+  const auto run = cluster.FindRun(event.run);
+  if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
+  if (HasLegOf(*run, event.request_id)) return Admission{.replayed = true, .run = event.run};
+  if (run->state == RunState::kCancelling) {
+    return FailedPrecondition("run '{}' is being cancelled; wait until it has ended", event.run);
+  }
+  if (run->set_aside) {
+    return FailedPrecondition(
+        "run '{}' was set aside because of a bug; fork from one of its checkpoints", event.run);
+  }
+  if (run->next_leg) {
+    return FailedPrecondition("run '{}' is about to go on with another leg: {}", event.run,
+                              run->next_leg->why);
+  }
+  const std::string refusal = LegRefusal(*run, requested.first_step);
+  if (!refusal.empty()) return FailedPrecondition("run '{}': {}", event.run, refusal);
+  const auto* live = cluster.LiveRunsNamed(run->submission->run_namespace, run->submission->name);
+  if (live != nullptr && !live->contains(event.run)) {
+    return AlreadyExists(
+        "run '{}' can go on when run '{}' has ended, which has its name '{}'; or fork from its "
+        "checkpoint under another name",
+        event.run, *live->begin(), run->submission->name);
+  }
+  return Admission{.append = true, .run = event.run};
+}
+
 StatusOr<Admission> AdmitRestore(const Cluster& cluster, const Event& event,
                                  const CheckpointRestored& restored) {
   const auto run = cluster.FindRun(event.run);
@@ -77,6 +131,11 @@ StatusOr<Admission> Admit(const Cluster& cluster, const Event& event) {
   }
   if (const auto* restored = std::get_if<CheckpointRestored>(&event.body)) {
     return AdmitRestore(cluster, event, *restored);
+  }
+  if (std::holds_alternative<PauseRequested>(event.body)) return AdmitPause(cluster, event);
+  if (std::holds_alternative<RunResumed>(event.body)) return AdmitResume(cluster, event);
+  if (const auto* requested = std::get_if<LegRequested>(&event.body)) {
+    return AdmitLeg(cluster, event, *requested);
   }
   if (std::holds_alternative<RunWarned>(event.body)) return AdmitWarning(cluster, event);
   if (const auto* cordoned = std::get_if<NodeCordoned>(&event.body)) {

@@ -17,12 +17,14 @@ struct Admission {
 // long before.
 inline constexpr int kWarningsMax = 1000;
 
-// Checks RunSubmitted, CancelRequested, CheckpointRestored, RunWarned, NodeCordoned and
-// NodeUncordoned; every other event is admitted. Apply may still refuse an admitted event.
+// Checks RunSubmitted, CancelRequested, PauseRequested, RunResumed, LegRequested,
+// CheckpointRestored, RunWarned, NodeCordoned and NodeUncordoned; every other event is admitted.
+// Apply may still refuse an admitted event.
 //   NotFound: there is no such run or node (not for RunWarned).
-//   AlreadyExists: the request id was used with another body.
-//   FailedPrecondition: a run that has succeeded or failed cannot be cancelled; a checkpoint cannot
-//   come back from quarantine now; a run has kWarningsMax warnings.
+//   AlreadyExists: the request id was used with another body; an ended run cannot go on because a
+//   live run has its name.
+//   FailedPrecondition: the run's state does not allow it; a checkpoint cannot come back from
+//   quarantine now; a run has kWarningsMax warnings.
 StatusOr<Admission> Admit(const Cluster& cluster, const Event& event);
 
 }  // namespace gp::coordinator

@@ -9,9 +9,22 @@ namespace {
 
 using RunPointer = std::shared_ptr<const Run>;
 
-Leg FirstLeg(const Submission& submission) {
+Leg FirstLeg(const Submission& submission, Timestamp at) {
   return {.engine = {.device = submission.device, .logical_shards = submission.logical_shards},
-          .why_begun = "submitted"};
+          .request_id = submission.request_id,
+          .why_begun = "submitted",
+          .begun_at = at};
+}
+
+// The next leg computes with the engine of the last one, so that the bits stay the same. Another
+// device needs another engine.
+Engine NextEngine(const Engine& last, const Submission& submission) {
+  Engine next = last;
+  if (submission.device != Device::kAuto && submission.device != last.device) {
+    next = {.device = submission.device};
+  }
+  next.logical_shards = submission.logical_shards;
+  return next;
 }
 
 class Applier {
@@ -28,7 +41,7 @@ class Applier {
     run.id = event_.run;
     run.submission = std::make_shared<const Submission>(submitted.submission);
     run.submitted_by = event_.actor;
-    run.leg = FirstLeg(submitted.submission);
+    run.leg = FirstLeg(submitted.submission, event_.at);
     run.submitted_sequence = sequence_;
     run.submitted_at = event_.at;
     run.state = RunState::kSubmitted;
@@ -217,7 +230,9 @@ class Applier {
     ASSIGN_OR_RETURN(Run run, Existing());
     if (!IsTerminal(ended.state)) return Impossible("that state is not an end");
     RETURN_IF_ERROR(ended.set_aside ? SetAside(ended, run) : Move(ended.state, ended.reason, run));
-    run.leg.why_ended = ended.reason;
+    EndLeg(ended.reason, run);
+    run.next_leg.reset();
+    run.pausing = false;
     run.finished_at = event_.at;
     run.suspicion.reset();
     if (run.holds_slots) Withdraw(run);
@@ -253,6 +268,62 @@ class Applier {
     run.drained_because = draining.reason;
     run.reason = draining.reason + "; the ranks save their last step and leave";
     Touch(run);
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const PauseRequested&) {
+    ASSIGN_OR_RETURN(Run run, Existing());
+    if (!run.holds_slots) {
+      RETURN_IF_ERROR(Move(RunState::kPaused, "paused by " + event_.actor, run));
+      run.gave_up = false;
+    } else {
+      if (!IsAllowed(run.state, RunState::kPaused)) return Impossible("it cannot be paused now");
+      run.pausing = true;
+    }
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const RunPaused& paused) {
+    ASSIGN_OR_RETURN(Run run, Existing());
+    if (!run.pausing) return Impossible("nobody asked to pause it");
+    RETURN_IF_ERROR(Move(RunState::kPaused, paused.reason, run));
+    if (run.holds_slots) Withdraw(run);
+    run.pausing = false;
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const RunResumed&) {
+    ASSIGN_OR_RETURN(Run run, Existing());
+    if (run.state != RunState::kPaused) return Impossible("it is not paused");
+    RETURN_IF_ERROR(Move(RunState::kQueued, "resumed by " + event_.actor, run));
+    run.failures_since_seal = 0;
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const LegRequested& requested) {
+    ASSIGN_OR_RETURN(Run run, Existing());
+    if (run.state == RunState::kCancelling) return Impossible("it is being cancelled");
+    const std::string refusal = LegRefusal(run, requested.first_step);
+    if (!refusal.empty()) return Impossible(refusal);
+    Submission submission = requested.submission;
+    submission.request_id = run.submission->request_id;
+    submission.body_digest = run.submission->body_digest;
+    run.next_leg = {std::make_shared<const Submission>(std::move(submission)), requested.first_step,
+                    requested.why, event_.request_id};
+    if (!run.holds_slots) BeginNextLeg(run);
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const LegBegun&) {
+    ASSIGN_OR_RETURN(Run run, Existing());
+    if (!run.next_leg) return Impossible("nobody asked for another leg");
+    if (run.holds_slots) Withdraw(run);
+    BeginNextLeg(run);
     Save(std::move(run));
     return OkStatus();
   }
@@ -343,6 +414,48 @@ class Applier {
     run.state_since = cluster_.now;
     run.set_aside = true;
     return OkStatus();
+  }
+
+  void EndLeg(const std::string& why, Run& run) const {
+    run.leg.why_ended = why;
+    run.leg.ended_at = event_.at;
+  }
+
+  // Ends the newest leg, if it has not ended, and begins the one that was requested.
+  void BeginNextLeg(Run& run) const {
+    NextLeg next = *std::exchange(run.next_leg, std::nullopt);
+    if (run.leg.why_ended.empty()) {
+      EndLeg(run.HasFinalCheckpoint() ? "trained all its steps" : next.why, run);
+    }
+    run.ended_legs.push_back({run.leg, run.submission});
+    const SealedCheckpoint* latest = run.LatestCheckpoint();
+    const int64_t newest = latest == nullptr ? -1 : latest->step;
+    run.leg = {.number = run.leg.number + 1,
+               .engine = NextEngine(run.leg.engine, *next.submission),
+               .first_step = next.first_step.value_or(newest),
+               .first_epoch = run.epoch + 1,
+               .request_id = std::move(next.request_id),
+               .why_begun = std::move(next.why),
+               .begun_at = event_.at};
+    run.submission = std::move(next.submission);
+    SupersedeAfter(run.leg.first_step, run);
+    run.state = RunState::kQueued;
+    run.state_since = cluster_.now;
+    run.reason = run.leg.why_begun;
+    run.finished_at.reset();
+    run.failures_since_seal = 0;
+    run.gave_up = run.set_aside = run.cancel_now = run.pausing = false;
+    run.suspicion.reset();
+    run.lacking_nodes.clear();
+    run.resume_step = -1;
+  }
+
+  static void SupersedeAfter(int64_t step, Run& run) {
+    const auto first =
+        std::find_if(run.checkpoints.begin(), run.checkpoints.end(),
+                     [step](const SealedCheckpoint& checkpoint) { return checkpoint.step > step; });
+    run.superseded.insert(run.superseded.end(), first, run.checkpoints.end());
+    run.checkpoints.erase(first, run.checkpoints.end());
   }
 
   StatusOr<Run> Moved(RunState to, const std::string& reason) const {

@@ -24,6 +24,11 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "checkpoint_restored",
     "requeued",
     "draining",
+    "pause_requested",
+    "paused",
+    "resumed",
+    "leg_requested",
+    "leg_begun",
     "node_cordoned",
     "node_uncordoned",
     "node_connected",
@@ -32,7 +37,7 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "checkpoint_read",
     "waiting",
     "tick"};
-constexpr size_t kDurableCount = 19;
+constexpr size_t kDurableCount = 24;
 static_assert(
     std::is_same_v<std::variant_alternative_t<kDurableCount - 1, EventBody>, NodeUncordoned>);
 

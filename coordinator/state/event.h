@@ -149,6 +149,28 @@ struct RunDraining {
   std::string reason;
 };
 
+// The run saves, leaves its slots and waits for RunResumed. A run without slots is paused at once.
+struct PauseRequested {};
+
+// The ranks of a run that a user asked to pause have left, or it failed meanwhile.
+struct RunPaused {
+  std::string reason;
+};
+
+struct RunResumed {};
+
+// A user asks the run to go on with another leg. If it holds slots, its ranks save and leave first,
+// and LegBegun follows; otherwise the leg begins now.
+struct LegRequested {
+  Submission submission;  // with the run's own request_id and body_digest, whatever it has here
+  // As Leg::first_step; absent: that of the newest checkpoint when the leg begins.
+  std::optional<int64_t> first_step;
+  std::string why;  // "extended to 500 steps"
+};
+
+// The leg that was requested begins: the run holds no slots any more.
+struct LegBegun {};
+
 // An operator requests a cordon; see Cordon. A second request replaces the first.
 struct NodeCordoned {
   NodeId node;
@@ -217,8 +239,9 @@ using EventBody =
     std::variant<RunSubmitted, RunQueued, RunPlaced, RunGroupReady, RunStarted, RankFailed,
                  CancelRequested, CheckpointSealed, CheckpointRetired, RunFinishing, RunEnded,
                  RunWarned, CheckpointVerified, CheckpointDamaged, CheckpointRestored, RunRequeued,
-                 RunDraining, NodeCordoned, NodeUncordoned, NodeConnected, NodeDisconnected,
-                 NodeReported, CheckpointRead, RunWaiting, Tick>;
+                 RunDraining, PauseRequested, RunPaused, RunResumed, LegRequested, LegBegun,
+                 NodeCordoned, NodeUncordoned, NodeConnected, NodeDisconnected, NodeReported,
+                 CheckpointRead, RunWaiting, Tick>;
 
 struct Event {
   RunId run;  // empty for events of nodes and ticks

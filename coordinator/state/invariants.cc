@@ -45,20 +45,29 @@ bool Holds(const Run& run, const SealedCheckpoint& sealed) {
     return other.step == sealed.step && other.manifest_digest == sealed.manifest_digest;
   };
   return std::any_of(run.checkpoints.begin(), run.checkpoints.end(), same) ||
+         std::any_of(run.superseded.begin(), run.superseded.end(), same) ||
          std::any_of(run.quarantined.begin(), run.quarantined.end(),
                      [&](const QuarantinedCheckpoint& held) { return same(held.checkpoint); });
 }
 
-Rule TransitionRule(const Run& before, const Run& after) {
+// Checkpoints that a program may not delete.
+size_t CheckpointCount(const Run& run) {
+  return run.checkpoints.size() + run.superseded.size() + run.quarantined.size();
+}
+
+Rule LegRule(const Run& before, const Run& after) {
+  if (after.leg.number < before.leg.number) return "its leg went back";
+  if (after.leg.number > before.leg.number) return "";
   if (before.submission != after.submission) return "its submission changed";
-  if (IsTerminal(before.state) && after.state != before.state) {
-    return "terminal is final";
-  }
+  const bool revived = IsTerminal(before.state) && after.state != before.state;
+  return revived ? "terminal is final for a leg" : "";
+}
+
+Rule TransitionRule(const Run& before, const Run& after) {
+  const Rule broken = LegRule(before, after);
+  if (!broken.empty()) return broken;
   if (after.epoch < before.epoch) return "its epoch went back";
-  if (after.checkpoints.size() + after.quarantined.size() <
-      before.checkpoints.size() + before.quarantined.size()) {
-    return "a checkpoint is gone";
-  }
+  if (CheckpointCount(after) < CheckpointCount(before)) return "a checkpoint is gone";
   const auto kept = [&after](const SealedCheckpoint& sealed) { return Holds(after, sealed); };
   const bool unchanged = std::all_of(before.checkpoints.begin(), before.checkpoints.end(), kept);
   return unchanged ? "" : "a sealed checkpoint changed";

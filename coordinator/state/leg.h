@@ -1,12 +1,14 @@
 // Leg: a part of a run that is trained with one resolved run file and one engine
-// (docs/adr/0013-a-run-is-a-list-of-legs.md). So far every run has exactly one leg.
-// Values.
+// (docs/adr/0013-a-run-is-a-list-of-legs.md). Values.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "coordinator/state/device.h"
+#include "coordinator/state/time.h"
 
 namespace gp::coordinator {
 
@@ -24,8 +26,14 @@ struct Engine {
 struct Leg {
   int number = 1;  // in its run; the first is 1
   Engine engine;
+  // The step of the run's checkpoint that the leg begins from. -1: from the start of the run.
+  int64_t first_step = -1;
+  uint64_t first_epoch = 1;  // of the run's epochs
+  std::string request_id;    // of the call that began it
   std::string why_begun;
+  Timestamp begun_at{};
   std::string why_ended;  // empty: it has not ended
+  std::optional<Timestamp> ended_at;
 };
 
 }  // namespace gp::coordinator

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace gp::coordinator {
 
 const SealedCheckpoint* Run::LatestCheckpoint() const {
@@ -35,6 +37,17 @@ const SealedCheckpoint* Run::FindCheckpoint(int64_t step) const {
   return nullptr;
 }
 
+const SealedCheckpoint* Run::FindSuperseded(int64_t step) const {
+  for (auto it = superseded.rbegin(); it != superseded.rend(); ++it) {
+    if (it->step == step) return &*it;
+  }
+  return nullptr;
+}
+
+bool Run::HasFinalCheckpoint() const {
+  return !checkpoints.empty() && checkpoints.back().final && checkpoints.back().leg == leg.number;
+}
+
 const QuarantinedCheckpoint* Run::FindQuarantined(int64_t step) const {
   for (auto it = quarantined.rbegin(); it != quarantined.rend(); ++it) {
     if (it->checkpoint.step == step) return &*it;
@@ -45,6 +58,27 @@ const QuarantinedCheckpoint* Run::FindQuarantined(int64_t step) const {
 bool AwaitsVerdict(const Run& run) {
   if (!run.suspicion || run.suspicion->whole) return false;
   return run.suspicion->asks_coordinator || run.suspicion->told_by.size() > 1;
+}
+
+bool HasLegOf(const Run& run, const std::string& request_id) {
+  if (run.leg.request_id == request_id) return true;
+  if (run.next_leg && run.next_leg->request_id == request_id) return true;
+  return std::any_of(run.ended_legs.begin(), run.ended_legs.end(),
+                     [&](const EndedLeg& ended) { return ended.leg.request_id == request_id; });
+}
+
+std::string LegRefusal(const Run& run, const std::optional<int64_t>& first_step) {
+  if (!first_step || *first_step < 0) return "";
+  const SealedCheckpoint* from = run.FindCheckpoint(*first_step);
+  if (from != nullptr && !from->retired) return "";
+  if (run.FindQuarantined(*first_step) != nullptr) {
+    return fmt::format("its checkpoint of step {} is in quarantine", *first_step);
+  }
+  if (run.FindSuperseded(*first_step) != nullptr) {
+    return fmt::format("its checkpoint of step {} belongs to an earlier leg; fork from it instead",
+                       *first_step);
+  }
+  return fmt::format("it has no checkpoint of step {}", *first_step);
 }
 
 std::string RestoreRefusal(const Run& run, int64_t step) {

@@ -24,9 +24,9 @@ namespace gp::coordinator {
 // The reason of a run whose ranks are all ready.
 inline constexpr char kEveryRankReady[] = "every rank is ready";
 
-// The user's request; never changes. It holds the values of the resolved run file that scheduling
-// and metrics need, so that a run of an older version does not depend on how this version reads run
-// files.
+// The user's request; it never changes while its leg lasts. It holds the values of the resolved run
+// file that scheduling and metrics need, so that a run of an older version does not depend on how
+// this version reads run files.
 struct Submission {
   std::string name;
   std::string source;    // the run file as submitted
@@ -59,6 +59,10 @@ struct Submission {
   std::string model;
   std::string dataset;
   std::string precision;
+  // The checkpoint of a known run that init_from names; an empty id: none.
+  std::string parent_run;
+  int parent_leg = 0;
+  int64_t parent_step = 0;
 
   // Fields stored as they are; codec.cc converts request_id, labels, the backoffs and device.
   template <typename Visit>
@@ -86,6 +90,9 @@ struct Submission {
     visit(FieldInfo{"model"}, &Submission::model);
     visit(FieldInfo{"dataset"}, &Submission::dataset);
     visit(FieldInfo{"precision"}, &Submission::precision);
+    visit(FieldInfo{"parent_run"}, &Submission::parent_run);
+    visit(FieldInfo{"parent_leg"}, &Submission::parent_leg);
+    visit(FieldInfo{"parent_step"}, &Submission::parent_step);
   }
 
   bool operator==(const Submission&) const = default;
@@ -152,10 +159,23 @@ struct LackingNode {
   Instant since{};  // volatile: when this process saw the report
 };
 
+// What the next leg of a run is trained with.
+struct NextLeg {
+  std::shared_ptr<const Submission> submission;
+  std::optional<int64_t> first_step;  // as LegRequested::first_step
+  std::string why;
+  std::string request_id;
+};
+
+struct EndedLeg {
+  Leg leg;
+  std::shared_ptr<const Submission> submission;
+};
+
 struct Run {
   RunId id;
-  std::shared_ptr<const Submission> submission;
-  std::string submitted_by;  // the actor of the submit: "user alice"
+  std::shared_ptr<const Submission> submission;  // of the newest leg
+  std::string submitted_by;                      // the actor of the submit: "user alice"
   uint64_t submitted_sequence = 0;
   uint64_t changed_sequence = 0;
   // Number of the event that first took the run out of SUBMITTED and QUEUED; 0: it never left.
@@ -169,6 +189,9 @@ struct Run {
   Instant state_since{};  // volatile: when this process saw the state begin
 
   Leg leg;                           // the newest
+  std::vector<EndedLeg> ended_legs;  // the others, the oldest first
+  // Begins as soon as the run holds no slots: its ranks were told to save and leave.
+  std::optional<NextLeg> next_leg;
   Epoch epoch = 0;                   // keeps growing in the next leg
   std::vector<Placement> placement;  // of the newest epoch; in force while holds_slots
   bool holds_slots = false;
@@ -191,6 +214,8 @@ struct Run {
   std::string drained_because;
 
   bool cancel_now = false;  // the run is being cancelled, without saving
+  // A user asked to pause the run, and its ranks have not left yet.
+  bool pausing = false;
 
   int failures = 0;             // RankFailed events, in total
   int failures_since_seal = 0;  // those that retries_max limits, since the last sealed checkpoint
@@ -204,7 +229,12 @@ struct Run {
   // Epoch and step of the newest warning. A warning that is not later is a repetition.
   std::pair<Epoch, int64_t> warned_at;
 
-  std::vector<SealedCheckpoint> checkpoints;  // by step, retired ones included
+  // The checkpoints that the newest leg builds on: its own, and those of each earlier leg up to the
+  // step where the next leg began. By step, retired ones included.
+  std::vector<SealedCheckpoint> checkpoints;
+  // Checkpoints of earlier legs beyond the step where the next leg began. No run resumes from them,
+  // and retention keeps them.
+  std::vector<SealedCheckpoint> superseded;
   std::vector<QuarantinedCheckpoint> quarantined;
   std::optional<Suspicion> suspicion;
 
@@ -216,6 +246,10 @@ struct Run {
   // Also a retired one; null if there is none.
   const SealedCheckpoint* FindCheckpoint(int64_t step) const;
   // The newest one of that step; null if there is none.
+  const SealedCheckpoint* FindSuperseded(int64_t step) const;
+  // Whether the newest leg has sealed its last step.
+  bool HasFinalCheckpoint() const;
+  // The newest one of that step; null if there is none.
   const QuarantinedCheckpoint* FindQuarantined(int64_t step) const;
   // The newest checkpoint before `step` that is not retired; null if there is none.
   const SealedCheckpoint* CheckpointBefore(int64_t step) const;
@@ -224,6 +258,13 @@ struct Run {
 // True while the run waits for the verdict about the checkpoint to resume from. It is not placed
 // then.
 bool AwaitsVerdict(const Run& run);
+
+// Whether the call with this request id began a leg of the run, or is about to.
+bool HasLegOf(const Run& run, const std::string& request_id);
+
+// Why no leg of the run can begin at `first_step` (as LegRequested::first_step); empty when one
+// can.
+std::string LegRefusal(const Run& run, const std::optional<int64_t>& first_step);
 
 // Why the checkpoint of `step` cannot come back from quarantine; empty when it can.
 std::string RestoreRefusal(const Run& run, int64_t step);

@@ -7,8 +7,10 @@ namespace {
 
 // Indexed by the enum's number; empty for reserved numbers.
 constexpr std::array<std::string_view, 16> kNames = {
-    "unspecified", "submitted", "queued",    "",       "starting",   "running",  "", "", "", "",
-    "backoff",     "finishing", "succeeded", "failed", "cancelling", "cancelled"};
+    "unspecified", "submitted", "queued",     "",
+    "starting",    "running",   "",           "",
+    "paused",      "",          "backoff",    "finishing",
+    "succeeded",   "failed",    "cancelling", "cancelled"};
 
 }  // namespace
 
@@ -30,13 +32,15 @@ bool IsAllowed(RunState from, RunState to) {
   switch (to) {
     case RunState::kQueued:
       return from == RunState::kSubmitted || from == RunState::kStarting ||
-             from == RunState::kRunning;
+             from == RunState::kRunning || from == RunState::kPaused;
     case RunState::kStarting:
       return from == RunState::kQueued || from == RunState::kBackoff;
     case RunState::kRunning:
       return from == RunState::kStarting;
     case RunState::kBackoff:
       return from == RunState::kStarting || from == RunState::kRunning;
+    case RunState::kPaused:
+      return IsWaiting(from) || from == RunState::kStarting || from == RunState::kRunning;
     case RunState::kFinishing:
       return from == RunState::kStarting || from == RunState::kRunning;
     case RunState::kSucceeded:

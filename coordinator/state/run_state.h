@@ -16,19 +16,25 @@ namespace gp::coordinator {
 //                  ▼                             │
 //     any but terminal ─▶ CANCELLING ─▶ CANCELLED└─▶ FAILED (no retry left, or none would help)
 //
+//     SUBMITTED, QUEUED, STARTING, RUNNING, BACKOFF ─▶ PAUSED ─▶ QUEUED (on request)
+//
+// A terminal state is final for the newest leg of the run. The next leg (LegRequested) begins in
+// QUEUED.
+//
 // A run that cannot continue because of a bug in the coordinator is set aside: it becomes FAILED
 // from any state that is not terminal (RunEnded::set_aside), outside these rules.
 //
 // FINISHING: the final checkpoint is sealed, and the ranks exit. A rank that fails then does no
 // harm, so FINISHING leads to SUCCEEDED or, on request, CANCELLING. STARTING also leads to
 // FINISHING, and STARTING and RUNNING to SUCCEEDED when every rank completed without a final
-// checkpoint. 3 and 6 to 9 are reserved.
+// checkpoint. 3, 6, 7 and 9 are reserved.
 enum class RunState {
   kUnspecified = 0,
   kSubmitted = 1,
   kQueued = 2,
   kStarting = 4,
   kRunning = 5,
+  kPaused = 8,
   kBackoff = 10,
   kFinishing = 11,
   kSucceeded = 12,

@@ -12,19 +12,26 @@ constexpr std::string_view kCheckpoints = "/checkpoints/";
 
 // "base@250" if the path is a checkpoint of a known run; otherwise the path.
 std::string NameOf(const std::string& path, const Cluster& cluster) {
-  const size_t checkpoints = path.rfind(kCheckpoints);
-  if (checkpoints == std::string::npos || checkpoints == 0) return path;
-  const size_t id = path.rfind('/', checkpoints - 1) + 1;
-  const auto parent = cluster.FindRun(RunId(path.substr(id, checkpoints - id)));
-  if (parent == nullptr) return path;
-  const auto& sealed = parent->checkpoints;
-  const auto found = std::find_if(sealed.begin(), sealed.end(),
-                                  [&](const auto& one) { return one.directory == path; });
-  if (found == sealed.end()) return path;
-  return fmt::format("{}@{}", parent->submission->name, found->step);
+  const auto found = FindCheckpointAt(cluster, path);
+  if (!found) return path;
+  return fmt::format("{}@{}", found->run->submission->name, found->checkpoint.step);
 }
 
 }  // namespace
+
+std::optional<FoundCheckpoint> FindCheckpointAt(const Cluster& cluster, const std::string& path) {
+  const size_t checkpoints = path.rfind(kCheckpoints);
+  if (checkpoints == std::string::npos || checkpoints == 0) return std::nullopt;
+  const size_t id = path.rfind('/', checkpoints - 1) + 1;
+  auto run = cluster.FindRun(RunId(path.substr(id, checkpoints - id)));
+  if (run == nullptr) return std::nullopt;
+  for (const auto* sealed : {&run->checkpoints, &run->superseded}) {
+    const auto found = std::find_if(sealed->begin(), sealed->end(),
+                                    [&](const auto& one) { return one.directory == path; });
+    if (found != sealed->end()) return FoundCheckpoint{run, *found};
+  }
+  return std::nullopt;
+}
 
 std::string InitialModelName(const Run& run, const Cluster& cluster) {
   const std::string path = InitialModelOf(*run.submission);

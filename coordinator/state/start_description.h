@@ -2,11 +2,21 @@
 // in scheduler/queue.cc. Pure; thread-safe.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "coordinator/state/cluster.h"
 
 namespace gp::coordinator {
+
+struct FoundCheckpoint {
+  std::shared_ptr<const Run> run;
+  SealedCheckpoint checkpoint;
+};
+
+// The checkpoint in this directory, if it is sealed and its run is known.
+std::optional<FoundCheckpoint> FindCheckpointAt(const Cluster& cluster, const std::string& path);
 
 // The model that the run started from: "base@250" for the parent's run and step if both are known,
 // otherwise its path; empty when it started from scratch.

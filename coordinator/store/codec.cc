@@ -15,18 +15,20 @@ using std::chrono::microseconds;
 int64_t Micros(Timestamp time) { return time.time_since_epoch().count(); }
 Timestamp FromMicros(int64_t micros) { return Timestamp(microseconds(micros)); }
 
+void Write(const Submission& from, pb::RunSubmitted& to) {
+  rpc::WriteFields(from, to);
+  to.mutable_labels()->insert(from.labels.begin(), from.labels.end());
+  to.set_retry_backoff_us(from.retry_backoff.count());
+  to.set_retry_backoff_max_us(from.retry_backoff_max.count());
+  to.set_device(std::string(Name(from.device)));
+}
+
 class Encoder {
  public:
   explicit Encoder(pb::Record& record) : record_(record) {}
 
   void operator()(const RunSubmitted& event) {
-    const Submission& from = event.submission;
-    pb::RunSubmitted& to = *record_.mutable_run_submitted();
-    rpc::WriteFields(from, to);
-    to.mutable_labels()->insert(from.labels.begin(), from.labels.end());
-    to.set_retry_backoff_us(from.retry_backoff.count());
-    to.set_retry_backoff_max_us(from.retry_backoff_max.count());
-    to.set_device(std::string(Name(from.device)));
+    Write(event.submission, *record_.mutable_run_submitted());
   }
   void operator()(const RunQueued& event) {
     record_.mutable_run_queued()->set_reason(event.reason);
@@ -121,6 +123,18 @@ class Encoder {
     to.set_epoch(event.epoch);
     to.set_reason(event.reason);
   }
+  void operator()(const PauseRequested&) { record_.mutable_pause_requested(); }
+  void operator()(const RunPaused& event) {
+    record_.mutable_run_paused()->set_reason(event.reason);
+  }
+  void operator()(const RunResumed&) { record_.mutable_run_resumed(); }
+  void operator()(const LegRequested& event) {
+    pb::LegRequested& to = *record_.mutable_leg_requested();
+    Write(event.submission, *to.mutable_submission());
+    if (event.first_step) to.set_first_step(*event.first_step);
+    to.set_why(event.why);
+  }
+  void operator()(const LegBegun&) { record_.mutable_leg_begun(); }
   void operator()(const NodeCordoned& event) {
     pb::NodeCordoned& to = *record_.mutable_node_cordoned();
     to.set_node_id(event.node.value());
@@ -140,13 +154,19 @@ class Encoder {
   pb::Record& record_;
 };
 
-RunSubmitted Decode(const pb::RunSubmitted& from) {
+Submission Decode(const pb::RunSubmitted& from) {
   auto to = rpc::ReadFields<Submission>(from);
   to.labels = {from.labels().begin(), from.labels().end()};
   to.retry_backoff = microseconds(from.retry_backoff_us());
   to.retry_backoff_max = microseconds(from.retry_backoff_max_us());
   to.device = DeviceNamed(from.device()).value_or(Device::kCpu);
-  return {std::move(to)};
+  return to;
+}
+
+LegRequested Decode(const pb::LegRequested& from) {
+  LegRequested to{.submission = Decode(from.submission()), .why = from.why()};
+  if (from.has_first_step()) to.first_step = from.first_step();
+  return to;
 }
 
 // Records of older versions, which had no legs, have 0 here.
@@ -196,7 +216,7 @@ NodeCordoned Decode(const pb::NodeCordoned& from) {
 StatusOr<EventBody> DecodeBody(const pb::Record& record) {
   switch (record.event_case()) {
     case pb::Record::kRunSubmitted:
-      return Decode(record.run_submitted());
+      return RunSubmitted{Decode(record.run_submitted())};
     case pb::Record::kRunQueued:
       return RunQueued{record.run_queued().reason()};
     case pb::Record::kRunPlaced:
@@ -239,6 +259,16 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
       return Decode(record.node_cordoned());
     case pb::Record::kNodeUncordoned:
       return NodeUncordoned{NodeId(record.node_uncordoned().node_id())};
+    case pb::Record::kPauseRequested:
+      return PauseRequested{};
+    case pb::Record::kRunPaused:
+      return RunPaused{record.run_paused().reason()};
+    case pb::Record::kRunResumed:
+      return RunResumed{};
+    case pb::Record::kLegRequested:
+      return Decode(record.leg_requested());
+    case pb::Record::kLegBegun:
+      return LegBegun{};
     case pb::Record::EVENT_NOT_SET:
       break;
   }

@@ -187,6 +187,10 @@ Status EndedRunsTable::Prepare(SqliteConnection& writer) {
       writer.Prepare("INSERT OR REPLACE INTO ended_runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
   ASSIGN_OR_RETURN(insert_label_,
                    writer.Prepare("INSERT OR REPLACE INTO ended_run_labels VALUES (?, ?, ?)"));
+  ASSIGN_OR_RETURN(delete_run_,
+                   writer.Prepare("DELETE FROM ended_runs WHERE submitted_sequence = ?"));
+  ASSIGN_OR_RETURN(delete_labels_,
+                   writer.Prepare("DELETE FROM ended_run_labels WHERE submitted_sequence = ?"));
   return OkStatus();
 }
 
@@ -220,6 +224,11 @@ Status EndedRunsTable::Fill(SqliteConnection& writer) {
       return WithContext(stored.status(), fmt::format("store record {}", select.Int(0)));
     }
     if (auto run = SubmittedRun(*stored)) live.emplace(run->id, *std::move(run));
+    if (std::holds_alternative<LegRequested>(stored->event.body)) {
+      RETURN_IF_ERROR(Remove(stored->event.run));
+      ASSIGN_OR_RETURN(auto run, ReadSubmitted(stored->event.run));
+      if (run) live.emplace(run->id, *std::move(run));
+    }
     const auto* ended = std::get_if<RunEnded>(&stored->event.body);
     const auto run = live.find(stored->event.run);
     if (ended == nullptr || run == live.end()) continue;
@@ -229,14 +238,26 @@ Status EndedRunsTable::Fill(SqliteConnection& writer) {
   }
 }
 
-Status EndedRunsTable::Add(const RunId& run, uint64_t sequence, RunState state) {
+StatusOr<std::optional<Run>> EndedRunsTable::ReadSubmitted(const RunId& run) {
   select_submit_.Bind(1, run.value());
   ASSIGN_OR_RETURN(const bool row, select_submit_.Step());
   StatusOr<StoredEvent> stored =
       row ? DecodeRecord(select_submit_.Blob(0)) : NotFound("run {} has no records", run);
   select_submit_.Reset();
   RETURN_IF_ERROR(stored.status());
-  std::optional<Run> submitted = SubmittedRun(*stored);
+  return SubmittedRun(*stored);
+}
+
+Status EndedRunsTable::Remove(const RunId& run) {
+  ASSIGN_OR_RETURN(const std::optional<Run> submitted, ReadSubmitted(run));
+  if (!submitted) return OkStatus();
+  const int64_t sequence = Number(submitted->submitted_sequence);
+  RETURN_IF_ERROR(delete_run_.Bind(1, sequence).Run());
+  return delete_labels_.Bind(1, sequence).Run();
+}
+
+Status EndedRunsTable::Add(const RunId& run, uint64_t sequence, RunState state) {
+  ASSIGN_OR_RETURN(std::optional<Run> submitted, ReadSubmitted(run));
   if (!submitted) return OkStatus();  // the replay sets such a run aside
   submitted->state = state;
   return Insert(*submitted, sequence);

@@ -46,6 +46,9 @@ class EndedRunsTable {
   Status FillOnce(SqliteConnection& writer);
   // REQUIRES: a transaction is open that also writes the record of the run's end.
   Status Add(const RunId& run, uint64_t sequence, RunState state);
+  // Removes a run that goes on with another leg, if it is there.
+  // REQUIRES: a transaction is open that also writes the record of the leg.
+  Status Remove(const RunId& run);
 
   // Store::ListEnded. Sets `steps` to the number of virtual machine instructions that SQLite ran.
   static StatusOr<std::vector<EndedRun>> List(SqliteConnection& reader, const RunQuery& query,
@@ -55,8 +58,10 @@ class EndedRunsTable {
   Status DivideLabels(SqliteConnection& writer);
   Status Fill(SqliteConnection& writer);
   Status Insert(const Run& run, uint64_t ended_sequence);
+  // The run right after its submission; nullopt if its first record is not a RunSubmitted.
+  StatusOr<std::optional<Run>> ReadSubmitted(const RunId& run);
 
-  SqliteStatement select_submit_, insert_run_, insert_label_;
+  SqliteStatement select_submit_, insert_run_, insert_label_, delete_run_, delete_labels_;
 };
 
 }  // namespace gp::coordinator

@@ -54,9 +54,12 @@ StatusOr<std::vector<EndedRun>> MemoryStore::ListEnded(const RunQuery& query,
   for (const std::string& record : disk_.records) {
     ASSIGN_OR_RETURN(const StoredEvent stored, DecodeRecord(record));
     if (const auto run = SubmittedRun(stored)) submitted[run->id] = *run;
-    const auto* ended = std::get_if<RunEnded>(&stored.event.body);
-    if (ended == nullptr || !submitted.contains(stored.event.run)) continue;
+    if (!submitted.contains(stored.event.run)) continue;
     Run& run = submitted[stored.event.run];
+    if (std::holds_alternative<LegRequested>(stored.event.body))
+      found.erase(run.submitted_sequence);
+    const auto* ended = std::get_if<RunEnded>(&stored.event.body);
+    if (ended == nullptr) continue;
     run.state = ended->state;
     const bool in_range = stored.sequence > range.after && stored.sequence <= range.through &&
                           run.submitted_sequence < range.before;

@@ -46,7 +46,10 @@ constexpr const char* kMigrations[] = {
          version INTEGER PRIMARY KEY,
          program TEXT NOT NULL,
          backup TEXT NOT NULL);)",
-    EndedRunsTable::kMigration, StorageTable::kMigration};
+    EndedRunsTable::kMigration, StorageTable::kMigration,
+    // The tables stay. From here on there may be records of pauses and legs, which an earlier
+    // program cannot read.
+    "-- version 5"};
 
 std::string Quoted(std::string_view text) {
   std::string quoted = "'";
@@ -176,6 +179,7 @@ Status SqliteStore::Insert(uint64_t sequence, const Event& absolute) {
   if (const auto* ended = std::get_if<RunEnded>(&event.body)) {
     return ended_runs_.Add(event.run, sequence, ended->state);
   }
+  if (std::holds_alternative<LegRequested>(event.body)) return ended_runs_.Remove(event.run);
   const auto set_retired = [&](int64_t retired, int64_t step) {
     return set_retired_.Bind(1, retired).Bind(2, run).Bind(3, step).Run();
   };

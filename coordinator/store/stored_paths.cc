@@ -6,11 +6,16 @@
 namespace gp::coordinator {
 namespace {
 
+// The submission that the event contains; null if it contains none.
+Submission* SubmissionIn(Event& event) {
+  if (auto* submitted = std::get_if<RunSubmitted>(&event.body)) return &submitted->submission;
+  auto* requested = std::get_if<LegRequested>(&event.body);
+  return requested == nullptr ? nullptr : &requested->submission;
+}
+
 // The path below the storage root that the event contains; null if it contains none.
 std::string* PathIn(Event& event) {
-  if (auto* submitted = std::get_if<RunSubmitted>(&event.body)) {
-    return &submitted->submission.run_directory;
-  }
+  if (Submission* submission = SubmissionIn(event)) return &submission->run_directory;
   if (auto* sealed = std::get_if<CheckpointSealed>(&event.body)) {
     return &sealed->checkpoint.directory;
   }
@@ -25,12 +30,10 @@ bool IsBelow(const std::string& path, const std::string& root) {
 // Makes the path of the model that a submitted run starts from relative, if it is below `root`: a
 // checkpoint of another run.
 void CutFromInitialModel(Event& event, const std::string& root) {
-  auto* submitted = std::get_if<RunSubmitted>(&event.body);
-  if (submitted == nullptr) return;
-  const std::string model = InitialModelOf(submitted->submission);
-  if (IsBelow(model, root)) {
-    SetInitialModel(submitted->submission, model.substr(root.size() + 1));
-  }
+  Submission* submission = SubmissionIn(event);
+  if (submission == nullptr) return;
+  const std::string model = InitialModelOf(*submission);
+  if (IsBelow(model, root)) SetInitialModel(*submission, model.substr(root.size() + 1));
 }
 
 }  // namespace
@@ -47,10 +50,10 @@ Event WithAbsolutePath(Event event, const std::string& root) {
   if (path != nullptr && !root.empty() && !path->empty() && !path->starts_with('/')) {
     *path = JoinPath(root, *path);
   }
-  auto* submitted = std::get_if<RunSubmitted>(&event.body);
-  if (submitted == nullptr || root.empty()) return event;
-  const std::string model = InitialModelOf(submitted->submission);
-  if (model.starts_with("runs/")) SetInitialModel(submitted->submission, JoinPath(root, model));
+  Submission* submission = SubmissionIn(event);
+  if (submission == nullptr || root.empty()) return event;
+  const std::string model = InitialModelOf(*submission);
+  if (model.starts_with("runs/")) SetInitialModel(*submission, JoinPath(root, model));
   return event;
 }
 

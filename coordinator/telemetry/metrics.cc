@@ -28,9 +28,9 @@ using prometheus::Registry;
 
 constexpr int kEventsAtOnce = 1000;
 
-constexpr RunState kLiveStates[] = {RunState::kSubmitted, RunState::kQueued,  RunState::kStarting,
-                                    RunState::kRunning,   RunState::kBackoff, RunState::kFinishing,
-                                    RunState::kCancelling};
+constexpr RunState kLiveStates[] = {RunState::kSubmitted, RunState::kQueued,    RunState::kStarting,
+                                    RunState::kRunning,   RunState::kPaused,    RunState::kBackoff,
+                                    RunState::kFinishing, RunState::kCancelling};
 
 constexpr ExitCause kFailureCauses[] = {ExitCause::kUnspecified, ExitCause::kSignal,
                                         ExitCause::kOutOfMemory, ExitCause::kCollective,
@@ -257,7 +257,9 @@ void CoordinatorMetrics::Count(const Cluster& cluster, const StoredEvent& stored
   if (stored.event.run.empty()) return;  // an event of a node
   const auto run = cluster.FindRun(stored.event.run);
   const EventBody& body = stored.event.body;
-  if (std::holds_alternative<RunSubmitted>(body)) AddRun(*run);
+  const bool begins =
+      std::holds_alternative<RunSubmitted>(body) || std::holds_alternative<LegRequested>(body);
+  if (begins && !runs_.contains(run->id)) AddRun(*run);
   if (const auto* placed = std::get_if<RunPlaced>(&body); placed != nullptr && placed->epoch == 1) {
     families_->queue_wait.Observe(Seconds(stored.event.at) - Seconds(run->submitted_at));
   }

@@ -38,6 +38,7 @@ std::string LabelText(const std::string& text) {
 // Whether no rank takes a step after this event until the next RunStarted.
 bool EndsSteps(const EventBody& body) {
   return std::holds_alternative<RankFailed>(body) || std::holds_alternative<RunRequeued>(body) ||
+         std::holds_alternative<RunPaused>(body) || std::holds_alternative<LegBegun>(body) ||
          std::holds_alternative<CancelRequested>(body) ||
          std::holds_alternative<RunFinishing>(body);
 }
@@ -80,7 +81,7 @@ RunFamilies::RunFamilies(prometheus::Registry& registry)
           "gp_run_time_seconds_total",
           "How the time since the submit was spent; the states are disjoint: queued, starting, "
           "productive (new steps), redone (steps that a failure lost), waiting (for another try, "
-          "or for ranks to leave)",
+          "or for ranks to leave), paused (by a user, or between an end and the next leg)",
           registry)),
       failures(MakeCounters("gp_run_failures_total", "Epochs that ended by a failure", registry)),
       steps(MakeCounters("gp_train_steps_total", "Steps taken, including repeated ones", registry)),

@@ -1,6 +1,8 @@
 #include "coordinator/telemetry/run_times.h"
 
 #include <algorithm>
+#include <optional>
+#include <variant>
 
 namespace gp::coordinator {
 namespace {
@@ -8,6 +10,38 @@ namespace {
 double Seconds(Timestamp from, Timestamp to) {
   return std::chrono::duration<double>(to - from).count();
 }
+
+bool HasRanks(RunTime state) {
+  return state == RunTime::kStarting || state == RunTime::kProductive;
+}
+
+// The state that an event leads to; nullopt when the event does not change it.
+struct NextState {
+  bool has_ranks = false;  // before the event
+
+  using Result = std::optional<RunTime>;
+  Result operator()(const RunSubmitted&) const { return RunTime::kQueued; }
+  Result operator()(const RunQueued&) const { return RunTime::kQueued; }
+  Result operator()(const RunRequeued&) const { return RunTime::kQueued; }
+  Result operator()(const RunResumed&) const { return RunTime::kQueued; }
+  Result operator()(const LegBegun&) const { return RunTime::kQueued; }
+  Result operator()(const LegRequested&) const { return UnlessRanks(RunTime::kQueued); }
+  Result operator()(const PauseRequested&) const { return UnlessRanks(RunTime::kPaused); }
+  Result operator()(const RunPaused&) const { return RunTime::kPaused; }
+  Result operator()(const RunPlaced&) const { return RunTime::kStarting; }
+  Result operator()(const RunStarted&) const { return RunTime::kProductive; }
+  Result operator()(const RankFailed&) const { return RunTime::kWaiting; }
+  Result operator()(const CancelRequested&) const { return RunTime::kWaiting; }
+  Result operator()(const RunFinishing&) const { return RunTime::kWaiting; }
+  Result operator()(const RunEnded&) const { return RunTime::kPaused; }
+  template <typename Other>
+  Result operator()(const Other&) const {
+    return std::nullopt;
+  }
+
+ private:
+  Result UnlessRanks(RunTime state) const { return has_ranks ? std::nullopt : Result(state); }
+};
 
 }  // namespace
 
@@ -23,30 +57,22 @@ std::string_view Name(RunTime state) {
       return "redone";
     case RunTime::kWaiting:
       return "waiting";
+    case RunTime::kPaused:
+      return "paused";
   }
   return "";
 }
 
 void RunTimes::Observe(const Event& event) {
   const EventBody& body = event.body;
-  if (std::holds_alternative<RunSubmitted>(body)) Enter(RunTime::kQueued, event);
-  if (std::holds_alternative<RunQueued>(body)) Enter(RunTime::kQueued, event);
-  if (std::holds_alternative<RunRequeued>(body)) Enter(RunTime::kQueued, event);
   if (const auto* placed = std::get_if<RunPlaced>(&body)) {
     resumed_from_[placed->epoch] = std::max<int64_t>(placed->resume_step, 0);
-    Enter(RunTime::kStarting, event);
   }
-  if (const auto* started = std::get_if<RunStarted>(&body)) {
-    Enter(RunTime::kProductive, event);
-    spans_.back().epoch = started->epoch;
-  }
-  if (std::holds_alternative<RankFailed>(body)) Enter(RunTime::kWaiting, event);
-  if (std::holds_alternative<CancelRequested>(body)) Enter(RunTime::kWaiting, event);
-  if (std::holds_alternative<RunFinishing>(body)) Enter(RunTime::kWaiting, event);
-  if (std::holds_alternative<RunEnded>(body)) {
-    Enter(RunTime::kWaiting, event);
-    ended_ = true;
-  }
+  const bool has_ranks = !spans_.empty() && HasRanks(spans_.back().state);
+  if (const auto state = std::visit(NextState{has_ranks}, body)) Enter(*state, event);
+  if (const auto* started = std::get_if<RunStarted>(&body)) spans_.back().epoch = started->epoch;
+  ended_ = std::holds_alternative<RunEnded>(body) ||
+           (ended_ && !std::holds_alternative<LegRequested>(body));
 }
 
 // A clock that was set back between two events must not make a span negative.

@@ -19,9 +19,10 @@ enum class RunTime {
   kProductive,  // its ranks take new steps, evaluate and save
   kRedone,      // its ranks repeat steps that a failure lost
   kWaiting,     // from a failure to the next placement, or its ranks leave
+  kPaused,      // a user paused it, or it had ended before another leg began
 };
 inline constexpr std::array kRunTimes = {RunTime::kQueued, RunTime::kStarting, RunTime::kProductive,
-                                         RunTime::kRedone, RunTime::kWaiting};
+                                         RunTime::kRedone, RunTime::kWaiting,  RunTime::kPaused};
 
 // "queued": the label of metrics.
 std::string_view Name(RunTime state);

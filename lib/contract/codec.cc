@@ -51,6 +51,7 @@ void Fields(Archive& archive, Start& m) {
   archive("threads", m.threads);
   archive("logical_shards", m.logical_shards);
   archive("begun", m.begun);
+  archive("begins_leg", m.begins_leg);
   archive("isa", m.isa);
   archive("kernels", m.kernels);
 }

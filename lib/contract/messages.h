@@ -54,6 +54,8 @@ struct Start {
   int threads = 1;
   int logical_shards = 1;
   std::optional<bool> begun;  // the run has trained before: its data was good then
+  // The checkpoint to resume from belongs to the leg before the run's newest leg.
+  std::optional<bool> begins_leg;
   // The instruction set and the kernel choices that an earlier epoch decided on, as in Configure;
   // empty: none yet.
   std::string isa;

@@ -95,6 +95,14 @@ class World {
       Turn({{.run = RunId(command.object),
              .actor = "user",
              .body = CancelRequested{command.options.contains("now")}}});
+    } else if (command.verb == "pause") {
+      Turn({{.run = RunId(command.object), .actor = "user", .body = PauseRequested{}}});
+    } else if (command.verb == "resume") {
+      Turn({{.run = RunId(command.object), .actor = "user", .body = RunResumed{}}});
+    } else if (command.verb == "leg") {
+      BeginLeg(command);
+    } else if (command.verb == "legs") {
+      TellLegs(*cluster_.FindRun(RunId(command.object)));
     } else if (command.verb == "found") {
       Find(command);
     } else if (command.verb == "restore") {
@@ -142,6 +150,35 @@ class World {
             fmt::format("{}:{} rank {} '{}'\n", name, rank.slot, rank.rank, assignment->nccl_id);
       }
     }
+  }
+
+  void BeginLeg(const Command& command) {
+    const RunId id(command.object);
+    LegRequested leg{.submission = *cluster_.FindRun(id)->submission,
+                     .why = command.Text("why", "resumed")};
+    if (command.options.contains("from")) leg.first_step = command.Number("from", 0);
+    Turn({{.run = id,
+           .actor = "user",
+           .request_id = command.Text("request", "leg"),
+           .body = std::move(leg)}});
+  }
+
+  void TellLegs(const Run& run) {
+    for (const EndedLeg& ended : run.ended_legs) TellLeg(ended.leg);
+    TellLeg(run.leg);
+    for (const SealedCheckpoint& one : run.checkpoints) {
+      told_ +=
+          fmt::format("step {} of leg {}{}\n", one.step, one.leg, one.retired ? ", retired" : "");
+    }
+    for (const SealedCheckpoint& one : run.superseded) {
+      told_ += fmt::format("step {} of leg {}, superseded\n", one.step, one.leg);
+    }
+  }
+
+  void TellLeg(const Leg& leg) {
+    told_ +=
+        fmt::format("leg {} from step {}, epoch {}: {}; ended: {}\n", leg.number, leg.first_step,
+                    leg.first_epoch, leg.why_begun, leg.why_ended.empty() ? "-" : leg.why_ended);
   }
 
   void Find(const Command& command) {
@@ -325,6 +362,7 @@ class World {
     if (const auto* retired = std::get_if<CheckpointRetired>(&event.body)) {
       return fmt::format(" step={}", retired->step);
     }
+    if (const auto* paused = std::get_if<RunPaused>(&event.body)) return ": " + paused->reason;
     if (const auto* verified = std::get_if<CheckpointVerified>(&event.body)) {
       return ": " + verified->text;
     }

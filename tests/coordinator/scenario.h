@@ -11,7 +11,9 @@
 //   cordon NAME [reason=X]   drain NAME [reason=X]   uncordon NAME
 //   busy NAME                                  prints how many of its slots are not empty
 //   submit RUN [workers=N] [device=D] [priority=N] [retries=N] [keep_last=N] [keep_every=N] [seen]
-//   cancel RUN [now]
+//   cancel RUN [now]   pause RUN   resume RUN
+//   leg RUN [from=STEP] [why=X] [request=ID]   a user asks for another leg; -1: from the start
+//   legs RUN                                   prints its legs and checkpoints
 //   listening RUN   ready RUN   running RUN    every rank of the run reaches this phase
 //       with rank=N                            only this rank does
 //       listening RUN isa=LEVEL,LEVEL          offering these tuned instruction-set levels

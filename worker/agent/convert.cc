@@ -38,6 +38,7 @@ link::Start ToStart(const v1::Assignment& assignment, const std::string& data_ad
   start.threads = choices.threads_per_rank() > 0 ? choices.threads_per_rank() : cores;
   start.logical_shards = choices.logical_shards();
   start.begun = assignment.begun();
+  start.begins_leg = assignment.begins_leg();
   start.isa = choices.isa();
   start.kernels = {choices.kernels().begin(), choices.kernels().end()};
   return start;

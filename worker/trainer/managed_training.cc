@@ -185,6 +185,7 @@ class ManagedTraining final : public TrainingEvents {
             .threads = std::max(start_.threads, 1),
             .resume = start_.resume,
             .begun = start_.begun.value_or(false),
+            .begins_leg = start_.begins_leg.value_or(false),
             .storage = storage_};
   }
 

@@ -35,6 +35,7 @@ struct TrainingPlace {
   // standalone_training.cc. Absent: training begins with the first step.
   std::optional<contract::ResumePoint> resume;
   bool begun = false;                   // the run has trained before: its data was good then
+  bool begins_leg = false;              // `resume` is of the leg before the run's newest leg
   std::shared_ptr<RunStorage> storage;  // nullptr: this process is not confined
 };
 

@@ -24,7 +24,10 @@ class RunBudget {
   // The result of converting the wall time; 0 steps while it is unknown, or when there is no wall
   // time.
   const StepBudget& timed() const { return timed_steps_; }
-  void set_timed(const StepBudget& budget) { timed_steps_ = budget; }
+  // Has no effect on a run without a wall time: the leg before may have had one.
+  void set_timed(const StepBudget& budget) {
+    if (timed_) timed_steps_ = budget;
+  }
 
   // Whether, after `step` committed steps, the wall time still has to be converted to steps.
   bool NeedsCalibration(int64_t step) const {

@@ -81,6 +81,7 @@ void TrainingLoop::Join(Communicator& communicator, const EngineRecord& decided)
                                                   FillFrom(*batches_), communicator, clock_);
   if (place_.resume) {
     evaluation_owed_ = !RestoreState(*place_.resume, run_, *training_step_, budget_).has_value();
+    if (place_.begins_leg) budget_.early_stop().BeginLeg();
   }
   evaluation_.emplace(run_, communicator);
   AgreeOnStep();

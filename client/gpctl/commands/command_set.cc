@@ -1,6 +1,7 @@
 #include "client/gpctl/commands/command_set.h"
 
 #include "client/gpctl/commands/commands.h"
+#include "client/gpctl/commands/legs/legs.h"
 
 namespace gp::gpctl {
 
@@ -73,6 +74,10 @@ void AddAllCommands(CommandSet& commands) {
   AddStreamCommands(commands);
   AddWaitCommand(commands);
   AddCancelCommand(commands);
+  AddPauseCommands(commands);
+  AddContinueCommands(commands);
+  AddForkCommand(commands);
+  AddLineageCommand(commands);
   AddWorkersCommand(commands);
   AddCheckpointCommands(commands);
   AddSampleCommand(commands);

@@ -87,12 +87,6 @@ std::string SubmittedText(const v1::SubmitResponse& response) {
                      run.reason().empty() ? client::StateName(run.state()) : run.reason());
 }
 
-void PrintSubmitted(const v1::SubmitResponse& response, Session& session) {
-  Json document = With("Run", RunFields(response.run()));
-  document["replayed"] = response.replayed();
-  session.console().PrintChange(session.json() ? Pretty(document) : SubmittedText(response));
-}
-
 StatusOr<ExitCode> DryRun(const RunFileText& file, const SubmitOptions& options, Session& session) {
   const auto result = CheckRunFileOf(file, options.name, options.overrides, session);
   if (!result.spec) return ProblemsStatus(result);
@@ -178,6 +172,12 @@ void TellNewWarnings(const v1::SubmitResponse& response, const runspec::RunFileR
 }
 
 }  // namespace
+
+void PrintSubmitted(const v1::SubmitResponse& response, Session& session) {
+  Json document = With("Run", RunFields(response.run()));
+  document["replayed"] = response.replayed();
+  session.console().PrintChange(session.json() ? Pretty(document) : SubmittedText(response));
+}
 
 StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const SubmitOptions& options,
                                            Session& session) {

@@ -27,4 +27,7 @@ struct SubmitOptions {
 StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const SubmitOptions& options,
                                            Session& session);
 
+// "Submitted base (id): …", or the run as a document with -o json.
+void PrintSubmitted(const v1::SubmitResponse& response, Session& session);
+
 }  // namespace gp::gpctl

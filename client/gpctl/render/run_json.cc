@@ -117,6 +117,13 @@ Json RunFields(const v1::Run& run) {
   if (run.queue_position() > 0) json["queue_position"] = run.queue_position();
   PutText(json, "device", run.device());
   PutText(json, "initial_model", run.initial_model());
+  if (run.leg() > 1) json["leg"] = run.leg();
+  if (run.has_parent()) {
+    json["parent"] = {{"run_id", run.parent().run_id()},
+                      {"leg", run.parent().leg()},
+                      {"step", run.parent().step()}};
+  }
+  PutText(json, "leaving_for", run.leaving_for());
   PutText(json, "user", UserName(run));
   PutText(json, "submitted_by", run.submitted_by());
   PutText(json, "run_directory", run.run_directory());

@@ -78,6 +78,15 @@ std::string ProgressText(const v1::Run& run) {
   return text;
 }
 
+// "2, from step 300: extended to 500 steps"; empty for a run that has only one leg.
+std::string LegText(const v1::Run& run) {
+  if (run.legs_size() < 2) return "";
+  const v1::Leg& leg = run.legs(run.legs_size() - 1);
+  const std::string from =
+      leg.first_step() >= 0 ? fmt::format("step {}", leg.first_step()) : std::string("the start");
+  return fmt::format("{}, from {}: {}", leg.number(), from, leg.why_begun());
+}
+
 std::string QueueText(const v1::Run& run) {
   if (run.queue_position() <= 0) return "";
   return "place " + WithThousands(run.queue_position()) + " of all that wait for slots";
@@ -226,6 +235,7 @@ std::string RunDetails(const v1::Run& run, const DetailsContext& context, double
   out += Field("reason", OneSafeLine(run.reason(), style.utf8), style);
   out += Field("queue", QueueText(run), style);
   out += Field("began with", OneSafeLine(run.initial_model(), style.utf8), style);
+  out += Field("leg", LegText(run), style);
   out += Field("progress", ProgressText(run), style);
   out += Field("loss", LossText(run.progress()), style);
   out += Field("scores", ScoresText(run.progress()), style);
@@ -258,6 +268,8 @@ std::string NextCommand(const v1::Run& run) {
       return run.latest_checkpoint_step() >= 0 ? "ckpt list " + run.name() : "";
     case v1::RUN_STATE_QUEUED:
       return "why " + run.name();
+    case v1::RUN_STATE_PAUSED:
+      return "resume " + run.name();
     default:
       return "watch " + run.name();
   }

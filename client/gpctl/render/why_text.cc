@@ -228,6 +228,9 @@ std::vector<Finding> FindingsOn(const v1::Run& run, const Surroundings& around, 
   if (WaitsForSlots(run)) ExplainWaiting(run, around, now, findings);
   if (run.state() == v1::RUN_STATE_BACKOFF) AddPassedOver(run, around, findings);
   if (run.state() == v1::RUN_STATE_RUNNING) ExplainSpeed(run, around, findings);
+  if (run.state() == v1::RUN_STATE_PAUSED) {
+    findings.push_back({"way out", fmt::format("gpctl resume {} lets it go on", run.name())});
+  }
   if (IsWarned(run)) findings.push_back({"warning", run.progress().warning()});
   return findings;
 }

@@ -38,6 +38,9 @@ inline Submission SampleSubmission() {
   submission.model = "124M";
   submission.dataset = "text.txt";
   submission.precision = "bf16";
+  submission.parent_run = "p";
+  submission.parent_leg = 2;
+  submission.parent_step = 50;
   return submission;
 }
 
@@ -73,6 +76,8 @@ inline std::vector<Event> OneOfEachKind() {
     return RankFailed{epoch, 1,      ExitCause::kDamagedCheckpoint, "damaged",
                       true,  At(99), NextReader::kCoordinator};
   };
+  Submission longer = SampleSubmission();
+  longer.target_steps = 200;
   return {SampleSubmit("r", "request-1"),
           event(RunQueued{"placement: needs 2 slots"}),
           event(RunPlaced{1, placement, "it fits", -1, 2, "avx2", Device::kGpu}),
@@ -103,6 +108,18 @@ inline std::vector<Event> OneOfEachKind() {
           event(RunFinishing{7}),
           {run, At(8), "user", "cancel-1", CancelRequested{false}},
           {run, At(8), "user", "cancel-2", CancelRequested{true}},
+          event(RunEnded{RunState::kCancelled, "cancelled by the user"}),
+          {run, At(9), "user", "leg-2", LegRequested{longer, 20, "extended to 200 steps"}},
+          event(RunPlaced{8, placement, "it fits", 20, 2, "avx2", Device::kGpu, 2}),
+          event(RunStarted{8}),
+          {run, At(9), "user", "pause-1", PauseRequested{}},
+          event(RunPaused{"paused at step 20"}),
+          {run, At(9), "user", "resume-1", RunResumed{}},
+          event(RunPlaced{9, placement, "it fits", 20, 2, "avx2", Device::kGpu, 2}),
+          event(RunStarted{9}),
+          {run, At(9), "user", "leg-3", LegRequested{longer, std::nullopt, "changed"}},
+          event(LegBegun{}),
+          {run, At(9), "user", "cancel-3", CancelRequested{true}},
           event(RunEnded{RunState::kCancelled, "cancelled by the user"})};
 }
 

@@ -37,6 +37,9 @@ class EarlyStop {
   // The reason, in a sentence. REQUIRES: stopped().
   std::string Reason() const;
 
+  // Counts evaluations without an improvement from 0 again: another leg of the run begins.
+  void BeginLeg() { state_.waited = 0; }
+
   const EarlyStopState& state() const { return state_; }
   void Restore(const EarlyStopState& state) { state_ = state; }
 

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "plan/batch_ramp.h"
-#include "worker/engine/optim/lr_schedule.h"
+#include "plan/lr_schedule.h"
 #include "worker/engine/step/training_error.h"
 
 namespace gp::engine {
@@ -111,7 +111,8 @@ StepResult TrainingStep::Run(const std::stop_token& stop) {
 
   // The device computes the gradient factor, so the update is queued before the host has read loss
   // and norm. device->Await has a timeout for lost peers; the wait for the queue after it has none.
-  result.learning_rate = LearningRate(schedule_, spec_.optimizer.lr, schedule_steps_, step_);
+  result.learning_rate =
+      runspec::LearningRate(schedule_, spec_.optimizer.lr, schedule_steps_, step_);
   if (device != nullptr && optimizer_->TakesFactorByValue()) device->Await();
   updating_ = true;
   optimizer_->Update(model_, gradients, result.learning_rate, scalars_.gradient_factor());

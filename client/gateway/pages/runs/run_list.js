@@ -3,7 +3,7 @@
 
 const STATE_TONES = {
   submitted: "accent", queued: "accent", starting: "accent", running: "good", finishing: "good",
-  backoff: "warn", cancelling: "warn",
+  backoff: "warn", cancelling: "warn", paused: "warn",
   succeeded: "good", failed: "bad", cancelled: "",
 };
 

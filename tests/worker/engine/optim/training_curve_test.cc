@@ -6,10 +6,10 @@
 #include <random>
 #include <vector>
 
+#include "plan/lr_schedule.h"
 #include "worker/engine/backend/gradient_factor.h"
 #include "worker/engine/model/make_language_model.h"
 #include "worker/engine/optim/adamw.h"
-#include "worker/engine/optim/lr_schedule.h"
 
 namespace gp::engine {
 namespace {
@@ -58,7 +58,8 @@ std::vector<double> LossCurve(runspec::EngineKind kind, runspec::Precision preci
     const double norm =
         std::sqrt(model->backend().SumOfSquares(gradients.data(), std::ssize(gradients)));
     const float factor = ClipCoefficient(norm, 1.0);
-    adamw.Update(*model, gradients, LearningRate(schedule, spec.lr, kSteps, step), &factor);
+    adamw.Update(*model, gradients, runspec::LearningRate(schedule, spec.lr, kSteps, step),
+                 &factor);
   }
   return losses;
 }

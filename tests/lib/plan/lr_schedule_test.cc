@@ -1,5 +1,5 @@
 // Goal: the learning rates at the corners of every schedule equal values computed by hand.
-#include "worker/engine/optim/lr_schedule.h"
+#include "plan/lr_schedule.h"
 
 #include <gtest/gtest.h>
 
@@ -8,12 +8,8 @@
 #include <utility>
 #include <vector>
 
-namespace gp::engine {
+namespace gp::runspec {
 namespace {
-
-using runspec::ScheduleKind;
-using runspec::ScheduleSpec;
-using runspec::WarmupForm;
 
 struct Row {
   ScheduleKind kind;
@@ -122,4 +118,4 @@ TEST(LearningRate, DecaysOverTheBudgetUnlessToldOtherwise) {
 }
 
 }  // namespace
-}  // namespace gp::engine
+}  // namespace gp::runspec

@@ -1,15 +1,14 @@
-#include "worker/engine/optim/lr_schedule.h"
+#include "plan/lr_schedule.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
-namespace gp::engine {
+namespace gp::runspec {
 namespace {
 
-double WarmupRate(const runspec::ScheduleSpec& spec, double lr, int64_t step) {
-  const int64_t divisor =
-      spec.warmup_steps + (spec.warmup_form == runspec::WarmupForm::kNanoGpt ? 1 : 0);
+double WarmupRate(const ScheduleSpec& spec, double lr, int64_t step) {
+  const int64_t divisor = spec.warmup_steps + (spec.warmup_form == WarmupForm::kNanoGpt ? 1 : 0);
   return lr * static_cast<double>(step + 1) / static_cast<double>(divisor);
 }
 
@@ -21,21 +20,20 @@ double Progress(int64_t step, int64_t first, int64_t last) {
 
 }  // namespace
 
-double LearningRate(const runspec::ScheduleSpec& spec, double lr, int64_t budget_steps,
-                    int64_t step) {
+double LearningRate(const ScheduleSpec& spec, double lr, int64_t budget_steps, int64_t step) {
   if (step < spec.warmup_steps) return WarmupRate(spec, lr, step);
   const int64_t decay_steps = spec.decay_steps > 0 ? spec.decay_steps : budget_steps;
   const double lowest = lr * spec.min_lr_ratio;
   switch (spec.kind) {
-    case runspec::ScheduleKind::kConstant:
+    case ScheduleKind::kConstant:
       return lr;
-    case runspec::ScheduleKind::kCosine: {
+    case ScheduleKind::kCosine: {
       const double progress = Progress(step, spec.warmup_steps, decay_steps);
       return lowest + 0.5 * (1 + std::cos(std::numbers::pi * progress)) * (lr - lowest);
     }
-    case runspec::ScheduleKind::kLinear:
+    case ScheduleKind::kLinear:
       return lr - Progress(step, spec.warmup_steps, decay_steps) * (lr - lowest);
-    case runspec::ScheduleKind::kWsd: {
+    case ScheduleKind::kWsd: {
       const int64_t first = std::max(spec.warmup_steps, decay_steps - decay_steps / 5);
       return lr - Progress(step, first, decay_steps) * (lr - lowest);
     }
@@ -43,4 +41,4 @@ double LearningRate(const runspec::ScheduleSpec& spec, double lr, int64_t budget
   return lr;
 }
 
-}  // namespace gp::engine
+}  // namespace gp::runspec

@@ -5,7 +5,7 @@
 
 #include "plan/run_spec.h"
 
-namespace gp::engine {
+namespace gp::runspec {
 
 // The rate of update `step` (0 is the first). While step < warmup_steps it rises, and may be below
 // the minimum:
@@ -17,7 +17,6 @@ namespace gp::engine {
 //   constant  lr, no decay
 // `budget_steps` replaces decay_steps = 0. Parts with a rate of their own multiply the result
 // (Optimizer::Range::lr_ratio).
-double LearningRate(const runspec::ScheduleSpec& spec, double lr, int64_t budget_steps,
-                    int64_t step);
+double LearningRate(const ScheduleSpec& spec, double lr, int64_t budget_steps, int64_t step);
 
-}  // namespace gp::engine
+}  // namespace gp::runspec

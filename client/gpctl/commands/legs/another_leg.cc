@@ -1,0 +1,67 @@
+#include "client/gpctl/commands/legs/another_leg.h"
+
+#include <algorithm>
+
+#include "client/api/run_state_name.h"
+#include "client/gpctl/render/leg_text.h"
+#include "client/gpctl/render/run_json.h"
+#include "runspec/run_file.h"
+
+namespace gp::gpctl {
+namespace {
+
+std::string StepText(int64_t step) {
+  return step > 0 ? fmt::format("step {}", step) : std::string("the start");
+}
+
+// The resolved run file of the leg that was asked for; it may not have begun.
+std::string RunFileOf(const v1::Run& run) {
+  return run.resolved().empty() && run.legs_size() > 0 ? run.legs(run.legs_size() - 1).resolved()
+                                                       : run.resolved();
+}
+
+std::string GoesOnText(const v1::Run& run, int64_t first_step, bool dry_run) {
+  const int64_t target = run.progress().target_steps();
+  const std::string until = target > 0 ? fmt::format(" to step {}", target) : std::string();
+  const std::string verb = dry_run ? "would go on" : "goes on";
+  std::string text = fmt::format("{} ({}) {} from {}{}", run.name(), run.run_id(), verb,
+                                 StepText(first_step), until);
+  if (!run.leaving_for().empty()) return text + " as soon as its ranks have saved and left\n";
+  return text + fmt::format(": {}\n", run.reason());
+}
+
+}  // namespace
+
+int64_t FirstStepOf(const v1::Run& run) {
+  return std::max<int64_t>(run.latest_checkpoint_step(), 0);
+}
+
+StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, Session& session) {
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  ASSIGN_OR_RETURN(v1::ContinueResponse response, client->Continue(request));
+  Console& console = session.console();
+  for (const std::string& warning : response.warnings()) console.err << "warning: " << warning << "\n";
+  if (response.run().legs_size() == 0) {
+    ASSIGN_OR_RETURN(*response.mutable_run(), client->Get(response.run().run_id()));
+  }
+  const v1::Run& run = response.run();
+  if (session.json()) {
+    Json document = With("Run", RunFields(run));
+    document["replayed"] = response.replayed();
+    console.PrintChange(Pretty(document));
+    return ExitCode::kOk;
+  }
+  const int64_t first_step =
+      request.has_from_step() ? std::max<int64_t>(request.from_step(), 0) : FirstStepOf(run);
+  console.PrintChange(GoesOnText(run, first_step, request.dry_run()));
+  const auto file = runspec::LoadRunFile(RunFileOf(run), "run file");
+  if (file.spec) console.err << ScheduleText(*file.spec, first_step) << "\n";
+  if (request.dry_run()) {
+    console.err << "Nothing was changed (--dry-run).\n";
+  } else {
+    console.err << fmt::format("Watch it: {}\n", session.Hint("watch " + run.name()));
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,22 @@
+// Asks the coordinator for another leg of a run and prints what it will do. Used by gpctl's main
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "client/gpctl/session/exit_code.h"
+#include "client/gpctl/session/session.h"
+
+namespace gp::gpctl {
+
+// The step that the run's newest leg begins from, or goes on from; 0: the start of the run.
+int64_t FirstStepOf(const v1::Run& run);
+
+// Sends the request and prints where the run goes on, up to which step, and its learning rate
+// there.
+StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, Session& session);
+
+}  // namespace gp::gpctl

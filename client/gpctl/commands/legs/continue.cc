@@ -1,0 +1,142 @@
+// gpctl extend, restart, retry.
+#include <charconv>
+#include <memory>
+
+#include "client/api/run_state_name.h"
+#include "client/gpctl/commands/commands.h"
+#include "client/gpctl/commands/legs/another_leg.h"
+#include "client/gpctl/commands/legs/legs.h"
+
+namespace gp::gpctl {
+namespace {
+
+constexpr char kRunHelp[] = "name, id, unique prefix of an id, or @last";
+
+struct LegOptions {
+  std::string run;
+  std::string steps;   // "500" or "+200"
+  std::string tokens;  // "1000000" or "+200000"
+  std::string from;
+  std::vector<std::string> overrides;
+  std::string request_id;
+  bool dry_run = false;
+};
+
+struct Amount {
+  int64_t value = 0;
+  bool more = false;  // in addition to the budget
+};
+
+// Reads "500", "+200", and numbers with the suffixes that run files accept: 10M.
+StatusOr<Amount> ParseAmount(const std::string& flag, const std::string& text) {
+  Amount amount{.more = text.starts_with('+')};
+  const char* begin = text.data() + (amount.more ? 1 : 0);
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(begin, end, amount.value);
+  if (error == std::errc() && rest == end && amount.value > 0) return amount;
+  return InvalidArgument(
+      "{} {}: expected the total, such as 500, or what is added, such as +200", flag, text);
+}
+
+Status SetBudget(const LegOptions& options, v1::ContinueRequest& request) {
+  if (options.steps.empty() == options.tokens.empty()) {
+    return InvalidArgument("say how far the run goes: --steps 500 (the total), --steps +200, or "
+                           "--tokens likewise");
+  }
+  const bool steps = !options.steps.empty();
+  ASSIGN_OR_RETURN(const Amount amount, steps ? ParseAmount("--steps", options.steps)
+                                              : ParseAmount("--tokens", options.tokens));
+  if (steps) {
+    amount.more ? request.set_more_steps(amount.value) : request.set_steps(amount.value);
+  } else {
+    amount.more ? request.set_more_tokens(amount.value) : request.set_tokens(amount.value);
+  }
+  return OkStatus();
+}
+
+v1::ContinueRequest RequestOf(const LegOptions& options, const v1::Run& run) {
+  v1::ContinueRequest request;
+  request.set_run(run.run_id());
+  request.set_request_id(options.request_id);
+  request.set_dry_run(options.dry_run);
+  for (const std::string& one : options.overrides) request.add_overrides(one);
+  return request;
+}
+
+StatusOr<ExitCode> Extend(const LegOptions& options, Session& session) {
+  ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options.run));
+  v1::ContinueRequest request = RequestOf(options, run);
+  RETURN_IF_ERROR(SetBudget(options, request));
+  return BeginLeg(std::move(request), session);
+}
+
+// The step that --from names: a number, or "start" for -1.
+StatusOr<int64_t> ParseFrom(const std::string& text) {
+  if (text == "start") return -1;
+  int64_t step = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, step);
+  if (error == std::errc() && rest == end && step >= 0) return step == 0 ? -1 : step;
+  return InvalidArgument("--from {}: expected the step of a checkpoint, or start", text);
+}
+
+StatusOr<ExitCode> Restart(const LegOptions& options, Session& session) {
+  ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options.run));
+  v1::ContinueRequest request = RequestOf(options, run);
+  if (options.from.empty()) {
+    request.set_from_step(run.latest_checkpoint_step() > 0 ? run.latest_checkpoint_step() : -1);
+  } else {
+    ASSIGN_OR_RETURN(const int64_t step, ParseFrom(options.from));
+    request.set_from_step(step);
+  }
+  return BeginLeg(std::move(request), session);
+}
+
+StatusOr<ExitCode> Retry(const LegOptions& options, Session& session) {
+  ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options.run));
+  if (run.state() != v1::RUN_STATE_FAILED) {
+    return FailedPrecondition("run {} is {}; only a failed run is tried again: {}", run.name(),
+                              client::StateName(run.state()),
+                              session.Hint("resume " + run.name()));
+  }
+  return BeginLeg(RequestOf(options, run), session);
+}
+
+void AddCommonFlags(const Command& command, LegOptions& options) {
+  command.Option("RUN", options.run, kRunHelp).Required();
+  command.Option("--set", options.overrides,
+                 "path=value for keys that do not change what was trained: schedule, eval, sample, "
+                 "checkpoint, retries, resources; may be repeated")
+      .OneValueEach();
+  command.Option("--request-id", options.request_id,
+                 "a repeated call with the same id changes nothing more");
+  command.Switch("--dry-run", options.dry_run, "show what would happen, change nothing");
+}
+
+}  // namespace
+
+void AddContinueCommands(CommandSet& commands) {
+  const Command extend = commands.Add(
+      "extend", kRunGroup, "Train a run further, also one that has ended; its schedule stays");
+  auto options = std::make_shared<LegOptions>();
+  AddCommonFlags(extend, *options);
+  extend.Option("--steps", options->steps, "all steps of the run, or +N: so many more");
+  extend.Option("--tokens", options->tokens, "all tokens of the run, or +N: so many more");
+  commands.Bind(extend, [options](Session& session) { return Extend(*options, session); });
+
+  const Command restart =
+      commands.Add("restart", kRunGroup, "Train a run again from one of its checkpoints");
+  auto restarted = std::make_shared<LegOptions>();
+  AddCommonFlags(restart, *restarted);
+  restart.Option("--from", restarted->from,
+                 "step of the checkpoint, or start (default: the newest checkpoint)");
+  commands.Bind(restart, [restarted](Session& session) { return Restart(*restarted, session); });
+
+  const Command retry =
+      commands.Add("retry", kRunGroup, "Try a failed run again, from its newest checkpoint");
+  auto retried = std::make_shared<LegOptions>();
+  AddCommonFlags(retry, *retried);
+  commands.Bind(retry, [retried](Session& session) { return Retry(*retried, session); });
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,73 @@
+// gpctl pause, resume.
+#include <memory>
+
+#include "client/api/run_state_name.h"
+#include "client/gpctl/commands/commands.h"
+#include "client/gpctl/commands/legs/another_leg.h"
+#include "client/gpctl/commands/legs/legs.h"
+#include "client/gpctl/render/run_json.h"
+
+namespace gp::gpctl {
+namespace {
+
+constexpr char kRunHelp[] = "name, id, unique prefix of an id, or @last";
+
+void Print(const v1::Run& run, const std::string& text, Session& session) {
+  session.console().PrintChange(session.json() ? OneLine(With("Run", RunFields(run))) : text);
+}
+
+StatusOr<ExitCode> Pause(const std::string& reference, Session& session) {
+  ASSIGN_OR_RETURN(const v1::Run found, session.FindRun(reference));
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  ASSIGN_OR_RETURN(const v1::Run run, client->Pause(found.run_id()));
+  const bool paused = run.state() == v1::RUN_STATE_PAUSED;
+  Print(run,
+        paused ? fmt::format("{} ({}) is paused\n", run.name(), run.run_id())
+               : fmt::format("{} ({}) saves its last step and is paused then\n", run.name(),
+                             run.run_id()),
+        session);
+  if (!session.json()) {
+    session.console().err << fmt::format("Go on: {}\n", session.Hint("resume " + run.name()));
+  }
+  return ExitCode::kOk;
+}
+
+bool HasEnded(v1::RunState state) {
+  return state == v1::RUN_STATE_SUCCEEDED || state == v1::RUN_STATE_FAILED ||
+         state == v1::RUN_STATE_CANCELLED;
+}
+
+// A paused run goes on with its leg; one that has ended begins another.
+StatusOr<ExitCode> Resume(const std::string& reference, Session& session) {
+  ASSIGN_OR_RETURN(const v1::Run found, session.FindRun(reference));
+  if (HasEnded(found.state())) {
+    v1::ContinueRequest request;
+    request.set_run(found.run_id());
+    return BeginLeg(std::move(request), session);
+  }
+  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
+  ASSIGN_OR_RETURN(const v1::Run run, client->Resume(found.run_id()));
+  Print(run,
+        fmt::format("{} ({}) is {}: {}\n", run.name(), run.run_id(),
+                    client::StateName(run.state()), run.reason()),
+        session);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void AddPauseCommands(CommandSet& commands) {
+  const Command pause = commands.Add(
+      "pause", kRunGroup, "Save the last step of a run and free its slots until it is resumed");
+  auto paused = std::make_shared<std::string>();
+  pause.Option("RUN", *paused, kRunHelp).Required();
+  commands.Bind(pause, [paused](Session& session) { return Pause(*paused, session); });
+
+  const Command resume = commands.Add(
+      "resume", kRunGroup, "Let a paused, failed or cancelled run go on from its newest checkpoint");
+  auto resumed = std::make_shared<std::string>();
+  resume.Option("RUN", *resumed, kRunHelp).Required();
+  commands.Bind(resume, [resumed](Session& session) { return Resume(*resumed, session); });
+}
+
+}  // namespace gp::gpctl

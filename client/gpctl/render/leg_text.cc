@@ -1,0 +1,68 @@
+#include "client/gpctl/render/leg_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/batch_ramp.h"
+#include "plan/lr_schedule.h"
+#include "runspec/batch_plan.h"
+
+namespace gp::gpctl {
+namespace {
+
+const char* NameOf(runspec::ScheduleKind kind) {
+  switch (kind) {
+    case runspec::ScheduleKind::kCosine:
+      return "cosine";
+    case runspec::ScheduleKind::kLinear:
+      return "linear";
+    case runspec::ScheduleKind::kWsd:
+      return "wsd";
+    case runspec::ScheduleKind::kConstant:
+      return "constant";
+  }
+  return "";
+}
+
+std::string HorizonText(const runspec::RunSpec& spec, int64_t horizon, int64_t step) {
+  const std::string kind = NameOf(spec.schedule.kind);
+  if (spec.schedule.kind == runspec::ScheduleKind::kConstant) return "the schedule is constant";
+  if (horizon <= step) {
+    return fmt::format("the {} schedule ended at step {} (schedule.decay_steps)", kind, horizon);
+  }
+  return fmt::format("the {} schedule ends at step {}", kind, horizon);
+}
+
+}  // namespace
+
+double LearningRateAt(const runspec::RunSpec& spec, int64_t step) {
+  const auto plan = runspec::PlanBatch(spec);
+  const int64_t target = runspec::TargetSteps(spec);
+  if (!plan.ok() || target <= 0) return 0;
+  return runspec::LearningRate(runspec::ScheduleInSteps(spec.schedule, *plan), spec.optimizer.lr,
+                               target, step);
+}
+
+std::string ScheduleText(const runspec::RunSpec& spec, int64_t step) {
+  const int64_t target = runspec::TargetSteps(spec);
+  const auto plan = runspec::PlanBatch(spec);
+  if (!plan.ok() || target <= 0) return "the schedule is fitted to the run's wall time";
+  const runspec::ScheduleSpec schedule = runspec::ScheduleInSteps(spec.schedule, *plan);
+  const int64_t horizon = schedule.decay_steps > 0 ? schedule.decay_steps : target;
+  const int64_t last = std::max(step, target - 1);
+  return fmt::format("learning rate {:.3g} at step {}, {:.3g} at step {}: {}",
+                     LearningRateAt(spec, step), step, LearningRateAt(spec, last), last + 1,
+                     HorizonText(spec, horizon, step));
+}
+
+std::string DifferencesText(const std::vector<runspec::KeyDifference>& differences) {
+  std::string text;
+  for (const runspec::KeyDifference& one : differences) {
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {} -> {}", one.key, one.before, one.after);
+  }
+  return text;
+}
+
+}  // namespace gp::gpctl

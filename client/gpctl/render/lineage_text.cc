@@ -1,0 +1,128 @@
+#include "client/gpctl/render/lineage_text.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+#include "client/api/run_state_name.h"
+#include "client/gpctl/render/leg_text.h"
+#include "runspec/run_file.h"
+
+namespace gp::gpctl {
+namespace {
+
+std::vector<runspec::KeyDifference> ChangedKeys(const std::string& before,
+                                                const std::string& after) {
+  const auto a = runspec::LoadRunFile(before, "run file");
+  const auto b = runspec::LoadRunFile(after, "run file");
+  if (!a.spec || !b.spec) return {};
+  auto differences = runspec::DifferingKeys(*a.spec, *b.spec);
+  std::erase_if(differences, [](const auto& one) { return one.key.starts_with("init_"); });
+  return differences;
+}
+
+// The run file of the leg that wrote the parent checkpoint; empty if the parent is unknown.
+std::string ParentFile(const v1::Run& child, const std::map<std::string, v1::Run>& runs) {
+  const auto parent = runs.find(child.parent().run_id());
+  if (parent == runs.end()) return "";
+  for (const v1::Leg& leg : parent->second.legs()) {
+    if (leg.number() == child.parent().leg()) return leg.resolved();
+  }
+  return parent->second.resolved();
+}
+
+std::string OriginText(const v1::Run& run) {
+  if (!run.has_parent()) {
+    return run.initial_model().empty() ? "" : "  from " + run.initial_model();
+  }
+  const std::string parent =
+      run.parent().run_name().empty() ? run.parent().run_id() : run.parent().run_name();
+  return fmt::format("  from {}@{}", parent, run.parent().step());
+}
+
+std::string ChangeText(const std::vector<runspec::KeyDifference>& changes) {
+  return changes.empty() ? "" : "  " + DifferencesText(changes);
+}
+
+std::string ProgressText(const v1::Run& run) {
+  std::string text = fmt::format("{}, step {}", client::StateName(run.state()),
+                                 run.progress().step());
+  if (run.progress().validation_step() > 0) {
+    text += fmt::format(", val {:.4f}", run.progress().validation_loss());
+  }
+  return text;
+}
+
+}  // namespace
+
+Lineage::Lineage(std::vector<v1::Run> runs, std::string run) : run_(std::move(run)) {
+  for (v1::Run& one : runs) {
+    if (one.has_parent()) children_.emplace(one.parent().run_id(), one.run_id());
+    const std::string id = one.run_id();
+    runs_.emplace(id, std::move(one));
+  }
+}
+
+// The oldest known ancestor. Ids are unique and a parent exists before its child, so there is no
+// cycle; a store that was damaged must not hang the program.
+const v1::Run& Lineage::Root() const {
+  const v1::Run* root = &runs_.at(run_);
+  std::set<std::string> seen = {root->run_id()};
+  while (root->has_parent()) {
+    const auto parent = runs_.find(root->parent().run_id());
+    if (parent == runs_.end() || !seen.insert(parent->first).second) break;
+    root = &parent->second;
+  }
+  return *root;
+}
+
+std::string Lineage::Text(bool utf8) const {
+  std::string text;
+  AddTree(Root(), "", true, utf8, text);
+  return text;
+}
+
+void Lineage::AddTree(const v1::Run& run, const std::string& indent, bool last, bool utf8,
+                      std::string& text) const {
+  const bool is_root = &run == &Root();
+  const std::string branch = is_root ? "" : last ? (utf8 ? "└─ " : "`- ") : (utf8 ? "├─ " : "|- ");
+  const std::string below = is_root ? "" : indent + (last ? "   " : utf8 ? "│  " : "|  ");
+  text += fmt::format("{}{}{} ({}){}  {}{}{}\n", indent, branch, run.name(), run.run_id(),
+                      run.run_id() == run_ ? " *" : "", ProgressText(run), OriginText(run),
+                      ChangeText(ChangedKeys(ParentFile(run, runs_), run.legs_size() > 0
+                                                                          ? run.legs(0).resolved()
+                                                                          : run.resolved())));
+  for (int i = 1; i < run.legs_size(); ++i) {
+    const v1::Leg& leg = run.legs(i);
+    const std::string from =
+        leg.first_step() >= 0 ? fmt::format("step {}", leg.first_step()) : std::string("the start");
+    text += fmt::format("{}   leg {} from {}: {}{}\n", below, leg.number(), from, leg.why_begun(),
+                        ChangeText(ChangedKeys(run.legs(i - 1).resolved(), leg.resolved())));
+  }
+  const auto [first, end] = children_.equal_range(run.run_id());
+  for (auto child = first; child != end; ++child) {
+    AddTree(runs_.at(child->second), below, std::next(child) == end, utf8, text);
+  }
+}
+
+Json Lineage::Fields() const {
+  Json fields = {{"root", Root().run_id()}, {"runs", Json::array()}};
+  for (const auto& [id, run] : runs_) {
+    Json one = {{"run_id", id}, {"name", run.name()}, {"state", client::StateName(run.state())}};
+    if (run.has_parent()) {
+      one["parent"] = {{"run_id", run.parent().run_id()},
+                       {"leg", run.parent().leg()},
+                       {"step", run.parent().step()}};
+    }
+    one["changed"] = Json::object();
+    const std::string file = run.legs_size() > 0 ? run.legs(0).resolved() : run.resolved();
+    for (const auto& change : ChangedKeys(ParentFile(run, runs_), file)) {
+      one["changed"][change.key] = {{"before", change.before}, {"after", change.after}};
+    }
+    fields["runs"].push_back(std::move(one));
+  }
+  return fields;
+}
+
+}  // namespace gp::gpctl

@@ -1,0 +1,35 @@
+// The tree of a run's ancestors, itself, and the runs that were forked from them. Pure; thread-safe.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "client/gpctl/render/run_json.h"
+#include "gp/v1/run.pb.h"
+
+namespace gp::gpctl {
+
+// Of every run: a Run message with `legs` and `resolved`, as Get answers it.
+class Lineage {
+ public:
+  // REQUIRES: `run` is the id of one of `runs`. A parent that is not among them counts as unknown.
+  Lineage(std::vector<v1::Run> runs, std::string run);
+
+  // One line for each run and each later leg, indented below what it began from, with the keys that
+  // changed there. Marks the run in question.
+  std::string Text(bool utf8) const;
+  // {"root": …, "runs": [{run_id, name, state, parent, changed, legs}]}
+  Json Fields() const;
+
+ private:
+  void AddTree(const v1::Run& run, const std::string& indent, bool last, bool utf8,
+               std::string& text) const;
+  const v1::Run& Root() const;
+
+  std::map<std::string, v1::Run> runs_;
+  std::multimap<std::string, std::string> children_;  // by the parent's id, in the order of `runs`
+  const std::string run_;
+};
+
+}  // namespace gp::gpctl
