@@ -27,9 +27,8 @@ bool IsKeyOrBelow(std::string_view key, std::string_view of) {
 
 Status CheckKey(const std::string& assignment, const Run& run) {
   const std::string key = assignment.substr(0, assignment.find('='));
-  const bool allowed = std::any_of(kLegKeys.begin(), kLegKeys.end(), [&](std::string_view of) {
-    return IsKeyOrBelow(key, of);
-  });
+  const bool allowed = std::any_of(kLegKeys.begin(), kLegKeys.end(),
+                                   [&](std::string_view of) { return IsKeyOrBelow(key, of); });
   if (allowed) return OkStatus();
   if (IsKeyOrBelow(key, "budget")) {
     return InvalidArgument("{}: say how far the run goes with steps or tokens", key);
@@ -180,10 +179,9 @@ StatusOr<PreparedLeg> PrepareLeg(const v1::ContinueRequest& request, const Run& 
   ASSIGN_OR_RETURN(std::vector<std::string> assignments,
                    LegAssignments(request, run, progress).Make(*spec.spec));
   const auto same_name = [&](const std::string&, const std::string&) { return old.name; };
-  ASSIGN_OR_RETURN(ResolvedRun resolved, resolver.Resolve({{old.resolved, file, ""},
-                                                           std::move(assignments),
-                                                           old.name,
-                                                           same_name}));
+  ASSIGN_OR_RETURN(
+      ResolvedRun resolved,
+      resolver.Resolve({{old.resolved, file, ""}, std::move(assignments), old.name, same_name}));
   Submission& next = resolved.submission;
   KeepIdentity(old, next);
   RETURN_IF_ERROR(CheckStepsLeft(next, FirstStep(request, run, progress)));

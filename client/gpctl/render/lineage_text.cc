@@ -46,8 +46,8 @@ std::string ChangeText(const std::vector<runspec::KeyDifference>& changes) {
 }
 
 std::string ProgressText(const v1::Run& run) {
-  std::string text = fmt::format("{}, step {}", client::StateName(run.state()),
-                                 run.progress().step());
+  std::string text =
+      fmt::format("{}, step {}", client::StateName(run.state()), run.progress().step());
   if (run.progress().validation_step() > 0) {
     text += fmt::format(", val {:.4f}", run.progress().validation_loss());
   }
@@ -88,11 +88,11 @@ void Lineage::AddTree(const v1::Run& run, const std::string& indent, bool last, 
   const bool is_root = &run == &Root();
   const std::string branch = is_root ? "" : last ? (utf8 ? "└─ " : "`- ") : (utf8 ? "├─ " : "|- ");
   const std::string below = is_root ? "" : indent + (last ? "   " : utf8 ? "│  " : "|  ");
-  text += fmt::format("{}{}{} ({}){}  {}{}{}\n", indent, branch, run.name(), run.run_id(),
-                      run.run_id() == run_ ? " *" : "", ProgressText(run), OriginText(run),
-                      ChangeText(ChangedKeys(ParentFile(run, runs_), run.legs_size() > 0
-                                                                          ? run.legs(0).resolved()
-                                                                          : run.resolved())));
+  text += fmt::format(
+      "{}{}{} ({}){}  {}{}{}\n", indent, branch, run.name(), run.run_id(),
+      run.run_id() == run_ ? " *" : "", ProgressText(run), OriginText(run),
+      ChangeText(ChangedKeys(ParentFile(run, runs_),
+                             run.legs_size() > 0 ? run.legs(0).resolved() : run.resolved())));
   for (int i = 1; i < run.legs_size(); ++i) {
     const v1::Leg& leg = run.legs(i);
     const std::string from =

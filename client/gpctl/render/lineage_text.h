@@ -1,4 +1,5 @@
-// The tree of a run's ancestors, itself, and the runs that were forked from them. Pure; thread-safe.
+// The tree of a run's ancestors, itself, and the runs that were forked from them. Pure;
+// thread-safe.
 #pragma once
 
 #include <map>

@@ -80,7 +80,8 @@ SealedCheckpoint FullCheckpoint(int64_t step, double loss) {
            .final = true,
            .end_reason = "stopped early"},
           4,
-          At(5'000'006)};
+          At(5'000'006),
+          2};
 }
 
 // A run of two ranks on one node, with every member set.
@@ -103,6 +104,20 @@ RunValue FullRun() {
   run.placement = {{0, NodeId("n"), SlotId("s0")}, {1, NodeId("n"), SlotId("s1")}};
   run.group = Group{{"h:1", "h:2"}, "nonce", true};
   run.go = true;
+  run.holds_slots = true;
+  run.pausing = true;
+  run.resume_step = 20;
+  run.ended_legs = {{{.number = 1,
+                      .why_begun = "submitted",
+                      .begun_at = At(1'000'002),
+                      .why_ended = "trained to step 20",
+                      .ended_at = At(2'000'003)},
+                     run.submission}};
+  run.leg = {.number = 2,
+             .first_step = 20,
+             .first_epoch = 3,
+             .why_begun = "extended to 100 steps",
+             .begun_at = At(3'000'004)};
   run.leg.engine.logical_shards = 16;
   run.leg.engine.threads_per_rank = 5;
   run.leg.engine.device = Device::kGpu;
@@ -175,11 +190,36 @@ TEST(Convert, ARunIsToldFieldByField) {
         threads_per_rank: 5 logical_shards: 16 isa: "avx2"
         kernels { key: "avx2" value: "choices" } }
       gradients_encrypted: true submitted_by: "user ann" device: "gpu"
-      initial_model: "/models/gpt2")");
+      initial_model: "/models/gpt2" parent { run_id: "p" leg: 2 step: 50 } leg: 2
+      leaving_for: "a user paused the run")");
   EXPECT_EQ(DifferenceBetween(expected, run), "");
-  EXPECT_THAT(UnsetFields(run),
-              ElementsAre("placement.rank", "source", "resolved", "queue_position"))
-      << "rank 0 is the default; the texts are told by Get alone";
+  EXPECT_THAT(UnsetFields(run), ElementsAre("placement.rank", "source", "resolved",
+                                            "queue_position", "parent.run_name", "legs"))
+      << "rank 0 is the default; the texts are told by Get alone; the parent is unknown here";
+}
+
+TEST(Convert, LegsAreToldFieldByField) {
+  v1::Run run;
+  AddLegs(FullRun(), run);
+  ASSERT_EQ(run.legs_size(), 2);
+  EXPECT_EQ(DifferenceBetween(Parse<v1::Leg>(R"(
+      number: 1 first_step: -1 why_begun: "submitted" begun_at { seconds: 1 nanos: 2000 }
+      why_ended: "trained to step 20" ended_at { seconds: 2 nanos: 3000 }
+      resolved: "name: tiny\nseed: 1\ninit_from: /models/gpt2\n" target_steps: 100)"),
+                              run.legs(0)),
+            "");
+  EXPECT_THAT(UnsetFields(run.legs(0)), IsEmpty());
+  EXPECT_EQ(run.legs(1).number(), 2);
+  EXPECT_EQ(run.legs(1).first_step(), 20);
+  EXPECT_FALSE(run.legs(1).has_ended_at());
+}
+
+TEST(Convert, TheTargetOfANewLegIsItsOwnUntilItsFirstPoint) {
+  ProgressValue progress;
+  progress.newest = FullPoint();  // of epoch 3
+  RunValue run = FullRun();
+  run.leg.first_epoch = 4;
+  EXPECT_EQ(ToProto(ClusterWithNode(), run, progress).progress().target_steps(), 100);
 }
 
 TEST(Convert, ARunWithoutPointsOrCheckpointsSaysSo) {
@@ -200,7 +240,7 @@ TEST(Convert, ACheckpointIsToldFieldByField) {
   const RunValue run = FullRun();
   const v1::Checkpoint best = ToProto(run, run.checkpoints[0]);
   const auto expected = Parse<v1::Checkpoint>(R"(
-      run_id: "run-id" step: 10 epoch: 4 directory: "/storage/10" manifest_digest: "digest-10"
+      run_id: "run-id" step: 10 epoch: 4 leg: 2 directory: "/storage/10" manifest_digest: "digest-10"
       size_bytes: 77 validation_loss: 1.5 sealed_at { seconds: 5 nanos: 6000 } best: true)");
   EXPECT_EQ(DifferenceBetween(expected, best), "");
   EXPECT_THAT(UnsetFields(best), ElementsAre("latest", "quarantine_reason", "quarantined_at"));
@@ -212,7 +252,7 @@ TEST(Convert, ACheckpointIsToldFieldByField) {
 TEST(Convert, ACheckpointInQuarantineIsToldFieldByField) {
   const QuarantinedCheckpoint held{FullCheckpoint(10, 1.5), "a digest differs", At(7'000'008)};
   const auto expected = Parse<v1::Checkpoint>(R"(
-      run_id: "run-id" step: 10 epoch: 4 directory: "/storage/10"
+      run_id: "run-id" step: 10 epoch: 4 leg: 2 directory: "/storage/10"
       manifest_digest: "digest-10" size_bytes: 77 validation_loss: 1.5
       sealed_at { seconds: 5 nanos: 6000 } quarantine_reason: "a digest differs"
       quarantined_at { seconds: 7 nanos: 8000 })");
@@ -292,7 +332,7 @@ TEST(Convert, AnAssignmentIsToldFieldByField) {
   EXPECT_EQ(DifferenceBetween(Parse<v1::Assignment>(R"(
       run_id: "run-id" run_name: "tiny" epoch: 7 rank: 1 world_size: 2 slot_id: "s1"
       kind: RUN_KIND_EVAL resolved: "name: tiny\nseed: 1\ninit_from: /models/gpt2\n"
-      run_directory: "/storage/runs/r" of_owner: true begun: true
+      run_directory: "/storage/runs/r" of_owner: true begun: true begins_leg: true
       resume { step: 10 directory: "/storage/10" manifest_digest: "digest-10" }
       membership {
         addresses: "h:1" addresses: "h:2" needs_nccl_id: true nccl_id: "00ff" encrypted: true
@@ -334,7 +374,11 @@ TEST(Convert, EveryKindOfEventIsDescribed) {
                   "rank 1: stopped", "it fits", "every rank is ready",
                   "node a is drained (new kernel); the ranks save their last step and leave",
                   "the final checkpoint is sealed", "cancel requested",
-                  "cancel requested, without saving", "cancelled by the user"));
+                  "cancel requested, without saving", "cancelled by the user",
+                  "extended to 200 steps", "it fits", "every rank is ready", "pause requested",
+                  "paused at step 20", "resumed", "it fits", "every rank is ready", "changed",
+                  "the next leg begins", "cancel requested, without saving",
+                  "cancelled by the user"));
 }
 
 TEST(Convert, ARankIsReadFieldByField) {

@@ -99,11 +99,12 @@ int Count(const Members&...) {
 TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
   const auto& [name, source, resolved, digest, request_id, workers, priority, space, labels, steps,
                tokens, retries, backoff, backoff_max, kind, directory, keep_last, keep_best,
-               keep_every, threads, shards, device, of_owner, seen, model, dataset, precision] =
-      SampleSubmission();
+               keep_every, threads, shards, device, of_owner, seen, model, dataset, precision,
+               parent, parent_leg, parent_step] = SampleSubmission();
   EXPECT_EQ(Count(name, source, resolved, digest, workers, priority, space, labels, steps, tokens,
                   retries, backoff, backoff_max, kind, directory, keep_last, keep_best, keep_every,
-                  threads, shards, device, of_owner, seen, model, dataset, precision),
+                  threads, shards, device, of_owner, seen, model, dataset, precision, parent,
+                  parent_leg, parent_step),
             pb::RunSubmitted::descriptor()->field_count());
   const auto& [placed_epoch, placement, why, resume, placed_threads, isa, placed_on, placed_leg] =
       RunPlaced{};
@@ -136,6 +137,11 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
             pb::NodeCordoned::descriptor()->field_count());
   const auto& [uncordoned] = NodeUncordoned{};
   EXPECT_EQ(Count(uncordoned), pb::NodeUncordoned::descriptor()->field_count());
+  const auto& [paused_why] = RunPaused{};
+  EXPECT_EQ(Count(paused_why), pb::RunPaused::descriptor()->field_count());
+  const auto& [leg_submission, first_step, leg_why] = LegRequested{};
+  EXPECT_EQ(Count(leg_submission, first_step, leg_why),
+            pb::LegRequested::descriptor()->field_count());
   const auto& [verified_step, text] = CheckpointVerified{};
   EXPECT_EQ(Count(verified_step, text), pb::CheckpointVerified::descriptor()->field_count());
   const auto& [damaged_step, damage, lost] = CheckpointDamaged{};

@@ -28,9 +28,9 @@ size_t MemberCount(const contract::ResumePoint& m) {
 }
 size_t MemberCount(const Start& m) {
   const auto& [id, name, epoch, rank, size, resolved, directory, address, resume, threads, shards,
-               begun, isa, kernels] = m;
+               begun, begins_leg, isa, kernels] = m;
   return Count(id, name, epoch, rank, size, resolved, directory, address, resume, threads, shards,
-               begun, isa, kernels);
+               begun, begins_leg, isa, kernels);
 }
 size_t MemberCount(const Configure& m) {
   const auto& [epoch, rank, addresses, secret, isa, kernels, nccl_id, encrypted] = m;
@@ -141,6 +141,7 @@ Start FullStart() {
   m.threads = 5;
   m.logical_shards = 8;
   m.begun = true;
+  m.begins_leg = true;
   m.isa = "avx2";
   m.kernels = {{"avx2", "choices"}};
   return m;
@@ -215,7 +216,8 @@ const std::vector<Case>& Cases() {
            "resolved": "resolved", "run_directory": "run directory",
            "data_address": "data address",
            "resume": {"step": 250, "directory": "directory", "manifest_digest": "digest"},
-           "threads": 5, "logical_shards": 8, "begun": true, "isa": "avx2", "kernels": {"avx2": "choices"}})"},
+           "threads": 5, "logical_shards": 8, "begun": true, "begins_leg": true,
+           "isa": "avx2", "kernels": {"avx2": "choices"}})"},
       {Configure{3, 1, {"h:1", "h:2"}, "secret", "avx2", {{{"avx2", "choices"}}}, "00ff", true},
        R"({"epoch": 3, "rank": 1, "addresses": ["h:1", "h:2"], "secret": "secret", "isa": "avx2",
            "kernels": {"avx2": "choices"}, "nccl_id": "00ff", "encrypted": true})"},

@@ -40,7 +40,8 @@ StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, Session& session) {
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   ASSIGN_OR_RETURN(v1::ContinueResponse response, client->Continue(request));
   Console& console = session.console();
-  for (const std::string& warning : response.warnings()) console.err << "warning: " << warning << "\n";
+  for (const std::string& warning : response.warnings())
+    console.err << "warning: " << warning << "\n";
   if (response.run().legs_size() == 0) {
     ASSIGN_OR_RETURN(*response.mutable_run(), client->Get(response.run().run_id()));
   }

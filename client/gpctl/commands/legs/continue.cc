@@ -34,14 +34,15 @@ StatusOr<Amount> ParseAmount(const std::string& flag, const std::string& text) {
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(begin, end, amount.value);
   if (error == std::errc() && rest == end && amount.value > 0) return amount;
-  return InvalidArgument(
-      "{} {}: expected the total, such as 500, or what is added, such as +200", flag, text);
+  return InvalidArgument("{} {}: expected the total, such as 500, or what is added, such as +200",
+                         flag, text);
 }
 
 Status SetBudget(const LegOptions& options, v1::ContinueRequest& request) {
   if (options.steps.empty() == options.tokens.empty()) {
-    return InvalidArgument("say how far the run goes: --steps 500 (the total), --steps +200, or "
-                           "--tokens likewise");
+    return InvalidArgument(
+        "say how far the run goes: --steps 500 (the total), --steps +200, or "
+        "--tokens likewise");
   }
   const bool steps = !options.steps.empty();
   ASSIGN_OR_RETURN(const Amount amount, steps ? ParseAmount("--steps", options.steps)
@@ -96,17 +97,17 @@ StatusOr<ExitCode> Retry(const LegOptions& options, Session& session) {
   ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options.run));
   if (run.state() != v1::RUN_STATE_FAILED) {
     return FailedPrecondition("run {} is {}; only a failed run is tried again: {}", run.name(),
-                              client::StateName(run.state()),
-                              session.Hint("resume " + run.name()));
+                              client::StateName(run.state()), session.Hint("resume " + run.name()));
   }
   return BeginLeg(RequestOf(options, run), session);
 }
 
 void AddCommonFlags(const Command& command, LegOptions& options) {
   command.Option("RUN", options.run, kRunHelp).Required();
-  command.Option("--set", options.overrides,
-                 "path=value for keys that do not change what was trained: schedule, eval, sample, "
-                 "checkpoint, retries, resources; may be repeated")
+  command
+      .Option("--set", options.overrides,
+              "path=value for keys that do not change what was trained: schedule, eval, sample, "
+              "checkpoint, retries, resources; may be repeated")
       .OneValueEach();
   command.Option("--request-id", options.request_id,
                  "a repeated call with the same id changes nothing more");

@@ -74,18 +74,14 @@ std::vector<std::string> AssignmentsOf(const ForkOptions& options, const Origin&
   return assignments;
 }
 
-
-
-
 // Says what the fork takes from the checkpoint, and what its schedule means, before it starts.
 void Explain(const ForkOptions& options, const Origin& origin, const runspec::RunSpec& spec,
              Console& console) {
   const bool keeps_optimizer = spec.init_optimizer == runspec::InitOptimizer::kKeep;
   const bool continues_data = spec.init_data == runspec::InitData::kContinue;
-  console.err << fmt::format(
-      "From {}@{}: its weights, {}, {}\n", origin.run.name(), origin.step,
-      keeps_optimizer ? "its optimizer state" : "a fresh optimizer",
-      continues_data ? "its place in the data" : "the data from the start");
+  console.err << fmt::format("From {}@{}: its weights, {}, {}\n", origin.run.name(), origin.step,
+                             keeps_optimizer ? "its optimizer state" : "a fresh optimizer",
+                             continues_data ? "its place in the data" : "the data from the start");
   if (!options.reset_data && ChangesData(options.overrides)) {
     console.err << "note: the data begins at its start, because --set changes data.*\n";
   }

@@ -71,7 +71,8 @@ void AddLineageCommand(CommandSet& commands) {
       "lineage", kRunGroup, "Show the tree of forks and legs that a run belongs to, with changes");
   auto reference = std::make_shared<std::string>();
   command.Option("RUN", *reference, "name, id, unique prefix of an id, or @last").Required();
-  commands.Bind(command, [reference](Session& session) { return ShowLineage(*reference, session); });
+  commands.Bind(command,
+                [reference](Session& session) { return ShowLineage(*reference, session); });
 }
 
 }  // namespace gp::gpctl

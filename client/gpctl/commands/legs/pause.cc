@@ -48,8 +48,8 @@ StatusOr<ExitCode> Resume(const std::string& reference, Session& session) {
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   ASSIGN_OR_RETURN(const v1::Run run, client->Resume(found.run_id()));
   Print(run,
-        fmt::format("{} ({}) is {}: {}\n", run.name(), run.run_id(),
-                    client::StateName(run.state()), run.reason()),
+        fmt::format("{} ({}) is {}: {}\n", run.name(), run.run_id(), client::StateName(run.state()),
+                    run.reason()),
         session);
   return ExitCode::kOk;
 }
@@ -63,8 +63,9 @@ void AddPauseCommands(CommandSet& commands) {
   pause.Option("RUN", *paused, kRunHelp).Required();
   commands.Bind(pause, [paused](Session& session) { return Pause(*paused, session); });
 
-  const Command resume = commands.Add(
-      "resume", kRunGroup, "Let a paused, failed or cancelled run go on from its newest checkpoint");
+  const Command resume =
+      commands.Add("resume", kRunGroup,
+                   "Let a paused, failed or cancelled run go on from its newest checkpoint");
   auto resumed = std::make_shared<std::string>();
   resume.Option("RUN", *resumed, kRunHelp).Required();
   commands.Bind(resume, [resumed](Session& session) { return Resume(*resumed, session); });

@@ -1,0 +1,52 @@
+// Goal: the rate and the end of the schedule are said as the trainer computes them.
+#include "client/gpctl/render/leg_text.h"
+
+#include <gtest/gtest.h>
+
+namespace gp::gpctl {
+namespace {
+
+runspec::RunSpec Spec(int64_t steps, int64_t decay_steps) {
+  runspec::RunSpec spec;
+  spec.batch = {.micro_batch = 2, .sequence = 16};
+  spec.optimizer.lr = 1e-3;
+  spec.schedule.min_lr_ratio = 0.1;
+  spec.schedule.decay_steps = decay_steps;
+  spec.budget.steps = steps;
+  return spec;
+}
+
+TEST(ScheduleText, SaysWhereTheScheduleEndedAndThatTheRateStays) {
+  EXPECT_EQ(ScheduleText(Spec(500, 300), 300),
+            "learning rate 0.0001 at step 300, 0.0001 at step 500: the cosine schedule ended at "
+            "step 300 (schedule.decay_steps)");
+}
+
+TEST(ScheduleText, SaysWhereTheScheduleWillEnd) {
+  EXPECT_EQ(ScheduleText(Spec(400, 0), 200),
+            "learning rate 0.00055 at step 200, 0.0001 at step 400: the cosine schedule ends at "
+            "step 400");
+}
+
+TEST(ScheduleText, AConstantScheduleHasNoEnd) {
+  runspec::RunSpec spec = Spec(400, 0);
+  spec.schedule.kind = runspec::ScheduleKind::kConstant;
+  EXPECT_EQ(ScheduleText(spec, 200),
+            "learning rate 0.001 at step 200, 0.001 at step 400: the schedule is constant");
+}
+
+TEST(ScheduleText, AWallTimeDecidesTheScheduleOnlyWhenItIsMeasured) {
+  runspec::RunSpec spec = Spec(0, 0);
+  spec.budget.wall_time = std::chrono::minutes(2);
+  EXPECT_EQ(ScheduleText(spec, 0), "the schedule is fitted to the run's wall time");
+  EXPECT_EQ(LearningRateAt(spec, 0), 0);
+}
+
+TEST(DifferencesText, JoinsTheChanges) {
+  EXPECT_EQ(DifferencesText({{"seed", "1", "2"}, {"optimizer.lr", "1", "3"}}),
+            "seed 1 -> 2, optimizer.lr 1 -> 3");
+  EXPECT_EQ(DifferencesText({}), "");
+}
+
+}  // namespace
+}  // namespace gp::gpctl

@@ -1,0 +1,191 @@
+"""Runs that have trained go on: extended, forked, paused, restarted and tried again, with real trainers. What goes on gives the
+same weights, byte for byte, as a run that was submitted so from the start."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from waiting import SECONDS_MAX, wait_for
+
+PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
+
+RUN = """\
+apiVersion: gp/v1
+name: {name}
+model: {{n_layer: 1, n_head: 1, n_embd: 16, n_ctx: 16}}
+data: {{text: [{text}], tokenizer: bytes, val_fraction: 0.1}}
+resources: {{workers: {workers}, max_workers: 2, device: cpu}}
+batch: {{micro_batch: 2, sequence: 16}}
+optimizer: {{kind: {optimizer}, lr: 1e-3}}
+schedule: {{kind: cosine, warmup_steps: 5, decay_steps: {decay}}}
+budget: {{steps: {steps}}}
+eval: {{every: 15, batches: 2}}
+checkpoint: {{every: {every}, keep_last: 20}}
+"""
+
+
+class Service:
+    """What `gpctl up` starts in a home directory of its own."""
+
+    def __init__(self, root):
+        self.root = root
+        self.home = root / "home"
+        self.home.mkdir()
+        (root / "text.txt").write_text("the quick brown fox jumps over the lazy dog\n" * 400)
+        self.gpctl("up", "--detach", "--workers", "2")
+
+    def run(self, *arguments):
+        return subprocess.run([PROGRAMS / "gpctl", *arguments], check=False, capture_output=True, text=True,
+                              timeout=SECONDS_MAX, cwd=self.root,
+                              env={**os.environ, "HOME": str(self.home), "XDG_STATE_HOME": str(self.home / "state")})
+
+    def gpctl(self, *arguments):
+        done = self.run(*arguments)
+        if done.returncode != 0:
+            raise AssertionError(f"gpctl {arguments}: exit {done.returncode}: {done.stdout}{done.stderr}")
+        return done.stdout + done.stderr
+
+    def refused(self, *arguments):
+        done = self.run(*arguments)
+        if done.returncode == 0:
+            raise AssertionError(f"gpctl {arguments} was not refused: {done.stdout}")
+        return done.stderr
+
+    def submit(self, name, steps=30, decay=0, workers=1, every=5, optimizer="adamw"):
+        file = self.root / f"{name}.yaml"
+        file.write_text(RUN.format(name=name, text=self.root / "text.txt", steps=steps, decay=decay, workers=workers, every=every,
+                                   optimizer=optimizer))
+        self.gpctl("submit", str(file), "-d")
+
+    def finish(self, name):
+        self.gpctl("wait", name)
+
+    def status(self, name):
+        return json.loads(self.gpctl_json("status", name))
+
+    def gpctl_json(self, *arguments):
+        done = self.run(*arguments, "-o", "json")
+        if done.returncode != 0:
+            raise AssertionError(f"gpctl {arguments}: exit {done.returncode}: {done.stderr}")
+        return done.stdout
+
+    def state(self, name):
+        return self.status(name)["state"]
+
+    def step(self, name):
+        return self.status(name)["progress"].get("step", 0)
+
+    def weights(self, name, step):
+        run = pathlib.Path(self.status(name)["run_directory"])
+        newest = max(run.glob(f"checkpoints/step-{step:08}-*"), key=lambda path: int(path.name.split("-e")[1].split("-")[0]))
+        return (newest / "model.safetensors").read_bytes()
+
+    def losses(self, name):
+        return {point["step"]: point["loss"] for point in map(json.loads, self.gpctl_json("metrics", name).splitlines())}
+
+    def events(self, name):
+        return [event["kind"] for event in map(json.loads, self.gpctl_json("events", name).splitlines())]
+
+
+class SecondDay(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.root = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="gp-second-day-"))
+        cls.service = Service(pathlib.Path(cls.root))
+        cls.addClassCleanup(cls.service.run, "down")
+
+    def test_an_extended_run_equals_one_that_was_submitted_so(self):
+        service = self.service
+        service.submit("short")
+        service.submit("long", steps=50, decay=30)
+        service.finish("short")
+        said = service.gpctl("extend", "short", "--steps", "+20")
+        self.assertIn("goes on from step 30 to step 50", said)
+        self.assertIn("the cosine schedule ended at step 30 (schedule.decay_steps)", said)
+        service.finish("short")
+        service.finish("long")
+        self.assertEqual(service.weights("short", 50), service.weights("long", 50))
+        self.assertEqual(service.losses("short"), service.losses("long"))
+        self.assertIn("leg         2, from step 30: extended to 50 steps", service.gpctl("status", "short"))
+        self.assertIn("at step 50, and its budget is 50 steps", service.refused("resume", "short"))
+
+    def test_a_fork_with_the_same_settings_equals_the_run(self):
+        service = self.service
+        for workers in (1, 2):
+            with self.subTest(workers=workers):
+                base, fork = f"base-{workers}", f"fork-{workers}"
+                service.submit(base, workers=workers)
+                service.finish(base)
+                said = service.gpctl("fork", f"{base}@15", "--name", fork)
+                self.assertIn(f"From {base}@15: its weights, its optimizer state, its place in the data", said)
+                service.finish(fork)
+                self.assertEqual(service.weights(fork, 30), service.weights(base, 30))
+                self.assertEqual({step: loss for step, loss in service.losses(base).items() if step > 15}, service.losses(fork))
+
+    def test_a_fork_with_another_rate_is_compared_and_traced(self):
+        service = self.service
+        service.submit("root")
+        service.finish("root")
+        said = service.gpctl("fork", "root@15", "--set", "optimizer.lr=5e-4", "--name", "slower")
+        self.assertIn("Changed: optimizer.lr 0.001 -> 0.0005", said)
+        self.assertIn("note: the learning rate was", said)
+        service.finish("slower")
+        self.assertNotEqual(service.weights("slower", 30), service.weights("root", 30))
+        lineage = service.gpctl("lineage", "slower")
+        self.assertRegex(lineage, r"(?s)^root \(.*\n.*slower \(\w+\) \*.*from root@15  optimizer.lr 0.001 -> 0.0005")
+        self.assertIn("input_from", service.refused("fork", "root@15", "--set", "input_from=x"))
+        self.assertIn("model.n_embd", service.refused("fork", "root@15", "--set", "model.n_embd=32"))
+        self.assertIn("no checkpoint of step 16", service.refused("fork", "root@16"))
+
+    def test_a_paused_run_goes_on_through_a_death_of_the_coordinator(self):
+        service = self.service
+        service.submit("undisturbed", steps=3000, every=500)
+        service.submit("paused", steps=3000, every=500)
+        wait_for("the run trains", lambda: service.step("paused") > 5)
+        service.gpctl("pause", "paused")
+        coordinator = int(json.loads((service.home / "state/gp/service.json").read_text())["coordinator"]["pid"])
+        os.kill(coordinator, signal.SIGKILL)
+        service.gpctl("up", "--detach", "--workers", "2")
+        wait_for("the run is paused", lambda: service.state("paused"), until=lambda state: state == "paused")
+        self.assertEqual(service.status("paused")["failures"], 0)
+        self.assertIn("paused", service.gpctl("list"))
+        service.gpctl("resume", "paused")
+        service.finish("paused")
+        service.finish("undisturbed")
+        self.assertEqual(service.weights("paused", 3000), service.weights("undisturbed", 3000))
+
+    def test_a_restart_keeps_the_checkpoints_that_it_leaves_behind(self):
+        service = self.service
+        service.submit("again")
+        service.finish("again")
+        before = service.losses("again")
+        first = service.weights("again", 30)
+        service.gpctl("restart", "again", "--from", "10")
+        service.finish("again")
+        self.assertEqual(service.weights("again", 30), first)
+        self.assertEqual(service.losses("again"), before)
+        run = pathlib.Path(service.status("again")["run_directory"])
+        self.assertEqual(len(list(run.glob("checkpoints/step-00000030-*"))), 2)
+        self.assertTrue((run / "resolved-leg-1.yaml").exists())
+
+    def test_what_cannot_go_on_is_refused_with_the_way_out(self):
+        service = self.service
+        service.submit("done")
+        service.finish("done")
+        self.assertIn("gpctl fork done --set optimizer.lr=1",
+                      service.refused("extend", "done", "--steps", "40", "--set", "optimizer.lr=1"))
+        self.assertIn("--steps 500 (the total)", service.refused("extend", "done"))
+        self.assertIn("such as +200", service.refused("extend", "done", "--steps", "many"))
+        self.assertIn("at step 30", service.refused("extend", "done", "--steps", "20"))
+        self.assertIn("has no checkpoint of step 7", service.refused("restart", "done", "--from", "7"))
+        self.assertIn("only a failed run is tried again", service.refused("retry", "done"))
+        self.assertIn("only a run that waits or trains can be paused", service.refused("pause", "done"))
+        self.assertIn("does not exist", service.refused("lineage", "nobody"))
+
+
+if __name__ == "__main__":
+    unittest.main()
