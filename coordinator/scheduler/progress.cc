@@ -17,7 +17,6 @@ class ProgressPlanner {
       : cluster_(cluster), run_(run), policy_(policy), now_(now), plan_(plan) {}
 
   void Advance() {
-    if (run_.gave_up) return End(RunState::kFailed, run_.reason);
     if (run_.state == RunState::kCancelling) return AdvanceCancelling();
     if (!run_.holds_slots) return AdvanceWithoutSlots();
     if (PlanSeals(cluster_, run_, plan_)) return;
@@ -39,10 +38,12 @@ class ProgressPlanner {
   }
 
  private:
-  // What a user asked for while the run held slots happens now.
+  // What a user asked for while the run held slots happens now, also after a failure that would
+  // end the run.
   void AdvanceWithoutSlots() {
     if (run_.next_leg) return Add(LegBegun{});
-    if (run_.pausing) Add(RunPaused{"paused after a failure: " + run_.reason});
+    if (run_.pausing) return Add(RunPaused{"paused after a failure: " + run_.reason});
+    if (run_.gave_up) End(RunState::kFailed, run_.reason);
   }
 
   void AdvanceCancelling() {

@@ -186,6 +186,7 @@ std::string PausedText(const Run& run) {
 
 Action RequeueAction(const Cluster& cluster, const Run& run, const std::string& why) {
   if (run.pausing) return {run.id, RunPaused{PausedText(run)}, "scheduler"};
+  if (run.next_leg) return {run.id, RunRequeued{run.epoch, why}, "scheduler"};
   std::string reason =
       fmt::format("{}; resumes {} when there are slots", why, DescribeStart(run, cluster));
   return {run.id, RunRequeued{run.epoch, std::move(reason)}, "scheduler"};

@@ -386,7 +386,10 @@ Status RunService::FillCheckpoints(AdmittedCall& access, const v1::CheckpointsRe
     if (!checkpoint.retired) *response.add_checkpoints() = ToProto(*run, checkpoint);
   }
   for (const SealedCheckpoint& checkpoint : run->superseded) {
-    if (!checkpoint.retired) *response.add_superseded() = ToProto(*run, checkpoint);
+    if (checkpoint.retired) continue;
+    v1::Checkpoint& added = *response.add_superseded();
+    added = ToProto(*run, checkpoint);
+    added.set_superseded(true);
   }
   for (const QuarantinedCheckpoint& held : run->quarantined) {
     *response.add_quarantined() = ToProto(*run, held);

@@ -290,7 +290,7 @@ class Applier {
     if (!run.pausing) return Impossible("nobody asked to pause it");
     RETURN_IF_ERROR(Move(RunState::kPaused, paused.reason, run));
     if (run.holds_slots) Withdraw(run);
-    run.pausing = false;
+    run.pausing = run.gave_up = false;
     Save(std::move(run));
     return OkStatus();
   }

@@ -49,7 +49,7 @@ constexpr const char* kMigrations[] = {
     EndedRunsTable::kMigration, StorageTable::kMigration,
     // The tables stay. From here on there may be records of pauses and legs, which an earlier
     // program cannot read.
-    "-- version 5"};
+    "-- version 5\n"};
 
 std::string Quoted(std::string_view text) {
   std::string quoted = "'";

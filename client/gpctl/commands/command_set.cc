@@ -1,7 +1,6 @@
 #include "client/gpctl/commands/command_set.h"
 
 #include "client/gpctl/commands/commands.h"
-#include "client/gpctl/commands/legs/legs.h"
 
 namespace gp::gpctl {
 
@@ -76,7 +75,6 @@ void AddAllCommands(CommandSet& commands) {
   AddCancelCommand(commands);
   AddPauseCommands(commands);
   AddContinueCommands(commands);
-  AddForkCommand(commands);
   AddLineageCommand(commands);
   AddWorkersCommand(commands);
   AddCheckpointCommands(commands);

@@ -45,6 +45,17 @@ std::string ChangeText(const std::vector<runspec::KeyDifference>& changes) {
   return changes.empty() ? "" : "  " + DifferencesText(changes);
 }
 
+std::string FirstFile(const v1::Run& run) {
+  return run.legs_size() > 0 ? run.legs(0).resolved() : run.resolved();
+}
+
+std::string LegText(const v1::Leg& before, const v1::Leg& leg) {
+  const std::string from =
+      leg.first_step() >= 0 ? fmt::format("step {}", leg.first_step()) : std::string("the start");
+  return fmt::format("leg {} from {}: {}{}", leg.number(), from, leg.why_begun(),
+                     ChangeText(ChangedKeys(before.resolved(), leg.resolved())));
+}
+
 std::string ProgressText(const v1::Run& run) {
   std::string text =
       fmt::format("{}, step {}", client::StateName(run.state()), run.progress().step());
@@ -79,30 +90,29 @@ const v1::Run& Lineage::Root() const {
 
 std::string Lineage::Text(bool utf8) const {
   std::string text;
-  AddTree(Root(), "", true, utf8, text);
+  std::set<std::string> shown;
+  AddTree(Root(), {}, utf8, shown, text);
   return text;
 }
 
-void Lineage::AddTree(const v1::Run& run, const std::string& indent, bool last, bool utf8,
-                      std::string& text) const {
-  const bool is_root = &run == &Root();
-  const std::string branch = is_root ? "" : last ? (utf8 ? "└─ " : "`- ") : (utf8 ? "├─ " : "|- ");
-  const std::string below = is_root ? "" : indent + (last ? "   " : utf8 ? "│  " : "|  ");
-  text += fmt::format(
-      "{}{}{} ({}){}  {}{}{}\n", indent, branch, run.name(), run.run_id(),
-      run.run_id() == run_ ? " *" : "", ProgressText(run), OriginText(run),
-      ChangeText(ChangedKeys(ParentFile(run, runs_),
-                             run.legs_size() > 0 ? run.legs(0).resolved() : run.resolved())));
+void Lineage::AddTree(const v1::Run& run, const Branch& branch, bool utf8,
+                      std::set<std::string>& shown, std::string& text) const {
+  const bool is_root = shown.empty();
+  if (!shown.insert(run.run_id()).second) return;
+  const char* corner = utf8 ? "└─ " : "`- ";
+  const char* tee = utf8 ? "├─ " : "|- ";
+  const std::string mark = is_root ? "" : branch.last ? corner : tee;
+  const std::string bar = is_root ? "" : branch.last ? "   " : utf8 ? "│  " : "|  ";
+  const std::string below = branch.indent + bar;
+  text += fmt::format("{}{}{} ({}){}  {}{}{}\n", branch.indent, mark, run.name(), run.run_id(),
+                      run.run_id() == run_ ? " *" : "", ProgressText(run), OriginText(run),
+                      ChangeText(ChangedKeys(ParentFile(run, runs_), FirstFile(run))));
   for (int i = 1; i < run.legs_size(); ++i) {
-    const v1::Leg& leg = run.legs(i);
-    const std::string from =
-        leg.first_step() >= 0 ? fmt::format("step {}", leg.first_step()) : std::string("the start");
-    text += fmt::format("{}   leg {} from {}: {}{}\n", below, leg.number(), from, leg.why_begun(),
-                        ChangeText(ChangedKeys(run.legs(i - 1).resolved(), leg.resolved())));
+    text += fmt::format("{}   {}\n", below, LegText(run.legs(i - 1), run.legs(i)));
   }
   const auto [first, end] = children_.equal_range(run.run_id());
   for (auto child = first; child != end; ++child) {
-    AddTree(runs_.at(child->second), below, std::next(child) == end, utf8, text);
+    AddTree(runs_.at(child->second), {below, std::next(child) == end}, utf8, shown, text);
   }
 }
 
@@ -116,8 +126,7 @@ Json Lineage::Fields() const {
                        {"step", run.parent().step()}};
     }
     one["changed"] = Json::object();
-    const std::string file = run.legs_size() > 0 ? run.legs(0).resolved() : run.resolved();
-    for (const auto& change : ChangedKeys(ParentFile(run, runs_), file)) {
+    for (const auto& change : ChangedKeys(ParentFile(run, runs_), FirstFile(run))) {
       one["changed"][change.key] = {{"before", change.before}, {"after", change.after}};
     }
     fields["runs"].push_back(std::move(one));

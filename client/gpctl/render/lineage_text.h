@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,12 @@ class Lineage {
   Json Fields() const;
 
  private:
-  void AddTree(const v1::Run& run, const std::string& indent, bool last, bool utf8,
+  struct Branch {
+    std::string indent;  // of the run's own line
+    bool last = true;    // among its parent's children
+  };
+  // `shown`: the runs that the text has already. A damaged catalogue may have a circle.
+  void AddTree(const v1::Run& run, const Branch& branch, bool utf8, std::set<std::string>& shown,
                std::string& text) const;
   const v1::Run& Root() const;
 

@@ -81,6 +81,27 @@ Json EngineFields(const v1::EngineChoices& choices) {
   return json;
 }
 
+Json LegFields(const v1::Run& run) {
+  Json legs = Json::array();
+  for (const v1::Leg& leg : run.legs()) {
+    Json one = {{"leg", leg.number()}, {"first_step", leg.first_step()}};
+    if (leg.target_steps() > 0) one["target_steps"] = leg.target_steps();
+    PutText(one, "why_begun", leg.why_begun());
+    PutTime(one, "begun_at", leg.has_begun_at(), leg.begun_at());
+    PutText(one, "why_ended", leg.why_ended());
+    PutTime(one, "ended_at", leg.has_ended_at(), leg.ended_at());
+    PutText(one, "resolved", leg.resolved());
+    legs.push_back(std::move(one));
+  }
+  return legs;
+}
+
+// "sealed", "superseded" by another leg, or "quarantined".
+const char* StateOf(const v1::Checkpoint& checkpoint) {
+  if (checkpoint.has_quarantined_at()) return "quarantined";
+  return checkpoint.superseded() ? "superseded" : "sealed";
+}
+
 }  // namespace
 
 Json Document(const std::string& kind) { return {{"apiVersion", "gp/v1"}, {"kind", kind}}; }
@@ -117,11 +138,13 @@ Json RunFields(const v1::Run& run) {
   if (run.queue_position() > 0) json["queue_position"] = run.queue_position();
   PutText(json, "device", run.device());
   PutText(json, "initial_model", run.initial_model());
-  if (run.leg() > 1) json["leg"] = run.leg();
+  if (run.leg() > 0) json["leg"] = run.leg();
+  if (run.legs_size() > 1) json["legs"] = LegFields(run);
   if (run.has_parent()) {
     json["parent"] = {{"run_id", run.parent().run_id()},
                       {"leg", run.parent().leg()},
                       {"step", run.parent().step()}};
+    PutText(json["parent"], "name", run.parent().run_name());
   }
   PutText(json, "leaving_for", run.leaving_for());
   PutText(json, "user", UserName(run));
@@ -142,7 +165,8 @@ Json CheckpointFields(const v1::Checkpoint& checkpoint) {
                {"size_bytes", checkpoint.size_bytes()},
                {"latest", checkpoint.latest()},
                {"best", checkpoint.best()},
-               {"state", checkpoint.has_quarantined_at() ? "quarantined" : "sealed"}};
+               {"leg", checkpoint.leg()},
+               {"state", StateOf(checkpoint)}};
   if (checkpoint.has_validation_loss()) json["val_loss"] = checkpoint.validation_loss();
   PutTime(json, "sealed_at", checkpoint.has_sealed_at(), checkpoint.sealed_at());
   PutText(json, "quarantine_reason", checkpoint.quarantine_reason());

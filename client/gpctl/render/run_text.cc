@@ -173,6 +173,7 @@ std::vector<Table::Cell> RunRow(const v1::Run& run, const RunColumns& shown, dou
 // "latest, best": the marks of the checkpoint.
 std::string MarksOf(const v1::Checkpoint& checkpoint) {
   if (checkpoint.has_quarantined_at()) return "quarantined";
+  if (checkpoint.superseded()) return fmt::format("leg {}, superseded", checkpoint.leg());
   std::string marks = checkpoint.latest() ? "latest" : "";
   if (checkpoint.best()) marks += marks.empty() ? "best" : ", best";
   return marks;

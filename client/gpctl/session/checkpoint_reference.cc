@@ -104,6 +104,12 @@ StatusOr<v1::Checkpoint> FindCheckpoint(const CheckpointReference& reference, Se
   for (const v1::Checkpoint& checkpoint : response.checkpoints()) {
     if (Matches(checkpoint, reference)) return checkpoint;
   }
+  // A step that the newest leg has not reached may belong to an earlier one: the newest of these.
+  for (int i = response.superseded_size() - 1; i >= 0; --i) {
+    if (reference.step && response.superseded(i).step() == *reference.step) {
+      return response.superseded(i);
+    }
+  }
   // Search the quarantined checkpoints from the newest on, as the coordinator does for a step.
   for (int i = response.quarantined_size() - 1; i >= 0; --i) {
     const v1::Checkpoint& held = response.quarantined(i);

@@ -1,4 +1,5 @@
-// Goal: another leg keeps what identifies the run and its schedule, and gets the budget it asks for.
+// Goal: another leg keeps what identifies the run and its schedule, and gets the budget it asks
+// for.
 #include "coordinator/service/continuation.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +8,8 @@
 
 namespace gp::coordinator {
 namespace {
+
+using RunValue = Run;  // in a TEST, `Run` means testing::Test::Run
 
 constexpr char kFile[] =
     "apiVersion: gp/v1\n"
@@ -44,7 +47,7 @@ class PrepareLegTest : public ::testing::Test {
   }
 
   const SpecResolver resolver_;
-  Run run_;
+  RunValue run_;
   Progress progress_;
 };
 

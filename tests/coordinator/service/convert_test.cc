@@ -243,7 +243,8 @@ TEST(Convert, ACheckpointIsToldFieldByField) {
       run_id: "run-id" step: 10 epoch: 4 leg: 2 directory: "/storage/10" manifest_digest: "digest-10"
       size_bytes: 77 validation_loss: 1.5 sealed_at { seconds: 5 nanos: 6000 } best: true)");
   EXPECT_EQ(DifferenceBetween(expected, best), "");
-  EXPECT_THAT(UnsetFields(best), ElementsAre("latest", "quarantine_reason", "quarantined_at"));
+  EXPECT_THAT(UnsetFields(best),
+              ElementsAre("latest", "quarantine_reason", "quarantined_at", "superseded"));
   const v1::Checkpoint latest = ToProto(run, run.checkpoints[1]);
   EXPECT_TRUE(latest.latest());
   EXPECT_FALSE(latest.best());
@@ -260,7 +261,7 @@ TEST(Convert, ACheckpointInQuarantineIsToldFieldByField) {
   run.checkpoints.erase(run.checkpoints.begin());
   const v1::Checkpoint told = ToProto(run, held);
   EXPECT_EQ(DifferenceBetween(expected, told), "");
-  EXPECT_THAT(UnsetFields(told), ElementsAre("latest", "best"));
+  EXPECT_THAT(UnsetFields(told), ElementsAre("latest", "best", "superseded"));
 }
 
 TEST(Convert, ALostCheckpointKeepsTheNameOfItsDirectory) {

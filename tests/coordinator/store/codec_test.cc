@@ -34,6 +34,9 @@ pb::Record FullRecord(const FieldDescriptor* event) {
   testing::SetEveryField(*record.GetReflection()->MutableMessage(&record, event));
   // A device is stored by its name.
   if (record.has_run_submitted()) record.mutable_run_submitted()->set_device("gpu");
+  if (record.has_leg_requested()) {
+    record.mutable_leg_requested()->mutable_submission()->set_device("gpu");
+  }
   if (record.has_run_placed()) record.mutable_run_placed()->set_device("gpu");
   return record;
 }

@@ -50,7 +50,10 @@ TYPED_TEST_P(StoreContract, WhatItGivesBackReplaysToTheSameCluster) {
   }
   const auto run = cluster.FindRun(RunId("r"));
   EXPECT_EQ(run->state, RunState::kCancelled);
-  EXPECT_EQ(*run->submission, SampleSubmission());
+  Submission longer = SampleSubmission();
+  longer.target_steps = 200;
+  EXPECT_EQ(*run->submission, longer);
+  EXPECT_EQ(*run->ended_legs.front().submission, SampleSubmission());
   EXPECT_EQ(run->checkpoints.size(), 2u);
 }
 

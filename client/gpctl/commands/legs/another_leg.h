@@ -12,6 +12,9 @@
 
 namespace gp::gpctl {
 
+// The help text of a RUN argument.
+inline constexpr char kRunArgument[] = "name, id, unique prefix of an id, or @last";
+
 // The step that the run's newest leg begins from, or goes on from; 0: the start of the run.
 int64_t FirstStepOf(const v1::Run& run);
 

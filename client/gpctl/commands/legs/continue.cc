@@ -5,12 +5,9 @@
 #include "client/api/run_state_name.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/legs/another_leg.h"
-#include "client/gpctl/commands/legs/legs.h"
 
 namespace gp::gpctl {
 namespace {
-
-constexpr char kRunHelp[] = "name, id, unique prefix of an id, or @last";
 
 struct LegOptions {
   std::string run;
@@ -103,7 +100,7 @@ StatusOr<ExitCode> Retry(const LegOptions& options, Session& session) {
 }
 
 void AddCommonFlags(const Command& command, LegOptions& options) {
-  command.Option("RUN", options.run, kRunHelp).Required();
+  command.Option("RUN", options.run, kRunArgument).Required();
   command
       .Option("--set", options.overrides,
               "path=value for keys that do not change what was trained: schedule, eval, sample, "

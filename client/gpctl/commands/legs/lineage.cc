@@ -4,7 +4,6 @@
 #include <set>
 
 #include "client/gpctl/commands/commands.h"
-#include "client/gpctl/commands/legs/legs.h"
 #include "client/gpctl/render/lineage_text.h"
 
 namespace gp::gpctl {

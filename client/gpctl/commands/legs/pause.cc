@@ -4,13 +4,10 @@
 #include "client/api/run_state_name.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/legs/another_leg.h"
-#include "client/gpctl/commands/legs/legs.h"
 #include "client/gpctl/render/run_json.h"
 
 namespace gp::gpctl {
 namespace {
-
-constexpr char kRunHelp[] = "name, id, unique prefix of an id, or @last";
 
 void Print(const v1::Run& run, const std::string& text, Session& session) {
   session.console().PrintChange(session.json() ? OneLine(With("Run", RunFields(run))) : text);
@@ -60,14 +57,14 @@ void AddPauseCommands(CommandSet& commands) {
   const Command pause = commands.Add(
       "pause", kRunGroup, "Save the last step of a run and free its slots until it is resumed");
   auto paused = std::make_shared<std::string>();
-  pause.Option("RUN", *paused, kRunHelp).Required();
+  pause.Option("RUN", *paused, kRunArgument).Required();
   commands.Bind(pause, [paused](Session& session) { return Pause(*paused, session); });
 
   const Command resume =
       commands.Add("resume", kRunGroup,
                    "Let a paused, failed or cancelled run go on from its newest checkpoint");
   auto resumed = std::make_shared<std::string>();
-  resume.Option("RUN", *resumed, kRunHelp).Required();
+  resume.Option("RUN", *resumed, kRunArgument).Required();
   commands.Bind(resume, [resumed](Session& session) { return Resume(*resumed, session); });
 }
 

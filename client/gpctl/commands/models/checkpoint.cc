@@ -12,9 +12,10 @@
 namespace gp::gpctl {
 namespace {
 
-// All checkpoints, including those in quarantine, sorted by step.
+// All checkpoints, including superseded ones and those in quarantine, sorted by step.
 std::vector<v1::Checkpoint> AllOf(const v1::CheckpointsResponse& response) {
   std::vector<v1::Checkpoint> all(response.checkpoints().begin(), response.checkpoints().end());
+  all.insert(all.end(), response.superseded().begin(), response.superseded().end());
   all.insert(all.end(), response.quarantined().begin(), response.quarantined().end());
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.step() < b.step(); });

@@ -10,6 +10,9 @@ namespace {
 
 std::string FileWithRate(double lr) {
   runspec::RunSpec spec;
+  spec.data.text = {"/text.txt"};
+  spec.data.tokenizer = "bytes";
+  spec.budget.steps = 30;
   spec.optimizer.lr = lr;
   return runspec::ResolvedYaml(spec);
 }
@@ -33,9 +36,8 @@ v1::Run RunOf(const std::string& id, double lr, const std::string& parent = "", 
 }
 
 TEST(Lineage, ShowsForksBelowTheirParentsAndWhatChanged) {
-  const Lineage lineage({RunOf("a", 1e-3), RunOf("b", 5e-4, "a"), RunOf("c", 5e-4, "b"),
-                         RunOf("d", 1e-3, "a")},
-                        "c");
+  const Lineage lineage(
+      {RunOf("a", 1e-3), RunOf("b", 5e-4, "a"), RunOf("c", 5e-4, "b"), RunOf("d", 1e-3, "a")}, "c");
   EXPECT_EQ(lineage.Text(/*utf8=*/false),
             "name-a (a)  succeeded, step 30\n"
             "|- name-b (b)  succeeded, step 30  from name-a@15  optimizer.lr 0.001 -> 0.0005\n"

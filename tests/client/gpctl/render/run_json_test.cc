@@ -49,7 +49,14 @@ TEST(RunJson, ARunHasAllItsFields) {
         threads_per_rank: 6 logical_shards: 8 isa: "avx2"
         kernels { key: "avx2" value: "choices" } }
       gradients_encrypted: true queue_position: 9 submitted_by: "user ann"
-      device: "gpu" initial_model: "base@250")");
+      device: "gpu" initial_model: "base@250"
+      parent { run_id: "p" run_name: "base" leg: 7 step: 250 } leg: 10 leaving_for: "leaving"
+      legs {
+        number: 10 first_step: 14 why_begun: "begun" begun_at { seconds: 60 nanos: 1 }
+        why_ended: "ended" ended_at { seconds: 120 nanos: 1 } resolved: "leg" target_steps: 15 }
+      legs {
+        number: 11 first_step: 16 why_begun: "again" begun_at { seconds: 180 nanos: 1 }
+        why_ended: "over" ended_at { seconds: 240 nanos: 1 } resolved: "leg 2" target_steps: 17 })");
   // The document omits the run's kind, because there is only one.
   EXPECT_EQ(Json(gpctl::RunFields(run)), Json::parse(R"({
       "run_id": "id", "name": "name", "namespace": "team", "priority": 2, "state": "running",
@@ -68,6 +75,15 @@ TEST(RunJson, ARunHasAllItsFields) {
       "best_checkpoint_step": 10,
       "engine": {
         "threads_per_rank": 6, "logical_shards": 8, "isa": "avx2", "kernels": {"avx2": "choices"}},
+      "leg": 10, "parent": {"run_id": "p", "leg": 7, "step": 250, "name": "base"},
+      "leaving_for": "leaving",
+      "legs": [
+        {"leg": 10, "first_step": 14, "target_steps": 15, "why_begun": "begun",
+         "begun_at": "1970-01-01T00:01:00Z", "why_ended": "ended",
+         "ended_at": "1970-01-01T00:02:00Z", "resolved": "leg"},
+        {"leg": 11, "first_step": 16, "target_steps": 17, "why_begun": "again",
+         "begun_at": "1970-01-01T00:03:00Z", "why_ended": "over",
+         "ended_at": "1970-01-01T00:04:00Z", "resolved": "leg 2"}],
       "labels": {"a": "b"}, "queue_position": 9, "submitted_by": "user ann", "run_directory": "/runs/id", "request_id": "request",
       "source": "source", "resolved": "resolved"})"));
 }
@@ -76,15 +92,18 @@ TEST(RunJson, ACheckpointHasAllItsFields) {
   const auto checkpoint = Parse<v1::Checkpoint>(R"(
       run_id: "id" step: 1 epoch: 2 directory: "/c" manifest_digest: "digest" size_bytes: 3
       validation_loss: 4.5 sealed_at { seconds: 60 nanos: 1 } latest: true best: true
-      quarantine_reason: "a digest differs" quarantined_at { seconds: 120 nanos: 1 })");
+      quarantine_reason: "a digest differs" quarantined_at { seconds: 120 nanos: 1 } leg: 5
+      superseded: true)");
   EXPECT_EQ(Json(gpctl::CheckpointFields(checkpoint)), Json::parse(R"({
       "run_id": "id", "step": 1, "epoch": 2, "directory": "/c", "manifest_digest": "digest",
-      "size_bytes": 3, "latest": true, "best": true, "state": "quarantined", "val_loss": 4.5,
+      "size_bytes": 3, "latest": true, "best": true, "leg": 5, "state": "quarantined", "val_loss": 4.5,
       "sealed_at": "1970-01-01T00:01:00Z", "quarantine_reason": "a digest differs",
       "quarantined_at": "1970-01-01T00:02:00Z"})"));
   v1::Checkpoint latest = checkpoint;
   latest.clear_best();
   latest.clear_quarantined_at();
+  EXPECT_EQ(gpctl::CheckpointFields(latest)["state"], "superseded");
+  latest.clear_superseded();
   EXPECT_EQ(gpctl::CheckpointFields(latest)["state"], "sealed");
   EXPECT_EQ(gpctl::CheckpointFields(latest)["latest"], true);
   EXPECT_EQ(gpctl::CheckpointFields(latest)["best"], false);
