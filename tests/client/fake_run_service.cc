@@ -339,6 +339,53 @@ grpc::Status FakeRunService::List(grpc::ServerContext*, const v1::ListRequest* r
   return grpc::Status::OK;
 }
 
+v1::ContinueRequest FakeRunService::last_continue() const {
+  MutexLock lock(mutex_);
+  return last_continue_;
+}
+
+grpc::Status FakeRunService::Pause(grpc::ServerContext*, const v1::PauseRequest* request,
+                                   v1::Run* run) {
+  if (auto status = Admit(); !status.ok()) return status;
+  MutexLock lock(mutex_);
+  const v1::Run* found = Find(request->run());
+  if (found == nullptr) return {grpc::StatusCode::NOT_FOUND, "no such run"};
+  *run = *found;
+  if (found->state() == v1::RUN_STATE_RUNNING) {
+    run->set_leaving_for("a user paused the run");
+  } else {
+    run->set_state(v1::RUN_STATE_PAUSED);
+  }
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeRunService::Resume(grpc::ServerContext*, const v1::ResumeRequest* request,
+                                    v1::Run* run) {
+  if (auto status = Admit(); !status.ok()) return status;
+  MutexLock lock(mutex_);
+  const v1::Run* found = Find(request->run());
+  if (found == nullptr) return {grpc::StatusCode::NOT_FOUND, "no such run"};
+  *run = *found;
+  run->set_state(v1::RUN_STATE_QUEUED);
+  run->set_reason("resumed by owner");
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeRunService::Continue(grpc::ServerContext*, const v1::ContinueRequest* request,
+                                      v1::ContinueResponse* response) {
+  if (auto status = Admit(); !status.ok()) return status;
+  MutexLock lock(mutex_);
+  last_continue_ = *request;
+  const v1::Run* found = Find(request->run());
+  if (found == nullptr) return {grpc::StatusCode::NOT_FOUND, "no such run"};
+  v1::Run& run = *response->mutable_run();
+  run = *found;
+  run.set_state(v1::RUN_STATE_QUEUED);
+  run.set_reason("extended");
+  if (request->steps() > 0) run.mutable_progress()->set_target_steps(request->steps());
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeRunService::Cancel(grpc::ServerContext*, const v1::CancelRequest* request,
                                     v1::Run* run) {
   if (auto status = Admit(); !status.ok()) return status;

@@ -59,11 +59,18 @@ class FakeRunService final : public v1::RunService::Service {
   v1::SubmitRequest last_submit() const;
   v1::LogsRequest last_logs() const;
   std::vector<std::string> cancelled() const;
+  v1::ContinueRequest last_continue() const;
 
   grpc::Status Submit(grpc::ServerContext*, const v1::SubmitRequest*, v1::SubmitResponse*) override;
   grpc::Status Get(grpc::ServerContext*, const v1::GetRequest*, v1::Run*) override;
   grpc::Status List(grpc::ServerContext*, const v1::ListRequest*, v1::ListResponse*) override;
   grpc::Status Cancel(grpc::ServerContext*, const v1::CancelRequest*, v1::Run*) override;
+  // A running run saves first; any other is paused at once.
+  grpc::Status Pause(grpc::ServerContext*, const v1::PauseRequest*, v1::Run*) override;
+  grpc::Status Resume(grpc::ServerContext*, const v1::ResumeRequest*, v1::Run*) override;
+  // Queues the run with the requested number of steps.
+  grpc::Status Continue(grpc::ServerContext*, const v1::ContinueRequest*,
+                        v1::ContinueResponse*) override;
   grpc::Status Watch(grpc::ServerContext*, const v1::WatchRequest*,
                      grpc::ServerWriter<v1::WatchResponse>*) override;
   grpc::Status Logs(grpc::ServerContext*, const v1::LogsRequest*,
@@ -111,6 +118,7 @@ class FakeRunService final : public v1::RunService::Service {
   std::vector<v1::Node> nodes_ GUARDED_BY(mutex_);
   std::vector<std::string> cancelled_ GUARDED_BY(mutex_);
   v1::SubmitRequest last_submit_ GUARDED_BY(mutex_);
+  v1::ContinueRequest last_continue_ GUARDED_BY(mutex_);
   v1::LogsRequest last_logs_ GUARDED_BY(mutex_);
   grpc::Status submit_error_ GUARDED_BY(mutex_);
   int failures_left_ GUARDED_BY(mutex_) = 0;

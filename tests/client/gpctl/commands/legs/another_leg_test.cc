@@ -1,0 +1,58 @@
+// Goal: the output of a new leg says where it goes on, how far, and at which learning rate.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/fake_run_service.h"
+#include "client/gpctl/gpctl_runner.h"
+
+namespace gp::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class AnotherLeg : public ::testing::Test {
+ protected:
+  AnotherLeg() { gpctl_.environment["GPCTL_SERVER"] = service_.address(); }
+
+  // A run whose newest checkpoint is that of step 300.
+  void AddRun(v1::RunState state) {
+    v1::Run run = MakeRun("tiny", "aaaaaaaa01", state);
+    run.set_latest_checkpoint_step(300);
+    run.set_resolved(
+        "apiVersion: gp/v1\ndata: {text: [/text.txt], tokenizer: bytes}\n"
+        "batch: {micro_batch: 2, sequence: 16}\nmodel: {n_ctx: 16}\n"
+        "schedule: {decay_steps: 300}\nbudget: {steps: 500}\n");
+    service_.AddRun(run);
+  }
+
+  FakeRunService service_;
+  GpctlRunner gpctl_;
+};
+
+TEST_F(AnotherLeg, SaysFromWhereToWhereAndTheRate) {
+  AddRun(v1::RUN_STATE_SUCCEEDED);
+  const Outcome extended = gpctl_.Run({"extend", "tiny", "--steps", "500"});
+  EXPECT_EQ(extended.out, "tiny (aaaaaaaa01) goes on from step 300 to step 500: extended\n");
+  EXPECT_THAT(extended.err, StartsWith("learning rate 0.0001 at step 300, 0.0001 at step 500: the "
+                                       "cosine schedule ended at step 300"));
+  EXPECT_THAT(extended.err, HasSubstr("watch tiny"));
+}
+
+TEST_F(AnotherLeg, ADryRunSaysThatNothingWasChanged) {
+  AddRun(v1::RUN_STATE_SUCCEEDED);
+  const Outcome tried = gpctl_.Run({"extend", "tiny", "--steps", "500", "--dry-run"});
+  EXPECT_THAT(tried.out, StartsWith("tiny (aaaaaaaa01) would go on from step 300 to step 500"));
+  EXPECT_THAT(tried.err, HasSubstr("Nothing was changed (--dry-run)."));
+}
+
+TEST_F(AnotherLeg, JsonIsTheRunAndWhetherTheRequestWasRepeated) {
+  AddRun(v1::RUN_STATE_SUCCEEDED);
+  const Outcome extended = gpctl_.Run({"extend", "tiny", "--steps", "500", "-o", "json"});
+  EXPECT_THAT(extended.out, HasSubstr("\"kind\": \"Run\""));
+  EXPECT_THAT(extended.out, HasSubstr("\"replayed\": false"));
+  EXPECT_EQ(extended.err, "");
+}
+
+}  // namespace
+}  // namespace gp::testing

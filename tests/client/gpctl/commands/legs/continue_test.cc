@@ -1,0 +1,86 @@
+// Goal: extend, restart and retry ask for the leg that the user means, and refuse what means nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/fake_run_service.h"
+#include "client/gpctl/gpctl_runner.h"
+
+namespace gp::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class ContinueCommands : public ::testing::Test {
+ protected:
+  ContinueCommands() { gpctl_.environment["GPCTL_SERVER"] = service_.address(); }
+
+  // A run whose newest checkpoint is that of step 300.
+  void AddRun(v1::RunState state) {
+    v1::Run run = MakeRun("tiny", "aaaaaaaa01", state);
+    run.set_latest_checkpoint_step(300);
+    run.set_resolved(
+        "apiVersion: gp/v1\ndata: {text: [/text.txt], tokenizer: bytes}\n"
+        "batch: {micro_batch: 2, sequence: 16}\nmodel: {n_ctx: 16}\n"
+        "schedule: {decay_steps: 300}\nbudget: {steps: 500}\n");
+    service_.AddRun(run);
+  }
+
+  FakeRunService service_;
+  GpctlRunner gpctl_;
+};
+
+TEST_F(ContinueCommands, ExtendTakesATotalOrWhatIsAdded) {
+  AddRun(v1::RUN_STATE_SUCCEEDED);
+  gpctl_.Run({"extend", "tiny", "--steps", "500", "--set", "schedule.decay_steps=500"});
+  EXPECT_EQ(service_.last_continue().steps(), 500);
+  EXPECT_EQ(service_.last_continue().overrides(0), "schedule.decay_steps=500");
+  EXPECT_NE(service_.last_continue().request_id(), "");
+  gpctl_.Run({"extend", "tiny", "--steps", "+200"});
+  EXPECT_EQ(service_.last_continue().more_steps(), 200);
+  gpctl_.Run({"extend", "tiny", "--tokens", "10000"});
+  EXPECT_EQ(service_.last_continue().tokens(), 10000);
+  gpctl_.Run({"extend", "tiny", "--tokens", "+10000", "--request-id", "mine", "--dry-run"});
+  EXPECT_EQ(service_.last_continue().more_tokens(), 10000);
+  EXPECT_EQ(service_.last_continue().request_id(), "mine");
+  EXPECT_TRUE(service_.last_continue().dry_run());
+}
+
+TEST_F(ContinueCommands, WhatIsNoAmountIsRefused) {
+  AddRun(v1::RUN_STATE_SUCCEEDED);
+  for (const char* amount : {"0", "-5", "+", "5x", "1e3", "", "99999999999999999999"}) {
+    const Outcome refused = gpctl_.Run({"extend", "tiny", "--steps", amount});
+    EXPECT_EQ(refused.code, 2) << amount;
+    EXPECT_THAT(refused.err, HasSubstr("+200")) << amount;
+  }
+  EXPECT_EQ(gpctl_.Run({"extend", "tiny", "--steps", "5", "--tokens", "5"}).code, 2);
+}
+
+TEST_F(ContinueCommands, RestartBeginsFromTheNewestCheckpointAStepOrTheStart) {
+  AddRun(v1::RUN_STATE_SUCCEEDED);
+  gpctl_.Run({"restart", "tiny"});
+  EXPECT_EQ(service_.last_continue().from_step(), 300);
+  gpctl_.Run({"restart", "tiny", "--from", "200"});
+  EXPECT_EQ(service_.last_continue().from_step(), 200);
+  for (const char* start : {"start", "0"}) {
+    const Outcome restarted = gpctl_.Run({"restart", "tiny", "--from", start});
+    EXPECT_EQ(service_.last_continue().from_step(), -1);
+    EXPECT_THAT(restarted.out, HasSubstr("goes on from the start"));
+  }
+  EXPECT_THAT(gpctl_.Run({"restart", "tiny", "--from", "best"}).err,
+              HasSubstr("--from best: expected the step of a checkpoint, or start"));
+}
+
+TEST_F(ContinueCommands, OnlyAFailedRunIsTriedAgain) {
+  AddRun(v1::RUN_STATE_FAILED);
+  EXPECT_EQ(gpctl_.Run({"retry", "tiny"}).code, 0);
+  EXPECT_EQ(service_.last_continue().run(), "aaaaaaaa01");
+  AddRun(v1::RUN_STATE_CANCELLED);
+  const Outcome refused = gpctl_.Run({"retry", "tiny"});
+  EXPECT_EQ(refused.code, 5);
+  EXPECT_THAT(refused.err, HasSubstr("is cancelled; only a failed run is tried again"));
+  EXPECT_THAT(refused.err, HasSubstr("resume tiny"));
+}
+
+}  // namespace
+}  // namespace gp::testing
