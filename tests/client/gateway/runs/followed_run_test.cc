@@ -42,5 +42,28 @@ TEST(FollowedRun, ARefreshThatFailedAfterAnEventIsRepeatedAtOnce) {
   EXPECT_THAT(followed.Details()->checkpoints, SizeIs(1)) << "without a wait of 10 s";
 }
 
+TEST(FollowedRun, AnEndedRunThatGoesOnWithAnotherLegIsFollowedAgain) {
+  testing::FakeRunService service;
+  v1::Run run = testing::MakeRun("demo", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED);
+  service.AddRun(run);
+  service.SetWatch({run});
+  service.AddEvent(run.state(), "ended", "trained to step 30");
+  client::Interruption interruption;
+  client::RunClient client({.address = service.address(), .timeout = kPatience}, interruption);
+  client::RunStreams streams(service.address());
+  FollowedRun followed(client, streams, [](FollowedRun::News) {});
+  const auto events = [&] {
+    followed.Tend(run);
+    return followed.Details() == nullptr ? 0 : followed.Details()->events.size();
+  };
+  ASSERT_TRUE(Eventually([&] { return events() == 1; }));
+  for (int i = 0; i < 3; ++i) followed.Tend(run);  // the streams have ended
+  run.set_state(v1::RUN_STATE_QUEUED);
+  service.AddRun(run);
+  service.SetWatch({run});
+  service.AddEvent(run.state(), "leg_requested", "extended to 50 steps");
+  EXPECT_TRUE(Eventually([&] { return events() == 2; }));
+}
+
 }  // namespace
 }  // namespace gp::gateway
