@@ -26,6 +26,8 @@ const CHARTS = [
 ];
 const SCORE_TITLES = {val_bpb: "Bits per byte"};
 const READOUT_RUNS_MAX = 6;  // with more runs, a chart shows the values of the open run alone
+const PLAIN_GAP = 12;     // pixels at the right of a chart without names
+const AXIS_HEIGHT = 28;  // pixels below a chart's area
 const DOTS = [2, 3];
 const END_FONT = "12px system-ui, sans-serif";  // as of .layer in the style sheet
 const CURVE_LOOKS = {
@@ -138,7 +140,8 @@ class Chart {
   }
 
   drawGraph(options, rows) {
-    const layout = options.labels.join("\n");
+    // The chart library does not clear what it drew beyond the new right edge, so another edge needs another graph.
+    const layout = [options.rightGap, ...options.labels].join("\n");
     if (this.graph && this.layout === layout) {
       this.graph.updateOptions({...options, file: rows});
       this.fit();
@@ -164,6 +167,7 @@ class Chart {
       labels: ["x", ...labels],
       colors: curves.map(({run, kind}) => kind === "raw" ? faded(run.colour, 0.3) : run.colour),
       series: Object.fromEntries(labels.map((label, i) => [label, this.lookOf(curves[i])])),
+      rightGap: this.hasNames ? group.endsWidth : PLAIN_GAP,
       underlayCallback: (context, area, graph) => this.drawAround(context, area, graph),
       logscale: onLogScale,
       includeZero: Boolean(description.zero),
@@ -174,6 +178,12 @@ class Chart {
           ticker: onLogScale ? (low, high, pixels) => this.logarithmicTicks(low, high, pixels) : Dygraph.numericTicks},
       },
     };
+  }
+
+  // Whether the names of the runs stand at the ends of the curves.
+  get hasNames() {
+    const {length} = this.group.runs;
+    return length > 1 && endsFit(length, this.canvas.clientHeight - AXIS_HEIGHT);
   }
 
   lookOf({run, kind}) {
@@ -191,7 +201,7 @@ class Chart {
     const [right, bottom] = [area.x + area.w, area.y + area.h];
     const toX = (x) => graph.toDomXCoord(x);
     const shapes = gapShapes(placedGaps(this.curves, this.rows, toX, area.x, right), area.y, bottom);
-    if (group.runs.length > 1) {
+    if (this.hasNames) {
       const ends = curveEnds(this.curves, this.rows, graph.xAxisRange());
       const placed = placedEnds(ends, toX, (y) => graph.toDomYCoord(y), area.y, bottom);
       shapes.push(...endShapes(placed, {right, width: group.endsWidth, font: END_FONT, colour: "currentcolor"}));
@@ -370,8 +380,7 @@ class ChartGroup {
     this.drawnX = Array.from(this.shared, (x) => x / this.scale);
     this.marks = this.runs[0] === runs[0] ? marks : [];
     this.surface = themeColour("var(--surface)");
-    const isCompared = this.runs.length > 1;
-    this.endsWidth = isCompared ? endsWidth(this.runs.map(({name}) => name), this.width, END_FONT) : 12;
+    this.endsWidth = endsWidth(this.runs.map(({name}) => name), this.width, END_FONT);
     const options = this.look();
     this.addScoreCharts();
     for (const chart of this.charts) {
@@ -399,7 +408,7 @@ class ChartGroup {
     return {
       dateWindow: this.drawnWindow, connectSeparatedPoints: true, interactionModel: {},
       axisLineColor: themeColour("var(--line)"), gridLineColor: themeColour("var(--line)"), gridLineWidth: 1,
-      axisLabelFontSize: 12, rightGap: this.endsWidth, xRangePad: 4, yRangePad: 6, strokeWidth: 2,
+      axisLabelFontSize: 12, xRangePad: 4, yRangePad: 6, strokeWidth: 2,
     };
   }
 

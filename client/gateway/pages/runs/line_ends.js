@@ -4,10 +4,12 @@
 const END_PIXELS = 15;       // the smallest distance of two names
 const END_NAME_PIXELS = 150;  // the longest name
 
+const endsFit = (count, height) => count * END_PIXELS <= height;
+
 // Moves the places of the names, sorted from top to bottom, so that they are at least END_PIXELS apart and between `top`
 // and `bottom`. Null if they do not fit.
 function spreadEnds(places, top, bottom) {
-  if (places.length * END_PIXELS > bottom - top) return null;
+  if (!endsFit(places.length, bottom - top)) return null;
   const spread = [];
   for (const place of places) spread.push(Math.max(place, (spread.at(-1) ?? top - END_PIXELS / 2) + END_PIXELS));
   for (let i = spread.length - 1, below = bottom + END_PIXELS / 2; i >= 0; i -= 1) {

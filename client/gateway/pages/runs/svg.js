@@ -29,10 +29,13 @@ function textWidth(text, font) {
   return measuring.measureText(text).width;
 }
 
-// The text, cut with an ellipsis so that it is at most `width` pixels wide.
+// The text, at most `width` pixels wide. A longer one is cut in its middle, because the names of a sweep often differ only at
+// the end.
 function fittedText(text, width, font) {
-  if (textWidth(text, font) <= width) return text;
-  let length = text.length;
-  while (length > 1 && textWidth(`${text.slice(0, length)}…`, font) > width) length -= 1;
-  return `${text.slice(0, length)}…`;
+  const letters = [...text];
+  const withLetters = (count) => count >= letters.length ? text
+    : `${letters.slice(0, Math.ceil(count / 2)).join("")}…${letters.slice(letters.length - Math.floor(count / 2)).join("")}`;
+  let count = letters.length;
+  while (count > 2 && textWidth(withLetters(count), font) > width) count -= 1;
+  return withLetters(count);
 }

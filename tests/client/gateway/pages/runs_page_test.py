@@ -790,6 +790,33 @@ class Runs(page_case.PageCase):
         self.assertEqual(self.browser.js("return spreadEnds([95, 96, 97], 0, 100)"), [62.5, 77.5, 92.5])
         self.assertIsNone(self.browser.js("return spreadEnds([1, 2, 3], 0, 40)"))
 
+    def test_another_width_leaves_nothing_of_the_old_curves(self):
+        family = self.fake().cluster.add_family()
+        family[1].name = "a-long-name-which-has-less-room-on-a-phone"
+        self.open(f"#run={family[0].id}&with={family[1].id}")
+        self.browser.wait(lambda: len(self.colours()) == 2, "both curves")
+        for size in ("phone", "desktop", "phone"):
+            self.browser.resize(size)
+            self.settle()
+            inked = self.browser.js("""return group.charts.map((chart) => {
+                const canvas = chart.canvas.querySelector("canvas");
+                const area = chart.graph.getArea();
+                const right = area.x + area.w + 3;
+                const ratio = canvas.width / canvas.clientWidth;
+                const data = canvas.getContext("2d").getImageData(right * ratio, 0, canvas.width - right * ratio, canvas.height).data;
+                return data.filter((value, i) => i % 4 === 3 && value > 0).length;
+            })""")
+            self.assertEqual(inked, [0] * len(inked), size)
+
+    def test_a_long_name_is_cut_in_its_middle(self):
+        self.fake()
+        self.open()
+        fitted = lambda text, width: self.browser.js("return fittedText(...arguments, END_FONT)", text, width)
+        self.assertEqual(fitted("short", 200), "short")
+        cut = fitted("sweep-of-the-learning-rate-with-seed-13", 100)
+        self.assertRegex(cut, r"^sweep.*….*13$")
+        self.assertEqual(fitted("🦊🦊🦊🦊🦊🦊", 1), "🦊…🦊", "no half characters")
+
     def test_more_runs_than_lines_are_refused(self):
         cluster = self.fake().cluster
         cluster.add_sweep(40)
