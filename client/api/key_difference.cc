@@ -64,8 +64,8 @@ StatusOr<std::vector<KeyDifference>> FindKeyDifferences(std::span<const v1::Run>
   for (size_t i = 0; i < runs.size(); ++i) {
     const auto parsed = ParseYaml(runs[i].resolved(), "run file");
     if (const auto* problem = std::get_if<ConfigProblem>(&parsed)) {
-      return Internal("the resolved run file of {} cannot be read, line {}: {}",
-                      runs[i].name(), problem->line, problem->message);
+      return Internal("the resolved run file of {} cannot be read, line {}: {}", runs[i].name(),
+                      problem->line, problem->message);
     }
     const auto& root = std::get<YamlNode>(parsed);
     if (root.kind == YamlNode::Kind::kMap) table.Add(i, "", root);

@@ -15,15 +15,15 @@ v1::Run MakeRun(const std::string& name, const std::string& resolved) {
 TEST(KeyDifference, OnlyKeysThatDifferAreListedInTheOrderOfTheFiles) {
   const std::vector<v1::Run> runs = {
       MakeRun("a", "seed: 1\noptimizer:\n  lr: 0.001\n  kind: adamw\ntrain: []\n"),
-      MakeRun("b", "seed: 2\noptimizer:\n  lr: 3e-4\n  kind: adamw\ntrain: [wte, first 2 blocks]\n"),
+      MakeRun("b",
+              "seed: 2\noptimizer:\n  lr: 3e-4\n  kind: adamw\ntrain: [wte, first 2 blocks]\n"),
       MakeRun("c", "seed: 1\noptimizer:\n  lr: 0.001\n  kind: adamw\ntrain: []\nextra: yes\n")};
   const auto differences = FindKeyDifferences(runs);
   ASSERT_TRUE(differences.ok());
-  const std::vector<KeyDifference> expected = {
-      {"seed", {"1", "2", "1"}},
-      {"optimizer.lr", {"0.001", "3e-4", "0.001"}},
-      {"train", {"[]", "[wte, first 2 blocks]", "[]"}},
-      {"extra", {std::nullopt, std::nullopt, "yes"}}};
+  const std::vector<KeyDifference> expected = {{"seed", {"1", "2", "1"}},
+                                               {"optimizer.lr", {"0.001", "3e-4", "0.001"}},
+                                               {"train", {"[]", "[wte, first 2 blocks]", "[]"}},
+                                               {"extra", {std::nullopt, std::nullopt, "yes"}}};
   EXPECT_EQ(*differences, expected);
 }
 
@@ -47,8 +47,8 @@ TEST(KeyDifference, EqualFilesAndMissingFilesHaveNoDifferences) {
 }
 
 TEST(KeyDifference, AFileThatIsNotYamlIsAnErrorWithTheRunAndThePlace) {
-  const auto differences =
-      FindKeyDifferences(std::vector{MakeRun("good", "seed: 1\n"), MakeRun("bad", "seed: 1\na: [")});
+  const auto differences = FindKeyDifferences(
+      std::vector{MakeRun("good", "seed: 1\n"), MakeRun("bad", "seed: 1\na: [")});
   EXPECT_EQ(differences.status().code(), StatusCode::kInternal);
   const std::string message(Message(differences.status()));
   EXPECT_NE(message.find("the resolved run file of bad cannot be read, line 2"), std::string::npos)

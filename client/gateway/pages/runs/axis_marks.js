@@ -3,7 +3,8 @@
 // chart.
 
 const MARK_KINDS = {
-  checkpoint: {sign: "◆", rank: 0}, gap: {sign: "∅", rank: 1}, restart: {sign: "↻", rank: 2}, failure: {sign: "✕", rank: 3},
+  checkpoint: {sign: "◆", rank: 0}, gap: {sign: "∅", rank: 1}, restart: {sign: "↻", rank: 2},
+  failure: {sign: "✕", rank: 3},
 };
 const MARK_PIXELS = 18;  // marks that are closer than this are joined
 

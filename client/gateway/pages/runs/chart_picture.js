@@ -13,7 +13,8 @@ class ChartPicture {
   constructor(chart) {
     this.chart = chart;
     this.group = chart.group;
-    this.colours = Object.fromEntries(["surface", "text", "muted", "line"].map((name) => [name, themeColour(`var(--${name})`)]));
+    this.colours = Object.fromEntries(
+      ["surface", "text", "muted", "line"].map((name) => [name, themeColour(`var(--${name})`)]));
     const {runs} = this.group;
     const right = runs.length > 1 ? endsWidth(runs.map(({name}) => name), PICTURE.width, PICTURE_FONT) : 24;
     const legend = this.legendEntries();
@@ -67,7 +68,8 @@ class ChartPicture {
     const {text, muted} = this.colours;
     const top = words(PICTURE.left, 26, title, {"font-size": "19px", "font-weight": "650", fill: text});
     return [top, words(PICTURE.left, 48, this.note(), {fill: muted}), ...this.legend.flatMap((entry) => [
-      line(entry.left, entry.top, entry.left + 24, entry.top, {stroke: entry.colour, "stroke-width": 2.5, "stroke-dasharray": entry.dash}),
+      line(entry.left, entry.top, entry.left + 24, entry.top,
+        {stroke: entry.colour, "stroke-width": 2.5, "stroke-dasharray": entry.dash}),
       words(entry.left + 31, entry.top, entry.name, {fill: text}),
     ])];
   }
@@ -112,9 +114,12 @@ class ChartPicture {
   }
 
   curves() {
-    const looks = {raw: {"stroke-width": 1, "stroke-opacity": 0.3}, main: {"stroke-width": 2}, second: {"stroke-width": 1.6, "stroke-dasharray": "6 4"}};
-    return this.chart.curves.map(({run, kind}, i) => shape("path", {d: this.path(i), fill: "none", stroke: run.colour,
-      "stroke-linejoin": "round", ...looks[kind], ...(kind === "main" && run.dotted ? {"stroke-dasharray": DOTS.join(" ")} : {})}));
+    const looks = {raw: {"stroke-width": 1, "stroke-opacity": 0.3}, main: {"stroke-width": 2},
+      second: {"stroke-width": 1.6, "stroke-dasharray": "6 4"}};
+    return this.chart.curves.map(({run, kind}, i) => shape("path", {
+      d: this.path(i), fill: "none", stroke: run.colour, "stroke-linejoin": "round", ...looks[kind],
+      ...(kind === "main" && run.dotted ? {"stroke-dasharray": DOTS.join(" ")} : {}),
+    }));
   }
 
   failures() {
@@ -144,7 +149,8 @@ class ChartPicture {
   // The picture as the text of an SVG file.
   text() {
     const {left, right, top, bottom} = this.area;
-    const clip = shape("clipPath", {id: "area"}, shape("rect", {x: left, y: top - 2, width: right - left, height: bottom - top + 4}));
+    const clip = shape("clipPath", {id: "area"},
+      shape("rect", {x: left, y: top - 2, width: right - left, height: bottom - top + 4}));
     const svg = shape("svg", {xmlns: SVG_SPACE, width: PICTURE.width, height: this.height,
       viewBox: `0 0 ${PICTURE.width} ${shortPlace(this.height)}`, "font-family": "system-ui, sans-serif", "font-size": "13px"},
       clip, shape("rect", {width: PICTURE.width, height: this.height, fill: this.colours.surface}),

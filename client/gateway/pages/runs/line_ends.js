@@ -50,7 +50,8 @@ function endsWidth(names, width, font) {
 function endShapes(placed, {right, width, font, colour}) {
   return placed.flatMap(({run, x, y, label}) => [
     stroke([[x, y], [right, y], [right + 6, label]], {stroke: run.colour, "stroke-dasharray": "2 3", "stroke-opacity": 0.55}),
-    line(right + 6, label, right + 13, label, {stroke: run.colour, "stroke-width": 3, "stroke-dasharray": run.dotted ? DOTS.join(" ") : null}),
+    line(right + 6, label, right + 13, label,
+      {stroke: run.colour, "stroke-width": 3, "stroke-dasharray": run.dotted ? DOTS.join(" ") : null}),
     words(right + 16, label, fittedText(run.name, width - 18, font), {fill: colour}),
   ]);
 }

@@ -55,7 +55,8 @@ function drawCharts() {
   const runs = shownIds().map((id) => {
     const whole = store.whole(id);
     const colour = themeColour(colours.of(id));
-    return {id, name: titleOf(id, repeated), colour, dotted: colours.isDotted(id), points: store.shown(id), begin: whole?.at[0] ?? 0};
+    return {id, name: titleOf(id, repeated), colour, dotted: colours.isDotted(id), points: store.shown(id),
+      begin: whole?.at[0] ?? 0};
   });
   const marks = view.details ? marksOf(view.details, store.whole(view.open)) : [];
   group.draw(runs, marks);
@@ -76,7 +77,8 @@ function strokeOf(colour, dotted) {
 let shownLegend = "";
 function showLegend() {
   const repeated = repeatedNames();
-  const entries = shownIds().map((id) => ({id, name: titleOf(id, repeated), colour: colours.of(id), dotted: colours.isDotted(id)}));
+  const entries = shownIds().map((id) =>
+    ({id, name: titleOf(id, repeated), colour: colours.of(id), dotted: colours.isDotted(id)}));
   comparison.show(entries.map((entry) => ({...entry, run: runWith(entry.id)})).filter(({run}) => run));
   if (JSON.stringify(entries) === shownLegend) return;
   shownLegend = JSON.stringify(entries);

@@ -696,7 +696,8 @@ class Runs(page_case.PageCase):
         self.browser.click("#overlay-lineage")
         self.browser.wait(lambda: set(self.colours()) == {"jargon-wide", "jargon-small"}, "both runs")
         lineage = self.browser.js("""const run = (id, more) => ({id, name: id, submitted_at: 1, ...more});
-            const circle = [run("a", {parent: {run_id: "b"}}), run("b", {parent: {run_id: "a"}}), run("c"), run("d", {parent: {run_id: "gone"}})];
+            const circle = [run("a", {parent: {run_id: "b"}}), run("b", {parent: {run_id: "a"}}), run("c"),
+                            run("d", {parent: {run_id: "gone"}})];
             return circle.map((one) => lineageOf(one, circle).map(({id}) => id).join(""))""")
         self.assertEqual([lineage[2], lineage[3]], ["c", "d"], "a run without relatives")
         self.assertIn("a", lineage[0], "a circle ends")
@@ -860,7 +861,8 @@ class Runs(page_case.PageCase):
         top = self.browser.js("return group.charts[0].graph.yAxisRange()[1]")
         self.assertLess(top, 15, "an infinity does not stretch the axis")
         marks = [one.get_attribute("aria-label") for one in self.browser.all(".mark")]
-        for words in ("The loss is NaN from step 9,000 to step 9,999", "The loss is ∞ at step 12,000", "The loss is −∞ at step 15,000"):
+        for words in ("The loss is NaN from step 9,000 to step 9,999", "The loss is ∞ at step 12,000",
+                      "The loss is −∞ at step 15,000"):
             self.assertTrue(any(words in mark for mark in marks), marks)
         crosses = self.browser.js("return document.querySelectorAll('.chart.loss .layer path').length")
         self.assertGreater(crosses, 4)
@@ -916,9 +918,9 @@ class Runs(page_case.PageCase):
                 self.assertTrue(file.read_bytes().startswith(beginning))
         self.browser.check_clean()
 
-    def test_a_picture_looks_like_the_chart(self):
+    def test_looks_of_a_picture(self):
         self.open_family()
-        script = """const [dark, done] = arguments;
+        script = """const [done] = arguments;
             new ChartPicture(group.charts[0]).png().then((blob) => {
               const reader = new FileReader();
               reader.onload = () => done(reader.result.split(",")[1]);
@@ -928,7 +930,7 @@ class Runs(page_case.PageCase):
         for dark in (False, True):
             self.browser.theme(dark)
             self.settle()
-            picture = base64.b64decode(self.browser.driver.execute_async_script(script, dark))
+            picture = base64.b64decode(self.browser.driver.execute_async_script(script))
             (folder / f"runs-picture-{'dark' if dark else 'light'}.png").write_bytes(picture)
             self.assertGreater(len(picture), 20000)
 
@@ -942,8 +944,8 @@ class Runs(page_case.PageCase):
             run.target = run.step = 1_000_000
             run.evaluate_every = run.checkpoint_every = 100_000
             spikes[run.id] = 123_457 + 1000 * number
-            level = lambda step, run=run: 50.0 if step == spikes[run.id] else 2 + 8 / (1 + step / 20000) + (step * 7919 % 101) / 1000
-            run.loss = level
+            run.loss = lambda step, run=run: (50.0 if step == spikes[run.id]
+                                              else 2 + 8 / (1 + step / 20000) + (step * 7919 % 101) / 1000)
             whole = run.points(1000, 0, 10**9)
             whole["scores"] = [None] * len(whole["step"])
             run.points = lambda limit, first, last, whole=whole: whole
