@@ -10,10 +10,10 @@ namespace {
 
 using Marks = std::vector<bool>;  // by index: whether the point is kept
 
-// Divides the range of steps into `buckets` equal parts, and marks the points with the lowest and
-// the highest value in each. Skips points for which `value` returns NaN.
-template <typename Value>
-void MarkExtremes(std::span<const Point> points, size_t buckets, const Value& value, Marks& marks) {
+// Divides the range of steps into `buckets` equal parts, and calls `visit` with the indices
+// [begin, end) of the points in each part that has some.
+template <typename Visit>
+void ForEachBucket(std::span<const Point> points, size_t buckets, const Visit& visit) {
   if (buckets == 0) return;
   const double first = static_cast<double>(points.front().step);
   const double width = static_cast<double>(points.back().step) - first + 1;
@@ -23,18 +23,45 @@ void MarkExtremes(std::span<const Point> points, size_t buckets, const Value& va
   };
   for (size_t begin = 0, end = 0; begin < points.size(); begin = end) {
     const size_t bucket = bucket_of(points[begin]);
-    size_t least = points.size();
-    size_t greatest = points.size();
-    for (end = begin; end < points.size() && bucket_of(points[end]) == bucket; ++end) {
-      const float at = value(points[end]);
-      if (std::isnan(at)) continue;
-      if (least == points.size() || at < value(points[least])) least = end;
-      if (greatest == points.size() || at > value(points[greatest])) greatest = end;
+    while (end < points.size() && bucket_of(points[end]) == bucket) ++end;
+    visit(begin, end);
+  }
+}
+
+// Marks the points with the lowest and the highest value in each of `buckets` parts. Skips points
+// whose value is not finite.
+template <typename Value>
+void MarkExtremes(std::span<const Point> points, size_t buckets, const Value& value, Marks& marks) {
+  ForEachBucket(points, buckets, [&](size_t begin, size_t end) {
+    size_t least = end;
+    size_t greatest = end;
+    for (size_t i = begin; i < end; ++i) {
+      const float at = value(points[i]);
+      if (!std::isfinite(at)) continue;
+      if (least == end || at < value(points[least])) least = i;
+      if (greatest == end || at > value(points[greatest])) greatest = i;
     }
-    if (least == points.size()) continue;
+    if (least == end) return;
     marks[least] = true;
     marks[greatest] = true;
-  }
+  });
+}
+
+bool HasGap(const Point& point) {
+  return point.measured[kLossColumn] && !std::isfinite(point.loss());
+}
+
+// Marks the first and the last point of each of `buckets` parts whose loss is not finite.
+void MarkGaps(std::span<const Point> points, size_t buckets, Marks& marks) {
+  ForEachBucket(points, buckets, [&](size_t begin, size_t end) {
+    size_t last = end;
+    for (size_t i = begin; i < end; ++i) {
+      if (!HasGap(points[i])) continue;
+      if (last == end) marks[i] = true;
+      last = i;
+    }
+    if (last != end) marks[last] = true;
+  });
 }
 
 // Marks the evaluated points, or the extremes of their validation losses if there are more than
@@ -65,18 +92,19 @@ Point CompactPoint(const contract::TrainingPoint& point) {
   Point compact;
   compact.step = point.step;
   compact.at = static_cast<double>(point.at_us) * 1e-6;
+  compact.tokens = point.tokens;
   size_t column = 0;
   contract::VisitFields(point, [&](const contract::FieldInfo& field, const auto& value) {
     using Value = std::remove_cvref_t<decltype(value)>;
     if (!field.charted) return;
-    float& number = compact.columns[column++];
     if constexpr (std::is_same_v<Value, double>) {
-      if (!(field.zero_is_unknown && value == 0)) number = static_cast<float>(value);
+      if (!(field.zero_is_unknown && value == 0)) compact.Set(column, static_cast<float>(value));
     } else if constexpr (std::is_same_v<Value, std::optional<double>>) {
-      if (value) number = static_cast<float>(*value);
+      if (value) compact.Set(column, static_cast<float>(*value));
     } else {
       GP_CHECK(false, "{} is charted but is not a number", field.name);
     }
+    ++column;
   });
   if (!point.scores.empty()) {
     compact.scores = std::make_shared<const std::map<std::string, double>>(point.scores);
@@ -96,8 +124,11 @@ std::vector<Point> Decimate(std::span<const Point> points, size_t count_max) {
     marks[end] = true;
     --left;
   }
+  const bool has_gaps = std::any_of(points.begin(), points.end(), HasGap);
+  const size_t buckets = has_gaps ? left / 4 : left / 2;
   MarkExtremes(
-      points, left / 2, [](const Point& p) { return p.loss(); }, marks);
+      points, buckets, [](const Point& p) { return p.loss(); }, marks);
+  if (has_gaps) MarkGaps(points, buckets, marks);
   return Marked(points, marks);
 }
 

@@ -1,9 +1,10 @@
 // PointSeries: the reported steps of one run, kept compactly for charts. It appends, drops steps
 // that a restarted run repeats, and returns at most as many points as a chart has columns, keeping
-// the extremes. A value; its owner guards it.
+// the extremes and the places where the loss is NaN or infinite. A value; its owner guards it.
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -43,19 +44,25 @@ constexpr size_t ColumnOf(Member member) {
 inline constexpr size_t kLossColumn = ColumnOf(&contract::TrainingPoint::loss);
 inline constexpr size_t kValidationColumn = ColumnOf(&contract::TrainingPoint::validation_loss);
 
-// One committed step. Absent numbers are NaN.
+// One committed step.
 struct Point {
   Point() { columns.fill(kAbsent); }
+  void Set(size_t column, float value) {
+    columns[column] = value;
+    measured.set(column);
+  }
 
   int64_t step = 0;
-  double at = 0;  // seconds since 1970
+  double at = 0;       // seconds since 1970
+  int64_t tokens = 0;  // trained on since step 0
   std::array<float, CountColumns()> columns;
+  std::bitset<CountColumns()> measured;  // by column; a measured number may be NaN, too
   std::shared_ptr<const std::map<std::string, double>> scores;  // null for most steps
   uint32_t order = 0;  // set by PointSeries: the count of appended points, this one included
 
   float loss() const { return columns[kLossColumn]; }
   float validation_loss() const { return columns[kValidationColumn]; }
-  bool evaluated() const { return validation_loss() == validation_loss() || scores != nullptr; }
+  bool evaluated() const { return measured[kValidationColumn] || scores != nullptr; }
 };
 
 Point CompactPoint(const contract::TrainingPoint& point);
@@ -64,7 +71,8 @@ Point CompactPoint(const contract::TrainingPoint& point);
 // the evaluated points if they are fewer than `count_max`, otherwise those with the lowest and the
 // highest validation loss in equal ranges of steps; then the last point and, if there is room, the
 // first one; and in the remaining places the points with the lowest and the highest training loss
-// in equal ranges of steps.
+// in equal ranges of steps, and the first and the last point of each range whose training loss is
+// not finite.
 std::vector<Point> Decimate(std::span<const Point> points, size_t count_max);
 
 // Steps from..to, both included, as at most `count_max` points.

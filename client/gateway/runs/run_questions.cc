@@ -29,6 +29,19 @@ void RunQuestions::Get(const std::string& reference,
   Ask([this, reference, answer] { answer(client_.Get(reference)); }, answer);
 }
 
+void RunQuestions::GetAll(const std::vector<std::string>& references,
+                          std::function<void(const StatusOr<std::vector<v1::Run>>&)> answer) {
+  Ask([this, references, answer] { answer(FetchAll(references)); }, answer);
+}
+
+StatusOr<std::vector<v1::Run>> RunQuestions::FetchAll(const std::vector<std::string>& references) {
+  std::vector<v1::Run> runs;
+  for (const std::string& reference : references) {
+    ASSIGN_OR_RETURN(runs.emplace_back(), client_.Get(reference));
+  }
+  return runs;
+}
+
 void RunQuestions::Ask(std::function<void()> question,
                        const std::function<void(const Status&)>& refuse) {
   if (waiting_.TryPost(question)) return;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/mailbox.h"
 #include "base/status.h"
@@ -24,8 +25,12 @@ class RunQuestions {
   void List(const v1::ListRequest& request,
             std::function<void(const StatusOr<v1::ListResponse>&)> answer);
   void Get(const std::string& reference, std::function<void(const StatusOr<v1::Run>&)> answer);
+  // All of these runs, in this order; the first error if one of them cannot be returned.
+  void GetAll(const std::vector<std::string>& references,
+              std::function<void(const StatusOr<std::vector<v1::Run>>&)> answer);
 
  private:
+  StatusOr<std::vector<v1::Run>> FetchAll(const std::vector<std::string>& references);
   void Ask(std::function<void()> question, const std::function<void(const Status&)>& refuse);
   void KeepAsking();
 

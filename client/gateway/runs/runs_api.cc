@@ -18,6 +18,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr int64_t kListMax = 1000;  // the coordinator's limit for one page
+constexpr size_t kComparedMax = 16;
 constexpr int64_t kPointsUsual = 1000;
 constexpr int64_t kPointsMin = 50;
 constexpr int64_t kPointsMax = 5000;
@@ -28,10 +29,12 @@ constexpr size_t kNewPointsMax = 2000;
 // newest state. A page that reads nothing for the server's write_timeout is disconnected.
 constexpr size_t kBacklogBytesMax = 256 << 10;
 
+http::ApiError NoCoordinator(const std::string& why) {
+  return {.status = 503, .message = why, .code = "no_coordinator", .retry_after = 2};
+}
+
 http::ApiError UnknownRun(const Board& board, std::string_view reference) {
-  if (!board.connected && !board.has_all_runs) {
-    return {.status = 503, .message = board.message, .code = "no_coordinator", .retry_after = 2};
-  }
+  if (!board.connected && !board.has_all_runs) return NoCoordinator(board.message);
   return {.status = 404,
           .message = fmt::format("run '{}' does not exist; /api/v1/runs lists the runs", reference),
           .code = "run_not_found"};
@@ -130,6 +133,16 @@ StatusOr<v1::ListRequest> ListOf(const http::Request& request) {
   return list;
 }
 
+// The runs that are to be compared.
+StatusOr<std::vector<std::string>> ComparedOf(const http::Request& request) {
+  RETURN_IF_ERROR(CheckParameters(request, {"run"}, {"run"}));
+  std::vector<std::string> runs;
+  for (const auto& [name, value] : request.query) runs.push_back(value);
+  if (runs.size() >= 2 && runs.size() <= kComparedMax) return runs;
+  return InvalidArgument("run: expected 2 to {} runs to compare, like run=A&run=B, not {}",
+                         kComparedMax, runs.size());
+}
+
 StatusOr<PointRange> RangeOf(const http::Request& request) {
   RETURN_IF_ERROR(CheckParameters(request, {"points", "from", "to"}));
   PointRange range;
@@ -174,6 +187,8 @@ RunsApi::~RunsApi() = default;
 
 void RunsApi::AddTo(http::Router& router) {
   router.Add({"GET", "/api/v1/runs", [this](const Exchanged& exchange) { AnswerRuns(exchange); }});
+  router.Add({"GET", "/api/v1/differences",
+              [this](const Exchanged& exchange) { AnswerDifferences(exchange); }});
   router.Add({"GET", "/api/v1/workers", [this](const Exchanged& exchange) {
                 if (const Status checked = CheckParameters(exchange->request(), {});
                     !checked.ok()) {
@@ -224,6 +239,24 @@ void RunsApi::AnswerRuns(const Exchanged& exchange) {
   board_.questions().List(*list, [respond, board](const StatusOr<v1::ListResponse>& page) {
     if (!page.ok()) return respond(page.status());
     respond(std::make_shared<const std::string>(Text(RunsDocument(*board, *page))));
+  });
+}
+
+void RunsApi::AnswerDifferences(const Exchanged& exchange) {
+  const auto references = ComparedOf(exchange->request());
+  if (!references.ok()) return exchange->Respond(http::ErrorOf(references.status()));
+  const auto board = board_.board();
+  if (!board->connected) return exchange->Respond(NoCoordinator(board->message));
+  // The files are compared on the thread that asked the coordinator, because that may take longer
+  // than the loop may block.
+  const auto respond = InLoop<SharedText>([this, exchange](const StatusOr<SharedText>& text) {
+    text.ok() ? Answer(exchange, *text) : exchange->Respond(NotFoundBecause(text.status()));
+  });
+  board_.questions().GetAll(*references, [respond](const StatusOr<std::vector<v1::Run>>& runs) {
+    if (!runs.ok()) return respond(runs.status());
+    const auto document = DifferencesDocument(*runs);
+    if (!document.ok()) return respond(document.status());
+    respond(std::make_shared<const std::string>(Text(*document)));
   });
 }
 
@@ -287,12 +320,9 @@ void RunsApi::AnswerWaiting() {
     if (DetailsOf(*board, waiting.run_id) != nullptr) {
       waiting.answer(waiting.exchange, waiting.run_id);
     } else {
-      waiting.exchange->Respond(http::ApiError{
-          .status = 503,
-          .message = board->connected ? "the coordinator has not sent the history of this run yet"
-                                      : board->message,
-          .code = "no_coordinator",
-          .retry_after = 2});
+      waiting.exchange->Respond(NoCoordinator(
+          board->connected ? "the coordinator has not sent the history of this run yet"
+                           : board->message));
     }
   }
 }

@@ -84,6 +84,7 @@ class RunsApi {
 
   void Answer(const Exchanged& exchange, const SharedText& text);
   void AnswerRuns(const Exchanged& exchange);
+  void AnswerDifferences(const Exchanged& exchange);
   // Calls `found` with the id of the run that `reference` names, once it is on the board; asks the
   // coordinator if necessary. Responds with an error when no run has that name.
   void Find(const Exchanged& exchange, const std::string& reference, Opener found);

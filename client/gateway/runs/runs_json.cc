@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "client/api/key_difference.h"
 #include "client/api/run_client.h"
 #include "client/api/run_state_name.h"
 #include "client/api/time_left.h"
@@ -122,31 +123,42 @@ Json EventFields(const v1::RunEvent& event) {
           {"epoch", event.epoch()}};
 }
 
-// Appends the shortest decimal that reads back as the same number; null if it is not finite.
-void AppendNumber(double value, std::string& out) {
-  std::isfinite(value) ? fmt::format_to(std::back_inserter(out), "{}", value)
-                       : fmt::format_to(std::back_inserter(out), "null");
+// JSON has no such numbers, so they are strings there.
+const char* NameOfNotFinite(double value) {
+  if (std::isnan(value)) return "nan";
+  return value > 0 ? "inf" : "-inf";
 }
 
-void AppendNumber(float value, std::string& out) {
-  std::isfinite(value) ? fmt::format_to(std::back_inserter(out), "{}", value)
-                       : fmt::format_to(std::back_inserter(out), "null");
+Json Score(double value) {
+  return std::isfinite(value) ? Json(value) : Json(NameOfNotFinite(value));
 }
 
-void AppendNumber(int64_t value, std::string& out) {
+// Appends the shortest decimal that reads back as the same number.
+template <typename Number>
+void AppendNumber(Number value, std::string& out) {
+  if constexpr (std::is_floating_point_v<Number>) {
+    if (!std::isfinite(value)) {
+      fmt::format_to(std::back_inserter(out), "\"{}\"", NameOfNotFinite(value));
+      return;
+    }
+  }
   fmt::format_to(std::back_inserter(out), "{}", value);
 }
 
-// Appends "name":[…] with value(point) for each point.
-template <typename Value>
-void AppendColumn(const char* name, std::span<const Point> points, const Value& value,
+// Appends "name":[…] with append(point, out) for each point.
+template <typename Append>
+void AppendColumn(const char* name, std::span<const Point> points, const Append& append,
                   std::string& out) {
   fmt::format_to(std::back_inserter(out), "\"{}\":[", name);
   for (const Point& point : points) {
     if (&point != points.data()) out += ',';
-    AppendNumber(value(point), out);
+    append(point, out);
   }
   out += ']';
+}
+
+void AppendMeasurement(const Point& point, size_t column, std::string& out) {
+  point.measured[column] ? AppendNumber(point.columns[column], out) : void(out += "null");
 }
 
 // Appends "scores":[…]: an object for each point with scores, otherwise null.
@@ -156,7 +168,7 @@ void AppendScores(std::span<const Point> points, std::string& out) {
     if (&point != points.data()) out += ',';
     Json scores;
     if (point.scores != nullptr) {
-      for (const auto& [name, value] : *point.scores) scores[name] = value;
+      for (const auto& [name, value] : *point.scores) scores[name] = Score(value);
     }
     out += scores.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
@@ -165,14 +177,19 @@ void AppendScores(std::span<const Point> points, std::string& out) {
 
 void AppendColumns(std::span<const Point> points, std::string& out) {
   AppendColumn(
-      "step", points, [](const Point& point) { return point.step; }, out);
+      "step", points, [](const Point& p, std::string& to) { AppendNumber(p.step, to); }, out);
   AppendColumn(
-      "at", points, [](const Point& point) { return point.at; }, out += ',');
+      "at", points, [](const Point& p, std::string& to) { AppendNumber(p.at, to); }, out += ',');
+  AppendColumn(
+      "tokens", points, [](const Point& p, std::string& to) { AppendNumber(p.tokens, to); },
+      out += ',');
   size_t column = 0;
   contract::TrainingPoint::ForEachField([&](const contract::FieldInfo& field, auto) {
     if (!field.charted) return;
     AppendColumn(
-        field.name, points, [column](const Point& p) { return p.columns[column]; }, out += ',');
+        field.name, points,
+        [column](const Point& p, std::string& to) { AppendMeasurement(p, column, to); },
+        out += ',');
     ++column;
   });
   AppendScores(points, out += ',');
@@ -250,6 +267,20 @@ Json RunDocument(const Board& board, const RunDetails& details, const RunModels&
           {"checkpoints", std::move(checkpoints)},
           {"events", std::move(events)},
           {"samples", std::move(samples)}};
+}
+
+StatusOr<Json> DifferencesDocument(std::span<const v1::Run> runs) {
+  ASSIGN_OR_RETURN(const auto differences, client::FindKeyDifferences(runs));
+  Json document = {{"runs", Json::array()}, {"keys", Json::array()}};
+  for (const v1::Run& run : runs) {
+    document["runs"].push_back({{"id", run.run_id()}, {"name", run.name()}});
+  }
+  for (const client::KeyDifference& difference : differences) {
+    Json values = Json::array();
+    for (const auto& value : difference.values) values.push_back(value ? Json(*value) : Json());
+    document["keys"].push_back({{"key", difference.key}, {"values", std::move(values)}});
+  }
+  return document;
 }
 
 std::string PointsText(const std::string& run_id, size_t total, std::span<const Point> points) {

@@ -1,11 +1,13 @@
 // The documents of /api/v1 about runs and workers, also used by the event stream. Times are seconds
-// since 1970; absent numbers are null. Pure functions; thread-safe.
+// since 1970; absent numbers are null. A measurement of a point that is not finite is "nan", "inf"
+// or "-inf". Pure functions; thread-safe.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 
+#include "base/status.h"
 #include "client/gateway/models/served_checkpoint.h"
 #include "client/gateway/runs/board.h"
 #include "client/gateway/runs/point_series.h"
@@ -21,6 +23,9 @@ Json RunsDocument(const Board& board, const v1::ListResponse& page);
 Json WorkersDocument(const Board& board);  // GET /api/v1/workers
 // GET /api/v1/runs/ID. `models` are those of that run.
 Json RunDocument(const Board& board, const RunDetails& details, const RunModels& models);
+
+// GET /api/v1/differences. Errors: as of client::FindKeyDifferences.
+StatusOr<Json> DifferencesDocument(std::span<const v1::Run> runs);
 
 // GET /api/v1/runs/ID/points, written directly as text because it has thousands of numbers.
 // `total`: the points of the whole series, before range and decimation.

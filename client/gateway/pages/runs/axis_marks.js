@@ -1,8 +1,10 @@
 "use strict";
-// Checkpoints, failures and restarts of the open run, as marks on the step axis of the loss chart.
+// Checkpoints, failures and restarts of the open run, and steps whose loss is not finite, as marks on the axis of the loss
+// chart.
 
 const MARK_KINDS = {
-  checkpoint: {sign: "◆", rank: 0}, restart: {sign: "↻", rank: 1}, failure: {sign: "✕", rank: 2},
+  checkpoint: {sign: "◆", rank: 0}, gap: {sign: "∅", rank: 1}, restart: {sign: "↻", rank: 2},
+  failure: {sign: "✕", rank: 3},
 };
 const MARK_PIXELS = 18;  // marks that are closer than this are joined
 
@@ -11,9 +13,28 @@ function checkpointMark({step, validation_loss: loss}) {
   return {kind: "checkpoint", step, text: `Checkpoint at step ${grouped(step)}${words}`};
 }
 
+// A mark for each stretch of points whose loss is not finite.
+function gapMarks(points) {
+  const marks = [];
+  let first = null;
+  points.loss.forEach((loss, i) => {
+    if (!isNotFinite(loss)) {
+      first = null;
+      return;
+    }
+    const [begin, end] = [points.step[first ?? i], points.step[i]].map(grouped);
+    const where = begin === end ? `at step ${end}` : `from step ${begin} to step ${end}`;
+    const mark = {kind: "gap", step: points.step[first ?? i], text: `The loss is ${notFiniteText(loss)} ${where}`};
+    if (first === null) marks.push(mark);
+    else marks[marks.length - 1] = mark;
+    first ??= i;
+  });
+  return marks;
+}
+
 // The marks of a run, [{kind, step, text}], in the order of their steps.
 function marksOf(details, points) {
-  const marks = details.checkpoints.map(checkpointMark);
+  const marks = [...details.checkpoints.map(checkpointMark), ...(points ? gapMarks(points) : [])];
   let failed = false;
   for (const event of details.events) {
     const failure = event.kind === "rank_failed" || (event.kind === "ended" && event.state === "failed");

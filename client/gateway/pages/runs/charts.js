@@ -2,6 +2,7 @@
 // The charts, which share their style, their zoom window and their crosshair.
 
 function fineNumber(value) {
+  if (isNotFinite(value)) return notFiniteText(value);
   if (!isNumber(value)) return "–";
   return Math.abs(value) >= 100 ? grouped(value) : String(Number(value.toPrecision(4)));
 }
@@ -14,14 +15,21 @@ function rateText(value) {
 const shareText = (value) => isNumber(value) ? `${Number((value * 100).toFixed(1))}%` : "–";
 
 const CHARTS = [
-  {metric: "loss", second: "validation_loss", title: "Loss", note: "dashed: validation", smooth: true, log: true,
-    format: fineNumber},
-  {metric: "tokens_per_second", title: "Throughput", note: "tokens/s", smooth: true, zero: true, format: shortNumber},
-  {metric: "mfu", title: "MFU", note: "share of the peak", smooth: true, zero: true, format: shareText},
+  {metric: "loss", second: "validation_loss", title: "Loss", note: "nats per token · dashed: validation", unit: "nats per token",
+    smooth: true, log: true, format: fineNumber},
+  {metric: "tokens_per_second", title: "Throughput", note: "tokens/s", unit: "tokens/s", smooth: true, zero: true,
+    format: shortNumber},
+  {metric: "mfu", title: "MFU", note: "share of the peak", unit: "share of the peak", smooth: true, zero: true,
+    format: shareText},
   {metric: "learning_rate", title: "Learning rate", note: "", zero: true, format: rateText},
   {metric: "gradient_norm", title: "Gradient norm", note: "", smooth: true, format: fineNumber},
 ];
 const SCORE_TITLES = {val_bpb: "Bits per byte"};
+const READOUT_RUNS_MAX = 6;  // with more runs, a chart shows the values of the open run alone
+const PLAIN_GAP = 12;     // pixels at the right of a chart without names
+const AXIS_HEIGHT = 28;  // pixels below a chart's area
+const DOTS = [2, 3];
+const END_FONT = "12px system-ui, sans-serif";  // as of .layer in the style sheet
 const CURVE_LOOKS = {
   raw: {strokeWidth: 1, highlightCircleSize: 0},
   main: {strokeWidth: 2, highlightCircleSize: 3.5},
@@ -92,16 +100,21 @@ class Chart {
     this.description = description;
     this.group = group;
     this.readout = node("span", {class: "readout number", "aria-hidden": "true"});
+    this.pictures = node("span", {class: "pictures"}, ...Object.keys(PICTURE_KINDS).map((kind) =>
+      node("button", {class: "plain compact", "aria-label": `Download the chart ${description.title} as ${kind}`,
+        title: `Download as ${kind}`, onclick: () => downloadPicture(this, kind)}, kind)));
     this.canvas = node("div", {class: "canvas"});
+    this.layer = shape("svg", {class: "layer", "aria-hidden": "true"});
     this.crosshair = node("div", {class: "crosshair", hidden: true});
     this.selection = node("div", {class: "selection", hidden: true});
     this.marks = node("div", {class: "marks"});
     this.empty = node("p", {class: "muted nothing"}, "No points yet.");
     this.plot = node("div", {class: "plot", tabindex: 0, role: "group"},
-      this.canvas, this.selection, this.crosshair, this.empty);
+      this.canvas, this.layer, this.selection, this.crosshair, this.empty);
     this.element = node("figure", {class: `card chart ${description.score ? "score" : description.metric}`},
       node("figcaption", {},
-        node("h3", {}, description.title), node("span", {class: "muted small"}, description.note), this.readout),
+        node("h3", {}, description.title), node("span", {class: "muted small"}, description.note),
+        this.pictures, this.readout),
       this.plot, description.second ? this.marks : null);
     this.graph = null;
     this.listen();
@@ -114,18 +127,21 @@ class Chart {
     const some = rows.some((row) => row.some((value, i) => i > 0 && value !== null));
     this.empty.hidden = some;
     this.canvas.hidden = !some;
+    this.layer.toggleAttribute("hidden", !some);
     this.element.hidden = !some && this !== this.group.charts[0];
     this.element.classList.toggle("is-empty", !some);
   }
 
   draw(options) {
     if (!this.canvas.hidden) this.drawGraph({...options, ...this.ownOptions(this.curves)}, this.rows);
+    for (const button of this.pictures.children) button.disabled = this.canvas.hidden;
     this.showValues(null);
     this.describe();
   }
 
   drawGraph(options, rows) {
-    const layout = options.labels.join("\n");
+    // The chart library does not clear what it drew beyond the new right edge, so another edge needs another graph.
+    const layout = [options.rightGap, ...options.labels].join("\n");
     if (this.graph && this.layout === layout) {
       this.graph.updateOptions({...options, file: rows});
       this.fit();
@@ -150,8 +166,9 @@ class Chart {
     return {
       labels: ["x", ...labels],
       colors: curves.map(({run, kind}) => kind === "raw" ? faded(run.colour, 0.3) : run.colour),
-      series: Object.fromEntries(labels.map((label, i) =>
-        [label, {...CURVE_LOOKS[curves[i].kind], strokeBorderColor: group.surface, ...(description.score ? {drawPoints: true, pointSize: 2} : {})}])),
+      series: Object.fromEntries(labels.map((label, i) => [label, this.lookOf(curves[i])])),
+      rightGap: this.hasNames ? group.endsWidth : PLAIN_GAP,
+      underlayCallback: (context, area, graph) => this.drawAround(context, area, graph),
       logscale: onLogScale,
       includeZero: Boolean(description.zero),
       valueRange: group.ignoresOutliers ? this.rangeWithoutOutliers(onLogScale) : null,
@@ -161,6 +178,35 @@ class Chart {
           ticker: onLogScale ? (low, high, pixels) => this.logarithmicTicks(low, high, pixels) : Dygraph.numericTicks},
       },
     };
+  }
+
+  // Whether the names of the runs stand at the ends of the curves.
+  get hasNames() {
+    const {length} = this.group.runs;
+    return length > 1 && endsFit(length, this.canvas.clientHeight - AXIS_HEIGHT);
+  }
+
+  lookOf({run, kind}) {
+    return {
+      ...CURVE_LOOKS[kind], strokeBorderColor: this.group.surface,
+      ...(this.description.score ? {drawPoints: true, pointSize: 2} : {}),
+      ...(kind === "main" && run.dotted ? {strokePattern: DOTS} : {}),
+    };
+  }
+
+  // Draws what the chart library does not: the lines of failures, and over the curves the gaps and the names at the ends.
+  drawAround(context, area, graph) {
+    const {group} = this;
+    group.drawLines(context, area, graph);
+    const [right, bottom] = [area.x + area.w, area.y + area.h];
+    const toX = (x) => graph.toDomXCoord(x);
+    const shapes = gapShapes(placedGaps(this.curves, this.rows, toX, area.x, right), area.y, bottom);
+    if (this.hasNames) {
+      const ends = curveEnds(this.curves, this.rows, graph.xAxisRange());
+      const placed = placedEnds(ends, toX, (y) => graph.toDomYCoord(y), area.y, bottom);
+      shapes.push(...endShapes(placed, {right, width: group.endsWidth, font: END_FONT, colour: "currentcolor"}));
+    }
+    this.layer.replaceChildren(...shapes);
   }
 
   logarithmicTicks(low, high, pixels) {
@@ -191,19 +237,21 @@ class Chart {
   }
 
   // The value of a curve at the crosshair's row: that of the nearest point at or before it, or the newest one if `row` is
-  // null. Always the measured value, not the smoothed one.
+  // null. Always the measured value, not the smoothed one; NaN and infinities, too.
   valueAt(index, row) {
-    if (index > 0 && this.curves[index - 1].kind === "raw") index -= 1;
+    const {gaps, seen} = this.curves[index];
     for (let at = row ?? this.rows.length - 1; at >= 0; at -= 1) {
-      if (this.rows[at][index + 1] !== null) return this.rows[at][index + 1];
+      const value = this.rows[at][index + 1];
+      if (value !== null) return gaps.get(at) ?? seen?.get(at) ?? value;
     }
     return null;
   }
 
   showValues(row) {
     const parts = [];
+    const {runs} = this.group;
     this.curves.forEach((curve, i) => {
-      if (curve.kind === "raw") return;
+      if (curve.kind === "raw" || (runs.length > READOUT_RUNS_MAX && curve.run !== runs[0])) return;
       const dot = node("i", {class: curve.kind === "second" ? "dot hollow" : "dot"});
       dot.style.color = curve.run.colour;
       parts.push(node("span", {}, dot, this.description.format(this.valueAt(i, row))));
@@ -289,7 +337,7 @@ class ChartGroup {
   // with the x value at the crosshair as text.
   constructor(onZoom, onPoint) {
     Object.assign(this, {onZoom, onPoint, axis: "step", log: false, ignoresOutliers: false, smoothing: 0.6, window: null, row: null});
-    Object.assign(this, {runs: [], marks: [], shared: [], drawnX: [], scale: 1, unit: ""});
+    Object.assign(this, {runs: [], marks: [], shared: [], drawnX: [], scale: 1, unit: "", endsWidth: 0});
     this.charts = CHARTS.map((description) => new Chart(description, this));
     startMarks(this.charts[0].marks);
   }
@@ -300,28 +348,40 @@ class ChartGroup {
     return this.shared.length > 0 ? empty : [];
   }
 
+  get hasGaps() {
+    return this.charts.some((chart) => chart.curves?.some((curve) => curve.gaps?.size > 0));
+  }
+
   get width() {
     return this.charts[0].plot.clientWidth || 1000;
   }
 
   axisText(x) {
-    return this.axis === "step" ? shortNumber(x) : `${Number(x.toPrecision(4))} ${this.unit}`;
+    return this.axis === "time" ? `${Number(x.toPrecision(4))} ${this.unit}` : shortNumber(x);
+  }
+
+  // "Step", "Tokens" or "Wall time (min)".
+  get axisTitle() {
+    const {title} = AXES[this.axis];
+    return this.unit ? `${title} (${this.unit})` : title;
   }
 
   xText(row) {
     const x = this.shared[row];
-    return this.axis === "step" ? `step ${grouped(x)}` : `${durationText(x)} after the start`;
+    if (this.axis === "step") return `step ${grouped(x)}`;
+    return this.axis === "tokens" ? `${shortNumber(x)} tokens` : `${durationText(x)} after the start`;
   }
 
-  // `runs`: [{id, name, colour, points, begin}]. `marks` are those of the first run.
+  // `runs`: [{id, name, colour, dotted, points, begin}]. `marks` are those of the first run.
   draw(runs, marks) {
     this.runs = runs.filter((run) => run.points && run.points.step.length > 0);
     this.shared = this.runs.length > 0 ? sharedX(this.runs, this.axis) : [];
-    [, this.scale, this.unit] = this.axis === "step" ? [0, 1, ""] : timeUnit(this.extent[1]);
+    [, this.scale, this.unit] = this.axis === "time" ? timeUnit(this.extent[1]) : [0, 1, ""];
     this.drawnX = Array.from(this.shared, (x) => x / this.scale);
-    this.marks = marks;
-    const options = this.look();
+    this.marks = this.runs[0] === runs[0] ? marks : [];
     this.surface = themeColour("var(--surface)");
+    this.endsWidth = endsWidth(this.runs.map(({name}) => name), this.width, END_FONT);
+    const options = this.look();
     this.addScoreCharts();
     for (const chart of this.charts) {
       const curves = curvesOf(chart.description, this.runs, this.smoothing);
@@ -348,16 +408,15 @@ class ChartGroup {
     return {
       dateWindow: this.drawnWindow, connectSeparatedPoints: true, interactionModel: {},
       axisLineColor: themeColour("var(--line)"), gridLineColor: themeColour("var(--line)"), gridLineWidth: 1,
-      axisLabelFontSize: 12, rightGap: 12, xRangePad: 4, yRangePad: 6, strokeWidth: 2,
-      underlayCallback: (context, area, graph) => this.drawLines(context, area, graph),
+      axisLabelFontSize: 12, xRangePad: 4, yRangePad: 6, strokeWidth: 2,
     };
   }
 
   markX(mark) {
     if (this.axis === "step") return mark.step;
-    const run = this.runs[0];
-    const points = run?.points;
-    return points ? points.at[Math.min(points.at.length - 1, lowerBound(points.step, mark.step))] - run.begin : null;
+    const {points, begin} = this.runs[0];
+    const i = Math.min(points.step.length - 1, lowerBound(points.step, mark.step));
+    return xValues(points, begin, this.axis)[i];
   }
 
   // Draws failures and restarts as vertical lines in every chart.

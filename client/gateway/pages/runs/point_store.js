@@ -2,10 +2,33 @@
 // The points of the runs that are shown, decimated by the server: one set for the whole run and, while the charts are
 // zoomed, one for the window. New points of a live run are added at the end.
 
+// About as many points of all runs together are drawn at most, so that many runs stay fluid, too.
+const DRAWN_POINTS_MAX = 6000;
+
+const NOT_FINITE = {nan: NaN, inf: Infinity, "-inf": -Infinity};
+
+// Turns the strings of numbers that JSON cannot express into numbers, in place. Returns `points`.
+function readNotFinite(points) {
+  const read = (value) => typeof value === "string" ? NOT_FINITE[value] : value;
+  for (const name of columnNames(points)) {
+    points[name].forEach((value, i) => {
+      if (typeof value === "string") points[name][i] = read(value);
+      else if (name === "scores" && value) for (const score in value) value[score] = read(value[score]);
+    });
+  }
+  return points;
+}
+
 class PointStore {
   constructor() {
     this.sets = new Map();  // run id -> {whole, window, from, to, asked}
-    this.width = 1000;
+    this.width = 1000;      // of a chart, in pixels
+    this.runs = 1;          // that are drawn together
+  }
+
+  // The number of points to request for each run.
+  get count() {
+    return Math.round(Math.min(5000, Math.max(50, Math.min(this.width, DRAWN_POINTS_MAX / this.runs))));
   }
 
   set(id) {
@@ -24,8 +47,8 @@ class PointStore {
   }
 
   async fetch(id, range) {
-    const query = new URLSearchParams({points: Math.min(5000, Math.max(50, Math.round(this.width))), ...range});
-    return askJson(`api/v1/runs/${encodeURIComponent(id)}/points?${query}`);
+    const query = new URLSearchParams({points: this.count, ...range});
+    return readNotFinite(await askJson(`api/v1/runs/${encodeURIComponent(id)}/points?${query}`));
   }
 
   // Loads the points of the whole run. Drops the response if a newer request was made meanwhile.
@@ -53,9 +76,10 @@ class PointStore {
   append(id, columns) {
     const set = this.set(id);
     if (!set.whole) return false;
+    readNotFinite(columns);
     appendColumns(set.whole, columns, -Infinity, Infinity);
     if (set.window) appendColumns(set.window, columns, set.from, set.to);
-    return set.whole.step.length > 2.5 * this.width;
+    return set.whole.step.length > 2.5 * this.count;
   }
 }
 

@@ -78,8 +78,9 @@ class RunItem {
     this.track = node("span", {class: "track", "aria-hidden": "true"}, this.bar);
     this.facts = node("span", {class: "facts small number"});
     this.reason = node("span", {class: "why small"});
+    this.note = node("span", {class: "note small"});
     this.link = node("a", {class: "open", href: runLink(run.id)},
-      node("span", {class: "title"}, this.name, this.id, this.badge), this.track, this.facts, this.reason);
+      node("span", {class: "title"}, this.name, this.id, this.badge), this.track, this.facts, this.reason, this.note);
     // The open run's curves are always shown, so it has a dot in their colour instead of a check box.
     this.dot = node("i", {class: "dot", "aria-hidden": "true"});
     this.chips = node("span", {class: "chips"}, ...labelChips(run.labels, onLabel));
@@ -95,6 +96,7 @@ class RunItem {
     showState(this.badge, run);
     setText(this.facts, runFacts(run, look.sortedBy));
     setText(this.reason, look.why);
+    setText(this.note, run.note ?? "");
     this.bar.style.width = `${progressOf(run) * 100}%`;
     this.track.hidden = run.state !== "running" && !run.step;
     this.element.classList.toggle("is-open", look.open);

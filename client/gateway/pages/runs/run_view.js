@@ -95,6 +95,9 @@ function showSummary(run, onLabel, model) {
   document.title = `${run.name}${run.state === "running" ? ` ${Math.floor(progressOf(run) * 100)}%` : ""} · gp`;
   showState($("#run-state"), run);
   showLabels(run, onLabel);
+  $("#run-note").hidden = !run.note;
+  setText($("#run-note"), run.note ?? "");
+  $("#overlay-lineage").hidden = !isForked(run);
   showReason(run);
   $("#run-progress").value = progressOf(run);
   setText($("#run-progress-text"), progressText(run));

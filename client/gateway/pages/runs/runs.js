@@ -12,6 +12,7 @@ const view = {
 const store = new PointStore();
 const colours = new RunColours();
 const search = new RunSearch(() => { showList(); if (view.started) storeLink(); });
+const comparison = new Comparison();
 const turn = new StreamTurn(() => follow(true));
 let group = null;  // the ChartGroup
 
@@ -54,26 +55,41 @@ function drawCharts() {
   const runs = shownIds().map((id) => {
     const whole = store.whole(id);
     const colour = themeColour(colours.of(id));
-    return {id, name: titleOf(id, repeated), colour, points: store.shown(id), begin: whole?.at[0] ?? 0};
+    return {id, name: titleOf(id, repeated), colour, dotted: colours.isDotted(id), points: store.shown(id),
+      begin: whole?.at[0] ?? 0};
   });
   const marks = view.details ? marksOf(view.details, store.whole(view.open)) : [];
   group.draw(runs, marks);
+  $("#gap-help").hidden = !group.hasGaps;
   const {unmeasured} = group;
   $("#unmeasured").hidden = unmeasured.length === 0;
   setText($("#unmeasured"), `Not measured: ${unmeasured.join(", ")}.`);
 }
 
+// A piece of a run's line, for a legend.
+function strokeOf(colour, dotted) {
+  const piece = node("i", {class: dotted ? "stroke dotted" : "stroke", "aria-hidden": "true"});
+  piece.style.color = colour;
+  return piece;
+}
+
+// The legend and the table of the runs that are shown together.
 let shownLegend = "";
 function showLegend() {
   const repeated = repeatedNames();
-  const entries = shownIds().map((id) => [titleOf(id, repeated), colours.of(id)]);
+  const entries = shownIds().map((id) =>
+    ({id, name: titleOf(id, repeated), colour: colours.of(id), dotted: colours.isDotted(id)}));
+  comparison.show(entries.map((entry) => ({...entry, run: runWith(entry.id)})).filter(({run}) => run));
   if (JSON.stringify(entries) === shownLegend) return;
   shownLegend = JSON.stringify(entries);
-  $("#legend").replaceChildren(...entries.map(([title, colour]) => {
-    const dot = node("i", {class: "dot", "aria-hidden": "true"});
-    dot.style.color = colour;
-    return node("li", {}, dot, title);
-  }), node("li", {class: "at number", id: "legend-at", "aria-hidden": "true"}));
+  const removal = ({id, name}) => node("button", {class: "plain remove", "aria-label": `Remove ${name} from the charts`,
+    title: "Remove", onclick: () => overlayRun(id, false)}, picture("close"));
+  const items = entries.map((entry) => node("li", {}, strokeOf(entry.colour, entry.dotted), entry.name,
+    entry.id === view.open ? null : removal(entry)));
+  if (entries.length > 2) {
+    items.push(node("li", {}, node("button", {class: "plain compact", onclick: () => overlayRuns([])}, "Remove all others")));
+  }
+  $("#legend").replaceChildren(...items, node("li", {class: "at number", id: "legend-at", "aria-hidden": "true"}));
 }
 
 function showList() {
@@ -82,6 +98,14 @@ function showList() {
     filtered: search.filters.length > 0, sortedBy: search.order, repeated: repeatedNames(),
   });
   search.showFoot();
+  showOverlayListed();
+}
+
+// The button that shows the curves of all listed runs, there when the user has chosen runs by a label or another filter.
+function showOverlayListed() {
+  const others = search.filters.length > 0 ? search.runs.filter(({id}) => !shownIds().includes(id)).length : 0;
+  $("#overlay-listed").hidden = others === 0 || !view.open;
+  setText($("#overlay-listed"), `Overlay all ${grouped(search.runs.length)} listed runs`);
 }
 
 const chooseLabel = (label) => search.chooseLabel(label);
@@ -128,7 +152,7 @@ function showConnection(state, {seconds, error} = {}) {
 const isLive = (run) => Boolean(run) && !run.terminal && run.step > 0;
 
 async function loadPoints(id) {
-  store.width = group.width;
+  Object.assign(store, {width: group.width, runs: shownIds().length});
   try {
     await store.loadWhole(id);
     drawSoon();
@@ -142,8 +166,10 @@ function windowSteps(id, [from, to]) {
   if (group.axis === "step") return [Math.max(0, Math.floor(from) - 1), Math.ceil(to) + 1];
   const whole = store.whole(id);
   if (!whole || whole.step.length === 0) return null;
-  const begin = whole.at[0];
-  return [Math.max(0, stepAt(whole, begin + from) - 1), stepAt(whole, begin + to) + 1];
+  const values = xValues(whole, whole.at[0], group.axis);
+  const before = Math.max(0, lowerBound(values, from) - 1);
+  const after = Math.min(values.length - 1, lowerBound(values, to));
+  return [Math.max(0, whole.step[before] - 1), whole.step[after] + 1];
 }
 
 async function loadWindow(window) {
@@ -162,6 +188,7 @@ async function loadWindow(window) {
 let zoomTimer = 0;
 function zoomed(window) {
   clearTimeout(zoomTimer);
+  storeLink();
   $("#zoom-reset").disabled = window === null;
   if (window) {
     zoomTimer = setTimeout(() => loadWindow(window), 120);
@@ -198,6 +225,7 @@ function takeRuns(body) {
   search.take(body);
   view.coordinator = body.coordinator;
   showBanner();
+  if (isBack) comparison.retry();
   if (!view.started) startView();
   else if (view.missing && (isBack || view.runs.some((run) => isNamed(run, view.missing.name)))) followLink();
   showPage();
@@ -260,7 +288,11 @@ function linkOfView() {
   const run = view.open ?? view.missing?.name;
   if (run) values.set("run", run);
   const overlays = shownIds().slice(1);
-  if (overlays.length > 0) values.set("with", overlays.join(","));
+  if (overlays.length > 0) {
+    values.set("with", overlays.join(","));
+    values.set("colours", shownIds().map((id) => colours.numberOf(id)).join(","));
+  }
+  if (group.window) values.set("window", group.window.map((x) => Number(x.toPrecision(8))).join(","));
   if (group.axis !== "step") values.set("axis", group.axis);
   if (group.log) values.set("log", "1");
   if (group.ignoresOutliers) values.set("outliers", "0");
@@ -277,7 +309,7 @@ const namedRun = () => linkValues().get("run");
 // Sets the axis and the other view options from the link, and returns the link's values.
 function restoreLink() {
   const values = linkValues();
-  group.axis = values.get("axis") === "time" ? "time" : "step";
+  group.axis = Object.hasOwn(AXES, values.get("axis") ?? "") ? values.get("axis") : "step";
   group.log = values.get("log") === "1";
   group.ignoresOutliers = values.get("outliers") === "0";
   const smoothing = parseFloat(values.get("smoothing"));
@@ -297,10 +329,21 @@ async function findRun(reference) {
   return run;
 }
 
+// The link's list of texts or numbers; empty if it has none.
+const listOf = (values, name) => (values.get(name) ?? "").split(",").filter(Boolean);
+
 // The ids of the link's overlaid runs, without those that cannot be found.
 async function findOverlays(references) {
-  const found = await Promise.allSettled(references.map(findRun));
-  return found.filter(({status}) => status === "fulfilled").map(({value}) => value.id);
+  const found = await Promise.allSettled(references.slice(0, LINE_COUNT).map(findRun));
+  const lost = references.filter((_, i) => found[i]?.status === "rejected");
+  if (lost.length > 0) toast(`Not found, so not shown: ${lost.join(", ")}`);
+  return [...new Set(found.filter(({status}) => status === "fulfilled").map(({value}) => value.id))];
+}
+
+// The link's part of the axis, [from, to]; null if it has none.
+function windowOf(values) {
+  const [from, to] = listOf(values, "window").map(Number);
+  return from < to ? [from, to] : null;
 }
 
 let followed = 0;
@@ -309,7 +352,7 @@ async function followLink() {
   const number = ++followed;
   const values = restoreLink();
   const reference = values.get("run");
-  const overlays = await findOverlays((values.get("with") || "").split(",").filter(Boolean));
+  const overlays = await findOverlays(listOf(values, "with"));
   let run = null;
   let error = null;
   try {
@@ -319,8 +362,11 @@ async function followLink() {
   }
   if (number !== followed) return;
   view.overlays = overlays;
-  if (error) showNoRun({name: reference, error});
-  else if (run) showRun(run.id);
+  if (error) return showNoRun({name: reference, error});
+  if (!run) return;
+  const window = windowOf(values);
+  await showRun(run.id, {numbers: listOf(values, "colours").map(Number), window});
+  if (window && group.window === window) loadWindow(window);
 }
 
 // Opens the first run when the first list of runs has arrived.
@@ -340,23 +386,26 @@ function showNoRun(missing) {
   follow();
 }
 
-// Opens a run, with the overlaid runs.
-function showRun(id) {
+// Opens a run, with the overlaid runs. `numbers` and `window`: the colours and the part of the axis in a link. The promise
+// is fulfilled when the points are loaded.
+function showRun(id, {numbers = [], window = null} = {}) {
   const isOther = view.open !== id;
   view.missing = null;
   view.open = id;
-  view.overlays = view.overlays.filter((other) => other !== id);
-  colours.show(shownIds());
+  view.overlays = view.overlays.filter((other) => other !== id).slice(0, LINE_COUNT - 1);
+  colours.show(shownIds(), numbers);
   if (isOther) {
     view.details = null;
     resetZoom();
   }
+  if (window) setWindow(window);
   showPage();
   showLegend();
   storeLink();
-  for (const shown of shownIds()) loadPoints(shown);
+  const loads = shownIds().map(loadPoints);
   if (isOther) follow();
   drawSoon();
+  return Promise.all(loads);
 }
 
 // Opens a run that the user has chosen. Adds it to the browser's history, so that Back returns to the previous run.
@@ -380,27 +429,64 @@ function startLinks() {
 }
 
 function overlayRun(id, on) {
-  view.overlays = view.overlays.filter((other) => other !== id);
-  if (on) view.overlays.push(id);
+  const others = view.overlays.filter((other) => other !== id);
+  overlayRuns(on ? [...others, id] : others);
+}
+
+// Lays the curves of these runs, and of no others, over those of the open run.
+function overlayRuns(ids) {
+  const shown = new Set(shownIds());
+  const wanted = [...new Set(ids)].filter((id) => id !== view.open);
+  if (wanted.length >= LINE_COUNT) toast(`${LINE_COUNT} runs can be shown together; the first ${LINE_COUNT} of them are`);
+  view.overlays = wanted.slice(0, LINE_COUNT - 1);
   colours.show(shownIds());
   showList();
   showLegend();
   storeLink();
-  if (on) loadPoints(id).then(() => { if (group.window) loadWindow(group.window); });
-  else drawSoon();
+  drawSoon();
+  const added = view.overlays.filter((id) => !shown.has(id));
+  if (added.length === 0) return;
+  Promise.all(added.map(loadPoints)).then(() => { if (group.window) loadWindow(group.window); });
+}
+
+// Keeps runs that are in no list, so that they can be shown.
+function know(runs) {
+  for (const run of runs) if (!runWith(run.id)) view.known.set(run.id, run);
+}
+
+function overlayListed() {
+  know(search.runs);
+  overlayRuns([...view.overlays, ...search.runs.map(({id}) => id)]);
+}
+
+async function overlayLineage() {
+  const open = runWith(view.open);
+  try {
+    const {runs} = await listRuns([], SORTED_COUNT);
+    if (open.id !== view.open) return;
+    const lineage = lineageOf(open, runs.some(({id}) => id === open.id) ? runs : [open, ...runs]);
+    if (lineage.length < 2) return toast(`No run was forked from ${open.name}, nor it from another`);
+    know(lineage);
+    overlayRuns([...view.overlays, ...lineage.map(({id}) => id)]);
+  } catch (error) {
+    toast(error.message);
+  }
+}
+
+function setWindow(window) {
+  group.window = window;
+  $("#zoom-reset").disabled = window === null;
 }
 
 function resetZoom() {
-  group.window = null;
-  $("#zoom-reset").disabled = true;
+  setWindow(null);
   for (const id of store.sets.keys()) store.dropWindow(id);
 }
 
 // ---- controls ----
 
 function showControls() {
-  $("#axis-step").setAttribute("aria-pressed", String(group.axis === "step"));
-  $("#axis-time").setAttribute("aria-pressed", String(group.axis === "time"));
+  for (const axis in AXES) $(`#axis-${axis}`).setAttribute("aria-pressed", String(group.axis === axis));
   $("#log-scale").checked = group.log;
   $("#ignore-outliers").checked = group.ignoresOutliers;
   $("#smoothing").value = group.smoothing;
@@ -420,7 +506,7 @@ const ZOOM_BUTTONS = [
 ];
 
 function startControls() {
-  for (const axis of ["step", "time"]) {
+  for (const axis in AXES) {
     $(`#axis-${axis}`).addEventListener("click", () => changeCharts(() => { resetZoom(); group.axis = axis; }));
   }
   $("#log-scale").addEventListener("change", () => changeCharts(() => { group.log = $("#log-scale").checked; }));
@@ -436,6 +522,8 @@ function startControls() {
   }
   $("#zoom-reset").addEventListener("click", () => group.zoom(null));
   $("#all-events").addEventListener("change", () => { if (view.details) showEvents(view.details); });
+  $("#overlay-listed").addEventListener("click", overlayListed);
+  $("#overlay-lineage").addEventListener("click", overlayLineage);
   $("#unreachable-retry").addEventListener("click", () => location.reload());
 }
 
@@ -447,6 +535,7 @@ function startCharts() {
     if (group.width === width) return;
     width = group.width;
     group.resize();
+    drawSoon();  // the width of the names at the ends of the curves depends on that of the chart
   }).observe($("#charts"));
   new ResizeObserver(arrangeTiles).observe($("#run-tiles"));
   document.addEventListener("gp-theme", drawSoon);

@@ -149,11 +149,15 @@ class Browser:
         wide = self.js("return document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, f"the page is {wide} pixels wider than the window"
 
-    def screenshot(self, name, whole=True):
-        """`whole`: takes the whole page; otherwise only the visible part, without resizing the window."""
+    def screenshot_folder(self):
         programs = os.environ.get("GP_BIN") or ROOT / "build" / "release" / "bin"
         folder = pathlib.Path(os.environ.get("GP_SCREENSHOTS") or pathlib.Path(programs).parent / "screenshots")
         folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def screenshot(self, name, whole=True):
+        """`whole`: takes the whole page; otherwise only the visible part, without resizing the window."""
+        folder = self.screenshot_folder()
         if not whole:
             self.driver.save_screenshot(str(folder / f"{name}.png"))
             return

@@ -72,6 +72,7 @@ class FakeGateway(http.server.ThreadingHTTPServer):
         self.streams_allowed = threading.Event()
         self.streams_allowed.set()
         self.stream_refusal = (503, "the gateway is starting")  # the answer while streams are refused
+        self.differences_refusal = None  # (status, message) while /api/v1/differences is refused
         self.streams = []             # run id of each open event stream; None: a stream without a run
 
     @property
@@ -129,6 +130,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.server.streams.remove(query.get("run"))
         if address.path == "/api/v1/workers":
             return self.send_json(self.server.cluster.workers_body())
+        if address.path == "/api/v1/differences":
+            return self.send_differences(urllib.parse.parse_qs(address.query).get("run", []))
         if parts[:3] == ["api", "v1", "runs"]:
             return self.send_run(parts[3:], query)
         return self.send_json(error_body(404, f"there is no {address.path}"), 404)
@@ -203,6 +206,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
             limit = min(5000, max(50, int(query.get("points", 1000))))
             return self.send_json(run.points(limit, int(query.get("from", 0)), int(query.get("to", 10**9))))
         return self.send_json(run.details())
+
+    def send_differences(self, names):
+        if self.server.differences_refusal:
+            status, message = self.server.differences_refusal
+            return self.send_json(error_body(status, message), status)
+        runs = [self.server.cluster.run_with(name) for name in names]
+        if not 2 <= len(runs) <= 16:
+            return self.send_json(error_body(400, f"run: expected 2 to 16 runs to compare, not {len(runs)}"), 400)
+        if None in runs:
+            return self.send_json(error_body(404, f"there is no run {names[runs.index(None)]}"), 404)
+        return self.send_json(self.server.cluster.differences_body(runs))
 
     def send_events(self, run_id):
         """Sends the full state, then the changes, until the browser leaves or the server stops."""

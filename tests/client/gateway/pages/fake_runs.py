@@ -8,8 +8,19 @@ import threading
 import time
 
 CHECKPOINT_EVERY = 250
-COLUMNS = ("step", "at", "loss", "validation_loss", "tokens_per_second", "mfu", "learning_rate", "gradient_norm",
+COLUMNS = ("step", "at", "tokens", "loss", "validation_loss", "tokens_per_second", "mfu", "learning_rate", "gradient_norm",
            "step_seconds", "scores")
+
+
+def as_json(value):
+    """Numbers that JSON cannot express are strings in a point."""
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+
+
+def finite_or_none(value):
+    return value if value is not None and math.isfinite(value) else None
 
 
 @functools.lru_cache(maxsize=None)
@@ -31,6 +42,9 @@ class FakeRun:
         self.labels = more.get("labels", {})
         self.warning = more.get("warning", "")
         self.initial_model = more.get("initial_model")
+        self.parent = more.get("parent")       # the FakeRun that this one was forked from
+        self.note = more.get("note")
+        self.keys = more.get("keys", {})       # of its resolved run file, by path
         self.unmeasured = more.get("unmeasured", ())  # columns without values
         self.scale = more.get("scale", 1.0)
         self.model = name        # model name: the id if another run has the name; None: not served
@@ -58,6 +72,10 @@ class FakeRun:
         loss = self.validation_loss(step)
         return None if loss is None else {"val_bpb": round(loss / 2.77, 4), "quiz/completion/acc_norm": round(1 / loss, 4)}
 
+    def resolved_keys(self):
+        return {"apiVersion": "gp/v1", "name": self.name, "model.preset": "tiny", "budget.steps": str(self.target),
+                **{f"labels.{key}": value for key, value in self.labels.items()}, **self.keys}
+
     def at(self, step):
         return self.began + step * self.step_seconds + 45 * bisect.bisect_right(self.failures, step)
 
@@ -68,12 +86,12 @@ class FakeRun:
         warm = min(1.0, step / (0.05 * self.target))
         rate = 6e-4 * warm * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * step / self.target)))
         norm = 0.35 + 2.2 * math.exp(-step / (0.04 * self.target)) + abs(0.08 * self.noise(step, "norm"))
-        return (step, round(self.at(step), 3), self.loss(step), self.validation_loss(step), round(speed, 1),
+        return (step, round(self.at(step), 3), step * 8192, self.loss(step), self.validation_loss(step), round(speed, 1),
                 round(speed / 9200 * 0.41 * self.scale, 4), rate, round(norm, 4), self.step_seconds, self.scores(step))
 
     def columns(self, steps):
         rows = [self.point(step) for step in steps]
-        return {name: [None if name in self.unmeasured else row[i] for row in rows] for i, name in enumerate(COLUMNS)}
+        return {name: [None if name in self.unmeasured else as_json(row[i]) for row in rows] for i, name in enumerate(COLUMNS)}
 
     def points(self, limit, first, last):
         """At most `limit` of the steps `first` to `last`: both ends, and the lowest and the highest loss of each bucket."""
@@ -86,7 +104,10 @@ class FakeRun:
             for begin in range(0, total, size):
                 bucket = steps[begin:begin + size]
                 evaluated = {step for step in bucket if step % self.evaluate_every == 0}
-                kept += sorted((evaluated if total / self.evaluate_every < limit else set()) | {min(bucket, key=self.loss), max(bucket, key=self.loss)})
+                finite = [step for step in bucket if math.isfinite(self.loss(step))]
+                gaps = [step for step in bucket if not math.isfinite(self.loss(step))]
+                kept += sorted((evaluated if total / self.evaluate_every < limit else set()) | {*gaps[:1], *gaps[-1:]} |
+                               ({min(finite, key=self.loss), max(finite, key=self.loss)} if finite else set()))
             steps = sorted({first, last, *kept})
         return {"run": self.id, "total": total, **self.columns(steps)}
 
@@ -133,24 +154,25 @@ class FakeRun:
         return [{"step": step, "text": texts[min(3, i * 4 // max(1, len(steps)))]} for i, step in enumerate(steps)][-50:]
 
     def summary(self):
-        point = self.point(self.step) if self.step else (0,) + (None,) * 8
+        point = self.point(self.step) if self.step else (0,) + (None,) * 9
         evaluated = self.step - self.step % self.evaluate_every
         steps = self.checkpoint_steps()
         return {"id": self.id, "name": self.name, "state": self.state, "reason": self.reason, "terminal": self.terminal,
                 "submitted_at": self.began - 6, "started_at": self.began if self.step else None,
                 "finished_at": self.at(self.step) if self.terminal else None, "step": self.step,
-                "target_steps": self.target, "tokens": self.step * 8192, "loss": point[2],
-                "validation_loss": self.validation_loss(evaluated) if evaluated else None, "tokens_per_second": point[4],
+                "target_steps": self.target, "tokens": self.step * 8192, "loss": finite_or_none(point[3]),
+                "validation_loss": self.validation_loss(evaluated) if evaluated else None, "tokens_per_second": point[5],
                 "scores": self.scores(evaluated) or {},
-                "mfu": point[5], "step_seconds": self.step_seconds if self.step else None,
-                "seconds_left": None if self.terminal or not self.step else (self.target - self.step) * self.step_seconds, "learning_rate": point[6],
-                "gradient_norm": point[7], "workers": 2,
+                "mfu": point[6], "step_seconds": self.step_seconds if self.step else None,
+                "seconds_left": None if self.terminal or not self.step else (self.target - self.step) * self.step_seconds, "learning_rate": point[7],
+                "gradient_norm": point[8], "workers": 2,
                 "placement": [{"rank": rank, "node": "alpha", "slot": f"cpu{rank}"} for rank in range(2)]
                 if self.state == "running" else [],
                 "latest_checkpoint": steps[-1] if steps else None, "best_checkpoint": self.best_step(),
                 "failures": len(self.failures), "epoch": 1 + len(self.failures),
                 "warning": self.warning, "queue_position": self.position, "submitted_by": "owner",
-                "initial_model": self.initial_model, "labels": self.labels}
+                "initial_model": self.initial_model, "labels": self.labels,
+                "note": self.note, "parent": self.parent and {"run_id": self.parent.id, "leg": 1, "step": self.parent.step}}
 
     def details(self):
         resolved = f"apiVersion: gp/v1\nname: {self.name}\nmodel:\n  preset: tiny\nbudget:\n  steps: {self.target}\n"
@@ -175,7 +197,7 @@ class FakeCluster:
                     reason="rank 1 failed 3 times in a row without a new checkpoint: killed by signal 9"),
             FakeRun("jargon-small", 4, 20000, "succeeded", None, now - 50000, 0.6, scale=1.0, checkpoint_every=2500,
                     labels={"team": "research"}),
-            FakeRun("jargon-wide", 5, 20000, "succeeded", None, now - 90000, 0.8, scale=0.93, checkpoint_every=2500,
+            FakeRun("jargon-wide", 5, 20000, "succeeded", None, now - 30000, 0.8, scale=0.93, checkpoint_every=2500,
                     failures=[8000], initial_model="jargon-small@5000"),
             FakeRun("overfit", 6, 200, "cancelled", 120, now - 190000, 0.1, scale=0.8, reason="cancelled by user",
                     checkpoint_every=50),
@@ -203,6 +225,29 @@ class FakeCluster:
         self.runs[1:1] = [FakeRun(f"sweep-{number:04}", 0x1000 + number, 100, "queued", 0, now, position=number + 2,
                                   labels={"sweep": "third"} if number % 3 == 0 else {})
                           for number in range(count, 0, -1)]
+
+    def add_family(self):
+        """A run with two forks, one of which was forked again; all have a label, keys that differ and two have a note."""
+        now = self.clock()
+        family = []
+        for number, (name, parent, keys, scale, note) in enumerate([
+                ("base", None, {"optimizer.lr": "6e-4", "seed": "1"}, 1.0, "the baseline of the paper"),
+                ("hot", 0, {"optimizer.lr": "9e-4", "seed": "1"}, 0.97, None),
+                ("warm", 0, {"optimizer.lr": "7e-4", "seed": "1", "optimizer.warmup": "200"}, 0.985, None),
+                ("hot-again", 1, {"optimizer.lr": "9e-4", "seed": "2"}, 0.96, "seed 2, to see the noise")]):
+            run = FakeRun(name, 0x2000 + number, 3000, "succeeded", None, now - 40000 + 3000 * number, 0.3 + 0.1 * number,
+                          scale=scale, note=note, keys=keys, labels={"study": "rates"},
+                          parent=None if parent is None else family[parent])
+            family.append(run)
+        self.runs += family
+        return family
+
+    def differences_body(self, runs):
+        files = [run.resolved_keys() for run in runs]
+        keys = list(dict.fromkeys(key for file in files for key in file))
+        rows = [{"key": key, "values": [file.get(key) for file in files]} for key in keys]
+        return {"runs": [{"id": run.id, "name": run.name} for run in runs],
+                "keys": [row for row in rows if len(set(row["values"])) > 1]}
 
     def runs_body(self, limit=100, search="", state="", labels=(), page_token=""):
         self.advance()

@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 """The page of runs in headless Chromium: charts, zoom, overlays, events, checkpoints. Command line: see page_case.py."""
 
+import base64
+import math
+import pathlib
+import tempfile
 import urllib.parse
 
 import page_case
@@ -28,6 +32,31 @@ return count;"""
 # Labels of a chart's vertical axis.
 LABELS = """const labels = document.querySelectorAll(".chart")[arguments[0]].querySelectorAll(".dygraph-axis-label-y");
 return [...labels].map((one) => one.textContent.trim()).filter((text) => text)"""
+
+
+# The colours of the lines as a person with normal sight, protanopia, deuteranopia and tritanopia sees them (Machado 2009),
+# in OKLab: for the current theme, the smallest distance of any two, and the smallest contrast with the charts' surface.
+PALETTE = """const linear = (value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+const rgbOf = (name) => themeColour(`var(--${name})`).match(/[\\d.]+/g).slice(0, 3).map((value) => linear(value / 255));
+const times = (matrix, colour) => matrix.map((row) => row.reduce((sum, value, i) => sum + value * colour[i], 0));
+const labOf = (colour) => times([[0.2104542553, 0.793617785, -0.0040720468], [1.9779984951, -2.428592205, 0.4505937099],
+  [0.0259040371, 0.7827717662, -0.808675766]], times([[0.4122214708, 0.5363325363, 0.0514459929],
+  [0.2119034982, 0.6806995451, 0.1073969566], [0.0883024619, 0.2817188376, 0.6299787005]], colour).map(Math.cbrt));
+const SIGHTS = [[[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+  [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+  [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+  [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]]];
+const colours = Array.from({length: COLOUR_COUNT}, (_, i) => rgbOf(`series-${i}`));
+const distances = SIGHTS.flatMap((sight) => {
+  const seen = colours.map((colour) => labOf(times(sight, colour).map((value) => Math.min(1, Math.max(0, value)))));
+  return seen.flatMap((one, i) => seen.slice(i + 1).map((other) => Math.hypot(...one.map((value, k) => value - other[k]))));
+});
+const luminance = (colour) => 0.2126 * colour[0] + 0.7152 * colour[1] + 0.0722 * colour[2];
+const surface = luminance(rgbOf("surface"));
+const contrasts = colours.map(luminance).map((one) => (Math.max(one, surface) + 0.05) / (Math.min(one, surface) + 0.05));
+return [Math.min(...distances), Math.min(...contrasts)];"""
+
+PICTURE_TEXT = "return new ChartPicture(group.charts[arguments[0]]).text()"
 
 
 class Runs(page_case.PageCase):
@@ -614,6 +643,321 @@ class Runs(page_case.PageCase):
         print(f"{rows} rows, 3 runs, 5 charts: {spent:.0f} ms", flush=True)
         self.assertLess(spent, 1000)
 
+    # Several runs
+
+    def open_family(self, more=""):
+        """Opens `base` with the three other runs of its lineage, and returns all four."""
+        family = self.fake().cluster.add_family()
+        ids = [run.id for run in family]
+        self.open(f"#run={ids[0]}&with={','.join(ids[1:])}{more}")
+        self.browser.wait(lambda: len(self.colours()) == 4, "four curves")
+        return family
+
+    def compared(self):
+        """The table of the compared runs: the texts of its rows."""
+        return self.browser.js("""return [...document.querySelectorAll("#compared tr")].map((row) =>
+            [...row.children].map((cell) => cell.textContent))""")
+
+    def wait_compared(self, words):
+        self.browser.wait_text("#compared-state", words)
+
+    def test_all_runs_with_a_label_are_laid_over_the_open_one(self):
+        family = self.fake().cluster.add_family()
+        self.open(f"#run={family[0].id}")
+        self.assertFalse(self.browser.one("#overlay-listed").is_displayed())
+        self.browser.click("#run-labels .chip")
+        self.browser.wait_text("#overlay-listed", "Overlay all 4 listed runs")
+        self.browser.click("#overlay-listed")
+        self.browser.wait(lambda: set(self.colours()) == {run.name for run in family}, "four curves")
+        self.assertFalse(self.browser.one("#overlay-listed").is_displayed(), "nothing is left to overlay")
+        self.browser.click("[aria-label='Remove warm from the charts']")
+        self.browser.wait(lambda: set(self.colours()) == {"base", "hot", "hot-again"}, "three curves")
+        self.browser.js("[...document.querySelectorAll('#legend button')].at(-1).click()")
+        self.browser.wait(lambda: set(self.colours()) == {"base"}, "the open run alone")
+        self.browser.check_clean()
+
+    def test_a_lineage_is_laid_over_the_open_run(self):
+        cluster = self.fake().cluster
+        family = cluster.add_family()
+        cluster.add_sweep(150)  # so that the family is not in the list
+        self.open(f"#run={family[3].id}")
+        self.browser.wait_shown("#overlay-lineage")
+        self.browser.click("#overlay-lineage")
+        self.browser.wait(lambda: self.browser.js("return group.runs.map((run) => run.name)")
+                          == ["hot-again", "base", "hot", "warm"], "the lineage")
+        self.browser.click(self.item("demo") + " .open")
+        self.browser.wait_text("#run-title", "demo")
+        self.assertFalse(self.browser.one("#overlay-lineage").is_displayed(), "it was not forked")
+        self.browser.check_clean()
+
+    def test_init_from_is_a_lineage_too(self):
+        self.fake()
+        self.open(f"#run={self.run_named('jargon-wide').id}")
+        self.browser.click("#overlay-lineage")
+        self.browser.wait(lambda: set(self.colours()) == {"jargon-wide", "jargon-small"}, "both runs")
+        lineage = self.browser.js("""const run = (id, more) => ({id, name: id, submitted_at: 1, ...more});
+            const circle = [run("a", {parent: {run_id: "b"}}), run("b", {parent: {run_id: "a"}}), run("c"),
+                            run("d", {parent: {run_id: "gone"}})];
+            return circle.map((one) => lineageOf(one, circle).map(({id}) => id).join(""))""")
+        self.assertEqual([lineage[2], lineage[3]], ["c", "d"], "a run without relatives")
+        self.assertIn("a", lineage[0], "a circle ends")
+
+    def test_a_link_reopens_the_same_picture(self):
+        family = self.open_family("&axis=tokens&log=1&smoothing=0.9&window=4000000,9000000&colours=5,3,12,0")
+        wanted = 8192
+        self.browser.wait(lambda: any("from" in one for one in self.points_asked()), "finer points")
+        state = """return [group.axis, group.log, group.smoothing, group.window, group.charts[0].graph.xAxisRange(),
+                   group.runs.map((run) => [run.name, run.colour, run.dotted])]"""
+        self.browser.wait(lambda: abs(self.browser.js(state)[4][0] - 4e6) < 1, "the window")
+        before = self.browser.js(state)
+        self.assertEqual(before[:4], ["tokens", True, 0.9, [4000000, 9000000]])
+        self.assertEqual([dotted for _, _, dotted in before[5]], [False, False, True, False])
+        asked = [one for one in self.points_asked() if "from" in one][-1]
+        self.assertTrue(4e6 / wanted - 40 < int(asked["from"]) <= 4e6 / wanted, asked)
+        link = self.browser.driver.current_url
+        self.browser.js("localStorage.clear()")
+        self.browser.open(link[len(self.browser.url):])
+        self.browser.wait(lambda: len(self.colours()) == 4 and self.browser.js(state) == before, "the same picture")
+        self.assertEqual([run.name for run in family], [name for name, _, _ in before[5]])
+        self.browser.check_clean()
+
+    def test_a_link_with_nonsense_opens_what_it_can(self):
+        family = self.fake().cluster.add_family()
+        self.open(f"#run={family[0].id}&with=nothing,{family[1].id},{family[1].id}&axis=__proto__&window=9,x&colours=99,-1,x")
+        self.browser.wait(lambda: set(self.colours()) == {"base", "hot"}, "the run that exists")
+        self.assertIn("Not found, so not shown: nothing", self.browser.text("#toast"))
+        self.assertEqual(len(set(self.colours().values())), 2)
+        self.assertEqual(self.browser.js("return [group.axis, group.window]"), ["step", None])
+        self.browser.check_clean(network_errors=True)
+
+    def test_only_keys_that_differ_are_compared(self):
+        self.open_family()
+        self.wait_compared("3 keys of the run files differ.")
+        rows = {row[0]: row[1:] for row in self.compared()}
+        self.assertEqual(rows[""], ["base", "hot", "warm", "hot-again"])
+        self.assertEqual(rows["optimizer.lr"], ["6e-4", "9e-4", "7e-4", "9e-4"])
+        self.assertEqual(rows["optimizer.warmup"], ["–", "–", "200", "–"])
+        self.assertEqual(rows["Labels"], ["study=rates"] * 4)
+        self.assertEqual(rows["Note"], ["the baseline of the paper", "–", "–", "seed 2, to see the noise"])
+        self.assertNotIn("name", rows)
+        self.assertNotIn("budget.steps", rows)
+        self.browser.click("[aria-label='Remove warm from the charts']")
+        self.wait_compared("2 keys of the run files differ.")
+        self.assertNotIn("optimizer.warmup", {row[0] for row in self.compared()})
+        self.browser.click("#compared thead a[title='hot']")
+        self.browser.wait_text("#run-title", "hot")
+        self.browser.check_clean()
+
+    def test_a_run_file_that_cannot_be_compared_says_why(self):
+        cluster = self.fake().cluster
+        family = cluster.add_family()
+        cluster.differences_body = lambda runs: {"runs": [], "keys": []}
+        self.open(f"#run={family[0].id}&with={family[1].id}")
+        self.wait_compared("The run files have the same values.")
+        self.gateway.differences_refusal = (503, "the coordinator cannot be reached")
+        self.browser.click(self.item("demo") + " input")
+        self.wait_compared("The run files cannot be compared: the coordinator cannot be reached")
+        self.gateway.differences_refusal = None
+        cluster.connected = False
+        self.browser.wait_text("#banner", "does not answer")
+        cluster.connected = True
+        self.wait_compared("The run files have the same values.")
+
+    def test_a_note_is_text(self):
+        family = self.fake().cluster.add_family()
+        family[0].note = "<b>bold</b> & more"
+        self.open(f"#run={family[0].id}&with={family[1].id}")
+        self.browser.wait_text("#run-note", "<b>bold</b> & more")
+        self.assertFalse(self.browser.all("main b"))
+        self.assertEqual(self.browser.text(self.item("hot-again") + " .note"), "seed 2, to see the noise")
+
+    def test_names_stand_at_the_ends_of_the_curves(self):
+        self.open_family("&smoothing=0")
+        names = lambda number: self.browser.js(
+            "return [...document.querySelectorAll('.chart .layer')][arguments[0]].textContent", number)
+        for number in range(3):
+            for name in ("base", "hot", "warm", "hot-again"):
+                self.assertIn(name, names(number))
+        places = self.browser.js("""return [...document.querySelectorAll(".chart.loss .layer text")].map((text) => {
+            const box = text.getBoundingClientRect();
+            return [box.top, box.bottom, box.right];
+        })""")
+        edge = self.browser.js("return document.querySelector('.chart.loss').getBoundingClientRect().right")
+        places.sort()
+        for (_, bottom, right), (top, _, _) in zip(places, places[1:]):
+            self.assertLessEqual(bottom, top + 2, "names do not overlap")
+            self.assertLess(right, edge)
+        self.assertEqual(self.browser.js("return spreadEnds([5, 5, 5], 0, 100)"), [7.5, 22.5, 37.5])
+        self.assertEqual(self.browser.js("return spreadEnds([95, 96, 97], 0, 100)"), [62.5, 77.5, 92.5])
+        self.assertIsNone(self.browser.js("return spreadEnds([1, 2, 3], 0, 40)"))
+
+    def test_another_width_leaves_nothing_of_the_old_curves(self):
+        family = self.fake().cluster.add_family()
+        family[1].name = "a-long-name-which-has-less-room-on-a-phone"
+        self.open(f"#run={family[0].id}&with={family[1].id}")
+        self.browser.wait(lambda: len(self.colours()) == 2, "both curves")
+        for size in ("phone", "desktop", "phone"):
+            self.browser.resize(size)
+            self.settle()
+            inked = self.browser.js("""return group.charts.map((chart) => {
+                const canvas = chart.canvas.querySelector("canvas");
+                const area = chart.graph.getArea();
+                const right = area.x + area.w + 3;
+                const ratio = canvas.width / canvas.clientWidth;
+                const data = canvas.getContext("2d").getImageData(right * ratio, 0, canvas.width - right * ratio, canvas.height).data;
+                return data.filter((value, i) => i % 4 === 3 && value > 0).length;
+            })""")
+            self.assertEqual(inked, [0] * len(inked), size)
+
+    def test_a_long_name_is_cut_in_its_middle(self):
+        self.fake()
+        self.open()
+        fitted = lambda text, width: self.browser.js("return fittedText(...arguments, END_FONT)", text, width)
+        self.assertEqual(fitted("short", 200), "short")
+        cut = fitted("sweep-of-the-learning-rate-with-seed-13", 100)
+        self.assertRegex(cut, r"^sweep.*….*13$")
+        self.assertEqual(fitted("🦊🦊🦊🦊🦊🦊", 1), "🦊…🦊", "no half characters")
+
+    def test_more_runs_than_lines_are_refused(self):
+        cluster = self.fake().cluster
+        cluster.add_sweep(40)
+        self.open()
+        self.browser.one("#run-search").send_keys("sweep")
+        self.browser.wait_text("#overlay-listed", "Overlay all 40 listed runs")
+        self.browser.click("#overlay-listed")
+        self.browser.wait_text("#toast", "16 runs can be shown together")
+        lines = self.browser.js("return shownIds().map((id) => [colours.of(id), colours.isDotted(id)].join())")
+        self.assertEqual((len(lines), len(set(lines))), (16, 16))
+        self.browser.check_clean()
+
+    def test_colours_differ_for_every_kind_of_sight_in_both_themes(self):
+        self.fake()
+        self.open()
+        for dark in (False, True):
+            self.browser.theme(dark)
+            distance, contrast = self.browser.js(PALETTE)
+            self.assertGreater(distance, 0.1, f"dark: {dark}")
+            self.assertGreater(contrast, 3, f"dark: {dark}")
+
+    def wild(self):
+        """Opens a run whose loss is NaN from step 9000 to 9999, ∞ at step 12000 and −∞ at step 15000."""
+        run = self.fake().cluster.run_with("jargon-small")
+        usual = run.loss
+        special = {12000: math.inf, 15000: -math.inf}
+        run.loss = lambda step: math.nan if 9000 <= step < 10000 else special.get(step, usual(step))
+        self.open(f"#run={run.id}")
+        return run
+
+    def test_values_that_are_not_finite_are_gaps_with_a_mark(self):
+        self.wild()
+        self.browser.wait_shown("#gap-help")
+        gaps = self.browser.js("""const curve = group.charts[0].curves.find(({kind}) => kind === "main");
+            return [...curve.gaps].map(([row, value]) => [group.shared[row], String(value)])""")
+        steps = [step for step, value in gaps if value == "NaN"]
+        self.assertEqual((steps[0], steps[-1]), (9000, 9999))
+        self.assertEqual([gap for gap in gaps if gap[1] != "NaN"], [[12000, "Infinity"], [15000, "-Infinity"]])
+        parts = self.browser.js("return new ChartPicture(group.charts[0]).path(1).split('M').length - 1")
+        self.assertEqual(parts, 4, "the curve is interrupted three times")
+        top = self.browser.js("return group.charts[0].graph.yAxisRange()[1]")
+        self.assertLess(top, 15, "an infinity does not stretch the axis")
+        marks = [one.get_attribute("aria-label") for one in self.browser.all(".mark")]
+        for words in ("The loss is NaN from step 9,000 to step 9,999", "The loss is ∞ at step 12,000",
+                      "The loss is −∞ at step 15,000"):
+            self.assertTrue(any(words in mark for mark in marks), marks)
+        crosses = self.browser.js("return document.querySelectorAll('.chart.loss .layer path').length")
+        self.assertGreater(crosses, 4)
+        self.browser.js("group.pointAt(group.shared.indexOf(12000))")
+        self.assertTrue(self.browser.text(".chart.loss .readout").startswith("∞"))
+        self.browser.check_accessible()
+        self.browser.check_clean()
+
+    def test_a_run_whose_loss_was_never_finite_is_shown(self):
+        run = self.fake().cluster.run_with("overfit")
+        run.loss = lambda step: math.nan
+        run.evaluate_every = 1000
+        self.open(f"#run={run.id}")
+        self.browser.wait_shown("#gap-help")
+        self.assertIn("NaN", self.browser.text(".chart.loss .readout"))
+        self.assertNotIn("NaN", self.browser.js(PICTURE_TEXT, 0).replace("NaN</text>", ""))
+        self.browser.check_clean()
+
+    def test_a_run_of_one_point_has_a_picture(self):
+        run = self.fake().cluster.run_with("overfit")
+        run.step = 1
+        self.open(f"#run={run.id}")
+        self.assertNotIn("NaN", self.browser.js(PICTURE_TEXT, 0))
+
+    # Pictures
+
+    def test_a_picture_has_title_legend_and_units(self):
+        family = self.open_family("&axis=tokens&log=1")
+        text = self.browser.js(PICTURE_TEXT, 0)
+        for words in ("Loss of 4 runs", "smoothing 0.60 · logarithmic scale", "nats per token", ">Tokens<", ">validation<", ">20M<",
+                      *(f">{run.name}<" for run in family)):
+            self.assertIn(words, text)
+        self.assertNotIn("NaN", text)
+        self.browser.click("#axis-time")
+        self.browser.wait(lambda: ">Wall time (min)<" in self.browser.js(PICTURE_TEXT, 0), "the other axis")
+
+    def test_words_of_a_run_are_text_in_a_picture(self):
+        cluster = self.fake().cluster
+        cluster.live.name = "<script>&amp;"
+        self.open(f"#run={cluster.live.id}")
+        self.assertIn("&lt;script&gt;&amp;amp;", self.browser.js(PICTURE_TEXT, 0))
+        self.assertEqual(self.browser.js("return new ChartPicture(group.charts[0]).fileName"), "loss-script-amp-")
+
+    def test_pictures_are_downloaded(self):
+        self.open_family()
+        with tempfile.TemporaryDirectory() as folder:
+            self.browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": folder})
+            beginnings = {"svg": b"<svg xmlns=", "png": b"\x89PNG\r\n"}
+            for kind, beginning in beginnings.items():
+                self.browser.click(f"[aria-label='Download the chart Loss as {kind.upper()}']")
+                file = pathlib.Path(folder, f"loss-4-runs.{kind}")
+                self.browser.wait(file.exists, f"the {kind} file")
+                self.assertTrue(file.read_bytes().startswith(beginning))
+        self.browser.check_clean()
+
+    def test_looks_of_a_picture(self):
+        self.open_family()
+        script = """const [done] = arguments;
+            new ChartPicture(group.charts[0]).png().then((blob) => {
+              const reader = new FileReader();
+              reader.onload = () => done(reader.result.split(",")[1]);
+              reader.readAsDataURL(blob);
+            })"""
+        folder = self.browser.screenshot_folder()
+        for dark in (False, True):
+            self.browser.theme(dark)
+            self.settle()
+            picture = base64.b64decode(self.browser.driver.execute_async_script(script))
+            (folder / f"runs-picture-{'dark' if dark else 'light'}.png").write_bytes(picture)
+            self.assertGreater(len(picture), 20000)
+
+    # Many points
+
+    def test_a_million_steps_stay_fluid(self):
+        cluster = self.fake().cluster
+        family = cluster.add_family()
+        spikes = {}
+        for number, run in enumerate(family):
+            run.target = run.step = 1_000_000
+            run.evaluate_every = run.checkpoint_every = 100_000
+            spikes[run.id] = 123_457 + 1000 * number
+            run.loss = lambda step, run=run: (50.0 if step == spikes[run.id]
+                                              else 2 + 8 / (1 + step / 20000) + (step * 7919 % 101) / 1000)
+            whole = run.points(1000, 0, 10**9)
+            whole["scores"] = [None] * len(whole["step"])
+            run.points = lambda limit, first, last, whole=whole: whole
+        ids = [run.id for run in family]
+        self.open(f"#run={ids[0]}&with={','.join(ids[1:])}&smoothing=0")
+        self.browser.wait(lambda: len(self.colours()) == 4, "four runs")
+        self.assertEqual(self.chart()["last"], 1_000_000)
+        self.assertGreater(self.browser.js("return group.charts[0].graph.yAxisRange()[1]"), 50, "the spike is kept")
+        spent = self.browser.js("""const begin = performance.now(); drawCharts(); return performance.now() - begin;""")
+        print(f"4 runs of 1,000,000 steps: {self.chart()['rows']} rows, drawn in {spent:.0f} ms", flush=True)
+        self.assertLess(spent, 1500)
+
     # Events
 
     def test_failures_and_checkpoints_are_marks_on_the_axis(self):
@@ -869,6 +1213,17 @@ class Runs(page_case.PageCase):
         self.open(f"#run={ids[0]}&with={ids[1]}")
         self.browser.wait(lambda: len(self.browser.js("return group.runs")) == 2, "both runs")
         self.look("runs-many")
+        self.browser.check_clean()
+
+    def test_looks_of_a_comparison(self):
+        family = self.fake().cluster.add_family()
+        usual = family[1].loss
+        family[1].loss = lambda step: math.nan if 1200 <= step <= 1500 else usual(step)
+        ids = [run.id for run in family]
+        self.open(f"#run={ids[0]}&with={','.join(ids[1:])}&axis=tokens")
+        self.browser.wait(lambda: len(self.colours()) == 4, "four runs")
+        self.wait_compared("3 keys")
+        self.look("runs-compared")
         self.browser.check_clean()
 
     def test_looks_with_overlays_and_failures(self):

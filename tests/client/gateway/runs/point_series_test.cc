@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 namespace gp::gateway {
@@ -16,7 +17,7 @@ using ::testing::IsEmpty;
 Point At(int64_t step, float loss = 1) {
   Point point;
   point.step = step;
-  point.columns[kLossColumn] = loss;
+  point.Set(kLossColumn, loss);
   return point;
 }
 
@@ -86,7 +87,7 @@ std::vector<Point> RandomPoints(const Shape& shape, std::mt19937& random) {
   for (int i = 0; i < shape.points; ++i) {
     step += 1 + static_cast<int64_t>(random() % 3);
     Point point = At(step, random() % 50 == 0 ? kAbsent : loss(random));
-    if (i % shape.evaluation_every == 0) point.columns[kValidationColumn] = loss(random);
+    if (i % shape.evaluation_every == 0) point.Set(kValidationColumn, loss(random));
     points.push_back(point);
   }
   return points;
@@ -115,7 +116,7 @@ TEST(PointSeries, DecimationKeepsOrderExtremesEndsAndEvaluations) {
     ASSERT_EQ(kept.front().step, points.front().step);
     if (evaluated + 4 > shape.count_max) continue;
     std::vector<Point> finite = points;
-    std::erase_if(finite, [](const Point& p) { return std::isnan(p.loss()); });
+    std::erase_if(finite, [](const Point& p) { return !std::isfinite(p.loss()); });
     for (const auto& extreme : {std::min_element(finite.begin(), finite.end(), LessLoss),
                                 std::max_element(finite.begin(), finite.end(), LessLoss)}) {
       if (extreme == finite.end()) continue;
@@ -133,12 +134,51 @@ TEST(PointSeries, EachStretchKeepsItsSpike) {
             10);
 }
 
-TEST(PointSeries, ALossThatIsNoNumberNeitherHidesTheOthersNorIsAnExtreme) {
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+TEST(PointSeries, ALossThatIsNotFiniteIsKeptAndHidesNoExtreme) {
   std::vector<Point> points;
-  for (int step = 1; step <= 1000; ++step) points.push_back(At(step, kAbsent));
+  for (int step = 1; step <= 10'000; ++step) points.push_back(At(step, step == 700 ? 9 : 1));
+  points[299].Set(kLossColumn, kNan);
+  for (int step = 695; step <= 705; ++step) {
+    if (step != 700) points[step - 1].Set(kLossColumn, kInfinity);
+  }
+  points[9000].Set(kLossColumn, -kInfinity);
+  const std::vector<Point> kept = Decimate(points, 100);
+  EXPECT_LE(kept.size(), 100u);
+  std::vector<int64_t> gaps;
+  for (const Point& point : kept) {
+    if (!std::isfinite(point.loss())) gaps.push_back(point.step);
+  }
+  EXPECT_THAT(gaps, ElementsAre(300, 695, 705, 9001));
+  EXPECT_EQ(std::count_if(kept.begin(), kept.end(), [](const Point& p) { return p.loss() == 9; }),
+            1);
+}
+
+TEST(PointSeries, ARunWhoseLossStaysNanFitsIntoTheChart) {
+  std::vector<Point> points;
+  for (int step = 1; step <= 10'000; ++step) points.push_back(At(step, step < 100 ? 3 : kNan));
+  const std::vector<Point> kept = Decimate(points, 100);
+  EXPECT_LE(kept.size(), 100u);
+  EXPECT_EQ(kept.back().step, 10'000);
+  EXPECT_TRUE(std::any_of(kept.begin(), kept.end(), [](const Point& p) { return p.step == 100; }))
+      << "where it began";
+}
+
+TEST(PointSeries, AnAbsentLossIsNoGap) {
+  std::vector<Point> points;
+  for (int step = 1; step <= 1000; ++step) points.push_back(At(step));
+  for (Point& point : points) point.measured.reset(kLossColumn);
+  for (Point& point : points) point.columns[kLossColumn] = kAbsent;
   EXPECT_THAT(Steps(Decimate(points, 50)), ElementsAre(1, 1000));
-  points[500].columns[kLossColumn] = 3;
-  EXPECT_THAT(Steps(Decimate(points, 50)), ElementsAre(1, 501, 1000));
+}
+
+TEST(PointSeries, AValidationLossThatIsNanCountsAsEvaluated) {
+  Point point = At(1);
+  EXPECT_FALSE(point.evaluated());
+  point.Set(kValidationColumn, kNan);
+  EXPECT_TRUE(point.evaluated());
 }
 
 }  // namespace

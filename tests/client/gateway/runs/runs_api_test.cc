@@ -257,6 +257,54 @@ TEST_F(RunsApiTest, ANumberThatWouldMeanAnotherIsRefused) {
   EXPECT_EQ(message("?search=%ff"), "parameter 'search' is not UTF-8: '?'");
 }
 
+TEST_F(RunsApiTest, DifferencesOfAnyRunsAreAnsweredByIdAndName) {
+  const auto add = [&](const std::string& name, const std::string& id, const std::string& lr) {
+    v1::Run run = MakeRun(name, id, v1::RUN_STATE_SUCCEEDED);
+    run.set_resolved("name: " + name + "\nseed: 1\noptimizer:\n  lr: " + lr + "\n");
+    service_.AddRun(run);
+  };
+  add("low", "cccccccc01", "0.001");
+  add("high", "cccccccc02", "0.01");
+  RunsServer server(service_.address());
+  AwaitBoard(server);
+  const http::Answer answer = server.Get("/api/v1/differences?run=cccccccc01&run=high");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.Header("cache-control"), "no-store");
+  const json document = json::parse(answer.body);
+  EXPECT_EQ(document["runs"][1]["id"], "cccccccc02");
+  EXPECT_EQ(document["keys"][0], json({{"key", "name"}, {"values", {"low", "high"}}}));
+  EXPECT_EQ(document["keys"][1], json({{"key", "optimizer.lr"}, {"values", {"0.001", "0.01"}}}));
+  EXPECT_EQ(document["keys"].size(), 2u) << "the seeds are equal";
+}
+
+TEST_F(RunsApiTest, DifferencesThatCannotBeAnsweredSayWhy) {
+  v1::Run damaged = MakeRun("damaged", "cccccccc01", v1::RUN_STATE_FAILED);
+  damaged.set_resolved("a: [");
+  service_.AddRun(damaged);
+  RunsServer server(service_.address());
+  AwaitBoard(server);
+  const auto problem = [&](const std::string& query, int status) -> std::string {
+    const http::Answer answer = server.Get("/api/v1/differences" + query);
+    EXPECT_EQ(answer.status, status) << query;
+    return json::parse(answer.body)["error"]["message"];
+  };
+  EXPECT_EQ(problem("", 400), "run: expected 2 to 16 runs to compare, like run=A&run=B, not 0");
+  EXPECT_EQ(problem("?run=demo", 400),
+            "run: expected 2 to 16 runs to compare, like run=A&run=B, not 1");
+  std::string many = "?run=demo";
+  for (int i = 0; i < 16; ++i) many += "&run=demo";
+  EXPECT_EQ(problem(many, 400), "run: expected 2 to 16 runs to compare, like run=A&run=B, not 17");
+  EXPECT_EQ(problem("?runs=demo", 400), "unknown parameter 'runs'; did you mean 'run'?");
+  EXPECT_EQ(problem("?run=demo&run=", 400), "run: expected a value after '='");
+  problem("?run=demo&run=nothing", 404);
+  EXPECT_NE(problem("?run=demo&run=damaged", 500).find("run file of damaged cannot be read"),
+            std::string::npos);
+  service_.FailNext(1'000'000);
+  ASSERT_TRUE(Eventually([&] { return !server.api().board().board()->connected; }));
+  problem("?run=demo&run=damaged", 503);
+  service_.FailNext(0);
+}
+
 TEST_F(RunsApiTest, WithoutACoordinatorPagesSayWhy) {
   RunsServer server("");
   EXPECT_EQ(json::parse(server.Get("/api/v1/runs").body)["coordinator"]["connected"], false);

@@ -155,8 +155,10 @@ TEST(RunsJson, ModelsOfARunGoByTheNamesOfTheCatalogueAndAreNullWhereNoneIsServed
 
 TEST(RunsJson, PointsAreColumnsOfShortNumbers) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
   const std::vector<Point> points = {
       CompactPoint({.step = 1,
+                    .tokens = 1024,
                     .loss = 4.1,
                     .learning_rate = 1e-5,
                     .gradient_norm = nan,
@@ -164,24 +166,37 @@ TEST(RunsJson, PointsAreColumnsOfShortNumbers) {
                     .step_seconds = 0.5,
                     .at_us = 1'763'716'440'250'000}),
       CompactPoint({.step = 2,
-                    .loss = 3,
-                    .learning_rate = nan,
+                    .tokens = 2048,
+                    .loss = -infinity,
+                    .learning_rate = infinity,
                     .gradient_norm = 1.5,
                     .tokens_per_second = nan,
                     .mfu = 0.31,
                     .step_seconds = 0.25,
-                    .validation_loss = 3.5,
-                    .scores = {{"val_bpb", 1.25}, {"quiz/completion/acc", 0.5}},
+                    .validation_loss = nan,
+                    .scores = {{"val_bpb", nan}, {"quiz/completion/acc", 0.5}},
                     .at_us = 1'763'716'441'000'000})};
   const std::string columns =
-      R"("step":[1,2],"at":[1763716440.25,1763716441],"loss":[4.1,3],"learning_rate":[1e-05,null],)"
-      R"("gradient_norm":[null,1.5],"tokens_per_second":[2048,null],"mfu":[null,0.31],)"
-      R"("step_seconds":[0.5,0.25],"validation_loss":[null,3.5],)"
-      R"("scores":[null,{"quiz/completion/acc":0.5,"val_bpb":1.25}])";
+      R"("step":[1,2],"at":[1763716440.25,1763716441],"tokens":[1024,2048],"loss":[4.1,"-inf"],)"
+      R"("learning_rate":[1e-05,"inf"],"gradient_norm":["nan",1.5],)"
+      R"("tokens_per_second":[2048,"nan"],"mfu":[null,0.31],)"
+      R"("step_seconds":[0.5,0.25],"validation_loss":[null,"nan"],)"
+      R"("scores":[null,{"quiz/completion/acc":0.5,"val_bpb":"nan"}])";
   EXPECT_EQ(PointsText("r\"1", 9, points), R"({"run":"r\"1","total":9,)" + columns + "}");
   EXPECT_EQ(PointsMessageText("r1", points),
             R"({"type":"points","run":"r1","points":{)" + columns + "}}");
   EXPECT_TRUE(Json::accept(PointsText("r1", 0, {})));
+}
+
+TEST(RunsJson, DifferencesNameTheRunsAndTheirValues) {
+  v1::Run one = MakeRun("one", "aaaaaaaa01", v1::RUN_STATE_FAILED);
+  one.set_resolved("seed: 1\noptimizer:\n  lr: 0.001\n");
+  v1::Run other = MakeRun("other", "aaaaaaaa02", v1::RUN_STATE_FAILED);
+  other.set_resolved("seed: 1\noptimizer:\n  lr: 0.01\ntrain: []\n");
+  EXPECT_EQ(Text(*DifferencesDocument(std::vector{one, other})),
+            R"({"runs":[{"id":"aaaaaaaa01","name":"one"},{"id":"aaaaaaaa02","name":"other"}],)"
+            R"("keys":[{"key":"optimizer.lr","values":["0.001","0.01"]},)"
+            R"({"key":"train","values":[null,"[]"]}]})");
 }
 
 TEST(RunsJson, AMessageIsItsDocumentWithAType) {

@@ -1,0 +1,28 @@
+// The keys in which the resolved run files of several runs differ. Pure functions; thread-safe.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "gp/v1/run.pb.h"
+
+namespace gp::client {
+
+struct KeyDifference {
+  std::string key;  // "optimizer.lr"
+  // For each run the value as its file writes it: "0.001", "[wte, wpe]"; absent: the file lacks the
+  // key.
+  std::vector<std::optional<std::string>> values;
+
+  bool operator==(const KeyDifference&) const = default;
+};
+
+// Only keys whose values differ, in the order of the files, those of the first run first. Entries
+// of maps are keys of their own: "labels.team". A run without a resolved file has no keys.
+// Internal for a file that is not YAML, with the run and the place.
+StatusOr<std::vector<KeyDifference>> FindKeyDifferences(std::span<const v1::Run> runs);
+
+}  // namespace gp::client
