@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "plan/batch_ramp.h"
 #include "plan/lr_schedule.h"
@@ -56,11 +57,25 @@ std::string ScheduleText(const runspec::RunSpec& spec, int64_t step) {
                      HorizonText(spec, horizon, step));
 }
 
-std::string DifferencesText(const std::vector<runspec::KeyDifference>& differences) {
+std::vector<client::KeyDifference> ChangesBetween(const std::string& before,
+                                                  const std::string& after) {
+  std::array<v1::Run, 2> runs;
+  runs[0].set_resolved(before);
+  runs[1].set_resolved(after);
+  auto differences = client::FindKeyDifferences(runs);
+  if (!differences.ok()) return {};
+  std::erase_if(*differences, [](const client::KeyDifference& one) {
+    return one.key == "name" || one.key == "preset" || one.key.starts_with("init_");
+  });
+  return *std::move(differences);
+}
+
+std::string DifferencesText(const std::vector<client::KeyDifference>& differences) {
   std::string text;
-  for (const runspec::KeyDifference& one : differences) {
+  for (const client::KeyDifference& one : differences) {
     if (!text.empty()) text += ", ";
-    text += fmt::format("{} {} -> {}", one.key, one.before, one.after);
+    text += fmt::format("{} {} -> {}", one.key, one.values.at(0).value_or("none"),
+                        one.values.at(1).value_or("none"));
   }
   return text;
 }

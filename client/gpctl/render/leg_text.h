@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "client/api/key_difference.h"
 #include "plan/run_spec.h"
-#include "runspec/key_difference.h"
 
 namespace gp::gpctl {
 
@@ -18,7 +18,13 @@ double LearningRateAt(const runspec::RunSpec& spec, int64_t step);
 // (schedule.decay_steps)", for a leg from `step` to the end of its budget. One line, no newline.
 std::string ScheduleText(const runspec::RunSpec& spec, int64_t step);
 
-// "optimizer.lr 0.001 -> 0.0005, seed 1 -> 2"; empty when nothing differs.
-std::string DifferencesText(const std::vector<runspec::KeyDifference>& differences);
+// The keys that differ between two resolved run files, without those that change with every run:
+// the name, and what the run began from. None if a file cannot be read.
+std::vector<client::KeyDifference> ChangesBetween(const std::string& before,
+                                                  const std::string& after);
+
+// "optimizer.lr 0.001 -> 0.0005, seed 1 -> 2"; "none" for a key that a file lacks. Empty when
+// nothing differs.
+std::string DifferencesText(const std::vector<client::KeyDifference>& differences);
 
 }  // namespace gp::gpctl

@@ -7,20 +7,9 @@
 
 #include "client/api/run_state_name.h"
 #include "client/gpctl/render/leg_text.h"
-#include "runspec/run_file.h"
 
 namespace gp::gpctl {
 namespace {
-
-std::vector<runspec::KeyDifference> ChangedKeys(const std::string& before,
-                                                const std::string& after) {
-  const auto a = runspec::LoadRunFile(before, "run file");
-  const auto b = runspec::LoadRunFile(after, "run file");
-  if (!a.spec || !b.spec) return {};
-  auto differences = runspec::DifferingKeys(*a.spec, *b.spec);
-  std::erase_if(differences, [](const auto& one) { return one.key.starts_with("init_"); });
-  return differences;
-}
 
 // The run file of the leg that wrote the parent checkpoint; empty if the parent is unknown.
 std::string ParentFile(const v1::Run& child, const std::map<std::string, v1::Run>& runs) {
@@ -41,7 +30,7 @@ std::string OriginText(const v1::Run& run) {
   return fmt::format("  from {}@{}", parent, run.parent().step());
 }
 
-std::string ChangeText(const std::vector<runspec::KeyDifference>& changes) {
+std::string ChangeText(const std::vector<client::KeyDifference>& changes) {
   return changes.empty() ? "" : "  " + DifferencesText(changes);
 }
 
@@ -53,7 +42,7 @@ std::string LegText(const v1::Leg& before, const v1::Leg& leg) {
   const std::string from =
       leg.first_step() >= 0 ? fmt::format("step {}", leg.first_step()) : std::string("the start");
   return fmt::format("leg {} from {}: {}{}", leg.number(), from, leg.why_begun(),
-                     ChangeText(ChangedKeys(before.resolved(), leg.resolved())));
+                     ChangeText(ChangesBetween(before.resolved(), leg.resolved())));
 }
 
 std::string ProgressText(const v1::Run& run) {
@@ -106,7 +95,7 @@ void Lineage::AddTree(const v1::Run& run, const Branch& branch, bool utf8,
   const std::string below = branch.indent + bar;
   text += fmt::format("{}{}{} ({}){}  {}{}{}\n", branch.indent, mark, run.name(), run.run_id(),
                       run.run_id() == run_ ? " *" : "", ProgressText(run), OriginText(run),
-                      ChangeText(ChangedKeys(ParentFile(run, runs_), FirstFile(run))));
+                      ChangeText(ChangesBetween(ParentFile(run, runs_), FirstFile(run))));
   for (int i = 1; i < run.legs_size(); ++i) {
     text += fmt::format("{}   {}\n", below, LegText(run.legs(i - 1), run.legs(i)));
   }
@@ -126,8 +115,9 @@ Json Lineage::Fields() const {
                        {"step", run.parent().step()}};
     }
     one["changed"] = Json::object();
-    for (const auto& change : ChangedKeys(ParentFile(run, runs_), FirstFile(run))) {
-      one["changed"][change.key] = {{"before", change.before}, {"after", change.after}};
+    for (const auto& change : ChangesBetween(ParentFile(run, runs_), FirstFile(run))) {
+      one["changed"][change.key] = {{"before", change.values.at(0).value_or("")},
+                                    {"after", change.values.at(1).value_or("")}};
     }
     fields["runs"].push_back(std::move(one));
   }

@@ -42,9 +42,17 @@ TEST(ScheduleText, AWallTimeDecidesTheScheduleOnlyWhenItIsMeasured) {
   EXPECT_EQ(LearningRateAt(spec, 0), 0);
 }
 
+TEST(ChangesBetween, LeavesOutWhatChangesWithEveryRun) {
+  const auto changes =
+      ChangesBetween("name: a\ninit_from: scratch\nseed: 1\n", "name: b\ninit_from: /c\nseed: 2\n");
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].key, "seed");
+  EXPECT_TRUE(ChangesBetween("seed: 1", "[").empty());
+}
+
 TEST(DifferencesText, JoinsTheChanges) {
-  EXPECT_EQ(DifferencesText({{"seed", "1", "2"}, {"optimizer.lr", "1", "3"}}),
-            "seed 1 -> 2, optimizer.lr 1 -> 3");
+  EXPECT_EQ(DifferencesText({{"seed", {"1", "2"}}, {"optimizer.lr", {"1", std::nullopt}}}),
+            "seed 1 -> 2, optimizer.lr 1 -> none");
   EXPECT_EQ(DifferencesText({}), "");
 }
 

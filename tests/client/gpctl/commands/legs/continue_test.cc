@@ -1,4 +1,5 @@
-// Goal: extend, restart and retry ask for the leg that the user means, and refuse what means nothing.
+// Goal: extend, restart and retry ask for the leg that the user means, and refuse what means
+// nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -47,8 +47,7 @@ TEST_F(PauseCommand, AWaitingRunIsPausedAtOnce) {
 
 TEST_F(PauseCommand, APausedRunIsResumedAndAnEndedOneBeginsAnotherLeg) {
   AddRun(v1::RUN_STATE_PAUSED);
-  EXPECT_EQ(gpctl_.Run({"resume", "tiny"}).out,
-            "tiny (aaaaaaaa01) is queued: resumed by owner\n");
+  EXPECT_EQ(gpctl_.Run({"resume", "tiny"}).out, "tiny (aaaaaaaa01) is queued: resumed by owner\n");
   EXPECT_EQ(service_.last_continue().run(), "");
   AddRun(v1::RUN_STATE_CANCELLED);
   EXPECT_THAT(gpctl_.Run({"resume", "tiny"}).out,
