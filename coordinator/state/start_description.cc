@@ -19,7 +19,7 @@ std::string NameOf(const std::string& path, const Cluster& cluster) {
 
 }  // namespace
 
-std::optional<FoundCheckpoint> FindCheckpointAt(const Cluster& cluster, const std::string& path) {
+std::optional<KnownCheckpoint> FindCheckpointAt(const Cluster& cluster, const std::string& path) {
   const size_t checkpoints = path.rfind(kCheckpoints);
   if (checkpoints == std::string::npos || checkpoints == 0) return std::nullopt;
   const size_t id = path.rfind('/', checkpoints - 1) + 1;
@@ -28,7 +28,7 @@ std::optional<FoundCheckpoint> FindCheckpointAt(const Cluster& cluster, const st
   for (const auto* sealed : {&run->checkpoints, &run->superseded}) {
     const auto found = std::find_if(sealed->begin(), sealed->end(),
                                     [&](const auto& one) { return one.directory == path; });
-    if (found != sealed->end()) return FoundCheckpoint{run, *found};
+    if (found != sealed->end()) return KnownCheckpoint{run, *found};
   }
   return std::nullopt;
 }

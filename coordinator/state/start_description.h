@@ -10,13 +10,13 @@
 
 namespace gp::coordinator {
 
-struct FoundCheckpoint {
+struct KnownCheckpoint {
   std::shared_ptr<const Run> run;
   SealedCheckpoint checkpoint;
 };
 
 // The checkpoint in this directory, if it is sealed and its run is known.
-std::optional<FoundCheckpoint> FindCheckpointAt(const Cluster& cluster, const std::string& path);
+std::optional<KnownCheckpoint> FindCheckpointAt(const Cluster& cluster, const std::string& path);
 
 // The model that the run started from: "base@250" for the parent's run and step if both are known,
 // otherwise its path; empty when it started from scratch.
