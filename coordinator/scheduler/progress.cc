@@ -17,6 +17,8 @@ class ProgressPlanner {
       : cluster_(cluster), run_(run), policy_(policy), now_(now), plan_(plan) {}
 
   void Advance() {
+    const bool goes_on = run_.next_leg || run_.pausing;  // a user asked for that
+    if (run_.gave_up && !goes_on) return End(RunState::kFailed, run_.reason);
     if (run_.state == RunState::kCancelling) return AdvanceCancelling();
     if (!run_.holds_slots) return AdvanceWithoutSlots();
     if (PlanSeals(cluster_, run_, plan_)) return;
@@ -42,8 +44,7 @@ class ProgressPlanner {
   // end the run.
   void AdvanceWithoutSlots() {
     if (run_.next_leg) return Add(LegBegun{});
-    if (run_.pausing) return Add(RunPaused{"paused after a failure: " + run_.reason});
-    if (run_.gave_up) End(RunState::kFailed, run_.reason);
+    if (run_.pausing) Add(RunPaused{"paused after a failure: " + run_.reason});
   }
 
   void AdvanceCancelling() {

@@ -382,6 +382,7 @@ grpc::Status FakeRunService::Continue(grpc::ServerContext*, const v1::ContinueRe
   run = *found;
   run.set_state(v1::RUN_STATE_QUEUED);
   run.set_reason("extended");
+  run.add_legs()->set_resolved(run.resolved());
   if (request->steps() > 0) run.mutable_progress()->set_target_steps(request->steps());
   return grpc::Status::OK;
 }

@@ -59,6 +59,7 @@ std::string ScheduleText(const runspec::RunSpec& spec, int64_t step) {
 
 std::vector<client::KeyDifference> ChangesBetween(const std::string& before,
                                                   const std::string& after) {
+  if (before.empty() || after.empty()) return {};
   std::array<v1::Run, 2> runs;
   runs[0].set_resolved(before);
   runs[1].set_resolved(after);

@@ -19,7 +19,8 @@ double LearningRateAt(const runspec::RunSpec& spec, int64_t step);
 std::string ScheduleText(const runspec::RunSpec& spec, int64_t step);
 
 // The keys that differ between two resolved run files, without those that change with every run:
-// the name, and what the run began from. None if a file cannot be read.
+// the name, and what the run began from. None if a file is empty or cannot be
+// read.
 std::vector<client::KeyDifference> ChangesBetween(const std::string& before,
                                                   const std::string& after);
 
