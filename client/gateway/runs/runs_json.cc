@@ -73,6 +73,11 @@ Json RunFields(const v1::Run& run) {
   json["warning"] = TextOrNull(run.progress().warning());
   json["queue_position"] = run.queue_position() > 0 ? Json(run.queue_position()) : Json();
   json["initial_model"] = TextOrNull(run.initial_model());
+  if (run.has_parent()) {
+    json["parent"] = {{"run_id", run.parent().run_id()},
+                      {"leg", run.parent().leg()},
+                      {"step", run.parent().step()}};
+  }
   json["submitted_by"] = TextOrNull(run.submitted_by());
   json["labels"] = Json::object();
   const std::map<std::string, std::string> labels(run.labels().begin(), run.labels().end());
