@@ -13,8 +13,7 @@ namespace gp::client {
 
 struct KeyDifference {
   std::string key;  // "optimizer.lr"
-  // For each run the value as its file writes it: "0.001", "[wte, wpe]"; absent: the file lacks the
-  // key.
+  // By run, the value as in its run file: "0.001", "[wte, wpe]"; absent if the file lacks the key.
   std::vector<std::optional<std::string>> values;
 
   bool operator==(const KeyDifference&) const = default;

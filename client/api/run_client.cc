@@ -172,100 +172,64 @@ Status RunClient::Stream(const std::string& method, const Open& open,
   }
 }
 
-StatusOr<v1::SubmitResponse> RunClient::Submit(v1::SubmitRequest request) {
+template <typename Request, typename Response>
+StatusOr<Response> RunClient::Ask(const std::string& method, Method<Request, Response> call,
+                                  const Request& request) {
   RETURN_IF_ERROR(CheckTexts(request));
-  if (request.request_id().empty()) request.set_request_id(RandomId(20));
-  v1::SubmitResponse response;
-  RETURN_IF_ERROR(Retry("Submit", [&](grpc::ClientContext& context) {
-    return stub_->Submit(&context, request, &response);
+  Response response;
+  RETURN_IF_ERROR(Retry(method, [&](grpc::ClientContext& context) {
+    return (stub_.get()->*call)(&context, request, &response);
   }));
   MakeSafeToShow(response);
   return response;
+}
+
+StatusOr<v1::SubmitResponse> RunClient::Submit(v1::SubmitRequest request) {
+  if (request.request_id().empty()) request.set_request_id(RandomId(20));
+  return Ask("Submit", &v1::RunService::StubInterface::Submit, request);
 }
 
 StatusOr<v1::Run> RunClient::Get(const std::string& run) {
   v1::GetRequest request;
   request.set_run(run);
-  RETURN_IF_ERROR(CheckTexts(request));
-  v1::Run response;
-  RETURN_IF_ERROR(Retry("Get", [&](grpc::ClientContext& context) {
-    return stub_->Get(&context, request, &response);
-  }));
-  MakeSafeToShow(response);
-  return response;
+  return Ask("Get", &v1::RunService::StubInterface::Get, request);
 }
 
 StatusOr<v1::ListResponse> RunClient::List(const v1::ListRequest& request) {
-  RETURN_IF_ERROR(CheckTexts(request));
-  v1::ListResponse response;
-  RETURN_IF_ERROR(Retry("List", [&](grpc::ClientContext& context) {
-    return stub_->List(&context, request, &response);
-  }));
-  MakeSafeToShow(response);
-  return response;
+  return Ask("List", &v1::RunService::StubInterface::List, request);
 }
 
 StatusOr<v1::Run> RunClient::Cancel(const std::string& run, bool now) {
   v1::CancelRequest request;
   request.set_run(run);
-  RETURN_IF_ERROR(CheckTexts(request));
   request.set_now(now);
   request.set_request_id(RandomId(20));
-  v1::Run response;
-  RETURN_IF_ERROR(Retry("Cancel", [&](grpc::ClientContext& context) {
-    return stub_->Cancel(&context, request, &response);
-  }));
-  MakeSafeToShow(response);
-  return response;
+  return Ask("Cancel", &v1::RunService::StubInterface::Cancel, request);
 }
 
 StatusOr<v1::Run> RunClient::Pause(const std::string& run) {
   v1::PauseRequest request;
   request.set_run(run);
-  RETURN_IF_ERROR(CheckTexts(request));
   request.set_request_id(RandomId(20));
-  v1::Run response;
-  RETURN_IF_ERROR(Retry("Pause", [&](grpc::ClientContext& context) {
-    return stub_->Pause(&context, request, &response);
-  }));
-  MakeSafeToShow(response);
-  return response;
+  return Ask("Pause", &v1::RunService::StubInterface::Pause, request);
 }
 
 StatusOr<v1::Run> RunClient::Resume(const std::string& run) {
   v1::ResumeRequest request;
   request.set_run(run);
-  RETURN_IF_ERROR(CheckTexts(request));
   request.set_request_id(RandomId(20));
-  v1::Run response;
-  RETURN_IF_ERROR(Retry("Resume", [&](grpc::ClientContext& context) {
-    return stub_->Resume(&context, request, &response);
-  }));
-  MakeSafeToShow(response);
-  return response;
+  return Ask("Resume", &v1::RunService::StubInterface::Resume, request);
 }
 
 StatusOr<v1::ContinueResponse> RunClient::Continue(v1::ContinueRequest request) {
-  RETURN_IF_ERROR(CheckTexts(request));
   if (request.request_id().empty()) request.set_request_id(RandomId(20));
-  v1::ContinueResponse response;
-  RETURN_IF_ERROR(Retry("Continue", [&](grpc::ClientContext& context) {
-    return stub_->Continue(&context, request, &response);
-  }));
-  MakeSafeToShow(response);
-  return response;
+  return Ask("Continue", &v1::RunService::StubInterface::Continue, request);
 }
 
 StatusOr<v1::CheckpointsResponse> RunClient::Checkpoints(const std::string& run) {
   v1::CheckpointsRequest request;
   request.set_run(run);
-  RETURN_IF_ERROR(CheckTexts(request));
-  v1::CheckpointsResponse response;
-  RETURN_IF_ERROR(Retry("Checkpoints", [&](grpc::ClientContext& context) {
-    return stub_->Checkpoints(&context, request, &response);
-  }));
-  MakeSafeToShow(response);
-  return response;
+  return Ask("Checkpoints", &v1::RunService::StubInterface::Checkpoints, request);
 }
 
 StatusOr<v1::Checkpoint> RunClient::RestoreCheckpoint(const std::string& run, int64_t step) {

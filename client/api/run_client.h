@@ -106,6 +106,13 @@ class RunClient {
   // Unavailable when the coordinator cannot be reached, or the answer was lost.
   template <typename Call>
   Status Try(const std::string& method, const Call& call, const Limit& limit);
+  template <typename Request, typename Response>
+  using Method = grpc::Status (v1::RunService::StubInterface::*)(grpc::ClientContext*,
+                                                                 const Request&, Response*);
+  // Calls a method of the RunService whose answer comes within the options' timeout.
+  template <typename Request, typename Response>
+  StatusOr<Response> Ask(const std::string& method, Method<Request, Response> call,
+                         const Request& request);
   // Sends a change of a node (Cordon, Drain, Uncordon).
   template <typename Request, typename Call>
   StatusOr<v1::Node> Change(const std::string& method, Request request, const Call& call);

@@ -46,19 +46,12 @@ std::unordered_set<std::string> QuarantinedNames(const Run& run) {
   return names;
 }
 
-std::unordered_set<std::string> SupersededNames(const Run& run) {
+// The directory names of those checkpoints that are retired, or that are not. A hash set, because a
+// run that saves often has many thousands.
+std::unordered_set<std::string> NamesOf(const std::vector<SealedCheckpoint>& checkpoints,
+                                        bool retired) {
   std::unordered_set<std::string> names;
-  for (const SealedCheckpoint& checkpoint : run.superseded) {
-    if (!checkpoint.retired) names.insert(BaseNameOf(checkpoint.directory));
-  }
-  return names;
-}
-
-// The directory names of the run's sealed checkpoints that are retired, or that are not. A hash
-// set, because a run that saves often has many thousands.
-std::unordered_set<std::string> SealedNames(const Run& run, bool retired) {
-  std::unordered_set<std::string> names;
-  for (const SealedCheckpoint& checkpoint : run.checkpoints) {
+  for (const SealedCheckpoint& checkpoint : checkpoints) {
     if (checkpoint.retired == retired) names.insert(BaseNameOf(checkpoint.directory));
   }
   return names;
@@ -101,9 +94,9 @@ Status LinkForTensorBoard(const Run& run) {
 }  // namespace
 
 std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::string>& names) {
-  const auto kept = SealedNames(run, /*retired=*/false);
-  const auto retired = SealedNames(run, /*retired=*/true);
-  const auto superseded = SupersededNames(run);
+  const auto kept = NamesOf(run.checkpoints, /*retired=*/false);
+  const auto retired = NamesOf(run.checkpoints, /*retired=*/true);
+  const auto superseded = NamesOf(run.superseded, /*retired=*/false);
   const auto quarantined = QuarantinedNames(run);
   // The catalogue may not list one that an older version renamed: it may be that of an older
   // backup.

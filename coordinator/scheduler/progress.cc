@@ -32,8 +32,7 @@ class ProgressPlanner {
       return;
     }
     if (!run_.drained_because.empty()) return;  // its ranks save and leave
-    if (run_.pausing) return Leave("a user paused the run");
-    if (run_.next_leg) return Leave(run_.next_leg->why);
+    if (run_.pausing || run_.next_leg) return Leave(RequestedLeave(run_));
     if (const auto drained = DrainedNodeOf(cluster_, run_)) return Leave(CordonText(*drained));
     if (run_.state == RunState::kStarting) AdvanceStarting();
     if (run_.state == RunState::kRunning) TellWaiting();

@@ -201,8 +201,7 @@ v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress
   to.set_initial_model(InitialModelName(run, cluster));
   if (!submission.parent_run.empty()) AddParent(cluster, submission, to);
   to.set_leg(run.leg.number);
-  if (run.holds_slots && run.pausing) to.set_leaving_for("a user paused the run");
-  if (run.holds_slots && run.next_leg) to.set_leaving_for(run.next_leg->why);
+  if (run.holds_slots) to.set_leaving_for(RequestedLeave(run));
   return to;
 }
 

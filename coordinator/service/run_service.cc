@@ -259,17 +259,21 @@ void RunService::AnswerRepeated(SubmitCall& call, const Run& run) const {
   call.AnswerUnchanged(allowed);
 }
 
+StatusOr<Cluster> RunService::ClusterAfter(const Event& event) const {
+  Batch batch(*context_.reconciler.snapshot(), {clock_.Now(), clock_.WallNow()});
+  RETURN_IF_ERROR(batch.AdmitEvent(event).status());
+  batch.Plan(options_.policy, [] { return std::string(); });
+  return batch.TakeAfter();
+}
+
 // Tries the submit on a copy of the cluster and returns the outcome.
 Status RunService::PlanOnly(const Event& event, v1::SubmitResponse& response) const {
-  const Now now{clock_.Now(), clock_.WallNow()};
-  Batch batch(*context_.reconciler.snapshot(), now);
   Event trial = event;
   trial.request_id = "dry-run " + event.run.value();
   std::get<RunSubmitted>(trial.body).submission.request_id = trial.request_id;
-  RETURN_IF_ERROR(batch.AdmitEvent(trial).status());
-  batch.Plan(options_.policy, [] { return std::string(); });
-  const auto run = batch.after().FindRun(event.run);
-  *response.mutable_run() = ToProto(batch.after(), *run, Progress());
+  ASSIGN_OR_RETURN(const Cluster after, ClusterAfter(trial));
+  const auto run = after.FindRun(event.run);
+  *response.mutable_run() = ToProto(after, *run, Progress());
   response.mutable_run()->set_source(run->submission->source);
   response.mutable_run()->set_resolved(run->submission->resolved);
   response.mutable_run()->clear_request_id();
@@ -365,14 +369,11 @@ void RunService::PrepareContinue(ContinueCall& call) {
 
 // Tries the leg on a copy of the cluster and returns the run as it would be.
 Status RunService::PlanOnly(const Event& event, v1::ContinueResponse& response) const {
-  const Now now{clock_.Now(), clock_.WallNow()};
-  Batch batch(*context_.reconciler.snapshot(), now);
-  RETURN_IF_ERROR(batch.AdmitEvent(event).status());
-  batch.Plan(options_.policy, [] { return std::string(); });
-  const auto run = batch.after().FindRun(event.run);
+  ASSIGN_OR_RETURN(const Cluster after, ClusterAfter(event));
+  const auto run = after.FindRun(event.run);
   const Submission& next = std::get<LegRequested>(event.body).submission;
   v1::Run& shown = *response.mutable_run();
-  shown = ToProto(batch.after(), *run, context_.recorder.ProgressOf(event.run));
+  shown = ToProto(after, *run, context_.recorder.ProgressOf(event.run));
   shown.set_resolved(next.resolved);
   AddLegs(*run, shown);
   shown.mutable_progress()->set_target_steps(next.target_steps);

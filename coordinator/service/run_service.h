@@ -52,6 +52,8 @@ class RunService final : public MethodService<v1::RunService> {
   void RequestOf(Call& call, EventBody body);
   void PrepareContinue(ContinueCall& call);
   Status PlanOnly(const Event& event, v1::ContinueResponse& response) const;
+  // The cluster as it would be after the event and the plan that follows. Stores nothing.
+  StatusOr<Cluster> ClusterAfter(const Event& event) const;
   // Blocks no thread of a lane while it waits: the verifier reads on its own thread.
   void Restore(RestoreCall& call);
   // The steps of a submit; each runs in its lane.

@@ -168,7 +168,7 @@ struct LegRequested {
   std::string why;  // "extended to 500 steps"
 };
 
-// The leg that was requested begins: the run holds no slots any more.
+// The leg that was requested begins. Withdraws the slots that ranks of a finished leg still hold.
 struct LegBegun {};
 
 // An operator requests a cordon; see Cordon. A second request replaces the first.

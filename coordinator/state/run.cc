@@ -60,6 +60,11 @@ bool AwaitsVerdict(const Run& run) {
   return run.suspicion->asks_coordinator || run.suspicion->told_by.size() > 1;
 }
 
+std::string RequestedLeave(const Run& run) {
+  if (run.pausing) return "a user paused the run";
+  return run.next_leg ? run.next_leg->why : "";
+}
+
 bool HasLegOf(const Run& run, const std::string& request_id) {
   if (run.leg.request_id == request_id) return true;
   if (run.next_leg && run.next_leg->request_id == request_id) return true;

@@ -259,6 +259,9 @@ struct Run {
 // then.
 bool AwaitsVerdict(const Run& run);
 
+// What a user asked the ranks to save and leave for: a pause, or another leg. Empty: nothing.
+std::string RequestedLeave(const Run& run);
+
 // Whether the call with this request id began a leg of the run, or is about to.
 bool HasLegOf(const Run& run, const std::string& request_id);
 

@@ -37,6 +37,14 @@ std::string HorizonText(const runspec::RunSpec& spec, int64_t horizon, int64_t s
 
 }  // namespace
 
+std::string PlaceText(int64_t step) {
+  return step > 0 ? fmt::format("step {}", step) : std::string("the start");
+}
+
+std::string BeginningText(const v1::Leg& leg) {
+  return fmt::format("{}: {}", PlaceText(leg.first_step()), leg.why_begun());
+}
+
 double LearningRateAt(const runspec::RunSpec& spec, int64_t step) {
   const auto plan = runspec::PlanBatch(spec);
   const int64_t target = runspec::TargetSteps(spec);

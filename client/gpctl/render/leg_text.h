@@ -6,9 +6,16 @@
 #include <vector>
 
 #include "client/api/key_difference.h"
+#include "gp/v1/run.pb.h"
 #include "plan/run_spec.h"
 
 namespace gp::gpctl {
+
+// "step 300"; "the start" for a step of 0 or less.
+std::string PlaceText(int64_t step);
+
+// "step 300: extended to 500 steps": where the leg began, and why.
+std::string BeginningText(const v1::Leg& leg);
 
 // The learning rate of the update after `step` committed steps; 0 if the run file sets only a wall
 // time, because the schedule's length is then not known before the run.
@@ -19,8 +26,7 @@ double LearningRateAt(const runspec::RunSpec& spec, int64_t step);
 std::string ScheduleText(const runspec::RunSpec& spec, int64_t step);
 
 // The keys that differ between two resolved run files, without those that change with every run:
-// the name, and what the run began from. None if a file is empty or cannot be
-// read.
+// the name, and what the run began from. None if a file is empty or cannot be read.
 std::vector<client::KeyDifference> ChangesBetween(const std::string& before,
                                                   const std::string& after);
 

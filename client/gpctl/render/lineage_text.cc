@@ -39,9 +39,7 @@ std::string FirstFile(const v1::Run& run) {
 }
 
 std::string LegText(const v1::Leg& before, const v1::Leg& leg) {
-  const std::string from =
-      leg.first_step() >= 0 ? fmt::format("step {}", leg.first_step()) : std::string("the start");
-  return fmt::format("leg {} from {}: {}{}", leg.number(), from, leg.why_begun(),
+  return fmt::format("leg {} from {}{}", leg.number(), BeginningText(leg),
                      ChangeText(ChangesBetween(before.resolved(), leg.resolved())));
 }
 

@@ -12,10 +12,10 @@
 
 namespace gp::gpctl {
 
-// Of every run: a Run message with `legs` and `resolved`, as Get answers it.
 class Lineage {
  public:
-  // REQUIRES: `run` is the id of one of `runs`. A parent that is not among them counts as unknown.
+  // `runs`: as Get answers them, with their legs and resolved run files. REQUIRES: `run` is the id
+  // of one of `runs`. A parent that is not among them counts as unknown.
   Lineage(std::vector<v1::Run> runs, std::string run);
 
   // One line for each run and each later leg, indented below what it began from, with the keys that

@@ -12,6 +12,7 @@
 #include "client/api/run_state_name.h"
 #include "client/api/time_left.h"
 #include "client/gpctl/render/connection_text.h"
+#include "client/gpctl/render/leg_text.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/render/step_words.h"
 #include "client/gpctl/terminal/display_text.h"
@@ -82,9 +83,7 @@ std::string ProgressText(const v1::Run& run) {
 std::string LegText(const v1::Run& run) {
   if (run.legs_size() < 2) return "";
   const v1::Leg& leg = run.legs(run.legs_size() - 1);
-  const std::string from =
-      leg.first_step() >= 0 ? fmt::format("step {}", leg.first_step()) : std::string("the start");
-  return fmt::format("{}, from {}: {}", leg.number(), from, leg.why_begun());
+  return fmt::format("{}, from {}", leg.number(), BeginningText(leg));
 }
 
 std::string QueueText(const v1::Run& run) {

@@ -10,10 +10,6 @@
 namespace gp::gpctl {
 namespace {
 
-std::string StepText(int64_t step) {
-  return step > 0 ? fmt::format("step {}", step) : std::string("the start");
-}
-
 // The resolved run file of the leg that was asked for; it may not have begun.
 std::string RunFileOf(const v1::Run& run) {
   return run.resolved().empty() && run.legs_size() > 0 ? run.legs(run.legs_size() - 1).resolved()
@@ -25,16 +21,12 @@ std::string GoesOnText(const v1::Run& run, int64_t first_step, bool dry_run) {
   const std::string until = target > 0 ? fmt::format(" to step {}", target) : std::string();
   const std::string verb = dry_run ? "would go on" : "goes on";
   std::string text = fmt::format("{} ({}) {} from {}{}", run.name(), run.run_id(), verb,
-                                 StepText(first_step), until);
+                                 PlaceText(first_step), until);
   if (!run.leaving_for().empty()) return text + " as soon as its ranks have saved and left\n";
   return text + fmt::format(": {}\n", run.reason());
 }
 
 }  // namespace
-
-int64_t FirstStepOf(const v1::Run& run) {
-  return std::max<int64_t>(run.latest_checkpoint_step(), 0);
-}
 
 StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, Session& session) {
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
@@ -52,8 +44,8 @@ StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, Session& session) {
     console.PrintChange(Pretty(document));
     return ExitCode::kOk;
   }
-  const int64_t first_step =
-      request.has_from_step() ? std::max<int64_t>(request.from_step(), 0) : FirstStepOf(run);
+  const int64_t from = request.has_from_step() ? request.from_step() : run.latest_checkpoint_step();
+  const int64_t first_step = std::max<int64_t>(from, 0);
   console.PrintChange(GoesOnText(run, first_step, request.dry_run()));
   const auto file = runspec::LoadRunFile(RunFileOf(run), "run file");
   if (file.spec) console.err << ScheduleText(*file.spec, first_step) << "\n";

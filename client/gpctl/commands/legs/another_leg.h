@@ -15,9 +15,6 @@ namespace gp::gpctl {
 // The help text of a RUN argument.
 inline constexpr char kRunArgument[] = "name, id, unique prefix of an id, or @last";
 
-// The step that the run's newest leg begins from, or goes on from; 0: the start of the run.
-int64_t FirstStepOf(const v1::Run& run);
-
 // Sends the request and prints where the run goes on, up to which step, and its learning rate
 // there.
 StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, Session& session);

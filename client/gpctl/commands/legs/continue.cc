@@ -118,8 +118,8 @@ void AddContinueCommands(CommandSet& commands) {
       "extend", kRunGroup, "Train a run further, also one that has ended; its schedule stays");
   auto options = std::make_shared<LegOptions>();
   AddCommonFlags(extend, *options);
-  extend.Option("--steps", options->steps, "all steps of the run, or +N: so many more");
-  extend.Option("--tokens", options->tokens, "all tokens of the run, or +N: so many more");
+  extend.Option("--steps", options->steps, "the run's steps in all, or +N to add N steps");
+  extend.Option("--tokens", options->tokens, "the run's tokens in all, or +N to add N tokens");
   commands.Bind(extend, [options](Session& session) { return Extend(*options, session); });
 
   const Command restart =

@@ -29,15 +29,10 @@ StatusOr<ExitCode> Pause(const std::string& reference, Session& session) {
   return ExitCode::kOk;
 }
 
-bool HasEnded(v1::RunState state) {
-  return state == v1::RUN_STATE_SUCCEEDED || state == v1::RUN_STATE_FAILED ||
-         state == v1::RUN_STATE_CANCELLED;
-}
-
 // A paused run goes on with its leg; one that has ended begins another.
 StatusOr<ExitCode> Resume(const std::string& reference, Session& session) {
   ASSIGN_OR_RETURN(const v1::Run found, session.FindRun(reference));
-  if (HasEnded(found.state())) {
+  if (client::IsTerminal(found.state())) {
     v1::ContinueRequest request;
     request.set_run(found.run_id());
     return BeginLeg(std::move(request), session);
