@@ -93,22 +93,22 @@ def verdict(ratio, target):
 
 def step_line(row):
     if row["status"] != "ok":
-        return [row["title"], DASH, DASH, DASH, DASH, DASH, f"not measured: {outcome(row)}"]
+        return [row["title"], DASH, DASH, DASH, DASH, DASH, DASH, f"not measured: {outcome(row)}"]
     data, step = row["data"], row["data"]["report"]
     title = f"{row['title']}; measured at B={data['batch']}, {data['note']}" if "note" in data else row["title"]
     title += f" ({step['attention']} attention)"
     ours = [title, spread(step["step_ms"]), f"{step['tokens_per_second']:,.0f}", f"{100 * step['mfu']:.0f} %"]
     if "peer" not in step:
-        return [*ours, DASH, DASH, ""]
+        return [*ours, DASH, DASH, DASH, ""]
     peer = step["peer"]
     blocks = peer["ratio_by_block"]
     ratio = f"{peer['ratio_of_medians']:.2f} ({blocks['quartile_1']:.2f}–{blocks['quartile_3']:.2f})"
-    return [*ours, spread(peer["ms"]), ratio, verdict(peer["ratio_of_medians"], data["target"])]
+    return [*ours, peer["description"], spread(peer["ms"]), ratio, verdict(peer["ratio_of_medians"], data["target"])]
 
 
 def steps(report):
     lines = [step_line(row) for key, row in all_rows(report).items() if key.startswith("step-")]
-    return table(["step", "ours, ms", "tokens/s", "MFU", "peer, ms", "ratio (blocks)", "target"], lines)
+    return table(["step", "ours, ms", "tokens/s", "MFU", "peer", "peer, ms", "ratio (blocks)", "target"], lines)
 
 
 def median_of(report, key):

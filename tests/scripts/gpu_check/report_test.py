@@ -72,7 +72,7 @@ class Report(gpu_check_case.InFolder):
     def test_shows_what_was_found(self):
         for line in ("| x | ok | 7 passed, 1 skipped |",
                      "| bf16 | ok | loss 4.10000 against 4.10000; gradients differ by 1.0e-03 (allowed 1.5e-02), most in wte (4.0e-03) |",
-                     "| 124M beside torch.compile (cudnn 91900 attention) | 10.00 (9.00–11.00) | 1,000 | 50 % | 10.00 (9.00–11.00) | 1.10 (9.00–11.00) | "
+                     "| 124M beside torch.compile (cudnn 91900 attention) | 10.00 (9.00–11.00) | 1,000 | 50 % | torch | 10.00 (9.00–11.00) | 1.10 (9.00–11.00) | "
                      "≥ 1.15: short by 4 % |",
                      "| memory | ok | 32.160 GB of 32.161 GB planned |",
                      "| start | ok | first step 41.5 s after a cold start (at most 60), "
