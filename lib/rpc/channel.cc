@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/random_id.h"
+#include "rpc/grpc_exit.h"
 #include "rpc/listen_address.h"
 #include "rpc/socket_name.h"
 
@@ -31,6 +32,7 @@ std::shared_ptr<grpc::Channel> ConnectSocket(SocketName name,
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
                                            const ChannelOptions& options) {
+  EndGrpcAtExit();
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, static_cast<int>(options.keepalive_time.count()));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,

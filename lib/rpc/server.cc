@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/scoped_umask.h"
+#include "rpc/grpc_exit.h"
 #include "rpc/grpc_log.h"
 #include "rpc/listen_address.h"
 
@@ -23,6 +24,7 @@ namespace {
 void EnablePlugins() {
   static std::once_flag once;
   std::call_once(once, [] {
+    EndGrpcAtExit();
     InstallGrpcLog();
     grpc::EnableDefaultHealthCheckService(true);
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
