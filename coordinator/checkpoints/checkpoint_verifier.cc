@@ -72,7 +72,7 @@ void CheckpointVerifier::AskFor(const Run& run) {
 }
 
 void CheckpointVerifier::Restore(const RunId& run, int64_t step, Request request, Done done) {
-  if (!Begin(run, step)) {
+  if (!Begin(run, step, request.request_id)) {
     return done(FailedPrecondition("the checkpoint of step {} is being verified already", step));
   }
   Task task{run, step,
@@ -84,9 +84,10 @@ void CheckpointVerifier::Restore(const RunId& run, int64_t step, Request request
   if (!mailbox_.TryPost(task)) task.done(Stopping());
 }
 
-bool CheckpointVerifier::Begin(const RunId& run, int64_t step) {
+bool CheckpointVerifier::Begin(const RunId& run, int64_t step, const std::string& request_id) {
   MutexLock lock(mutex_);
-  return restoring_.emplace(run, step).second;
+  const auto [restoring, first] = restoring_.try_emplace({run, step}, request_id);
+  return first || restoring->second == request_id;
 }
 
 void CheckpointVerifier::End(const RunId& run, int64_t step) {
@@ -127,7 +128,8 @@ Status CheckpointVerifier::BringBack(const Task& task, Reconciler& reconciler) {
                     .request_id = task.request.request_id,
                     .body = CheckpointRestored{task.step}};
   const auto cluster = reconciler.snapshot();
-  RETURN_IF_ERROR(Admit(*cluster, event).status());
+  ASSIGN_OR_RETURN(const Admission admission, Admit(*cluster, event));
+  if (admission.replayed) return OkStatus();
   RETURN_IF_ERROR(CheckWhole(cluster->FindRun(task.run)->FindQuarantined(task.step)->checkpoint));
   return Append(event, reconciler);
 }

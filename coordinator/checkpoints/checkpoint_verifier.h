@@ -5,7 +5,7 @@
 #pragma once
 
 #include <functional>
-#include <set>
+#include <map>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -43,7 +43,7 @@ class CheckpointVerifier {
   };
 
   // Returns the quarantined checkpoint of `step` to the catalogue if it is intact. DataLoss if it
-  // is damaged, FailedPrecondition if it cannot return.
+  // is damaged, FailedPrecondition if it cannot return. OK if this request has returned it before.
   void Restore(const RunId& run, int64_t step, Request request, Done done);
 
  private:
@@ -56,8 +56,8 @@ class CheckpointVerifier {
     Request request;
   };
 
-  // False when a restore of this checkpoint is in progress already.
-  bool Begin(const RunId& run, int64_t step);
+  // False when another request's restore of this checkpoint is in progress.
+  bool Begin(const RunId& run, int64_t step, const std::string& request_id);
   void End(const RunId& run, int64_t step);
 
   void Loop(Reconciler& reconciler);
@@ -74,7 +74,7 @@ class CheckpointVerifier {
   std::stop_source stop_;
   Mutex mutex_;
   CondVar stopped_;
-  std::set<std::pair<RunId, int64_t>> restoring_ GUARDED_BY(mutex_);
+  std::map<std::pair<RunId, int64_t>, std::string> restoring_ GUARDED_BY(mutex_);  // request ids
   std::jthread thread_;
 };
 

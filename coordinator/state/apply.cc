@@ -207,6 +207,7 @@ class Applier {
     SealedCheckpoint checkpoint = held->checkpoint;
     run.quarantined.erase(run.quarantined.begin() + (held - run.quarantined.data()));
     checkpoint.restored = true;
+    checkpoint.restored_by_request = event_.request_id;
     // The run will resume from this newer checkpoint, so the suspected one is not read again.
     if (run.suspicion && checkpoint.step > run.suspicion->step) run.suspicion.reset();
     const auto place =

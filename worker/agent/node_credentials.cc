@@ -69,17 +69,17 @@ StatusOr<std::unique_ptr<NodeCredentials>> NodeCredentials::Open(
   RETURN_IF_ERROR(MakeSecretDirectory(JoinPath(options.state_dir, "security")));
   std::unique_ptr<NodeCredentials> made(new NodeCredentials(std::move(options), clock));
   nanoseconds pause = kRetryFirst;
-  bool good = made->CheckFiles().ok() && !made->IsRefused();
-  while (!good) {
-    const Status joined = made->Join();
-    good = joined.ok() && made->CheckFiles().ok();
-    if (joined.ok()) continue;
-    if (!IsTransient(joined)) return joined;
+  const bool has_certificate = made->CheckFiles().ok() && !made->IsRefused();
+  bool joined = false;
+  while (!has_certificate) {
+    const Status tried = made->TryToJoin(joined);
+    if (tried.ok()) break;
+    if (!IsTransient(tried)) return tried;
     const Status explained =
         rpc::ExplainCertificates(made->options_.coordinator, {.ca = made->CaPath()},
                                  clock.WallNow(), made->options_.timeout);
     LogWarning("cannot join yet; trying again",
-               {{"reason", Message(explained.ok() ? joined : explained)}});
+               {{"reason", Message(explained.ok() ? tried : explained)}});
     const auto next = std::chrono::steady_clock::now() + pause;
     while (std::chrono::steady_clock::now() < next) {
       if (stopped()) return Cancelled("stopped before this node had joined");
@@ -166,6 +166,14 @@ Status NodeCredentials::Join() const {
   RETURN_IF_ERROR(WritePair(Path("node.pem"), key, answer.certificate()));
   LogInfo("joined the coordinator", {{"coordinator", options_.coordinator}});
   return RemoveTree(Path("node.key"));
+}
+
+Status NodeCredentials::TryToJoin(bool& joined) const {
+  if (!joined) RETURN_IF_ERROR(Join());
+  joined = true;
+  const Status checked = CheckFiles();
+  if (checked.ok()) return checked;
+  return Unavailable("the certificate that this node got cannot be used: {}", Message(checked));
 }
 
 Status NodeCredentials::Renew() const {

@@ -38,8 +38,9 @@ class NodeCredentials {
  public:
   // Joins if the node has no valid certificate, or has a join token and a certificate that the
   // coordinator refuses because it was revoked. Starts renewal. Retries while the coordinator
-  // cannot be reached or has no room for the request, until `stopped` returns true: then Cancelled.
-  // Any other error is final and says what to do: no token, an invalid token, another server.
+  // cannot be reached or has no room for the request, and while this machine's clock is wrong,
+  // until `stopped` returns true: then Cancelled. Any other error is final and says what to do: no
+  // token, an invalid token, another server.
   static StatusOr<std::unique_ptr<NodeCredentials>> Open(NodeCredentialsOptions options,
                                                          Clock& clock,
                                                          const std::function<bool()>& stopped);
@@ -60,6 +61,9 @@ class NodeCredentials {
   // join token to use instead.
   bool IsRefused() const;
   Status Join() const;
+  // Joins, unless an earlier call has done so, and checks the certificate. Unavailable while that
+  // cannot be used: with a wrong clock here a further one could not be used either.
+  Status TryToJoin(bool& joined) const;
   Status FetchCa(const std::string& digest) const;
   Status Renew() const;
   void RenewLoop() EXCLUDES(mutex_);

@@ -7,6 +7,7 @@
 #include <deque>
 #include <utility>
 
+#include "fakes/fake_clock.h"
 #include "gp/v1/enrollment_service.grpc.pb.h"
 #include "lib/base/eventually.h"
 #include "lib/base/temporary_directory.h"
@@ -201,6 +202,19 @@ TEST_F(NodeCredentialsTest, WaitsForACoordinatorUntilItIsStopped) {
   const auto opened =
       NodeCredentials::Open(options, SystemClock(), [&asked] { return ++asked > 3; });
   EXPECT_EQ(opened.status().code(), StatusCode::kCancelled) << opened.status();
+}
+
+TEST_F(NodeCredentialsTest, WithAWrongClockItJoinsOnceAndWaitsForTheRightTime) {
+  FakeClock clock;
+  clock.StepWall(SystemClock().WallNow() - std::chrono::hours(2) - clock.WallNow());
+  int asked = 0;
+  const auto opened = NodeCredentials::Open(Options(), clock, [&] {
+    if (++asked == 10) clock.StepWall(std::chrono::hours(2));
+    return asked > 1000;
+  });
+  EXPECT_TRUE(opened.ok()) << opened.status();
+  EXPECT_GE(asked, 10);
+  EXPECT_EQ(service_.tokens.size(), 1u);
 }
 
 TEST_F(NodeCredentialsTest, RenewsWithAnotherKeyBeforeTheEnd) {
