@@ -94,7 +94,9 @@ StatusOr<Principal> AccessGate::Identify(const rpc::Caller& caller) {
     }
     const auto token = rpc::ParseToken(caller.bearer);
     if (!token.ok()) {
-      return Unauthenticated("the call's credential is not a token; see 'gpctl help login'");
+      return Unauthenticated(
+          "the credential of this call is not a token; see 'gpctl help "
+          "login'");
     }
     ASSIGN_OR_RETURN(const auto record, tokens_.Authenticate(*token));
     principal.kind = Principal::Kind::kUser;
@@ -147,8 +149,10 @@ Status AccessGate::CheckAudit(const AccessRule& rule) const {
   if (!rule.mutates || rule.least == Least::kNode) return OkStatus();
   const Status health = audit_.health();
   if (health.ok()) return OkStatus();
-  return Unavailable("the audit log cannot be written ({}), so nothing may be changed now",
-                     gp::Message(health));
+  return Unavailable(
+      "the audit log cannot be written ({}), so changes are refused; free space "
+      "or repair the disk of the state directory",
+      gp::Message(health));
 }
 
 StatusOr<std::shared_ptr<AdmittedCall>> AccessGate::Admit(const rpc::Caller& caller,
@@ -159,8 +163,9 @@ StatusOr<std::shared_ptr<AdmittedCall>> AccessGate::Admit(const rpc::Caller& cal
                                       : Identify(caller);
   Status admitted = principal.status();
   if (admitted.ok()) {
-    admitted = rule == nullptr ? PermissionDenied("no caller may use {}", Excerpt(method))
-                               : CheckRule(*rule, *principal);
+    admitted = rule == nullptr
+                   ? PermissionDenied("this coordinator has no method {}", Excerpt(method))
+                   : CheckRule(*rule, *principal);
   }
   if (admitted.ok() && principal->kind == Principal::Kind::kUser) {
     admitted = limits_.AdmitCall(principal->token_id);

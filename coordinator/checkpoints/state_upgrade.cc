@@ -57,8 +57,8 @@ std::string WayBack(const std::string& state_dir) {
   }
   if (readable.empty()) return "install that version";
   return fmt::format(
-      "install that version, or move {} away and make it anew with --restore of a backup that this "
-      "version reads: {}",
+      "install that version, or move {} away and restore (--restore) a backup that this version "
+      "reads: {}",
       state_dir, readable);
 }
 

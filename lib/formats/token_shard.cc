@@ -227,8 +227,8 @@ Unlike RecordsOf(const std::string& path, const Records& records) {
   if (records.form == RecordForm::kPairs) {
     return {"pairs of a token and the next one (each token stands twice)", way};
   }
-  return {fmt::format("records of {} columns (the numbers at every {} place are others than those "
-                      "between them)",
+  return {fmt::format("records of {} columns (every {} number differs in kind from those "
+                      "between)",
                       records.columns,
                       records.columns == 2   ? "second"
                       : records.columns == 3 ? "third"
@@ -302,8 +302,8 @@ Status CheckLaterPieces(const RandomAccessFile& file, std::string_view begin) {
     const auto unlike = UnlikeTokens(file.path(), piece);
     if (!unlike) continue;
     return InvalidArgument(
-        "{} has no header and begins like tokens, but near byte {} it looks like {}: files that "
-        "were joined, or a damaged one; prepare it again; {}",
+        "{} has no header and begins like tokens, but near byte {} it looks like {}: files were "
+        "joined, or this one is damaged; prepare it again; {}",
         file.path(), place, unlike->what, kTakesUint16);
   }
   const auto zeros = ZerosAtTheEnd(piece, file.size_bytes());

@@ -47,7 +47,7 @@ TEST_F(HostileTrainer, IsKilledForWhatNoTrainerSends) {
       {"large", "a frame of 16777216 bytes, at most 262144 are taken"},
       {"foreign", "it sent a message that no trainer sends"},
       {"offer", "it sent an offer of 20000"},
-      {"checkpoints", "it sent more than 64 checkpoints at once"}};
+      {"checkpoints", "the trainer sent more than 64 checkpoints at once"}};
   for (const auto& [kind, words] : kinds) {
     const std::string run = SubmitHostile(kind);
     ExpectTheOtherRunIsWell();

@@ -17,7 +17,7 @@ constexpr size_t kEngineListMax = 64;
 
 std::string TooLong(const char* what, size_t size, size_t size_max) {
   if (size <= size_max) return "";
-  return fmt::format("{} of {} bytes, at most {} are taken", what, size, size_max);
+  return fmt::format("{} of {} bytes; at most {} are allowed", what, size, size_max);
 }
 
 bool IsPrintable(std::string_view text) {
@@ -28,8 +28,10 @@ bool IsPrintable(std::string_view text) {
 struct EngineJudge {
   std::string operator()(const link::Hello& m) const {
     if (link::IsCompatible(m)) return "";
-    return fmt::format("protocols {} to {}; this agent speaks {} to {}, install matching versions",
-                       m.protocol_min, m.protocol, link::kProtocolMin, link::kProtocol);
+    return fmt::format(
+        "protocols {} to {}; this agent supports {} to {}; install matching "
+        "versions",
+        m.protocol_min, m.protocol, link::kProtocolMin, link::kProtocol);
   }
   std::string operator()(const link::Ready&) const { return ""; }
   std::string operator()(const link::Finished&) const { return ""; }

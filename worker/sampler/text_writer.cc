@@ -54,7 +54,7 @@ TextWriter::TextWriter(Decoder& decoder, const Tokenizer& tokenizer, int64_t pro
       batch_(decoder, {.drawable = drawable_, .prompt_rows = prompt_rows}) {}
 
 std::string TextWriter::WhyImpossible(const link::Generate& request) const {
-  if (texts_.contains(request.request)) return "the number of the request is in use";
+  if (texts_.contains(request.request)) return "the request id is already in use";
   if (request.prompt.empty()) return "the prompt has no tokens; give at least one";
   for (const int32_t id : request.prompt) {
     if (id < 0 || id >= decoder_.vocabulary()) {
@@ -62,7 +62,7 @@ std::string TextWriter::WhyImpossible(const link::Generate& request) const {
                          decoder_.vocabulary());
     }
   }
-  return AllFinite(request) ? "" : "a sampling setting is not a finite number";
+  return AllFinite(request) ? "" : "a sampling parameter is not a finite number";
 }
 
 void TextWriter::Add(const link::Generate& request) {

@@ -64,8 +64,8 @@ Status CheckDirectory(const NamedDirectory& named) {
   }
   const Status missing = formats::FindCheckpointIn(LocalStorage(), named.directory).status();
   return Status(missing.code(),
-                fmt::format("{}={}. Runs that have no checkpoint yet are served once they have "
-                            "one, with --coordinator",
+                fmt::format("{}={}. With --coordinator, the gateway serves runs as soon as they "
+                            "have a checkpoint",
                             named.name, Message(missing)));
 }
 

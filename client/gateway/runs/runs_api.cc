@@ -75,7 +75,8 @@ StatusOr<int64_t> NumberOf(const http::Request& request, const char* name, int64
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
   const bool is_number = error == std::errc() && end == text->data() + text->size();
   if (is_number && value >= 0) return value;
-  return InvalidArgument("{}: expected a whole number from 0, not '{}'", name, Excerpt(*text));
+  return InvalidArgument("{}: expected a whole number of 0 or more, not '{}'", name,
+                         Excerpt(*text));
 }
 
 // The same, but InvalidArgument unless the number is from `min` to `max`.
@@ -375,8 +376,8 @@ std::optional<http::ApiError> RunsApi::CheckStreams(const std::string& asker) {
   if (held < left) return std::nullopt;
   return http::ApiError{
       .status = 429,
-      .message = fmt::format("{} pages of this client are kept up to date already, and {} streams "
-                             "are left for all clients; close some of the pages",
+      .message = fmt::format("this client already has {} open streams, and {} are left for all "
+                             "clients; close some pages",
                              held, left),
       .code = "too_many_streams",
       .retry_after = 10};

@@ -115,7 +115,7 @@ TEST_F(DocumentSplitterTest, NamesTheLineOfJsonThatIsNot) {
   const std::string good = "{\"text\": \"a\"}\n";
   const auto error = [&](const std::string& line) { return JsonError(good + line + "\n" + good); };
   EXPECT_THAT(error("{\"id\": 1, \"url\": 2}"),
-              HasSubstr(path_ + ":2: no field 'text'; the line has id, url; name another one"));
+              HasSubstr(path_ + ":2: no field 'text'; the line has id, url; name another field"));
   EXPECT_THAT(error("{\"id\": 1}"), HasSubstr("(byte 14 of the text)"));
   EXPECT_THAT(error("{\"text\": null}"), HasSubstr("field 'text' is null, expected a string"));
   EXPECT_THAT(error("{\"text\": 12}"), HasSubstr("is a number"));

@@ -131,12 +131,12 @@ TEST(Pickle, RefusesWhatIsNoProgramOfItsMachine) {
   EXPECT_THAT(ErrorOf("."), HasSubstr("0 values at the end"));
   EXPECT_THAT(ErrorOf("}}."), HasSubstr("2 values at the end"));
   EXPECT_THAT(ErrorOf("\x80\x09."), HasSubstr("protocol 9"));
-  EXPECT_THAT(ErrorOf("u."), HasSubstr("there is no mark"));
+  EXPECT_THAT(ErrorOf("u."), HasSubstr("the stack has no mark"));
   EXPECT_THAT(ErrorOf("s."), HasSubstr("SETITEM"));
   EXPECT_THAT(ErrorOf("K\x01K\x02K\x03s."), HasSubstr("no dictionary"));
   EXPECT_THAT(ErrorOf("}(K\x01u."), HasSubstr("a key without a value"));
-  EXPECT_THAT(ErrorOf("}h\x07."), HasSubstr("value 7 was not remembered"));
-  EXPECT_THAT(ErrorOf("\x94."), HasSubstr("no value to remember"));
+  EXPECT_THAT(ErrorOf("}h\x07."), HasSubstr("memo 7 does not exist"));
+  EXPECT_THAT(ErrorOf("\x94."), HasSubstr("no value to memoize"));
   EXPECT_THAT(ErrorOf(std::string(200, '(')), HasSubstr("nested too deeply"));
   EXPECT_THAT(ErrorOf("X\xff\xff\xff\x7f"), HasSubstr("2147483647 more bytes"));
   EXPECT_THAT(ErrorOf("\x8d\xff\xff\xff\xff\xff\xff\xff\xff"), HasSubstr("too large"));

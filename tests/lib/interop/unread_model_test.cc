@@ -75,8 +75,8 @@ TEST_F(UnreadModelTest, AnArchiveWithoutItsEndIsCutShort) {
     for (const std::string& named : {path, DirectoryOf(path)}) {
       EXPECT_THAT(Error(named),
                   AllOf(HasSubstr("ckpt.pt is a file of torch.save"),
-                        HasSubstr("is cut short (the end of its archive is missing); copy the file "
-                                  "again; docs/formats/nanogpt-model.md")));
+                        HasSubstr("but the end of its archive is missing; copy the file again; "
+                                  "docs/formats/nanogpt-model.md")));
     }
   }
   EXPECT_THAT(Error(File("ckpt.pt", "")), HasSubstr("ckpt.pt is empty"));
@@ -124,9 +124,8 @@ TEST_F(UnreadModelTest, TheFolderOfATrainingNamesItsNewestCheckpoint) {
       Directory({"checkpoint-900/config.json", "checkpoint-1000/config.json", "checkpoint-x/y"});
   EXPECT_THAT(Error(trainer), HasSubstr("is the output folder of a Trainer"));
   EXPECT_THAT(Error(trainer), ::testing::EndsWith(trainer + "/checkpoint-1000"));
-  EXPECT_THAT(
-      ErrorOf({"optimizer.pt", "scheduler.pt", "rng_state.pth"}),
-      HasSubstr("holds the state of a training (optimizer.pt) without the model's weights"));
+  EXPECT_THAT(ErrorOf({"optimizer.pt", "scheduler.pt", "rng_state.pth"}),
+              HasSubstr("holds training state (optimizer.pt) but no model weights"));
   const std::string cache = Directory({"refs/main", "snapshots/607a/config.json"});
   EXPECT_THAT(Error(cache), ::testing::EndsWith(cache + "/snapshots/607a"));
 }

@@ -36,7 +36,7 @@ TEST(EngineLimits, WhatNoTrainerSendsHasAReason) {
     EXPECT_EQ(Reason(message), "it sent a message that no trainer sends");
   }
   EXPECT_EQ(Reason(link::Hello{.protocol = 99, .protocol_min = 98}),
-            "it sent protocols 98 to 99; this agent speaks 1 to 1, install matching versions");
+            "it sent protocols 98 to 99; this agent supports 1 to 1; install matching versions");
   EXPECT_EQ(Reason(link::Listening{.address = "h:1\033[2J"}), "it sent no address");
   EXPECT_EQ(Reason(link::StepReport{.point = {.step = -1}}), "it sent the step -1");
   EXPECT_THAT(Reason(link::CheckpointReport{{.step = -5}}), HasSubstr("the step -5"));

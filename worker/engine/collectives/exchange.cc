@@ -80,7 +80,7 @@ bool AllDone(const std::vector<Lane>& lanes) {
   for (const Lane& lane : lanes) {
     if (lane.in.next == lane.in.begin && lane.in.movable()) {
       PeerLost(operation, lane.rank,
-               "it did not come within " + time + "; is its process stopped or its machine stuck?");
+               "it did not join within " + time + "; is its process stopped or its machine stuck?");
     }
   }
   for (const Lane& lane : lanes) {
