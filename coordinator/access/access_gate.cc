@@ -65,8 +65,8 @@ Status MissingRole(const Principal& principal, const AccessRule& rule, const std
                    const std::string& run_namespace) {
   const bool is_user = principal.kind == Principal::Kind::kUser;
   return PermissionDenied(
-      "{} may not call {}: it needs the role {} {}; an admin makes a token with it: gpctl token "
-      "create --name {} --role {} --namespace {}",
+      "{} may not call {}: it needs the role {} {}; an admin can create a token with it: gpctl "
+      "token create --name {} --role {} --namespace {}",
       principal.Text(), rule.method, Name(rule.least), where, is_user ? principal.name : "NAME",
       Name(rule.least), run_namespace);
 }
@@ -118,7 +118,7 @@ StatusOr<Principal> AccessGate::Identify(const rpc::Caller& caller) {
     principal.roles = Roles::AdminEverywhere();
   } else {
     return Unauthenticated(
-        "the call has no token; 'gpctl login HOST:PORT --token-file FILE' keeps one for later "
+        "the call has no token; 'gpctl login HOST:PORT --token-file FILE' stores one for later "
         "calls, GPCTL_TOKEN_FILE names one for this call");
   }
   return principal;

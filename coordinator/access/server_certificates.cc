@@ -182,7 +182,7 @@ void ServerCertificates::Loop() {
     }
     const std::string problem = gp::Message(Refresh());
     if (!problem.empty() && problem != last_problem) {
-      LogError("the certificates need attention", {{"reason", problem}});
+      LogError("the certificates cannot be used or renewed", {{"reason", problem}});
     }
     last_problem = problem;
   }

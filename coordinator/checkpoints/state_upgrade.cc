@@ -79,8 +79,8 @@ Status CheckNotNewer(const std::string& state_dir) {
     if (version <= file.newest()) continue;
     const std::string path = JoinPath(state_dir, file.name);
     return FailedPrecondition(
-        "the {} {} has version {}, written by a newer gp{}; this one reads up to {}: {}", file.what,
-        path, version, WrittenBy(state_dir), file.newest(), WayBack(state_dir));
+        "the {} {} has version {}, written by a newer gp{}; this gp reads versions up to {}: {}",
+        file.what, path, version, WrittenBy(state_dir), file.newest(), WayBack(state_dir));
   }
   return OkStatus();
 }

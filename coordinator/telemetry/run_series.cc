@@ -53,9 +53,9 @@ std::string UserOf(const std::string& actor) {
 
 RunFamilies::RunFamilies(prometheus::Registry& registry)
     : info(MakeGauges("gp_run_info",
-                      "Live runs; always 1. user submitted the run; model is the name or the shape "
-                      "of its size, dataset the last part of the first path of its data, precision "
-                      "as the run file says it",
+                      "Live runs; always 1. user: who submitted the run; model: the name or the "
+                      "shape of its size; dataset: the last part of the first path of its data; "
+                      "precision: as in the run file",
                       registry)),
       epoch(MakeGauges("gp_run_epoch",
                        "Number of times that a group of ranks was started for "
@@ -92,7 +92,7 @@ RunFamilies::RunFamilies(prometheus::Registry& registry)
                           "Tokens trained, including those of repeated steps", registry)),
       flops(MakeCounters("gp_train_model_flops_total",
                          "FLOPs that the model needs for the steps taken, as gp_run_mfu counts "
-                         "them; only of steps whose peak is known",
+                         "them; only for steps with a known peak",
                          registry)),
       skipped(MakeCounters("gp_train_skipped_steps_total",
                            "Steps whose update was not applied, by reason", registry)) {

@@ -130,7 +130,7 @@ Status NoObject(const dom::element& value) {
   const std::string_view type = TypeName(value.type());
   if (value.is_array()) return InvalidArgument("{}, {}", type, kListToLines);
   if (value.is_string()) {
-    return InvalidArgument("{}, expected an object; jq -c '{{text: .}}' makes one of it", type);
+    return InvalidArgument("{}, expected an object; convert it with jq -c '{{text: .}}'", type);
   }
   return InvalidArgument("{}, expected an object", type);
 }

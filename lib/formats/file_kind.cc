@@ -16,7 +16,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::string_view kUnpackPyTorch =
-    "docs/formats/nanogpt-model.md has the lines that write it as safetensors";
+    "docs/formats/nanogpt-model.md shows how to write it as safetensors";
 
 constexpr std::string_view kSaveTokens =
     "read its tokens with the library that wrote it, and save them: np.save";

@@ -158,7 +158,7 @@ class PickleReader {
       default:
         return Wrong(
             "instruction 0x{:02x} is not supported: gp reads only dictionaries, text and whole "
-            "numbers, and never runs anything",
+            "numbers, and never runs code from a pickle",
             opcode);
     }
   }

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kFilePieceBytes = 1 << 20;
 
 Status RefuseUnlike(const std::string& path, const TextCheck& check, const Likeness& likeness) {
-  const std::string way = check.setting.empty() ? "" : check.setting + " takes it as it is; ";
+  const std::string way = check.setting.empty() ? "" : check.setting + " accepts it anyway; ";
   return InvalidArgument("{} looks like {}, expected text; {}{}", path, likeness.what, way,
                          WayFor(likeness.way, path));
 }

@@ -50,9 +50,8 @@ Status CheckSize(const std::string& path, uint64_t file_size, const Layout& layo
     return OkStatus();
   }
   return InvalidArgument(
-      "{}: the {} header at byte 0 promises {} tokens of {} bytes from byte {}, but {} bytes are "
-      "there; "
-      "the file is cut short or damaged: prepare it again",
+      "{}: the {} header at byte 0 declares {} tokens of {} bytes from byte {}, but {} bytes "
+      "are there; the file is cut short or damaged: prepare it again",
       path, ShardFormatName(layout.format), layout.size, element_bytes, layout.data_offset,
       data_bytes);
 }
@@ -272,7 +271,7 @@ std::optional<Unlike> UnlikeTokens(const std::string& path, std::string_view pie
   if (auto text = TextIn(path, piece)) return text;
   if (const auto records = RecordsIn(piece)) return RecordsOf(path, *records);
   if (!LooksLikeOneByteTokens(piece)) return std::nullopt;
-  return Unlike{"tokens of 1 byte (as uint16, each would be two of them)",
+  return Unlike{"tokens of 1 byte (each uint16 would combine two of them)",
                 "convert it: " + RawConversion(path, "u1", "<u2")};
 }
 

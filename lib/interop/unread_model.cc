@@ -34,7 +34,7 @@ constexpr std::string_view kSavePretrained =
     "write them as safetensors first: "
     "GPT2LMHeadModel.from_pretrained({}).save_pretrained('NEW')";
 constexpr std::string_view kTorchLines =
-    "docs/formats/nanogpt-model.md has the lines that write the weights as safetensors";
+    "docs/formats/nanogpt-model.md shows how to write the weights as safetensors";
 
 // In the order of the search: the first form that matches a file counts.
 constexpr UnreadForm kForms[] = {

@@ -44,7 +44,9 @@ struct EngineJudge {
   }
 
   std::string operator()(const link::Listening& m) const {
-    if (m.address.size() > kEngineNameBytesMax || !IsPrintable(m.address)) return "no address";
+    if (m.address.size() > kEngineNameBytesMax || !IsPrintable(m.address))
+      return "an invalid "
+             "address";
     if (m.isa_levels && m.isa_levels->size() > kEngineListMax)
       return "too many instruction-set levels";
     size_t bytes = m.nccl_id.value_or("").size();
@@ -61,7 +63,7 @@ struct EngineJudge {
     const contract::TrainingPoint& point = m.point;
     if (point.step < 0) return fmt::format("the step {}", point.step);
     if (point.scores.size() > kEngineListMax) {
-      return fmt::format("{} scores, at most {} are taken", point.scores.size(), kEngineListMax);
+      return fmt::format("{} scores; at most {} are allowed", point.scores.size(), kEngineListMax);
     }
     size_t bytes = point.warning.size() + point.peak_source.size();
     for (const auto& [name, value] : point.scores) bytes += name.size();
@@ -71,7 +73,7 @@ struct EngineJudge {
   std::string operator()(const link::CheckpointReport& m) const {
     if (m.step < 0) return fmt::format("a checkpoint of the step {}", m.step);
     if (m.manifest_digest.size() > kEngineNameBytesMax || !IsPrintable(m.manifest_digest)) {
-      return "no digest";
+      return "an invalid digest";
     }
     return TooLong("a checkpoint's directory and end reason",
                    m.directory.size() + m.end_reason.size(), kCheckpointTextBytesMax);
@@ -80,7 +82,7 @@ struct EngineJudge {
   // Messages that only the agent or only samplers send.
   template <typename Other>
   std::string operator()(const Other&) const {
-    return "a message that no trainer sends";
+    return "a message of a type that trainers do not send";
   }
 };
 

@@ -205,8 +205,7 @@ Settings SettingsTable(WorkerSettings& settings) {
 Status CheckSettings(const WorkerSettings& settings) {
   for (const std::string& root : settings.data_roots) {
     if (root.starts_with('/')) continue;
-    return InvalidArgument("data.roots: '{}' is not absolute; write it from the root directory",
-                           root);
+    return InvalidArgument("data.roots: '{}' is a relative path; write an absolute path", root);
   }
   RETURN_IF_ERROR(daemon::CheckTlsPair(settings.tls_certificate, settings.tls_key));
   return daemon::CheckMetricsAccess(MetricsAccessOf(settings));

@@ -58,7 +58,7 @@ std::string TextWriter::WhyImpossible(const link::Generate& request) const {
   if (request.prompt.empty()) return "the prompt has no tokens; give at least one";
   for (const int32_t id : request.prompt) {
     if (id < 0 || id >= decoder_.vocabulary()) {
-      return fmt::format("token {} of the prompt is beyond the vocabulary of {} ids", id,
+      return fmt::format("token {} of the prompt is not below the vocabulary of {} ids", id,
                          decoder_.vocabulary());
     }
   }

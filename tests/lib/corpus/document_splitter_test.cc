@@ -152,8 +152,8 @@ TEST_F(DocumentSplitterTest, NullLinesAreSkippedOnRequest) {
 
 TEST_F(DocumentSplitterTest, AListOfAnySizeGetsItsCommand) {
   EXPECT_THAT(JsonError("[\n {\"text\": \"a\"},\n {\"text\": \"b\"}\n]\n"),
-              HasSubstr(path_ + ":1: a list, expected an object on each line; a list "
-                                "becomes lines with: jq -c '.[]'"));
+              HasSubstr(path_ + ":1: a list, expected an object on each line; convert a list to "
+                                "lines with: jq -c '.[]'"));
   EXPECT_THAT(JsonError("[{\"text\": \"" + std::string(kBlockBytesMax + 2, 'a') + "\"}]"),
               HasSubstr("jq -c '.[]'"));
 }

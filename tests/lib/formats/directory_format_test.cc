@@ -82,8 +82,8 @@ TEST_F(DirectoryFormatTest, OneOfANewerVersionIsRefusedAndLeftAlone) {
   const Status older = Migrate(2);
   EXPECT_EQ(older.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(older), HasSubstr("the directory of things " + directory_.path() +
-                                        " has version 3, written by a newer gp; this one reads up "
-                                        "to 2: upgrade it"));
+                                        " has version 3, written by a newer gp; this gp reads "
+                                        "versions up to 2; upgrade gp"));
   EXPECT_EQ(ReadDirectoryVersion(directory_.path(), Things(3)).value(), 3);
 }
 

@@ -292,7 +292,7 @@ TEST_F(TokenShardTest, EveryTruncationOfALlmCShardIsRefused) {
   for (size_t size = 4; size < file.size(); ++size) {
     EXPECT_THAT(ErrorOf(file.substr(0, size)), HasSubstr("prepare it again")) << size;
   }
-  EXPECT_THAT(ErrorOf(file + "xx"), HasSubstr("promises 6 tokens"));
+  EXPECT_THAT(ErrorOf(file + "xx"), HasSubstr("declares 6 tokens"));
 }
 
 TEST_F(TokenShardTest, EveryTruncationOfANumPyShardIsRefused) {
@@ -303,7 +303,7 @@ TEST_F(TokenShardTest, EveryTruncationOfANumPyShardIsRefused) {
 }
 
 TEST_F(TokenShardTest, RefusesHeadersThatLie) {
-  EXPECT_THAT(ErrorOf(Npy("<u2", "(9223372036854775807,)", "ab")), HasSubstr("promises"));
+  EXPECT_THAT(ErrorOf(Npy("<u2", "(9223372036854775807,)", "ab")), HasSubstr("declares"));
   EXPECT_THAT(ErrorOf(Npy("<u2", "(3, 2)", LittleEndian(kTokens, 2))), HasSubstr("one dimension"));
   EXPECT_THAT(ErrorOf(Npy("<f4", "(3,)", LittleEndian(kTokens, 2))), HasSubstr("NumPy type '<f4'"));
   for (const char* type : {"<uZ", "<u", "", "O", "u2u2u2", "'<'", ">f8"}) {

@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr char kPickleWords[] = "can run any program when it is read";
-constexpr char kTorchPage[] = "docs/formats/nanogpt-model.md has the lines that write the weights";
+constexpr char kTorchPage[] = "docs/formats/nanogpt-model.md shows how to write the weights";
 
 // A file like those that torch.save writes.
 std::string Archive() {
