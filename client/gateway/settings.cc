@@ -31,10 +31,10 @@ daemon::Settings Access(GatewaySettings& settings) {
        .slot = &settings.allowed_hosts,
        .flag = "--allowed-host",
        .value_name = "NAME"},
-      {.field = {.path = "server.stop_grace",
-                 .doc = "When the gateway stops, how long it waits for texts that are being "
-                        "generated.",
-                 .min = 0},
+      {.field =
+           {.path = "server.stop_grace",
+            .doc = "When the gateway stops, how long it waits for texts that are being generated.",
+            .min = 0},
        .slot = &settings.stop_grace},
       daemon::MetricsListen(settings.metrics_listen),
       daemon::MetricsPublic(settings.metrics_public),
@@ -120,8 +120,7 @@ daemon::Settings Sampler(GatewaySettings& settings) {
        .flag = "--streams",
        .value_name = "COUNT"},
       {.field = {.path = "sampler.precision",
-                 .doc = "Precision of the samplers. auto: the precision of the checkpoint's "
-                        "run.",
+                 .doc = "Precision of the samplers. auto: the precision of the checkpoint's run.",
                  .choices = {"auto", "fp32", "bf16"}},
        .slot = &settings.sampler_precision,
        .flag = "--precision",
@@ -139,10 +138,11 @@ daemon::Settings Sampler(GatewaySettings& settings) {
                  .doc = "Longest time from a sampler's start until it is ready.",
                  .min = 0.05},
        .slot = &settings.sampler_start_timeout},
-      {.field = {.path = "sampler.stall_timeout",
-                 .doc = "A sampler is killed if it has texts to generate and sends nothing for "
-                        "this long.",
-                 .min = 0.05},
+      {.field =
+           {.path = "sampler.stall_timeout",
+            .doc =
+                "A sampler is killed if it has texts to generate and sends nothing for this long.",
+            .min = 0.05},
        .slot = &settings.sampler_stall_timeout},
   };
 }
@@ -178,8 +178,8 @@ daemon::Settings Limits(GatewaySettings& settings) {
                  .min = 0.05},
        .slot = &settings.idle_timeout},
       {.field = {.path = "requests.ping_period",
-                 .doc = "After this much silence, the gateway sends a comment on an event "
-                        "stream to keep it open.",
+                 .doc = "After this much silence, the gateway sends a comment on an event stream "
+                        "to keep it open.",
                  .min = 0.05},
        .slot = &settings.ping_period},
       {.field = {.path = "log.requests", .doc = "Log one line for each request."},

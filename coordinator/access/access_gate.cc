@@ -94,9 +94,7 @@ StatusOr<Principal> AccessGate::Identify(const rpc::Caller& caller) {
     }
     const auto token = rpc::ParseToken(caller.bearer);
     if (!token.ok()) {
-      return Unauthenticated(
-          "the credential of this call is not a token; see 'gpctl help "
-          "login'");
+      return Unauthenticated("the credential of this call is not a token; see 'gpctl help login'");
     }
     ASSIGN_OR_RETURN(const auto record, tokens_.Authenticate(*token));
     principal.kind = Principal::Kind::kUser;
@@ -150,8 +148,8 @@ Status AccessGate::CheckAudit(const AccessRule& rule) const {
   const Status health = audit_.health();
   if (health.ok()) return OkStatus();
   return Unavailable(
-      "the audit log cannot be written ({}), so changes are refused; free space "
-      "or repair the disk of the state directory",
+      "the audit log cannot be written ({}), so changes are refused; free space or repair the disk "
+      "of the state directory",
       gp::Message(health));
 }
 
@@ -163,9 +161,9 @@ StatusOr<std::shared_ptr<AdmittedCall>> AccessGate::Admit(const rpc::Caller& cal
                                       : Identify(caller);
   Status admitted = principal.status();
   if (admitted.ok()) {
-    admitted = rule == nullptr
-                   ? PermissionDenied("this coordinator has no method {}", Excerpt(method))
-                   : CheckRule(*rule, *principal);
+    admitted = rule == nullptr ? PermissionDenied("{} has no access rule, so nobody may call it",
+                                                  Excerpt(method))
+                               : CheckRule(*rule, *principal);
   }
   if (admitted.ok() && principal->kind == Principal::Kind::kUser) {
     admitted = limits_.AdmitCall(principal->token_id);

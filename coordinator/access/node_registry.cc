@@ -30,8 +30,8 @@ DatabaseFile NodeDatabase() {
           .what = "registry of nodes",
           .migrations = kNodeMigrations,
           .when_damaged =
-              "restore it from a backup, or remove it: revoked nodes are then accepted again "
-              "until their certificates expire"};
+              "restore it from a backup, or remove it: revoked nodes are then accepted again until "
+              "their certificates expire"};
 }
 
 StatusOr<std::unique_ptr<NodeRegistry>> NodeRegistry::Open(const std::string& security_dir,

@@ -37,8 +37,8 @@ void WarnOfClock(const Certificate& authority, const std::string& path, WallTime
              {{"file", path},
               {"reason", gp::Message(good)},
               {"fix",
-               "set this machine's clock; if it is right, stop the coordinator, remove ca.crt "
-               "and ca.key there, start it, and let every agent and user join again"}});
+               "set this machine's clock; if it is right, stop the coordinator, remove ca.crt and "
+               "ca.key there, start it, and let every agent and user join again"}});
 }
 
 StatusOr<Authority> LoadAuthority(const std::string& directory, WallTime now) {
@@ -55,11 +55,11 @@ StatusOr<Authority> LoadAuthority(const std::string& directory, WallTime now) {
     WarnOfClock(read->certificate(), certificate, now);
     return read;
   }
-  return WithContext(read.status(),
-                     fmt::format("the authority in {} cannot be used; restore {} and {} from a "
-                                 "backup, or remove both to create a new authority; every agent "
-                                 "and user must then join again",
-                                 directory, certificate, key));
+  return WithContext(
+      read.status(),
+      fmt::format("the authority in {} cannot be used; restore {} and {} from a backup, or remove "
+                  "both to create a new authority; every agent and user must then join again",
+                  directory, certificate, key));
 }
 
 bool Covers(const Certificate& certificate, const std::vector<std::string>& hosts) {

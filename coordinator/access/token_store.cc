@@ -130,8 +130,8 @@ DatabaseFile TokenDatabase() {
           .what = "token store",
           .migrations = kTokenMigrations,
           .when_damaged =
-              "restore it from a backup, or remove it: every token is then invalid, and the "
-              "next start writes a new admin.token"};
+              "restore it from a backup, or remove it: every token is then invalid, and the next "
+              "start writes a new admin.token"};
 }
 
 TokenStore::TokenStore(SqliteConnection database, const Clock& clock)

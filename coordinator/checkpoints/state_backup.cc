@@ -256,10 +256,7 @@ StatusOr<std::string> RestoreState(const Restore& restore, const Clock& clock) {
     return InvalidArgument("set state.dir (--state-dir), the directory to create");
   const std::string from = WithoutSlash(restore.backup);
   if (!FileExists(StoreIn(from)))
-    return NotFound(
-        "{} holds no gp.db; expected a backup of a "
-        "state directory",
-        from);
+    return NotFound("{} holds no gp.db; expected a backup of a state directory", from);
   RETURN_IF_ERROR(CheckNotNewer(from));
   RETURN_IF_ERROR(CheckHoldsNoState(state_dir));
   RETURN_IF_ERROR(MakeDirectories(state_dir, 0700));

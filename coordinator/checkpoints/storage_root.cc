@@ -50,9 +50,8 @@ Status CheckCatalogue(const Storage& storage, const std::string& root,
 Status CheckNoRunGoesOn(const std::string& root, const ExpectedStorage& expected) {
   if (expected.identity.empty() || expected.live_runs == 0) return OkStatus();
   return FailedPrecondition(
-      "storage root {} has no {}, but the catalogue has {} that must "
-      "continue: {}",
-      root, kProbeName, CountedNoun(static_cast<int64_t>(expected.live_runs), "run"), kWayOut);
+      "storage root {} has no {}, but the catalogue has {} that must continue: {}", root,
+      kProbeName, CountedNoun(static_cast<int64_t>(expected.live_runs), "run"), kWayOut);
 }
 
 // `found`: the identity in the probe file.
@@ -123,8 +122,8 @@ Status StorageRoot::CheckWritable() const {
   const std::string runs = JoinPath(path_, "runs");
   if (access(runs.c_str(), W_OK) != 0) {
     return FailedPrecondition(
-        "the coordinator cannot write to {}; runs could not save "
-        "checkpoints; give its user write permission",
+        "the coordinator cannot write to {}; runs could not save checkpoints; give its user write "
+        "permission",
         runs);
   }
   ASSIGN_OR_RETURN(const uint64_t free_bytes, storage_.FreeBytes(runs));

@@ -157,11 +157,10 @@ struct CoordinatorMetrics::Families {
       MakeGauge("gp_coordinator_oldest_queued_timestamp_seconds",
                 "Submit time of the oldest waiting run; 0 if no run waits", *registry)
           .Add({});
-  Family<Gauge>& workers = MakeGauge(
-      "gp_coordinator_workers",
-      "Nodes that have ever connected, by state; lost: silent for longer than agents.lease, or "
-      "not connected",
-      *registry);
+  Family<Gauge>& workers = MakeGauge("gp_coordinator_workers",
+                                     "Nodes that have ever connected, by state; lost: silent for "
+                                     "longer than agents.lease, or not connected",
+                                     *registry);
   Family<Gauge>& slots =
       MakeGauge("gp_coordinator_slots", "Slots of nodes that are not lost, by state", *registry);
   Family<Gauge>& heartbeat = MakeGauge("gp_coordinator_worker_heartbeat_timestamp_seconds",

@@ -234,8 +234,7 @@ void Recorder::TellLoss(const RunId& run, const Status& why, const Batches& batc
   loss->second.patience = std::min(2 * loss->second.patience, kPatienceMax);
   if (!first) return;
   LogWarning(
-      "a run's log cannot be written; its points and lines are lost until writing works "
-      "again",
+      "a run's log cannot be written; its points and lines are lost until writing works again",
       {{"run", run}, {"error", gp::Message(why)}});
   for (const TelemetryBatch& batch : batches) {
     if (!batch.points.contains(run) && !batch.lines.contains(run)) continue;

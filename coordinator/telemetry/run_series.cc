@@ -58,9 +58,7 @@ RunFamilies::RunFamilies(prometheus::Registry& registry)
                       "precision: as in the run file",
                       registry)),
       epoch(MakeGauges("gp_run_epoch",
-                       "Number of times that a group of ranks was started for "
-                       "the run",
-                       registry)),
+                       "Number of times that a group of ranks was started for the run", registry)),
       completion(MakeGauges("gp_run_estimated_completion_timestamp_seconds",
                             "Estimated time of the last step, from the mean speed of about the "
                             "last ten minutes; absent while no rank takes steps",
@@ -71,11 +69,10 @@ RunFamilies::RunFamilies(prometheus::Registry& registry)
                             registry)),
       eval_loss(
           MakeGauges("gp_eval_loss", "Loss of the last evaluation, nats per token", registry)),
-      eval_score(
-          MakeGauges("gp_eval_score",
-                     "Other results of the last evaluation: val_bpb, bits per byte; for questions "
-                     "TASK/STYLE/acc and acc_norm, 0 to 1",
-                     registry)),
+      eval_score(MakeGauges("gp_eval_score",
+                            "Other results of the last evaluation: val_bpb, bits per byte; for "
+                            "questions TASK/STYLE/acc and acc_norm, 0 to 1",
+                            registry)),
       checkpoint_time(MakeGauges("gp_checkpoint_last_success_timestamp_seconds",
                                  "When the newest checkpoint was sealed", registry)),
       checkpoint_size(MakeGauges("gp_checkpoint_size_bytes",
@@ -83,8 +80,8 @@ RunFamilies::RunFamilies(prometheus::Registry& registry)
       time(MakeCounters(
           "gp_run_time_seconds_total",
           "How the time since submission was spent; the states are disjoint: queued, starting, "
-          "productive (new steps), redone (steps that a failure lost), waiting (for another "
-          "try, or for ranks to leave), paused (by a user, or between an end and the next leg)",
+          "productive (new steps), redone (steps that a failure lost), waiting (for another try, "
+          "or for ranks to leave), paused (by a user, or between an end and the next leg)",
           registry)),
       failures(MakeCounters("gp_run_failures_total", "Epochs that ended with a failure", registry)),
       steps(MakeCounters("gp_train_steps_total", "Steps taken, including repeated ones", registry)),

@@ -189,9 +189,9 @@ std::variant<YamlNode, ConfigProblem> ParseYaml(std::string_view text, std::stri
   // A zero byte is refused like invalid UTF-8.
   const size_t end = std::min(WholeUtf8Bytes(text), text.find('\0'));
   if (end < text.size()) {
-    return ParseProblem(text, source, MarkAt(text, end),
-                        "the text is not UTF-8; convert the file from its encoding: iconv -f "
-                        "ENCODING -t UTF-8");
+    return ParseProblem(
+        text, source, MarkAt(text, end),
+        "the text is not UTF-8; convert the file from its encoding: iconv -f ENCODING -t UTF-8");
   }
   std::istringstream stream{std::string(text)};
   try {

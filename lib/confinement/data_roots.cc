@@ -88,8 +88,8 @@ Status ForEachLink(const std::string& directory,
 
 Status LeadsOut(const std::string& path) {
   return InvalidArgument(
-      "{} is reached through a symbolic link that points outside this node's data roots; put "
-      "the file itself there",
+      "{} is reached through a symbolic link that points outside this node's data roots; put the "
+      "file itself there",
       path);
 }
 
@@ -166,8 +166,8 @@ Status DataRoots::CheckKind(int file, const std::string& path) const {
   const long type = static_cast<long>(system.f_type);
   if (std::find(kKernelFiles.begin(), kKernelFiles.end(), type) != kKernelFiles.end()) {
     return InvalidArgument(
-        "{} is in a file system of the kernel, such as /proc, which runs may "
-        "not read; give a data file",
+        "{} is in a file system of the kernel, such as /proc, which runs may not read; give a data "
+        "file",
         path);
   }
   return S_ISDIR(info.st_mode) && !HasEverything() ? CheckLinksBelow(path) : OkStatus();
@@ -202,16 +202,16 @@ Status DataRoots::Outside(const std::string& path) const {
   }
   if (names.empty()) names = "this run may read no files";
   return PermissionDenied(
-      "{} is not below any data root of this node ({}); move it below one, or add its directory "
-      "to data.roots of gp-worker",
+      "{} is not below any data root of this node ({}); move it below one, or add its directory to "
+      "data.roots of gp-worker",
       path, names);
 }
 
 Status CheckHasNoLinks(const std::string& root, const std::string& path) {
   const auto refuse = [&](const std::string& link) {
     return InvalidArgument(
-        "{} is a symbolic link, or below one; a run's directory must not contain links: remove "
-        "it, or submit the run again",
+        "{} is a symbolic link, or below one; a run's directory must not contain links: remove it, "
+        "or submit the run again",
         link);
   };
   const std::string name = AbsolutePath(root, "/");

@@ -32,8 +32,8 @@ bool IsNanoGpt(const PreparationOptions& options) { return options.format == Sha
 Status CheckSplit(const DocumentRules& documents) {
   if (documents.split_on.empty() || documents.split == Split::kFile) return OkStatus();
   return InvalidArgument(
-      "plain text is split into documents either at lines (--split) or at a string "
-      "(--split-on); give only one of them");
+      "plain text is split into documents either at lines (--split) or at a string (--split-on); "
+      "give only one of them");
 }
 
 Status CheckOptions(const Tokenizer& tokenizer, const PreparationOptions& options) {
@@ -47,13 +47,13 @@ Status CheckOptions(const Tokenizer& tokenizer, const PreparationOptions& option
   }
   if (options.val_tokens && IsNanoGpt(options)) {
     return InvalidArgument(
-        "nanoGPT's format keeps a fraction of the documents for validation; "
-        "use --val-fraction, not --val-tokens");
+        "nanoGPT's format keeps a fraction of the documents for validation; use --val-fraction, "
+        "not --val-tokens");
   }
   if (options.val_fraction && !IsNanoGpt(options)) {
     return InvalidArgument(
-        "this format keeps a number of tokens for validation; use "
-        "--val-tokens, not --val-fraction");
+        "this format keeps a number of tokens for validation; use --val-tokens, not "
+        "--val-fraction");
   }
   if (options.val_fraction && !(*options.val_fraction >= 0 && *options.val_fraction < 1)) {
     return InvalidArgument("the validation fraction is {}; expected a number from 0 to below 1",
@@ -62,8 +62,7 @@ Status CheckOptions(const Tokenizer& tokenizer, const PreparationOptions& option
   RETURN_IF_ERROR(CheckSplit(options.documents));
   if (IsNanoGpt(options) && tokenizer.vocabulary_size() > 65536) {
     return InvalidArgument(
-        "nanoGPT's format holds ids up to 65535, but this vocabulary has {}; use another "
-        "--format",
+        "nanoGPT's format holds ids up to 65535, but this vocabulary has {}; use another --format",
         tokenizer.vocabulary_size());
   }
   return OkStatus();
@@ -135,9 +134,7 @@ StatusOr<FileDescriptor> LockDirectory(const std::string& directory) {
   if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
   if (errno != EWOULDBLOCK) return ErrnoStatus(errno, "lock", directory);
   return FailedPrecondition(
-      "another process is preparing data in {}; wait for it, or use "
-      "another folder",
-      directory);
+      "another process is preparing data in {}; wait for it, or use another folder", directory);
 }
 
 // A crash during a replacement leaves the new file under a temporary name.
@@ -270,8 +267,8 @@ class Preparation {
     if (train > 0) return OkStatus();
     if (val == 0) return InvalidArgument("the sources contain no text");
     return InvalidArgument(
-        "all {} tokens went to validation, which takes up to {}, so no training tokens are "
-        "left; remove {} and start again with a smaller --val-tokens, or with more text",
+        "all {} tokens went to validation, which takes up to {}, so no training tokens are left; "
+        "remove {} and start again with a smaller --val-tokens, or with more text",
         val, rules_.val_tokens, options_.directory);
   }
 

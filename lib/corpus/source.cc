@@ -102,9 +102,7 @@ StatusOr<Source> Look(const std::string& path, std::optional<TextForm> form) {
   // A pipe has no size and cannot be read again.
   if (!S_ISREG(info.st_mode)) {
     return InvalidArgument(
-        "{} is not a regular file, but gp must read it more than once; name "
-        "a regular file",
-        path);
+        "{} is not a regular file, but gp must read it more than once; name a regular file", path);
   }
   source.size_bytes = static_cast<uint64_t>(info.st_size);
   source.modified_ns = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
@@ -124,8 +122,8 @@ Status CheckUnchanged(const Source& source) {
     return OkStatus();
   }
   return DataLoss(
-      "{} was changed while it was read ({} bytes before, {} now); restore the original, or "
-      "start again",
+      "{} was changed while it was read ({} bytes before, {} now); restore the original, or start "
+      "again",
       source.path, source.size_bytes, now.size_bytes);
 }
 

@@ -26,8 +26,8 @@ Status CheckListenAddress(std::string_view text) {
 
 Settings TlsPair(std::string& certificate, std::string& key, const std::string& otherwise) {
   return {{.field = {.path = "tls.certificate",
-                     .doc = "PEM file of the server certificate, followed by the certificates "
-                            "that signed it. It is read again when it changes. Empty: " +
+                     .doc = "PEM file of the server certificate, followed by the certificates that "
+                            "signed it. It is read again when it changes. Empty: " +
                             otherwise,
                      .is_path = true},
            .slot = &certificate,

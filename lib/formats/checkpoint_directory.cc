@@ -66,8 +66,8 @@ std::string ImportHint(const Storage& storage, const std::string& directory, std
   if (unread.empty()) unread = CheckpointOfTrainer(storage, directory);
   if (unread.empty()) return "";
   return fmt::format(
-      "; {} holds a model of another program in a format that gp does not read ({}); to see how "
-      "to convert it, run: gpctl import {} --name imported",
+      "; {} holds a model of another program in a format that gp does not read ({}); to see how to "
+      "convert it, run: gpctl import {} --name imported",
       it, unread, ShellWord(directory));
 }
 

@@ -50,8 +50,8 @@ Status CheckSize(const std::string& path, uint64_t file_size, const Layout& layo
     return OkStatus();
   }
   return InvalidArgument(
-      "{}: the {} header at byte 0 declares {} tokens of {} bytes from byte {}, but {} bytes "
-      "are there; the file is cut short or damaged: prepare it again",
+      "{}: the {} header at byte 0 declares {} tokens of {} bytes from byte {}, but {} bytes are "
+      "there; the file is cut short or damaged: prepare it again",
       path, ShardFormatName(layout.format), layout.size, element_bytes, layout.data_offset,
       data_bytes);
 }
@@ -226,8 +226,7 @@ Unlike RecordsOf(const std::string& path, const Records& records) {
   if (records.form == RecordForm::kPairs) {
     return {"pairs of a token and the next one (each token stands twice)", way};
   }
-  return {fmt::format("records of {} columns (every {} number differs in kind from those "
-                      "between)",
+  return {fmt::format("records of {} columns (every {} number differs in kind from those between)",
                       records.columns,
                       records.columns == 2   ? "second"
                       : records.columns == 3 ? "third"

@@ -527,8 +527,8 @@ void Connection::Answer(Response response) {
   const bool has_body = record_.method != "HEAD";
   if (has_body && !unsent_share_.Resize(response.body.size())) {
     response = ErrorResponse({.status = 503,
-                              .message = "this client has not read too many of its long "
-                                         "answers; read them, or ask for less at once",
+                              .message = "this client has not read too many of its long answers; "
+                                         "read them, or ask for less at once",
                               .code = "busy",
                               .retry_after = 1});
   }

@@ -171,8 +171,8 @@ Status CheckMergesTellAll(const BytePairTokenizer& tokenizer) {
   if (!id) return OkStatus();
   return FailedPrecondition(
       "llama.cpp would encode some texts differently: no merge produces the token '{}' (id {}), "
-      "which this tokenizer matches as a whole (ignore_merges in its tokenizer.json); export "
-      "the model as hf",
+      "which this tokenizer matches as a whole (ignore_merges in its tokenizer.json); export the "
+      "model as hf",
       Excerpt(tokenizer.vocabulary().tokens[static_cast<size_t>(*id)]), *id);
 }
 
@@ -214,8 +214,8 @@ constexpr const char* kEndKeys[] = {"eos", "eot", "eom"};
 Status CheckEnds(const SpecialTokens& special) {
   if (special.model_eos.size() <= std::size(kEndKeys)) return OkStatus();
   return FailedPrecondition(
-      "llama.cpp supports at most {} end-of-text tokens, but this model has {}; export the "
-      "model as hf",
+      "llama.cpp supports at most {} end-of-text tokens, but this model has {}; export the model "
+      "as hf",
       std::size(kEndKeys), special.model_eos.size());
 }
 

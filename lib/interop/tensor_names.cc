@@ -121,8 +121,8 @@ StatusOr<TensorNames> FindTensorNames(const TensorSet& tensors, bool transposed)
   for (const std::string& name : tensors.Names()) {
     if (IsAdapter(name)) {
       return FailedPrecondition(
-          "{} holds an adapter of peft (tensor '{}'), which gp does not support; write the "
-          "merged model: model.merge_and_unload().save_pretrained('NEW')",
+          "{} holds an adapter of peft (tensor '{}'), which gp does not support; write the merged "
+          "model: model.merge_and_unload().save_pretrained('NEW')",
           tensors.FileOf(name), Excerpt(name));
     }
     RETURN_IF_ERROR(finder.Add(name));

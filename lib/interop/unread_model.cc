@@ -167,9 +167,8 @@ bool Holds(const std::vector<std::string>& names, std::string_view name) {
 Status RefuseBareSafetensors(const std::string& directory, const std::vector<std::string>& names) {
   if (Holds(names, "model.safetensors") || Holds(names, "model.safetensors.index.json")) {
     return FailedPrecondition(
-        "{} holds weights in safetensors without a config.json (Hugging Face) or "
-        "model_args.json (nanoGPT), which gives their sizes; copy it from the source of the "
-        "weights",
+        "{} holds weights in safetensors without a config.json (Hugging Face) or model_args.json "
+        "(nanoGPT), which gives their sizes; copy it from the source of the weights",
         directory);
   }
   const auto found = std::find_if(names.begin(), names.end(), [](const std::string& name) {
@@ -187,8 +186,8 @@ Status RefuseTrainingState(const std::string& directory, const std::vector<std::
   const auto found = std::find_if(names.begin(), names.end(), IsTrainingState);
   if (found == names.end()) return OkStatus();
   return FailedPrecondition(
-      "{} holds training state ({}) but no model weights; copy model.safetensors and "
-      "config.json of the same training there",
+      "{} holds training state ({}) but no model weights; copy model.safetensors and config.json "
+      "of the same training there",
       directory, *found);
 }
 

@@ -45,8 +45,8 @@ std::optional<int64_t> IdIn(const Json& vocab, const std::string& text) {
 Status CheckSpecial(const AddedToken& token) {
   if (token.special) return OkStatus();
   return InvalidArgument(
-      "{}: '{}' is not special: Hugging Face would match it in any text, but gp would not; if "
-      "no text has it, mark it as special: in tokenizer.json or added_tokens_decoder with "
+      "{}: '{}' is not special: Hugging Face would match it in any text, but gp would not; if no "
+      "text has it, mark it as special: in tokenizer.json or added_tokens_decoder with "
       "\"special\": true, beside an added_tokens.json in \"additional_special_tokens\" of "
       "special_tokens_map.json",
       token.where, Excerpt(token.text));

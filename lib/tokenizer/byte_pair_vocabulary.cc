@@ -12,8 +12,8 @@ namespace gp {
 namespace {
 
 constexpr char kSpecialInText[] =
-    "is a special token: Hugging Face would match it in any text, but gp would not; make "
-    "another token the special one";
+    "is a special token: Hugging Face would match it in any text, but gp would not; make another "
+    "token the special one";
 
 // The bytes as files write them.
 std::string Shown(std::string_view bytes) { return Excerpt(InByteAlphabet(bytes)); }
@@ -57,8 +57,7 @@ BytePairVocabularyBuilder::BytePairVocabularyBuilder(int64_t tokens_max)
 Status BytePairVocabularyBuilder::Place(std::string_view text, int64_t id) {
   if (id < 0 || id >= std::ssize(placed_)) {
     return InvalidArgument(
-        "the id {} of '{}' is not below the number of tokens, {}: ids count from 0 without a "
-        "gap",
+        "the id {} of '{}' is not below the number of tokens, {}: ids count from 0 without a gap",
         id, Excerpt(text), placed_.size());
   }
   const auto index = static_cast<size_t>(id);

@@ -133,8 +133,7 @@ TEST_F(ReadAnyFile, LinksThatLeadOutAreRefused) {
   Link("..", "data/up");
   Link("/proc/self/environ", "data/environment.txt");
   const std::string words =
-      "is reached through a symbolic link that points outside this node's "
-      "data roots";
+      "is reached through a symbolic link that points outside this node's data roots";
   ExpectRefused(RunOfText(At("data/out.txt")), words);
   ExpectRefused(RunOfText(At("data/up/secret.txt")), words);
   ExpectRefused(RunOfText(At("data/environment.txt")), words);
@@ -152,10 +151,9 @@ TEST_F(ReadAnyFile, TokenizersQuestionsAndModelsAreFilesTheSame) {
   ExpectRefused(RunOfText(text) + fmt::format("init_from: {}\n", At("model")),
                 "init_from: " + At("model") + " lies beneath no data root");
   Link(At("secret.txt"), "data/model/model.safetensors");
-  ExpectRefused(RunOfText(text) + fmt::format("init_from: {}\n", At("data/model")),
-                "init_from: " + At("data/model/model.safetensors") +
-                    " is reached through a "
-                    "symbolic link");
+  ExpectRefused(
+      RunOfText(text) + fmt::format("init_from: {}\n", At("data/model")),
+      "init_from: " + At("data/model/model.safetensors") + " is reached through a symbolic link");
 }
 
 TEST_F(ReadAnyFile, FilesThatNameOtherFilesNameNoneElsewhere) {

@@ -207,8 +207,7 @@ daemon::MetricsPlace MetricsPlaceOf(const WorkerSettings& settings,
   if (!daemon::MetricsUseTls(MetricsAccessOf(settings))) return place;
   const bool own = settings.tls_certificate.empty();
   GP_CHECK(!own || credentials != nullptr,
-           "the metrics need the certificate of the node, which "
-           "has none");
+           "the metrics need the certificate of the node, which has none");
   const rpc::ChannelTls node = own ? credentials->tls() : rpc::ChannelTls{};
   place.tls = {.certificate = own ? node.certificate : settings.tls_certificate,
                .key = own ? node.key : settings.tls_key,

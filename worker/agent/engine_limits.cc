@@ -29,8 +29,7 @@ struct EngineJudge {
   std::string operator()(const link::Hello& m) const {
     if (link::IsCompatible(m)) return "";
     return fmt::format(
-        "protocols {} to {}; this agent supports {} to {}; install matching "
-        "versions",
+        "protocols {} to {}; this agent supports {} to {}; install matching versions",
         m.protocol_min, m.protocol, link::kProtocolMin, link::kProtocol);
   }
   std::string operator()(const link::Ready&) const { return ""; }
@@ -45,8 +44,7 @@ struct EngineJudge {
 
   std::string operator()(const link::Listening& m) const {
     if (m.address.size() > kEngineNameBytesMax || !IsPrintable(m.address))
-      return "an invalid "
-             "address";
+      return "an invalid address";
     if (m.isa_levels && m.isa_levels->size() > kEngineListMax)
       return "too many instruction-set levels";
     size_t bytes = m.nccl_id.value_or("").size();

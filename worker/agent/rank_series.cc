@@ -39,13 +39,12 @@ RankSeries::RankSeries(prometheus::Registry& registry)
                   .Name("gp_worker_step_phase_seconds_total")
                   .Help("Wall time of the rank's steps, by phase; the phases are disjoint.")
                   .Register(registry)),
-      allreduce_seconds_(
-          BuildCounter()
-              .Name("gp_worker_allreduce_seconds_total")
-              .Help("Total time of the rank's all-reduces, including the part overlapped with "
-                    "backward. Only for CPU ranks with peers; GPU ranks measure only the "
-                    "exposed part.")
-              .Register(registry)),
+      allreduce_seconds_(BuildCounter()
+                             .Name("gp_worker_allreduce_seconds_total")
+                             .Help("Total time of the rank's all-reduces, including the part "
+                                   "overlapped with backward. Only for CPU ranks with peers; GPU "
+                                   "ranks measure only the exposed part.")
+                             .Register(registry)),
       allreduce_bytes_(BuildCounter()
                            .Name("gp_worker_allreduce_bytes_total")
                            .Help("Bytes of gradients that the rank all-reduced; divided by "

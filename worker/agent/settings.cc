@@ -50,8 +50,8 @@ Settings ServiceSettings(WorkerSettings& settings) {
        .value_name = "ADDRESS",
        .check = CheckCoordinator},
       {.field = {.path = "coordinator.join_token_file",
-                 .doc = "File of a join token, which 'gpctl token create --join' prints. The "
-                        "node joins with it at its first start and does not need it afterwards.",
+                 .doc = "File of a join token, which 'gpctl token create --join' prints. The node "
+                        "joins with it at its first start and does not need it afterwards.",
                  .is_path = true},
        .slot = &settings.join_token_file,
        .flag = "--join-token-file",
@@ -62,8 +62,8 @@ Settings ServiceSettings(WorkerSettings& settings) {
                  .is_path = true},
        .slot = &settings.coordinator_ca},
       {.field = {.path = "coordinator.reconnect_max",
-                 .doc = "The longest pause between two attempts to reach the coordinator. "
-                        "Training continues meanwhile."},
+                 .doc = "The longest pause between two attempts to reach the coordinator. Training "
+                        "continues meanwhile."},
        .slot = &settings.reconnect_max},
       {.field = {.path = "state.dir",
                  .doc = "Where this node keeps its identity and its certificate.",
@@ -100,10 +100,11 @@ Settings TrainerSettings(WorkerSettings& settings) {
        .slot = &settings.trainer_program,
        .flag = "--trainer",
        .value_name = "PATH"},
-      {.field = {.path = "trainer.user",
-                 .doc = "The user that trainers run as, when gp-worker runs as root. It must be "
-                        "able to write below storage.root, like the coordinator's user. Empty: "
-                        "gp-worker's own."},
+      {.field =
+           {.path = "trainer.user",
+            .doc =
+                "The user that trainers run as, when gp-worker runs as root. It must be able to "
+                "write below storage.root, like the coordinator's user. Empty: gp-worker's own."},
        .slot = &settings.trainer_user},
       {.field = {.path = "trainer.memory_max",
                  .doc = "Memory limit of each trainer; the kernel kills a trainer that exceeds it, "
@@ -112,30 +113,31 @@ Settings TrainerSettings(WorkerSettings& settings) {
                  .unit = "bytes",
                  .min = 0},
        .slot = &settings.trainer_memory_max},
-      {.field = {.path = "trainer.environment",
-                 .doc = "Names of environment variables that trainers may see, beside PATH, "
-                        "HOME, USER, LANG, LC_ALL, TZ, TMPDIR, XDG_CACHE_HOME (where `gp-bench "
-                        "tune` keeps what it measured) and GP_ISA_MAX (avx512, avx2 or generic: "
-                        "the fastest kernels to use)."},
+      {.field =
+           {.path = "trainer.environment",
+            .doc =
+                "Names of environment variables that trainers may see, beside PATH, HOME, USER, "
+                "LANG, LC_ALL, TZ, TMPDIR, XDG_CACHE_HOME (where `gp-bench tune` keeps what it "
+                "measured) and GP_ISA_MAX (avx512, avx2 or generic: the fastest kernels to use)."},
        .slot = &settings.trainer_environment},
       {.field = {.path = "trainer.start_timeout",
-                 .doc = "Longest time from the start of a trainer until it listens for its "
-                        "peers."},
+                 .doc = "Longest time from the start of a trainer until it listens for its peers."},
        .slot = &settings.start_timeout},
       {.field = {.path = "trainer.stop_grace",
-                 .doc = "After a stop request, how long a trainer may take to finish its step "
-                        "and save a checkpoint. Then it must exit at once; SIGKILL follows 3 s "
-                        "later. Set systemd's TimeoutStopSec, or the like, to a longer time."},
+                 .doc = "After a stop request, how long a trainer may take to finish its step and "
+                        "save a checkpoint. Then it must exit at once; SIGKILL follows 3 s later. "
+                        "Set systemd's TimeoutStopSec, or the like, to a longer time."},
        .slot = &settings.stop_grace},
   };
 }
 
 Settings GpuSettings(WorkerSettings& settings) {
   return {
-      {.field = {.path = "gpu.devices",
-                 .doc = "Which GPUs of this machine become slots: all, none, or numbers (as in "
-                        "nvidia-smi) and UUIDs, as in CUDA_VISIBLE_DEVICES, which limits them "
-                        "further if it is set."},
+      {.field =
+           {.path = "gpu.devices",
+            .doc =
+                "Which GPUs of this machine become slots: all, none, or numbers (as in nvidia-smi) "
+                "and UUIDs, as in CUDA_VISIBLE_DEVICES, which limits them further if it is set."},
        .slot = &settings.gpu_devices,
        .flag = "--gpus",
        .value_name = "LIST",

@@ -47,8 +47,7 @@ Json ToJson(const RungResult& rung) {
 std::string Subtitle(const LadderFlags& flags, const ModelOptions& model,
                      const std::string& machine) {
   return fmt::format(
-      "GPT-2 {}, {} sequences of {} tokens, {}. × is the gain over the previous "
-      "rung.",
+      "GPT-2 {}, {} sequences of {} tokens, {}. × is the gain over the previous rung.",
       flags.model.model, model.micro_batch, model.sequence, machine);
 }
 
@@ -116,8 +115,7 @@ BenchRun AddLadderCommand(const Command& app) {
   AddDeviceFlag(app, flags->model);
   app.Option("--steps", flags->options.steps, "measured steps of a rung").Positive().ShowDefault();
   app.Option("--tokens-max", flags->tokens_max,
-             "most tokens per step when searching the "
-             "largest batch")
+             "most tokens per step when searching the largest batch")
       .Positive()
       .ShowDefault();
   AddPeakFlag(app, flags->options.peak_side);

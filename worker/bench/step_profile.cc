@@ -20,8 +20,7 @@ constexpr int kSteps = 5;
 Json ProfileStep(const ModelOptions& options) {
   if (options.kind == runspec::EngineKind::kReference) {
     throw std::invalid_argument(
-        "--profile times the operations of gp's engine; the reference "
-        "engine uses libtorch");
+        "--profile times the operations of gp's engine; the reference engine uses libtorch");
   }
   auto timed = std::make_unique<TimedBackend>(MakeBackend(options).backend);
   TimedBackend& backend = *timed;

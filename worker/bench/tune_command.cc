@@ -62,8 +62,8 @@ Status RunTune(const TuneFlags& flags) {
   const ModelOptions options = MakeModelOptions(flags.model);
   if (options.device.on) {
     return InvalidArgument(
-        "--device gpu: tune works only for the matrix products of a CPU (--device cpu); those "
-        "of a GPU are timed when a run with deterministic: false starts");
+        "--device gpu: tune works only for the matrix products of a CPU (--device cpu); those of a "
+        "GPU are timed when a run with deterministic: false starts");
   }
   const Isa isa = ResolveIsa(options.isa);
   UseCores(options.threads);

@@ -59,9 +59,7 @@ StreamPosition TokenStream::PositionBefore(int64_t offset) const {
   MutexLock lock(mutex_);
   if (chunks_.empty() || offset >= next_.tokens) return next_;
   auto chunk = chunks_.begin();
-  GP_CHECK(chunk->begin.tokens <= offset,
-           "token {} was already dropped; the first kept one is "
-           "{}",
+  GP_CHECK(chunk->begin.tokens <= offset, "token {} was already dropped; the first kept one is {}",
            offset, chunk->begin.tokens);
   while (offset >= chunk->begin.tokens + chunk->count) ++chunk;
   return chunk->begin;

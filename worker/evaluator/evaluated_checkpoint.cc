@@ -101,10 +101,7 @@ StatusOr<Evaluation> EvaluatedCheckpoint::Validate(const HeldOutFiles& files) {
       },
       TokenBytes(*tokenizer_), ProgressOf(windows.batch_count()));
   RETURN_IF_ERROR(read);
-  if (!evaluation)
-    return InvalidArgument(
-        "the data has no complete window of tokens to "
-        "evaluate on");
+  if (!evaluation) return InvalidArgument("the data has no tokens to evaluate on");
   return *evaluation;
 }
 

@@ -47,8 +47,8 @@ void AddOptions(Command app, Options& options) {
       .OneOf({"val", "hellaswag", "choices"})
       .ShowDefault();
   app.Option("--file", options.files,
-             "Text or token shards (val; default: the run's own validation split), or one file "
-             "of questions")
+             "Text or token shards (val; default: the run's own validation split), or one file of "
+             "questions")
       .Path()
       .OneValueEach();
   app.Option("--as", options.as, "How to read the files, instead of detecting it (val)")

@@ -138,9 +138,9 @@ std::optional<http::ApiError> ModelPool::Submit(const SharedFacts& facts, const 
   if (waiting >= options_.requests_waiting_max || own >= options_.requests_waiting_max - waiting) {
     return http::ApiError{
         .status = 429,
-        .message = fmt::format("{} requests already wait for {}, {} of them from this client; "
-                               "try again later",
-                               waiting, name, own),
+        .message = fmt::format(
+            "{} requests already wait for {}, {} of them from this client; try again later",
+            waiting, name, own),
         .code = "queue_full",
         .retry_after = 1};
   }
@@ -413,12 +413,12 @@ void ModelPool::OnEnded(const std::string& directory, const Status& status) {
                                {"waiting", model.queue.requests()},
                                {"failures", model.failures},
                                {"reason", Message(status)}});
-  FailRunning(model, {.status = 503,
-                      .message = fmt::format("the sampler of {} ended while it generated the "
-                                             "text: {}",
-                                             model.name, Message(status)),
-                      .code = "sampler_ended",
-                      .retry_after = 1});
+  FailRunning(model,
+              {.status = 503,
+               .message = fmt::format("the sampler of {} ended while it generated the text: {}",
+                                      model.name, Message(status)),
+               .code = "sampler_ended",
+               .retry_after = 1});
   const bool damaged = status.code() == StatusCode::kDataLoss;
   const bool absent =
       status.code() == StatusCode::kNotFound || status.code() == StatusCode::kPermissionDenied;

@@ -374,13 +374,12 @@ std::optional<http::ApiError> RunsApi::CheckStreams(const std::string& asker) {
                                   [&](const Page& page) { return page.asker == asker; });
   const auto left = static_cast<ptrdiff_t>(options_.streams_max) - std::ssize(pages_);
   if (held < left) return std::nullopt;
-  return http::ApiError{
-      .status = 429,
-      .message = fmt::format("this client already has {} open streams, and {} are left for all "
-                             "clients; close some pages",
-                             held, left),
-      .code = "too_many_streams",
-      .retry_after = 10};
+  return http::ApiError{.status = 429,
+                        .message = fmt::format("this client already has {} open streams, and {} "
+                                               "are left for all clients; close some pages",
+                                               held, left),
+                        .code = "too_many_streams",
+                        .retry_after = 10};
 }
 
 void RunsApi::EndStreams() {

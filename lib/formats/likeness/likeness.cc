@@ -320,8 +320,7 @@ std::optional<Likeness> LikeErrorPage(std::string_view begin) {
   const bool error = text.starts_with("<?xml") && text.find("<error>") != std::string::npos;
   if (!html && !error) return std::nullopt;
   return Likeness{html ? "an HTML page, as servers send it for a wrong address"
-                       : "an error message of a "
-                         "server",
+                       : "an error message of a server",
                   "read it (head {}), then download the text again"};
 }
 
@@ -348,8 +347,8 @@ std::optional<Likeness> UnlikeText(std::string_view begin) {
                     "convert text with iconv -f ENCODING -t UTF-8; tokens belong in data.train"};
   }
   if (IsOfOneByteCharacters(count)) {
-    return Likeness{fmt::format("text that is not UTF-8, probably Windows-1252 or Latin-1 ({} "
-                                "of the first {} bytes are invalid)",
+    return Likeness{fmt::format("text that is not UTF-8, probably Windows-1252 or Latin-1 ({} of "
+                                "the first {} bytes are invalid)",
                                 count.foreign, count.all),
                     "convert it: iconv -f WINDOWS-1252 -t UTF-8 {}"};
   }
@@ -360,9 +359,7 @@ std::optional<Likeness> UnlikeText(std::string_view begin) {
 
 std::optional<Likeness> UnlikeTextInside(std::string_view piece) {
   constexpr std::string_view kBinary = "binary data (it contains bytes of value 0)";
-  constexpr std::string_view kWay =
-      "look at that place: files were joined, or this one is "
-      "damaged";
+  constexpr std::string_view kWay = "look at that place: files were joined, or this one is damaged";
   // Single zero bytes mean damage; a run of them, or many, mean other data.
   constexpr size_t kZeroRun = 16;
   constexpr double kZeroShareMax = 0.001, kOneByteShareMin = 0.0005;

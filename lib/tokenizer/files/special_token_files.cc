@@ -171,11 +171,10 @@ class Reader {
     ASSIGN_OR_RETURN(const Setting generation, SettingIn(files_.generation_config, key));
     const bool both = IsSet(general) && IsSet(generation);
     if (both && (generation.ids != general.ids || generation.is_null != general.is_null)) {
-      notes_.push_back(
-          fmt::format("{} is {} in config.json and {} in generation_config.json, which takes "
-                      "precedence",
-                      key, ValueOrNull(files_.model_config.json, key).dump(),
-                      ValueOrNull(files_.generation_config.json, key).dump()));
+      notes_.push_back(fmt::format(
+          "{} is {} in config.json and {} in generation_config.json, which takes precedence", key,
+          ValueOrNull(files_.model_config.json, key).dump(),
+          ValueOrNull(files_.generation_config.json, key).dump()));
     }
     return IsSet(generation) ? generation : general;
   }

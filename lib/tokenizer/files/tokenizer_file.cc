@@ -162,10 +162,10 @@ StatusOr<std::unique_ptr<Tokenizer>> ReadTokenizer(const std::string& path,
   if (notes == nullptr) return tokenizer;
   notes->insert(notes->end(), contradictions.begin(), contradictions.end());
   if (path.ends_with(".tiktoken") && tokenizer->kind() == "bpe") {
-    notes->push_back(fmt::format(
-        "{} does not name the pattern that splits text; its tokens fit GPT-2's pattern, so gp "
-        "uses that",
-        BaseNameOf(path)));
+    notes->push_back(
+        fmt::format("{} does not name the pattern that splits text; its tokens fit GPT-2's "
+                    "pattern, so gp uses that",
+                    BaseNameOf(path)));
   }
   return tokenizer;
 }

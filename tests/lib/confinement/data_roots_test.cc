@@ -108,8 +108,8 @@ TEST_F(DataRootsTest, APatternMayNotClimbOrMatchALinkThatLeadsOut) {
               HasSubstr("lies beneath no data root"));
   Link(At("other/secret"), "data/out.txt");
   const Status status = DataRoots({At("data")}).Check(At("data/*.txt"));
-  EXPECT_THAT(Message(status), HasSubstr(At("data/out.txt") + " is reached through a symbolic "
-                                                              "link"));
+  EXPECT_THAT(Message(status),
+              HasSubstr(At("data/out.txt") + " is reached through a symbolic link"));
 }
 
 TEST_F(DataRootsTest, ARootMayItselfBeALink) {
@@ -144,8 +144,7 @@ TEST_F(DataRootsTest, ADirectoryMayHoldNoLinkThatLeadsOut) {
   Link(At("other/secret"), "data/deep/model.safetensors");
   const Status status = DataRoots({At("data")}).Check(At("data"));
   EXPECT_THAT(Message(status),
-              HasSubstr(At("data/deep/model.safetensors") + " is reached through a symbolic "
-                                                            "link"));
+              HasSubstr(At("data/deep/model.safetensors") + " is reached through a symbolic link"));
 }
 
 TEST_F(DataRootsTest, RootsThatAreNotListedCountTheSame) {

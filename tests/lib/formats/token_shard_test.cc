@@ -161,10 +161,10 @@ TEST_F(TokenShardTest, TextOfAnotherEncodingOrWithDamageIsNoTokens) {
   std::string windows, plain;
   for (int i = 0; i < 20; ++i) windows += "He said: \x93It\x92s fine\x94 \x96 and left the house..";
   for (int i = 0; i < 20; ++i) plain += "She did not answer him at all. ";
-  EXPECT_THAT(ErrorOf(windows),
-              AllOf(HasSubstr("looks like text that is not UTF-8, probably Windows-1252 or "
-                              "Latin-1"),
-                    HasSubstr("data.format: uint16")));
+  EXPECT_THAT(
+      ErrorOf(windows),
+      AllOf(HasSubstr("looks like text that is not UTF-8, probably Windows-1252 or Latin-1"),
+            HasSubstr("data.format: uint16")));
   EXPECT_THAT(ErrorOf(plain + "\x92" + plain + "."), HasSubstr("text belongs in data.text"));
 }
 

@@ -73,10 +73,9 @@ TEST_F(UnreadModelTest, AnArchiveWithoutItsEndIsCutShort) {
   for (const size_t size : {size_t{4}, size_t{24}, whole.size() - 12}) {
     const std::string path = File("ckpt.pt", whole.substr(0, size));
     for (const std::string& named : {path, DirectoryOf(path)}) {
-      EXPECT_THAT(Error(named),
-                  AllOf(HasSubstr("ckpt.pt is a file of torch.save"),
-                        HasSubstr("but the end of its archive is missing; copy the file again; "
-                                  "docs/formats/nanogpt-model.md")));
+      EXPECT_THAT(Error(named), AllOf(HasSubstr("ckpt.pt is a file of torch.save"),
+                                      HasSubstr("but the end of its archive is missing; copy the "
+                                                "file again; docs/formats/nanogpt-model.md")));
     }
   }
   EXPECT_THAT(Error(File("ckpt.pt", "")), HasSubstr("ckpt.pt is empty"));

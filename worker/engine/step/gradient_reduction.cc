@@ -28,8 +28,7 @@ GradientReduction::GradientReduction(Communicator& communicator, Backend& backen
   if (communicator.device() == nullptr) return;
   // Without a queue, nothing would make the collectives run after the passes.
   GP_CHECK(backend.queue() != nullptr || backend.host_reachable(),
-           "device collectives need a "
-           "device queue");
+           "device collectives need a device queue");
   communicator.device()->Follow(backend.queue());
 }
 

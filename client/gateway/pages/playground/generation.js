@@ -218,7 +218,7 @@ class Generation {
       view.element.after(node("div", {class: "answer-actions"},
         node("button", {class: "plain compact", onclick: () => copyText(whole, "Text")}, picture("copy"), "Copy text"),
         node("button", {class: "plain compact", title: "Put this text into the prompt and continue it",
-          onclick: () => this.actions.proceed(whole)}, picture("forward"), "Write on")));
+          onclick: () => this.actions.proceed(whole)}, picture("forward"), "Continue")));
     });
   }
 

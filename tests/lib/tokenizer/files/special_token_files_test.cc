@@ -199,8 +199,8 @@ TEST_F(SpecialTokenFiles, ContradictionsAreSaid) {
                                 HasSubstr("the latter separates documents"))));
   Read({{"tokenizer_config.json", {{"eos_token", "<|EOS|>"}, {"pad_token", "<|PAD|>"}}},
         {"config.json", {{"eos_token_id", 50256}, {"pad_token_id", 261}}}});
-  EXPECT_THAT(notes_, ElementsAre(HasSubstr("config.json: eos_token_id names the id 50256, but "
-                                            "the tokenizer has 265 ids: gp ignores it"),
+  EXPECT_THAT(notes_, ElementsAre(HasSubstr("config.json: eos_token_id names the id 50256, but the "
+                                            "tokenizer has 265 ids: gp ignores it"),
                                   HasSubstr("pad_token_id is '<|endoftext|>' (261), the "
                                             "tokenizer's pad_token '<|PAD|>' (264)")));
 }

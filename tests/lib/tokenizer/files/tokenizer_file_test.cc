@@ -217,9 +217,10 @@ TEST_F(TokenizerFileTest, DamageIsNamedWithItsFileAndPlace) {
   EXPECT_THAT(set("/model/vocab/he", 600), HasSubstr("the id 600 of 'he' is beyond"));
   EXPECT_THAT(set("/model/vocab/he", -1), HasSubstr("the id of 'he' is -1"));
   EXPECT_THAT(set("/model/vocab/he", "x"), HasSubstr("the id of 'he' is \"x\""));
-  EXPECT_THAT(set("/model/merges/4", "hellx o"),
-              HasSubstr("model.merges[4]: the merge \"hellx o\" joins 'hellx', which is not in the "
-                        "vocabulary"));
+  EXPECT_THAT(
+      set("/model/merges/4", "hellx o"),
+      HasSubstr(
+          "model.merges[4]: the merge \"hellx o\" joins 'hellx', which is not in the vocabulary"));
   EXPECT_THAT(set("/model/merges/1", "h e"),
               HasSubstr("model.merges[1]: the merge \"h e\" occurs twice"));
   EXPECT_THAT(set("/model/merges/1", "x y"), HasSubstr("makes 'xy', which has no id"));
@@ -375,9 +376,7 @@ TEST_F(TokenizerFileTest, FilesOfOtherPatternsAreRefusedByTheirTokens) {
     tokens.push_back(token);
     EXPECT_THAT(Error(Write("a.tiktoken", TiktokenText(tokens))),
                 AllOf(HasSubstr("a.tiktoken: GPT-2's pattern splits 1 of the"),
-                      HasSubstr(Json(token).dump()),
-                      HasSubstr("was trained with another "
-                                "pattern"),
+                      HasSubstr(Json(token).dump()), HasSubstr("was trained with another pattern"),
                       HasSubstr("tokenizer.json, which names its pattern")))
         << token;
   }

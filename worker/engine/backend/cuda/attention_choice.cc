@@ -53,8 +53,7 @@ class Chooser {
     if (made.kernels == nullptr) return Note("cudnn attention " + made.why_not);
     if (const int64_t bytes = made.kernels->device_bytes(); bytes > 0) {
       Note("cudnn attention takes " + std::to_string(bytes) +
-           " bytes of device memory, more "
-           "than the memory plan contains");
+           " bytes of device memory, more than the memory plan contains");
       // Before Blackwell, cuDNN's deterministic backward pass writes the gradients of all B*H*T*T
       // scores to memory. The flash kernel has a fixed order of sums without that.
       if (options_.deterministic && !only_cudnn()) return;
