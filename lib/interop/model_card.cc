@@ -51,7 +51,7 @@ std::string TrainingRows(const CheckpointManifest& manifest) {
   if (const auto& imported = manifest.record.imported_from) {
     rows += fmt::format("| imported from | {} |\n", Excerpt(BaseNameOf(*imported)));
   } else {
-    rows += fmt::format("| run | {}, step {} |\n| training tokens | {} |\n",
+    rows += fmt::format("| run | {}, step {} |\n| tokens trained on | {} |\n",
                         Excerpt(manifest.run_name), manifest.step, manifest.tokens);
   }
   if (manifest.validation_loss) {
