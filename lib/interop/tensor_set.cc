@@ -68,7 +68,7 @@ StatusOr<TensorSet> TensorSet::OpenShards(const std::string& directory, const st
   std::set<std::string> files;
   for (const auto& [tensor, file] : listed) files.insert(file);
   if (files.size() > kShardsMax) {
-    return InvalidArgument("{} lists {} files, at most {} are read", index, files.size(),
+    return InvalidArgument("{} lists {} files; at most {} are allowed", index, files.size(),
                            kShardsMax);
   }
   TensorSet set;

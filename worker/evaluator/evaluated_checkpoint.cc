@@ -49,7 +49,7 @@ StatusOr<EvaluatedCheckpoint> EvaluatedCheckpoint::Open(const std::string& direc
                    ReadTokenizer(storage, opened.directory_, opened.manifest_));
   ASSIGN_OR_RETURN(opened.tokenizer_, ParseTokenizer(tokenizer));
   if (opened.tokenizer_->vocabulary_size() > opened.manifest_.shape.vocabulary) {
-    return DataLoss("{}: the tokenizer has {} ids, the model {}", opened.directory_,
+    return DataLoss("{}: the tokenizer has {} ids, but the model has {}", opened.directory_,
                     opened.tokenizer_->vocabulary_size(), opened.manifest_.shape.vocabulary);
   }
   ASSIGN_OR_RETURN(opened.precision_,
