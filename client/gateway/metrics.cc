@@ -79,18 +79,18 @@ struct GatewayMetrics::Families {
   Family<Gauge>& in_progress =
       BuildGauge()
           .Name("gp_gateway_requests_in_progress")
-          .Help("Requests that wait for a sampler, and texts that are being written")
+          .Help("Requests that wait for a sampler, and texts that are being generated")
           .Register(*registry);
   Gauge& waiting = in_progress.Add({{"stage", "waiting"}});
   Gauge& running = in_progress.Add({{"stage", "running"}});
   Gauge& models = MakeGauge("gp_gateway_models", "Names in the catalogue of models", *registry);
   Gauge& loaded =
-      MakeGauge("gp_gateway_models_loaded", "Checkpoints that a sampler has ready", *registry);
+      MakeGauge("gp_gateway_models_loaded", "Checkpoints that a sampler has loaded", *registry);
   Gauge& memory =
       MakeGauge("gp_gateway_sampler_memory_bytes", "Total memory given to the samplers", *registry);
   Gauge& connections = MakeGauge("gp_gateway_connections", "Clients that are connected", *registry);
   Counter& restarts = MakeCounter("gp_gateway_sampler_restarts_total",
-                                  "Samplers that ended by themselves", *registry);
+                                  "Samplers that ended unexpectedly", *registry);
 };
 
 GatewayMetrics::GatewayMetrics(const std::string& version)

@@ -18,9 +18,9 @@ daemon::Settings Access(GatewaySettings& settings) {
        .value_name = "ADDRESS",
        .check = daemon::CheckListenAddress},
       {.field = {.path = "server.connections_max",
-                 .doc = "How many clients may be connected at once. Beyond it, a new client "
-                        "replaces one that is idle or slow; when all are being answered, it is "
-                        "refused with 503.",
+                 .doc = "How many clients may be connected at once. Above this number, a new "
+                        "client replaces one that is idle or slow; if all clients are being "
+                        "answered, the new one is refused with 503.",
                  .min = 1,
                  .max = 100000},
        .slot = &settings.connections_max},
@@ -31,9 +31,10 @@ daemon::Settings Access(GatewaySettings& settings) {
        .slot = &settings.allowed_hosts,
        .flag = "--allowed-host",
        .value_name = "NAME"},
-      {.field = {.path = "server.stop_grace",
-                 .doc = "How long a stop waits for texts that are being written.",
-                 .min = 0},
+      {.field =
+           {.path = "server.stop_grace",
+            .doc = "When the gateway stops, how long it waits for texts that are being generated.",
+            .min = 0},
        .slot = &settings.stop_grace},
       daemon::MetricsListen(settings.metrics_listen),
       daemon::MetricsPublic(settings.metrics_public),
@@ -111,14 +112,15 @@ daemon::Settings Sampler(GatewaySettings& settings) {
        .flag = "--threads",
        .value_name = "COUNT"},
       {.field = {.path = "sampler.streams",
-                 .doc = "Texts that one sampler writes at a time. Fewer when they do not fit.",
+                 .doc = "Maximum number of texts that one sampler generates at a time; fewer if "
+                        "they do not fit into memory.",
                  .min = 1,
                  .max = 4096},
        .slot = &settings.sampler_streams,
        .flag = "--streams",
        .value_name = "COUNT"},
       {.field = {.path = "sampler.precision",
-                 .doc = "What samplers compute with. auto: as the checkpoint's run did.",
+                 .doc = "Precision of the samplers. auto: the precision of the checkpoint's run.",
                  .choices = {"auto", "fp32", "bf16"}},
        .slot = &settings.sampler_precision,
        .flag = "--precision",
@@ -136,10 +138,11 @@ daemon::Settings Sampler(GatewaySettings& settings) {
                  .doc = "Longest time from a sampler's start until it is ready.",
                  .min = 0.05},
        .slot = &settings.sampler_start_timeout},
-      {.field = {.path = "sampler.stall_timeout",
-                 .doc =
-                     "A sampler that has texts to write and sends nothing for this long is killed.",
-                 .min = 0.05},
+      {.field =
+           {.path = "sampler.stall_timeout",
+            .doc =
+                "A sampler is killed if it has texts to generate and sends nothing for this long.",
+            .min = 0.05},
        .slot = &settings.sampler_stall_timeout},
   };
 }
@@ -153,8 +156,7 @@ daemon::Settings Limits(GatewaySettings& settings) {
                  .max = 1e6},
        .slot = &settings.requests_waiting_max},
       {.field = {.path = "requests.timeout",
-                 .doc =
-                     "Longest time from a request to its last token; after it the request fails.",
+                 .doc = "Longest time from a request to its last token; then the request fails.",
                  .min = 0.05},
        .slot = &settings.request_timeout},
       {.field = {.path = "requests.body_bytes_max",
@@ -172,11 +174,12 @@ daemon::Settings Limits(GatewaySettings& settings) {
                  .min = 0.05},
        .slot = &settings.body_timeout},
       {.field = {.path = "requests.idle_timeout",
-                 .doc = "How long a connection is kept between two requests.",
+                 .doc = "How long an idle connection stays open between two requests.",
                  .min = 0.05},
        .slot = &settings.idle_timeout},
       {.field = {.path = "requests.ping_period",
-                 .doc = "An event stream that is silent for this long gets a comment.",
+                 .doc = "After this much silence, the gateway sends a comment on an event stream "
+                        "to keep it open.",
                  .min = 0.05},
        .slot = &settings.ping_period},
       {.field = {.path = "log.requests", .doc = "Log one line for each request."},

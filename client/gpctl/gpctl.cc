@@ -96,7 +96,7 @@ Status CheckPathVariables(const Console& console) {
 
 Status CheckNamespaceFlag(const std::string& name) {
   if (name.empty() || name == kEveryNamespace || IsNamespaceName(name)) return OkStatus();
-  return InvalidArgument("--namespace: '{}' cannot be a namespace; expected {}", Excerpt(name),
+  return InvalidArgument("--namespace: '{}' is not a valid namespace; expected {}", Excerpt(name),
                          kNamespaceRule);
 }
 

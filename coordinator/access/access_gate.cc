@@ -65,8 +65,8 @@ Status MissingRole(const Principal& principal, const AccessRule& rule, const std
                    const std::string& run_namespace) {
   const bool is_user = principal.kind == Principal::Kind::kUser;
   return PermissionDenied(
-      "{} may not call {}: it needs the role {} {}; an admin makes a token with it: gpctl token "
-      "create --name {} --role {} --namespace {}",
+      "{} may not call {}: it needs the role {} {}; an admin can create a token with it: gpctl "
+      "token create --name {} --role {} --namespace {}",
       principal.Text(), rule.method, Name(rule.least), where, is_user ? principal.name : "NAME",
       Name(rule.least), run_namespace);
 }
@@ -94,7 +94,7 @@ StatusOr<Principal> AccessGate::Identify(const rpc::Caller& caller) {
     }
     const auto token = rpc::ParseToken(caller.bearer);
     if (!token.ok()) {
-      return Unauthenticated("the call's credential is not a token; see 'gpctl help login'");
+      return Unauthenticated("the credential of this call is not a token; see 'gpctl help login'");
     }
     ASSIGN_OR_RETURN(const auto record, tokens_.Authenticate(*token));
     principal.kind = Principal::Kind::kUser;
@@ -116,7 +116,7 @@ StatusOr<Principal> AccessGate::Identify(const rpc::Caller& caller) {
     principal.roles = Roles::AdminEverywhere();
   } else {
     return Unauthenticated(
-        "the call has no token; 'gpctl login HOST:PORT --token-file FILE' keeps one for later "
+        "the call has no token; 'gpctl login HOST:PORT --token-file FILE' stores one for later "
         "calls, GPCTL_TOKEN_FILE names one for this call");
   }
   return principal;
@@ -147,8 +147,10 @@ Status AccessGate::CheckAudit(const AccessRule& rule) const {
   if (!rule.mutates || rule.least == Least::kNode) return OkStatus();
   const Status health = audit_.health();
   if (health.ok()) return OkStatus();
-  return Unavailable("the audit log cannot be written ({}), so nothing may be changed now",
-                     gp::Message(health));
+  return Unavailable(
+      "the audit log cannot be written ({}), so changes are refused; free space or repair the disk "
+      "of the state directory",
+      gp::Message(health));
 }
 
 StatusOr<std::shared_ptr<AdmittedCall>> AccessGate::Admit(const rpc::Caller& caller,
@@ -159,7 +161,8 @@ StatusOr<std::shared_ptr<AdmittedCall>> AccessGate::Admit(const rpc::Caller& cal
                                       : Identify(caller);
   Status admitted = principal.status();
   if (admitted.ok()) {
-    admitted = rule == nullptr ? PermissionDenied("no caller may use {}", Excerpt(method))
+    admitted = rule == nullptr ? PermissionDenied("{} has no access rule, so nobody may call it",
+                                                  Excerpt(method))
                                : CheckRule(*rule, *principal);
   }
   if (admitted.ok() && principal->kind == Principal::Kind::kUser) {

@@ -48,7 +48,7 @@ StatusOr<FileEnd> ReadEnd(const std::string& path, const formats::AuditHead& hea
 
 Status CutTo(const std::string& path, uint64_t size_bytes) {
   if (truncate(path.c_str(), static_cast<off_t>(size_bytes)) == 0) return OkStatus();
-  return ErrnoStatus(errno, "cut a torn record from", path);
+  return ErrnoStatus(errno, "remove the incomplete last record of", path);
 }
 
 }  // namespace
@@ -193,7 +193,7 @@ void AuditLog::Loop() {
     if (batch->empty()) continue;
     const Status written = Write(*batch);
     if (!written.ok()) {
-      LogError("the audit log cannot be written; nothing may be changed until it can",
+      LogError("the audit log cannot be written; changes are refused until it can",
                {{"directory", directory_}, {"error", gp::Message(written)}});
     }
     {

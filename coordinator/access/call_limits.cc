@@ -47,8 +47,7 @@ StatusOr<std::shared_ptr<void>> CallLimits::ReserveStream(const std::string& tok
   Usage& usage = Refill(token_id);
   if (usage.streams >= options_.streams) {
     return ResourceExhausted(
-        "this token has {} streams open, and may have no more (limits.streams); end some, then try "
-        "again",
+        "this token has {} streams open, the maximum (limits.streams); close some, then try again",
         usage.streams);
   }
   ++usage.streams;

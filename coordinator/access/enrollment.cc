@@ -13,9 +13,9 @@ StatusOr<std::string> Enrollment::Issue(const CertificateRequest& request,
                    certificates_.IssueNode(request, node_id, nodes_.IssueTime(node_id)));
   const security::Lifetime lifetime = certificate.lifetime();
   RETURN_IF_ERROR(nodes_.Record(node_id, request.KeyDigest(), lifetime.end));
-  LogInfo("made a certificate for a node", {{"node", node_id},
-                                            {"serial", certificate.Serial()},
-                                            {"ends", security::TimeText(lifetime.end)}});
+  LogInfo("issued a certificate to a node", {{"node", node_id},
+                                             {"serial", certificate.Serial()},
+                                             {"ends", security::TimeText(lifetime.end)}});
   return certificate.Pem();
 }
 

@@ -30,8 +30,8 @@ DatabaseFile NodeDatabase() {
           .what = "registry of nodes",
           .migrations = kNodeMigrations,
           .when_damaged =
-              "restore it from a backup, or remove it: then nodes that were revoked are "
-              "let in again until their certificates end"};
+              "restore it from a backup, or remove it: revoked nodes are then accepted again until "
+              "their certificates expire"};
 }
 
 StatusOr<std::unique_ptr<NodeRegistry>> NodeRegistry::Open(const std::string& security_dir,
@@ -117,14 +117,14 @@ Status NodeRegistry::Check(const std::string& node_id, const security::Lifetime&
   const WallTime now = clock_.WallNow();
   if (lifetime.end < now) {
     return Unauthenticated(
-        "the certificate of node {} ended at {}; the node must join anew with a join token",
+        "the certificate of node {} expired at {}; the node must join again with a join token",
         node_id, security::TimeText(lifetime.end));
   }
   const auto node = Find(node_id);
   const WallTime made = lifetime.begin + security::kClockSkew;
   if (!node || !node->revoked_at || made > *node->revoked_at) return OkStatus();
   return PermissionDenied(
-      "node {} was revoked at {}; to let it in again, start it with a new join token", node_id,
+      "node {} was revoked at {}; to admit it again, start it with a new join token", node_id,
       security::TimeText(*node->revoked_at));
 }
 

@@ -30,7 +30,8 @@ StatusOr<Role> ParseRole(std::string_view name) {
 
 Status CheckNamespaceName(std::string_view name) {
   if (IsNamespaceName(name)) return OkStatus();
-  return InvalidArgument("'{}' cannot be a namespace; expected {}", Excerpt(name), kNamespaceRule);
+  return InvalidArgument("'{}' is not a valid namespace; expected {}", Excerpt(name),
+                         kNamespaceRule);
 }
 
 std::optional<Role> Roles::In(const std::string& name) const {

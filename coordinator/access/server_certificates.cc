@@ -24,7 +24,7 @@ StatusOr<Authority> MakeAuthority(const std::string& certificate, const std::str
   // Key first: the authority counts as present once its certificate exists.
   RETURN_IF_ERROR(WriteSecretFile(key, made.KeyPem()));
   RETURN_IF_ERROR(WriteSecretFile(certificate, made.certificate().Pem()));
-  LogInfo("made an authority for certificates",
+  LogInfo("created the certificate authority",
           {{"file", certificate}, {"sha256", made.certificate().Digest()}});
   return made;
 }
@@ -38,7 +38,7 @@ void WarnOfClock(const Certificate& authority, const std::string& path, WallTime
               {"reason", gp::Message(good)},
               {"fix",
                "set this machine's clock; if it is right, stop the coordinator, remove ca.crt and "
-               "ca.key there, start it, and let every agent and user join anew"}});
+               "ca.key there, start it, and let every agent and user join again"}});
 }
 
 StatusOr<Authority> LoadAuthority(const std::string& directory, WallTime now) {
@@ -55,11 +55,11 @@ StatusOr<Authority> LoadAuthority(const std::string& directory, WallTime now) {
     WarnOfClock(read->certificate(), certificate, now);
     return read;
   }
-  return WithContext(read.status(),
-                     fmt::format("the authority in {} cannot be used; restore {} and {} from a "
-                                 "backup, or remove both to begin with a new one, which every "
-                                 "agent and user must then join anew",
-                                 directory, certificate, key));
+  return WithContext(
+      read.status(),
+      fmt::format("the authority in {} cannot be used; restore {} and {} from a backup, or remove "
+                  "both to create a new authority; every agent and user must then join again",
+                  directory, certificate, key));
 }
 
 bool Covers(const Certificate& certificate, const std::vector<std::string>& hosts) {
@@ -135,7 +135,7 @@ Status ServerCertificates::RefreshServer() {
       authority_.IssueServer(key, options_.hosts, clock_.WallNow(), options_.lifetime));
   const std::string path = Path("server.pem");
   RETURN_IF_ERROR(WriteSecretFile(path, key.Pem() + certificate.Pem() + authority().Pem()));
-  LogInfo("made a server certificate",
+  LogInfo("created a server certificate",
           {{"file", path}, {"ends", security::TimeText(certificate.lifetime().end)}});
   return OkStatus();
 }
@@ -182,7 +182,7 @@ void ServerCertificates::Loop() {
     }
     const std::string problem = gp::Message(Refresh());
     if (!problem.empty() && problem != last_problem) {
-      LogError("the certificates need attention", {{"reason", problem}});
+      LogError("the certificates cannot be used or renewed", {{"reason", problem}});
     }
     last_problem = problem;
   }

@@ -96,7 +96,7 @@ Status CheckWanted(const NewToken& wanted, WallTime now) {
     if (name != kEveryNamespace) RETURN_IF_ERROR(CheckNamespaceName(name));
   }
   if (wanted.expires_at && *wanted.expires_at <= now) {
-    return InvalidArgument("the token would have expired already");
+    return InvalidArgument("the expiry time of the token is in the past");
   }
   return OkStatus();
 }
@@ -130,8 +130,8 @@ DatabaseFile TokenDatabase() {
           .what = "token store",
           .migrations = kTokenMigrations,
           .when_damaged =
-              "restore it from a backup, or remove it: then every token is void, and "
-              "the next start writes a new admin.token"};
+              "restore it from a backup, or remove it: every token is then invalid, and the next "
+              "start writes a new admin.token"};
 }
 
 TokenStore::TokenStore(SqliteConnection database, const Clock& clock)
@@ -219,7 +219,8 @@ StatusOr<IssuedToken> TokenStore::Create(const NewToken& wanted) {
     MutexLock lock(mutex_);
     if (entries_.size() >= kTokensMax) {
       return ResourceExhausted(
-          "there are {} tokens already; those that ended are forgotten 30 days later, at a start",
+          "there are {} tokens, the maximum; the coordinator deletes tokens 30 days after they "
+          "expire or are revoked, when it starts",
           entries_.size());
     }
   }
@@ -391,7 +392,7 @@ void TokenStore::FlushUses() {
   for (const auto& [id, at] : uses) {
     const Status written = set_used_.Bind(1, Microseconds(at)).Bind(2, id).Run();
     if (written.ok()) continue;
-    LogWarning("a token's time of last use is not recorded",
+    LogWarning("cannot record when a token was last used",
                {{"token", id}, {"error", gp::Message(written)}});
     return;
   }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::nanoseconds kPostAgain = std::chrono::milliseconds(100);
 
-Status Stopping() { return Unavailable("the coordinator is stopping; ask again"); }
+Status Stopping() { return Unavailable("the coordinator is stopping; try again"); }
 
 std::pair<Verdict, std::string> Judge(const Storage& storage, const SealedCheckpoint& checkpoint,
                                       const std::stop_token& stop) {

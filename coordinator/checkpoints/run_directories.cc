@@ -201,7 +201,7 @@ void RunDirectories::MarkQuarantined(const Run& run, const std::vector<std::stri
     if (held.lost || !(is_listed(directory) || is_listed(renamed))) continue;
     if (!is_listed(formats::QuarantineMark(directory))) Mark(run, held);
     if (!is_listed(directory)) {
-      LogFailure("cannot give the damaged checkpoint its name back", run,
+      LogFailure("cannot rename the damaged checkpoint back", run,
                  RenameDurably(renamed, directory));
     }
   }

@@ -141,7 +141,7 @@ std::string TextOf(const Run& run, const std::vector<UnlistedCheckpoint>& unlist
   if (!unlisted.empty() || !listed.gone.empty()) {
     std::vector<int64_t> found;
     for (const UnlistedCheckpoint& one : unlisted) found.push_back(one.checkpoint.step);
-    text = fmt::format("{}checkpoints found of steps [{}], gone of steps [{}]\n", name,
+    text = fmt::format("{}checkpoints found at steps [{}], missing at steps [{}]\n", name,
                        fmt::join(found, ", "), fmt::join(listed.gone, ", "));
   }
   for (const UnreadableCheckpoint& one : listed.unreadable) {
@@ -173,19 +173,19 @@ StatusOr<std::string> RegainAll(SqliteStore& store, Timestamp now) {
 // then its folder kStaging still exists.
 Status CheckHoldsNoState(const std::string& state_dir) {
   if (FileExists(StoreIn(state_dir))) {
-    return AlreadyExists("{} holds a state already; move it away first", state_dir);
+    return AlreadyExists("{} already holds a state; move it away first", state_dir);
   }
   for (const char* ending : kJournalEndings) {
     const std::string journal = StoreIn(state_dir) + ending;
     if (!FileExists(journal)) continue;
-    return AlreadyExists("{} is the journal of an earlier state; move {} away first", journal,
+    return AlreadyExists("{} is the journal of an earlier database; move {} away first", journal,
                          state_dir);
   }
   if (FileExists(JoinPath(state_dir, kStaging))) return OkStatus();
   for (const char* folder : kReplacedFolders) {
     const std::string path = JoinPath(state_dir, folder);
     if (!FileExists(path)) continue;
-    return AlreadyExists("{} is of an earlier state; move {} away first", path, state_dir);
+    return AlreadyExists("{} belongs to an earlier state; move {} away first", path, state_dir);
   }
   return OkStatus();
 }
@@ -255,7 +255,8 @@ StatusOr<std::string> RestoreState(const Restore& restore, const Clock& clock) {
   if (state_dir.empty())
     return InvalidArgument("set state.dir (--state-dir), the directory to create");
   const std::string from = WithoutSlash(restore.backup);
-  if (!FileExists(StoreIn(from))) return NotFound("{} holds no gp.db: no backup", from);
+  if (!FileExists(StoreIn(from)))
+    return NotFound("{} holds no gp.db; expected a backup of a state directory", from);
   RETURN_IF_ERROR(CheckNotNewer(from));
   RETURN_IF_ERROR(CheckHoldsNoState(state_dir));
   RETURN_IF_ERROR(MakeDirectories(state_dir, 0700));

@@ -57,8 +57,8 @@ std::string WayBack(const std::string& state_dir) {
   }
   if (readable.empty()) return "install that version";
   return fmt::format(
-      "install that version, or move {} away and make it anew with --restore of a backup that this "
-      "version reads: {}",
+      "install that version, or move {} away and restore (--restore) a backup that this version "
+      "reads: {}",
       state_dir, readable);
 }
 
@@ -79,8 +79,8 @@ Status CheckNotNewer(const std::string& state_dir) {
     if (version <= file.newest()) continue;
     const std::string path = JoinPath(state_dir, file.name);
     return FailedPrecondition(
-        "the {} {} has version {}, written by a newer gp{}; this one reads up to {}: {}", file.what,
-        path, version, WrittenBy(state_dir), file.newest(), WayBack(state_dir));
+        "the {} {} has version {}, written by a newer gp{}; this gp reads versions up to {}: {}",
+        file.what, path, version, WrittenBy(state_dir), file.newest(), WayBack(state_dir));
   }
   return OkStatus();
 }

@@ -41,17 +41,17 @@ Status CheckCatalogue(const Storage& storage, const std::string& root,
   if (there >= needed) return OkStatus();
   const auto missing = std::find_if_not(checkpoints.begin(), checkpoints.end(), is_there);
   return FailedPrecondition(
-      "storage root {} has {} of the {} checkpoints of the catalogue; it lacks {}: {}", root, there,
-      checkpoints.size(), missing == checkpoints.end() ? "some" : *missing, kWayOut);
+      "storage root {} has {} of the {} checkpoints in the catalogue; {} is missing: {}", root,
+      there, checkpoints.size(), missing == checkpoints.end() ? "some" : *missing, kWayOut);
 }
 
 // For a root without a probe file when the catalogue has no checkpoints that could prove that it is
 // the known storage: an error if the known storage has unfinished runs.
 Status CheckNoRunGoesOn(const std::string& root, const ExpectedStorage& expected) {
   if (expected.identity.empty() || expected.live_runs == 0) return OkStatus();
-  return FailedPrecondition("storage root {} has no {}, but the catalogue has {} to continue: {}",
-                            root, kProbeName,
-                            CountedNoun(static_cast<int64_t>(expected.live_runs), "run"), kWayOut);
+  return FailedPrecondition(
+      "storage root {} has no {}, but the catalogue has {} that must continue: {}", root,
+      kProbeName, CountedNoun(static_cast<int64_t>(expected.live_runs), "run"), kWayOut);
 }
 
 // `found`: the identity in the probe file.
@@ -104,7 +104,7 @@ StatusOr<StorageRoot> StorageRoot::Open(const Storage& storage, const std::strin
   identity = proven && !expected.identity.empty() ? expected.identity : RandomHex(16);
   RETURN_IF_ERROR(
       WithContext(storage.PutIfAbsent(JoinPath(root, kProbeName), identity), "storage root"));
-  LogInfo("storage root has a new probe file", {{"path", root}, {"identity", identity}});
+  LogInfo("wrote a new probe file to the storage root", {{"path", root}, {"identity", identity}});
   return StorageRoot(storage, root, std::move(identity));
 }
 
@@ -117,17 +117,19 @@ Status StorageRoot::CheckWritable() const {
   if (found != identity_) {
     return FailedPrecondition("storage root {} is unavailable: {} is {}; mount it again", path_,
                               JoinPath(path_, kProbeName),
-                              found.empty() ? "missing" : "of another storage");
+                              found.empty() ? "missing" : "from another storage root");
   }
   const std::string runs = JoinPath(path_, "runs");
   if (access(runs.c_str(), W_OK) != 0) {
-    return FailedPrecondition("the coordinator cannot write to {}; runs could not save anything",
-                              runs);
+    return FailedPrecondition(
+        "the coordinator cannot write to {}; runs could not save checkpoints; give its user write "
+        "permission",
+        runs);
   }
   ASSIGN_OR_RETURN(const uint64_t free_bytes, storage_.FreeBytes(runs));
   if (free_bytes >= kFreeBytesMin) return OkStatus();
   return ResourceExhausted(
-      "only {} bytes are free on {}; free some, runs need room for checkpoints", free_bytes, runs);
+      "only {} bytes are free on {}; runs need space for checkpoints; free some", free_bytes, runs);
 }
 
 }  // namespace gp::coordinator

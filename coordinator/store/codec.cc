@@ -147,7 +147,7 @@ class Encoder {
   }
   template <typename Volatile>
   void operator()(const Volatile&) {
-    GP_CHECK(false, "a volatile event is never stored");
+    GP_CHECK(false, "a volatile event must not be stored");
   }
 
  private:
@@ -292,7 +292,7 @@ std::string EncodeRecord(uint64_t sequence, const Event& event) {
 StatusOr<StoredEvent> DecodeRecord(std::string_view bytes) {
   pb::Record record;
   if (!record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return DataLoss("{} bytes are not a stored record", bytes.size());
+    return DataLoss("a record of {} bytes cannot be decoded; the store is damaged", bytes.size());
   }
   ASSIGN_OR_RETURN(EventBody body, DecodeBody(record));
   StoredEvent stored{record.sequence(),

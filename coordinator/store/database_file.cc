@@ -38,7 +38,8 @@ Status Migrate(SqliteConnection& database, const std::string& path, const Databa
   ASSIGN_OR_RETURN(const int version, VersionOf(database));
   if (version > file.newest()) {
     return FailedPrecondition(
-        "the {} {} has version {}, written by a newer gp; this one reads up to {}: upgrade it",
+        "the {} {} has version {}, written by a newer gp; this gp reads versions up to {}; upgrade "
+        "gp",
         file.what, path, version, file.newest());
   }
   if (version == file.newest()) return OkStatus();

@@ -15,7 +15,7 @@ MemoryStore::MemoryStore(Disk& disk) : disk_(disk) {
 StatusOr<uint64_t> MemoryStore::Append(const std::vector<Event>& events) {
   MutexLock lock(disk_.mutex);
   if (disk_.generation != generation_) {
-    return Aborted("another coordinator took over the store (generation {}, mine is {})",
+    return Aborted("another coordinator took over the store (generation {}; this one has {})",
                    disk_.generation, generation_);
   }
   if (disk_.full) return ResourceExhausted("store: the disk is full");

@@ -156,7 +156,7 @@ Status SqliteStore::CheckGeneration() {
   const uint64_t stored = row ? static_cast<uint64_t>(select_generation_.Int(0)) : 0;
   select_generation_.Reset();
   if (stored == generation_) return OkStatus();
-  return Aborted("another coordinator took over the store (generation {}, mine is {})", stored,
+  return Aborted("another coordinator took over the store (generation {}; this one has {})", stored,
                  generation_);
 }
 

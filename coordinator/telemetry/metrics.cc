@@ -146,7 +146,7 @@ struct CoordinatorMetrics::Families {
                                   .Register(*registry);
   Family<Counter>& restarts = BuildCounter()
                                   .Name("gp_coordinator_run_restarts_total")
-                                  .Help("Epochs that ended by a failure, by its cause")
+                                  .Help("Epochs that ended with a failure, by cause")
                                   .Register(*registry);
   Histogram& queue_wait = BuildHistogram()
                               .Name("gp_coordinator_queue_wait_seconds")
@@ -155,20 +155,19 @@ struct CoordinatorMetrics::Families {
                               .Add({}, kWaitSeconds);
   Gauge& oldest_queued =
       MakeGauge("gp_coordinator_oldest_queued_timestamp_seconds",
-                "Submit time of the oldest run that waits; 0 when none does", *registry)
+                "Submit time of the oldest waiting run; 0 if no run waits", *registry)
           .Add({});
-  Family<Gauge>& workers = MakeGauge(
-      "gp_coordinator_workers",
-      "Nodes that ever said hello, by state; lost: silent for longer than agents.lease, or "
-      "not connected",
-      *registry);
+  Family<Gauge>& workers = MakeGauge("gp_coordinator_workers",
+                                     "Nodes that have ever connected, by state; lost: silent for "
+                                     "longer than agents.lease, or not connected",
+                                     *registry);
   Family<Gauge>& slots =
       MakeGauge("gp_coordinator_slots", "Slots of nodes that are not lost, by state", *registry);
   Family<Gauge>& heartbeat = MakeGauge("gp_coordinator_worker_heartbeat_timestamp_seconds",
                                        "When the node was last heard from", *registry);
   Histogram& store_write = BuildHistogram()
                                .Name("gp_coordinator_store_write_duration_seconds")
-                               .Help("Durable writes of decisions")
+                               .Help("Time to write decisions to the store durably")
                                .Register(*registry)
                                .Add({}, kWriteSeconds);
 

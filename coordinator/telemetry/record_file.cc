@@ -205,7 +205,7 @@ StatusOr<FileDescriptor> Replace(int damaged, const Layout& layout, const std::s
   if (rename(sound_path.c_str(), path.c_str()) != 0) return ErrnoStatus(errno, "rename to", path);
   uint64_t bytes = 0;
   for (const Range& range : layout.damaged) bytes += range.end - range.begin;
-  LogWarning("a log was damaged; every record that can be read stays",
+  LogWarning("a log was damaged; all readable records are kept",
              {{"file", path},
               {"offset", layout.damaged.front().begin},
               {"places", layout.damaged.size()},

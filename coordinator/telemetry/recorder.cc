@@ -131,14 +131,13 @@ void Recorder::Write(const Batches& batches) {
     const std::map<RunId, Status> waiting = WriteRuns(runs, batches);
     if (waiting.empty()) break;
     if (!warned) {
-      LogWarning("logs and points are not written",
-                 {{"error", gp::Message(waiting.begin()->second)}});
+      LogWarning("cannot write logs and points", {{"error", gp::Message(waiting.begin()->second)}});
     }
     warned = true;
     if (!WaitForDisk()) return;  // unacknowledged: the agents send it again
     std::erase_if(runs, [&](const RunId& run) { return !waiting.contains(run); });
   }
-  if (warned) LogInfo("logs and points are written again");
+  if (warned) LogInfo("can write logs and points again");
   Announce(batches);
 }
 
@@ -234,8 +233,9 @@ void Recorder::TellLoss(const RunId& run, const Status& why, const Batches& batc
   loss->second.tries_skipped = 0;
   loss->second.patience = std::min(2 * loss->second.patience, kPatienceMax);
   if (!first) return;
-  LogWarning("a run's log cannot be written; its points and lines are lost until it can",
-             {{"run", run}, {"error", gp::Message(why)}});
+  LogWarning(
+      "a run's log cannot be written; its points and lines are lost until writing works again",
+      {{"run", run}, {"error", gp::Message(why)}});
   for (const TelemetryBatch& batch : batches) {
     if (!batch.points.contains(run) && !batch.lines.contains(run)) continue;
     if (batch.on_lost) batch.on_lost(run, gp::Message(why));
@@ -246,7 +246,7 @@ void Recorder::TellLoss(const RunId& run, const Status& why, const Batches& batc
 void Recorder::EndLoss(const RunId& run) {
   const auto loss = losses_.find(run);
   if (loss == losses_.end()) return;
-  LogInfo("a run's log is written again",
+  LogInfo("can write a run's log again",
           {{"run", run}, {"lost_points", loss->second.points}, {"lost_lines", loss->second.lines}});
   losses_.erase(loss);
 }

@@ -11,9 +11,9 @@ namespace gp::coordinator {
 namespace {
 
 constexpr size_t kReadAtOnce = 1024;
-constexpr const char* kCapNotice = "log full: later lines of this run are not kept";
+constexpr const char* kCapNotice = "the log of this run is full: later lines are not kept";
 constexpr const char* kPointsCapNotice =
-    "points.log is full: later measurements of this run are not kept";
+    "points.log of this run is full: later measurements are not kept";
 // The source of lines that the coordinator adds. It differs from every agent's incarnation, which
 // is random.
 constexpr const char* kOwnSource = "coordinator";

@@ -53,14 +53,15 @@ std::string UserOf(const std::string& actor) {
 
 RunFamilies::RunFamilies(prometheus::Registry& registry)
     : info(MakeGauges("gp_run_info",
-                      "Live runs; always 1. user submitted the run; model is the name or the shape "
-                      "of its size, dataset the last part of the first path of its data, precision "
-                      "as the run file says it",
+                      "Live runs; always 1. user: who submitted the run; model: the name or the "
+                      "shape of its size; dataset: the last part of the first path of its data; "
+                      "precision: as in the run file",
                       registry)),
-      epoch(MakeGauges("gp_run_epoch", "Groups of ranks that the run has had", registry)),
+      epoch(MakeGauges("gp_run_epoch",
+                       "Number of times that a group of ranks was started for the run", registry)),
       completion(MakeGauges("gp_run_estimated_completion_timestamp_seconds",
-                            "When the last step will be taken, at the mean pace of about the last "
-                            "ten minutes; absent while no rank takes steps",
+                            "Estimated time of the last step, from the mean speed of about the "
+                            "last ten minutes; absent while no rank takes steps",
                             registry)),
       peak_flops(MakeGauges("gp_run_peak_flops",
                             "Peak FLOPs per second of all ranks, of which gp_run_mfu is a "
@@ -68,28 +69,27 @@ RunFamilies::RunFamilies(prometheus::Registry& registry)
                             registry)),
       eval_loss(
           MakeGauges("gp_eval_loss", "Loss of the last evaluation, nats per token", registry)),
-      eval_score(MakeGauges(
-          "gp_eval_score",
-          "What the last evaluation found beside the loss: val_bpb, bits per byte; of questions "
-          "TASK/STYLE/acc and acc_norm, 0 to 1",
-          registry)),
+      eval_score(MakeGauges("gp_eval_score",
+                            "Other results of the last evaluation: val_bpb, bits per byte; for "
+                            "questions TASK/STYLE/acc and acc_norm, 0 to 1",
+                            registry)),
       checkpoint_time(MakeGauges("gp_checkpoint_last_success_timestamp_seconds",
                                  "When the newest checkpoint was sealed", registry)),
       checkpoint_size(MakeGauges("gp_checkpoint_size_bytes",
-                                 "All files of the newest sealed checkpoint", registry)),
+                                 "Size of all files of the newest sealed checkpoint", registry)),
       time(MakeCounters(
           "gp_run_time_seconds_total",
-          "How the time since the submit was spent; the states are disjoint: queued, starting, "
+          "How the time since submission was spent; the states are disjoint: queued, starting, "
           "productive (new steps), redone (steps that a failure lost), waiting (for another try, "
           "or for ranks to leave), paused (by a user, or between an end and the next leg)",
           registry)),
-      failures(MakeCounters("gp_run_failures_total", "Epochs that ended by a failure", registry)),
+      failures(MakeCounters("gp_run_failures_total", "Epochs that ended with a failure", registry)),
       steps(MakeCounters("gp_train_steps_total", "Steps taken, including repeated ones", registry)),
       tokens(MakeCounters("gp_train_tokens_total",
                           "Tokens trained, including those of repeated steps", registry)),
       flops(MakeCounters("gp_train_model_flops_total",
                          "FLOPs that the model needs for the steps taken, as gp_run_mfu counts "
-                         "them; only of steps whose peak is known",
+                         "them; only for steps with a known peak",
                          registry)),
       skipped(MakeCounters("gp_train_skipped_steps_total",
                            "Steps whose update was not applied, by reason", registry)) {

@@ -36,7 +36,7 @@ Status AppendFile::Sync() {
 Status AppendFile::CutTo(uint64_t size_bytes) {
   size_bytes_ = size_bytes;
   torn_ = ftruncate(file_.get(), static_cast<off_t>(size_bytes)) != 0;
-  return torn_ ? ErrnoStatus(errno, "cut a failed write from", path_) : OkStatus();
+  return torn_ ? ErrnoStatus(errno, "undo the failed write to", path_) : OkStatus();
 }
 
 }  // namespace gp

@@ -81,8 +81,8 @@ StatusOr<std::string> ReadFile(const std::string& path, uint64_t size_bytes_max)
   if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, "stat", path);
   if (S_ISDIR(info.st_mode)) return InvalidArgument("{} is a directory, expected a file", path);
   if (static_cast<uint64_t>(info.st_size) > size_bytes_max) {
-    return ResourceExhausted("{} has {} bytes, more than the {} that are read at once", path,
-                             info.st_size, size_bytes_max);
+    return ResourceExhausted("{} has {} bytes; at most {} are allowed", path, info.st_size,
+                             size_bytes_max);
   }
   std::string data;
   char buffer[1 << 16];
@@ -93,8 +93,7 @@ StatusOr<std::string> ReadFile(const std::string& path, uint64_t size_bytes_max)
     if (got == 0) return data;
     data.append(buffer, static_cast<size_t>(got));
     if (data.size() > size_bytes_max) {
-      return ResourceExhausted("{} has more than the {} bytes that are read at once", path,
-                               size_bytes_max);
+      return ResourceExhausted("{} has more than {} bytes, the maximum here", path, size_bytes_max);
     }
   }
 }

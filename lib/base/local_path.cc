@@ -29,12 +29,12 @@ Status CheckLocalPath(std::string_view text) {
   const std::string_view scheme = SchemeOf(text);
   if (scheme.empty()) return OkStatus();
   if (scheme == "file") {
-    return InvalidArgument("'{}' is an address, not a path; write the path alone: {}",
-                           Excerpt(text), text.substr(scheme.size() + kAfterScheme.size()));
+    return InvalidArgument("'{}' is an address, not a path; write only the path: {}", Excerpt(text),
+                           text.substr(scheme.size() + kAfterScheme.size()));
   }
   return InvalidArgument(
-      "'{}' is an address, not a path, and gp does not reach {} storage yet; copy it to a folder "
-      "of this machine, or mount it, and name the path there",
+      "'{}' is an address, not a path, and gp does not reach {} storage yet; copy it to a local "
+      "folder, or mount it, and give that path",
       Excerpt(text), scheme);
 }
 

@@ -27,8 +27,8 @@ Status CheckPrivate(const struct stat& info, const std::string& path) {
   const mode_t allowed = IsGivenByRoot(info) ? S_IRGRP : 0;
   if ((info.st_mode & kReachedByOthers & ~allowed) != 0) {
     return PermissionDenied(
-        "{} has mode {:04o}: other users may reach what must be secret; make a new one, or run "
-        "chmod 600 {} if no other user has read it",
+        "{} has mode {:04o}: other users can access this secret; make a new one, or run chmod 600 "
+        "{} if no other user has read it",
         path, info.st_mode & 07777, path);
   }
   return OkStatus();

@@ -86,7 +86,8 @@ class TreeBuilder : public YAML::EventHandler {
 
   void CountNode(const YAML::Mark& mark) {
     if (++node_count_ <= kNodesMax) return;
-    throw YAML::ParserException(mark, fmt::format("it holds more than {} values", kNodesMax));
+    throw YAML::ParserException(mark,
+                                fmt::format("the document has more than {} values", kNodesMax));
   }
 
   void Open(const YAML::Mark& mark, YamlNode::Kind kind) {
@@ -182,15 +183,15 @@ std::string_view Describe(YamlNode::Kind kind) {
 std::variant<YamlNode, ConfigProblem> ParseYaml(std::string_view text, std::string_view source) {
   if (text.size() > kTextBytesMax) {
     return ParseProblem("", source, YAML::Mark::null_mark(),
-                        fmt::format("{} bytes are more than the {} a configuration may have",
+                        fmt::format("the text has {} bytes; a configuration may have at most {}",
                                     text.size(), kTextBytesMax));
   }
   // A zero byte is refused like invalid UTF-8.
   const size_t end = std::min(WholeUtf8Bytes(text), text.find('\0'));
   if (end < text.size()) {
-    return ParseProblem(text, source, MarkAt(text, end),
-                        "it is not text in UTF-8; convert the file from its encoding: iconv -f "
-                        "ENCODING -t UTF-8");
+    return ParseProblem(
+        text, source, MarkAt(text, end),
+        "the text is not UTF-8; convert the file from its encoding: iconv -f ENCODING -t UTF-8");
   }
   std::istringstream stream{std::string(text)};
   try {
@@ -200,7 +201,7 @@ std::variant<YamlNode, ConfigProblem> ParseYaml(std::string_view text, std::stri
       TreeBuilder rest;
       if (parser.HandleNextDocument(rest)) {
         return ParseProblem(text, source, YAML::Mark::null_mark(),
-                            "it holds more than one document (---)");
+                            "the text has more than one document (---)");
       }
     }
     return builder.Take();

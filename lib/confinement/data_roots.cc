@@ -40,7 +40,7 @@ StatusOr<std::optional<std::string>> WithoutLinks(const std::string& path) {
   const std::unique_ptr<char, decltype(&free)> found(realpath(path.c_str(), nullptr), &free);
   if (found != nullptr) return std::optional<std::string>(found.get());
   if (errno == ENOENT || errno == ENOTDIR) return std::optional<std::string>();
-  return ErrnoStatus(errno, "follow the links of", path);
+  return ErrnoStatus(errno, "resolve the symbolic links in", path);
 }
 
 bool IsBeneath(const std::string& path, const std::string& directory) {
@@ -88,8 +88,8 @@ Status ForEachLink(const std::string& directory,
 
 Status LeadsOut(const std::string& path) {
   return InvalidArgument(
-      "{} is reached through a link that leads out of this node's data roots; put the file itself "
-      "there",
+      "{} is reached through a symbolic link that points outside this node's data roots; put the "
+      "file itself there",
       path);
 }
 
@@ -116,8 +116,7 @@ void DataRoots::Add(const std::vector<std::string>& directories, bool listed) {
 
 Status DataRoots::Check(const std::string& path) const {
   if (!path.starts_with('/')) {
-    return InvalidArgument(
-        "{} is a relative path; name it from the root directory, as this node sees it", path);
+    return InvalidArgument("{} is a relative path; give its absolute path on this node", path);
   }
   const NamePattern name = ReadNamePattern(path);
   return name.pattern.empty() ? CheckFile(path) : CheckPattern(path, name);
@@ -127,7 +126,7 @@ Status DataRoots::Check(const std::string& path) const {
 // and no part may contain "..".
 Status DataRoots::CheckPattern(const std::string& path, const NamePattern& name) const {
   if (Climbs(path)) {
-    return InvalidArgument("{} is a pattern with '..' in it; name the directory itself", path);
+    return InvalidArgument("{} is a pattern that contains '..'; write the path without it", path);
   }
   const size_t slash = name.folder.find_last_not_of('/');
   const std::string folder = slash == std::string::npos ? "/" : name.folder.substr(0, slash + 1);
@@ -162,12 +161,14 @@ Status DataRoots::CheckKind(int file, const std::string& path) const {
     return ErrnoStatus(errno, "look at", path);
   }
   if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
-    return InvalidArgument("{} is neither a regular file nor a directory; name one", path);
+    return InvalidArgument("{} is neither a regular file nor a directory; give one of these", path);
   }
   const long type = static_cast<long>(system.f_type);
   if (std::find(kKernelFiles.begin(), kKernelFiles.end(), type) != kKernelFiles.end()) {
-    return InvalidArgument("{} is a file of the kernel, which no run may read; name a file of data",
-                           path);
+    return InvalidArgument(
+        "{} is in a file system of the kernel, such as /proc, which runs may not read; give a data "
+        "file",
+        path);
   }
   return S_ISDIR(info.st_mode) && !HasEverything() ? CheckLinksBelow(path) : OkStatus();
 }
@@ -199,24 +200,23 @@ Status DataRoots::Outside(const std::string& path) const {
   for (const Root& root : roots_) {
     if (root.listed) names += (names.empty() ? "" : ", ") + root.name;
   }
-  if (names.empty()) names = "this run may read none";
+  if (names.empty()) names = "this run may read no files";
   return PermissionDenied(
-      "{} lies beneath no data root of this node ({}); put it beneath one, or add "
-      "its directory to data.roots of gp-worker",
+      "{} is not below any data root of this node ({}); move it below one, or add its directory to "
+      "data.roots of gp-worker",
       path, names);
 }
 
 Status CheckHasNoLinks(const std::string& root, const std::string& path) {
   const auto refuse = [&](const std::string& link) {
     return InvalidArgument(
-        "{} is a link, or below one; a run's directory must not contain links: remove it, or "
-        "submit "
-        "the run again",
+        "{} is a symbolic link, or below one; a run's directory must not contain links: remove it, "
+        "or submit the run again",
         link);
   };
   const std::string name = AbsolutePath(root, "/");
   const std::string folded = AbsolutePath(path, "/");
-  if (!IsBeneath(folded, name)) return InvalidArgument("{} lies not beneath {}", path, root);
+  if (!IsBeneath(folded, name)) return InvalidArgument("{} is not below {}", path, root);
   ASSIGN_OR_RETURN(const auto target, WithoutLinks(folded));
   if (!target.has_value()) return OkStatus();
   ASSIGN_OR_RETURN(const auto root_path, WithoutLinks(name));

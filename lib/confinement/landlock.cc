@@ -95,7 +95,7 @@ int LandlockVersion() {
 
 Status RestrictFiles(const FileRules& rules) {
   const int version = LandlockVersion();
-  if (version == 0) return Unimplemented("this kernel offers no Landlock");
+  if (version == 0) return Unimplemented("this kernel has no Landlock");
   const uint64_t handled = HandledRights(version);
   ASSIGN_OR_RETURN(const FileDescriptor ruleset, MakeRuleset(version));
   RETURN_IF_ERROR(AllowAll(ruleset, rules.readable, kRead & handled));

@@ -69,7 +69,7 @@ Status Channel::Send(const Message& message, std::chrono::nanoseconds timeout) {
       if (WaitFor(socket_.get(), POLLOUT, deadline)) continue;
       // Part of a frame may be in the socket, so no other frame can follow.
       if (sent > 0) Shutdown();
-      return DeadlineExceeded("link to {}: the peer does not read", name_);
+      return DeadlineExceeded("link to {}: the peer does not read its messages", name_);
     } else if (errno != EINTR) {
       return Unavailable("link to {}: the peer is gone", name_);
     }
@@ -93,7 +93,7 @@ StatusOr<std::optional<Message>> Channel::TakeFrame() {
     const auto header = DecodeHeader(received_);
     if (!header.ok()) return WithContext(header.status(), "link to " + name_);
     if (header->payload_bytes > received_bytes_max_) {
-      return DataLoss("link to {}: a frame of {} bytes, at most {} are taken", name_,
+      return DataLoss("link to {}: a frame has {} bytes; at most {} are allowed", name_,
                       header->payload_bytes, received_bytes_max_);
     }
     const size_t frame_bytes = kHeaderBytes + header->payload_bytes;

@@ -476,7 +476,7 @@ StatusOr<FrameHeader> DecodeHeader(std::string_view bytes) {
   header.payload_bytes = LittleEndian(bytes.substr(0, 4));
   header.type = static_cast<uint16_t>(LittleEndian(bytes.substr(4, 2)));
   if (header.payload_bytes > kPayloadBytesMax) {
-    return DataLoss("frame of {} bytes, at most {} are allowed", header.payload_bytes,
+    return DataLoss("the frame has {} bytes; at most {} are allowed", header.payload_bytes,
                     kPayloadBytesMax);
   }
   if (LittleEndian(bytes.substr(6, 2)) != 0) return DataLoss("frame header's last field is not 0");

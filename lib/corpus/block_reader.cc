@@ -82,7 +82,7 @@ size_t BlockReader::DocumentsEnd() const {
 Status BlockReader::TooLong(const char* what) const {
   return InvalidArgument(
       "{}: the {} that begins in line {}, at or after byte {} of the text, has more than {} bytes, "
-      "more than is worked on at once; cut it",
+      "the most that gp processes at once; split it",
       SourceName(source_), what, position_.line, position_.offset, kBlockBytesMax);
 }
 

@@ -30,8 +30,8 @@ Status VerifyShard(const std::string& path, const formats::DatasetFile& dataset,
   ASSIGN_OR_RETURN(const std::string digest,
                    formats::DigestOfFile(path, formats::DigestKind::kXxh3, stop));
   if (digest != expected.xxh3) {
-    return DataLoss("{} is not what was written: its XXH3-128 is {}, but {} says {}", path, digest,
-                    formats::kDatasetFileName, expected.xxh3);
+    return DataLoss("{} has changed since it was written: its XXH3-128 is {}, but {} says {}", path,
+                    digest, formats::kDatasetFileName, expected.xxh3);
   }
   const auto largest = LargestToken(shard, dataset.vocabulary, stop);
   if (largest.status().code() != StatusCode::kInvalidArgument) return largest.status();

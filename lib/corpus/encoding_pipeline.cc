@@ -160,8 +160,8 @@ Status EncodingPipeline::EndFrontSource() {
   room_.NotifyAll();
   if (!options_.endless || front_ % sources_.size() != 0) return OkStatus();
   if (std::exchange(text_in_this_pass_, false)) return OkStatus();
-  return InvalidArgument("{}{} no text at all", SourceName(sources_.front()),
-                         sources_.size() == 1 ? " holds" : " and the others hold");
+  return InvalidArgument("{}{} no text", SourceName(sources_.front()),
+                         sources_.size() == 1 ? " holds" : " and the other sources hold");
 }
 
 StatusOr<std::optional<EncodingPipeline::Result>> EncodingPipeline::Next() {

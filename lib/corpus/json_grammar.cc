@@ -148,7 +148,7 @@ class LineGrammar {
     while (end < line_.size() && IsWordCharacter(line_[end])) ++end;
     const std::string_view word = line_.substr(at_, end - at_);
     if (word == "None" || word == "True" || word == "False") {
-      return Error("{} is Python's word; write lines with json.dumps", word);
+      return Error("{} is a Python literal, not JSON; write lines with json.dumps", word);
     }
     return Error("{}, expected {}", Found(), expected);
   }

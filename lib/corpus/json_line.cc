@@ -101,8 +101,8 @@ std::string NestedPath(const dom::object& object, std::string_view field, int le
 Status NoField(const dom::object& object, std::string_view field, std::string_view field_key) {
   const std::string nested = NestedPath(object, field);
   const std::string way_out = nested.empty()
-                                  ? "name another one"
-                                  : fmt::format("'{}' exists: name it", Excerpt(nested, 100));
+                                  ? "name another field"
+                                  : fmt::format("but '{}' exists; name it", Excerpt(nested, 100));
   return InvalidArgument("no field '{}'; the line has {}; {} with {}", field, Names(object),
                          way_out, field_key);
 }
@@ -122,15 +122,15 @@ Status NoString(const dom::element& value, std::string_view field, std::string_v
         field, names);
   }
   return InvalidArgument(
-      "field '{}' is an object with {}, expected a string; name one of them with {} {}.NAME", field,
-      names, field_key, field);
+      "field '{}' is an object with {}, expected a string; name one of these with {} {}.NAME",
+      field, names, field_key, field);
 }
 
 Status NoObject(const dom::element& value) {
   const std::string_view type = TypeName(value.type());
   if (value.is_array()) return InvalidArgument("{}, {}", type, kListToLines);
   if (value.is_string()) {
-    return InvalidArgument("{}, expected an object; jq -c '{{text: .}}' makes one of it", type);
+    return InvalidArgument("{}, expected an object; convert it with jq -c '{{text: .}}'", type);
   }
   return InvalidArgument("{}, expected an object", type);
 }

@@ -14,7 +14,7 @@ namespace gp::corpus {
 
 // The end of an error about a JSON list where lines are expected.
 inline constexpr char kListToLines[] =
-    "expected an object on each line; a list becomes lines with: jq -c '.[]'";
+    "expected an object on each line; convert a list to lines with: jq -c '.[]'";
 
 class JsonLineReader {
  public:

@@ -32,32 +32,37 @@ bool IsNanoGpt(const PreparationOptions& options) { return options.format == Sha
 Status CheckSplit(const DocumentRules& documents) {
   if (documents.split_on.empty() || documents.split == Split::kFile) return OkStatus();
   return InvalidArgument(
-      "documents of plain text end either at a string or at lines: leave out --split or "
-      "--split-on");
+      "plain text is split into documents either at lines (--split) or at a string (--split-on); "
+      "give only one of them");
 }
 
 Status CheckOptions(const Tokenizer& tokenizer, const PreparationOptions& options) {
   const int64_t most = formats::ShardTokensMax(options.format);
   if (options.shard_tokens < 2 || options.shard_tokens > most) {
-    return InvalidArgument("a shard of {} tokens: expected 2 to {}", options.shard_tokens, most);
+    return InvalidArgument("the shard size is {} tokens; expected 2 to {}", options.shard_tokens,
+                           most);
   }
   if (options.val_tokens && (*options.val_tokens < 0 || *options.val_tokens > most)) {
     return InvalidArgument("{} tokens for validation: expected 0 to {}", *options.val_tokens, most);
   }
   if (options.val_tokens && IsNanoGpt(options)) {
-    return InvalidArgument("nanoGPT's form keeps a fraction of the documents for validation");
+    return InvalidArgument(
+        "nanoGPT's format keeps a fraction of the documents for validation; use --val-fraction, "
+        "not --val-tokens");
   }
   if (options.val_fraction && !IsNanoGpt(options)) {
-    return InvalidArgument("shards in this form keep a number of tokens for validation");
+    return InvalidArgument(
+        "this format keeps a number of tokens for validation; use --val-tokens, not "
+        "--val-fraction");
   }
   if (options.val_fraction && !(*options.val_fraction >= 0 && *options.val_fraction < 1)) {
-    return InvalidArgument("{} of the documents for validation: expected 0 to 1, without 1",
+    return InvalidArgument("the validation fraction is {}; expected a number from 0 to below 1",
                            *options.val_fraction);
   }
   RETURN_IF_ERROR(CheckSplit(options.documents));
   if (IsNanoGpt(options) && tokenizer.vocabulary_size() > 65536) {
     return InvalidArgument(
-        "nanoGPT's form holds ids up to 65535, and this vocabulary has {}; take another form",
+        "nanoGPT's format holds ids up to 65535, but this vocabulary has {}; use another --format",
         tokenizer.vocabulary_size());
   }
   return OkStatus();
@@ -128,7 +133,8 @@ StatusOr<FileDescriptor> LockDirectory(const std::string& directory) {
   if (!file.valid()) return ErrnoStatus(errno, "open directory", directory);
   if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
   if (errno != EWOULDBLOCK) return ErrnoStatus(errno, "lock", directory);
-  return FailedPrecondition("another process prepares data in {} now", directory);
+  return FailedPrecondition(
+      "another process is preparing data in {}; wait for it, or use another folder", directory);
 }
 
 // A crash during a replacement leaves the new file under a temporary name.
@@ -157,7 +163,7 @@ StatusOr<PreparationState> LoadState(const std::string& directory) {
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(directory));
   if (names.empty()) return PreparationState();
-  return FailedPrecondition("{} is not empty (it holds {}); take a new folder", directory,
+  return FailedPrecondition("{} is not empty (it holds {}); use a new folder", directory,
                             names.front());
 }
 
@@ -259,10 +265,10 @@ class Preparation {
   Status CheckSplits() const {
     const int64_t train = output_.Tokens("train"), val = output_.Tokens("val");
     if (train > 0) return OkStatus();
-    if (val == 0) return InvalidArgument("the sources hold no text at all");
+    if (val == 0) return InvalidArgument("the sources contain no text");
     return InvalidArgument(
-        "all {} tokens went to validation, which takes {}, so none is left to train on; remove "
-        "{} and begin again with a smaller --val-tokens, or more text",
+        "all {} tokens went to validation, which takes up to {}, so no training tokens are left; "
+        "remove {} and start again with a smaller --val-tokens, or with more text",
         val, rules_.val_tokens, options_.directory);
   }
 

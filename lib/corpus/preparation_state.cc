@@ -117,8 +117,8 @@ Status CheckSamePreparation(const std::vector<PreparationChoice>& begun,
     const std::string before = found == begun.end() ? "nothing" : found->value;
     if (before == choice.value) continue;
     return FailedPrecondition(
-        "the preparation there was begun with another {}: {}, now {}; use another folder, or "
-        "remove this one to begin again",
+        "the preparation there was started with another {}: {}, now {}; use another folder, or "
+        "remove this one and start again",
         choice.name, Excerpt(before, 200), Excerpt(choice.value, 200));
   }
   return OkStatus();

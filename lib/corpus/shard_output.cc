@@ -29,7 +29,7 @@ StatusOr<ShardOutput> ShardOutput::Open(const OutputRules& rules, const Preparat
   for (const OpenShard& shard : state.open) {
     const bool known = shard.split == kTrain || shard.split == kVal;
     if (!known || shard.name != output.NameOf(shard.split)) {
-      return DataLoss("{}: unknown shard '{}'; begin again in another folder", kPreparationFileName,
+      return DataLoss("{}: unknown shard '{}'; start again in another folder", kPreparationFileName,
                       shard.name);
     }
     ASSIGN_OR_RETURN(formats::ShardWriter writer,

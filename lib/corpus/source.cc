@@ -70,8 +70,8 @@ StatusOr<std::vector<std::string>> TextsBelow(const std::string& directory) {
   ASSIGN_OR_RETURN(Folder folder, FilesBelow(directory));
   if (!folder.texts.empty()) return std::move(folder.texts);
   return NotFound(
-      "{} holds no file named .txt, .jsonl, .ndjson or .json (or packed, .gz or .zst); name the "
-      "files themselves",
+      "{} holds no file named .txt, .jsonl, .ndjson or .json (or compressed, .gz or .zst); name "
+      "the files themselves",
       directory);
 }
 
@@ -101,8 +101,8 @@ StatusOr<Source> Look(const std::string& path, std::optional<TextForm> form) {
   }
   // A pipe has no size and cannot be read again.
   if (!S_ISREG(info.st_mode)) {
-    return InvalidArgument("{} is not a regular file, and is read more than once; name a file",
-                           path);
+    return InvalidArgument(
+        "{} is not a regular file, but gp must read it more than once; name a regular file", path);
   }
   source.size_bytes = static_cast<uint64_t>(info.st_size);
   source.modified_ns = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
@@ -122,7 +122,7 @@ Status CheckUnchanged(const Source& source) {
     return OkStatus();
   }
   return DataLoss(
-      "{} was changed while it was read ({} bytes before, {} now); put back what it was, or begin "
+      "{} was changed while it was read ({} bytes before, {} now); restore the original, or start "
       "again",
       source.path, source.size_bytes, now.size_bytes);
 }
@@ -143,7 +143,7 @@ StatusOr<std::vector<Source>> ExpandSources(const std::vector<std::string>& argu
       sources.push_back(std::move(source));
     }
   }
-  if (sources.empty()) return InvalidArgument("no text is named");
+  if (sources.empty()) return InvalidArgument("no source file is given; name at least one");
   return sources;
 }
 

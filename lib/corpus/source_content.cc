@@ -24,7 +24,7 @@ Status RefuseUnlike(const Source& source, const formats::Likeness& likeness) {
         SourceName(source));
   }
   return InvalidArgument(
-      "{} looks like {}; {}. --as txt (in a run file data.format: text) takes it as it is",
+      "{} looks like {}; {}. --as txt (in a run file data.format: text) accepts it anyway",
       SourceName(source), likeness.what, formats::WayFor(likeness.way, source.path));
 }
 

@@ -87,7 +87,7 @@ StatusOr<TokenCount> CountTokens(const std::vector<std::string>& paths, const To
 StatusOr<DataReport> InspectStream(const runspec::RunSpec& spec, const InspectionLimits& limits) {
   ASSIGN_OR_RETURN(const auto tokenizer, MakeTextTokenizer(spec.data.tokenizer, ""));
   DataReport report{.vocabulary = tokenizer->vocabulary_size(),
-                    .format = "text that is read during the run"};
+                    .format = "text, tokenized during the run"};
   runspec::RunSpec resolved = spec;
   RETURN_IF_ERROR(runspec::ApplyVocabulary(report.vocabulary, resolved));
   const auto train = CountTokens(spec.data.stream, *tokenizer, spec.data, limits.encoded_bytes);

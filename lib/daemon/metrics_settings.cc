@@ -25,7 +25,7 @@ Setting MetricsPublic(bool& allowed) {
 
 Setting MetricsKeysFile(std::string& path) {
   return {.field = {.path = "metrics.keys_file",
-                    .doc = "File of keys, one of which Prometheus sends as bearer token "
+                    .doc = "File of keys; Prometheus must send one of them as bearer token "
                            "(authorization.credentials). Each line has the SHA-256 of a key in "
                            "hexadecimal digits, then a name. It is read again when it changes. "
                            "Empty: anyone who reaches metrics.listen may read it.",
@@ -37,8 +37,8 @@ Status CheckMetricsAccess(const MetricsAccess& access) {
   if (rpc::IsLocalAddress(access.listen) || access.insecure) return OkStatus();
   if (!access.is_public) {
     return InvalidArgument(
-        "metrics.listen: {} can be reached from other machines; listen on 127.0.0.1, or let them "
-        "read the metrics, over TLS, with metrics.public: true",
+        "metrics.listen: {} can be reached from other machines; listen on 127.0.0.1, or set "
+        "metrics.public: true to serve the metrics to them over TLS",
         access.listen);
   }
   if (access.has_certificate) return OkStatus();

@@ -102,7 +102,7 @@ void Declare(const Program& program, const Command& command, Flags& flags) {
   DeclareSettings(program.settings, command, flags);
   command
       .Option("--address-file", flags.address_file,
-              "Written once it serves: address, metrics, pid as JSON")
+              "Write the addresses and pid here, as JSON, once ready")
       .Path()
       .TypeName("FILE");
   command.Option("--explain", flags.explain, "Explain a setting, a group of them, or all, and exit")
@@ -235,7 +235,7 @@ StatusOr<std::string> Explain(const Program& program, const std::string& key) {
 
 ExitCode Follow(const Program& program, const Flags& flags, const Call& call) {
   if (const auto given = TasksAskedFor(flags); given.size() > 1) {
-    call.err << fmt::format("{}: {} exclude each other; give one of them\n", program.name,
+    call.err << fmt::format("{}: {} cannot be used together; give one of them\n", program.name,
                             fmt::join(given, " and "));
     return ExitCode::kUsage;
   }

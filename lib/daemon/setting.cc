@@ -26,15 +26,15 @@ Status CheckListenAddress(std::string_view text) {
 
 Settings TlsPair(std::string& certificate, std::string& key, const std::string& otherwise) {
   return {{.field = {.path = "tls.certificate",
-                     .doc = "PEM file of the certificate that is served, and of those that signed "
-                            "it. It is read again when it changes. Empty: " +
+                     .doc = "PEM file of the server certificate, followed by the certificates that "
+                            "signed it. It is read again when it changes. Empty: " +
                             otherwise,
                      .is_path = true},
            .slot = &certificate,
            .flag = "--tls-certificate",
            .value_name = "FILE"},
           {.field = {.path = "tls.key",
-                     .doc = "PEM file of the key of tls.certificate.",
+                     .doc = "PEM file of the private key of tls.certificate.",
                      .is_path = true},
            .slot = &key,
            .flag = "--tls-key",
@@ -43,7 +43,7 @@ Settings TlsPair(std::string& certificate, std::string& key, const std::string& 
 
 Status CheckTlsPair(const std::string& certificate, const std::string& key) {
   if (certificate.empty() == key.empty()) return OkStatus();
-  return InvalidArgument("tls.certificate and tls.key go together");
+  return InvalidArgument("set both tls.certificate and tls.key, or neither of them");
 }
 
 std::string VariablePrefix(const std::string& program) { return UpperWords(program) + "_"; }

@@ -22,8 +22,8 @@ Status CloseForWriting(const std::string& directory) {
   const bool own = info.st_uid == geteuid() && (info.st_mode & S_ISVTX) == 0;
   if (!own) {
     return PermissionDenied(
-        "state directory {} can be written by other users (mode {:04o}, owner {}); give a "
-        "directory of your own",
+        "state directory {} can be written by other users (mode {:04o}, owner {}); use a directory "
+        "that only its owner can write",
         directory, info.st_mode & 07777, info.st_uid);
   }
   if (chmod(directory.c_str(), info.st_mode & 07777 & ~kWrittenByOthers) != 0) {

@@ -60,8 +60,8 @@ Status CheckLastHolder(int fd, const std::string& directory, const std::string& 
   }
   return FailedPrecondition(
       "state directory {} was last used by {}, which has not released it; this file system does "
-      "not show one host the locks of another, so gp cannot see whether that process still runs; "
-      "stop it there, or remove {} if it has ended",
+      "not share locks between hosts, so gp cannot see whether that process still runs; stop it "
+      "there, or remove {} if it has ended",
       directory, last.Description(self), path);
 }
 

@@ -50,7 +50,7 @@ StatusOr<AuditRecord> ReadFields(const AuditJson& json) {
     record.count = json.at("count").get<uint64_t>();
     return record;
   } catch (const AuditJson::exception&) {
-    return Broken("a line lacks a field, or has one of another type");
+    return Broken("a line lacks a field, or a field has the wrong type");
   }
 }
 
@@ -67,7 +67,7 @@ class AuditReader {
       const uint64_t first = chain_.count() == 0 ? head_.first : chain_.last() + 1;
       if (name != AuditFileName(first)) {
         return DataLoss(
-            "{}: the audit log is broken: record {} was to be in {}; the next file is {}",
+            "{}: the audit log is broken: expected record {} in {}, but the next file is {}",
             directory_, first, AuditFileName(first), name);
       }
       RETURN_IF_ERROR(FollowFile(JoinPath(directory_, name), name == names.back()));
@@ -85,7 +85,7 @@ class AuditReader {
       const size_t end = rest.find('\n');
       if (end == std::string_view::npos) {
         if (allows_torn_end) return OkStatus();
-        return DataLoss("{}:{}: the audit log is broken: the line has no end", path, number);
+        return DataLoss("{}:{}: the audit log is broken: the line is incomplete", path, number);
       }
       const StatusOr<AuditRecord> record = chain_.Follow(rest.substr(0, end));
       if (!record.ok()) {
@@ -101,12 +101,12 @@ class AuditReader {
   Status CheckHead() const {
     if (chain_.last() < head_.last) {
       return DataLoss(
-          "{}: the audit log ends with record {}; its head says {}: records were cut off",
+          "{}: the audit log ends with record {}, but head.json says {}: records were removed",
           directory_, chain_.last(), head_.last);
     }
     if (hash_at_head_ != head_.hash) {
-      return DataLoss("{}: record {} of the audit log is not the one that its head names",
-                      directory_, head_.last);
+      return DataLoss("{}: record {} of the audit log does not match head.json", directory_,
+                      head_.last);
     }
     return OkStatus();
   }
@@ -188,7 +188,7 @@ StatusOr<AuditRecord> AuditChain::Follow(std::string_view line) {
   if (count_ == 0) {
     first_ = sequence;
     if (sequence == 0 || (sequence == 1 && parsed.previous_hash != kNoAuditHash)) {
-      return Broken("the first record does not begin a log");
+      return Broken("the first record is not the start of a log");
     }
   } else if (sequence != last_ + 1 || parsed.previous_hash != hash_) {
     return DataLoss("the audit log is broken: record {} does not follow record {}", sequence,
@@ -235,7 +235,7 @@ StatusOr<AuditSummary> VerifyAuditDirectory(const std::string& directory,
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListAuditFiles(directory));
   const auto head_text = ReadFile(JoinPath(directory, kAuditHeadName), 4096);
   if (names.empty() && !head_text.ok()) return NotFound("there is no audit log in {}", directory);
-  RETURN_IF_ERROR(WithContext(head_text.status(), "the audit log has lost its head"));
+  RETURN_IF_ERROR(WithContext(head_text.status(), "head.json of the audit log is missing"));
   StatusOr<AuditHead> head = ParseAuditHead(*head_text);
   if (!head.ok()) return WithContext(head.status(), directory);
   AuditReader reader(directory, *std::move(head), wanted);

@@ -51,24 +51,23 @@ std::string CheckpointOfTrainer(const Storage& storage, const std::string& direc
 }
 
 std::string ImportText(const std::string& path) {
-  return fmt::format(
-      "which this imports as the checkpoint ./imported: gpctl import {} --name imported",
-      ShellWord(path));
+  return fmt::format("import it as the checkpoint ./imported: gpctl import {} --name imported",
+                     ShellWord(path));
 }
 
 // Returns text such as "; it holds a model of another program (config.json), which …: gpctl import
 // DIR --name imported", where `it` is the word that the message uses for the directory.
 std::string ImportHint(const Storage& storage, const std::string& directory, std::string_view it) {
   if (const std::string name = FirstIn(storage, directory, kModelsOfOthers); !name.empty()) {
-    return fmt::format("; {} holds a model of another program ({}), {}", it, name,
+    return fmt::format("; {} holds a model of another program ({}); {}", it, name,
                        ImportText(directory));
   }
   std::string unread = FirstIn(storage, directory, kUnreadModels);
   if (unread.empty()) unread = CheckpointOfTrainer(storage, directory);
   if (unread.empty()) return "";
   return fmt::format(
-      "; {} holds a model of another program in a form that gp does not read ({}); this says how "
-      "to convert it: gpctl import {} --name imported",
+      "; {} holds a model of another program in a format that gp does not read ({}); to see how to "
+      "convert it, run: gpctl import {} --name imported",
       it, unread, ShellWord(directory));
 }
 
@@ -76,7 +75,7 @@ bool IsModelOfLlmC(const Storage& storage, const std::string& path) {
   std::string begin;
   const auto add = [&begin](std::string_view piece) {
     begin += piece.substr(0, kKindBytes - begin.size());
-    return begin.size() < kKindBytes ? OkStatus() : Cancelled("it was read far enough");
+    return begin.size() < kKindBytes ? OkStatus() : Cancelled("read enough");
   };
   storage.Stream(path, add).IgnoreError();
   const FileKind* kind = RecogniseKind(begin);
@@ -87,9 +86,9 @@ bool IsModelOfLlmC(const Storage& storage, const std::string& path) {
 std::string FileHint(const Storage& storage, const std::string& path) {
   const std::string directory = DirectoryOf(path);
   if (Exists(storage, JoinPath(directory, kManifestName))) {
-    return "; name the directory that it is in: " + ShellWord(directory);
+    return "; name its directory: " + ShellWord(directory);
   }
-  if (IsModelOfLlmC(storage, path)) return "; it is a model of llm.c, " + ImportText(path);
+  if (IsModelOfLlmC(storage, path)) return "; it is a model of llm.c; " + ImportText(path);
   return ImportHint(storage, directory, "its directory");
 }
 

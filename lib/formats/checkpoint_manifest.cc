@@ -69,7 +69,7 @@ StatusOr<TrainingRecord> ReadRecord(const Json& json, const std::string& path) {
   if (!json.is_object()) return DataLoss("{}: 'record' is not an object", path);
   std::map<std::string, std::string> texts;
   for (const auto& [key, value] : json.items()) {
-    if (!value.is_string()) return DataLoss("{}: record '{}' is not text", path, key);
+    if (!value.is_string()) return DataLoss("{}: record '{}' is not a string", path, key);
     texts[key] = value.get<std::string>();
   }
   auto record = ParseTrainingRecord(texts);
@@ -85,7 +85,7 @@ Status CheckVersion(JsonObject& reader, const std::string& path) {
   RETURN_IF_ERROR(reader.status());
   if (format != kFormat) return DataLoss("{} is not the manifest of a gp checkpoint", path);
   if (version == kVersion) return OkStatus();
-  return FailedPrecondition("{}: version {} of the format, this program reads version {}", path,
+  return FailedPrecondition("{} has format version {}; this program reads version {}", path,
                             version, kVersion);
 }
 

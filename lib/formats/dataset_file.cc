@@ -78,7 +78,7 @@ Status ReadTokenizer(JsonObject object, DatasetFile& dataset) {
   object.Read("sha256", dataset.tokenizer_sha256);
   object.Read("vocabulary", dataset.vocabulary);
   const bool possible = dataset.vocabulary >= 1 && dataset.vocabulary <= int64_t{1} << 31;
-  if (!possible) object.Fail("'vocabulary' is not possible");
+  if (!possible) object.Fail("'vocabulary' is out of range");
   return object.status();
 }
 

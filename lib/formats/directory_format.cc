@@ -85,7 +85,8 @@ StatusOr<int> ReadDirectoryVersion(const std::string& directory, const Directory
   }
   if (version <= format.newest()) return static_cast<int>(version);
   return FailedPrecondition(
-      "the {} {} has version {}, written by a newer gp; this one reads up to {}: upgrade it",
+      "the {} {} has version {}, written by a newer gp; this gp reads versions up to {}; upgrade "
+      "gp",
       format.what, directory, version, format.newest());
 }
 

@@ -38,7 +38,7 @@ class FileDigest {
 // Reads the file in pieces; Cancelled once `stop` is requested.
 StatusOr<std::string> DigestOfFile(const Storage& storage, const std::string& path, DigestKind kind,
                                    const std::stop_token& stop = {});
-// The same of a mounted file system.
+// The same for a file in a mounted file system.
 StatusOr<std::string> DigestOfFile(const std::string& path, DigestKind kind,
                                    const std::stop_token& stop = {});
 

@@ -16,7 +16,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::string_view kUnpackPyTorch =
-    "docs/formats/nanogpt-model.md has the lines that write it as safetensors";
+    "docs/formats/nanogpt-model.md shows how to write it as safetensors";
 
 constexpr std::string_view kSaveTokens =
     "read its tokens with the library that wrote it, and save them: np.save";
@@ -64,9 +64,9 @@ constexpr Magic kMagics[] = {
     {"SQLite format 3\0"sv, {"an SQLite database", "write its text to a file"}},
     {"\x89HDF\r\n\x1a\n"sv, {"an HDF5 file", "write it as safetensors: save_pretrained()"}},
     {"\n\x05<unk>\x15"sv,
-     {"a SentencePiece model", "a tokenizer is named in data.tokenizer, as tokenizer.json"},
+     {"a SentencePiece model", "a tokenizer belongs in data.tokenizer, as tokenizer.json"},
      2},
-    {"GGUF"sv, {"a GGUF file", "take the model that it was made from"}},
+    {"GGUF"sv, {"a GGUF file", "use the model that it was converted from"}},
     {"\x93NUMPY"sv, {"a NumPy array", "tokens belong in data.train", true}},
     {"\x88\xd8\x34\x01"sv, {"a token shard of llm.c", "tokens belong in data.train", true}},
     {"\xa1\xd9\x34\x01"sv, {"a token shard of llm.c", "tokens belong in data.train", true}},
@@ -95,7 +95,7 @@ constexpr FileKind kPickle = {
     "write its texts as lines of JSON, or its weights as docs/formats/nanogpt-model.md "
     "says"};
 constexpr FileKind kSafetensors = {"a safetensors file",
-                                   "a model is named by its directory, in init_from"};
+                                   "name the directory of the model in init_from"};
 constexpr FileKind kAnnexLink = {"a git-annex pointer and not the file itself",
                                  "fetch the file: git annex get {}"};
 constexpr FileKind kBzip2 = {"compressed by bzip2", "unpack it: bzip2 -dk {}"};

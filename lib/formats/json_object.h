@@ -21,7 +21,7 @@ class JsonObject {
   // this.
   JsonObject(const Json& json, std::string place, std::string so)
       : json_(json), place_(std::move(place)), so_(std::move(so)) {
-    if (!json.is_object()) Fail("it is not an object");
+    if (!json.is_object()) Fail("expected an object");
   }
 
   // Leaves `target` as it is when the value is of another type. Whole numbers are 0 to INT64_MAX.
@@ -30,7 +30,7 @@ class JsonObject {
     const Json* value = Value(key);
     if (value == nullptr) return;
     if constexpr (std::is_same_v<T, std::string>) {
-      if (!value->is_string()) return Fail(fmt::format("'{}' is not text", key));
+      if (!value->is_string()) return Fail(fmt::format("'{}' is not a string", key));
     } else if constexpr (std::is_same_v<T, bool>) {
       if (!value->is_boolean()) return Fail(fmt::format("'{}' is not true or false", key));
     } else if constexpr (std::is_floating_point_v<T>) {

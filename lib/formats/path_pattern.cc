@@ -19,9 +19,8 @@ StatusOr<std::vector<std::string>> Expand(const std::string& path, const std::st
   auto matched = MatchingPaths(name);
   if (!matched.ok()) return WithContext(matched.status(), key);
   if (matched->empty()) {
-    return NotFound(
-        "{}: no file matches '{}'; check the pattern, it is read on the machine that trains", key,
-        path);
+    return NotFound("{}: no file matches '{}'; check the pattern on the machine that trains", key,
+                    path);
   }
   return matched;
 }
@@ -37,7 +36,7 @@ bool IsOpenFileOfThisProcess(const std::string& path) {
 // process than this check.
 Status CheckKind(mode_t mode, const std::string& path, const std::string& key) {
   const char* kind = S_ISFIFO(mode)                   ? "a pipe"
-                     : IsOpenFileOfThisProcess(path)  ? "an open file of one process alone"
+                     : IsOpenFileOfThisProcess(path)  ? "a file descriptor of one process"
                      : S_ISCHR(mode) || S_ISBLK(mode) ? "a device"
                      : S_ISSOCK(mode)                 ? "a socket"
                                                       : nullptr;
@@ -75,7 +74,7 @@ Status CheckFile(const std::string& path, const std::string& key) {
         path);
   }
   if (info.st_size == 0) {
-    return InvalidArgument("{}: {} is empty; there is nothing to learn from it", key, path);
+    return InvalidArgument("{}: {} is empty; name a file that has data", key, path);
   }
   return OkStatus();
 }

@@ -158,14 +158,14 @@ class PickleReader {
       default:
         return Wrong(
             "instruction 0x{:02x} is not supported: gp reads only dictionaries, text and whole "
-            "numbers, and never runs anything",
+            "numbers, and never runs code from a pickle",
             opcode);
     }
   }
 
   StatusOr<std::string_view> Take(uint64_t count) {
     if (count > bytes_.size() - offset_) {
-      return Wrong("{} more bytes are expected, {} are there; the file is cut short", count,
+      return Wrong("expected {} more bytes, found {}; the file is cut short", count,
                    bytes_.size() - offset_);
     }
     const std::string_view taken = bytes_.substr(offset_, count);
@@ -217,7 +217,7 @@ class PickleReader {
   }
 
   StatusOr<size_t> TakeMark() {
-    if (marks_.empty() || marks_.back() > stack_.size()) return Wrong("there is no mark");
+    if (marks_.empty() || marks_.back() > stack_.size()) return Wrong("the stack has no mark");
     const size_t mark = marks_.back();
     marks_.pop_back();
     return mark;
@@ -267,7 +267,7 @@ class PickleReader {
   }
 
   Status Put(int64_t slot) {
-    if (stack_.empty()) return Wrong("there is no value to remember");
+    if (stack_.empty()) return Wrong("the stack has no value to memoize");
     if (memo_.size() >= kValuesMax) return Wrong("more than {} values", kValuesMax);
     memo_[slot] = stack_.back();
     return OkStatus();
@@ -275,7 +275,7 @@ class PickleReader {
 
   Status Get(int64_t slot) {
     const auto found = memo_.find(slot);
-    if (found == memo_.end()) return Wrong("value {} was not remembered", slot);
+    if (found == memo_.end()) return Wrong("memo {} does not exist", slot);
     if (stack_.size() >= kValuesMax) return Wrong("more than {} values", kValuesMax);
     stack_.push_back(found->second);
     return OkStatus();
@@ -299,7 +299,7 @@ class PickleReader {
   // them.
   Status SetItemsFrom(size_t first) {
     if (first == 0 || pickle_.values_[stack_[first - 1]].kind != Value::Kind::kDictionary) {
-      return Wrong("there is no dictionary to put something into");
+      return Wrong("the stack has no dictionary to add to");
     }
     if ((stack_.size() - first) % 2 != 0) return Wrong("a key without a value");
     auto& entries = pickle_.values_[stack_[first - 1]].entries;

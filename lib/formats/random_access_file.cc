@@ -26,8 +26,8 @@ Status RandomAccessFile::Read(uint64_t offset, std::span<char> bytes) const {
   ASSIGN_OR_RETURN(const size_t got, ReadAt(file_.get(), offset, bytes, path_));
   if (got == bytes.size()) return OkStatus();
   return DataLoss(
-      "{}: the file ends at byte {}, expected data up to byte {}: it was cut short while it was in "
-      "use; put the whole file back, and replace such files, never rewrite them",
+      "{}: the file ends at byte {}, expected data up to byte {}: it was cut short while in use; "
+      "restore the whole file; to change a file in use, replace it instead of rewriting it",
       path_, offset + got, offset + bytes.size());
 }
 

@@ -68,7 +68,7 @@ Status ParseMetadata(const HeaderJson& object, const std::string& path, Safetens
   if (!object.is_object()) return InvalidArgument("{}: __metadata__ is not an object", path);
   for (const auto& [key, value] : object.items()) {
     if (!value.is_string()) {
-      return InvalidArgument("{}: __metadata__ '{}' is not text", path, key);
+      return InvalidArgument("{}: __metadata__ '{}' is not a string", path, key);
     }
     if (key != "format") header.metadata[key] = value.get<std::string>();
   }

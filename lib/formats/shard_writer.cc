@@ -41,8 +41,8 @@ Status CheckForm(const std::string& path, ShardForm form) {
   if (form.token_bytes == 2) return OkStatus();
   if (form.token_bytes == 4 && form.format != ShardFormat::kRaw) return OkStatus();
   return InvalidArgument(
-      "{}: nanoGPT's form holds uint16 only, and this vocabulary needs {} bytes a token; take "
-      "another form",
+      "{}: nanoGPT's format holds uint16 only, but this vocabulary needs {} bytes a token; use "
+      "another --format",
       path, form.token_bytes);
 }
 
@@ -55,7 +55,7 @@ Status CutTo(const FileDescriptor& file, uint64_t bytes, const std::string& path
   struct stat info {};
   if (fstat(file.get(), &info) != 0) return ErrnoStatus(errno, "stat", path);
   if (static_cast<uint64_t>(info.st_size) < bytes) {
-    return DataLoss("{} has {} bytes, but {} were written and synced; begin again", path,
+    return DataLoss("{} has {} bytes, but {} were written and synced; start again", path,
                     info.st_size, bytes);
   }
   if (ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kFilePieceBytes = 1 << 20;
 
 Status RefuseUnlike(const std::string& path, const TextCheck& check, const Likeness& likeness) {
-  const std::string way = check.setting.empty() ? "" : check.setting + " takes it as it is; ";
+  const std::string way = check.setting.empty() ? "" : check.setting + " accepts it anyway; ";
   return InvalidArgument("{} looks like {}, expected text; {}{}", path, likeness.what, way,
                          WayFor(likeness.way, path));
 }
@@ -52,8 +52,8 @@ Status ReadTextFile(const std::string& path, const TextCheck& check, uint64_t te
     if (size == 0) return OkStatus();
     if (size > left) {
       return ResourceExhausted(
-          "{}: the text is longer than the {} bytes that there is room for; take a part of it",
-          path, text_bytes_max);
+          "{}: the text is longer than {} bytes, the limit here; use a part of it", path,
+          text_bytes_max);
     }
     RETURN_IF_ERROR(
         CheckPiece(path, check, std::string_view(piece).substr(0, size), text_bytes_max - left));

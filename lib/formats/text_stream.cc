@@ -242,8 +242,9 @@ StatusOr<size_t> TextStream::ReadUnpacked(std::span<char> to) {
     }
     if (!piece.empty() || unpacked.made > 0) continue;
     if (unpacker_->complete()) break;
-    return InvalidArgument("{} is cut short at byte {}: {}'s end is missing; copy the file again",
-                           source_->name(), source_->offset(), unpacker_->name());
+    return InvalidArgument(
+        "{} is cut short at byte {}: the end of the {} data is missing; copy the file again",
+        source_->name(), source_->offset(), unpacker_->name());
   }
   return filled;
 }
@@ -257,7 +258,7 @@ Status TextStream::Skip(uint64_t bytes) {
     const size_t part = static_cast<size_t>(std::min<uint64_t>(left, ignored.size()));
     ASSIGN_OR_RETURN(const size_t got, Read({ignored.data(), part}));
     if (got < part) {
-      return DataLoss("{} ends {} bytes of text before byte {}: it is not what it was",
+      return DataLoss("{} ends {} bytes of text before byte {}: the file has changed; restore it",
                       source_->name(), left - got, bytes);
     }
     left -= part;

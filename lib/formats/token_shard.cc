@@ -50,9 +50,8 @@ Status CheckSize(const std::string& path, uint64_t file_size, const Layout& layo
     return OkStatus();
   }
   return InvalidArgument(
-      "{}: the {} header at byte 0 promises {} tokens of {} bytes from byte {}, but {} bytes are "
-      "there; "
-      "the file is cut short or damaged: prepare it again",
+      "{}: the {} header at byte 0 declares {} tokens of {} bytes from byte {}, but {} bytes are "
+      "there; the file is cut short or damaged: prepare it again",
       path, ShardFormatName(layout.format), layout.size, element_bytes, layout.data_offset,
       data_bytes);
 }
@@ -227,8 +226,7 @@ Unlike RecordsOf(const std::string& path, const Records& records) {
   if (records.form == RecordForm::kPairs) {
     return {"pairs of a token and the next one (each token stands twice)", way};
   }
-  return {fmt::format("records of {} columns (the numbers at every {} place are others than those "
-                      "between them)",
+  return {fmt::format("records of {} columns (every {} number differs in kind from those between)",
                       records.columns,
                       records.columns == 2   ? "second"
                       : records.columns == 3 ? "third"
@@ -272,7 +270,7 @@ std::optional<Unlike> UnlikeTokens(const std::string& path, std::string_view pie
   if (auto text = TextIn(path, piece)) return text;
   if (const auto records = RecordsIn(piece)) return RecordsOf(path, *records);
   if (!LooksLikeOneByteTokens(piece)) return std::nullopt;
-  return Unlike{"tokens of 1 byte (as uint16, each would be two of them)",
+  return Unlike{"tokens of 1 byte (each uint16 would combine two of them)",
                 "convert it: " + RawConversion(path, "u1", "<u2")};
 }
 
@@ -302,8 +300,8 @@ Status CheckLaterPieces(const RandomAccessFile& file, std::string_view begin) {
     const auto unlike = UnlikeTokens(file.path(), piece);
     if (!unlike) continue;
     return InvalidArgument(
-        "{} has no header and begins like tokens, but near byte {} it looks like {}: files that "
-        "were joined, or a damaged one; prepare it again; {}",
+        "{} has no header and begins like tokens, but near byte {} it looks like {}: files were "
+        "joined, or this one is damaged; prepare it again; {}",
         file.path(), place, unlike->what, kTakesUint16);
   }
   const auto zeros = ZerosAtTheEnd(piece, file.size_bytes());

@@ -147,7 +147,7 @@ void Connection::Start() {
 void Connection::Refuse() {
   keep_alive_ = false;
   AppendHead(ErrorResponse({.status = 503,
-                            .message = "too many clients are connected",
+                            .message = "too many clients are connected; try again in a moment",
                             .code = "too_many_connections",
                             .retry_after = 5}),
              std::nullopt);
@@ -292,7 +292,7 @@ bool Connection::AdvanceOnce() {
   if (header_is_whole && !std::exchange(header_seen_, true)) OnHeader(body_is_long);
   if (parser_->is_header_done() && !body_share_.Resize(parser_->get().body().size())) {
     RefuseInput({.status = 503,
-                 .message = "too much is being sent at once; try again in a moment",
+                 .message = "clients are sending too much data at once; try again in a moment",
                  .code = "busy",
                  .retry_after = 1});
     return false;
@@ -425,7 +425,7 @@ Response Connection::UnknownPath() const {
 Response Connection::WrongMethod(const std::string& allowed) const {
   Response response = ErrorResponseTo(
       request_, {.status = 405,
-                 .message = fmt::format("{} answers {} only", record_.target, allowed),
+                 .message = fmt::format("{} accepts only {}", record_.target, allowed),
                  .code = "wrong_method"});
   response.headers.emplace_back("Allow", allowed);
   return response;
@@ -527,8 +527,8 @@ void Connection::Answer(Response response) {
   const bool has_body = record_.method != "HEAD";
   if (has_body && !unsent_share_.Resize(response.body.size())) {
     response = ErrorResponse({.status = 503,
-                              .message = "this client has too many long answers to read; read "
-                                         "them, or ask for less at once",
+                              .message = "this client has not read too many of its long answers; "
+                                         "read them, or ask for less at once",
                               .code = "busy",
                               .retry_after = 1});
   }

@@ -198,7 +198,7 @@ std::optional<ApiError> RefusedOrigin(const SiteRules& rules, const Request& req
     return ApiError{.status = 403,
                     .message =
                         "a page whose origin the browser hides (a file, a sandboxed frame, a "
-                        "redirect) may not use this server; serve it from an address of its own",
+                        "redirect) may not use this server; serve the page over HTTP",
                     .code = "origin_not_allowed"};
   }
   return ApiError{.status = 403,

@@ -65,7 +65,7 @@ Status TlsContext::Reread() {
   }
   ASSIGN_OR_RETURN(auto context, MakeContext(files_, texts));
   MutexLock lock(mutex_);
-  if (current_ != nullptr) LogInfo("a new certificate is served", {{"file", files_.certificate}});
+  if (current_ != nullptr) LogInfo("certificate reloaded", {{"file", files_.certificate}});
   text_ = text;
   current_ = std::move(context);
   return OkStatus();

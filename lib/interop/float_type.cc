@@ -71,7 +71,7 @@ void Widen(FloatType type, std::string_view bytes, std::span<float> values) {
 }
 
 void AppendAs(FloatType type, std::span<const float> values, std::string& bytes) {
-  GP_CHECK(type != FloatType::kF16, "nothing is written as F16");
+  GP_CHECK(type != FloatType::kF16, "cannot write values as F16");
   if (type == FloatType::kF32) {
     bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
     return;

@@ -170,9 +170,9 @@ Status CheckMergesTellAll(const BytePairTokenizer& tokenizer) {
   const auto id = tokenizer.token_without_merges();
   if (!id) return OkStatus();
   return FailedPrecondition(
-      "llama.cpp would give some texts other ids: no merges make the token '{}' (id {}), which "
-      "this "
-      "tokenizer finds whole (ignore_merges in its tokenizer.json); export the model as hf",
+      "llama.cpp would encode some texts differently: no merge produces the token '{}' (id {}), "
+      "which this tokenizer matches as a whole (ignore_merges in its tokenizer.json); export the "
+      "model as hf",
       Excerpt(tokenizer.vocabulary().tokens[static_cast<size_t>(*id)]), *id);
 }
 
@@ -214,8 +214,8 @@ constexpr const char* kEndKeys[] = {"eos", "eot", "eom"};
 Status CheckEnds(const SpecialTokens& special) {
   if (special.model_eos.size() <= std::size(kEndKeys)) return OkStatus();
   return FailedPrecondition(
-      "llama.cpp ends a text at {} tokens at most, and this model's texts end at {}; export the "
-      "model as hf",
+      "llama.cpp supports at most {} end-of-text tokens, but this model has {}; export the model "
+      "as hf",
       std::size(kEndKeys), special.model_eos.size());
 }
 

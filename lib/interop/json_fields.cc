@@ -46,7 +46,7 @@ std::string JsonFields::Text(const std::string& key, const std::string& fallback
   const nlohmann::json* value = Find(key);
   if (value == nullptr) return fallback;
   if (value->is_string()) return value->get<std::string>();
-  Fail(key, fmt::format("is {}, expected a text", Excerpt(value->dump())));
+  Fail(key, fmt::format("is {}, expected a string", Excerpt(value->dump())));
   return fallback;
 }
 

@@ -96,8 +96,8 @@ class LlmcModel final : public ModelSource {
 
   Status CheckSize() const {
     if (file_.size_bytes() == end_) return OkStatus();
-    return InvalidArgument("{} has {} bytes, its header asks for {}", path(), file_.size_bytes(),
-                           end_);
+    return InvalidArgument("{} has {} bytes, but its header requires {}", path(),
+                           file_.size_bytes(), end_);
   }
 
  private:

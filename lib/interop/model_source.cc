@@ -13,8 +13,8 @@ Status ModelSource::Read(const runspec::ParameterInfo& tensor, std::span<float> 
   const auto at = FirstNotFinite(values);
   if (!at) return OkStatus();
   return DataLoss(
-      "{} holds {} as element {} of {}; a model with it computes nothing: repair it, or have "
-      "'gpctl import' or 'gpctl export' take it as it is with --allow-nonfinite",
+      "{} holds {} as element {} of {}; the model's results would not be finite: repair it, or "
+      "accept it in 'gpctl import' or 'gpctl export' with --allow-nonfinite",
       Describe(tensor), values[*at], *at, tensor.count);
 }
 

@@ -51,8 +51,7 @@ StatusOr<std::shared_ptr<const Tokenizer>> TokenizerFor(const ModelSource& sourc
     return TokenizerFor(source, std::move(gpt2), notes);
   }
   return InvalidArgument(
-      "{} comes without a tokenizer, and {} ids are not GPT-2's: name one with "
-      "--tokenizer",
+      "{} has no tokenizer, and its vocabulary of {} ids is not GPT-2's; name one with --tokenizer",
       source.path(), source.shape().vocabulary);
 }
 

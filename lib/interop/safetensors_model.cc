@@ -39,8 +39,7 @@ bool NamesTheSame(const std::string& other, const std::string& name) {
 std::string SimilarName(const TensorSet& tensors, const std::string& name) {
   for (const std::string& other : tensors.Names()) {
     if (!NamesTheSame(other, name)) continue;
-    return fmt::format("; '{}' is there: write the file again with the plain names",
-                       Excerpt(other));
+    return fmt::format("; the file has '{}': write it again without the prefix", Excerpt(other));
   }
   return "";
 }

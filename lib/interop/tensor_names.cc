@@ -52,8 +52,8 @@ bool IsAdapter(std::string_view name) {
 Status BeginDifferently(const TensorSet& tensors, const std::string& one,
                         const std::string& other) {
   return InvalidArgument(
-      "{}: the names of tensors '{}' and '{}' begin differently, expected one prefix before all of "
-      "them; write the file again with names of one kind",
+      "{}: the names of tensors '{}' and '{}' have different prefixes, expected the same prefix "
+      "for all; write the file again with one prefix",
       tensors.path(), Excerpt(one), Excerpt(other));
 }
 
@@ -121,7 +121,7 @@ StatusOr<TensorNames> FindTensorNames(const TensorSet& tensors, bool transposed)
   for (const std::string& name : tensors.Names()) {
     if (IsAdapter(name)) {
       return FailedPrecondition(
-          "{} holds an adapter of peft (tensor '{}'), which gp does not compute; write the merged "
+          "{} holds an adapter of peft (tensor '{}'), which gp does not support; write the merged "
           "model: model.merge_and_unload().save_pretrained('NEW')",
           tensors.FileOf(name), Excerpt(name));
     }

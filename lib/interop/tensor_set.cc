@@ -26,7 +26,7 @@ StatusOr<WeightMap> ReadWeightMap(const std::string& path) {
   ASSIGN_OR_RETURN(const nlohmann::json index, formats::ParseJsonFile(text, path));
   const auto found = index.find("weight_map");
   if (found == index.end() || !found->is_object()) {
-    return InvalidArgument("{}: 'weight_map' is missing, or no object", path);
+    return InvalidArgument("{}: 'weight_map' is missing, or is not an object", path);
   }
   WeightMap listed;
   for (const auto& [tensor, file] : found->items()) {
@@ -68,7 +68,7 @@ StatusOr<TensorSet> TensorSet::OpenShards(const std::string& directory, const st
   std::set<std::string> files;
   for (const auto& [tensor, file] : listed) files.insert(file);
   if (files.size() > kShardsMax) {
-    return InvalidArgument("{} lists {} files, at most {} are read", index, files.size(),
+    return InvalidArgument("{} lists {} files; at most {} are allowed", index, files.size(),
                            kShardsMax);
   }
   TensorSet set;

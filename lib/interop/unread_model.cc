@@ -34,7 +34,7 @@ constexpr std::string_view kSavePretrained =
     "write them as safetensors first: "
     "GPT2LMHeadModel.from_pretrained({}).save_pretrained('NEW')";
 constexpr std::string_view kTorchLines =
-    "docs/formats/nanogpt-model.md has the lines that write the weights as safetensors";
+    "docs/formats/nanogpt-model.md shows how to write the weights as safetensors";
 
 // In the order of the search: the first form that matches a file counts.
 constexpr UnreadForm kForms[] = {
@@ -46,14 +46,14 @@ constexpr UnreadForm kForms[] = {
      "write them as safetensors with transformers 4: "
      "GPT2LMHeadModel.from_pretrained({}, from_flax=True).save_pretrained('NEW')"},
     {"model.ckpt.", "", "a checkpoint of TensorFlow",
-     "take the Hugging Face form of the same model"},
+     "use the Hugging Face format of the same model"},
     {"", ".pt", kTorchSaved, kTorchLines},
     {"", ".pth", kTorchSaved, kTorchLines},
     {"", ".ckpt", kTorchSaved, kTorchLines},
-    {"", ".gguf", "a GGUF file", "take the model that it was made from"},
-    {"", ".onnx", "an ONNX graph", "take the model that it was made from"},
-    {"", ".h5", "weights of Keras", "take the model that they were made from"},
-    {"", ".msgpack", "weights of Flax", "take the model that they were made from"}};
+    {"", ".gguf", "a GGUF file", "use the model that it was converted from"},
+    {"", ".onnx", "an ONNX graph", "use the model that it was converted from"},
+    {"", ".h5", "weights of Keras", "use the model that they were converted from"},
+    {"", ".msgpack", "weights of Flax", "use the model that they were converted from"}};
 
 // Files that a Trainer and Lightning save beside the weights.
 bool IsTrainingState(std::string_view name) {
@@ -103,8 +103,8 @@ Status RefuseDamaged(const std::string& path, const UnreadForm& form) {
   if (file.size_bytes() == 0) return InvalidArgument("{} is empty; copy the file again", path);
   if (IsZipCutShort(file)) {
     return InvalidArgument(
-        "{} is {}, and is cut short (the end of its archive is missing); copy the file again; {}",
-        path, form.what, WayOf(form, DirectoryOf(path)));
+        "{} is {}, but the end of its archive is missing; copy the file again; {}", path, form.what,
+        WayOf(form, DirectoryOf(path)));
   }
   std::string begin(std::min<uint64_t>(formats::kKindBytes, file.size_bytes()), '\0');
   RETURN_IF_ERROR(file.Read(0, begin));
@@ -168,7 +168,7 @@ Status RefuseBareSafetensors(const std::string& directory, const std::vector<std
   if (Holds(names, "model.safetensors") || Holds(names, "model.safetensors.index.json")) {
     return FailedPrecondition(
         "{} holds weights in safetensors without a config.json (Hugging Face) or model_args.json "
-        "(nanoGPT), which says their sizes; copy it from where the weights come from",
+        "(nanoGPT), which gives their sizes; copy it from the source of the weights",
         directory);
   }
   const auto found = std::find_if(names.begin(), names.end(), [](const std::string& name) {
@@ -177,8 +177,8 @@ Status RefuseBareSafetensors(const std::string& directory, const std::vector<std
   if (found == names.end()) return OkStatus();
   return FailedPrecondition(
       "{} holds {}, but weights are read from model.safetensors, or from the files that "
-      "model.safetensors.index.json lists; rename it, or copy the index from where the weights "
-      "come from",
+      "model.safetensors.index.json lists; rename it, or copy the index from the source of the "
+      "weights",
       directory, *found);
 }
 
@@ -186,8 +186,8 @@ Status RefuseTrainingState(const std::string& directory, const std::vector<std::
   const auto found = std::find_if(names.begin(), names.end(), IsTrainingState);
   if (found == names.end()) return OkStatus();
   return FailedPrecondition(
-      "{} holds the state of a training ({}) without the model's weights; copy model.safetensors "
-      "and config.json of the same training there",
+      "{} holds training state ({}) but no model weights; copy model.safetensors and config.json "
+      "of the same training there",
       directory, *found);
 }
 

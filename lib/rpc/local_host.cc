@@ -28,7 +28,7 @@ StatusOr<std::string> LocalHostToward(const std::string& host) {
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(found, &freeaddrinfo);
   const FileDescriptor probe(socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!probe.valid()) return ErrnoStatus(errno, "open a socket toward", host);
+  if (!probe.valid()) return ErrnoStatus(errno, "open a socket to", host);
   sockaddr_storage local{};
   socklen_t size = sizeof local;
   if (connect(probe.get(), found->ai_addr, found->ai_addrlen) != 0 ||
@@ -39,7 +39,8 @@ StatusOr<std::string> LocalHostToward(const std::string& host) {
   if (const int error = getnameinfo(reinterpret_cast<const sockaddr*>(&local), size, text.data(),
                                     text.size(), nullptr, 0, NI_NUMERICHOST);
       error != 0) {
-    return Unavailable("the address toward '{}' has no text: {}", host, gai_strerror(error));
+    return Unavailable("cannot format the local address used to reach '{}': {}", host,
+                       gai_strerror(error));
   }
   return std::string(text.data());
 }

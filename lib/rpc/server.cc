@@ -96,7 +96,7 @@ RpcServer::~RpcServer() { Shutdown(std::chrono::nanoseconds(0)); }
 
 StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const ServerOptions& options,
                                                       const std::vector<grpc::Service*>& services) {
-  GP_CHECK(!options.endpoints.empty(), "a server has at least one address");
+  GP_CHECK(!options.endpoints.empty(), "a server needs at least one address");
   std::vector<Binding> bindings;
   for (const Endpoint& endpoint : options.endpoints) {
     ASSIGN_OR_RETURN(Binding binding, CheckEndpoint(endpoint));

@@ -157,7 +157,8 @@ StatusOr<Certificate> Authority::IssueServer(const PrivateKey& key,
 StatusOr<Certificate> Authority::IssueClient(const CertificateRequest& request,
                                              const std::string& uri, WallTime now,
                                              std::chrono::nanoseconds lifetime) const {
-  if (!IsPlainName(uri)) return InvalidArgument("'{}' cannot be in a certificate", uri);
+  if (!IsPlainName(uri))
+    return InvalidArgument("'{}' contains characters that a certificate name must not have", uri);
   return Issue(X509_REQ_get0_pubkey(request.get()), "gp node", "clientAuth,serverAuth",
                fmt::format("URI:{},DNS:{}", uri, kNodeHost), now, lifetime);
 }

@@ -110,11 +110,11 @@ std::vector<std::string> Certificate::Uris() const { return NamesOf(certificate_
 Status Certificate::CheckLifetime(WallTime now) const {
   const Lifetime life = lifetime();
   if (now < life.begin) {
-    return FailedPrecondition("the certificate is valid from {} on; it is {} now",
+    return FailedPrecondition("the certificate is not valid before {}; the time is now {}",
                               TimeText(life.begin), TimeText(now));
   }
   if (now <= life.end) return OkStatus();
-  return FailedPrecondition("the certificate ended at {}; it is {} now", TimeText(life.end),
+  return FailedPrecondition("the certificate expired at {}; the time is now {}", TimeText(life.end),
                             TimeText(now));
 }
 

@@ -123,8 +123,8 @@ StatusOr<Certificate> FetchAuthority(const ServerEndpoint& place, const std::str
     if (certificate.Digest() == wanted) return certificate;
   }
   return PermissionDenied(
-      "{} presents no certificate with the digest {}: it is another server than the one that the "
-      "digest came from, or its authority was replaced",
+      "{} presents no certificate with the digest {}: it is not the server that the digest came "
+      "from, or its authority was replaced",
       PlaceText(place), wanted);
 }
 

@@ -22,7 +22,7 @@ namespace {
 // Adds advice to the error of a full disk.
 Status WriteError(const Status& status) {
   if (status.code() != StatusCode::kResourceExhausted) return status;
-  return ResourceExhausted("{}; make room, or lower checkpoint.keep_last", Message(status));
+  return ResourceExhausted("{}; free space, or lower checkpoint.keep_last", Message(status));
 }
 
 constexpr size_t kPieceBytes = size_t{4} << 20;

@@ -134,7 +134,7 @@ class ChoiceReader {
 
  private:
   Status TooLarge(const char* limit) const {
-    return ResourceExhausted("{} has more than {}; divide it", file_.path, limit);
+    return ResourceExhausted("{} has more than {}; split it", file_.path, limit);
   }
 
   Status AddPiece(std::string_view piece) {

@@ -17,8 +17,8 @@ StatusOr<ChoiceRow> CompletionRow(const std::string& context, const std::string&
   row.length = static_cast<double>(row.scored);
   if (std::ssize(row.tokens) <= length_max) return row;
   return InvalidArgument(
-      "context and ending have {} tokens, but the model reads {}; the harness style cuts the "
-      "context",
+      "context and ending have {} tokens, but the model's context is {}; the harness style "
+      "truncates the context",
       row.tokens.size(), length_max);
 }
 
@@ -32,10 +32,10 @@ StatusOr<ChoiceRow> HarnessRow(const std::string& context, const std::string& en
   row.scored = std::ssize(row.tokens) - std::ssize(before);
   row.length = static_cast<double>(CodePointCount(ending));
   if (before.empty() || row.scored < 1) {
-    return InvalidArgument("expected a context with tokens of its own before the ending");
+    return InvalidArgument("expected a context of at least one token before the ending");
   }
   if (row.scored > length_max) {
-    return InvalidArgument("an ending has {} tokens, but the model reads {}", row.scored,
+    return InvalidArgument("an ending has {} tokens, but the model's context is {}", row.scored,
                            length_max);
   }
   const int64_t cut = std::max<int64_t>(row.input_length() - length_max, 0);

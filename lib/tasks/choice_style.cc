@@ -29,7 +29,7 @@ StatusOr<ChoiceTexts> TextsOf(const ChoiceItem& item, ChoiceForm form, ChoiceSty
   for (std::string& ending : texts.endings) {
     ending = HarnessText(ending);
     if (ending.empty()) {
-      return InvalidArgument("nothing is left of an ending without its [brackets]");
+      return InvalidArgument("an ending is empty after removing its [brackets]");
     }
   }
   return texts;

@@ -24,7 +24,7 @@ StatusOr<std::vector<RunTask>> ReadRunTasks(const runspec::EvalSpec& spec) {
   if (spec.tasks.empty()) return std::vector<RunTask>();
   ASSIGN_OR_RETURN(const auto paths, formats::ExpandPatterns(spec.tasks, "eval.tasks"));
   if (paths.size() > kTasksMax) {
-    return InvalidArgument("eval.tasks names {} files; at most {} are asked", paths.size(),
+    return InvalidArgument("eval.tasks names {} files; at most {} are allowed", paths.size(),
                            kTasksMax);
   }
   std::vector<RunTask> tasks;

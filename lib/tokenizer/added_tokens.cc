@@ -45,10 +45,9 @@ std::optional<int64_t> IdIn(const Json& vocab, const std::string& text) {
 Status CheckSpecial(const AddedToken& token) {
   if (token.special) return OkStatus();
   return InvalidArgument(
-      "{}: '{}' is not special: Hugging Face would find it in any text, and gp would not; if no "
+      "{}: '{}' is not special: Hugging Face would match it in any text, but gp would not; if no "
       "text has it, mark it as special: in tokenizer.json or added_tokens_decoder with "
-      "\"special\": "
-      "true, beside an added_tokens.json in \"additional_special_tokens\" of "
+      "\"special\": true, beside an added_tokens.json in \"additional_special_tokens\" of "
       "special_tokens_map.json",
       token.where, Excerpt(token.text));
 }
@@ -63,7 +62,7 @@ Status OtherId(const AddedToken& token, int64_t expected) {
 // Adds what another list says about the same token.
 Status AddTo(AddedToken& token, const AddedToken& more) {
   if (token.id && more.id && *token.id != *more.id) {
-    return InvalidArgument("{}: '{}' has the id {}, and {} in {}", more.where, Excerpt(token.text),
+    return InvalidArgument("{}: '{}' has the id {}, but {} in {}", more.where, Excerpt(token.text),
                            *more.id, *token.id, token.where);
   }
   if (!token.id) token.id = more.id;

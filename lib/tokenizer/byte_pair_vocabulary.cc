@@ -12,7 +12,7 @@ namespace gp {
 namespace {
 
 constexpr char kSpecialInText[] =
-    "is a special token: Hugging Face would find it in any text, and gp would not; make another "
+    "is a special token: Hugging Face would match it in any text, but gp would not; make another "
     "token the special one";
 
 // The bytes as files write them.
@@ -26,7 +26,7 @@ bool LooksSpecial(std::string_view text) {
 StatusOr<std::string> PartBytes(std::string_view part) {
   auto bytes = BytesOfAlphabet(part);
   if (bytes && !bytes->empty()) return *std::move(bytes);
-  return InvalidArgument("'{}' has a character that stands for no byte", Excerpt(part));
+  return InvalidArgument("'{}' has a character that does not stand for a byte", Excerpt(part));
 }
 
 }  // namespace
@@ -57,8 +57,8 @@ BytePairVocabularyBuilder::BytePairVocabularyBuilder(int64_t tokens_max)
 Status BytePairVocabularyBuilder::Place(std::string_view text, int64_t id) {
   if (id < 0 || id >= std::ssize(placed_)) {
     return InvalidArgument(
-        "the id {} of '{}' is beyond the {} tokens there are: ids count from 0 without a gap", id,
-        Excerpt(text), placed_.size());
+        "the id {} of '{}' is not below the number of tokens, {}: ids count from 0 without a gap",
+        id, Excerpt(text), placed_.size());
   }
   const auto index = static_cast<size_t>(id);
   if (placed_[index]) {
@@ -102,7 +102,7 @@ StatusOr<int32_t> BytePairVocabularyBuilder::FindPart(std::string_view text) con
   ASSIGN_OR_RETURN(const std::string bytes, PartBytes(text));
   const int32_t id = ids_.Find(bytes);
   if (id != TokenTable::kNone) return id;
-  return InvalidArgument("joins '{}', a token that is not there", Excerpt(text));
+  return InvalidArgument("joins '{}', which is not in the vocabulary", Excerpt(text));
 }
 
 Status BytePairVocabularyBuilder::AddJoin(BytePairMerge merge) {
@@ -151,7 +151,7 @@ Status BytePairVocabularyBuilder::DeriveMerges() {
     if (parts.size() != 2) {
       return InvalidArgument(
           "the token '{}' (rank {}) is not two tokens of smaller ranks: the ranks are out of "
-          "order, or it was added to a finished vocabulary; take the same tokenizer's "
+          "order, or it was added to a finished vocabulary; use the same tokenizer's "
           "tokenizer.json, which lists the merges",
           Shown(bytes), id);
     }

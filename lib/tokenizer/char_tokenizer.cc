@@ -12,9 +12,8 @@ namespace {
 
 Status NotUtf8(std::string_view text, std::string_view rest) {
   return InvalidArgument(
-      "the text is not UTF-8: byte 0x{:02x} at byte offset {} begins no character; use "
-      "data.tokenizer: "
-      "bytes",
+      "the text is not UTF-8: byte 0x{:02x} at byte offset {} does not start a character; use "
+      "data.tokenizer: bytes",
       static_cast<unsigned char>(rest[0]), text.size() - rest.size());
 }
 

@@ -39,8 +39,8 @@ Status CheckGpt2Pattern(const BytePairVocabulary& vocabulary) {
   }
   if (cut * kTokensForEachCut < learned || cut == 0) return OkStatus();
   return InvalidArgument(
-      "GPT-2's pattern cuts {} of the {} learned tokens in two, as {}: this vocabulary was learned "
-      "with another pattern, and the file does not name it; take the same tokenizer's "
+      "GPT-2's pattern splits {} of the {} learned tokens in two, as {}: this vocabulary was "
+      "trained with another pattern, which the file does not name; use the same tokenizer's "
       "tokenizer.json, which names its pattern",
       cut, learned, fmt::join(shown, ", "));
 }

@@ -23,8 +23,8 @@ constexpr std::string_view kGpt2Patterns[] = {
 };
 
 constexpr char kCutsAsGpt2[] =
-    "gp cuts text only as GPT-2 does (ByteLevel with use_regex true, or GPT-2's regular expression "
-    "as a Split before it); learn a tokenizer that does with 'gpctl data train-tokenizer'";
+    "gp splits text only as GPT-2 does (ByteLevel with use_regex true, or GPT-2's regular "
+    "expression as a Split before it); train such a tokenizer with 'gpctl data train-tokenizer'";
 
 Status RefuseStep(std::string_view key, const Json& value, std::string_view why) {
   return InvalidArgument("{} is {}: {}", key,

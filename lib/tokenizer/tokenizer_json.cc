@@ -20,7 +20,7 @@ std::string Show(const Json& value) {
 }
 
 Status Refuse(const std::string& key, const Json& value, std::string_view expected) {
-  return InvalidArgument("{} is {}: gp knows only {}", key, Show(value), expected);
+  return InvalidArgument("{} is {}: gp supports only {}", key, Show(value), expected);
 }
 
 Status CheckModel(const Json& model) {

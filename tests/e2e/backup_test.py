@@ -193,7 +193,7 @@ class Backup(unittest.TestCase):
         epoch = self.service.state_of("lm")["epoch"]
         newest = self.newest_on_disk()
         said, listen = self.lose_and_restore()
-        self.assertRegex(said, r"run \w+ \(lm\): checkpoints found of steps \[\d+, \d+\], gone of steps \[\d+")
+        self.assertRegex(said, r"run \w+ \(lm\): checkpoints found at steps \[\d+, \d+\], missing at steps \[\d+")
         self.service.await_checkpoints("lm", 2)
         self.assertGreater(self.service.steps("lm")[-1], newest)
         self.assertEqual(self.service.state_of("lm")["epoch"], epoch, "the ranks were not stopped")
@@ -218,7 +218,7 @@ class Backup(unittest.TestCase):
     def test_what_is_there_is_not_overwritten(self):
         self.service.act("--backup", self.root / "monday")
         self.assertIn("exists; name a directory that does not", self.service.act("--backup", self.root / "monday", check=False))
-        self.assertIn("holds a state already", self.service.act("--restore", self.root / "monday", check=False))
+        self.assertIn("already holds a state", self.service.act("--restore", self.root / "monday", check=False))
 
 
 if __name__ == "__main__":

@@ -146,7 +146,7 @@ class GoldenStates(unittest.TestCase):
             service.version(set_to=newest + 1)
             words = service.refused_up()
             self.assertIn(f"has version {newest + 1}, written by a newer gp (gp ", words)
-            self.assertIn(f"--restore of a backup that this version reads: {service.state}/coordinator/backups/version-", words)
+            self.assertIn(f"restore (--restore) a backup that this version reads: {service.state}/coordinator/backups/version-", words)
 
     def test_each_other_file_of_a_newer_version_is_refused(self):
         for service in self.each():

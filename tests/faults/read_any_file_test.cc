@@ -106,7 +106,7 @@ TEST_F(ReadAnyFile, WhatLiesBeneathADataRootIsTrainedOn) {
 
 TEST_F(ReadAnyFile, PathsThatLeadElsewhereAreRefused) {
   StartWorker();
-  const std::string outside = "lies beneath no data root of this node (" + At("data") + ")";
+  const std::string outside = "is not below any data root of this node (" + At("data") + ")";
   for (const std::string& path :
        {std::string("/etc/passwd"), At("secret.txt"), At("data/../secret.txt"),
         std::string("/proc/self/environ"), std::string("/proc/1/environ"),
@@ -132,7 +132,8 @@ TEST_F(ReadAnyFile, LinksThatLeadOutAreRefused) {
   Link(At("secret.txt"), "data/out.txt");
   Link("..", "data/up");
   Link("/proc/self/environ", "data/environment.txt");
-  const std::string words = "is reached through a link that leads out of this node's data roots";
+  const std::string words =
+      "is reached through a symbolic link that points outside this node's data roots";
   ExpectRefused(RunOfText(At("data/out.txt")), words);
   ExpectRefused(RunOfText(At("data/up/secret.txt")), words);
   ExpectRefused(RunOfText(At("data/environment.txt")), words);
@@ -150,8 +151,9 @@ TEST_F(ReadAnyFile, TokenizersQuestionsAndModelsAreFilesTheSame) {
   ExpectRefused(RunOfText(text) + fmt::format("init_from: {}\n", At("model")),
                 "init_from: " + At("model") + " lies beneath no data root");
   Link(At("secret.txt"), "data/model/model.safetensors");
-  ExpectRefused(RunOfText(text) + fmt::format("init_from: {}\n", At("data/model")),
-                "init_from: " + At("data/model/model.safetensors") + " is reached through a link");
+  ExpectRefused(
+      RunOfText(text) + fmt::format("init_from: {}\n", At("data/model")),
+      "init_from: " + At("data/model/model.safetensors") + " is reached through a symbolic link");
 }
 
 TEST_F(ReadAnyFile, FilesThatNameOtherFilesNameNoneElsewhere) {
@@ -185,14 +187,14 @@ TEST_F(ReadAnyFile, ARunDirectoryWithALinkInItIsNotWritten) {
   const v1::Run end = cluster_.WaitForEnd(run);
   EXPECT_EQ(end.state(), v1::RUN_STATE_FAILED);
   EXPECT_EQ(end.epoch(), 1u) << end.reason();
-  EXPECT_THAT(end.reason(), HasSubstr("checkpoints is a link, or below one"));
+  EXPECT_THAT(end.reason(), HasSubstr("checkpoints is a symbolic link, or below one"));
   EXPECT_TRUE(std::filesystem::is_empty(At("elsewhere")));
 }
 
 // The file names pass every check. Then, while the run repeatedly reads its stream, a file is
 // replaced by a link to a file of the same size and time.
 TEST_F(ReadAnyFile, ALinkThatIsMadeAfterTheCheckLeadsNowhere) {
-  if (confinement::LandlockVersion() == 0) GTEST_SKIP() << "this kernel offers no Landlock";
+  if (confinement::LandlockVersion() == 0) GTEST_SKIP() << "this kernel has no Landlock";
   StartWorker();
   Write("data/stream/a.txt", std::string(SecretText().size(), 'a'));
   const auto time = std::filesystem::last_write_time(At("data/stream/a.txt"));
@@ -206,7 +208,7 @@ TEST_F(ReadAnyFile, ALinkThatIsMadeAfterTheCheckLeadsNowhere) {
   const v1::Run end = cluster_.WaitForEnd(run);
   EXPECT_EQ(end.state(), v1::RUN_STATE_FAILED);
   EXPECT_EQ(end.epoch(), 2u) << "the file might have come back; " << end.reason();
-  EXPECT_THAT(end.reason(), HasSubstr("is reached through a link that leads out"));
+  EXPECT_THAT(end.reason(), HasSubstr("is reached through a symbolic link that points outside"));
   ExpectNothingTold(end);
 }
 
@@ -275,7 +277,7 @@ TEST_F(ReadAnyFileFromAfar, NoFileIsReadBeforeTheNodesOperatorNamesARoot) {
   EXPECT_EQ(end.state(), v1::RUN_STATE_FAILED);
   EXPECT_EQ(end.epoch(), 1u);
   EXPECT_THAT(end.reason(),
-              HasSubstr("lies beneath no data root of this node (this run may read none)"));
+              HasSubstr("is not below any data root of this node (this run may read no files)"));
 }
 
 }  // namespace

@@ -45,9 +45,9 @@ TEST_F(HostileTrainer, IsKilledForWhatNoTrainerSends) {
   const std::map<std::string, std::string> kinds = {
       {"garbage", "frame of 4294967295 bytes"},
       {"large", "a frame of 16777216 bytes, at most 262144 are taken"},
-      {"foreign", "it sent a message that no trainer sends"},
+      {"foreign", "it sent a message of a type that trainers do not send"},
       {"offer", "it sent an offer of 20000"},
-      {"checkpoints", "it sent more than 64 checkpoints at once"}};
+      {"checkpoints", "the trainer sent more than 64 checkpoints at once"}};
   for (const auto& [kind, words] : kinds) {
     const std::string run = SubmitHostile(kind);
     ExpectTheOtherRunIsWell();

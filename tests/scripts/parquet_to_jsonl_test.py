@@ -142,7 +142,7 @@ class Addresses(WithStandIn):
         self.assertEqual(self.outputs(), [])
 
     def test_an_address_of_a_file_names_its_path(self):
-        self.assertIn("write the path alone: /data/a.parquet", self.refused("file:///data/a.parquet"))
+        self.assertIn("write only the path: /data/a.parquet", self.refused("file:///data/a.parquet"))
 
     def test_a_name_with_a_colon_is_a_path(self):
         self.good(self.file("s3:a.parquet", "x"), self.file("12:30//b.parquet", "y"), "--out", self.out)

@@ -226,7 +226,7 @@ void Agent::HandleMessages(Rank& rank, TrainerProcess& process, int count_max) {
                ++written > kWrittenPerTurnMax) {
       KillForProtocolError(
           rank, process,
-          fmt::format("it sent more than {} checkpoints at once", kWrittenPerTurnMax));
+          fmt::format("the trainer sent more than {} checkpoints at once", kWrittenPerTurnMax));
     } else {
       HandleMessage(rank, **message);
     }
@@ -374,7 +374,7 @@ StatusOr<std::unique_ptr<TrainerGroup>> Agent::GroupFor(const Rank& rank, pid_t 
   if (options_.groups->limits().memory_bytes > 0) {
     return WithContext(status, "cannot enforce trainer.memory_max");
   }
-  LogWarning("a trainer has no control group of its own",
+  LogWarning("cannot create a control group for a trainer",
              {{"trainer", Describe(rank.key)}, {"reason", Message(status)}});
   return nullptr;
 }
@@ -422,7 +422,7 @@ v1::AgentReport Agent::MakeReport() {
   }
   if (mode_ == AgentMode::kLeaving) {
     for (const SlotInfo& slot : slots_.all()) {
-      (*report.mutable_slot_problems())[slot.id] = "its agent is being stopped";
+      (*report.mutable_slot_problems())[slot.id] = "the agent of this node is stopping";
     }
   }
   if (desired_.current() != nullptr) report.set_revision(desired_.current()->revision());

@@ -48,15 +48,15 @@ std::string PathRefusal(const char* what, const std::string& path, const std::st
 
 std::string AssignmentRefusal(const v1::Assignment& assignment, const std::string& storage_root) {
   if (!IsName(assignment.run_id())) {
-    return fmt::format("'{}' is not the id of a run", Excerpt(assignment.run_id()));
+    return fmt::format("'{}' is not a valid run id", Excerpt(assignment.run_id()));
   }
   const int world_size = assignment.world_size();
   const int rank = assignment.rank();
   if (world_size < 1 || world_size > kRanksOfARunMax || rank < 0 || rank >= world_size) {
-    return fmt::format("there is no rank {} of {}", rank, world_size);
+    return fmt::format("rank {} of {} does not exist", rank, world_size);
   }
   if (assignment.resolved().size() > kResolvedBytesMax) {
-    return fmt::format("its run file has {} bytes; at most {} are taken",
+    return fmt::format("its run file has {} bytes; at most {} are allowed",
                        assignment.resolved().size(), kResolvedBytesMax);
   }
   std::string refusal =
@@ -75,7 +75,7 @@ std::string MembershipRefusal(const v1::Assignment& assignment) {
   }
   for (const std::string& address : membership.addresses()) {
     if (!IsAddress(address))
-      return fmt::format("'{}' is not the address of a rank", Excerpt(address));
+      return fmt::format("'{}' is not a valid address of a rank", Excerpt(address));
   }
   return membership.secret().size() <= kAssignedNameBytesMax
              ? ""

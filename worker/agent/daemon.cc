@@ -176,7 +176,7 @@ StatusOr<std::unique_ptr<TrainerGroups>> OpenGroups(const WorkerSettings& settin
       TrainerGroups::Open({.memory_bytes = static_cast<uint64_t>(settings.trainer_memory_max)});
   if (groups.ok()) return groups;
   if (settings.trainer_memory_max > 0) return WithContext(groups.status(), "trainer.memory_max");
-  LogInfo("trainers have no control groups of their own", {{"reason", Message(groups.status())}});
+  LogInfo("trainers run without control groups", {{"reason", Message(groups.status())}});
   return nullptr;
 }
 
@@ -206,7 +206,8 @@ daemon::MetricsPlace MetricsPlaceOf(const WorkerSettings& settings,
                              .keys_file = settings.metrics_keys_file};
   if (!daemon::MetricsUseTls(MetricsAccessOf(settings))) return place;
   const bool own = settings.tls_certificate.empty();
-  GP_CHECK(!own || credentials != nullptr, "the settings say that the node has a certificate");
+  GP_CHECK(!own || credentials != nullptr,
+           "the metrics need the certificate of the node, which has none");
   const rpc::ChannelTls node = own ? credentials->tls() : rpc::ChannelTls{};
   place.tls = {.certificate = own ? node.certificate : settings.tls_certificate,
                .key = own ? node.key : settings.tls_key,

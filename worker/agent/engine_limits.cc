@@ -17,7 +17,7 @@ constexpr size_t kEngineListMax = 64;
 
 std::string TooLong(const char* what, size_t size, size_t size_max) {
   if (size <= size_max) return "";
-  return fmt::format("{} of {} bytes, at most {} are taken", what, size, size_max);
+  return fmt::format("{} of {} bytes; at most {} are allowed", what, size, size_max);
 }
 
 bool IsPrintable(std::string_view text) {
@@ -28,8 +28,9 @@ bool IsPrintable(std::string_view text) {
 struct EngineJudge {
   std::string operator()(const link::Hello& m) const {
     if (link::IsCompatible(m)) return "";
-    return fmt::format("protocols {} to {}; this agent speaks {} to {}, install matching versions",
-                       m.protocol_min, m.protocol, link::kProtocolMin, link::kProtocol);
+    return fmt::format(
+        "protocols {} to {}; this agent supports {} to {}; install matching versions",
+        m.protocol_min, m.protocol, link::kProtocolMin, link::kProtocol);
   }
   std::string operator()(const link::Ready&) const { return ""; }
   std::string operator()(const link::Finished&) const { return ""; }
@@ -42,7 +43,8 @@ struct EngineJudge {
   }
 
   std::string operator()(const link::Listening& m) const {
-    if (m.address.size() > kEngineNameBytesMax || !IsPrintable(m.address)) return "no address";
+    if (m.address.size() > kEngineNameBytesMax || !IsPrintable(m.address))
+      return "an invalid address";
     if (m.isa_levels && m.isa_levels->size() > kEngineListMax)
       return "too many instruction-set levels";
     size_t bytes = m.nccl_id.value_or("").size();
@@ -59,7 +61,7 @@ struct EngineJudge {
     const contract::TrainingPoint& point = m.point;
     if (point.step < 0) return fmt::format("the step {}", point.step);
     if (point.scores.size() > kEngineListMax) {
-      return fmt::format("{} scores, at most {} are taken", point.scores.size(), kEngineListMax);
+      return fmt::format("{} scores; at most {} are allowed", point.scores.size(), kEngineListMax);
     }
     size_t bytes = point.warning.size() + point.peak_source.size();
     for (const auto& [name, value] : point.scores) bytes += name.size();
@@ -69,7 +71,7 @@ struct EngineJudge {
   std::string operator()(const link::CheckpointReport& m) const {
     if (m.step < 0) return fmt::format("a checkpoint of the step {}", m.step);
     if (m.manifest_digest.size() > kEngineNameBytesMax || !IsPrintable(m.manifest_digest)) {
-      return "no digest";
+      return "an invalid digest";
     }
     return TooLong("a checkpoint's directory and end reason",
                    m.directory.size() + m.end_reason.size(), kCheckpointTextBytesMax);
@@ -78,7 +80,7 @@ struct EngineJudge {
   // Messages that only the agent or only samplers send.
   template <typename Other>
   std::string operator()(const Other&) const {
-    return "a message that no trainer sends";
+    return "a message of a type that trainers do not send";
   }
 };
 

@@ -59,7 +59,7 @@ ExitReport ExplainZero(const ExitEvidence& evidence) {
         fmt::format("stopped after step {}: {}", evidence.stopped->step, evidence.stopped->reason)};
   }
   if (evidence.finished) return {v1::EXIT_CAUSE_COMPLETED, 0, "all steps done"};
-  if (evidence.told_stop) return {v1::EXIT_CAUSE_STOPPED, 0, "stopped as asked"};
+  if (evidence.told_stop) return {v1::EXIT_CAUSE_STOPPED, 0, "stopped on request"};
   return {v1::EXIT_CAUSE_ERROR, 0,
           WithLastLine("exited with code 0 before its last step", evidence.last_line)};
 }
@@ -111,7 +111,7 @@ ExitReport Explain(const ExitEvidence& evidence) {
   }
   if (WIFSIGNALED(evidence.wait_status)) return ExplainSignal(evidence);
   if (evidence.told_stop) {
-    return {v1::EXIT_CAUSE_STOPPED, code, "stopped as asked; " + Ending(evidence.wait_status)};
+    return {v1::EXIT_CAUSE_STOPPED, code, "stopped on request; " + Ending(evidence.wait_status)};
   }
   return {CauseOf(code), code, WithLastLine(Ending(evidence.wait_status), evidence.last_line)};
 }

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
        .settings = SettingsTable(settings),
        .check = [&] { return CheckSettings(settings); },
        .metrics = [] { return AgentMetrics::List(GP_VERSION); },
-       .reports = {{"--print-gpus", "Print the GPUs that it would offer, as JSON, and exit",
+       .reports = {{"--print-gpus", "Print the GPUs of this node as JSON, and exit",
                     [&] { return DescribeGpus(settings); }}},
        .run = [&](const auto& runtime) { return RunWorker(settings, runtime); }},
       argc, argv);

@@ -90,7 +90,7 @@ struct AgentMetrics::Families {
     return BuildCounter().Name(name).Help(help).Register(*registry);
   }
   prometheus::Family<prometheus::Gauge>& gpu_info =
-      GaugeFamily("gp_gpu_info", "Always 1; the labels say what the GPU is.");
+      GaugeFamily("gp_gpu_info", "Always 1; the labels describe the GPU.");
   prometheus::Family<prometheus::Gauge>& gpu_usable =
       GaugeFamily("gp_gpu_usable", "1 while trainers may be started on it.");
   prometheus::Family<prometheus::Gauge>& gpu_utilization =

@@ -28,7 +28,7 @@ std::optional<double> ResidentBytes(int pid) {
 RankMemorySeries::RankMemorySeries(prometheus::Registry& registry)
     : resident_(BuildGauge()
                     .Name("gp_worker_memory_resident_bytes")
-                    .Help("Host memory of the rank's process, with what it shares with other "
+                    .Help("Host memory of the rank's process, including memory shared with other "
                           "ranks; not GPU memory.")
                     .Register(registry)),
       limit_(BuildGauge()

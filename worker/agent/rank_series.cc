@@ -39,13 +39,12 @@ RankSeries::RankSeries(prometheus::Registry& registry)
                   .Name("gp_worker_step_phase_seconds_total")
                   .Help("Wall time of the rank's steps, by phase; the phases are disjoint.")
                   .Register(registry)),
-      allreduce_seconds_(
-          BuildCounter()
-              .Name("gp_worker_allreduce_seconds_total")
-              .Help("Whole time of the rank's all-reduces, including the part overlapped with "
-                    "backward. For ranks on CPU cores that have peers; GPUs measure the exposed "
-                    "part alone.")
-              .Register(registry)),
+      allreduce_seconds_(BuildCounter()
+                             .Name("gp_worker_allreduce_seconds_total")
+                             .Help("Total time of the rank's all-reduces, including the part "
+                                   "overlapped with backward. Only for CPU ranks with peers; GPU "
+                                   "ranks measure only the exposed part.")
+                             .Register(registry)),
       allreduce_bytes_(BuildCounter()
                            .Name("gp_worker_allreduce_bytes_total")
                            .Help("Bytes of gradients that the rank all-reduced; divided by "
@@ -59,15 +58,14 @@ RankSeries::RankSeries(prometheus::Registry& registry)
                          .Register(registry)),
       data_read_(BuildCounter()
                      .Name("gp_data_read_bytes_total")
-                     .Help("Tokens that the rank's loader read, in bytes as they are stored.")
+                     .Help("Bytes of tokens that the rank's loader read, as they are stored.")
                      .Register(registry)),
-      saves_(
-          BuildHistogram()
-              .Name("gp_checkpoint_duration_seconds")
-              .Help("Duration of a checkpoint. background: from the step that it saves until all "
-                    "its files are synced, while training continues; blocking: the part of that "
-                    "in which the rank took no step.")
-              .Register(registry)),
+      saves_(BuildHistogram()
+                 .Name("gp_checkpoint_duration_seconds")
+                 .Help("Duration of a checkpoint. background: from the step that it saves until "
+                       "all its files are synced, while training continues; blocking: the part of "
+                       "this time in which the rank took no step.")
+                 .Register(registry)),
       failed_saves_(BuildCounter()
                         .Name("gp_checkpoint_failures_total")
                         .Help("Saves that failed or were skipped, because the one before them was "

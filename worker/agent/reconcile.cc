@@ -145,7 +145,7 @@ void Advance(const Rank& rank, const v1::Assignment& assignment, std::vector<Act
 std::optional<std::string> Overrun(const Rank& rank, const ReconcileOptions& options,
                                    MonotonicTime now) {
   if (rank.phase == v1::RANK_PHASE_STARTING && now - rank.phase_since >= options.start_timeout) {
-    return "it did not begin to listen in time";
+    return "it did not start to listen for its peers in time (trainer.start_timeout)";
   }
   if (rank.link_lost_at && now - *rank.link_lost_at >= options.exit_grace) {
     return "it closed its link but did not exit";
@@ -175,7 +175,7 @@ void Tend(const Rank& rank, const v1::DesiredState* desired, const v1::Assignmen
   if (rank.killed) return;
   if (assignment != nullptr) AnswerSeals(rank, *assignment, actions);
   if (desired != nullptr && assignment == nullptr) {
-    actions.push_back(Kill{rank.key, "the coordinator withdrew it"});
+    actions.push_back(Kill{rank.key, "the coordinator cancelled its assignment"});
   } else if (const auto lost = LostSlot(rank, slots)) {
     actions.push_back(Kill{rank.key, *lost});
   } else if (const auto reason = Overrun(rank, options, now)) {

@@ -50,20 +50,20 @@ Settings ServiceSettings(WorkerSettings& settings) {
        .value_name = "ADDRESS",
        .check = CheckCoordinator},
       {.field = {.path = "coordinator.join_token_file",
-                 .doc = "File of a join token, which 'gpctl token create --join' prints: this node "
-                        "joins with it at its first start. Not needed any more once it has.",
+                 .doc = "File of a join token, which 'gpctl token create --join' prints. The node "
+                        "joins with it at its first start and does not need it afterwards.",
                  .is_path = true},
        .slot = &settings.join_token_file,
        .flag = "--join-token-file",
        .value_name = "FILE"},
       {.field = {.path = "coordinator.ca",
-                 .doc = "PEM file of the authorities, one of which signed the coordinator's "
-                        "certificate. Empty: the one that the join token named.",
+                 .doc = "PEM file of certificate authorities; one of them must have signed the "
+                        "coordinator's certificate. Empty: the one named in the join token.",
                  .is_path = true},
        .slot = &settings.coordinator_ca},
       {.field = {.path = "coordinator.reconnect_max",
-                 .doc = "The longest pause between two attempts to reach it. Training continues "
-                        "meanwhile."},
+                 .doc = "The longest pause between two attempts to reach the coordinator. Training "
+                        "continues meanwhile."},
        .slot = &settings.reconnect_max},
       {.field = {.path = "state.dir",
                  .doc = "Where this node keeps its identity and its certificate.",
@@ -81,11 +81,10 @@ Settings ServiceSettings(WorkerSettings& settings) {
        .value_name = "DIR",
        .required = true},
       {.field = {.path = "data.roots",
-                 .doc =
-                     "Directories beneath which the files lie that a run may name: text, shards, "
-                     "tokenizers, models, questions. A link in them may not lead out. Empty: "
-                     "every file, for runs that the owner of the coordinator's Unix socket "
-                     "submitted, when coordinator.address is that socket; no file for others.",
+                 .doc = "Directories with the files that runs may read: text, shards, tokenizers, "
+                        "models, questions. Symbolic links in them must not point outside. Empty: "
+                        "if coordinator.address is a Unix socket, runs of that socket's owner may "
+                        "read every file; other runs may read none.",
                  .is_path = true},
        .slot = &settings.data_roots,
        .flag = "--data-root",
@@ -101,42 +100,44 @@ Settings TrainerSettings(WorkerSettings& settings) {
        .slot = &settings.trainer_program,
        .flag = "--trainer",
        .value_name = "PATH"},
-      {.field = {.path = "trainer.user",
-                 .doc = "The user that trainers run as, when gp-worker runs as root. It must be "
-                        "able to write beneath storage.root, as the coordinator's user is. Empty: "
-                        "gp-worker's own."},
+      {.field =
+           {.path = "trainer.user",
+            .doc =
+                "The user that trainers run as, when gp-worker runs as root. It must be able to "
+                "write below storage.root, like the coordinator's user. Empty: gp-worker's own."},
        .slot = &settings.trainer_user},
       {.field = {.path = "trainer.memory_max",
-                 .doc =
-                     "Memory of each trainer; the kernel kills one that takes more, and its run "
-                     "shows why. Needs control groups (version 2) that gp-worker may make, as in "
-                     "its systemd unit. 0: what the node has.",
+                 .doc = "Memory limit of each trainer; the kernel kills a trainer that exceeds it, "
+                        "and its run shows why. gp-worker must be allowed to create control groups "
+                        "(version 2), as its systemd unit allows. 0: no limit.",
                  .unit = "bytes",
                  .min = 0},
        .slot = &settings.trainer_memory_max},
-      {.field = {.path = "trainer.environment",
-                 .doc = "Names of environment variables that trainers may see, beside PATH, HOME, "
-                        "USER, LANG, LC_ALL, TZ, TMPDIR, XDG_CACHE_HOME (where `gp-bench tune` "
-                        "keeps what it measured) and GP_ISA_MAX (avx512, avx2 or generic: no "
-                        "faster kernels)."},
+      {.field =
+           {.path = "trainer.environment",
+            .doc =
+                "Names of environment variables that trainers may see, beside PATH, HOME, USER, "
+                "LANG, LC_ALL, TZ, TMPDIR, XDG_CACHE_HOME (where `gp-bench tune` keeps what it "
+                "measured) and GP_ISA_MAX (avx512, avx2 or generic: the fastest kernels to use)."},
        .slot = &settings.trainer_environment},
       {.field = {.path = "trainer.start_timeout",
-                 .doc = "Longest time from its start until it listens for its peers."},
+                 .doc = "Longest time from the start of a trainer until it listens for its peers."},
        .slot = &settings.start_timeout},
       {.field = {.path = "trainer.stop_grace",
-                 .doc = "How long a trainer that is told to stop may take to end its step and to "
-                        "save it. Then it must leave at once; SIGKILL follows 3 s later. Set "
-                        "systemd's TimeoutStopSec, or the like, to more than this."},
+                 .doc = "After a stop request, how long a trainer may take to finish its step and "
+                        "save a checkpoint. Then it must exit at once; SIGKILL follows 3 s later. "
+                        "Set systemd's TimeoutStopSec, or the like, to a longer time."},
        .slot = &settings.stop_grace},
   };
 }
 
 Settings GpuSettings(WorkerSettings& settings) {
   return {
-      {.field = {.path = "gpu.devices",
-                 .doc = "Which GPUs of this machine become slots: all, none, or numbers (as "
-                        "nvidia-smi counts) and UUIDs, as in CUDA_VISIBLE_DEVICES, which limits "
-                        "them further when it is set."},
+      {.field =
+           {.path = "gpu.devices",
+            .doc =
+                "Which GPUs of this machine become slots: all, none, or numbers (as in nvidia-smi) "
+                "and UUIDs, as in CUDA_VISIBLE_DEVICES, which limits them further if it is set."},
        .slot = &settings.gpu_devices,
        .flag = "--gpus",
        .value_name = "LIST",
@@ -169,13 +170,13 @@ Settings GpuSettings(WorkerSettings& settings) {
 Settings ObservationSettings(WorkerSettings& settings) {
   Settings table = daemon::TlsPair(
       settings.tls_certificate, settings.tls_key,
-      "the node's own, security/node.pem of state.dir. Served by metrics.listen alone.");
+      "the node's own, security/node.pem of state.dir. Only metrics.listen serves it.");
   const Settings more = {
       daemon::MetricsPublic(settings.metrics_public),
       daemon::MetricsKeysFile(settings.metrics_keys_file),
       {.field = {.path = "telemetry.items_max",
                  .doc = "How many metric points, and as many log lines, are kept while the "
-                        "coordinator is away. Beyond it the oldest of their kind are dropped and "
+                        "coordinator is away. Above this number, the oldest are dropped and "
                         "counted, and the run's log says how many.",
                  .min = 1000,
                  .max = 10'000'000},
@@ -206,8 +207,7 @@ Settings SettingsTable(WorkerSettings& settings) {
 Status CheckSettings(const WorkerSettings& settings) {
   for (const std::string& root : settings.data_roots) {
     if (root.starts_with('/')) continue;
-    return InvalidArgument("data.roots: '{}' is not absolute; write it from the root directory",
-                           root);
+    return InvalidArgument("data.roots: '{}' is a relative path; write an absolute path", root);
   }
   RETURN_IF_ERROR(daemon::CheckTlsPair(settings.tls_certificate, settings.tls_key));
   return daemon::CheckMetricsAccess(MetricsAccessOf(settings));

@@ -14,8 +14,9 @@ v1::TelemetryItem TelemetryQueue::LineAbout(const Gap& gap, const Lane& lane) {
   *line.mutable_at() = told_lines ? gap.newest.line().at() : gap.newest.point().at();
   line.set_epoch(told_lines ? gap.newest.line().epoch() : gap.newest.point().epoch());
   line.set_rank(-1);
-  line.set_text(fmt::format("{} {} of this run were dropped here: the agent's queue was full",
-                            gap.count, lane.what));
+  line.set_text(fmt::format(
+      "{} {} of this run were dropped: the agent's queue was full (telemetry.items_max)", gap.count,
+      lane.what));
   return item;
 }
 

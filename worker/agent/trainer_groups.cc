@@ -65,7 +65,8 @@ Status CheckAlone(const std::string& directory) {
   const std::string self = std::to_string(getpid());
   for (const std::string& pid : WordsOf(JoinPath(directory, "cgroup.procs"))) {
     if (pid == self) continue;
-    return FailedPrecondition("{} has other processes than gp-worker, such as {}", directory, pid);
+    return FailedPrecondition("{} contains processes other than gp-worker, such as {}", directory,
+                              pid);
   }
   return OkStatus();
 }
@@ -98,8 +99,9 @@ StatusOr<std::unique_ptr<TrainerGroups>> TrainerGroups::Open(const TrainerGroupL
   const Status made = MakeParent(directory);
   if (!made.ok()) {
     return FailedPrecondition(
-        "{} may not be divided: {}; a systemd unit allows it with Delegate=memory pids", directory,
-        Message(made));
+        "cannot create control groups below {}: {}; a systemd unit allows this with "
+        "Delegate=memory pids",
+        directory, Message(made));
   }
   return std::unique_ptr<TrainerGroups>(new TrainerGroups(directory, limits));
 }
@@ -120,7 +122,8 @@ StatusOr<std::unique_ptr<TrainerGroup>> TrainerGroups::Make() {
     // account for swap.
     const Status no_swap = WriteControl(JoinPath(path, "memory.swap.max"), "0");
     if (!no_swap.ok()) {
-      LogWarning("a trainer may swap beyond trainer.memory_max", {{"error", Message(no_swap)}});
+      LogWarning("cannot disable swap for a trainer; it may use swap beyond trainer.memory_max",
+                 {{"error", Message(no_swap)}});
     }
   }
   return group;

@@ -67,7 +67,7 @@ void PrintKernels(const Json& report) {
              report["rows"].get<int64_t>(), report["precision"].get<std::string>(),
              report["threads"].get<int>(), report["kernels"].get<std::string>());
   fmt::print(
-      "measured peak {:.0f} GFLOP/s {}, memory {:.1f} GB/s (what a cache holds can pass it)\n\n",
+      "measured peak {:.0f} GFLOP/s {}, memory {:.1f} GB/s (data in a cache can exceed it)\n\n",
       report["peak_gflops_measured"].get<double>(),
       report["device"] == "cpu" ? "fp32" : report["precision"].get<std::string>(),
       report["gigabytes_per_second_measured"].get<double>());
@@ -121,7 +121,9 @@ BenchRun AddKernelsCommand(const Command& app) {
   AddModelFlags(app, flags->model);
   AddEngineFlags(app, flags->model);
   app.Option("--filter", flags->filter, "only operations whose name contains this");
-  app.Option("--seconds", flags->seconds, "time for each operation").Positive().ShowDefault();
+  app.Option("--seconds", flags->seconds, "seconds to measure each operation")
+      .Positive()
+      .ShowDefault();
   return [flags] { return RunKernels(*flags); };
 }
 

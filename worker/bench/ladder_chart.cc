@@ -82,7 +82,7 @@ std::string Row(const RungResult& rung, double y, double rate_max) {
   std::string svg = Text(kNameRight, y + 13, "", "end", rung.name);
   svg += Text(kNameRight, y + 28, "small", "end", rung.setting);
   if (!rung.reason.empty()) {
-    return svg + Text(kBarLeft + 8, y + 13, "small", "start", "not climbed: " + rung.reason);
+    return svg + Text(kBarLeft + 8, y + 13, "small", "start", "not measured: " + rung.reason);
   }
   const double width = std::max(2.0, kBarWidth * rung.tokens_per_second / rate_max);
   svg += fmt::format(

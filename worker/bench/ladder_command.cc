@@ -46,8 +46,9 @@ Json ToJson(const RungResult& rung) {
 
 std::string Subtitle(const LadderFlags& flags, const ModelOptions& model,
                      const std::string& machine) {
-  return fmt::format("GPT-2 {}, {} sequences of {} tokens, {}. × is over the rung below.",
-                     flags.model.model, model.micro_batch, model.sequence, machine);
+  return fmt::format(
+      "GPT-2 {}, {} sequences of {} tokens, {}. × is the gain over the previous rung.",
+      flags.model.model, model.micro_batch, model.sequence, machine);
 }
 
 // The machine to measure, and its name.
@@ -69,7 +70,7 @@ void PrintLadder(const std::vector<RungResult>& rungs, const std::string& subtit
              "setting", "ms", "tok/s", "GB", "MFU", "gain", "total");
   for (const RungResult& rung : rungs) {
     if (!rung.reason.empty()) {
-      fmt::print("{:<28} not climbed: {}\n", rung.name, rung.reason);
+      fmt::print("{:<28} not measured: {}\n", rung.name, rung.reason);
       continue;
     }
     fmt::print("{:<28} {:<36} {:>10.1f} {:>9.0f} {:>7.2f} {:>4.0f}% {:>5.2f}x {:>6.2f}x{}\n",
@@ -113,7 +114,8 @@ BenchRun AddLadderCommand(const Command& app) {
   AddShapeFlags(app, flags->model);
   AddDeviceFlag(app, flags->model);
   app.Option("--steps", flags->options.steps, "measured steps of a rung").Positive().ShowDefault();
-  app.Option("--tokens-max", flags->tokens_max, "tokens of a step that the largest batch may have")
+  app.Option("--tokens-max", flags->tokens_max,
+             "most tokens per step when searching the largest batch")
       .Positive()
       .ShowDefault();
   AddPeakFlag(app, flags->options.peak_side);

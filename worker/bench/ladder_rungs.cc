@@ -89,7 +89,7 @@ void AddMachineRungs(std::vector<LadderRung>& ladder, const LadderMachine& machi
                         [](Options o) { o.fused_optimizer = true; }));
   ladder.push_back(NotHere(
       "loader threads",
-      fmt::format("a batch is put together in {:.3f} ms, too little to hide", machine.fill_ms)));
+      fmt::format("building a batch takes {:.3f} ms, too little to hide", machine.fill_ms)));
   ladder.push_back(NotHere("no host syncs", "a CPU has no queue to wait for"));
   ladder.push_back(LargestBatchRung(machine));
   if (machine.cores == 1) {

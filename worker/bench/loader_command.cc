@@ -230,8 +230,7 @@ Status RunLoader(const LoaderFlags& flags) {
 BenchRun AddLoaderCommand(const Command& app) {
   auto flags = std::make_shared<LoaderFlags>();
   app.Option("--shards", flags->shards, "token shards, globs allowed (default: generated)").Path();
-  app.Option("--stream", flags->stream, "text to tokenize while it is read, instead of shards")
-      .Path();
+  app.Option("--stream", flags->stream, "text to tokenize while reading, instead of shards").Path();
   app.Option("--tokenizer", flags->tokenizer, "tokenizer of --stream: bytes, gpt2, or a path")
       .Path()
       .ShowDefault();

@@ -39,7 +39,7 @@ const std::map<std::string, runspec::Attention>& Attentions() {
 
 void AddMemoryFlags(const Command& app, ModelFlags& flags) {
   app.Option("--attention", flags.attention).OneOf({"flash", "math", "cudnn"}).ShowDefault();
-  app.Option("--recompute", flags.recompute, "what backward computes again")
+  app.Option("--recompute", flags.recompute, "what the backward pass recomputes")
       .OneOf({"none", "gelu", "block"})
       .ShowDefault();
   app.Option("--chunked-head", flags.chunked_head, "rows of logits at a time, 0 for all")
@@ -96,14 +96,14 @@ void AddModelFlags(const Command& app, ModelFlags& flags) {
 void AddEngineFlags(const Command& app, ModelFlags& flags) {
   app.Option("--isa", flags.isa, "kernels: auto, generic, avx2, avx512, avx512_bf16").ShowDefault();
   app.Option("--engine", flags.engine).OneOf({"fused", "eager", "reference"}).ShowDefault();
-  app.Switch("!--no-graph", flags.graph, "launch each operation of a step by itself");
+  app.Switch("!--no-graph", flags.graph, "launch each operation of a step separately");
   app.Switch("--deterministic", flags.deterministic,
-             "equal bits in every run; on a GPU nothing is then chosen by timing");
+             "bit-identical results in every run; on a GPU, no algorithm is chosen by timing");
   AddPeakFlag(app, flags.peak_side);
 }
 
 void AddPeakFlag(const Command& app, int64_t& side) {
-  app.Option("--peak-side", side, "rows and columns of the product that measures a GPU's peak")
+  app.Option("--peak-side", side, "size of the square matrix product that measures a GPU's peak")
       .Between(16, 65536)
       .ShowDefault();
 }

@@ -9,7 +9,7 @@ namespace gp::engine {
 void AddPairedFlags(const Command& app, PairedOptions& options) {
   app.Option("--steps", options.repeats, "measured steps of each side").Positive().ShowDefault();
   app.Option("--warmup", options.warmup).NonNegative().ShowDefault();
-  app.Option("--block", options.block, "steps of one side before the other's turn")
+  app.Option("--block", options.block, "steps of one side before the other side runs")
       .Positive()
       .ShowDefault();
 }

@@ -81,7 +81,7 @@ void PrintStep(const Json& r) {
   fmt::print("rate       {:.0f} tokens/s, MFU {:.0f}% of a measured peak of {:.0f} GFLOP/s {}\n",
              number("tokens_per_second"), 100 * number("mfu"), number("peak_gflops_measured"),
              r["device"] == "cpu" ? "fp32" : r["precision"].get<std::string>());
-  fmt::print("memory     {:.2f} GB allocated by the engine, {:.2f} GB resident at most\n",
+  fmt::print("memory     {:.2f} GB allocated by the engine, {:.2f} GB peak resident\n",
              number("engine_bytes") / 1e9, number("peak_resident_bytes") / 1e9);
   if (r.contains("attention")) {
     fmt::print("attention  {}\n", r["attention"].get<std::string>());
@@ -132,7 +132,7 @@ BenchRun AddStepCommandWithPeer(const Command& app, std::shared_ptr<const StepPe
   AddModelFlags(app, flags->model);
   AddEngineFlags(app, flags->model);
   AddPairedFlags(app, flags->paired);
-  app.Switch("--profile", flags->profile, "also time each operation of a step by itself");
+  app.Switch("--profile", flags->profile, "also time each operation of a step separately");
   return [flags, peer = std::move(peer)] { return RunStep(*flags, *peer); };
 }
 

@@ -19,7 +19,8 @@ constexpr int kSteps = 5;
 
 Json ProfileStep(const ModelOptions& options) {
   if (options.kind == runspec::EngineKind::kReference) {
-    throw std::invalid_argument("the reference engine has no operations of ours to --profile");
+    throw std::invalid_argument(
+        "--profile times the operations of gp's engine; the reference engine uses libtorch");
   }
   auto timed = std::make_unique<TimedBackend>(MakeBackend(options).backend);
   TimedBackend& backend = *timed;

@@ -62,8 +62,8 @@ Status RunTune(const TuneFlags& flags) {
   const ModelOptions options = MakeModelOptions(flags.model);
   if (options.device.on) {
     return InvalidArgument(
-        "--device gpu: tune chooses the matrix products of a CPU (--device cpu); a GPU's are timed "
-        "when a run with deterministic: false begins");
+        "--device gpu: tune works only for the matrix products of a CPU (--device cpu); those of a "
+        "GPU are timed when a run with deterministic: false starts");
   }
   const Isa isa = ResolveIsa(options.isa);
   UseCores(options.threads);

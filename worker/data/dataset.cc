@@ -211,8 +211,8 @@ StatusOr<std::unique_ptr<TokenSource>> ReadValidation(const std::vector<corpus::
     std::memcpy(tokens.data() + before, bytes.data(), bytes.size());
     if (std::ssize(tokens) <= kValidationTokensMax) continue;
     return InvalidArgument(
-        "data.val: the text has more than {} tokens, and each evaluation would read them all; "
-        "name less text",
+        "data.val: the text has more than {} tokens, and each evaluation would read all of them; "
+        "use less text",
         WithThousands(kValidationTokensMax));
   }
   RETURN_IF_ERROR(runspec::CheckHoldsATarget("data.val", std::ssize(tokens)));

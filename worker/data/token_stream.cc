@@ -59,7 +59,8 @@ StreamPosition TokenStream::PositionBefore(int64_t offset) const {
   MutexLock lock(mutex_);
   if (chunks_.empty() || offset >= next_.tokens) return next_;
   auto chunk = chunks_.begin();
-  GP_CHECK(chunk->begin.tokens <= offset, "{} was passed: {}", offset, chunk->begin.tokens);
+  GP_CHECK(chunk->begin.tokens <= offset, "token {} was already dropped; the first kept one is {}",
+           offset, chunk->begin.tokens);
   while (offset >= chunk->begin.tokens + chunk->count) ++chunk;
   return chunk->begin;
 }
@@ -109,7 +110,7 @@ Status TokenStream::Read(int64_t offset, std::span<int32_t> tokens) const {
   const int64_t end = offset + static_cast<int64_t>(tokens.size());
   RETURN_IF_ERROR(LoadUntil(end));
   if (tokens.empty()) return OkStatus();
-  GP_CHECK(chunks_.front().begin.tokens <= offset, "{} was passed", offset);
+  GP_CHECK(chunks_.front().begin.tokens <= offset, "token {} was already dropped", offset);
   for (const Chunk& chunk : chunks_) {
     const int64_t first = offset - chunk.begin.tokens;
     if (first >= chunk.count) continue;

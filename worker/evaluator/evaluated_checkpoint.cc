@@ -49,7 +49,7 @@ StatusOr<EvaluatedCheckpoint> EvaluatedCheckpoint::Open(const std::string& direc
                    ReadTokenizer(storage, opened.directory_, opened.manifest_));
   ASSIGN_OR_RETURN(opened.tokenizer_, ParseTokenizer(tokenizer));
   if (opened.tokenizer_->vocabulary_size() > opened.manifest_.shape.vocabulary) {
-    return DataLoss("{}: the tokenizer has {} ids, the model {}", opened.directory_,
+    return DataLoss("{}: the tokenizer has {} ids, but the model has {}", opened.directory_,
                     opened.tokenizer_->vocabulary_size(), opened.manifest_.shape.vocabulary);
   }
   ASSIGN_OR_RETURN(opened.precision_,
@@ -101,7 +101,7 @@ StatusOr<Evaluation> EvaluatedCheckpoint::Validate(const HeldOutFiles& files) {
       },
       TokenBytes(*tokenizer_), ProgressOf(windows.batch_count()));
   RETURN_IF_ERROR(read);
-  if (!evaluation) return InvalidArgument("there is nothing to evaluate on");
+  if (!evaluation) return InvalidArgument("the data has no tokens to evaluate on");
   return *evaluation;
 }
 

@@ -81,7 +81,7 @@ StatusOr<std::unique_ptr<TokenSource>> OwnSplit(const runspec::RunSpec& spec,
   ASSIGN_OR_RETURN(Dataset dataset, OpenDataset(spec, threads));
   if (dataset.tokenizer->Fingerprint() != tokenizer.Fingerprint()) {
     return FailedPrecondition(
-        "the run's data is no longer what the checkpoint's tokenizer was made for; name a text "
+        "the run's data has changed, and no longer fits the checkpoint's tokenizer; name a text "
         "with --file");
   }
   if (dataset.validation != nullptr) return std::move(dataset.validation);
@@ -105,7 +105,7 @@ StatusOr<HeldOutTokens> HeldOutTokens::Open(const HeldOutFiles& files,
                                          ? OwnSplit(*spec, tokenizer, threads)
                                          : ReadFiles(files, tokenizer, shape.vocabulary, threads));
   if (held_out.tokens_->size() < 2) {
-    return InvalidArgument("there are {} tokens to evaluate on; at least 2 are needed",
+    return InvalidArgument("the data has {} tokens; evaluation needs at least 2",
                            held_out.tokens_->size());
   }
   // A short text needs no long windows.

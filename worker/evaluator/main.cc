@@ -47,7 +47,7 @@ void AddOptions(Command app, Options& options) {
       .OneOf({"val", "hellaswag", "choices"})
       .ShowDefault();
   app.Option("--file", options.files,
-             "Text or token shards (val; none: the run's own validation split), or one file of "
+             "Text or token shards (val; default: the run's own validation split), or one file of "
              "questions")
       .Path()
       .OneValueEach();
@@ -61,7 +61,8 @@ void AddOptions(Command app, Options& options) {
              "Precision: fp32, bf16, or auto: as in the checkpoint's run")
       .OneOf({"auto", "fp32", "bf16"})
       .ShowDefault();
-  app.Option("--threads", options.threads, "0: every processor that may be used").NonNegative();
+  app.Option("--threads", options.threads, "0: all processors available to this process")
+      .NonNegative();
 }
 
 void Print(const Json& line) {

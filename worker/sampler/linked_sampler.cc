@@ -82,7 +82,7 @@ class LinkedSampler {
   void Send(const link::Message& message) {
     // If the supervisor is gone, the reading thread usually ends the process first.
     if (const Status sent = channel_.Send(message); !sent.ok()) {
-      LogWarning("the supervisor does not read", {{"reason", gp::Message(sent)}});
+      LogWarning("the gateway does not read messages", {{"reason", gp::Message(sent)}});
       _exit(ProcessStatus(ExitCode::kFailure));
     }
   }
@@ -101,8 +101,8 @@ class LinkedSampler {
   static void CheckProtocol(const link::Hello& hello) {
     if (link::IsCompatible(hello)) return;
     throw std::runtime_error(
-        fmt::format("the supervisor (version {}) speaks protocols {} to {}, this sampler (version "
-                    "{}) {} to {}; install matching versions",
+        fmt::format("the supervisor (version {}) supports protocols {} to {}, this sampler "
+                    "(version {}) {} to {}; install matching versions",
                     hello.version, hello.protocol_min, hello.protocol, GP_VERSION,
                     link::kProtocolMin, link::kProtocol));
   }

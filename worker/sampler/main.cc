@@ -41,11 +41,11 @@ struct Options {
 // Flags for drawing tokens and for ending a text.
 void AddChoiceOptions(Command app, SampleRequest& request) {
   SamplingOptions& sampling = request.sampling;
-  app.Option("--top-k", sampling.top_k, "Tokens to choose from; 0: all")
+  app.Option("--top-k", sampling.top_k, "Choose from this many of the likeliest tokens; 0: all")
       .NonNegative()
       .ShowDefault();
   app.Option("--top-p", sampling.top_p,
-             "Choose from the likeliest tokens whose probabilities add up to it")
+             "Choose from the likeliest tokens whose probabilities add up to this")
       .Between(0.0, 1.0)
       .ShowDefault();
   app.Option("--min-p", sampling.min_p,
@@ -69,10 +69,9 @@ void AddChoiceOptions(Command app, SampleRequest& request) {
 void AddOptions(Command app, Options& options) {
   SampleRequest& request = options.request;
   app.Version(GP_PROGRAM " " GP_VERSION);
-  const Flag link =
-      app.Switch("--link", options.linked, "Be driven by a gateway over file descriptor 3");
+  const Flag link = app.Switch("--link", options.linked, "Serve a gateway over file descriptor 3");
   app.Option("--readable", options.readable,
-             "The only directory that may be read; nothing may be written")
+             "Allow reading only this directory, and writing nothing")
       .Path()
       .Needs(link);
   app.Option("--checkpoint", options.checkpoint, "Checkpoint directory, or a run's directory")
@@ -88,7 +87,8 @@ void AddOptions(Command app, Options& options) {
   AddChoiceOptions(app, request);
   app.Option("--seed", request.seed, "The same seed gives the same text").ShowDefault();
   app.Option("--count", options.count, "Samples to print").Positive().ShowDefault();
-  app.Option("--threads", options.threads, "0: every processor that may be used").NonNegative();
+  app.Option("--threads", options.threads, "0: all processors available to this process")
+      .NonNegative();
   app.Option("--precision", options.precision,
              "Precision: fp32, bf16, or auto: as in the checkpoint's run")
       .OneOf({"auto", "fp32", "bf16"})
@@ -115,13 +115,13 @@ void Print(const char* separator, const std::string& text) {
 
 int RunLinked(const Options& options) {
   if (!DieWithParent()) {
-    std::fprintf(stderr, GP_PROGRAM ": the gateway is gone\n");
+    std::fprintf(stderr, GP_PROGRAM ": the gateway has exited\n");
     return ProcessStatus(ExitCode::kFailure);
   }
   if (!options.readable.empty()) {
     const Status confined =
         confinement::Confine({.readable = {options.readable}, .gpus = kComputesOnGpus});
-    if (!confined.ok()) return Fail(WithContext(confined, "cannot confine itself"));
+    if (!confined.ok()) return Fail(WithContext(confined, "cannot confine this process"));
   }
   return RunLinkedSampler(FileDescriptor(link::kEngineDescriptor), GP_PROGRAM);
 }

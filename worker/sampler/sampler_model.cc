@@ -51,7 +51,7 @@ StatusOr<SamplerModel> SamplerModel::Open(const std::string& directory,
                    ReadTokenizer(storage, model.directory_, model.manifest_));
   ASSIGN_OR_RETURN(model.tokenizer_, ParseTokenizer(tokenizer));
   if (model.tokenizer_->vocabulary_size() > model.manifest_.shape.vocabulary) {
-    return DataLoss("{}: the tokenizer has {} ids, the model {}", model.directory_,
+    return DataLoss("{}: the tokenizer has {} ids, but the model has {}", model.directory_,
                     model.tokenizer_->vocabulary_size(), model.manifest_.shape.vocabulary);
   }
   ASSIGN_OR_RETURN(model.precision_,

@@ -54,15 +54,15 @@ TextWriter::TextWriter(Decoder& decoder, const Tokenizer& tokenizer, int64_t pro
       batch_(decoder, {.drawable = drawable_, .prompt_rows = prompt_rows}) {}
 
 std::string TextWriter::WhyImpossible(const link::Generate& request) const {
-  if (texts_.contains(request.request)) return "the number of the request is in use";
+  if (texts_.contains(request.request)) return "the request id is already in use";
   if (request.prompt.empty()) return "the prompt has no tokens; give at least one";
   for (const int32_t id : request.prompt) {
     if (id < 0 || id >= decoder_.vocabulary()) {
-      return fmt::format("token {} of the prompt is beyond the vocabulary of {} ids", id,
+      return fmt::format("token {} of the prompt is not below the vocabulary of {} ids", id,
                          decoder_.vocabulary());
     }
   }
-  return AllFinite(request) ? "" : "a sampling setting is not a finite number";
+  return AllFinite(request) ? "" : "a sampling parameter is not a finite number";
 }
 
 void TextWriter::Add(const link::Generate& request) {

@@ -135,7 +135,7 @@ void ReadStreamOptions(JsonBody& body, CompletionRequest& request) {
   if (found == nullptr) return;
   if (!found->is_object()) return body.Fail("stream_options", "stream_options is not an object");
   if (!request.stream) {
-    return body.Fail("stream_options", "stream_options goes with stream: true only");
+    return body.Fail("stream_options", "stream_options requires stream: true");
   }
   for (const auto& [name, value] : found->items()) {
     if (name != "include_usage") body.Ignore("stream_options." + name);
@@ -156,7 +156,7 @@ void ReadCounts(JsonBody& body, CompletionRequest& request) {
   if (best_of != request.n) body.Fail("best_of", "best_of is not supported, unless it equals n");
   const Json* suffix = body.Find("suffix");
   if (suffix != nullptr && *suffix != "") {
-    body.Fail("suffix", "suffix is not supported: this model continues text only");
+    body.Fail("suffix", "suffix is not supported: this model only continues text");
   }
   if (request.texts() > kTextsMax) {
     body.Fail("n", fmt::format("n times the number of prompts is {}, at most {} are allowed",

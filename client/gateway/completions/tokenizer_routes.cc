@@ -95,10 +95,10 @@ http::Response Detokenized(const ResolvedModel& model, const std::vector<int32_t
     text += model.facts->tokenizer->Decode(ids.subspan(i, std::min(kIdsAtOnce, ids.size() - i)));
   }
   if (text.size() > kTextBytesMax) {
-    return http::ErrorResponse(TooMuchText(
-        "tokens", fmt::format("tokens stand for a text of more than {} bytes, which is the most "
-                              "that is answered at once; send them in parts",
-                              kTextBytesMax)));
+    return http::ErrorResponse(
+        TooMuchText("tokens", fmt::format("the text of these tokens has more than {} bytes, the "
+                                          "limit of one answer; send them in parts",
+                                          kTextBytesMax)));
   }
   const std::string json = http::JsonString(text);
   return JsonResponse(R"({"prompt":)" + json + R"(,"content":)" + json + "}");
@@ -124,8 +124,9 @@ Parsed ReadTokenize(std::string_view text_of_body) {
   if (body.error()) return *body.error();
   if (request.text.size() > kTextBytesMax) {
     return TooMuchText(
-        param, fmt::format("{} has {} bytes, at most {} are taken at once; send it in parts", param,
-                           request.text.size(), kTextBytesMax));
+        param,
+        fmt::format("{} has {} bytes, at most {} are allowed in one request; send it in parts",
+                    param, request.text.size(), kTextBytesMax));
   }
   question.ignored = body.Ignored();
   question.bytes = request.text.size();
@@ -193,8 +194,8 @@ std::optional<http::ApiError> CheckNamesModel(const std::string& model,
       .status = 400,
       .message = fmt::format(
           "model is missing, and {} models are served here, whose tokenizers may differ; name one, "
-          "such as \"{}\". For a client that cannot, like lm_eval's remote tokenizer, start a "
-          "gateway with one model: gp-gateway --model NAME=DIRECTORY",
+          "such as \"{}\". For a client that cannot name one, like lm_eval's remote tokenizer, "
+          "start a gateway with one model: gp-gateway --model NAME=DIRECTORY",
           served.size(), served.front().id),
       .param = "model",
       .code = "model_missing"};

@@ -63,10 +63,11 @@ Status CheckDirectory(const NamedDirectory& named) {
                        fmt::format("{}={}", named.name, named.directory));
   }
   const Status missing = formats::FindCheckpointIn(LocalStorage(), named.directory).status();
-  return Status(missing.code(),
-                fmt::format("{}={}. Runs that have no checkpoint yet are served once they have "
-                            "one, with --coordinator",
-                            named.name, Message(missing)));
+  return Status(
+      missing.code(),
+      fmt::format(
+          "{}={}. With --coordinator, the gateway serves runs as soon as they have a checkpoint",
+          named.name, Message(missing)));
 }
 
 ServedRun ScanDirectory(const NamedDirectory& named) {

@@ -110,8 +110,7 @@ StatusOr<uint64_t> ModelPool::MemoryOf(const CheckpointFacts& facts) const {
   ASSIGN_OR_RETURN(const uint64_t bytes, options_.memory_bytes(facts));
   if (bytes <= options_.memory_bytes_max) return bytes;
   return ResourceExhausted(
-      "it takes {:.2f} GiB, and all samplers together may take {:.2f} GiB "
-      "(sampler.memory_limit)",
+      "it needs {:.2f} GiB, but all samplers together may use {:.2f} GiB (sampler.memory_limit)",
       Gibibytes(bytes), Gibibytes(options_.memory_bytes_max));
 }
 
@@ -139,8 +138,9 @@ std::optional<http::ApiError> ModelPool::Submit(const SharedFacts& facts, const 
   if (waiting >= options_.requests_waiting_max || own >= options_.requests_waiting_max - waiting) {
     return http::ApiError{
         .status = 429,
-        .message = fmt::format("{} requests wait for {} already, {} of them this client's", waiting,
-                               name, own),
+        .message = fmt::format(
+            "{} requests already wait for {}, {} of them from this client; try again later",
+            waiting, name, own),
         .code = "queue_full",
         .retry_after = 1};
   }
@@ -287,7 +287,7 @@ bool ModelPool::MakeRoom(uint64_t bytes, const Model& wanted) {
   std::sort(busy.begin(), busy.end(), by_use);
   for (Model* model : idle) {
     if (used + bytes <= options_.memory_bytes_max) return false;
-    LogInfo("sampler leaves", {{"model", model->name}, {"for", wanted.name}});
+    LogInfo("stopping a sampler", {{"model", model->name}, {"for", wanted.name}});
     model->Enter(Model::Phase::kLeaving);
     model->process->Stop();
     used -= model->memory_bytes;
@@ -413,11 +413,12 @@ void ModelPool::OnEnded(const std::string& directory, const Status& status) {
                                {"waiting", model.queue.requests()},
                                {"failures", model.failures},
                                {"reason", Message(status)}});
-  FailRunning(model, {.status = 503,
-                      .message = fmt::format("the sampler of {} ended while it wrote: {}",
-                                             model.name, Message(status)),
-                      .code = "sampler_ended",
-                      .retry_after = 1});
+  FailRunning(model,
+              {.status = 503,
+               .message = fmt::format("the sampler of {} ended while it generated the text: {}",
+                                      model.name, Message(status)),
+               .code = "sampler_ended",
+               .retry_after = 1});
   const bool damaged = status.code() == StatusCode::kDataLoss;
   const bool absent =
       status.code() == StatusCode::kNotFound || status.code() == StatusCode::kPermissionDenied;
@@ -460,7 +461,7 @@ void ModelPool::Tick() {
     }
     const bool writes = model->phase == Model::Phase::kReady && !model->running.empty();
     if (writes && now - model->last_heard > options_.stall_timeout) {
-      model->process->Kill("the sampler hung and was ended");
+      model->process->Kill("the sampler hung and was killed");
     }
   }
   Balance();

@@ -127,7 +127,7 @@ class Child : public std::enable_shared_from_this<Child> {
     const auto events = events_;  // a callback may call Abandon, which replaces events_
     if (const auto* hello = std::get_if<link::Hello>(&message)) {
       if (!link::IsCompatible(*hello) || hello->incarnation != incarnation_) {
-        return FailedPrecondition("its version {} is incompatible with this gateway",
+        return FailedPrecondition("the sampler's version {} is incompatible with this gateway",
                                   hello->version);
       }
     } else if (const auto* ready = std::get_if<link::ModelReady>(&message)) {
@@ -219,7 +219,7 @@ class LinkedSampler : public SamplerProcess {
   bool Send(const link::Message& message) override { return child_->Send(message); }
   size_t unsent_bytes() const override { return child_->unsent_bytes(); }
   void Stop() override {
-    child_->Send(link::Stop{.reason = "the gateway does not need it now"});
+    child_->Send(link::Stop{.reason = "the gateway does not need this sampler now"});
     child_->Leave();
   }
   void Kill(const std::string& why) override { child_->Kill(why); }

@@ -54,9 +54,10 @@ RunBoard::RunBoard(RunBoardOptions options, std::function<void()> on_change)
       streams_(client_.address(), options_.credentials, options_.tls),
       questions_(client_) {
   Board first{.address = options_.address};
-  first.message = options_.address.empty()
-                      ? "there is no coordinator: the gateway was started without one"
-                      : fmt::format("the coordinator at {} was not reached yet", options_.address);
+  first.message =
+      options_.address.empty()
+          ? "there is no coordinator: the gateway was started without one"
+          : fmt::format("the gateway has not reached the coordinator at {} yet", options_.address);
   first.runs_text = std::make_shared<const std::string>(Text(RunsDocument(first)));
   first.workers_text = std::make_shared<const std::string>(Text(WorkersDocument(first)));
   board_ = std::make_shared<const Board>(std::move(first));

@@ -45,7 +45,8 @@ StatusOr<std::vector<v1::Run>> RunQuestions::FetchAll(const std::vector<std::str
 void RunQuestions::Ask(std::function<void()> question,
                        const std::function<void(const Status&)>& refuse) {
   if (waiting_.TryPost(question)) return;
-  refuse(ResourceExhausted("{} questions to the coordinator wait already; try again", kWaitingMax));
+  refuse(ResourceExhausted(
+      "{} requests to the coordinator are already waiting; try again in a moment", kWaitingMax));
 }
 
 void RunQuestions::KeepAsking() {

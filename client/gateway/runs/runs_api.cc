@@ -75,7 +75,8 @@ StatusOr<int64_t> NumberOf(const http::Request& request, const char* name, int64
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
   const bool is_number = error == std::errc() && end == text->data() + text->size();
   if (is_number && value >= 0) return value;
-  return InvalidArgument("{}: expected a whole number from 0, not '{}'", name, Excerpt(*text));
+  return InvalidArgument("{}: expected a whole number of 0 or more, not '{}'", name,
+                         Excerpt(*text));
 }
 
 // The same, but InvalidArgument unless the number is from `min` to `max`.
@@ -373,13 +374,12 @@ std::optional<http::ApiError> RunsApi::CheckStreams(const std::string& asker) {
                                   [&](const Page& page) { return page.asker == asker; });
   const auto left = static_cast<ptrdiff_t>(options_.streams_max) - std::ssize(pages_);
   if (held < left) return std::nullopt;
-  return http::ApiError{
-      .status = 429,
-      .message = fmt::format("{} pages of this client are kept up to date already, and {} streams "
-                             "are left for all clients; close some of the pages",
-                             held, left),
-      .code = "too_many_streams",
-      .retry_after = 10};
+  return http::ApiError{.status = 429,
+                        .message = fmt::format("this client already has {} open streams, and {} "
+                                               "are left for all clients; close some pages",
+                                               held, left),
+                        .code = "too_many_streams",
+                        .retry_after = 10};
 }
 
 void RunsApi::EndStreams() {

@@ -243,7 +243,7 @@ constexpr WrappedLines kWrappedLines[] = {
      "write an object for each: jq -c '{text: .}' {} > FILE.jsonl"},
     {AreNumberedObjects, "lines of an id, a tab and a JSON object",
      "write the objects alone: cut -f2- {} > FILE.jsonl"},
-    {AreEventObjects, "events of a server, with JSON in them",
+    {AreEventObjects, "server-sent events that contain JSON",
      "write the objects alone: sed -n 's/^data: *//p' {} > FILE.jsonl"}};
 
 std::optional<Likeness> LikeWrappedLines(std::string_view begin) {
@@ -270,7 +270,7 @@ std::optional<Likeness> LikeJson(std::string_view begin) {
   const std::string_view line = text.substr(0, text.find('\n'));
   const bool cut = line.size() == text.size() && begin.size() >= kLikenessBytes;
   if (TrimmedLine(line).ends_with('}') || cut) return lines;
-  return Likeness{"a JSON document", "take the text out of it: jq -r .FIELD {}"};
+  return Likeness{"a JSON document", "extract its text: jq -r .FIELD {}"};
 }
 
 bool IsPythonList(std::string_view text) {
@@ -301,7 +301,7 @@ std::optional<Likeness> LikeMarkup(std::string_view begin) {
     return Likeness{"a document in RTF", "save it as plain text: unrtf --text {}"};
   }
   if (text.starts_with("WARC/1.")) {
-    return Likeness{"an archive of web pages (WARC)", "take the text out of its pages"};
+    return Likeness{"an archive of web pages (WARC)", "extract the text of its pages"};
   }
   if (IsPythonList(text)) {
     return Likeness{"a list of Python's strings", "write lines of JSON with json.dumps"};
@@ -319,9 +319,9 @@ std::optional<Likeness> LikeErrorPage(std::string_view begin) {
   const bool html = text.starts_with("<!doctype html") || text.starts_with("<html");
   const bool error = text.starts_with("<?xml") && text.find("<error>") != std::string::npos;
   if (!html && !error) return std::nullopt;
-  return Likeness{
-      html ? "a page of HTML, as a server sends it for a wrong address" : "an error of a server",
-      "read it (head {}), then download the text again"};
+  return Likeness{html ? "an HTML page, as servers send it for a wrong address"
+                       : "an error message of a server",
+                  "read it (head {}), then download the text again"};
 }
 
 }  // namespace
@@ -347,7 +347,7 @@ std::optional<Likeness> UnlikeText(std::string_view begin) {
                     "convert text with iconv -f ENCODING -t UTF-8; tokens belong in data.train"};
   }
   if (IsOfOneByteCharacters(count)) {
-    return Likeness{fmt::format("text that is not UTF-8, as Windows and Latin-1 write it ({} of "
+    return Likeness{fmt::format("text that is not UTF-8, probably Windows-1252 or Latin-1 ({} of "
                                 "the first {} bytes are invalid)",
                                 count.foreign, count.all),
                     "convert it: iconv -f WINDOWS-1252 -t UTF-8 {}"};
@@ -359,7 +359,7 @@ std::optional<Likeness> UnlikeText(std::string_view begin) {
 
 std::optional<Likeness> UnlikeTextInside(std::string_view piece) {
   constexpr std::string_view kBinary = "binary data (it contains bytes of value 0)";
-  constexpr std::string_view kWay = "look there: files were joined, or this one is damaged";
+  constexpr std::string_view kWay = "look at that place: files were joined, or this one is damaged";
   // Single zero bytes mean damage; a run of them, or many, mean other data.
   constexpr size_t kZeroRun = 16;
   constexpr double kZeroShareMax = 0.001, kOneByteShareMin = 0.0005;
@@ -378,7 +378,7 @@ std::optional<Likeness> UnlikeTextInside(std::string_view piece) {
     return Likeness{"bytes that are not UTF-8", std::string(kWay)};
   }
   if (IsOfOneByteCharacters(count) && count.ForeignShare() >= kOneByteShareMin) {
-    return Likeness{"text that is not UTF-8, as Windows and Latin-1 write it",
+    return Likeness{"text that is not UTF-8, probably Windows-1252 or Latin-1",
                     "convert that part of it: iconv -f WINDOWS-1252 -t UTF-8"};
   }
   const size_t line = piece.find('\n') + 1;  // 0: there is none

@@ -48,7 +48,7 @@ StatusOr<bool> AppendFile(const std::string& path, const formats::TextCheck& che
     const size_t room = bytes_max - text.size();
     text += piece.substr(0, room);
     all = piece.size() <= room;
-    return all ? OkStatus() : Cancelled("enough was read");
+    return all ? OkStatus() : Cancelled("read enough");
   };
   const Status status = formats::ReadTextFile(path, check, UINT64_MAX, take);
   if (all && !status.ok()) return status;

@@ -25,8 +25,8 @@ StatusOr<std::unique_ptr<Tokenizer>> MakeShardTokenizer(const std::string& kind,
   const std::string path = JoinPath(DirectoryOf(first_shard), "meta.pkl");
   if (!FileExists(path)) {
     return NotFound(
-        "data.tokenizer: chars reads what the ids of {} mean from nanoGPT's meta.pkl beside it, "
-        "but {} does not exist; copy it there, or train on the text itself with data.text",
+        "data.tokenizer: chars maps the ids of {} to characters with nanoGPT's meta.pkl, but {} "
+        "does not exist; copy it there, or train on the text itself with data.text",
         first_shard, path);
   }
   return ReadNanoGptMeta(path);

@@ -35,8 +35,8 @@ std::string DescribeSharedFiles(const std::vector<std::string>& train,
   }
   if (count == 0) return "";
   return fmt::format(
-      "data.val names {}{}, which {} names, too: the validation loss would then be measured on "
-      "training text",
+      "data.val names {}{}, which {} names, too: the validation loss would be measured on training "
+      "text",
       first, count == 1 ? "" : fmt::format(" and {} more", count - 1), key);
 }
 

@@ -99,8 +99,7 @@ class Reader {
     if (id) token = id;
     if (!id) {
       notes_.push_back(
-          fmt::format("{} is '{}', which is not a special token of the tokenizer: it is "
-                      "passed over",
+          fmt::format("{} is '{}', which is not a special token of the tokenizer: gp ignores it",
                       key, Excerpt(text.get_ref<const std::string&>())));
     }
     return id.has_value();
@@ -145,7 +144,7 @@ class Reader {
         "documents",
         eos.is_null ? "null" : "not known",
         named ? fmt::format("the tokenizer's eos_token {}", Shown(*tokens_.eos))
-              : fmt::format("and {} is known by its spelling alone", Shown(*tokens_.eos))));
+              : fmt::format("and {} is recognised only by its spelling", Shown(*tokens_.eos))));
   }
 
   // False: the tokenizer was read before, and these are only the files of a model.
@@ -172,11 +171,10 @@ class Reader {
     ASSIGN_OR_RETURN(const Setting generation, SettingIn(files_.generation_config, key));
     const bool both = IsSet(general) && IsSet(generation);
     if (both && (generation.ids != general.ids || generation.is_null != general.is_null)) {
-      notes_.push_back(
-          fmt::format("{} is {} in config.json and {} in generation_config.json, "
-                      "which counts",
-                      key, ValueOrNull(files_.model_config.json, key).dump(),
-                      ValueOrNull(files_.generation_config.json, key).dump()));
+      notes_.push_back(fmt::format(
+          "{} is {} in config.json and {} in generation_config.json, which takes precedence", key,
+          ValueOrNull(files_.model_config.json, key).dump(),
+          ValueOrNull(files_.generation_config.json, key).dump()));
     }
     return IsSet(generation) ? generation : general;
   }
@@ -197,8 +195,7 @@ class Reader {
       }
       if (id < 0 || id >= tokenizer_.vocabulary_size()) {
         notes_.push_back(
-            fmt::format("{}: {} names the id {}, and the tokenizer has {} ids: it is "
-                        "passed over",
+            fmt::format("{}: {} names the id {}, but the tokenizer has {} ids: gp ignores it",
                         BaseNameOf(file.path), key, id.dump(), tokenizer_.vocabulary_size()));
       } else {
         setting.ids.push_back(id.get<int32_t>());

@@ -68,7 +68,7 @@ class RankReader {
     const bool spaces = IsRunOfSpaces(token.bytes);
     if (special_rank_ && !spaces) {
       return InvalidArgument(
-          "the rank {} has no token, so it is a special token's; only runs of spaces may follow it",
+          "the rank {} is left out for the special token; only runs of spaces may follow it",
           *special_rank_);
     }
     if (!special_rank_ && spaces && token.rank == builder_.tokens() + 1) {

@@ -45,7 +45,7 @@ StatusOr<BytePairVocabulary> ReadPair(const std::string& stem, const FilePair& n
   const std::string merges_path = stem + std::string(names.merges);
   for (const std::string& path : {vocab_path, merges_path}) {
     if (FileExists(path)) continue;
-    return NotFound("{} does not exist; it belongs to {}", path,
+    return NotFound("{} does not exist; {} needs it", path,
                     BaseNameOf(path == vocab_path ? merges_path : vocab_path));
   }
   ASSIGN_OR_RETURN(const Json vocab, ReadJsonFile(vocab_path));
@@ -162,9 +162,10 @@ StatusOr<std::unique_ptr<Tokenizer>> ReadTokenizer(const std::string& path,
   if (notes == nullptr) return tokenizer;
   notes->insert(notes->end(), contradictions.begin(), contradictions.end());
   if (path.ends_with(".tiktoken") && tokenizer->kind() == "bpe") {
-    notes->push_back(fmt::format(
-        "{} does not name the pattern that cuts text; its tokens fit GPT-2's, which is taken",
-        BaseNameOf(path)));
+    notes->push_back(
+        fmt::format("{} does not name the pattern that splits text; its tokens fit GPT-2's "
+                    "pattern, so gp uses that",
+                    BaseNameOf(path)));
   }
   return tokenizer;
 }

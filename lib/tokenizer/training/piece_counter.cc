@@ -130,8 +130,8 @@ StatusOr<std::vector<CountedPiece>> PieceCounter::Take() {
   for (const CountedPiece& piece : pieces) bytes += piece.text.size() + 1;
   if (bytes > kDistinctBytesMax) {
     return MakeStatus(StatusCode::kResourceExhausted,
-                      "the text has {} different words of {} bytes together, more than the {} that "
-                      "can be learned from; take a part of it",
+                      "the text has {} different words of {} bytes in total; the limit is {} "
+                      "bytes; use a part of the text",
                       pieces.size(), bytes, kDistinctBytesMax);
   }
   std::sort(pieces.begin(), pieces.end(), [](const CountedPiece& a, const CountedPiece& b) {

@@ -170,7 +170,7 @@ def ladder(report):
     for climb in data_of(all_rows(report), "Ladder"):
         for rung in climb["rungs"]:
             if "not_climbed" in rung:
-                lines.append([rung["name"], rung.get("setting", ""), DASH, DASH, DASH, f"not climbed: {rung['not_climbed']}"])
+                lines.append([rung["name"], rung.get("setting", ""), DASH, DASH, DASH, f"not measured: {rung['not_climbed']}"])
             else:
                 lines.append([rung["name"], rung.get("setting", ""), f"{rung['step_ms']['median']:.2f}",
                               f"{rung['tokens_per_second']:,.0f}", f"{rung['gain']:.2f}", "" if rung["kept"] else "not kept"])

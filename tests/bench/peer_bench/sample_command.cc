@@ -278,7 +278,7 @@ BenchRun AddSampleCommand(const Command& app) {
   AddPairedFlags(app, flags->paired);
   app.Option("--peer", flags->peer, "also run this peer, in alternating blocks").OneOf({"hf"});
   app.Option("--python", flags->python, "Python with the peer's packages");
-  app.Switch("--profile", flags->profile, "also time each operation of a step by itself");
+  app.Switch("--profile", flags->profile, "also time each operation of a step separately");
   return [flags] { return RunSample(*flags); };
 }
 

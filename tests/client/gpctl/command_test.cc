@@ -302,7 +302,7 @@ TEST_F(CommandTest, WhatIsNoNamespaceIsRefusedAtOnce) {
     const Outcome outcome = Run({"list", "--namespace", name});
     EXPECT_EQ(outcome.code, 2) << name;
     EXPECT_THAT(outcome.err, HasSubstr("--namespace: '" + std::string(name) +
-                                       "' cannot be a namespace; expected 1 to 63"));
+                                       "' is not a valid namespace; expected 1 to 63"));
   }
   EXPECT_EQ(Run({"list", "--namespace", "*"}).code, 0);
 }

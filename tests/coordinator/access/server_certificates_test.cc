@@ -134,7 +134,7 @@ TEST_F(ServerCertificatesTest, AnAuthorityThatIsNotValidYetIsKeptWithAWarning) {
   EXPECT_TRUE(opened.ok()) << opened.status();
   EXPECT_EQ(Text("ca.crt"), authority);
   EXPECT_THAT(log, ::testing::AllOf(::testing::HasSubstr(Path("ca.crt")),
-                                    ::testing::HasSubstr("the certificate is valid from"),
+                                    ::testing::HasSubstr("the certificate is not valid before"),
                                     ::testing::HasSubstr("set this machine's clock")));
 }
 

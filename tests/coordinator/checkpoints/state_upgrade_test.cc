@@ -126,7 +126,7 @@ TEST_F(StateUpgrade, ANewerStateIsRefusedWithTheWayBack) {
   EXPECT_THAT(Message(refused), HasSubstr("the store " + File("state/gp.db") +
                                           " has version 9, written by a newer gp "
                                           "(gp 7.0, which left the backup /backups/it's here)"));
-  EXPECT_THAT(Message(refused), HasSubstr("--restore of a backup that this version reads: " +
+  EXPECT_THAT(Message(refused), HasSubstr("restore (--restore) a backup that this version reads: " +
                                           File("state/backups/version-1")));
 }
 

@@ -62,7 +62,7 @@ TEST_F(StorageRootTest, AnEmptyMountPointIsRefusedAndNothingIsMadeInIt) {
             .status();
     EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
     EXPECT_THAT(Message(refused),
-                AllOf(HasSubstr("has 0 of the 1 checkpoints of the catalogue"),
+                AllOf(HasSubstr("has 0 of the 1 checkpoints in the catalogue"),
                       HasSubstr(Root() + "/runs/r/c"), HasSubstr("mount its file system")));
     ExpectEmpty();
   }
@@ -74,7 +74,7 @@ TEST_F(StorageRootTest, IsAdoptedSilentlyWithEveryCheckpoint) {
   ASSERT_TRUE(RemoveTree(JoinPath(two, "manifest.json")).ok());
   const ExpectedStorage expected{.identity = "mine", .checkpoints = {one, two}};
   EXPECT_THAT(Message(StorageRoot::Open(files_, Root(), expected).status()),
-              HasSubstr("has 1 of the 2 checkpoints of the catalogue; it lacks " + two));
+              HasSubstr("has 1 of the 2 checkpoints in the catalogue; " + two + " is missing"));
   EXPECT_FALSE(FileExists(Probe()));
   Checkpoint("step-2");
   const auto adopted = StorageRoot::Open(files_, Root(), expected);
@@ -142,7 +142,7 @@ TEST_F(StorageRootTest, ThatWentAwayCannotBeWrittenTo) {
   EXPECT_TRUE(storage->CheckWritable().ok());
   ASSERT_TRUE(WriteFileAtomically(Probe(), "another").ok());
   EXPECT_THAT(Message(storage->CheckWritable()),
-              HasSubstr("is of another storage; mount it again"));
+              HasSubstr("is from another storage root; mount it again"));
   ASSERT_TRUE(RemoveTree(Root()).ok());
   EXPECT_THAT(Message(storage->CheckWritable()),
               HasSubstr(Probe() + " is missing; mount it again"));

@@ -116,7 +116,7 @@ TEST_F(RunLogTest, AFullLogSaysSoOnceAndDropsTheRest) {
   ASSERT_TRUE(log.AppendLines({MakeLine("a", 4, "lost")}).ok());
   const auto texts = TextsIn(directory_.path());
   ASSERT_EQ(texts.size(), 2u);
-  EXPECT_NE(texts[1].find("log full"), std::string::npos);
+  EXPECT_NE(texts[1].find("the log of this run is full"), std::string::npos);
 }
 
 TEST_F(RunLogTest, AFullLogSaysSoOnceHoweverOftenItIsOpened) {
@@ -136,7 +136,7 @@ TEST_F(RunLogTest, FullPointsAreToldOfOnceInTheLinesHoweverOftenTheLogIsOpened) 
   EXPECT_EQ(StepsIn(directory_.path()), std::vector<int64_t>{1});
   const auto texts = TextsIn(directory_.path());
   ASSERT_EQ(texts.size(), 2u);
-  EXPECT_NE(texts[0].find("points.log is full"), std::string::npos);
+  EXPECT_NE(texts[0].find("points.log of this run is full"), std::string::npos);
   EXPECT_EQ(texts[1], "of a rank");
 }
 

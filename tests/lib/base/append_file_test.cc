@@ -76,7 +76,7 @@ TEST(AppendFile, NothingFollowsARecordThatCouldNeitherBeWrittenNorCut) {
   const Status failed = log.Append("longer than the limit\n");
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   signal(SIGXFSZ, signal_before);
-  EXPECT_NE(Message(failed).find("cut a failed write"), std::string::npos) << failed;
+  EXPECT_NE(Message(failed).find("undo the failed write"), std::string::npos) << failed;
   EXPECT_FALSE(log.Append("2\n").ok()) << *ReadFile(path);
   EXPECT_EQ(log.size_bytes(), 4u);
 }

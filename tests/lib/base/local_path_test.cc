@@ -21,7 +21,7 @@ TEST(CheckLocalPath, RefusesAddressesOfEveryScheme) {
 
 TEST(CheckLocalPath, NamesThePathInsideAFileAddress) {
   EXPECT_THAT(Message(CheckLocalPath("file:///data/text.txt")),
-              HasSubstr("write the path alone: /data/text.txt"));
+              HasSubstr("write only the path: /data/text.txt"));
 }
 
 TEST(CheckLocalPath, TakesEveryOtherText) {

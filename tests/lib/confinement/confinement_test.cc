@@ -42,7 +42,7 @@ int NameAnotherThread() {
 }
 
 TEST(Confine, LetsCudaNameItsThreads) {
-  if (LandlockVersion() == 0) GTEST_SKIP() << "this kernel offers no Landlock";
+  if (LandlockVersion() == 0) GTEST_SKIP() << "this kernel has no Landlock";
   EXPECT_EQ(InChild([] { return Confine({.gpus = true}).ok() ? NameAnotherThread() : 255; }), 0);
   EXPECT_EQ(InChild([] { return Confine({}).ok() ? NameAnotherThread() : 255; }), EACCES)
       << "who uses no GPU need not write there";

@@ -79,7 +79,7 @@ TEST_F(DataRootsTest, WhatLiesElsewhereIsRefusedWithTheRootsInWords) {
        {std::string("/etc/passwd"), At("other/secret"), At("database/text"),
         At("data/../other/secret"), At("data/deep/../../other/secret"), At("other/missing")}) {
     EXPECT_THAT(Refusal(path, StatusCode::kPermissionDenied),
-                HasSubstr("lies beneath no data root of this node (" + At("data")));
+                HasSubstr("is not below any data root of this node (" + At("data")));
   }
 }
 
@@ -98,17 +98,18 @@ TEST_F(DataRootsTest, LinksMayLeadToFilesBeneathARootAndNowhereElse) {
   Link("../other", "data/folder");
   Link("/proc/self/environ", "data/environment");
   for (const char* name : {"data/out", "data/folder/secret", "data/folder/*", "data/environment"}) {
-    EXPECT_THAT(Refusal(At(name)), HasSubstr("a link that leads out")) << name;
+    EXPECT_THAT(Refusal(At(name)), HasSubstr("a symbolic link that points outside")) << name;
   }
 }
 
 TEST_F(DataRootsTest, APatternMayNotClimbOrMatchALinkThatLeadsOut) {
-  EXPECT_THAT(Refusal(At("data/*/../../other/secret")), HasSubstr("a pattern with '..'"));
+  EXPECT_THAT(Refusal(At("data/*/../../other/secret")), HasSubstr("a pattern that contains '..'"));
   EXPECT_THAT(Refusal("/*/passwd", StatusCode::kPermissionDenied),
               HasSubstr("lies beneath no data root"));
   Link(At("other/secret"), "data/out.txt");
   const Status status = DataRoots({At("data")}).Check(At("data/*.txt"));
-  EXPECT_THAT(Message(status), HasSubstr(At("data/out.txt") + " is reached through a link"));
+  EXPECT_THAT(Message(status),
+              HasSubstr(At("data/out.txt") + " is reached through a symbolic link"));
 }
 
 TEST_F(DataRootsTest, ARootMayItselfBeALink) {
@@ -121,7 +122,7 @@ TEST_F(DataRootsTest, ARootMayItselfBeALink) {
 
 TEST_F(DataRootsTest, NoRootsAllowNothing) {
   EXPECT_THAT(Message(DataRoots({}).Check(At("data/text.txt"))),
-              HasSubstr("no data root of this node (this run may read none)"));
+              HasSubstr("any data root of this node (this run may read no files)"));
   EXPECT_FALSE(DataRoots({At("missing")}).Check(At("data/text.txt")).ok());
 }
 
@@ -131,7 +132,8 @@ TEST_F(DataRootsTest, FilesOfTheKernelAreNoDataEvenBeneathTheRootDirectory) {
   EXPECT_TRUE(everything.Check("/etc/passwd").ok());
   for (const char* path : {"/proc/self/environ", "/proc/1/cmdline", "/sys/kernel/mm", "/proc"}) {
     if (!FileExists(path)) continue;  // for example, there may be no /sys
-    EXPECT_THAT(Message(everything.Check(path)), HasSubstr("a file of the kernel")) << path;
+    EXPECT_THAT(Message(everything.Check(path)), HasSubstr("in a file system of the kernel"))
+        << path;
   }
   EXPECT_THAT(Message(everything.Check("/dev/zero")), HasSubstr("neither a regular file nor"));
 }
@@ -142,7 +144,7 @@ TEST_F(DataRootsTest, ADirectoryMayHoldNoLinkThatLeadsOut) {
   Link(At("other/secret"), "data/deep/model.safetensors");
   const Status status = DataRoots({At("data")}).Check(At("data"));
   EXPECT_THAT(Message(status),
-              HasSubstr(At("data/deep/model.safetensors") + " is reached through a link"));
+              HasSubstr(At("data/deep/model.safetensors") + " is reached through a symbolic link"));
 }
 
 TEST_F(DataRootsTest, RootsThatAreNotListedCountTheSame) {
@@ -157,7 +159,7 @@ TEST_F(DataRootsTest, TheDirectoryOfARunHoldsNoLinks) {
   Link("data", "current");
   EXPECT_TRUE(CheckHasNoLinks(At("current"), At("current/deep")).ok());
   EXPECT_THAT(Message(CheckHasNoLinks(directory_.path(), At("current/deep"))),
-              HasSubstr(At("current/deep") + " is a link, or below one"));
+              HasSubstr(At("current/deep") + " is a symbolic link, or below one"));
   EXPECT_FALSE(CheckHasNoLinks(At("data"), At("other")).ok());
   Link(At("other/secret"), "data/deep/metrics.jsonl");
   EXPECT_THAT(Message(CheckHasNoLinks(directory_.path(), At("data"))),

@@ -28,7 +28,7 @@ int OpenError(const std::string& path, int flags) {
 class RestrictFilesTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (LandlockVersion() == 0) GTEST_SKIP() << "this kernel offers no Landlock";
+    if (LandlockVersion() == 0) GTEST_SKIP() << "this kernel has no Landlock";
     for (const char* name : {"data", "run", "other"}) {
       ASSERT_TRUE(MakeDirectories(directory_.File(name)).ok());
     }
@@ -118,7 +118,7 @@ TEST_F(RestrictFilesTest, OtherProcessesGetNoSignalsAndTellNothing) {
 }
 
 TEST(SystemFiles, HoldWhatAProgramNeedsAndNoSecrets) {
-  if (LandlockVersion() == 0) GTEST_SKIP() << "this kernel offers no Landlock";
+  if (LandlockVersion() == 0) GTEST_SKIP() << "this kernel has no Landlock";
   const auto error_of = [](const std::string& path) {
     return InChild([&] {
       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

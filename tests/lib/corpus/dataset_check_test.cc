@@ -47,7 +47,7 @@ TEST_F(DatasetCheckTest, PassesWhatWasPrepared) {
 
 TEST_F(DatasetCheckTest, NamesTheShardThatIsNotWhatWasWritten) {
   Overwrite("data_train_000001.bin", 1024 + 10, "y");
-  EXPECT_THAT(Error(), HasSubstr("data_train_000001.bin is not what was written"));
+  EXPECT_THAT(Error(), HasSubstr("data_train_000001.bin has changed since it was written"));
 }
 
 TEST_F(DatasetCheckTest, NamesTheShardThatIsCutShort) {

@@ -115,7 +115,7 @@ TEST_F(DocumentSplitterTest, NamesTheLineOfJsonThatIsNot) {
   const std::string good = "{\"text\": \"a\"}\n";
   const auto error = [&](const std::string& line) { return JsonError(good + line + "\n" + good); };
   EXPECT_THAT(error("{\"id\": 1, \"url\": 2}"),
-              HasSubstr(path_ + ":2: no field 'text'; the line has id, url; name another one"));
+              HasSubstr(path_ + ":2: no field 'text'; the line has id, url; name another field"));
   EXPECT_THAT(error("{\"id\": 1}"), HasSubstr("(byte 14 of the text)"));
   EXPECT_THAT(error("{\"text\": null}"), HasSubstr("field 'text' is null, expected a string"));
   EXPECT_THAT(error("{\"text\": 12}"), HasSubstr("is a number"));
@@ -152,8 +152,8 @@ TEST_F(DocumentSplitterTest, NullLinesAreSkippedOnRequest) {
 
 TEST_F(DocumentSplitterTest, AListOfAnySizeGetsItsCommand) {
   EXPECT_THAT(JsonError("[\n {\"text\": \"a\"},\n {\"text\": \"b\"}\n]\n"),
-              HasSubstr(path_ + ":1: a list, expected an object on each line; a list "
-                                "becomes lines with: jq -c '.[]'"));
+              HasSubstr(path_ + ":1: a list, expected an object on each line; convert a list to "
+                                "lines with: jq -c '.[]'"));
   EXPECT_THAT(JsonError("[{\"text\": \"" + std::string(kBlockBytesMax + 2, 'a') + "\"}]"),
               HasSubstr("jq -c '.[]'"));
 }

@@ -41,7 +41,7 @@ TEST(JsonGrammar, NamesTheColumnAndWhatStandsThere) {
   EXPECT_THAT(Error("{\"a\": tru}"), StartsWith("column 7: 'tru}', expected a value"));
   EXPECT_THAT(Error("{'a': 1}"), StartsWith("column 2: a name in single quotes, as Python"));
   EXPECT_THAT(Error("{\"a\": 'b'}"), StartsWith("column 7: a text in single quotes"));
-  EXPECT_THAT(Error("{\"a\": None}"), StartsWith("column 7: None is Python's word"));
+  EXPECT_THAT(Error("{\"a\": None}"), StartsWith("column 7: None is a Python literal, not JSON"));
   EXPECT_THAT(Error("{\"a\": 1,}"), StartsWith("column 9: a comma before '}'"));
   EXPECT_THAT(Error("{\"a\" 1}"), StartsWith("column 6: '1}', expected ':'"));
   EXPECT_THAT(Error("{a: 1}"), StartsWith("column 2: 'a: 1}', expected a name in double quotes"));

@@ -79,10 +79,10 @@ TEST(JsonLine, NullIsToldApart) {
 
 TEST(JsonLine, NestedTextIsNamed) {
   EXPECT_THAT(Error("text", R"({"id": 1, "meta": {"text": "x"}})"),
-              AllOf(HasSubstr("the line has id, meta; 'meta.text' exists: name it with "),
+              AllOf(HasSubstr("the line has id, meta; but 'meta.text' exists; name it with "),
                     HasSubstr("--text-field")));
   EXPECT_THAT(Error("text", R"({"text": {"en": "x", "de": "y"}})"),
-              HasSubstr("is an object with en, de, expected a string; name one of them with "
+              HasSubstr("is an object with en, de, expected a string; name one of these with "
                         "--text-field text.NAME"));
   EXPECT_THAT(Error("text", R"({"text": {"0": "x", "1": "y"}})"),
               HasSubstr("to_json(PATH, orient='records', lines=True)"));
@@ -99,7 +99,7 @@ TEST(JsonLine, AMissingFieldNamesTheKeyThatItsUserSets) {
   for (const char* key : {"--text-field", "data.text_field"}) {
     JsonLineReader reader("text", key);
     const std::string message = Message(Read(reader, R"({"content": "a"})").status());
-    EXPECT_THAT(message, HasSubstr("name another one"));
+    EXPECT_THAT(message, HasSubstr("name another field"));
     EXPECT_TRUE(message.ends_with(std::string(" with ") + key)) << message;
   }
 }

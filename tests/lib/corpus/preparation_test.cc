@@ -133,7 +133,7 @@ TEST_F(PreparationTest, AStringMayDivideDocuments) {
   EXPECT_EQ(dataset->empty_documents, 1);
   options_.directory = directory_.File("lines");
   options_.documents.split = Split::kLine;
-  EXPECT_THAT(Message(Prepare().status()), HasSubstr("leave out --split or --split-on"));
+  EXPECT_THAT(Message(Prepare().status()), HasSubstr("give only one of them"));
 }
 
 // The count must not depend on where blocks end or how often the work is saved.
@@ -198,7 +198,7 @@ TEST_F(PreparationTest, GoesOnWithNothingButWhatItBegan) {
   options_.format = ShardFormat::kNpy;
   const auto other = Prepare();
   EXPECT_EQ(other.status().code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(other.status()), HasSubstr("begun with another format: llm.c, now NumPy"));
+  EXPECT_THAT(Message(other.status()), HasSubstr("started with another format: llm.c, now NumPy"));
   options_.format = ShardFormat::kLlmC;
   Text("abc\n");
   EXPECT_THAT(Message(Prepare().status()), HasSubstr("another list of sources"));
@@ -234,7 +234,7 @@ TEST_F(PreparationTest, SaysWhenNothingIsLeftToTrainOn) {
   EXPECT_THAT(Message(Prepare().status()), HasSubstr("all 3 tokens went to validation"));
   ASSERT_TRUE(RemoveTree(options_.directory).ok());
   Text("\n\n");
-  EXPECT_THAT(Message(Prepare().status()), HasSubstr("hold no text"));
+  EXPECT_THAT(Message(Prepare().status()), HasSubstr("contain no text"));
 }
 
 TEST_F(PreparationTest, StopsBetweenBlocksAndGoesOn) {

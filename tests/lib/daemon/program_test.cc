@@ -188,9 +188,10 @@ TEST_F(AnyDaemon, ActionsGetTheirValueAndNeedOnlyTheSettingsTheyUse) {
 
 TEST_F(AnyDaemon, OfFlagsThatDoOneThingOnlyOneMayBeGiven) {
   EXPECT_EQ(Run({"--greet", "bob", "--dismiss", "eve"}), 2);
-  EXPECT_EQ(err_, "gp-example: --greet and --dismiss exclude each other; give one of them\n");
+  EXPECT_EQ(err_, "gp-example: --greet and --dismiss cannot be used together; give one of them\n");
   EXPECT_EQ(Run({"--check-config", "--greet", "bob", "--state-dir", "/s"}), 2);
-  EXPECT_EQ(err_, "gp-example: --check-config and --greet exclude each other; give one of them\n");
+  EXPECT_EQ(err_,
+            "gp-example: --check-config and --greet cannot be used together; give one of them\n");
   EXPECT_EQ(Run({"--print-name", "--print-fault"}), 2);
   EXPECT_EQ(Run({"--explain", "all", "--print-metrics"}), 2);
   EXPECT_EQ(out_, "");

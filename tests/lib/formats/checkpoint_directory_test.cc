@@ -115,10 +115,10 @@ TEST_F(CheckpointDirectoryTest, AFileLeadsToTheModelThatItBelongsTo) {
   EXPECT_THAT(error_of("gpt2_124M.bin", "\xc6\xd7\x34\x01", ""),
               ::testing::EndsWith(import_of("gpt2_124M.bin folder/gpt2_124M.bin")));
   EXPECT_THAT(error_of("optimizer.safetensors", "", "manifest.json"),
-              ::testing::EndsWith("name the directory that it is in: '" +
+              ::testing::EndsWith("name its directory: '" +
                                   JoinPath(parent_, "optimizer.safetensors folder'")));
   EXPECT_THAT(error_of("ckpt.pt", "PK\3\4", ""),
-              ::testing::HasSubstr("in a form that gp does not read (ckpt.pt)"));
+              ::testing::HasSubstr("in a format that gp does not read (ckpt.pt)"));
   for (const char* name : {"adapter_config.json", "tf_model.h5", "flax_model.msgpack", "model.gguf",
                            "checkpoint-500"}) {
     EXPECT_THAT(error_of(name, "x", ""),

@@ -63,10 +63,10 @@ TEST(DatasetFile, NamesTheFieldThatDoesNotFit) {
   EXPECT_THAT(ErrorOf(With("/version", 2)), HasSubstr("d/dataset.json: version 2 is unknown"));
   EXPECT_THAT(ErrorOf(With("/format", "hdf5")), HasSubstr("'format' is 'hdf5', which is unknown"));
   EXPECT_THAT(ErrorOf(With("/documents", -1)), HasSubstr("'documents' is not a whole number"));
-  EXPECT_THAT(ErrorOf(With("/tokenizer", 3)), HasSubstr("tokenizer: it is not an object"));
+  EXPECT_THAT(ErrorOf(With("/tokenizer", 3)), HasSubstr("tokenizer: expected an object"));
   EXPECT_THAT(ErrorOf(With("/shards/1/tokens", 1e300)), HasSubstr("shards[1]: 'tokens' is not"));
   EXPECT_THAT(ErrorOf(With("/shards/0/split", "test")), HasSubstr("'split' is not train or val"));
-  EXPECT_THAT(ErrorOf(With("/sources/0", "x")), HasSubstr("sources[0]: it is not an object"));
+  EXPECT_THAT(ErrorOf(With("/sources/0", "x")), HasSubstr("sources[0]: expected an object"));
   EXPECT_THAT(ErrorOf(With("/spelled_ends/0/count", "x")), HasSubstr("'count' is not a whole"));
 }
 

@@ -81,9 +81,11 @@ TEST_F(DirectoryFormatTest, OneOfANewerVersionIsRefusedAndLeftAlone) {
   ASSERT_TRUE(Migrate(3).ok());
   const Status older = Migrate(2);
   EXPECT_EQ(older.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(older), HasSubstr("the directory of things " + directory_.path() +
-                                        " has version 3, written by a newer gp; this one reads up "
-                                        "to 2: upgrade it"));
+  EXPECT_THAT(
+      Message(older),
+      HasSubstr(
+          "the directory of things " + directory_.path() +
+          " has version 3, written by a newer gp; this gp reads versions up to 2; upgrade gp"));
   EXPECT_EQ(ReadDirectoryVersion(directory_.path(), Things(3)).value(), 3);
 }
 

@@ -78,7 +78,7 @@ TEST_F(PathPatternTest, WhatIsNoFileIsNotCalledEmpty) {
   EXPECT_THAT(error("/dev/null"), HasSubstr("/dev/null is a device"));
   const FileDescriptor file(open(Write("plain").c_str(), O_RDONLY));
   EXPECT_THAT(error(fmt::format("/proc/self/fd/{}", file.get())),
-              HasSubstr("is an open file of one process alone; name a regular file"));
+              HasSubstr("is a file descriptor of one process; name a regular file"));
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ TEST(Pickle, AnyChangedByteIsReadOrRefusedInBounds) {
 
 TEST(Pickle, RefusesAnObjectThatAsksForAProgramInEveryProtocol) {
   for (const std::string_view hex : kMalicious) {
-    EXPECT_THAT(ErrorOf(Bytes(hex)), HasSubstr("never runs anything"));
+    EXPECT_THAT(ErrorOf(Bytes(hex)), HasSubstr("never runs code"));
   }
 }
 
@@ -122,7 +122,7 @@ TEST(Pickle, RefusesEveryInstructionThatCouldRunSomething) {
         std::string_view("\x80\x04\x8c\x02os\x8c\x06system\x93."), std::string_view("}b."),
         std::string_view("\x82\x01."), std::string_view("Pid\n."), std::string_view("}Q."),
         std::string_view("\x80\x02}}\x81.")}) {
-    EXPECT_THAT(ErrorOf(file), HasSubstr("never runs anything")) << file;
+    EXPECT_THAT(ErrorOf(file), HasSubstr("never runs code")) << file;
   }
   EXPECT_THAT(ErrorOf("cos\nsystem\n."), HasSubstr("byte 0: instruction 0x63"));
 }
@@ -131,12 +131,12 @@ TEST(Pickle, RefusesWhatIsNoProgramOfItsMachine) {
   EXPECT_THAT(ErrorOf("."), HasSubstr("0 values at the end"));
   EXPECT_THAT(ErrorOf("}}."), HasSubstr("2 values at the end"));
   EXPECT_THAT(ErrorOf("\x80\x09."), HasSubstr("protocol 9"));
-  EXPECT_THAT(ErrorOf("u."), HasSubstr("there is no mark"));
+  EXPECT_THAT(ErrorOf("u."), HasSubstr("the stack has no mark"));
   EXPECT_THAT(ErrorOf("s."), HasSubstr("SETITEM"));
   EXPECT_THAT(ErrorOf("K\x01K\x02K\x03s."), HasSubstr("no dictionary"));
   EXPECT_THAT(ErrorOf("}(K\x01u."), HasSubstr("a key without a value"));
-  EXPECT_THAT(ErrorOf("}h\x07."), HasSubstr("value 7 was not remembered"));
-  EXPECT_THAT(ErrorOf("\x94."), HasSubstr("no value to remember"));
+  EXPECT_THAT(ErrorOf("}h\x07."), HasSubstr("memo 7 does not exist"));
+  EXPECT_THAT(ErrorOf("\x94."), HasSubstr("no value to memoize"));
   EXPECT_THAT(ErrorOf(std::string(200, '(')), HasSubstr("nested too deeply"));
   EXPECT_THAT(ErrorOf("X\xff\xff\xff\x7f"), HasSubstr("2147483647 more bytes"));
   EXPECT_THAT(ErrorOf("\x8d\xff\xff\xff\xff\xff\xff\xff\xff"), HasSubstr("too large"));

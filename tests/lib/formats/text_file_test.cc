@@ -128,7 +128,7 @@ TEST_F(TextFileTest, WhatLooksLikeSomethingElseIsTakenWhenTheSettingSaysSo) {
   const std::string json = "{\"text\": \"a\"}\n{\"text\": \"b\"}\n";
   EXPECT_EQ(ErrorOf(json),
             path_ +
-                " looks like lines of JSON, expected text; data.format: text takes it as it is; "
+                " looks like lines of JSON, expected text; data.format: text accepts it anyway; "
                 "name it in data.stream, which reads a field of each line");
   EXPECT_EQ(ReadTextFile(path_, {.any_content = true}, 1 << 20).value(), json);
 }

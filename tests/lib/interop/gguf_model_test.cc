@@ -81,7 +81,7 @@ TEST(GgufModel, MoreEndsThanLlamaCppHasNamesForAreRefused) {
   BytePairTokenizer tokenizer = WithWholePieces(false);
   tokenizer.set_special_tokens({.model_eos = {1, 2, 3, 4}});
   EXPECT_THAT(Message(WriteWith(tokenizer, directory)),
-              HasSubstr("llama.cpp ends a text at 3 tokens at most"));
+              HasSubstr("llama.cpp supports at most 3 end-of-text tokens"));
 }
 
 // llama.cpp builds tokens by merges only and never looks up a whole piece.
@@ -89,7 +89,7 @@ TEST(GgufModel, ATokenThatNoMergeMakesIsRefused) {
   const TemporaryDirectory directory;
   const Status written = WriteWith(WithWholePieces(true), directory);
   EXPECT_EQ(written.code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(Message(written), AllOf(HasSubstr("no merges make the token ' zz' (id 258)"),
+  EXPECT_THAT(Message(written), AllOf(HasSubstr("no merge produces the token ' zz' (id 258)"),
                                       HasSubstr("export the model as hf")));
   EXPECT_FALSE(FileExists(directory.File("model.gguf")));
 }

@@ -209,8 +209,8 @@ TEST_F(HuggingFaceDirectory, WhatDoesNotFitTheConfigurationIsNamed) {
       ErrorOf(ExportAs({.prefix = "transformer."}, "", {})),
       HasSubstr("tensor 'transformer.h.0.attn.c_attn.weight' is [36, 12], expected [12, 36]"));
   EXPECT_THAT(ErrorOf(ExportAs({.prefix = "encoder.", .transposed = true}, "", {})),
-              HasSubstr("tensor 'wte.weight' is missing; 'encoder.wte.weight' is there: write the "
-                        "file again with the plain names"));
+              HasSubstr("tensor 'wte.weight' is missing; the file has 'encoder.wte.weight': write "
+                        "it again without the prefix"));
 }
 
 TEST_F(HuggingFaceDirectory, AWeightThatIsNotFiniteIsNamedUnlessItIsAskedFor) {

@@ -101,12 +101,12 @@ TEST_F(LlmcModelTest, LyingHeadersAreNamed) {
   EXPECT_THAT(ErrorWith(WithInt(bytes, 0, 20240520)), HasSubstr("is a token shard of llm.c"));
   EXPECT_THAT(ErrorWith(WithInt(bytes, 0, 7)), HasSubstr("byte 0: 7 is not the number 20240326"));
   EXPECT_THAT(ErrorWith(WithInt(bytes, 1, 1)), HasSubstr("version 1, expected 3 (fp32)"));
-  EXPECT_THAT(ErrorWith(WithInt(bytes, 1, 5)), HasSubstr("its header asks for"));
+  EXPECT_THAT(ErrorWith(WithInt(bytes, 1, 5)), HasSubstr("its header requires"));
   EXPECT_THAT(ErrorWith(WithInt(bytes, 4, -1)), HasSubstr("n_layer is -1"));
-  EXPECT_THAT(ErrorWith(WithInt(bytes, 4, 1024)), HasSubstr("its header asks for"));
+  EXPECT_THAT(ErrorWith(WithInt(bytes, 4, 1024)), HasSubstr("its header requires"));
   EXPECT_THAT(ErrorWith(WithInt(bytes, 6, INT32_MAX)), HasSubstr("n_embd is 2147483647"));
   EXPECT_THAT(ErrorWith(WithInt(bytes, 7, 1)), HasSubstr("vocab_padded is 1"));
-  EXPECT_THAT(ErrorWith(bytes + "x"), HasSubstr("its header asks for"));
+  EXPECT_THAT(ErrorWith(bytes + "x"), HasSubstr("its header requires"));
 }
 
 TEST_F(LlmcModelTest, EveryTruncationIsRefused) {

@@ -69,7 +69,8 @@ TEST_F(ModelFormatTest, ARunThatBeginsWithAModelLearnsOfItsTokenizer) {
   EXPECT_FALSE(model->has_tokens_of("bytes"));
   const auto bare = FindModelAt(Export(SmallShape(), ExportFormat::kLlmc));
   ASSERT_TRUE(bare.ok()) << bare.status();
-  EXPECT_EQ(bare->tokenizer, "") << "llm.c's file has none, and 259 ids are not GPT-2's";
+  EXPECT_EQ(bare->tokenizer, "")
+      << "llm.c's file has none, and its vocabulary of 259 ids is not GPT-2's";
   EXPECT_EQ(FindModelAt(directory_.File("checkpoint1"))->tokenizer, "bytes");
 }
 

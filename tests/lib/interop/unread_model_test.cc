@@ -14,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr char kPickleWords[] = "can run any program when it is read";
-constexpr char kTorchPage[] = "docs/formats/nanogpt-model.md has the lines that write the weights";
+constexpr char kTorchPage[] = "docs/formats/nanogpt-model.md shows how to write the weights";
 
 // A file like those that torch.save writes.
 std::string Archive() {
@@ -73,10 +73,9 @@ TEST_F(UnreadModelTest, AnArchiveWithoutItsEndIsCutShort) {
   for (const size_t size : {size_t{4}, size_t{24}, whole.size() - 12}) {
     const std::string path = File("ckpt.pt", whole.substr(0, size));
     for (const std::string& named : {path, DirectoryOf(path)}) {
-      EXPECT_THAT(Error(named),
-                  AllOf(HasSubstr("ckpt.pt is a file of torch.save"),
-                        HasSubstr("is cut short (the end of its archive is missing); copy the file "
-                                  "again; docs/formats/nanogpt-model.md")));
+      EXPECT_THAT(Error(named), AllOf(HasSubstr("ckpt.pt is a file of torch.save"),
+                                      HasSubstr("but the end of its archive is missing; copy the "
+                                                "file again; docs/formats/nanogpt-model.md")));
     }
   }
   EXPECT_THAT(Error(File("ckpt.pt", "")), HasSubstr("ckpt.pt is empty"));
@@ -124,9 +123,8 @@ TEST_F(UnreadModelTest, TheFolderOfATrainingNamesItsNewestCheckpoint) {
       Directory({"checkpoint-900/config.json", "checkpoint-1000/config.json", "checkpoint-x/y"});
   EXPECT_THAT(Error(trainer), HasSubstr("is the output folder of a Trainer"));
   EXPECT_THAT(Error(trainer), ::testing::EndsWith(trainer + "/checkpoint-1000"));
-  EXPECT_THAT(
-      ErrorOf({"optimizer.pt", "scheduler.pt", "rng_state.pth"}),
-      HasSubstr("holds the state of a training (optimizer.pt) without the model's weights"));
+  EXPECT_THAT(ErrorOf({"optimizer.pt", "scheduler.pt", "rng_state.pth"}),
+              HasSubstr("holds training state (optimizer.pt) but no model weights"));
   const std::string cache = Directory({"refs/main", "snapshots/607a/config.json"});
   EXPECT_THAT(Error(cache), ::testing::EndsWith(cache + "/snapshots/607a"));
 }

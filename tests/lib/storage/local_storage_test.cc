@@ -123,7 +123,7 @@ TEST_P(LocalStorageFull, NamesTheFileAndTheWayOut) {
   if (direct_write_count == 0) GTEST_SKIP() << "no O_DIRECT on the file system of " << path_;
   EXPECT_EQ(saved.code(), StatusCode::kResourceExhausted);
   EXPECT_NE(Message(saved).find(path_), std::string::npos) << Message(saved);
-  EXPECT_NE(Message(saved).find("make room"), std::string::npos) << Message(saved);
+  EXPECT_NE(Message(saved).find("free space"), std::string::npos) << Message(saved);
   EXPECT_FALSE(FileExists(path_));
 }
 

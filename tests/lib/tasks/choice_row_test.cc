@@ -57,10 +57,9 @@ TEST(ChoiceRow, HarnessCutsALongTextFromTheLeft) {
 
 TEST(ChoiceRow, CompletionRefusesALongText) {
   EXPECT_TRUE(Encode(File("0123", {"b", "c"}), ChoiceStyle::kCompletion, 6).ok());
-  EXPECT_EQ(
-      Message(Encode(File("01234", {"b", "c"}), ChoiceStyle::kCompletion, 6).status()),
-      "q.jsonl:7: context and ending have 7 tokens, but the model reads 6; the harness style cuts "
-      "the context");
+  EXPECT_EQ(Message(Encode(File("01234", {"b", "c"}), ChoiceStyle::kCompletion, 6).status()),
+            "q.jsonl:7: context and ending have 7 tokens, but the model's context is 6; the "
+            "harness style truncates the context");
 }
 
 TEST(ChoiceRow, HarnessRefusesAnEndingThatTheModelCannotRead) {

@@ -25,11 +25,11 @@ TEST(MergesText, NamesTheMergeThatIsDamaged) {
   };
   EXPECT_THAT(error("h e\nhello\n"), HasSubstr("line 2: the merge 'hello' is not two tokens"));
   EXPECT_THAT(error("h e\nhe l l\n"), HasSubstr("line 2: the merge 'he l l' is not two tokens"));
-  EXPECT_THAT(error("he l\n"), HasSubstr("joins 'he', a token that is not there"));
+  EXPECT_THAT(error("he l\n"), HasSubstr("joins 'he', which is not in the vocabulary"));
   EXPECT_THAT(error("h e\nh e\n"),
               HasSubstr("line 2: the merge 'h e' the token 'he' occurs twice"));
-  EXPECT_THAT(error("h \xe2\x82\xac\n"), HasSubstr("stands for no byte"));
-  EXPECT_THAT(error("h \xff\n"), HasSubstr("stands for no byte"));
+  EXPECT_THAT(error("h \xe2\x82\xac\n"), HasSubstr("does not stand for a byte"));
+  EXPECT_THAT(error("h \xff\n"), HasSubstr("does not stand for a byte"));
   EXPECT_THAT(error("\xef\xbb\xbfh e\n"), HasSubstr("line 1: begins with a byte order mark"));
 }
 

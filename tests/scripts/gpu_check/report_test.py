@@ -86,7 +86,7 @@ class Report(gpu_check_case.InFolder):
 
     def test_says_what_was_not(self):
         for line in ("| resume | failed: step 3 differs |  |", "| graphs | not finished: the call ended while it ran |  |",
-                     "not measured: skipped: no copy", "not climbed: no fp8 here", "not measured: skipped: not run"):
+                     "not measured: skipped: no copy", "not measured: no fp8 here", "not measured: skipped: not run"):
             self.assertIn(line, self.text)
 
     def test_every_table_has_cells_under_its_titles(self):

@@ -243,7 +243,7 @@ TEST_F(AgentTest, StoppingTheAgentLetsItsTrainersSaveAndTakesNothingNew) {
     saved = report.ranks(0).written(0).step();
     return true;
   }));
-  EXPECT_EQ(port_.report().slot_problems().at("cpu-1"), "its agent is being stopped");
+  EXPECT_EQ(port_.report().slot_problems().at("cpu-1"), "the agent of this node is stopping");
   inbox_.Post(StopRequested{});  // the save continues and waits to be sealed
   assignment.add_sealed_steps(saved);
   Assign(1, "");

@@ -53,7 +53,7 @@ TEST(AssignmentCheck, AnIdThatIsNoNameIsRefused) {
         std::string("a b"), std::string("a\033[2J"), std::string(257, 'a')}) {
     v1::Assignment assignment = Honest();
     assignment.set_run_id(id);
-    EXPECT_THAT(Refusal(assignment), HasSubstr("is not the id of a run")) << id;
+    EXPECT_THAT(Refusal(assignment), HasSubstr("is not a valid run id")) << id;
   }
 }
 
@@ -63,7 +63,7 @@ TEST(AssignmentCheck, RanksThatCannotBeAreRefused) {
     v1::Assignment assignment = Honest();
     assignment.set_rank(rank);
     assignment.set_world_size(size);
-    EXPECT_THAT(Refusal(assignment), HasSubstr("there is no rank")) << rank << " of " << size;
+    EXPECT_THAT(Refusal(assignment), HasSubstr("does not exist")) << rank << " of " << size;
   }
 }
 
@@ -74,7 +74,7 @@ TEST(AssignmentCheck, AGroupWithoutAnAddressForEachRankIsRefused) {
   for (const std::string& address : {std::string(), std::string("h:1\n"), std::string(300, 'h')}) {
     assignment = Honest();
     assignment.mutable_membership()->set_addresses(1, address);
-    EXPECT_THAT(MembershipRefusal(assignment), HasSubstr("is not the address of a rank"));
+    EXPECT_THAT(MembershipRefusal(assignment), HasSubstr("is not a valid address of a rank"));
   }
 }
 

@@ -33,11 +33,11 @@ TEST(EngineLimits, WhatNoTrainerSendsHasAReason) {
   for (const link::Message& message :
        std::vector<link::Message>{link::Start{}, link::Configure{}, link::Go{}, link::Stop{},
                                   link::SealResult{}, link::Generated{}}) {
-    EXPECT_EQ(Reason(message), "it sent a message that no trainer sends");
+    EXPECT_EQ(Reason(message), "it sent a message of a type that trainers do not send");
   }
   EXPECT_EQ(Reason(link::Hello{.protocol = 99, .protocol_min = 98}),
-            "it sent protocols 98 to 99; this agent speaks 1 to 1, install matching versions");
-  EXPECT_EQ(Reason(link::Listening{.address = "h:1\033[2J"}), "it sent no address");
+            "it sent protocols 98 to 99; this agent supports 1 to 1; install matching versions");
+  EXPECT_EQ(Reason(link::Listening{.address = "h:1\033[2J"}), "it sent an invalid address");
   EXPECT_EQ(Reason(link::StepReport{.point = {.step = -1}}), "it sent the step -1");
   EXPECT_THAT(Reason(link::CheckpointReport{{.step = -5}}), HasSubstr("the step -5"));
   EXPECT_THAT(Reason(link::StepReport{.point = {.warning = std::string(9000, 'w')}}),

@@ -68,7 +68,7 @@ TEST(ExitReport, WhoWasToldToStopStoppedWhateverItsLastWords) {
                .failed = link::Failed{contract::ExitCause::kCollective, "lost"}});
   EXPECT_EQ(report.cause, v1::EXIT_CAUSE_STOPPED);
   EXPECT_EQ(report.code, 11);
-  EXPECT_EQ(report.message, "stopped as asked; exited with code 11");
+  EXPECT_EQ(report.message, "stopped on request; exited with code 11");
 }
 
 TEST(ExitReport, WithoutLastWordsTheLastLineIsTold) {

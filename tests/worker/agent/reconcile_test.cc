@@ -178,7 +178,7 @@ TEST(Reconcile, AnAssignmentOfALyingCoordinatorIsDeclined) {
   Assign(desired, 1, 0, "cpu-0").set_run_id("../x");
   Assign(desired, 1, 0, "cpu-1");
   EXPECT_EQ(Plan(&desired, RankTable()),
-            (Words{"decline ../x/1/0 the agent refuses it: '../x' is not the id of a run",
+            (Words{"decline ../x/1/0 the agent refuses it: '../x' is not a valid run id",
                    "spawn run1/1/0"}));
 }
 

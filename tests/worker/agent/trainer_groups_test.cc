@@ -96,7 +96,7 @@ TEST_F(TrainerGroupsTest, AGroupThatAnEarlierAgentLeftIsNotUsedAgain) {
 
 TEST_F(TrainerGroupsTest, AGroupWithOtherProcessesIsLeftAlone) {
   Write(kGroup + "/cgroup.procs", "1\n" + std::to_string(getpid()) + "\n");
-  EXPECT_THAT(Message(Open().status()), HasSubstr("other processes than gp-worker, such as 1"));
+  EXPECT_THAT(Message(Open().status()), HasSubstr("processes other than gp-worker, such as 1"));
   EXPECT_EQ(Read("agent/cgroup.procs"), "(none)");
 }
 

@@ -22,7 +22,7 @@ TEST(LadderChart, ShowsEveryRung) {
   EXPECT_THAT(svg, HasSubstr(">first<"));
   EXPECT_THAT(svg, HasSubstr("not kept"));
   EXPECT_THAT(svg, HasSubstr("a &lt; b &amp; c"));
-  EXPECT_THAT(svg, HasSubstr("not climbed: this machine has one core"));
+  EXPECT_THAT(svg, HasSubstr("not measured: this machine has one core"));
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
 }
 

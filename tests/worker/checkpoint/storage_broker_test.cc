@@ -109,7 +109,7 @@ int UseNewDirectory(const std::string& run, const std::string& outside) {
 }
 
 TEST_F(StorageBrokerTest, ReachesTheDirectoryThatTookThePlaceOfTheDeletedOneAndNothingElse) {
-  if (confinement::LandlockVersion() == 0) GTEST_SKIP() << "this kernel offers no Landlock";
+  if (confinement::LandlockVersion() == 0) GTEST_SKIP() << "this kernel has no Landlock";
   const std::string run = File("run");
   const std::string outside = File("outside");
   ASSERT_TRUE(MakeDirectory(run).ok());

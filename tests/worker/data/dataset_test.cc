@@ -176,7 +176,7 @@ TEST_F(DatasetTest, RefusesShardsThatAreDamagedOrOfAnotherVocabulary) {
   runspec::RunSpec spec;
   const std::string good = WriteShard("good.bin", 0, 100, 256);
   spec.data.train = {Write("cut.bin", ReadFile(good)->substr(0, 1100))};
-  EXPECT_THAT(ErrorOf(spec), HasSubstr("promises 100 tokens"));
+  EXPECT_THAT(ErrorOf(spec), HasSubstr("declares 100 tokens"));
   spec.data.train = {WriteShard("large.bin", 250, 10, 1000)};
   EXPECT_THAT(ErrorOf(spec),
               HasSubstr("token 256 at position 6 is not below the vocabulary of 256"));

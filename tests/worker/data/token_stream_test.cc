@@ -162,9 +162,9 @@ TEST_F(TokenStreamTest, DamageIsAnErrorWithItsPlace) {
 
 TEST_F(TokenStreamTest, SourcesWithoutTextAreAnErrorAndNoEndlessSearch) {
   Write("a.txt", "");
-  EXPECT_THAT(ErrorOf(Sources()), HasSubstr("a.txt holds no text at all"));
+  EXPECT_THAT(ErrorOf(Sources()), HasSubstr("a.txt holds no text"));
   Write("b.jsonl", "\n\n");
-  EXPECT_THAT(ErrorOf(Sources()), HasSubstr("a.txt and the others hold no text at all"));
+  EXPECT_THAT(ErrorOf(Sources()), HasSubstr("a.txt and the other sources hold no text"));
 }
 
 TEST_F(TokenStreamTest, APositionThatIsNoneSaysSo) {

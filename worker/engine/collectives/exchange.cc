@@ -79,8 +79,9 @@ bool AllDone(const std::vector<Lane>& lanes) {
   // First blames a peer that sent nothing at all, because the other peers wait for it.
   for (const Lane& lane : lanes) {
     if (lane.in.next == lane.in.begin && lane.in.movable()) {
-      PeerLost(operation, lane.rank,
-               "it did not come within " + time + "; is its process stopped or its machine stuck?");
+      PeerLost(
+          operation, lane.rank,
+          "it did not arrive within " + time + "; is its process stopped or its machine stuck?");
     }
   }
   for (const Lane& lane : lanes) {

@@ -21,7 +21,7 @@ void* OpenLibrary(const std::string& name) {
   // RTLD_LOCAL, because LibTorch may have loaded another copy of NCCL.
   void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) return library;
-  throw NcclUnavailable(std::string("NCCL, through which several GPUs sum their gradients: ") +
+  throw NcclUnavailable(std::string("NCCL, which several GPUs use to sum their gradients: ") +
                         dlerror() + "; install it, or set " + kVariable +
                         " to the path of its libnccl.so.2");
 }

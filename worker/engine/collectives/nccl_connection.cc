@@ -65,7 +65,7 @@ NcclConnection::~NcclConnection() {
   std::lock_guard lock(mutex_);
   // NCCL frees nothing of a communicator that is still working, and the next call that frees device
   // memory would wait for its kernels.
-  if (!finalized) Sever("it still waited for a peer when it ended");
+  if (!finalized) Sever("it was still waiting for a peer when it ended");
   if (comm_ != nullptr) api_.destroy(comm_);
 }
 

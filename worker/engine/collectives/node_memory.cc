@@ -34,7 +34,7 @@ bool Holds(uint64_t size, uint64_t offset, size_t count) {
 
 int MakeFile() {
   const int fd = memfd_create("gp-gradients", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0) Refuse("cannot be made");
+  if (fd < 0) Refuse("cannot be created");
   return fd;
 }
 
@@ -62,7 +62,7 @@ Mapping::~Mapping() {
 
 NodeMemory::NodeMemory() : file_(MakeFile()) {
   if (fchmod(fd(), S_IRUSR | S_IWUSR) != 0 || fcntl(fd(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
-    Refuse("cannot be protected");
+    Refuse("cannot be sealed against shrinking");
   }
 }
 
@@ -94,7 +94,7 @@ PeerMemory::PeerMemory(int rank, Socket file) : rank_(rank), file_(std::move(fil
   const int seals = fcntl(file_.fd(), F_GET_SEALS);
   if (seals >= 0 && (seals & F_SEAL_SHRINK) != 0) return;
   throw CollectiveError("shared memory: rank " + std::to_string(rank) +
-                        " offers something that can shrink");
+                        " offers a memory file that can shrink");
 }
 
 float* PeerMemory::At(uint64_t offset, size_t count) {

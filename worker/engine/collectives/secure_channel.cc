@@ -166,13 +166,13 @@ void SecureChannel::Shake(int fd, SteadyTime deadline, const std::stop_token& st
     const int result = SSL_do_handshake(tls_.get());
     if (result == 1) break;
     const std::string why = WhyNot(result);
-    if (!why.empty()) throw CollectiveError("encryption did not begin: " + why);
+    if (!why.empty()) throw CollectiveError("encryption did not start: " + why);
     const short event = SSL_want_write(tls_.get()) ? POLLOUT : POLLIN;
     if (!WaitReady(fd, event, deadline, stop)) {
-      throw CollectiveError("encryption did not begin: the peer did not answer in time");
+      throw CollectiveError("encryption did not start: the peer did not answer in time");
     }
   }
-  Require(SSL_session_reused(tls_.get()) == 1, "encryption began without the key of the epoch");
+  Require(SSL_session_reused(tls_.get()) == 1, "encryption started without the key of the epoch");
   holds_more_ = true;  // data that the peer sent after its last handshake message
 }
 
@@ -202,7 +202,7 @@ Moved SecureChannel::Stopped(int result, Moved moved) {
 void SecureChannel::ChangeKeyWhenDue() {
   if (record_waits_ || bytes_with_key_ < kBytesPerKey) return;
   bytes_with_key_ = 0;
-  Require(SSL_key_update(tls_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1, "no new key");
+  Require(SSL_key_update(tls_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1, "cannot change the key");
 }
 
 Moved SecureChannel::Send(std::span<const iovec> pieces) {

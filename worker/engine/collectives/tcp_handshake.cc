@@ -79,7 +79,7 @@ class Body {
 Nonce RandomNonce() {
   Nonce nonce;
   if (RAND_bytes(reinterpret_cast<unsigned char*>(nonce.data()), nonce.size()) != 1) {
-    throw CollectiveError("the system gives no random bytes");
+    throw CollectiveError("the system returns no random bytes");
   }
   return nonce;
 }

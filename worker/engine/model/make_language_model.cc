@@ -51,7 +51,7 @@ void CheckReference(const ModelOptions& options) {
             options.precision == runspec::Precision::kAuto,
         "the reference engine computes in fp32; use precision: fp32 or engine.kind: fused");
   Check(options.recompute == runspec::Recompute::kNone && options.chunked_head == 0,
-        "the reference engine keeps everything; use engine.recompute: none and "
+        "the reference engine keeps all activations; use engine.recompute: none and "
         "engine.chunked_head: 0, or engine.kind: fused");
 }
 

@@ -27,7 +27,8 @@ GradientReduction::GradientReduction(Communicator& communicator, Backend& backen
       buckets_(static_cast<int64_t>(communicator.overlap_elements())) {
   if (communicator.device() == nullptr) return;
   // Without a queue, nothing would make the collectives run after the passes.
-  GP_CHECK(backend.queue() != nullptr || backend.host_reachable(), "a device without a queue");
+  GP_CHECK(backend.queue() != nullptr || backend.host_reachable(),
+           "device collectives need a device queue");
   communicator.device()->Follow(backend.queue());
 }
 

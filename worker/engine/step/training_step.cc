@@ -195,7 +195,7 @@ int TrainingStep::LossOf(int shard) const {
 // agree on what follows the step.
 std::span<const double> TrainingStep::ShareLosses() {
   if (communicator_.size() == 1 || communicator_.device() != nullptr) return scalars_.losses();
-  GP_CHECK(model_.backend().host_reachable(), "ranks on devices without collectives of their own");
+  GP_CHECK(model_.backend().host_reachable(), "ranks on GPUs need device collectives");
   shared_losses_.assign(static_cast<size_t>(plan_.logical_shards) + 1, 0.0);
   shared_losses_.back() = static_cast<double>(request_());
   for (int shard = owned_.first; shard < owned_.first + owned_.count; ++shard) {

@@ -49,7 +49,7 @@ class Generation {
   }
 
   newView(body, index) {
-    const label = `Text ${body.n > 1 ? `${index + 1} ` : ""}by ${this.model}. Arrow keys walk through its tokens`;
+    const label = `Text ${body.n > 1 ? `${index + 1} ` : ""}by ${this.model}. Arrow keys move through its tokens`;
     const view = new TextView(label, (before, text) => this.actions.branch(this.prompt + before + text));
     view.prompt.textContent = body.prompt;
     return view;
@@ -75,7 +75,7 @@ class Generation {
   async waitBeforeRetry(error) {
     const why = error.status === 503 ? "The model is being loaded" : "The gateway is busy";
     for (let left = Math.max(1, Math.min(30, error.retrySeconds)); left > 0; left -= 1) {
-      this.setState("waiting", `${why}; asks again in ${left} s`, "warn");
+      this.setState("waiting", `${why}; trying again in ${left} s`, "warn");
       await this.pause(1000);
     }
     this.setState("waiting", why, "warn");
@@ -206,7 +206,7 @@ class Generation {
 
   errorWords(error) {
     const kept = this.text() ? " What was written so far is kept." : "";
-    if (error.status === 429) return `The gateway is busy and has turned this text away (429): ${error.message}`;
+    if (error.status === 429) return `The gateway is busy and has refused this text (429): ${error.message}`;
     if (error.status === 503) return `The model could not be loaded (503): ${error.message}`;
     if (error instanceof GatewayError) return error.message + kept;
     return `The page could not read the answer: ${error.message}.${kept}`;
@@ -217,8 +217,8 @@ class Generation {
       const whole = this.prompt + view.text;
       view.element.after(node("div", {class: "answer-actions"},
         node("button", {class: "plain compact", onclick: () => copyText(whole, "Text")}, picture("copy"), "Copy text"),
-        node("button", {class: "plain compact", title: "Put this text into the prompt and write on",
-          onclick: () => this.actions.proceed(whole)}, picture("forward"), "Write on")));
+        node("button", {class: "plain compact", title: "Put this text into the prompt and continue it",
+          onclick: () => this.actions.proceed(whole)}, picture("forward"), "Continue")));
     });
   }
 

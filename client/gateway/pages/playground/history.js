@@ -35,7 +35,7 @@ const shortened = (text, length) => text.length > length ? `${text.slice(0, leng
 
 function pastItem(entry, restore) {
   const time = new Date(entry.at).toLocaleTimeString("en-GB", {hour: "2-digit", minute: "2-digit"});
-  const title = "Bring this prompt and its settings back";
+  const title = "Restore this prompt and its settings";
   return node("li", {}, node("button", {class: "past", title, onclick: () => restore(entry)},
     node("span", {class: "past-text"},
       node("span", {class: "muted"}, shortened(entry.prompt, 40)), shortened(entry.text, 90)),

@@ -3,9 +3,9 @@
 
 const SLIDERS = [
   {name: "temperature", label: "Temperature", min: 0, max: 2, step: 0.05, value: 0.8,
-    help: "0 always takes the likeliest token; higher is more surprising"},
+    help: "0 always takes the likeliest token; higher values are more random"},
   {name: "max_tokens", label: "Length in tokens", min: 1, max: 65536, step: 1, value: 128,
-    help: "Most tokens that one text gets"},
+    help: "Maximum number of tokens per text"},
   {name: "n", label: "Samples", min: 1, max: 8, step: 1, value: 1, help: "Texts for the same prompt"},
   {name: "top_k", label: "Top-k", min: 0, max: 200, step: 1, value: 50,
     help: "Only the k likeliest tokens; 0 means all"},

@@ -30,7 +30,7 @@ function alternativeRow(entry, part) {
   if (!tokenCard.pinned || own || entry.text.startsWith("bytes:")) {
     return node("div", {class: own ? "alternative own" : "alternative"}, ...children);
   }
-  const label = `Write on with ${visibleText(entry.text)}, ${percent}`;
+  const label = `Continue with ${visibleText(entry.text)}, ${percent}`;
   const onclick = () => takeBranch(entry.text);
   return node("button", {class: "alternative", "aria-label": label, onclick}, ...children);
 }
@@ -53,7 +53,7 @@ function showTokenCard(span, token, branch, pinned) {
       node("strong", {class: "number"}, percentText(token.probability))),
     ...(count > 1 ? [hint] : []),
     ...alternativesOf(part).map((entry) => alternativeRow(entry, part)),
-    node("p", {class: "muted small"}, pinned ? "Choose one to write on from there." : "Click to choose another one."));
+    node("p", {class: "muted small"}, pinned ? "Choose one to continue from there." : "Click to choose another one."));
   card.hidden = false;
   placeCard(card, span);
 }

@@ -37,7 +37,7 @@ const gatewayAddress = (path) => new URL(path, location.href).href;
 class KeyError extends GatewayError {
   constructor(wasRefused) {
     super(wasRefused ? "The gateway does not accept the API key that was entered." :
-      "This gateway answers only requests with an API key.", 401);
+      "This gateway answers only requests that have an API key.", 401);
     this.title = wasRefused ? "Key refused" : "API key needed";
   }
 }
@@ -84,7 +84,7 @@ let keyQuestion = null;
 function askForKey(wrong) {
   const dialog = $("#key-dialog");
   keyQuestion ??= new Promise((resolve, reject) => {
-    $("#key-title").textContent = wrong ? "Key refused" : "This gateway wants an API key";
+    $("#key-title").textContent = wrong ? "Key refused" : "This gateway requires an API key";
     $("#key-problem").hidden = !wrong;
     $("#key-field").value = "";
     dialog.showModal();

@@ -273,10 +273,10 @@ TEST_F(Completions, SaysHowMuchTextIsTooMuch) {
   for (int i = 0; i < 1 << 20; ++i) ids += ",97";
   const http::Answer tokens = gateway_->Post("/detokenize", R"({"tokens":[)" + ids + "]}");
   EXPECT_EQ(tokens.status, 400);
-  EXPECT_THAT(tokens.body, HasSubstr("tokens stand for a text of more than 1048576 bytes"));
+  EXPECT_THAT(tokens.body, HasSubstr("the text of these tokens has more than 1048576 bytes"));
   const std::string text((1 << 20) + 1, 'a');
   EXPECT_THAT(gateway_->Post("/tokenize", R"({"prompt":")" + text + R"("})").body,
-              HasSubstr("prompt has 1048577 bytes, at most 1048576 are taken at once"));
+              HasSubstr("prompt has 1048577 bytes, at most 1048576 are allowed in one request"));
 }
 
 TEST_F(Completions, TokenizesInBothDialects) {

@@ -218,7 +218,7 @@ TEST_F(Pool, RefusesMoreRequestsThanMayWait) {
   EXPECT_EQ(refused.status, 429);
   EXPECT_EQ(refused.Header("retry-after"), "1");
   EXPECT_THAT(refused.body, HasSubstr("rate_limit_error"));
-  EXPECT_THAT(refused.body, HasSubstr("2 of them this client's"));
+  EXPECT_THAT(refused.body, HasSubstr("2 of them from this client"));
 }
 
 TEST_F(Pool, TheLeastRecentlyUsedIdleModelMakesRoom) {

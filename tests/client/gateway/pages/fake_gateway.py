@@ -151,7 +151,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def allowed(self):
         if self.server.key in (None, self.headers.get("Authorization", "").removeprefix("Bearer ")):
             return True
-        self.send_json(error_body(401, "this gateway wants an API key"), 401)
+        self.send_json(error_body(401, "this gateway requires an API key"), 401)
         return False
 
     # Answers

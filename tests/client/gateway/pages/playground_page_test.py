@@ -508,8 +508,8 @@ class Playground(page_case.PageCase):
         self.fresh()
         gateway.failures = [(429, "32 texts are waiting already", 2), (503, "loading demo@2500", 2)]
         self.browser.click("#generate")
-        self.browser.wait_text(".answer .badge", "The gateway is busy; asks again in")
-        self.browser.wait_text(".answer .badge", "The model is being loaded; asks again in")
+        self.browser.wait_text(".answer .badge", "The gateway is busy; trying again in")
+        self.browser.wait_text(".answer .badge", "The model is being loaded; trying again in")
         self.finished()
         self.browser.check_clean(network_errors=True)
 

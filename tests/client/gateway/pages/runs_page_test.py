@@ -1118,7 +1118,7 @@ class Runs(page_case.PageCase):
 
     def test_says_why_the_gateway_refuses_its_events(self):
         gateway = self.fake()
-        gateway.stream_refusal = (429, "500 pages of this client are kept up to date already")
+        gateway.stream_refusal = (429, "this client already has 500 open streams")
         gateway.streams_allowed.clear()
         self.browser.open("/runs")
         self.browser.wait_text("#unreachable-title", "The gateway refuses this page (429)")

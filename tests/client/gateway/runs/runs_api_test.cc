@@ -186,7 +186,8 @@ TEST_F(RunsApiTest, AParameterThatWouldBeLeftOutIsRefused) {
   EXPECT_EQ(message("/api/v1/workers?limit=5"),
             "unknown parameter 'limit'; this path takes no parameters");
   EXPECT_EQ(message("/api/v1/events?runs=demo"), "unknown parameter 'runs'; did you mean 'run'?");
-  EXPECT_EQ(message("/api/v1/runs?since=-1"), "since: expected a whole number from 0, not '-1'");
+  EXPECT_EQ(message("/api/v1/runs?since=-1"),
+            "since: expected a whole number of 0 or more, not '-1'");
   EXPECT_EQ(message("/api/v1/runs?limit=5&limit=6"), "limit: given more than once");
   for (const char* name :
        {"limit", "page_token", "state", "label", "user", "namespace", "search"}) {

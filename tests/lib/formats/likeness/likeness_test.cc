@@ -78,7 +78,7 @@ TEST(UnlikeText, RecognisesEncodingsOfOneByte) {
     latin += "Le gar\xe7on \xe0 la fen\xeatre regarde passer les nuages du soir.\n";
     damaged += "Straße und Wald \xff in the middle of the day\n";
   }
-  EXPECT_THAT(WhatIfText(latin), HasSubstr("not UTF-8, as Windows and Latin-1 write it (150 of"));
+  EXPECT_THAT(WhatIfText(latin), HasSubstr("not UTF-8, probably Windows-1252 or Latin-1 (150 of"));
   EXPECT_EQ(UnlikeText(latin)->way, "convert it: iconv -f WINDOWS-1252 -t UTF-8 {}");
   EXPECT_EQ(WhatIfText(damaged), "text");
   for (int i = 0; i < 7; ++i) ascii_damaged += "word \x92";
@@ -103,10 +103,10 @@ TEST(UnlikeText, RecognisesLinesOfJsonAmongOtherLines) {
 // The page that curl saves for a wrong URL.
 TEST(UnlikeText, RecognisesThePageOfAServer) {
   const std::string page = "<!DOCTYPE html>\n<html><body>404 Not Found</body></html>\n";
-  EXPECT_THAT(WhatIfText(page), HasSubstr("a page of HTML"));
-  EXPECT_THAT(WhatIfText("\n<html lang=\"en\">"), HasSubstr("a page of HTML"));
+  EXPECT_THAT(WhatIfText(page), HasSubstr("an HTML page"));
+  EXPECT_THAT(WhatIfText("\n<html lang=\"en\">"), HasSubstr("an HTML page"));
   EXPECT_THAT(WhatIfText("<?xml version=\"1.0\"?>\n<Error><Code>NoSuchKey</Code></Error>"),
-              HasSubstr("an error of a server"));
+              HasSubstr("an error message of a server"));
   EXPECT_EQ(WhatIfText("<?xml version=\"1.0\"?>\n<poem>A line</poem>"), "text");
   EXPECT_EQ(WhatIfText(page + std::string(kLikenessBytes, 'a')), "text") << "somebody's collection";
 }
@@ -139,7 +139,7 @@ TEST(UnlikeText, RecognisesJsonBehindAnIdOrAWord) {
             "lines of an id, a tab and a JSON object");
   EXPECT_EQ(WhatIfText("data: {\"text\": \"a\"}\n\ndata: {\"text\": \"b\"}\n\ndata: [DONE]\n" +
                        std::string("data: {\"text\": \"c\"}\ndata: {\"text\": \"d\"}\n")),
-            "events of a server, with JSON in them");
+            "server-sent events that contain JSON");
   EXPECT_EQ(WhatIfText(")]}',\n[{\"text\": \"a\"}]"), "a list in JSON");
   EXPECT_EQ(WhatIfText("12:01:00 INFO\t{\"a\": 1}\n12:02:00 INFO\t{\"a\": 2}\n"), "text")
       << "a log";
@@ -171,7 +171,7 @@ TEST(UnlikeTextInside, RecognisesWhatIsNoText) {
     latin += "caf\xe9 au lait, tr\xe8s bon, chaud et pas cher du tout\n";
     other += static_cast<char>(0x80 + i % 100);
   }
-  EXPECT_THAT(WhatInside(latin), HasSubstr("Windows and Latin-1"));
+  EXPECT_THAT(WhatInside(latin), HasSubstr("Windows-1252 or Latin-1"));
   EXPECT_THAT(WhatInside(text + other), HasSubstr("not UTF-8"));
   EXPECT_EQ(WhatInside("t\": 1}\n{\"text\": \"a\"}\n{\"text\": \"b\"}\n{\"te"), "lines of JSON");
 }

@@ -125,8 +125,8 @@ TEST_F(SpecialTokenFiles, AModelWithoutAnEndHasNone) {
     const auto tokenizer = Read(files);
     const SpecialTokens expected{.eos = 261, .eos_is_guess = true};
     EXPECT_EQ(tokenizer->special_tokens(), expected) << Json(files);
-    EXPECT_THAT(notes_, Contains(HasSubstr("'<|endoftext|>' (261) is known by its spelling alone: "
-                                           "generated texts do not end at it")));
+    EXPECT_THAT(notes_, Contains(HasSubstr("'<|endoftext|>' (261) is recognised only by its "
+                                           "spelling: generated texts do not end at it")));
     EXPECT_EQ(tokenizer->NamedEndOfText(), "");
     EXPECT_EQ((*ParseTokenizer(tokenizer->Serialized()))->special_tokens(), expected);
     std::map<std::string, Json> written = files;
@@ -193,14 +193,14 @@ TEST_F(SpecialTokenFiles, ContradictionsAreSaid) {
   EXPECT_THAT(tokenizer->special_tokens().model_eos, ElementsAre(263));
   EXPECT_THAT(notes_,
               ElementsAre(HasSubstr("eos_token_id is 261 in config.json and 263 in "
-                                    "generation_config.json, which counts"),
+                                    "generation_config.json, which takes precedence"),
                           AllOf(HasSubstr("the model's eos_token_id is '<|EOS|>' (263), the "
                                           "tokenizer's eos_token '<|endoftext|>' (261)"),
                                 HasSubstr("the latter separates documents"))));
   Read({{"tokenizer_config.json", {{"eos_token", "<|EOS|>"}, {"pad_token", "<|PAD|>"}}},
         {"config.json", {{"eos_token_id", 50256}, {"pad_token_id", 261}}}});
-  EXPECT_THAT(notes_, ElementsAre(HasSubstr("config.json: eos_token_id names the id 50256, and the "
-                                            "tokenizer has 265 ids: it is passed over"),
+  EXPECT_THAT(notes_, ElementsAre(HasSubstr("config.json: eos_token_id names the id 50256, but the "
+                                            "tokenizer has 265 ids: gp ignores it"),
                                   HasSubstr("pad_token_id is '<|endoftext|>' (261), the "
                                             "tokenizer's pad_token '<|PAD|>' (264)")));
 }

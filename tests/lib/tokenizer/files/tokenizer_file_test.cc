@@ -75,7 +75,7 @@ TEST_F(TokenizerFileTest, ADirectoryIsReadByItsBestForm) {
   EXPECT_EQ(Read(directory_.path())->vocabulary_size(), 258);
   Write("vocab.json", SmallVocab().dump());
   EXPECT_THAT(Error(directory_.path()),
-              HasSubstr("merges.txt does not exist; it belongs to vocab.json"));
+              HasSubstr("merges.txt does not exist; vocab.json needs it"));
   Write("merges.txt", kSmallMerges);
   EXPECT_EQ(Read(directory_.path())->vocabulary_size(), 262);
   Json document = SmallTokenizerJson();
@@ -219,7 +219,8 @@ TEST_F(TokenizerFileTest, DamageIsNamedWithItsFileAndPlace) {
   EXPECT_THAT(set("/model/vocab/he", "x"), HasSubstr("the id of 'he' is \"x\""));
   EXPECT_THAT(
       set("/model/merges/4", "hellx o"),
-      HasSubstr("model.merges[4]: the merge \"hellx o\" joins 'hellx', a token that is not there"));
+      HasSubstr(
+          "model.merges[4]: the merge \"hellx o\" joins 'hellx', which is not in the vocabulary"));
   EXPECT_THAT(set("/model/merges/1", "h e"),
               HasSubstr("model.merges[1]: the merge \"h e\" occurs twice"));
   EXPECT_THAT(set("/model/merges/1", "x y"), HasSubstr("makes 'xy', which has no id"));
@@ -374,8 +375,8 @@ TEST_F(TokenizerFileTest, FilesOfOtherPatternsAreRefusedByTheirTokens) {
     if (std::string_view(token) == "  a") tokens.push_back("  ");
     tokens.push_back(token);
     EXPECT_THAT(Error(Write("a.tiktoken", TiktokenText(tokens))),
-                AllOf(HasSubstr("a.tiktoken: GPT-2's pattern cuts 1 of the"),
-                      HasSubstr(Json(token).dump()), HasSubstr("was learned with another pattern"),
+                AllOf(HasSubstr("a.tiktoken: GPT-2's pattern splits 1 of the"),
+                      HasSubstr(Json(token).dump()), HasSubstr("was trained with another pattern"),
                       HasSubstr("tokenizer.json, which names its pattern")))
         << token;
   }
@@ -391,8 +392,8 @@ TEST_F(TokenizerFileTest, FilesOfOtherPatternsAreRefusedByTheirTokens) {
 TEST_F(TokenizerFileTest, ATiktokenFilesPatternIsAnAssumptionThatIsSaid) {
   std::vector<std::string> notes;
   ASSERT_TRUE(ReadTokenizer(Write("a.tiktoken", TiktokenText()), &notes).ok());
-  EXPECT_THAT(notes, ElementsAre("a.tiktoken does not name the pattern that cuts text; its tokens "
-                                 "fit GPT-2's, which is taken"));
+  EXPECT_THAT(notes, ElementsAre("a.tiktoken does not name the pattern that splits text; its "
+                                 "tokens fit GPT-2's pattern, so gp uses that"));
   notes.clear();
   ASSERT_TRUE(ReadTokenizer(Write("tokenizer.json", SmallTokenizerJson().dump()), &notes).ok());
   EXPECT_THAT(notes, testing::IsEmpty());
@@ -425,10 +426,10 @@ TEST_F(TokenizerFileTest, PairsWithoutAPatternAreReadLikewise) {
   const std::string merges = std::string(kSmallMerges) + ". s\n";
   Write("vocab.json", vocab.dump());
   const std::string path = Write("merges.txt", merges);
-  EXPECT_THAT(Error(path), HasSubstr("GPT-2's pattern cuts 1 of the 6 learned tokens in two"));
-  EXPECT_THAT(Error(Write("vocab.bpe", merges)), HasSubstr("was learned with another pattern"));
+  EXPECT_THAT(Error(path), HasSubstr("GPT-2's pattern splits 1 of the 6 learned tokens in two"));
+  EXPECT_THAT(Error(Write("vocab.bpe", merges)), HasSubstr("was trained with another pattern"));
   Write("tokenizer_config.json", R"({"tokenizer_class": "PreTrainedTokenizerFast"})");
-  EXPECT_THAT(Error(path), HasSubstr("was learned with another pattern"));
+  EXPECT_THAT(Error(path), HasSubstr("was trained with another pattern"));
   // This class stands for GPT-2's pattern.
   Write("tokenizer_config.json", R"({"tokenizer_class": "GPT2Tokenizer"})");
   EXPECT_THAT(*Read(path)->Encode("a.s"), ElementsAre('a' - '!', '.' - '!', 's' - '!'));
@@ -468,8 +469,8 @@ TEST_F(TokenizerFileTest, AnyOtherGapInTheRanksIsDamage) {
                               "runs of spaces follows")));
   EXPECT_THAT(error(TiktokenLine("  ", 263)), HasSubstr("the rank is 263, expected 261"));
   EXPECT_THAT(error(TiktokenLine("  ", 262) + TiktokenLine("lo", 263)),
-              HasSubstr("line 263 ('bG8= 263'): the rank 261 has no token, so it is a special "
-                        "token's; only runs of spaces may follow it"));
+              HasSubstr("line 263 ('bG8= 263'): the rank 261 is left out for the special token; "
+                        "only runs of spaces may follow it"));
   EXPECT_THAT(error(TiktokenLine("  ", 262) + TiktokenLine("   ", 264)),
               HasSubstr("the rank is 264, expected 263"));
   EXPECT_THAT(error("= 261\n" + TiktokenLine("lo", 262)), HasSubstr("the rank 261 has no token"));

@@ -72,7 +72,7 @@ TEST(Exchange, ATimeoutNamesTheRankThatSaidNothingAtAll) {
   } catch (const CollectiveError& thrown) {
     error = thrown.what();
   }
-  EXPECT_THAT(error, testing::HasSubstr("lost rank 2: it did not come within 50 ms"));
+  EXPECT_THAT(error, testing::HasSubstr("lost rank 2: it did not arrive within 50 ms"));
 }
 
 }  // namespace

@@ -203,7 +203,7 @@ TEST_P(TreeExchangeTest, APeerThatDoesNotBeginALaterPartIsNamed) {
     ExpectFloats(results(), 2);
     SendFloats(results(), 2);
   });
-  EXPECT_THAT(ErrorOfSum(), HasSubstr("lost rank 1: it did not come within 2000 ms"));
+  EXPECT_THAT(ErrorOfSum(), HasSubstr("lost rank 1: it did not arrive within 2000 ms"));
 }
 
 // As long as this rank's first part is not ready, no peer is to blame, however long it takes.

@@ -52,7 +52,8 @@ class Chooser {
                                                  scratch_);
     if (made.kernels == nullptr) return Note("cudnn attention " + made.why_not);
     if (const int64_t bytes = made.kernels->device_bytes(); bytes > 0) {
-      Note("cudnn attention takes " + std::to_string(bytes) + " bytes that the plan does not have");
+      Note("cudnn attention takes " + std::to_string(bytes) +
+           " bytes of device memory, more than the memory plan contains");
       // Before Blackwell, cuDNN's deterministic backward pass writes the gradients of all B*H*T*T
       // scores to memory. The flash kernel has a fixed order of sums without that.
       if (options_.deterministic && !only_cudnn()) return;
@@ -74,7 +75,7 @@ class Chooser {
     std::string reasons;
     for (const std::string& note : choice_.notes) reasons += note + "; ";
     throw std::invalid_argument(
-        "engine.attention is not possible on " + device_.name + ": " + reasons +
+        "engine.attention does not work on " + device_.name + ": " + reasons +
         "use engine.attention: " + (choice_.kernels.empty() ? "math" : "flash"));
   }
 

@@ -56,10 +56,10 @@ CudaBackendOptions OptionsOf(const DeviceBackendOptions& options) {
 GemmChoices ParseRecord(const std::string& record, const std::string& here) {
   GemmChoices choices = GemmChoices::Parse(record);
   if (choices.device() == here) return choices;
-  throw std::invalid_argument("the run computes with matrix products chosen for " +
-                              choices.device() + ", here is " + here +
-                              "; train where they were chosen, or submit the run with "
-                              "deterministic: true, which chooses none");
+  throw std::invalid_argument("the run uses matrix-product algorithms chosen for " +
+                              choices.device() + ", but this GPU is " + here +
+                              "; train on that GPU model, or submit the run with deterministic: "
+                              "true, which does not choose by timing");
 }
 
 // The choices of the record. When timing may decide, missing ones come from this device's cache or

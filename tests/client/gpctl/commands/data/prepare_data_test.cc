@@ -115,7 +115,7 @@ TEST_F(PrepareCommandTest, APreparationGoesOnWithTheSameChoiceAboutNull) {
   ASSERT_EQ(Data(command).code, 2);
   std::vector<std::string> skipping = command;
   skipping.push_back("--skip-null");
-  EXPECT_THAT(Data(skipping).err, HasSubstr("begun with another text field"));
+  EXPECT_THAT(Data(skipping).err, HasSubstr("started with another text field"));
 }
 
 TEST_F(PrepareCommandTest, DamageIsFoundByVerify) {
@@ -129,7 +129,7 @@ TEST_F(PrepareCommandTest, DamageIsFoundByVerify) {
   ASSERT_TRUE(WriteFileAtomically(shard, bytes).ok());
   const Outcome verified = Data({"verify", PathOf("d")});
   EXPECT_EQ(verified.code, 9);
-  EXPECT_THAT(verified.err, HasSubstr("d_train_000000.bin is not what was written"));
+  EXPECT_THAT(verified.err, HasSubstr("d_train_000000.bin has changed since it was written"));
 }
 
 TEST_F(PrepareCommandTest, GenerateMakesTheSameTextForTheSameSeed) {

@@ -142,7 +142,7 @@ TEST_F(ModelCommandTest, AFileOfAModelSaysHowToImportItsDirectory) {
       0);
   for (const char* reads : {"sample", "eval", "serve"}) {
     EXPECT_THAT(Run({reads, Path("i") + "/model.safetensors"}).err,
-                HasSubstr("name the directory that it is in: " + Path("i")));
+                HasSubstr("name its directory: " + Path("i")));
   }
   EXPECT_EQ(Run({"export", Path("i"), Path("out")}).code, 0);
 }
@@ -176,9 +176,8 @@ TEST_F(ModelCommandTest, AGuessedEndIsSaidAndNotExported) {
   EXPECT_EQ(imported.code, 0) << imported.err;
   EXPECT_THAT(
       imported.err,
-      HasSubstr(
-          "warning: the model's eos_token_id is null, and '</s>' (256) is known by "
-          "its spelling alone: generated texts do not end at it; it only separates documents"));
+      HasSubstr("warning: the model's eos_token_id is null, and '</s>' (256) is recognised only by "
+                "its spelling: generated texts do not end at it; it only separates documents"));
   EXPECT_EQ(Run({"export", Path("mine"), Path("out")}).code, 0);
   const auto exported = [&](const std::string& name) {
     return nlohmann::json::parse(ReadFile(Path("out/" + name)).value());

@@ -71,8 +71,8 @@ void OpenLibrary() {
   fe::cudnn_dlhandle = handle;
   const size_t version = fe::detail::get_backend_version();
   if (version < kOldestVersion) {
-    throw std::runtime_error("needs cuDNN " + std::to_string(kOldestVersion) +
-                             " or newer, here is " + std::to_string(version));
+    throw std::runtime_error("needs cuDNN " + std::to_string(kOldestVersion) + " or newer, found " +
+                             std::to_string(version));
   }
 }
 
@@ -232,12 +232,12 @@ class CudnnAttention final : public AttentionKernels {
   }
 
   void Build(AttentionTensors& tensors) {
-    Check(tensors.graph.build(handle_.get(), {fe::HeurMode_t::A}), "has no plan");
+    Check(tensors.graph.build(handle_.get(), {fe::HeurMode_t::A}), "has no execution plan");
   }
 
   static int64_t WorkspaceOf(const AttentionTensors& tensors) {
     int64_t bytes = 0;
-    Check(tensors.graph.get_workspace_size(bytes), "does not say its workspace");
+    Check(tensors.graph.get_workspace_size(bytes), "does not report its workspace size");
     return bytes;
   }
 

@@ -68,7 +68,7 @@ CudaSupport SupportOf(const CudaDevice& device, const std::string& feature) {
   for (const CudaSupport& line : SupportOf(device)) {
     if (line.feature == feature) return line;
   }
-  throw std::out_of_range("the support table of a GPU has no line '" + feature + "'");
+  throw std::out_of_range("the GPU support table has no line '" + feature + "'");
 }
 
 }  // namespace gp::engine

@@ -14,7 +14,7 @@ inline const char* WayOutOf(cudaError_t code) {
   switch (code) {
     case cudaErrorMemoryAllocation:
       return "lower batch.micro_batch, or set engine.recompute or engine.chunked_head; `gp-bench "
-             "plan` prints what needs how much";
+             "plan` prints the memory of each tensor";
     case cudaErrorNoDevice:
       return "no NVIDIA GPU is visible to this process: look at nvidia-smi and at "
              "CUDA_VISIBLE_DEVICES";

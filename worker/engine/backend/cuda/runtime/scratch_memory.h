@@ -29,7 +29,7 @@ class ScratchMemory {
   std::byte* AllocateBytes(int64_t bytes) {
     if (used_ + bytes > bytes_) {
       throw std::length_error("an operation needs " + std::to_string(used_ + bytes) +
-                              " bytes of scratch, the backend was made with " +
+                              " bytes of scratch, but the backend was made with " +
                               std::to_string(bytes_) + "; make it for larger batches");
     }
     std::byte* begin = data_ + used_;
