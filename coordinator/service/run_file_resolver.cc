@@ -19,7 +19,7 @@ StatusOr<int> KindOf(const runspec::RunSpec& spec) {
 }
 
 bool KeepsDataPosition(const runspec::RunSpec& spec) {
-  return spec.init_from != runspec::kFromScratch && spec.init_data == runspec::InitState::kKeep;
+  return spec.init_from != runspec::kFromScratch && spec.KeepsData();
 }
 
 StatusOr<Device> DeviceOf(const runspec::RunSpec& spec) {

@@ -26,7 +26,7 @@ const v1::Leg* FindLeg(const v1::Run& run, int number) {
 void FillCounters(const v1::Run& run, ForkSource& source) {
   const auto file = runspec::LoadRunFile(source.run_file, "run file of " + source.run);
   if (!file.spec) return;
-  if (file.spec->init_data == runspec::InitState::kKeep && run.has_parent()) {
+  if (file.spec->KeepsData() && run.has_parent()) {
     source.start = {.step = run.parent().step(), .tokens = run.parent().tokens()};
   }
   const auto plan = runspec::PlanBatch(*file.spec);

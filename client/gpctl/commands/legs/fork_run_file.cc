@@ -15,7 +15,6 @@
 namespace gp::gpctl {
 namespace {
 
-using runspec::InitState;
 using runspec::RunSpec;
 
 bool Sets(const std::vector<std::string>& overrides, std::string_view beginning) {
@@ -83,6 +82,9 @@ class ForkMaker {
     ASSIGN_OR_RETURN(fork_.spec, Load(fork_.file, fork_.overrides));
     RETURN_IF_ERROR(KeepHorizon());
     fork_.changes = ChangesBetween(ResolvedYaml(fork_.parent), ResolvedYaml(fork_.spec));
+    if (!Sets(request_.overrides, "data.tokenizer=")) {
+      std::erase_if(fork_.changes, [](const auto& one) { return one.key == "data.tokenizer"; });
+    }
     return OkStatus();
   }
 
@@ -112,15 +114,13 @@ class ForkMaker {
                        Sets(request_.overrides, "schedule.decay_");
     const bool new_budget = !request_.steps.empty() || !request_.tokens.empty() ||
                             Sets(request_.overrides, "budget.");
-    if (given || !new_budget || !Keeps()) return OkStatus();
+    if (given || !new_budget || !fork_.spec.KeepsData()) return OkStatus();
     const int64_t horizon = ParentSteps();
     if (horizon <= 0 || horizon == runspec::TargetSteps(fork_.spec, fork_.start)) return OkStatus();
     fork_.overrides.push_back(fmt::format("schedule.decay_steps={}", horizon));
     ASSIGN_OR_RETURN(fork_.spec, Load(fork_.file, fork_.overrides));
     return OkStatus();
   }
-
-  bool Keeps() const { return fork_.spec.init_data == InitState::kKeep; }
 
   // The keys that change and for which `is_meant` is true.
   template <typename Condition>
@@ -148,7 +148,7 @@ class ForkMaker {
   }
 
   Status CheckOptimizer() const {
-    if (fork_.spec.init_optimizer != InitState::kKeep) return OkStatus();
+    if (!fork_.spec.KeepsOptimizer()) return OkStatus();
     const auto keys = Changed([](const std::string& key) {
       return key == "optimizer.kind" || key == "train" || key.starts_with("train[");
     });
@@ -166,15 +166,21 @@ class ForkMaker {
     return "";
   }
 
+  // Random windows depend on the seed and the step alone, so another batch may go on.
+  bool BatchMayChange() const {
+    const runspec::DataSpec& data = fork_.spec.data;
+    return data.order == runspec::BatchOrder::kRandom && data.weights.empty() &&
+           data.stream.empty();
+  }
+
   void ResetDataIfChanged() {
     const auto keys = Changed([&](const std::string& key) {
-      const bool of_data = key.starts_with("data.") && key != "data.tokenizer";
-      return of_data || key == "seed" ||
-             (key == "data.tokenizer" && Sets(request_.overrides, "data.tokenizer="));
+      const bool of_batch = key.starts_with("batch.") && key != "batch.micro_batch";
+      return key.starts_with("data.") || key == "seed" || (of_batch && !BatchMayChange());
     });
     if (request_.reset_data) {
       fork_.why_data_reset = "--reset-data";
-    } else if (!Keeps()) {
+    } else if (!fork_.spec.KeepsData()) {
       fork_.why_data_reset = "init_data: reset";
     } else if (!keys.empty() && !Sets(request_.overrides, "init_data=")) {
       fork_.why_data_reset = KeysText(keys);
