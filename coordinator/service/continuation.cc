@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/text/counted_noun.h"
-#include "coordinator/service/parent_checkpoint.h"
+#include "coordinator/checkpoints/parent_checkpoint.h"
 #include "coordinator/service/submission.h"
 #include "runspec/run_file.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/random_id.h"
 #include "coordinator/access/role.h"
-#include "coordinator/service/parent_checkpoint.h"
+#include "coordinator/checkpoints/parent_checkpoint.h"
 #include "coordinator/state/initial_model.h"
 #include "coordinator/state/run_name.h"
 #include "formats/sha256.h"

@@ -25,7 +25,8 @@ void NoteName(const Run& run, ShardedMap<std::string, std::set<RunId>>& names) {
 }
 
 // The model directory that the run still has to start from. Empty if it starts from scratch, has a
-// checkpoint of its own, or has ended. A run whose next leg begins again at the start needs it, too.
+// checkpoint of its own, or has ended. A run whose next leg begins again at the start needs it,
+// too.
 std::string AwaitedModel(const Run* run) {
   if (run == nullptr || IsTerminal(run->state)) return "";
   const bool begins_again = run->next_leg && run->next_leg->first_step.value_or(0) < 0;

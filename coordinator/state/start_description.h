@@ -18,8 +18,8 @@ struct KnownCheckpoint {
 // The checkpoint in this directory, if it is sealed and its run is known.
 std::optional<KnownCheckpoint> FindCheckpointAt(const Cluster& cluster, const std::string& path);
 
-// Why no run can begin from the model in this directory; empty when one can, as far as the catalogue
-// knows.
+// Why no run can begin from the model in this directory; empty when one can, as far as the
+// catalogue knows.
 std::string InitialModelRefusal(const Cluster& cluster, const std::string& path);
 
 // The model that the run started from: "base@250" for the parent's run and step if both are known,

@@ -59,14 +59,15 @@ SourceProblems CheckKeptOf(const InitialModel& source, const RunSpec& spec) {
   SourceProblems problems = CheckKept(source.state, spec);
   const bool other_tokens = source.has_tokens_of && !source.has_tokens_of(spec.data.tokenizer);
   if (spec.KeepsData() && source.state.refusal.empty() && other_tokens) {
-    problems.push_back({{"data.tokenizer", "init_data"},
-                        fmt::format("init_data: keep goes on at a place in the data: data.tokenizer "
-                                    "is {}, which gives other tokens than the tokenizer that the "
-                                    "checkpoint in init_from was trained with",
-                                    spec.data.tokenizer),
-                        "leave data.tokenizer out to take the checkpoint's, or set init_data: "
-                        "reset to begin with the first batch",
-                        "init_data"});
+    problems.push_back(
+        {{"data.tokenizer", "init_data"},
+         fmt::format("init_data: keep goes on at a place in the data: data.tokenizer "
+                     "is {}, which gives other tokens than the tokenizer that the "
+                     "checkpoint in init_from was trained with",
+                     spec.data.tokenizer),
+         "leave data.tokenizer out to take the checkpoint's, or set init_data: "
+         "reset to begin with the first batch",
+         "init_data"});
   }
   return problems;
 }

@@ -70,13 +70,12 @@ std::string PartsText(const std::vector<std::string>& parts) {
 void CheckOptimizer(const ParentState& parent, const RunSpec& spec, Problems& problems) {
   const std::string kind = TextOf("optimizer.kind", spec);
   if (parent.optimizer && *parent.optimizer != kind) {
-    RefuseOptimizer("optimizer.kind",
-                    fmt::format("init_optimizer: keep takes the state of {}, which made the "
-                                "checkpoint in init_from, and optimizer.kind is {}",
-                                *parent.optimizer, kind),
-                    fmt::format("set optimizer.kind: {}, or {}", *parent.optimizer,
-                                kResetOptimizer),
-                    problems);
+    RefuseOptimizer(
+        "optimizer.kind",
+        fmt::format("init_optimizer: keep takes the state of {}, which made the "
+                    "checkpoint in init_from, and optimizer.kind is {}",
+                    *parent.optimizer, kind),
+        fmt::format("set optimizer.kind: {}, or {}", *parent.optimizer, kResetOptimizer), problems);
   }
   RequireSize("model.n_ctx", spec.model.context, parent.shape.context, "positions", problems);
   RequireSize("model.vocab", spec.model.vocabulary, parent.shape.vocabulary, "ids", problems);
@@ -118,11 +117,11 @@ void CheckTokens(const ParentState& parent, const RunSpec& spec, Problems& probl
   const bool even = parent.step > 0 && parent.tokens % parent.step == 0;
   RefuseData(
       "batch.total_tokens",
-      fmt::format("init_data: keep needs batches of the same size: with this batch step {} is at "
-                  "token {}, the checkpoint in init_from is at token {}{}",
-                  WithThousands(parent.step), WithThousands(tokens), WithThousands(parent.tokens),
-                  even ? fmt::format(" ({} in a step)", WithThousands(parent.tokens / parent.step))
-                       : ""),
+      fmt::format(
+          "init_data: keep needs batches of the same size: with this batch step {} is at "
+          "token {}, the checkpoint in init_from is at token {}{}",
+          WithThousands(parent.step), WithThousands(tokens), WithThousands(parent.tokens),
+          even ? fmt::format(" ({} in a step)", WithThousands(parent.tokens / parent.step)) : ""),
       fmt::format("use its batch.total_tokens and its ramp, or set {}", kResetData), problems);
 }
 
@@ -131,13 +130,13 @@ void CheckBudget(const ParentState& parent, const RunSpec& spec, Problems& probl
   if (last == 0 || last > parent.step) return;
   const bool by_tokens = spec.budget.tokens > 0 && spec.budget.steps != last;
   const char* const key = by_tokens ? "budget.tokens" : "budget.steps";
-  RefuseData(key,
-             fmt::format("no step is left: the run ends at step {}, and with init_data: keep it "
-                         "begins after step {}, that of the checkpoint in init_from",
-                         WithThousands(last), WithThousands(parent.step)),
-             fmt::format("raise {}, which counts the earlier steps, too, or set {}", key,
-                         kResetData),
-             problems);
+  RefuseData(
+      key,
+      fmt::format("no step is left: the run ends at step {}, and with init_data: keep it "
+                  "begins after step {}, that of the checkpoint in init_from",
+                  WithThousands(last), WithThousands(parent.step)),
+      fmt::format("raise {}, which counts the earlier steps, too, or set {}", key, kResetData),
+      problems);
 }
 
 void CheckData(const ParentState& parent, const RunSpec& spec, Problems& problems) {
@@ -196,12 +195,12 @@ Problems KeptWarnings(const ParentState& parent, const RunSpec& spec) {
   const bool compares = spec.KeepsData() ? !parent.order || !parent.sequence || !parent.seed
                                          : spec.KeepsOptimizer() && !parent.trained;
   if (compares) {
-    warnings.push_back({{"init_from"},
-                        fmt::format("an older version of gp wrote the checkpoint in init_from: {} "
-                                    "of its run cannot be compared with this run's",
-                                    spec.KeepsData() ? "data.order, batch.sequence and seed"
-                                                     : "train"),
-                        "check that they are the same"});
+    warnings.push_back(
+        {{"init_from"},
+         fmt::format("an older version of gp wrote the checkpoint in init_from: {} "
+                     "of its run cannot be compared with this run's",
+                     spec.KeepsData() ? "data.order, batch.sequence and seed" : "train"),
+         "check that they are the same"});
   }
   return warnings;
 }

@@ -50,8 +50,8 @@ double LearningRateAt(const runspec::RunSpec& spec, int64_t step,
   const auto plan = runspec::PlanBatch(spec);
   const int64_t target = runspec::TargetSteps(spec, start);
   if (!plan.ok() || target <= 0) return 0;
-  return runspec::LearningRate(runspec::ScheduleInSteps(spec.schedule, *plan, start), spec.optimizer.lr,
-                               target, step);
+  return runspec::LearningRate(runspec::ScheduleInSteps(spec.schedule, *plan, start),
+                               spec.optimizer.lr, target, step);
 }
 
 std::string ScheduleText(const runspec::RunSpec& spec, int64_t step,
@@ -63,9 +63,8 @@ std::string ScheduleText(const runspec::RunSpec& spec, int64_t step,
   const int64_t horizon = schedule.decay_steps > 0 ? schedule.decay_steps : target;
   const int64_t last = std::max(step, target - 1);
   return fmt::format("learning rate {:.3g} at step {}, {:.3g} at step {}: {}",
-                     LearningRateAt(spec, step, start), step,
-                     LearningRateAt(spec, last, start), last + 1,
-                     HorizonText(spec, horizon, step));
+                     LearningRateAt(spec, step, start), step, LearningRateAt(spec, last, start),
+                     last + 1, HorizonText(spec, horizon, step));
 }
 
 std::vector<client::KeyDifference> ChangesBetween(const std::string& before,

@@ -194,10 +194,10 @@ std::string SharedParent(const std::vector<v1::Checkpoint>& checkpoints) {
 std::string BeganWithText(const v1::Run& run) {
   if (!run.has_parent()) return run.initial_model();
   const v1::CheckpointOfRun& parent = run.parent();
-  std::string text = parent.run_name().empty()
-                         ? fmt::format("{}@{}", parent.run_id(), parent.step())
-                         : fmt::format("{}@{} ({})", parent.run_name(), parent.step(),
-                                       parent.run_id());
+  std::string text =
+      parent.run_name().empty()
+          ? fmt::format("{}@{}", parent.run_id(), parent.step())
+          : fmt::format("{}@{} ({})", parent.run_name(), parent.step(), parent.run_id());
   if (parent.tokens() > 0) text += fmt::format(", after {} tokens", WithThousands(parent.tokens()));
   return text;
 }

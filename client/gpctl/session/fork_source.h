@@ -18,14 +18,15 @@ struct ForkSource {
   std::string directory;  // of the checkpoint; absolute
   std::string run_file;   // resolved, of the leg that wrote it
   int64_t step = 0;
-  int64_t tokens = 0;           // trained on up to that step; 0: unknown
-  int64_t target_steps = 0;     // of that leg; 0: unknown
+  int64_t tokens = 0;            // trained on up to that step; 0: unknown
+  int64_t target_steps = 0;      // of that leg; 0: unknown
   runspec::TrainingStart start;  // where the counters of its run began
   bool superseded = false;       // a later leg began before its step
 };
 
-// REF is RUN, RUN@STEP, RUN@best, RUN@latest, or the directory of a checkpoint or of a run. NotFound
-// as FindCheckpoint; InvalidArgument for a directory without a run file beside its checkpoints.
+// REF is RUN, RUN@STEP, RUN@best, RUN@latest, or the directory of a checkpoint or of a run.
+// NotFound as FindCheckpoint; InvalidArgument for a directory without a run file beside its
+// checkpoints.
 StatusOr<ForkSource> FindForkSource(const std::string& reference, Session& session);
 
 }  // namespace gp::gpctl

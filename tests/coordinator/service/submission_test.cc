@@ -1,5 +1,5 @@
-// Goal: two requests have the same digest if they describe the same run; a run from a checkpoint knows
-// its parent.
+// Goal: two requests have the same digest if they describe the same run; a run from a checkpoint
+// knows its parent.
 #include "coordinator/service/submission.h"
 
 #include <google/protobuf/reflection.h>

@@ -70,12 +70,11 @@ StatusOr<std::string> FreeForkName(const ForkSource& source, const std::string& 
   return name;
 }
 
-// Refuses another tokenizer, for which an ordinary run with init_from is only warned: the ids of the
-// checkpoint would mean other tokens.
+// Refuses another tokenizer, for which an ordinary run with init_from is only warned: the ids of
+// the checkpoint would mean other tokens.
 Status CheckTokenizer(const ForkRunFile& fork, Session& session) {
-  const bool changes = std::any_of(fork.changes.begin(), fork.changes.end(), [](const auto& one) {
-    return one.key == "data.tokenizer";
-  });
+  const bool changes = std::any_of(fork.changes.begin(), fork.changes.end(),
+                                   [](const auto& one) { return one.key == "data.tokenizer"; });
   if (!changes) return OkStatus();
   const auto result = CheckRunFile(fork.file, fork.overrides, session);
   if (!result.spec) return ProblemsStatus(result);
@@ -113,8 +112,7 @@ StatusOr<ExitCode> Fork(const ForkOptions& options, Session& session) {
   }
   ASSIGN_OR_RETURN(
       const ForkRunFile fork,
-      MakeForkRunFile(source, request,
-                      session.Hint("fork " + ShellWord(options.reference))));
+      MakeForkRunFile(source, request, session.Hint("fork " + ShellWord(options.reference))));
   RETURN_IF_ERROR(CheckTokenizer(fork, session));
   const std::string text = ForkText(source, fork);
   if (!session.json() && !options.dry_run) session.console().err << text;
@@ -153,15 +151,13 @@ void AddForkCommand(CommandSet& commands) {
               "path=value, overrides the parent's run file; may be repeated. Keys of data and the "
               "seed imply --reset-data")
       .OneValueEach();
-  command
-      .Option("--name", options->name, "name of the new run (default: the parent's, with -fork)")
+  command.Option("--name", options->name, "name of the new run (default: the parent's, with -fork)")
       .NotEmpty();
   command.Option("--steps", request.steps,
                  "its last step, or +N for N steps from the checkpoint on");
   command.Option("--tokens", request.tokens,
                  "its tokens with the parent's, or +N for N tokens from the checkpoint on");
-  command.Switch("--reset-optimizer", request.reset_optimizer,
-                 "begin with a new optimizer state");
+  command.Switch("--reset-optimizer", request.reset_optimizer, "begin with a new optimizer state");
   command.Switch("--reset-data", request.reset_data,
                  "begin at the start of the data, with step 0 and the start of the schedule");
   command.Option("--request-id", options->request_id,

@@ -112,8 +112,8 @@ class ForkMaker {
     const runspec::ScheduleSpec& schedule = fork_.parent.schedule;
     const bool given = schedule.decay_steps > 0 || schedule.decay_tokens > 0 ||
                        Sets(request_.overrides, "schedule.decay_");
-    const bool new_budget = !request_.steps.empty() || !request_.tokens.empty() ||
-                            Sets(request_.overrides, "budget.");
+    const bool new_budget =
+        !request_.steps.empty() || !request_.tokens.empty() || Sets(request_.overrides, "budget.");
     if (given || !new_budget || !fork_.spec.KeepsData()) return OkStatus();
     const int64_t horizon = ParentSteps();
     if (horizon <= 0 || horizon == runspec::TargetSteps(fork_.spec, fork_.start)) return OkStatus();
@@ -200,8 +200,9 @@ class ForkMaker {
             : fmt::format("step {}, and its budget is {}", WithThousands(fork_.start.step),
                           CountedNoun(target, "step"));
     const int64_t more = std::max<int64_t>(ParentSteps(), 1);
-    return InvalidArgument("{} is at {}: nothing is left to train; give the fork more: {} --steps +{}",
-                           source_.text, used, command_, more);
+    return InvalidArgument(
+        "{} is at {}: nothing is left to train; give the fork more: {} --steps +{}", source_.text,
+        used, command_, more);
   }
 
   const ForkSource& source_;

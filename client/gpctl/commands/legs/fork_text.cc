@@ -29,13 +29,11 @@ std::string BeginningOf(const ForkSource& source) {
   const std::string tokens =
       source.tokens > 0 ? fmt::format(", after {} tokens", WithThousands(source.tokens)) : "";
   const std::string id = source.run_id.empty() ? "" : fmt::format(" ({})", source.run_id);
-  const std::string where = source.run_id.empty()
-                                ? fmt::format(", step {}", WithThousands(source.step))
-                                : std::string();
-  return fmt::format("{}{}{}{}{}", source.text, id, where, tokens,
-                     source.superseded
-                         ? "; a later leg of the run began before that step (superseded)"
-                         : "");
+  const std::string where =
+      source.run_id.empty() ? fmt::format(", step {}", WithThousands(source.step)) : std::string();
+  return fmt::format(
+      "{}{}{}{}{}", source.text, id, where, tokens,
+      source.superseded ? "; a later leg of the run began before that step (superseded)" : "");
 }
 
 std::string WorkText(const ForkRunFile& fork) {
@@ -45,8 +43,7 @@ std::string WorkText(const ForkRunFile& fork) {
   if (target <= 0) {
     return fmt::format("from {} on, as far as its wall time goes", PlaceText(fork.start.step));
   }
-  const int64_t tokens =
-      runspec::TokensBefore(*plan, target, fork.start) - fork.start.tokens;
+  const int64_t tokens = runspec::TokensBefore(*plan, target, fork.start) - fork.start.tokens;
   return fmt::format("{}, from {} to step {}: {} tokens",
                      CountedNoun(target - fork.start.step, "step"), PlaceText(fork.start.step),
                      WithThousands(target), WithThousands(tokens));

@@ -1,5 +1,5 @@
-// Goal: a fork has its parent's run file with what the user changes, goes on where the parent was, and
-// refuses what a checkpoint cannot give.
+// Goal: a fork has its parent's run file with what the user changes, goes on where the parent was,
+// and refuses what a checkpoint cannot give.
 #include "client/gpctl/commands/legs/fork_run_file.h"
 
 #include <gmock/gmock.h>

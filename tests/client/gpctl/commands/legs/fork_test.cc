@@ -1,5 +1,5 @@
-// Goal: fork submits the run file of its parent's leg with what makes it a fork, under a name of its
-// own, and refuses what is no checkpoint.
+// Goal: fork submits the run file of its parent's leg with what makes it a fork, under a name of
+// its own, and refuses what is no checkpoint.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,7 +64,8 @@ class ForkCommand : public ::testing::Test {
     manifest.shape = {.layers = 1, .heads = 1, .channels = 16, .context = 16};
     manifest.shape.vocabulary = manifest.shape.vocabulary_padded = 256;
     manifest.record.optimizer = "adamw";
-    for (const char* name : {formats::kModelName, formats::kOptimizerName, formats::kTokenizerName}) {
+    for (const char* name :
+         {formats::kModelName, formats::kOptimizerName, formats::kTokenizerName}) {
       manifest.files.push_back({name, 1, ""});
     }
     EXPECT_TRUE(MakeDirectories(directory).ok());
@@ -136,20 +137,6 @@ TEST_F(ForkCommand, ADryRunSaysWhatWouldHappen) {
   EXPECT_EQ(document.err, "");
 }
 
-TEST_F(ForkCommand, TakesTheDirectoryOfACheckpoint) {
-  ASSERT_EQ(Fork({DirectoryAt(150)}).code, 0);
-  EXPECT_EQ(service_.last_submit().source(), RunFile(5e-3)) << "a run of the service has it";
-  const v1::Checkpoint copy = Write(40, 1);
-  const Outcome unknown = Fork({copy.directory()});
-  EXPECT_EQ(unknown.code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("init_optimizer: keep"));
-  const std::string run = DirectoryOf(DirectoryOf(copy.directory()));
-  ASSERT_TRUE(WriteFileAtomically(JoinPath(run, "resolved.yaml"), RunFile(7e-3)).ok());
-  ASSERT_EQ(Fork({copy.directory()}).code, 0);
-  EXPECT_EQ(service_.last_submit().source(), RunFile(7e-3));
-  EXPECT_THAT(Fork({gpctl_.home() + "/"}).err, HasSubstr("init_from"));
-}
-
 TEST_F(ForkCommand, WhatIsNoSealedCheckpointIsRefusedBeforeAnythingIsStored) {
   EXPECT_THAT(Fork({"base@151"}).err,
               HasSubstr("no sealed checkpoint of step 151; it has steps 150"));
@@ -168,8 +155,7 @@ TEST_F(ForkCommand, WhatIsNoSealedCheckpointIsRefusedBeforeAnythingIsStored) {
 
 TEST_F(ForkCommand, WhatCannotChangeIsRefusedBeforeAnythingIsStored) {
   EXPECT_THAT(Fork({"base", "--set", "model.n_layer=2"}).err, HasSubstr("--set model.n_layer"));
-  EXPECT_THAT(Fork({"base", "--set", "data.tokenizer=chars"}).err,
-              HasSubstr("data.tokenizer"));
+  EXPECT_THAT(Fork({"base", "--set", "data.tokenizer=chars"}).err, HasSubstr("data.tokenizer"));
   EXPECT_THAT(Fork({"base", "--steps", "150"}).err, HasSubstr("fork base --steps +300"));
   EXPECT_EQ(Fork({"base", "--steps", "many"}).code, 2);
   EXPECT_EQ(Fork({"base", "--name", "../evil"}).code, 2);

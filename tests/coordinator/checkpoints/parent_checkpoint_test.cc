@@ -1,6 +1,6 @@
-// Goal: a run's counters go on from the tokens that its parent had trained on, whatever the batch of
-// either was.
-#include "coordinator/service/parent_checkpoint.h"
+// Goal: a run's counters go on from the tokens that its parent had trained on, whatever the batch
+// of either was.
+#include "coordinator/checkpoints/parent_checkpoint.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "coordinator/service/parent_checkpoint.h"
+#include "coordinator/checkpoints/parent_checkpoint.h"
 
 #include "coordinator/state/start_description.h"
 #include "plan/batch_ramp.h"

@@ -1,5 +1,5 @@
-// The checkpoint of a known run that another run begins from, and where a run's counters begin. Pure
-// functions; thread-safe.
+// The checkpoint of a known run that another run begins from, and where a run's counters begin.
+// Pure functions; thread-safe.
 #pragma once
 
 #include <cstdint>
