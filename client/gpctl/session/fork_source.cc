@@ -13,7 +13,7 @@
 namespace gp::gpctl {
 namespace {
 
-constexpr uint64_t kRunFileBytesMax = 1 << 20;
+constexpr uint64_t kParentFileBytesMax = 1 << 20;
 
 // A leg in the answer of Get; null if the coordinator is too old to tell.
 const v1::Leg* FindLeg(const v1::Run& run, int number) {
@@ -76,7 +76,7 @@ StatusOr<ForkSource> SourceIn(const std::string& directory,
                               const formats::CheckpointManifest& manifest) {
   const std::string run_directory = DirectoryOf(DirectoryOf(directory));
   const std::string path = JoinPath(run_directory, "resolved.yaml");
-  StatusOr<std::string> run_file = ReadFile(path, kRunFileBytesMax);
+  StatusOr<std::string> run_file = ReadFile(path, kParentFileBytesMax);
   if (!run_file.ok()) {
     return InvalidArgument(
         "{}: no run of the service has this checkpoint, and {} cannot be read, so its run file is "

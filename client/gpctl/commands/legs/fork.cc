@@ -4,6 +4,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/file.h"
 #include "base/text/shell_word.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/legs/fork_run_file.h"
@@ -11,6 +12,7 @@
 #include "client/gpctl/commands/submit.h"
 #include "client/gpctl/commands/watch.h"
 #include "client/gpctl/render/run_json.h"
+#include "formats/checkpoint_directory.h"
 
 namespace gp::gpctl {
 namespace {
@@ -70,12 +72,23 @@ StatusOr<std::string> FreeForkName(const ForkSource& source, const std::string& 
   return name;
 }
 
+// Whether the checkpoint can be read here; the storage of a service elsewhere may not be mounted.
+bool IsHere(const ForkSource& source) {
+  return FileExists(JoinPath(source.directory, formats::kManifestName));
+}
+
 // Refuses another tokenizer, for which an ordinary run with init_from is only warned: the ids of
 // the checkpoint would mean other tokens.
-Status CheckTokenizer(const ForkRunFile& fork, Session& session) {
+Status CheckTokenizer(const ForkSource& source, const ForkRunFile& fork, Session& session) {
   const bool changes = std::any_of(fork.changes.begin(), fork.changes.end(),
                                    [](const auto& one) { return one.key == "data.tokenizer"; });
   if (!changes) return OkStatus();
+  if (!IsHere(source)) {
+    return InvalidArgument(
+        "--set data.tokenizer: a fork has the tokenizer of its checkpoint, and {} cannot be read "
+        "here to compare it",
+        source.directory);
+  }
   const auto result = CheckRunFile(fork.file, fork.overrides, session);
   if (!result.spec) return ProblemsStatus(result);
   for (const ConfigProblem& warning : result.warnings) {
@@ -113,13 +126,14 @@ StatusOr<ExitCode> Fork(const ForkOptions& options, Session& session) {
   ASSIGN_OR_RETURN(
       const ForkRunFile fork,
       MakeForkRunFile(source, request, session.Hint("fork " + ShellWord(options.reference))));
-  RETURN_IF_ERROR(CheckTokenizer(fork, session));
+  RETURN_IF_ERROR(CheckTokenizer(source, fork, session));
   const std::string text = ForkText(source, fork);
   if (!session.json() && !options.dry_run) session.console().err << text;
   const SubmitOptions submit{.overrides = fork.overrides,
                              .name = options.name,
                              .request_id = options.request_id,
-                             .dry_run = options.dry_run};
+                             .dry_run = options.dry_run,
+                             .reads_model = IsHere(source)};
   ASSIGN_OR_RETURN(const v1::SubmitResponse response, SubmitRunFile(fork.file, submit, session));
   if (options.dry_run) return PrintDryRun(response, text, session);
   if (options.wait) {

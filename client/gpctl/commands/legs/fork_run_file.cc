@@ -22,14 +22,14 @@ bool Sets(const std::vector<std::string>& overrides, std::string_view beginning)
                      [&](const std::string& one) { return one.starts_with(beginning); });
 }
 
-StatusOr<RunSpec> Load(const RunFileText& file, const std::vector<std::string>& overrides) {
+StatusOr<RunSpec> LoadFile(const RunFileText& file, const std::vector<std::string>& overrides) {
   const auto result = runspec::LoadRunFile(file.text, file.name, overrides);
   if (!result.spec) return ProblemsStatus(result);
   return *result.spec;
 }
 
 // A tokenizer that the parent took from a checkpoint may be gone; each checkpoint has its own copy.
-std::string TokenizerOf(const ForkSource& source, const RunSpec& parent) {
+std::string ParentsTokenizer(const ForkSource& source, const RunSpec& parent) {
   const bool of_checkpoint = parent.data.tokenizer.find("/checkpoints/") != std::string::npos;
   return of_checkpoint ? JoinPath(source.directory, "tokenizer.json") : parent.data.tokenizer;
 }
@@ -47,10 +47,10 @@ class ForkMaker {
 
   StatusOr<ForkRunFile> Make() {
     RETURN_IF_ERROR(CheckOverrides());
-    ASSIGN_OR_RETURN(fork_.parent, Load(fork_.file, {}));
+    ASSIGN_OR_RETURN(fork_.parent, LoadFile(fork_.file, {}));
     begin_ = {"init_from=" + source_.directory,
               std::string("init_optimizer=") + (request_.reset_optimizer ? "reset" : "keep"),
-              "init_data=keep", "data.tokenizer=" + TokenizerOf(source_, fork_.parent)};
+              "init_data=keep", "data.tokenizer=" + ParentsTokenizer(source_, fork_.parent)};
     // The first reading finds what changes; the second has what follows from that.
     fork_.start = {.step = source_.step, .tokens = source_.tokens};
     RETURN_IF_ERROR(Read());
@@ -79,7 +79,7 @@ class ForkMaker {
     fork_.overrides.insert(fork_.overrides.end(), request_.overrides.begin(),
                            request_.overrides.end());
     if (!request_.name.empty()) fork_.overrides.push_back("name=" + request_.name);
-    ASSIGN_OR_RETURN(fork_.spec, Load(fork_.file, fork_.overrides));
+    ASSIGN_OR_RETURN(fork_.spec, LoadFile(fork_.file, fork_.overrides));
     RETURN_IF_ERROR(KeepHorizon());
     fork_.changes = ChangesBetween(ResolvedYaml(fork_.parent), ResolvedYaml(fork_.spec));
     if (!Sets(request_.overrides, "data.tokenizer=")) {
@@ -118,7 +118,7 @@ class ForkMaker {
     const int64_t horizon = ParentSteps();
     if (horizon <= 0 || horizon == runspec::TargetSteps(fork_.spec, fork_.start)) return OkStatus();
     fork_.overrides.push_back(fmt::format("schedule.decay_steps={}", horizon));
-    ASSIGN_OR_RETURN(fork_.spec, Load(fork_.file, fork_.overrides));
+    ASSIGN_OR_RETURN(fork_.spec, LoadFile(fork_.file, fork_.overrides));
     return OkStatus();
   }
 
@@ -166,17 +166,12 @@ class ForkMaker {
     return "";
   }
 
-  // Random windows depend on the seed and the step alone, so another batch may go on.
-  bool BatchMayChange() const {
-    const runspec::DataSpec& data = fork_.spec.data;
-    return data.order == runspec::BatchOrder::kRandom && data.weights.empty() &&
-           data.stream.empty();
-  }
-
+  // A shuffled pass over the data is made of sequences.
   void ResetDataIfChanged() {
+    const bool shuffled = fork_.spec.data.order == runspec::BatchOrder::kShuffled;
     const auto keys = Changed([&](const std::string& key) {
-      const bool of_batch = key.starts_with("batch.") && key != "batch.micro_batch";
-      return key.starts_with("data.") || key == "seed" || (of_batch && !BatchMayChange());
+      const bool of_passes = shuffled && key == "batch.sequence";
+      return key.starts_with("data.") || key == "seed" || of_passes;
     });
     if (request_.reset_data) {
       fork_.why_data_reset = "--reset-data";

@@ -11,7 +11,7 @@
 namespace gp::gpctl {
 namespace {
 
-std::string Line(const char* label, const std::string& text) {
+std::string ForkLine(const char* label, const std::string& text) {
   return text.empty() ? "" : fmt::format("  {:<10}{}\n", label, text);
 }
 
@@ -60,10 +60,10 @@ std::string ParentsRate(const ForkSource& source, const ForkRunFile& fork) {
 }  // namespace
 
 std::string ForkText(const ForkSource& source, const ForkRunFile& fork) {
-  return Line("from", BeginningOf(source)) + Line("keeps", KeptText(fork)) +
-         Line("changes", DifferencesText(fork.changes)) + Line("trains", WorkText(fork)) +
-         Line("parent", ParentsRate(source, fork)) +
-         Line("fork", ScheduleText(fork.spec, fork.start.step, fork.start));
+  return ForkLine("from", BeginningOf(source)) + ForkLine("keeps", KeptText(fork)) +
+         ForkLine("changes", DifferencesText(fork.changes)) + ForkLine("trains", WorkText(fork)) +
+         ForkLine("parent", ParentsRate(source, fork)) +
+         ForkLine("fork", ScheduleText(fork.spec, fork.start.step, fork.start));
 }
 
 }  // namespace gp::gpctl

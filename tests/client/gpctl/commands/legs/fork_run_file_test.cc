@@ -98,12 +98,14 @@ TEST_F(MakeFork, WhatIsResetIsNotKept) {
   EXPECT_EQ(Make()->why_data_reset, "--reset-data");
 }
 
-TEST_F(MakeFork, AnotherBatchGoesOnOnlyInRandomWindows) {
+TEST_F(MakeFork, AnotherBatchGoesOn) {
   EXPECT_TRUE(Make({"batch.total_tokens=64"})->spec.KeepsData());
-  EXPECT_TRUE(Make({"batch.micro_batch=1", "data.order=random"})->spec.KeepsData());
-  source_.run_file.replace(source_.run_file.find("order: random"), 13, "order: sequential");
-  EXPECT_EQ(Make({"batch.total_tokens=64"})->why_data_reset, "batch.total_tokens changes");
   EXPECT_TRUE(Make({"batch.micro_batch=1"})->spec.KeepsData());
+  EXPECT_TRUE(Make({"batch.sequence=8"})->spec.KeepsData());
+  source_.run_file.replace(source_.run_file.find("order: random"), 13, "order: shuffled");
+  EXPECT_TRUE(Make({"batch.total_tokens=64"})->spec.KeepsData());
+  EXPECT_EQ(Make({"batch.sequence=8"})->why_data_reset, "batch.sequence changes")
+      << "a pass is made of sequences";
 }
 
 TEST_F(MakeFork, AnotherModelIsRefusedWithBothValues) {

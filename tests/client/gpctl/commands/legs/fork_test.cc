@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -135,6 +136,16 @@ TEST_F(ForkCommand, ADryRunSaysWhatWouldHappen) {
   const Outcome document = Fork({"base", "-o", "json"});
   EXPECT_EQ(nlohmann::json::parse(document.out)["kind"], "Run");
   EXPECT_EQ(document.err, "");
+}
+
+TEST_F(ForkCommand, TheCheckpointNeedNotBeVisibleHere) {
+  std::filesystem::remove_all(DirectoryAt(150));
+  const Outcome forked = Fork({"base", "--set", "optimizer.lr=2e-3"});
+  ASSERT_EQ(forked.code, 0) << forked.err;
+  EXPECT_THAT(Sent(), AllOf(Contains("init_from=" + DirectoryAt(150)),
+                            Contains("data.tokenizer=bytes"), Contains("model.n_layer=1")));
+  EXPECT_THAT(Fork({"base", "--set", "data.tokenizer=chars"}).err,
+              HasSubstr("cannot be read here"));
 }
 
 TEST_F(ForkCommand, WhatIsNoSealedCheckpointIsRefusedBeforeAnythingIsStored) {
