@@ -326,13 +326,13 @@ void CheckInitialState(const RunSpec& spec, Problems& problems) {
   if (spec.init_from != kFromScratch) return;
   const auto refuse = [&](const char* key, bool keeps) {
     if (!keeps) return;
-    problems.push_back({{key, "init_from"},
-                        fmt::format("{}: keep takes over the state of a checkpoint, and init_from "
-                                    "is {}",
-                                    key, kFromScratch),
-                        fmt::format("set init_from to a checkpoint, like RUN@STEP, or {}: reset",
-                                    key),
-                        "init_from"});
+    problems.push_back(
+        {{key, "init_from"},
+         fmt::format("{}: keep takes over the state of a checkpoint, and init_from "
+                     "is {}",
+                     key, kFromScratch),
+         fmt::format("set init_from to a checkpoint, like RUN@STEP, or {}: reset", key),
+         "init_from"});
   };
   refuse("init_optimizer", spec.KeepsOptimizer());
   refuse("init_data", spec.KeepsData());
