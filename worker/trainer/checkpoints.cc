@@ -428,8 +428,11 @@ void TakeOver(PreparedRun& run, TrainingStep& training_step, RunBudget& budget) 
   const formats::CheckpointManifest& manifest = kept.manifest;
   if (kept.optimizer) {
     const Status read = ReadOptimizedState(kept.directory, manifest, run, training_step);
-    ThrowIfUnusable(WithContext(read, "init_optimizer: keep; name another checkpoint"),
-                    /*begun=*/false);
+    ThrowIfUnusable(
+        read.ok() ? read
+                  : Status(read.code(),
+                           fmt::format("init_from: {}; name another checkpoint", Message(read))),
+        /*begun=*/false);
   }
   if (kept.data) {
     training_step.ResumeAfter(manifest.step);

@@ -137,8 +137,9 @@ TEST_F(Fork, KeepsThePaddingOfTheVocabulary) {
 }
 
 TEST_F(Fork, GoesOnInTheMiddleOfARamp) {
-  ExpectForkEqualsUndisturbed(
-      {"batch.ramp_from_tokens=128", "batch.ramp_steps=10", "data.order=sequential"});
+  ExpectForkEqualsUndisturbed({"batch.ramp_from_tokens=128", "batch.ramp_steps=10",
+                               "data.order=sequential", "schedule.warmup_tokens=600",
+                               "schedule.decay_steps=0", "schedule.decay_tokens=3000"});
 }
 
 TEST_F(Fork, GoesOnInAShuffledOrderWithAMicroBatchThatWasChosen) {
