@@ -103,24 +103,20 @@ void RequireSame(const char* key, const std::optional<T>& needs, const T& has, c
       problems);
 }
 
-// In random order every batch is drawn for itself. The other orders have a place, which another
-// size of the batches would move.
+// In random order every batch is drawn for itself. The other orders go on after the tokens that the
+// earlier run has used, at a whole micro-batch.
 void CheckTokens(const ParentState& parent, const RunSpec& spec, Problems& problems) {
-  if (spec.data.order == BatchOrder::kRandom) return;
-  // The steps of a ramp are rounded to micro-batches, whose size is not known yet.
-  if (spec.batch.micro_batch_auto && spec.batch.ramp_from_tokens > 0) return;
-  const int64_t tokens = TokensBefore(PlanBatch(spec).value(), parent.step);
-  if (tokens == parent.tokens) return;
-  const bool even = parent.step > 0 && parent.tokens % parent.step == 0;
-  RefuseData(
-      "batch.total_tokens",
-      fmt::format(
-          "init_data: keep needs batches of the same size with data.order: {}: with this "
-          "batch step {} is at token {}, the checkpoint in init_from is at token {}{}",
-          TextOf("data.order", spec), WithThousands(parent.step), WithThousands(tokens),
-          WithThousands(parent.tokens),
-          even ? fmt::format(" ({} in a step)", WithThousands(parent.tokens / parent.step)) : ""),
-      fmt::format("use its batch.total_tokens and its ramp, or set {}", kResetData), problems);
+  if (spec.data.order == BatchOrder::kRandom || spec.batch.micro_batch_auto) return;
+  const int64_t granule = BatchGranule(spec);
+  if (parent.tokens % granule == 0) return;
+  RefuseData("batch.micro_batch",
+             fmt::format("init_data: keep with data.order: {} goes on after the {} tokens that the "
+                         "checkpoint in init_from has used, and these are not a multiple of {} = "
+                         "{}",
+                         TextOf("data.order", spec), WithThousands(parent.tokens),
+                         DescribeGranule(spec), WithThousands(granule)),
+             fmt::format("use the earlier run's batch.micro_batch, or set {}", kResetData),
+             problems);
 }
 
 void CheckBudget(const ParentState& parent, const RunSpec& spec, Problems& problems) {

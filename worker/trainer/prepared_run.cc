@@ -108,7 +108,8 @@ void FindPeak(const EngineChoice& engine, int threads, PreparedRun& run) {
 void CutData(bool begun, PreparedRun& run) {
   run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));
   run.batches = std::make_unique<BatchSource>(UsableOrThrow(
-      BatchSource::Make(*run.dataset.train, run.spec, run.plan, run.dataset.entry_files), begun));
+      BatchSource::Make(*run.dataset.train, run.spec, run.plan, run.dataset.entry_files, run.start),
+      begun));
   if (run.dataset.validation == nullptr) return;
   run.validation = std::make_unique<ValidationWindows>(
       UsableOrThrow(ValidationWindows::Make(*run.dataset.validation, run.spec.batch.micro_batch,

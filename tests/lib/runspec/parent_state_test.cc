@@ -134,13 +134,15 @@ TEST(ParentState, AnOptimizerNeedsItsKindItsModelAndItsParts) {
   EXPECT_THAT(ProblemsOf({"train=[ln_f]", "init_optimizer=reset"}, blocks), IsEmpty());
 }
 
-TEST(ParentState, AnotherBatchHasNoPlaceInAnOrder) {
-  EXPECT_THAT(ProblemsOf({"batch.total_tokens=128"}), IsEmpty()) << "random batches have no order";
+TEST(ParentState, AnotherBatchGoesOnAfterWholeMicroBatches) {
+  EXPECT_THAT(ProblemsOf({"batch.micro_batch=7"}), IsEmpty()) << "random batches have no order";
   ParentState ordered = Parent();
   ordered.order = "sequential";
-  EXPECT_THAT(ProblemsOf({"data.order=sequential", "batch.total_tokens=128"}, ordered),
-              HasSubstr("with this batch step 150 is at token 19,200, the checkpoint in init_from "
-                        "is at token 9,600 (64 in a step)"));
+  EXPECT_THAT(ProblemsOf({"data.order=sequential", "batch.total_tokens=128"}, ordered), IsEmpty());
+  EXPECT_THAT(ProblemsOf({"data.order=sequential", "batch.micro_batch=7"}, ordered),
+              HasSubstr("goes on after the 9,600 tokens that the checkpoint in init_from has used, "
+                        "and these are not a multiple of 1 logical shard x 7 sequences x 16 tokens "
+                        "= 112"));
   EXPECT_THAT(ProblemsOf({"data.order=sequential"}),
               HasSubstr("data.order is sequential, the checkpoint in init_from was trained with "
                         "random"));
