@@ -70,6 +70,13 @@ StatusOr<BatchSource> BatchSource::Make(const TokenSource& tokens, const runspec
   const std::vector<int64_t> files = tokens.parts();
   RETURN_IF_ERROR(
       runspec::CheckEntriesHoldABatch(files, EntryFiles(files, spec, entry_files), spec, plan));
+  const int64_t granule = plan.logical_shards * spec.batch.micro_batch * spec.batch.sequence;
+  if (spec.data.order != BatchOrder::kRandom && start.tokens % granule != 0) {
+    return InvalidArgument(
+        "init_data: keep: the run goes on after {} tokens, which are not a multiple of {}; use the "
+        "batch.micro_batch and batch.sequence that it began with",
+        start.tokens, runspec::DescribeGranule(spec));
+  }
   return BatchSource(tokens, spec, plan, entry_files, start);
 }
 

@@ -24,8 +24,8 @@ class BatchSource {
   // order, seed, micro_batch, sequence and the weights of a mixture; `entry_files` gives the number
   // of files of each of its entries, and is ignored without weights; `plan` comes from
   // runspec::PlanBatch. `start`: where the run's counters began; in sequential and shuffled order
-  // that step reads on after start.tokens, whatever the batches before it were. REQUIRES, for these
-  // orders: start.tokens is a multiple of runspec::BatchGranule(spec).
+  // that step reads on after start.tokens, whatever the batches before it were; these must be whole
+  // micro-batches.
   static StatusOr<BatchSource> Make(const TokenSource& tokens, const runspec::RunSpec& spec,
                                     const runspec::BatchPlan& plan,
                                     const std::vector<int64_t>& entry_files = {},

@@ -175,6 +175,20 @@ TEST(BatchSource, GoesOnAfterTheTokensOfOtherBatches) {
   }
 }
 
+TEST(BatchSource, DoesNotGoOnInsideAMicroBatch) {
+  const auto tokens = Counting(10'000);
+  const runspec::TrainingStart start{.step = 6, .tokens = 100};
+  for (const BatchOrder order : {BatchOrder::kSequential, BatchOrder::kShuffled}) {
+    const runspec::RunSpec spec = Spec(order, 1, 1, 3, 8);
+    const Status made =
+        BatchSource::Make(*tokens, spec, *runspec::PlanBatch(spec), {}, start).status();
+    EXPECT_THAT(Message(made),
+                HasSubstr("after 100 tokens, which are not a multiple of 1 logical"));
+  }
+  const runspec::RunSpec random = Spec(BatchOrder::kRandom, 1, 1, 3, 8);
+  EXPECT_TRUE(BatchSource::Make(*tokens, random, *runspec::PlanBatch(random), {}, start).ok());
+}
+
 TEST(BatchSource, SequentialGlobalBatchDoesNotDependOnHowItIsCut) {
   const auto tokens = Counting(5'000);
   const runspec::RunSpec wide = Spec(BatchOrder::kSequential, 1, 1, 8, 8);
