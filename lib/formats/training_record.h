@@ -42,7 +42,9 @@ struct TrainingRecord {
   std::optional<int64_t> sequence;     // tokens
   std::optional<std::string> trained;  // the parts that the run trains, as in `train`; absent: all
   std::optional<std::string> init_from;  // the model whose weights the run began with
-  std::optional<int64_t> init_step;      // the step that the run began after; absent: 0
+  // Where the run's counters began (plan/training_start.h); absent: at 0.
+  std::optional<int64_t> init_step;
+  std::optional<int64_t> init_tokens;
   // Where an imported checkpoint, which has no optimizer state, came from.
   std::optional<std::string> imported_from;
 
@@ -70,6 +72,7 @@ struct TrainingRecord {
     visit(FieldInfo{"trained"}, &TrainingRecord::trained);
     visit(FieldInfo{"init_from"}, &TrainingRecord::init_from);
     visit(FieldInfo{"init_step"}, &TrainingRecord::init_step);
+    visit(FieldInfo{"init_tokens"}, &TrainingRecord::init_tokens);
     visit(FieldInfo{"imported_from"}, &TrainingRecord::imported_from);
   }
 

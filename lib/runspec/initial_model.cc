@@ -57,7 +57,9 @@ SourceProblems CheckAgainst(const ModelShape& source, const ModelShape& model) {
 
 SourceProblems CheckKeptOf(const InitialModel& source, const RunSpec& spec) {
   SourceProblems problems = CheckKept(source.state, spec);
-  const bool other_tokens = source.has_tokens_of && !source.has_tokens_of(spec.data.tokenizer);
+  // The trainer compares chars, whose ids follow from the run's text.
+  const bool other_tokens = spec.data.tokenizer != "chars" && source.has_tokens_of &&
+                            !source.has_tokens_of(spec.data.tokenizer);
   if (spec.KeepsData() && source.state.refusal.empty() && other_tokens) {
     problems.push_back(
         {{"data.tokenizer", "init_data"},
@@ -74,6 +76,7 @@ SourceProblems CheckKeptOf(const InitialModel& source, const RunSpec& spec) {
 
 SourceProblems TokenizerWarnings(const InitialModel& source, const RunSpec& spec, bool given) {
   const std::string& tokenizer = spec.data.tokenizer;
+  if (spec.KeepsData()) return {};  // the trainer refuses another one
   if (!given && source.tokenizer.empty()) {
     return {{{"init_from"},
              fmt::format("the model of init_from comes without a tokenizer: data.tokenizer is {}, "

@@ -91,12 +91,6 @@ void CheckOptimizer(const ParentState& parent, const RunSpec& spec, Problems& pr
                   fmt::format("train the same parts, or set {}", kResetOptimizer), problems);
 }
 
-// True when the order of the training data follows from the seed as a whole: at another seed, the
-// batches after a step may hold what the steps before it have used.
-bool SeedOrdersData(const RunSpec& spec) {
-  return spec.data.order == BatchOrder::kShuffled || !spec.data.weights.empty();
-}
-
 template <typename T>
 void RequireSame(const char* key, const std::optional<T>& needs, const T& has, const char* why,
                  Problems& problems) {
@@ -109,24 +103,24 @@ void RequireSame(const char* key, const std::optional<T>& needs, const T& has, c
       problems);
 }
 
+// In random order every batch is drawn for itself. The other orders go on after the tokens that the
+// earlier run has used, at a whole micro-batch.
 void CheckTokens(const ParentState& parent, const RunSpec& spec, Problems& problems) {
-  // The steps of a ramp are rounded to micro-batches, whose size is not known yet.
-  if (spec.batch.micro_batch_auto && spec.batch.ramp_from_tokens > 0) return;
-  const int64_t tokens = TokensBefore(PlanBatch(spec).value(), parent.step);
-  if (tokens == parent.tokens) return;
-  const bool even = parent.step > 0 && parent.tokens % parent.step == 0;
-  RefuseData(
-      "batch.total_tokens",
-      fmt::format(
-          "init_data: keep needs batches of the same size: with this batch step {} is at "
-          "token {}, the checkpoint in init_from is at token {}{}",
-          WithThousands(parent.step), WithThousands(tokens), WithThousands(parent.tokens),
-          even ? fmt::format(" ({} in a step)", WithThousands(parent.tokens / parent.step)) : ""),
-      fmt::format("use its batch.total_tokens and its ramp, or set {}", kResetData), problems);
+  if (spec.data.order == BatchOrder::kRandom || spec.batch.micro_batch_auto) return;
+  const int64_t granule = BatchGranule(spec);
+  if (parent.tokens % granule == 0) return;
+  RefuseData("batch.micro_batch",
+             fmt::format("init_data: keep with data.order: {} goes on after the {} tokens that the "
+                         "checkpoint in init_from has used, and these are not a multiple of {} = "
+                         "{}",
+                         TextOf("data.order", spec), WithThousands(parent.tokens),
+                         DescribeGranule(spec), WithThousands(granule)),
+             fmt::format("use the earlier run's batch.micro_batch, or set {}", kResetData),
+             problems);
 }
 
 void CheckBudget(const ParentState& parent, const RunSpec& spec, Problems& problems) {
-  const int64_t last = TargetSteps(spec);
+  const int64_t last = TargetSteps(spec, {.step = parent.step, .tokens = parent.tokens});
   if (last == 0 || last > parent.step) return;
   const bool by_tokens = spec.budget.tokens > 0 && spec.budget.steps != last;
   const char* const key = by_tokens ? "budget.tokens" : "budget.steps";
@@ -145,8 +139,6 @@ void CheckData(const ParentState& parent, const RunSpec& spec, Problems& problem
   if (spec.data.order == BatchOrder::kShuffled) {
     RequireSame("batch.sequence", parent.sequence, spec.batch.sequence,
                 "goes on at a place among sequences of one length", problems);
-  }
-  if (SeedOrdersData(spec)) {
     RequireSame("seed", parent.seed, spec.seed, "goes on at a place in the order of one seed",
                 problems);
   }
@@ -185,11 +177,13 @@ Problems CheckKept(const ParentState& parent, const RunSpec& spec) {
 Problems KeptWarnings(const ParentState& parent, const RunSpec& spec) {
   Problems warnings;
   if (!parent.refusal.empty()) return warnings;
-  if (spec.KeepsData() && parent.seed && *parent.seed != spec.seed && !SeedOrdersData(spec)) {
+  const bool random = spec.data.order == BatchOrder::kRandom;
+  if (spec.KeepsData() && parent.seed && *parent.seed != spec.seed) {
     warnings.push_back({{"seed", "init_data"},
                         fmt::format("seed is {}, the checkpoint in init_from was trained with {}: "
-                                    "from step {} on batches and dropout follow the new seed",
-                                    spec.seed, *parent.seed, WithThousands(parent.step + 1)),
+                                    "from step {} on {}dropout follows the new seed",
+                                    spec.seed, *parent.seed, WithThousands(parent.step + 1),
+                                    random ? "the choice of batches and " : ""),
                         fmt::format("set seed: {} to go on as the earlier run did", *parent.seed)});
   }
   const bool compares = spec.KeepsData() ? !parent.order || !parent.sequence || !parent.seed

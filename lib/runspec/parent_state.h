@@ -30,7 +30,8 @@ struct ParentState {
 };
 
 // Why the run cannot take over what its init_optimizer and init_data ask for. REQUIRES: CrossCheck
-// finds no problem. While batch.micro_batch is auto, the tokens of a batch ramp are not compared.
+// finds no problem. With a batch.micro_batch of auto, whether it divides the earlier run's tokens
+// is not checked.
 std::vector<CrossProblem> CheckKept(const ParentState& parent, const RunSpec& spec);
 
 // What is possible and changes the run after that step, or could not be compared.
