@@ -22,7 +22,7 @@ bool Sets(const std::vector<std::string>& overrides, std::string_view beginning)
                      [&](const std::string& one) { return one.starts_with(beginning); });
 }
 
-StatusOr<RunSpec> LoadFile(const RunFileText& file, const std::vector<std::string>& overrides) {
+StatusOr<RunSpec> ReadSpec(const RunFileText& file, const std::vector<std::string>& overrides) {
   const auto result = runspec::LoadRunFile(file.text, file.name, overrides);
   if (!result.spec) return ProblemsStatus(result);
   return *result.spec;
@@ -47,7 +47,7 @@ class ForkMaker {
 
   StatusOr<ForkRunFile> Make() {
     RETURN_IF_ERROR(CheckOverrides());
-    ASSIGN_OR_RETURN(fork_.parent, LoadFile(fork_.file, {}));
+    ASSIGN_OR_RETURN(fork_.parent, ReadSpec(fork_.file, {}));
     begin_ = {"init_from=" + source_.directory,
               std::string("init_optimizer=") + (request_.reset_optimizer ? "reset" : "keep"),
               "init_data=keep", "data.tokenizer=" + ParentsTokenizer(source_, fork_.parent)};
@@ -79,7 +79,7 @@ class ForkMaker {
     fork_.overrides.insert(fork_.overrides.end(), request_.overrides.begin(),
                            request_.overrides.end());
     if (!request_.name.empty()) fork_.overrides.push_back("name=" + request_.name);
-    ASSIGN_OR_RETURN(fork_.spec, LoadFile(fork_.file, fork_.overrides));
+    ASSIGN_OR_RETURN(fork_.spec, ReadSpec(fork_.file, fork_.overrides));
     RETURN_IF_ERROR(KeepHorizon());
     fork_.changes = ChangesBetween(ResolvedYaml(fork_.parent), ResolvedYaml(fork_.spec));
     if (!Sets(request_.overrides, "data.tokenizer=")) {
@@ -118,7 +118,7 @@ class ForkMaker {
     const int64_t horizon = ParentSteps();
     if (horizon <= 0 || horizon == runspec::TargetSteps(fork_.spec, fork_.start)) return OkStatus();
     fork_.overrides.push_back(fmt::format("schedule.decay_steps={}", horizon));
-    ASSIGN_OR_RETURN(fork_.spec, LoadFile(fork_.file, fork_.overrides));
+    ASSIGN_OR_RETURN(fork_.spec, ReadSpec(fork_.file, fork_.overrides));
     return OkStatus();
   }
 
