@@ -188,7 +188,8 @@ StatusOr<PreparedLeg> PrepareLeg(const v1::ContinueRequest& request, const Run& 
           {{old.resolved, file, ""}, std::move(assignments), old.name, same_name, same_start}));
   Submission& next = resolved.submission;
   KeepIdentity(old, next);
-  RETURN_IF_ERROR(CheckStepsLeft(next, FirstStep(request, run, progress)));
+  const int64_t first_step = std::max(FirstStep(request, run, progress), StartOf(old).step);
+  RETURN_IF_ERROR(CheckStepsLeft(next, first_step));
   RETURN_IF_ERROR(CheckChange(request, run, next));
   PreparedLeg prepared{.warnings = std::move(resolved.warnings)};
   LegRequested leg{.why = WhyBegun(request, run, next)};

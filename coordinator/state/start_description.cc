@@ -56,7 +56,10 @@ std::string InitialModelRefusal(const Cluster& cluster, const std::string& path)
         "brings it back if it is whole",
         held.checkpoint.step, name, held.reason, run->id);
   }
-  return "";
+  // A copy elsewhere is not the run's.
+  if (!path.starts_with(run->submission->run_directory + std::string(kCheckpoints))) return "";
+  return fmt::format("{} is not a sealed checkpoint of run {}; begin from one: gpctl ckpt list {}",
+                     path, name, run->id);
 }
 
 std::string InitialModelName(const Run& run, const Cluster& cluster) {

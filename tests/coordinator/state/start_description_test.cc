@@ -13,6 +13,7 @@ Run RunOf(const std::string& id, const std::string& name, const std::string& res
   Submission submission;
   submission.name = name;
   submission.resolved = resolved;
+  submission.run_directory = "/srv/gp/runs/" + id;
   Run run;
   run.id = RunId(id);
   run.submission = std::make_shared<const Submission>(submission);
@@ -80,6 +81,12 @@ TEST(InitialModelRefusal, SaysWhyACheckpointOfAKnownRunIsNoLongerThere) {
   EXPECT_EQ(InitialModelRefusal(cluster, kParent), "");
   EXPECT_EQ(InitialModelRefusal(cluster, "/models/gpt2"), "");
   EXPECT_EQ(InitialModelRefusal(cluster, ""), "");
+  const std::string unsealed = "/srv/gp/runs/parent0001/checkpoints/step-00000260-e1-abc";
+  EXPECT_EQ(InitialModelRefusal(cluster, unsealed),
+            unsealed +
+                " is not a sealed checkpoint of run base; begin from one: gpctl ckpt list "
+                "parent0001");
+  EXPECT_EQ(InitialModelRefusal(cluster, "/copy/parent0001/checkpoints/step-00000250-e1-abc"), "");
   coordinator::Run parent = *cluster.FindRun(RunId("parent0001"));
   parent.checkpoints[0].retired = true;
   cluster.Set(parent);
