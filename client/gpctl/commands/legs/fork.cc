@@ -111,6 +111,15 @@ StatusOr<ExitCode> PrintDryRun(const v1::SubmitResponse& response, const std::st
   return ExitCode::kOk;
 }
 
+// The command as it was typed, without a budget.
+std::string CommandOf(const ForkOptions& options, Session& session) {
+  std::string command = session.Hint("fork " + ShellWord(options.reference));
+  for (const std::string& one : options.request.overrides) command += " --set " + ShellWord(one);
+  if (!options.name.empty()) command += " --name " + ShellWord(options.name);
+  if (options.request.reset_optimizer) command += " --reset-optimizer";
+  return command;
+}
+
 StatusOr<ExitCode> Fork(const ForkOptions& options, Session& session) {
   if (options.wait && options.detach) {
     return InvalidArgument("--wait and --detach exclude each other");
