@@ -59,7 +59,8 @@ StatusOr<std::string> FreeForkName(const ForkSource& source, const std::string& 
   v1::ListRequest request;
   request.set_include_finished(true);
   request.set_namespace_(session.NamespaceOfRuns());
-  request.set_search(wanted.substr(0, wanted.size() - 4));
+  // A number at its end may cut a long name short.
+  request.set_search(wanted.substr(0, wanted.size() - std::string_view("fork").size()));
   request.set_limit(kListedRunsMax);
   ASSIGN_OR_RETURN(const v1::ListResponse listed, client->List(request));
   std::set<std::string> taken;
@@ -114,7 +115,9 @@ StatusOr<ExitCode> PrintDryRun(const v1::SubmitResponse& response, const std::st
 // The command as it was typed, without a budget.
 std::string CommandOf(const ForkOptions& options, Session& session) {
   std::string command = session.Hint("fork " + ShellWord(options.reference));
-  for (const std::string& one : options.request.overrides) command += " --set " + ShellWord(one);
+  for (const std::string& one : options.request.overrides) {
+    if (!one.starts_with("budget.")) command += " --set " + ShellWord(one);
+  }
   if (!options.name.empty()) command += " --name " + ShellWord(options.name);
   if (options.request.reset_optimizer) command += " --reset-optimizer";
   return command;
@@ -132,9 +135,8 @@ StatusOr<ExitCode> Fork(const ForkOptions& options, Session& session) {
   if (!named) {
     ASSIGN_OR_RETURN(request.name, FreeForkName(source, options.request_id, session));
   }
-  ASSIGN_OR_RETURN(
-      const ForkRunFile fork,
-      MakeForkRunFile(source, request, session.Hint("fork " + ShellWord(options.reference))));
+  ASSIGN_OR_RETURN(const ForkRunFile fork,
+                   MakeForkRunFile(source, request, CommandOf(options, session)));
   RETURN_IF_ERROR(CheckTokenizer(source, fork, session));
   const std::string text = ForkText(source, fork);
   if (!session.json() && !options.dry_run) session.console().err << text;

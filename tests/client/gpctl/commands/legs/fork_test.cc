@@ -167,7 +167,8 @@ TEST_F(ForkCommand, WhatIsNoSealedCheckpointIsRefusedBeforeAnythingIsStored) {
 TEST_F(ForkCommand, WhatCannotChangeIsRefusedBeforeAnythingIsStored) {
   EXPECT_THAT(Fork({"base", "--set", "model.n_layer=2"}).err, HasSubstr("--set model.n_layer"));
   EXPECT_THAT(Fork({"base", "--set", "data.tokenizer=chars"}).err, HasSubstr("data.tokenizer"));
-  EXPECT_THAT(Fork({"base", "--steps", "150"}).err, HasSubstr("fork base --steps +300"));
+  EXPECT_THAT(Fork({"base", "--steps", "150", "--set", "seed=1337", "--name", "mine"}).err,
+              HasSubstr("fork base --set seed=1337 --name mine --steps +300"));
   EXPECT_EQ(Fork({"base", "--steps", "many"}).code, 2);
   EXPECT_EQ(Fork({"base", "--name", "../evil"}).code, 2);
   EXPECT_EQ(Fork({"base", "--name", "a\nb"}).code, 2);
