@@ -117,12 +117,25 @@ class ProgressPlanner {
         .epoch = run_.epoch, .isa = run_.leg.engine.isa, .kernels = run_.leg.engine.kernels};
     ready.encrypted = policy_.encrypt_gradients;
     for (const Placement& place : run_.placement) ready.addresses.push_back(Report(place)->address);
+    if (ready.isa.empty()) TakeParentsEngine(ready);
     if (ready.isa.empty()) DecideEngine(ready);
     Add(std::move(ready));
   }
 
   bool HasNcclId() const {
     return !SumsOnGpus(run_) || !Report(run_.placement.front())->nccl_id.empty();
+  }
+
+  // A run that goes on in its parent's data computes like the leg that wrote its first checkpoint,
+  // if every rank can: with the same settings it then gives the same bits as that run.
+  void TakeParentsEngine(RunGroupReady& ready) const {
+    if (!run_.submission->keeps_data_position) return;
+    const auto parent = cluster_.FindRun(RunId(run_.submission->parent_run));
+    if (parent == nullptr) return;
+    const Engine& engine = LegNumbered(*parent, run_.submission->parent_leg).engine;
+    if (!AllRanks([&](const RankReport& rank) { return Offers(rank, engine.isa); })) return;
+    ready.isa = engine.isa;
+    ready.kernels = engine.kernels;
   }
 
   // Chooses rank 0's first instruction set level that every rank has, and the kernels that rank 0's

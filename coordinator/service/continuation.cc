@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text/counted_noun.h"
+#include "coordinator/checkpoints/parent_checkpoint.h"
 #include "coordinator/service/submission.h"
 #include "runspec/run_file.h"
 
@@ -132,6 +133,7 @@ void KeepIdentity(const Submission& old, Submission& next) {
   next.parent_run = old.parent_run;
   next.parent_leg = old.parent_leg;
   next.parent_step = old.parent_step;
+  next.parent_tokens = old.parent_tokens;
 }
 
 // The step that the leg begins from; for a run that trains, at least its newest step.
@@ -179,12 +181,15 @@ StatusOr<PreparedLeg> PrepareLeg(const v1::ContinueRequest& request, const Run& 
   ASSIGN_OR_RETURN(std::vector<std::string> assignments,
                    LegAssignments(request, run, progress).Make(*spec.spec));
   const auto same_name = [&](const std::string&, const std::string&) { return old.name; };
+  const auto same_start = [&](const std::string&) { return StartOf(old); };
   ASSIGN_OR_RETURN(
       ResolvedRun resolved,
-      resolver.Resolve({{old.resolved, file, ""}, std::move(assignments), old.name, same_name}));
+      resolver.Resolve(
+          {{old.resolved, file, ""}, std::move(assignments), old.name, same_name, same_start}));
   Submission& next = resolved.submission;
   KeepIdentity(old, next);
-  RETURN_IF_ERROR(CheckStepsLeft(next, FirstStep(request, run, progress)));
+  const int64_t first_step = std::max(FirstStep(request, run, progress), StartOf(old).step);
+  RETURN_IF_ERROR(CheckStepsLeft(next, first_step));
   RETURN_IF_ERROR(CheckChange(request, run, next));
   PreparedLeg prepared{.warnings = std::move(resolved.warnings)};
   LegRequested leg{.why = WhyBegun(request, run, next)};

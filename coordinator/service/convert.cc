@@ -95,6 +95,7 @@ void AddParent(const Cluster& cluster, const Submission& submission, v1::Run& to
   parent.set_run_id(submission.parent_run);
   parent.set_leg(submission.parent_leg);
   parent.set_step(submission.parent_step);
+  parent.set_tokens(submission.parent_tokens);
   const auto run = cluster.FindRun(RunId(submission.parent_run));
   if (run != nullptr) parent.set_run_name(run->submission->name);
 }

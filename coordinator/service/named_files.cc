@@ -28,10 +28,11 @@ bool IsCheckpointFor(const Submission& submission, const Cluster& cluster, const
   if (path == runs) return false;
   const auto run = cluster.FindRun(RunOf(path, runs));
   if (run == nullptr || run->submission->run_namespace != submission.run_namespace) return false;
-  return std::any_of(run->checkpoints.begin(), run->checkpoints.end(),
-                     [&](const SealedCheckpoint& checkpoint) {
-                       return !checkpoint.retired && IsBeneath(path, checkpoint.directory);
-                     });
+  const auto holds = [&](const SealedCheckpoint& checkpoint) {
+    return !checkpoint.retired && IsBeneath(path, checkpoint.directory);
+  };
+  return std::any_of(run->checkpoints.begin(), run->checkpoints.end(), holds) ||
+         std::any_of(run->superseded.begin(), run->superseded.end(), holds);
 }
 
 bool Lets(const Node& node, const std::string& path, bool of_owner) {

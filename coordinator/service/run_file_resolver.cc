@@ -5,6 +5,7 @@
 #include "plan/batch_ramp.h"
 #include "runspec/batch_plan.h"
 #include "runspec/gpu_settings.h"
+#include "runspec/initial_model.h"
 
 namespace gp::coordinator {
 namespace {
@@ -17,6 +18,10 @@ StatusOr<int> KindOf(const runspec::RunSpec& spec) {
   return InvalidArgument("kind: '{}' is not scheduled yet; expected train", spec.kind);
 }
 
+bool KeepsDataPosition(const runspec::RunSpec& spec) {
+  return spec.init_from != runspec::kFromScratch && spec.KeepsData();
+}
+
 StatusOr<Device> DeviceOf(const runspec::RunSpec& spec) {
   // With `auto`, a setting that only GPUs support selects GPUs.
   const bool needs_gpus = !runspec::GpuSettingsOf(spec).empty();
@@ -26,7 +31,8 @@ StatusOr<Device> DeviceOf(const runspec::RunSpec& spec) {
                          spec.resources.device);
 }
 
-StatusOr<Submission> ToSubmission(const runspec::RunSpec& spec) {
+StatusOr<Submission> ToSubmission(const runspec::RunSpec& spec,
+                                  const runspec::TrainingStart& start) {
   Submission to;
   ASSIGN_OR_RETURN(to.kind, KindOf(spec));
   ASSIGN_OR_RETURN(const runspec::BatchPlan batch, runspec::PlanBatch(spec));
@@ -36,8 +42,9 @@ StatusOr<Submission> ToSubmission(const runspec::RunSpec& spec) {
   to.priority = spec.priority;
   to.run_namespace = spec.run_namespace;
   to.labels = spec.labels;
-  to.target_steps = runspec::TargetSteps(spec);
-  to.target_tokens = runspec::TokensBefore(batch, to.target_steps);
+  to.target_steps = runspec::TargetSteps(spec, start);
+  to.target_tokens = runspec::TokensBefore(batch, to.target_steps, start);
+  to.keeps_data_position = KeepsDataPosition(spec);
   to.retries_max = spec.retries.max;
   to.retry_backoff = duration_cast<microseconds>(spec.retries.backoff);
   to.retry_backoff_max = duration_cast<microseconds>(spec.retries.backoff_max);
@@ -65,7 +72,11 @@ StatusOr<ResolvedRun> SpecResolver::Resolve(const SubmittedRunFile& submitted) c
   if (!result.spec) return InvalidArgument("{}", RenderProblems(result.problems));
   result.spec->name = submitted.choose_name(result.spec->run_namespace, result.spec->name);
   ResolvedRun resolved;
-  ASSIGN_OR_RETURN(resolved.submission, ToSubmission(*result.spec));
+  runspec::TrainingStart start;
+  if (KeepsDataPosition(*result.spec) && submitted.find_start) {
+    start = submitted.find_start(result.spec->init_from);
+  }
+  ASSIGN_OR_RETURN(resolved.submission, ToSubmission(*result.spec, start));
   resolved.submission.source = file.text;
   resolved.files = runspec::FilesNamedBy(*result.spec);
   for (const ConfigProblem& warning : result.warnings) {

@@ -2,9 +2,9 @@
 
 #include "base/random_id.h"
 #include "coordinator/access/role.h"
+#include "coordinator/checkpoints/parent_checkpoint.h"
 #include "coordinator/state/initial_model.h"
 #include "coordinator/state/run_name.h"
-#include "coordinator/state/start_description.h"
 #include "formats/sha256.h"
 
 namespace gp::coordinator {
@@ -23,11 +23,21 @@ constexpr size_t kLiveRunFileBytesMax = size_t{256} << 20;
 
 // Records which checkpoint of a known run the new run begins from.
 void RecordParent(const Cluster& cluster, Submission& submission) {
-  const auto parent = FindCheckpointAt(cluster, InitialModelOf(submission));
+  const auto parent = FindParent(cluster, InitialModelOf(submission));
   if (!parent) return;
-  submission.parent_run = parent->run->id.value();
-  submission.parent_leg = parent->checkpoint.leg;
-  submission.parent_step = parent->checkpoint.step;
+  submission.parent_run = parent->run.value();
+  submission.parent_leg = parent->leg;
+  submission.parent_step = parent->step;
+  submission.parent_tokens = parent->tokens;
+}
+
+Status CheckStepsLeft(const Submission& submission) {
+  const runspec::TrainingStart start = StartOf(submission);
+  if (submission.target_steps <= 0 || start.step < submission.target_steps) return OkStatus();
+  return InvalidArgument(
+      "budget: it ends at step {}, and the run begins at step {}, that of its checkpoint "
+      "(init_data: keep); raise it, or count from 0 again with init_data: reset",
+      submission.target_steps, start.step);
 }
 
 Status CheckPath(const char* field, const std::string& path) {
@@ -104,6 +114,11 @@ StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request, bool of
     name_taken = WhyNameIsTaken(cluster, run_namespace, wanted);
     return name_taken.empty() ? wanted : FreeRunName(cluster, run_namespace, wanted);
   };
+  const auto find_start = [&](const std::string& directory) {
+    const auto parent = FindParent(cluster, directory);
+    return parent ? runspec::TrainingStart{.step = parent->step, .tokens = parent->tokens}
+                  : runspec::TrainingStart();
+  };
   ASSIGN_OR_RETURN(
       ResolvedRun resolved,
       resolver.Resolve(
@@ -111,7 +126,8 @@ StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request, bool of
             of_owner ? request.base_directory() : ""},
            std::move(overrides),
            request.name(),
-           choose_name}));
+           choose_name,
+           find_start}));
   if (!name_taken.empty() && !request.name().empty()) {
     return AlreadyExists("{}: choose another name, or cancel that run first", name_taken);
   }
@@ -129,6 +145,7 @@ StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request, bool of
   submission.body_digest = BodyDigest(request);
   submission.run_directory = storage.RunDirectory(prepared.event.run);
   RecordParent(cluster, submission);
+  RETURN_IF_ERROR(CheckStepsLeft(submission));
   prepared.event.body = RunSubmitted{std::move(submission)};
   prepared.warnings = std::move(resolved.warnings);
   prepared.files = std::move(resolved.files);

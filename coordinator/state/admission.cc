@@ -1,12 +1,25 @@
 #include "coordinator/state/admission.h"
 
+#include "coordinator/state/initial_model.h"
+#include "coordinator/state/start_description.h"
+
 namespace gp::coordinator {
 namespace {
+
+// The checkpoint that init_from names may have been retired since the request was made.
+Status CheckInitialModel(const Cluster& cluster, const Submission& submission) {
+  const std::string refusal = InitialModelRefusal(cluster, InitialModelOf(submission));
+  if (refusal.empty()) return OkStatus();
+  return FailedPrecondition("init_from: {}", refusal);
+}
 
 StatusOr<Admission> AdmitSubmit(const Cluster& cluster, const Event& event,
                                 const RunSubmitted& submitted) {
   const AnsweredRequest* answered = cluster.requests.Find(event.request_id);
-  if (answered == nullptr) return Admission{.append = true, .run = event.run};
+  if (answered == nullptr) {
+    RETURN_IF_ERROR(CheckInitialModel(cluster, submitted.submission));
+    return Admission{.append = true, .run = event.run};
+  }
   if (answered->body_digest != submitted.submission.body_digest) {
     return AlreadyExists(
         "request id '{}' was used before with another run file (it made run '{}'); use a new one",
@@ -73,6 +86,10 @@ StatusOr<Admission> AdmitLeg(const Cluster& cluster, const Event& event,
   }
   const std::string refusal = LegRefusal(*run, requested.first_step);
   if (!refusal.empty()) return FailedPrecondition("run '{}': {}", event.run, refusal);
+  const bool from_start = requested.first_step.value_or(0) < 0;
+  if (from_start || run->LatestCheckpoint() == nullptr) {
+    RETURN_IF_ERROR(CheckInitialModel(cluster, requested.submission));
+  }
   const auto* live = cluster.LiveRunsNamed(run->submission->run_namespace, run->submission->name);
   if (live != nullptr && !live->contains(event.run)) {
     return AlreadyExists(

@@ -23,8 +23,9 @@ inline constexpr int kWarningsMax = 1000;
 //   NotFound: there is no such run or node (not for RunWarned).
 //   AlreadyExists: the request id was used with another body; an ended run cannot go on because a
 //   live run has its name.
-//   FailedPrecondition: the run's state does not allow it; a checkpoint cannot come back from
-//   quarantine now; a run has kWarningsMax warnings.
+//   FailedPrecondition: the run's state does not allow it; the checkpoint that init_from names was
+//   retired or is in quarantine; a checkpoint cannot come back from quarantine now; a run has
+//   kWarningsMax warnings.
 StatusOr<Admission> Admit(const Cluster& cluster, const Event& event);
 
 }  // namespace gp::coordinator

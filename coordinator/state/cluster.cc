@@ -25,10 +25,12 @@ void NoteName(const Run& run, ShardedMap<std::string, std::set<RunId>>& names) {
 }
 
 // The model directory that the run still has to start from. Empty if it starts from scratch, has a
-// checkpoint of its own, or has ended.
+// checkpoint of its own, or has ended. A run whose next leg begins again at the start needs it,
+// too.
 std::string AwaitedModel(const Run* run) {
-  if (run == nullptr || IsTerminal(run->state) || !run->checkpoints.empty()) return "";
-  return InitialModelOf(*run->submission);
+  if (run == nullptr || IsTerminal(run->state)) return "";
+  const bool begins_again = run->next_leg && run->next_leg->first_step.value_or(0) < 0;
+  return run->checkpoints.empty() || begins_again ? InitialModelOf(*run->submission) : "";
 }
 
 void NoteModel(const Run* before, const Run& after, std::map<std::string, int>& awaited) {

@@ -65,6 +65,13 @@ std::string RequestedLeave(const Run& run) {
   return run.next_leg ? run.next_leg->why : "";
 }
 
+const Leg& LegNumbered(const Run& run, int number) {
+  for (const EndedLeg& ended : run.ended_legs) {
+    if (ended.leg.number == number) return ended.leg;
+  }
+  return run.leg;
+}
+
 bool HasLegOf(const Run& run, const std::string& request_id) {
   if (run.leg.request_id == request_id) return true;
   if (run.next_leg && run.next_leg->request_id == request_id) return true;

@@ -63,6 +63,9 @@ struct Submission {
   std::string parent_run;
   int parent_leg = 0;
   int64_t parent_step = 0;
+  int64_t parent_tokens = 0;  // trained on up to that step; 0: unknown
+  // Steps, tokens and the place in the data continue from the parent's. Otherwise they begin at 0.
+  bool keeps_data_position = false;
 
   // Fields stored as they are; codec.cc converts request_id, labels, the backoffs and device.
   template <typename Visit>
@@ -93,6 +96,8 @@ struct Submission {
     visit(FieldInfo{"parent_run"}, &Submission::parent_run);
     visit(FieldInfo{"parent_leg"}, &Submission::parent_leg);
     visit(FieldInfo{"parent_step"}, &Submission::parent_step);
+    visit(FieldInfo{"parent_tokens"}, &Submission::parent_tokens);
+    visit(FieldInfo{"keeps_data_position"}, &Submission::keeps_data_position);
   }
 
   bool operator==(const Submission&) const = default;
@@ -262,6 +267,9 @@ bool AwaitsVerdict(const Run& run);
 
 // What a user asked the ranks to save and leave for: a pause, or another leg. Empty: nothing.
 std::string RequestedLeave(const Run& run);
+
+// The leg with this number; the newest if there is none.
+const Leg& LegNumbered(const Run& run, int number);
 
 // Whether the call with this request id began a leg of the run, or is about to.
 bool HasLegOf(const Run& run, const std::string& request_id);

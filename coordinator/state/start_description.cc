@@ -17,13 +17,18 @@ std::string NameOf(const std::string& path, const Cluster& cluster) {
   return fmt::format("{}@{}", found->run->submission->name, found->checkpoint.step);
 }
 
+// The run whose checkpoint's directory `path` is; null if it is unknown, or `path` is another file.
+std::shared_ptr<const Run> RunOfCheckpoint(const Cluster& cluster, const std::string& path) {
+  const size_t checkpoints = path.rfind(kCheckpoints);
+  if (checkpoints == std::string::npos || checkpoints == 0) return nullptr;
+  const size_t id = path.rfind('/', checkpoints - 1) + 1;
+  return cluster.FindRun(RunId(path.substr(id, checkpoints - id)));
+}
+
 }  // namespace
 
 std::optional<KnownCheckpoint> FindCheckpointAt(const Cluster& cluster, const std::string& path) {
-  const size_t checkpoints = path.rfind(kCheckpoints);
-  if (checkpoints == std::string::npos || checkpoints == 0) return std::nullopt;
-  const size_t id = path.rfind('/', checkpoints - 1) + 1;
-  auto run = cluster.FindRun(RunId(path.substr(id, checkpoints - id)));
+  auto run = RunOfCheckpoint(cluster, path);
   if (run == nullptr) return std::nullopt;
   for (const auto* sealed : {&run->checkpoints, &run->superseded}) {
     const auto found = std::find_if(sealed->begin(), sealed->end(),
@@ -31,6 +36,30 @@ std::optional<KnownCheckpoint> FindCheckpointAt(const Cluster& cluster, const st
     if (found != sealed->end()) return KnownCheckpoint{run, *found};
   }
   return std::nullopt;
+}
+
+std::string InitialModelRefusal(const Cluster& cluster, const std::string& path) {
+  const auto run = RunOfCheckpoint(cluster, path);
+  if (run == nullptr) return "";
+  const std::string& name = run->submission->name;
+  if (const auto found = FindCheckpointAt(cluster, path)) {
+    if (!found->checkpoint.retired) return "";
+    return fmt::format(
+        "the checkpoint of step {} of run {} was removed by its checkpoint.keep_last; begin from "
+        "another one: gpctl ckpt list {}",
+        found->checkpoint.step, name, run->id);
+  }
+  for (const QuarantinedCheckpoint& held : run->quarantined) {
+    if (held.checkpoint.directory != path) continue;
+    return fmt::format(
+        "the checkpoint of step {0} of run {1} is in quarantine: {2}; gpctl ckpt verify {3}@{0} "
+        "brings it back if it is whole",
+        held.checkpoint.step, name, held.reason, run->id);
+  }
+  // A copy elsewhere is not the run's.
+  if (!path.starts_with(run->submission->run_directory + std::string(kCheckpoints))) return "";
+  return fmt::format("{} is not a sealed checkpoint of run {}; begin from one: gpctl ckpt list {}",
+                     path, name, run->id);
 }
 
 std::string InitialModelName(const Run& run, const Cluster& cluster) {
@@ -43,7 +72,9 @@ std::string DescribeStart(const Run& run, const Cluster& cluster) {
     return fmt::format("from step {}", own->step);
   }
   const std::string model = InitialModelName(run, cluster);
-  const std::string start = model.empty() ? "from scratch" : "from the model " + model;
+  const char* const what = run.submission->keeps_data_position ? "checkpoint" : "model";
+  const std::string start =
+      model.empty() ? "from scratch" : fmt::format("from the {} {}", what, model);
   if (run.quarantined.empty()) return start;
   const bool lost_all = std::all_of(run.quarantined.begin(), run.quarantined.end(),
                                     [](const auto& held) { return held.lost; });

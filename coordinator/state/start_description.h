@@ -18,12 +18,17 @@ struct KnownCheckpoint {
 // The checkpoint in this directory, if it is sealed and its run is known.
 std::optional<KnownCheckpoint> FindCheckpointAt(const Cluster& cluster, const std::string& path);
 
+// Why no run can begin from the model in this directory; empty when one can, as far as the
+// catalogue knows.
+std::string InitialModelRefusal(const Cluster& cluster, const std::string& path);
+
 // The model that the run started from: "base@250" for the parent's run and step if both are known,
 // otherwise its path; empty when it started from scratch.
 std::string InitialModelName(const Run& run, const Cluster& cluster);
 
 // "from step 250" for the run's own newest checkpoint. Before there is one: "from the model
-// base@250" for the parent's run and step, "from the model /models/gpt2", or "from scratch". Also
+// base@250" for the parent's run and step ("from the checkpoint base@250" if it goes on in the
+// parent's data), "from the model /models/gpt2", or "from scratch". Also
 // says when its checkpoints are damaged or gone.
 std::string DescribeStart(const Run& run, const Cluster& cluster);
 

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <system_error>
+#include <type_traits>
 
 namespace gp::formats {
 namespace {
@@ -17,8 +18,9 @@ Status Read(const char* key, const std::string& text, std::optional<Number>& val
   Number number = 0;
   const char* const text_end = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), text_end, number);
-  const bool whole = error == std::errc() && end == text_end;
-  if (!whole || !(number >= 0)) {
+  bool good = error == std::errc() && end == text_end;
+  if constexpr (std::is_signed_v<Number>) good = good && number >= 0;
+  if (!good) {
     return InvalidArgument("record.{} is '{}', expected a number of 0 or more", key, text);
   }
   value = number;

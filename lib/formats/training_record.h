@@ -36,7 +36,15 @@ struct TrainingRecord {
   std::optional<int64_t> best_step;
   std::optional<int64_t> evaluations_without_gain;
   std::optional<std::string> stream_position;  // resume position of data.stream: JSON
-  std::optional<std::string> init_from;        // the model whose weights the run began with
+  // What the order of the training data depends on, as in run files.
+  std::optional<uint64_t> seed;
+  std::optional<std::string> order;
+  std::optional<int64_t> sequence;     // tokens
+  std::optional<std::string> trained;  // the parts that the run trains, as in `train`; absent: all
+  std::optional<std::string> init_from;  // the model whose weights the run began with
+  // Where the run's counters began (plan/training_start.h); absent: at 0.
+  std::optional<int64_t> init_step;
+  std::optional<int64_t> init_tokens;
   // Where an imported checkpoint, which has no optimizer state, came from.
   std::optional<std::string> imported_from;
 
@@ -58,7 +66,13 @@ struct TrainingRecord {
     visit(FieldInfo{"best_step"}, &TrainingRecord::best_step);
     visit(FieldInfo{"evaluations_without_gain"}, &TrainingRecord::evaluations_without_gain);
     visit(FieldInfo{"stream_position"}, &TrainingRecord::stream_position);
+    visit(FieldInfo{"seed"}, &TrainingRecord::seed);
+    visit(FieldInfo{"order"}, &TrainingRecord::order);
+    visit(FieldInfo{"sequence"}, &TrainingRecord::sequence);
+    visit(FieldInfo{"trained"}, &TrainingRecord::trained);
     visit(FieldInfo{"init_from"}, &TrainingRecord::init_from);
+    visit(FieldInfo{"init_step"}, &TrainingRecord::init_step);
+    visit(FieldInfo{"init_tokens"}, &TrainingRecord::init_tokens);
     visit(FieldInfo{"imported_from"}, &TrainingRecord::imported_from);
   }
 

@@ -16,6 +16,7 @@
 #include "interop/model_tokenizer.h"
 #include "interop/nanogpt_directory.h"
 #include "interop/new_directory.h"
+#include "interop/parent_checkpoint.h"
 #include "interop/unread_model.h"
 #include "storage/local_storage.h"
 
@@ -48,6 +49,17 @@ bool HoldsLlmc(const std::string& path) {
   std::array<char, sizeof(int32_t)> bytes{};
   if (!file.ok() || file->size_bytes() < bytes.size() || !file->Read(0, bytes).ok()) return false;
   return IsLlmc({bytes.data(), bytes.size()});
+}
+
+// Refuses a checkpoint of a run whose save did not end: the manifest is written last.
+Status RefuseIncomplete(const std::string& path) {
+  const bool of_run = BaseNameOf(DirectoryOf(path)) == "checkpoints" &&
+                      BaseNameOf(path).starts_with("step-") && IsDirectory(path);
+  if (!of_run) return OkStatus();
+  return NotFound(
+      "{} has no {}: this checkpoint was never completed, or its files are being deleted; name "
+      "another one ('gpctl ckpt list RUN' lists them)",
+      path, formats::kManifestName);
 }
 
 Status WriteFormat(const CheckpointModel& checkpoint, ExportFormat format,
@@ -107,6 +119,7 @@ StatusOr<ModelFormat> DetectModelFormat(const std::string& path) {
   if (IsNanoGpt(path)) return ModelFormat::kNanoGpt;
   if (FileExists(JoinPath(path, "config.json"))) return ModelFormat::kHuggingFace;
   if (HoldsLlmc(path)) return ModelFormat::kLlmc;
+  RETURN_IF_ERROR(RefuseIncomplete(path));
   RETURN_IF_ERROR(RefuseUnread(path));
   return NotFound(
       "{} is not a model that gp reads: expected a directory with config.json (Hugging Face), "
@@ -140,10 +153,14 @@ StatusOr<runspec::InitialModel> FindModelAt(const std::string& path) {
   if (format == ModelFormat::kCheckpoint) {
     ASSIGN_OR_RETURN(const auto manifest, formats::ReadManifest(LocalStorage(), path));
     ASSIGN_OR_RETURN(const auto tokenizer, TokenizerIn(path));
-    return InitialModelOf(path, manifest.shape, tokenizer);
+    auto initial = InitialModelOf(path, manifest.shape, tokenizer);
+    initial.state = ParentStateOf(path, manifest);
+    return initial;
   }
   ASSIGN_OR_RETURN(const auto model, OpenModel(path, format));
-  return InitialModelOf(path, model->shape(), model->tokenizer());
+  auto initial = InitialModelOf(path, model->shape(), model->tokenizer());
+  initial.state = NoParentState(format);
+  return initial;
 }
 
 Status ExportModel(const CheckpointModel& checkpoint, ExportFormat format,

@@ -27,6 +27,12 @@ int64_t TokensPerMicroBatch(const BatchPlan& plan) {
   return plan.tokens_per_step / plan.accumulation;
 }
 
+// What the steps before `start` saw beyond what they would have seen with this plan; may be
+// negative.
+int64_t TokensAhead(const BatchPlan& plan, const TrainingStart& start) {
+  return start.tokens - MicroBatchesBefore(plan, start.step) * TokensPerMicroBatch(plan);
+}
+
 }  // namespace
 
 int64_t AccumulationAt(const BatchPlan& plan, int64_t step) {
@@ -47,11 +53,12 @@ int64_t TokensAt(const BatchPlan& plan, int64_t step) {
   return AccumulationAt(plan, step) * TokensPerMicroBatch(plan);
 }
 
-int64_t TokensBefore(const BatchPlan& plan, int64_t step) {
-  return MicroBatchesBefore(plan, step) * TokensPerMicroBatch(plan);
+int64_t TokensBefore(const BatchPlan& plan, int64_t step, const TrainingStart& start) {
+  return TokensAhead(plan, start) + MicroBatchesBefore(plan, step) * TokensPerMicroBatch(plan);
 }
 
-int64_t StepsWithin(const BatchPlan& plan, int64_t tokens) {
+int64_t StepsWithin(const BatchPlan& plan, int64_t tokens, const TrainingStart& start) {
+  tokens = std::max<int64_t>(tokens - TokensAhead(plan, start), 0);
   int64_t fits = 0;
   int64_t beyond =
       std::min(tokens / TokensAt(plan, 0), plan.ramp_steps + tokens / plan.tokens_per_step) + 1;
@@ -62,16 +69,20 @@ int64_t StepsWithin(const BatchPlan& plan, int64_t tokens) {
   return fits;
 }
 
-int64_t StepsUntil(const BatchPlan& plan, int64_t tokens) {
+int64_t StepsUntil(const BatchPlan& plan, int64_t tokens, const TrainingStart& start) {
+  tokens = std::max<int64_t>(tokens - TokensAhead(plan, start), 0);
   const int64_t within = StepsWithin(plan, tokens);
   return TokensBefore(plan, within) == tokens ? within : within + 1;
 }
 
-ScheduleSpec ScheduleInSteps(ScheduleSpec schedule, const BatchPlan& plan) {
+ScheduleSpec ScheduleInSteps(ScheduleSpec schedule, const BatchPlan& plan,
+                             const TrainingStart& start) {
   if (schedule.warmup_tokens > 0) {
-    schedule.warmup_steps = StepsUntil(plan, schedule.warmup_tokens);
+    schedule.warmup_steps = StepsUntil(plan, schedule.warmup_tokens, start);
   }
-  if (schedule.decay_tokens > 0) schedule.decay_steps = StepsUntil(plan, schedule.decay_tokens);
+  if (schedule.decay_tokens > 0) {
+    schedule.decay_steps = StepsUntil(plan, schedule.decay_tokens, start);
+  }
   schedule.warmup_tokens = schedule.decay_tokens = 0;
   return schedule;
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "plan/run_spec.h"
+#include "plan/training_start.h"
 
 namespace gp::runspec {
 
@@ -17,17 +18,20 @@ int64_t AccumulationAt(const BatchPlan& plan, int64_t step);
 // The sum of AccumulationAt over all steps before `step`.
 int64_t MicroBatchesBefore(const BatchPlan& plan, int64_t step);
 
-// Tokens of step `step`, and of all steps before it, over all shards.
+// Tokens of step `step`, and of all steps before it, over all shards. The steps before `start.step`
+// saw start.tokens, with any plan. REQUIRES: step >= start.step.
 int64_t TokensAt(const BatchPlan& plan, int64_t step);
-int64_t TokensBefore(const BatchPlan& plan, int64_t step);
+int64_t TokensBefore(const BatchPlan& plan, int64_t step, const TrainingStart& start = {});
 
 // StepsWithin: the most steps that fit into `tokens`. StepsUntil: the fewest steps that see at
-// least `tokens`.
-int64_t StepsWithin(const BatchPlan& plan, int64_t tokens);
-int64_t StepsUntil(const BatchPlan& plan, int64_t tokens);
+// least `tokens`. Below start.tokens both assume that the steps before `start` had this plan, too:
+// the result is then at most start.step.
+int64_t StepsWithin(const BatchPlan& plan, int64_t tokens, const TrainingStart& start = {});
+int64_t StepsUntil(const BatchPlan& plan, int64_t tokens, const TrainingStart& start = {});
 
 // The schedule with its lengths in steps. A length in tokens becomes the first step after which
 // training has seen that many tokens.
-ScheduleSpec ScheduleInSteps(ScheduleSpec schedule, const BatchPlan& plan);
+ScheduleSpec ScheduleInSteps(ScheduleSpec schedule, const BatchPlan& plan,
+                             const TrainingStart& start = {});
 
 }  // namespace gp::runspec

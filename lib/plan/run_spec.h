@@ -45,6 +45,9 @@ enum class InitKind {
   kTorch
 };  // keyed normal(0, 0.02) | LibTorch's generator in nanoGPT's draw order
 
+// Whether a run takes over a part of the state of the checkpoint in init_from, or begins it anew.
+enum class InitState { kReset, kKeep };
+
 struct DataSpec {
   // One of these three is given.
   std::vector<std::string> text;    // text files, read whole
@@ -192,6 +195,9 @@ struct RunSpec {
   std::string kind = "train";
   std::string preset;
   std::string init_from = "scratch";  // or the path of a model
+  // Of the checkpoint in init_from: the optimizer's state; the data position with the step counter.
+  InitState init_optimizer = InitState::kReset;
+  InitState init_data = InitState::kReset;
   // Parts of the model by name (plan/model_part.h). `train` lists the trained parts (empty: all),
   // `learning_rates` the rates that replace optimizer.lr.
   std::vector<std::string> train;
@@ -217,6 +223,9 @@ struct RunSpec {
   std::map<std::string, std::string> labels;
   uint64_t seed = 1337;
   std::optional<bool> deterministic;  // absent: see IsDeterministic
+
+  bool KeepsOptimizer() const { return init_optimizer == InitState::kKeep; }
+  bool KeepsData() const { return init_data == InitState::kKeep; }
 
   // REQUIRES: resources.device is cpu or gpu.
   bool IsDeterministic() const { return deterministic.value_or(resources.device != "gpu"); }

@@ -72,10 +72,10 @@ StatusOr<BatchPlan> PlanBatch(const RunSpec& spec) {
                    .ramp_steps = first == 0 ? 0 : spec.batch.ramp_steps};
 }
 
-int64_t TargetSteps(const RunSpec& spec) {
+int64_t TargetSteps(const RunSpec& spec, const TrainingStart& start) {
   const int64_t steps = spec.budget.steps;
   if (spec.budget.tokens == 0) return steps;
-  const int64_t filled = StepsWithin(PlanBatch(spec).value(), spec.budget.tokens);
+  const int64_t filled = StepsWithin(PlanBatch(spec).value(), spec.budget.tokens, start);
   const int64_t from_tokens = std::max(filled, int64_t{1});
   return steps == 0 ? from_tokens : std::min(steps, from_tokens);
 }

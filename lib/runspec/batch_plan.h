@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "plan/run_spec.h"
+#include "plan/training_start.h"
 
 namespace gp::runspec {
 
@@ -36,8 +37,8 @@ FittingTotals NearestFittingTotals(const RunSpec& spec);
 
 // The step at which the budget of steps and tokens ends; 0 if only the wall time limits the run.
 // REQUIRES: PlanBatch succeeds. Tokens that do not fill a step are dropped, but there is at least
-// one step.
-int64_t TargetSteps(const RunSpec& spec);
+// one step. The budget counts what came before `start`, too.
+int64_t TargetSteps(const RunSpec& spec, const TrainingStart& start = {});
 
 // InvalidArgument when the files of `key` (data.train, data.val) hold fewer than 2 `tokens`: one to
 // read and one to predict. A validation split of less than a batch is padded.

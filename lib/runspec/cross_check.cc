@@ -322,6 +322,22 @@ void CheckBudget(const RunSpec& spec, Problems& problems) {
                       "set budget.steps, budget.tokens or budget.wall_time"});
 }
 
+void CheckInitialState(const RunSpec& spec, Problems& problems) {
+  if (spec.init_from != kFromScratch) return;
+  const auto refuse = [&](const char* key, bool keeps) {
+    if (!keeps) return;
+    problems.push_back(
+        {{key, "init_from"},
+         fmt::format("{}: keep takes over the state of a checkpoint, and init_from "
+                     "is {}",
+                     key, kFromScratch),
+         fmt::format("set init_from to a checkpoint, like RUN@STEP, or {}: reset", key),
+         "init_from"});
+  };
+  refuse("init_optimizer", spec.KeepsOptimizer());
+  refuse("init_data", spec.KeepsData());
+}
+
 void CheckRetries(const RunSpec& spec, Problems& problems) {
   if (spec.retries.backoff <= spec.retries.backoff_max) return;
   problems.push_back({{"retries.backoff", "retries.backoff_max"},
@@ -363,6 +379,7 @@ Problems CrossCheck(const RunSpec& spec) {
   CheckEarlyStop(spec, problems);
   CheckBudget(spec, problems);
   CheckRetries(spec, problems);
+  CheckInitialState(spec, problems);
   return problems;
 }
 

@@ -55,8 +55,28 @@ SourceProblems CheckAgainst(const ModelShape& source, const ModelShape& model) {
   return problems;
 }
 
+SourceProblems CheckKeptOf(const InitialModel& source, const RunSpec& spec) {
+  SourceProblems problems = CheckKept(source.state, spec);
+  // The trainer compares chars, whose ids follow from the run's text.
+  const bool other_tokens = spec.data.tokenizer != "chars" && source.has_tokens_of &&
+                            !source.has_tokens_of(spec.data.tokenizer);
+  if (spec.KeepsData() && source.state.refusal.empty() && other_tokens) {
+    problems.push_back(
+        {{"data.tokenizer", "init_data"},
+         fmt::format("init_data: keep goes on at a place in the data: data.tokenizer "
+                     "is {}, which gives other tokens than the tokenizer that the "
+                     "checkpoint in init_from was trained with",
+                     spec.data.tokenizer),
+         "leave data.tokenizer out to take the checkpoint's, or set init_data: "
+         "reset to begin with the first batch",
+         "init_data"});
+  }
+  return problems;
+}
+
 SourceProblems TokenizerWarnings(const InitialModel& source, const RunSpec& spec, bool given) {
   const std::string& tokenizer = spec.data.tokenizer;
+  if (spec.KeepsData()) return {};  // the trainer refuses another one
   if (!given && source.tokenizer.empty()) {
     return {{{"init_from"},
              fmt::format("the model of init_from comes without a tokenizer: data.tokenizer is {}, "

@@ -134,6 +134,14 @@ class Loader : private DocumentReader {
     }
   }
 
+  // Reports what the run cannot take over from the initial model besides its weights.
+  void CheckKeptState() {
+    if (!initial_model_ || !initial_model_->ok()) return;
+    for (const CrossProblem& found : CheckKeptOf(**initial_model_, spec_)) {
+      problems().Add(Locate(found));
+    }
+  }
+
   // Skips an unknown name, which is reported when the file's `preset` key is read.
   void ApplyPreset(const std::string& name) {
     text_ = PresetText(name);
@@ -296,6 +304,7 @@ class Loader : private DocumentReader {
       });
       if (certain) problems().Add(Locate(found));
     }
+    if (problems().empty()) CheckKeptState();
     if (!problems().empty()) return;
     ConfigProblems warnings;
     for (const CrossProblem& found : Warnings()) warnings.Add(Locate(found));
@@ -307,6 +316,9 @@ class Loader : private DocumentReader {
   std::vector<CrossProblem> Warnings() const {
     std::vector<CrossProblem> warnings = CrossWarnings(spec_);
     if (!initial_model_ || !initial_model_->ok()) return warnings;
+    for (CrossProblem& found : KeptWarnings((*initial_model_)->state, spec_)) {
+      warnings.push_back(std::move(found));
+    }
     const bool given = places_.contains("data.tokenizer");
     for (CrossProblem& found : TokenizerWarnings(**initial_model_, spec_, given)) {
       warnings.push_back(std::move(found));

@@ -29,9 +29,26 @@ std::vector<RunField> RunFields() {
                "directory or a model file of llm.c. The model's shape is taken from it; "
                "model.n_ctx may be less, and model.vocab more: new rows are initialised as in a "
                "new model. "
-               "The optimizer starts fresh, at step 0.",
+               "init_optimizer and init_data say what else is taken from it.",
         .also = {"from_pretrained", "pretrained", "resume_from", "checkpoint"}},
        GP_SLOT(init_from)},
+      {{.path = "init_optimizer",
+        .doc = "Whether the run takes over the optimizer's state from the checkpoint in init_from: "
+               "reset starts the optimizer fresh; keep takes its moments, its count of updates and "
+               "the loss scale of fp16. keep needs a checkpoint of a run of gp, the same "
+               "optimizer.kind, the same size of the model and the same parts in train.",
+        .choices = {"reset", "keep"},
+        .also = {"load_optimizer", "resume_optimizer", "optimizer_state"}},
+       GP_SLOT(init_optimizer)},
+      {{.path = "init_data",
+        .doc = "Whether the run goes on where the checkpoint in init_from was: reset begins at "
+               "step 0, with the first batch; keep begins after the checkpoint's step N: the next "
+               "batch is that of step N + 1, the schedule goes on there, and budget.steps and "
+               "budget.tokens count from the first step of the earlier run. keep needs the same "
+               "data and the same tokens in a step.",
+        .choices = {"reset", "keep"},
+        .also = {"data_position", "resume_data", "skip_batches"}},
+       GP_SLOT(init_data)},
       {{.path = "train",
         .doc = "The parts of the model that are trained; [] trains all. Parts: wte, wpe, blocks, "
                "block N (from 0), first N blocks, last N blocks, ln_f, and lm_head where it is not "

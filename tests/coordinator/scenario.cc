@@ -209,10 +209,29 @@ class World {
     submission.keep_every = command.Number("keep_every", 0);
     submission.data_seen = command.options.contains("seen");
     submission.run_directory = "/storage/" + command.object;
+    BeginFrom(command.Text("from", ""), command.options.contains("keeps"), submission);
     Turn({{.run = RunId(command.object),
            .actor = "user",
            .request_id = submission.request_id,
            .body = RunSubmitted{submission}}});
+  }
+
+  // `checkpoint`: PARENT@STEP, of any leg and state; empty: from scratch.
+  void BeginFrom(const std::string& checkpoint, bool keeps, Submission& submission) const {
+    if (checkpoint.empty()) return;
+    const size_t at = checkpoint.find('@');
+    const RunId parent(checkpoint.substr(0, at));
+    const int64_t step = std::stoll(checkpoint.substr(at + 1));
+    const auto run = cluster_.FindRun(parent);
+    const QuarantinedCheckpoint* held = run->FindQuarantined(step);
+    const SealedCheckpoint* sealed = run->FindCheckpoint(step);
+    if (sealed == nullptr) sealed = held == nullptr ? run->FindSuperseded(step) : &held->checkpoint;
+    ASSERT_NE(sealed, nullptr) << checkpoint;
+    submission.resolved = "init_from: " + sealed->directory + "\n";
+    submission.parent_run = parent.value();
+    submission.parent_leg = sealed->leg;
+    submission.parent_step = step;
+    submission.keeps_data_position = keeps;
   }
 
   void Advance(std::chrono::nanoseconds duration) {

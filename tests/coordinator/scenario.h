@@ -11,6 +11,8 @@
 //   cordon NAME [reason=X]   drain NAME [reason=X]   uncordon NAME
 //   busy NAME                                  prints how many of its slots are not empty
 //   submit RUN [workers=N] [device=D] [priority=N] [retries=N] [keep_last=N] [keep_every=N] [seen]
+//       with from=PARENT@STEP                  it begins from this checkpoint of a run
+//       with keeps                             and goes on in the parent's data
 //   cancel RUN [now]   pause RUN   resume RUN
 //   leg RUN [from=STEP] [why=X] [request=ID]   a user asks for another leg; -1: from the start
 //   legs RUN                                   prints its legs and checkpoints

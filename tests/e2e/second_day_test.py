@@ -1,9 +1,10 @@
-"""Runs that have trained go on: extended, paused, restarted and tried again, with real trainers. What goes on gives the
-same weights, byte for byte, as a run that was submitted so from the start."""
+"""Runs that have trained go on: extended, paused, restarted, tried again and forked, with real trainers. What goes on gives
+the same weights, byte for byte, as a run that was submitted so from the start."""
 
 import json
 import os
 import pathlib
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -58,10 +59,10 @@ class Service:
             raise AssertionError(f"gpctl {arguments} was not refused: {done.stdout}")
         return done.stderr
 
-    def submit(self, name, steps=30, decay=0, workers=1, every=5, optimizer="adamw"):
+    def submit(self, name, steps=30, decay=0, workers=1, every=5, optimizer="adamw", more=""):
         file = self.root / f"{name}.yaml"
         file.write_text(RUN.format(name=name, text=self.root / "text.txt", steps=steps, decay=decay, workers=workers, every=every,
-                                   optimizer=optimizer))
+                                   optimizer=optimizer) + more)
         self.gpctl("submit", str(file), "-d")
 
     def finish(self, name):
@@ -146,6 +147,102 @@ class SecondDay(unittest.TestCase):
         run = pathlib.Path(service.status("again")["run_directory"])
         self.assertEqual(len(list(run.glob("checkpoints/step-00000030-*"))), 2)
         self.assertTrue((run / "resolved-leg-1.yaml").exists())
+
+    def test_a_fork_with_the_same_settings_equals_the_undisturbed_run(self):
+        service = self.service
+        for workers, optimizer in ((1, "adamw"), (2, "adamw"), (1, "muon")):
+            base = f"base-{workers}-{optimizer}"
+            service.submit(base, workers=workers, optimizer=optimizer)
+            service.finish(base)
+            said = service.gpctl("fork", f"{base}@15")
+            self.assertIn("weights, optimizer, place in the data", said)
+            self.assertIn("15 steps, from step 15 to step 30", said)
+            fork = f"{base}-fork"
+            service.finish(fork)
+            self.assertEqual(service.weights(fork, 30), service.weights(base, 30), base)
+            undisturbed = service.losses(base)
+            self.assertEqual(service.losses(fork), {step: undisturbed[step] for step in range(16, 31)})
+            self.assertEqual(service.status(fork)["parent"]["name"], base)
+            self.assertRegex(service.gpctl("status", fork), rf"began with  {base}@15 \(\w+\), after 960 tokens")
+
+    def test_a_fork_by_a_run_file_equals_the_undisturbed_run(self):
+        service = self.service
+        service.submit("by-hand")
+        service.finish("by-hand")
+        service.submit("by-hand-again", more="init_from: by-hand@15\ninit_optimizer: keep\ninit_data: keep\n")
+        service.finish("by-hand-again")
+        self.assertEqual(service.weights("by-hand-again", 30), service.weights("by-hand", 30))
+        service.submit("weights-alone", more="init_from: by-hand@15\n")
+        service.finish("weights-alone")
+        self.assertEqual(min(service.losses("weights-alone")), 1)
+
+    def test_a_fork_with_another_rate_is_shown_with_what_changed(self):
+        service = self.service
+        service.submit("rate")
+        service.finish("rate")
+        said = service.gpctl("fork", "rate@15", "--set", "optimizer.lr=5e-4", "--name", "slower")
+        self.assertIn("changes   optimizer.lr 0.001 -> 0.0005", said)
+        self.assertIn("in rate at step 15", said)
+        service.finish("slower")
+        self.assertNotEqual(service.weights("slower", 30), service.weights("rate", 30))
+        lineage = service.gpctl("lineage", "slower")
+        self.assertRegex(lineage, r"slower \(\w+\) \*  succeeded, step 30, val [\d.]+  from rate@15  optimizer.lr 0.001 -> 0.0005\n")
+        said = service.gpctl("fork", "rate@15", "--set", "seed=7", "--dry-run")
+        self.assertIn("begin at 0: seed changes", said)
+        self.assertIn("30 steps, from the start to step 30", said)
+        self.assertIn("Nothing was submitted", said)
+
+    def test_a_fork_of_a_fork_counts_tokens_of_every_batch(self):
+        service = self.service
+        service.submit("tokens")  # 64 tokens a step
+        service.finish("tokens")
+        service.gpctl("fork", "tokens@15", "--tokens", "1920", "--set", "batch.total_tokens=128", "--name", "wider")
+        self.assertEqual(service.status("wider")["progress"]["target_steps"], 22)
+        service.finish("wider")
+        wider = service.status("wider")
+        self.assertEqual(wider["progress"]["step"], 22)
+        self.assertEqual(wider["progress"]["tokens"], 960 + 7 * 128)
+        service.gpctl("fork", "wider@20", "--tokens", "2240", "--set", "batch.total_tokens=192", "--name", "widest")
+        self.assertEqual(service.status("widest")["progress"]["target_steps"], 23)
+        self.assertEqual(service.status("widest")["parent"]["tokens"], 1600)
+        service.finish("widest")
+        widest = service.status("widest")
+        self.assertEqual(widest["progress"]["step"], 23)
+        self.assertEqual(widest["progress"]["tokens"], 1600 + 3 * 192)
+        lineage = service.gpctl("lineage", "widest")
+        self.assertIn("from wider@20  batch.total_tokens 128 -> 192", lineage)
+
+    def test_a_run_that_trains_is_forked_and_keeps_what_the_fork_needs(self):
+        service = self.service
+        service.submit("trains", steps=STEPS_OF_SECONDS, every=2000)
+        wait_for("a checkpoint is sealed", lambda: service.status("trains").get("latest_checkpoint_step", 0) > 0)
+        service.gpctl("fork", "trains", "--steps", "+10", "--name", "branch")
+        service.finish("branch")
+        self.assertEqual(service.status("branch")["progress"]["step"] % 2000, 10)
+        service.gpctl("cancel", "trains")
+
+    def test_what_cannot_be_forked_is_refused_with_the_way_out(self):
+        service = self.service
+        service.submit("whole")
+        service.finish("whole")
+        said = service.refused("fork", "whole")
+        self.assertIn("nothing is left to train", said)
+        command = said[said.index("gpctl "):].strip().splitlines()[0]
+        service.gpctl(*shlex.split(command)[1:], "--name", "longer")
+        service.finish("longer")
+        self.assertEqual(service.step("longer"), 60)
+        self.assertIn("no sealed checkpoint of step 7; it has steps 5, 10", service.refused("fork", "whole@7"))
+        self.assertIn("does not exist", service.refused("fork", "nobody"))
+        self.assertIn("the weights of whole@15 have model.n_layer 1, not 2",
+                      service.refused("fork", "whole@15", "--set", "model.n_layer=2"))
+        self.assertIn("a fork has the tokenizer of its checkpoint",
+                      service.refused("fork", "whole@15", "--set", "data.tokenizer=chars"))
+        self.assertIn("--reset-optimizer", service.refused("fork", "whole@15", "--set", "optimizer.kind=muon"))
+        self.assertIn("name", service.refused("fork", "whole@15", "--name", "../elsewhere"))
+        service.gpctl("restart", "whole", "--from", "10", "--set", "eval.batches=1")
+        service.finish("whole")
+        said = service.gpctl("fork", "whole@15", "--dry-run")
+        self.assertIn("15 steps, from step 15 to step 30", said)
 
     def test_what_cannot_go_on_is_refused_with_the_way_out(self):
         service = self.service

@@ -33,13 +33,16 @@ int64_t Below(uint64_t bits, int64_t range) {
 }  // namespace
 
 BatchSource::BatchSource(const TokenSource& tokens, const runspec::RunSpec& spec,
-                         const runspec::BatchPlan& plan, const std::vector<int64_t>& entry_files)
+                         const runspec::BatchPlan& plan, const std::vector<int64_t>& entry_files,
+                         const runspec::TrainingStart& start)
     : tokens_(&tokens),
       order_(spec.data.order),
       seed_(spec.seed),
       rows_(spec.batch.micro_batch),
       sequence_(spec.batch.sequence),
       plan_(plan),
+      strides_ahead_(start.tokens / (plan.logical_shards * rows_ * sequence_) -
+                     runspec::MicroBatchesBefore(plan, start.step)),
       mixture_(spec.seed, spec.data.weights.empty() ? std::vector{1.0} : spec.data.weights) {
   const std::vector<int64_t> files = tokens.parts();
   auto file = files.begin();
@@ -62,16 +65,28 @@ void BatchSource::AddFile(int64_t tokens, const runspec::RunSpec& spec, Entry& e
 
 StatusOr<BatchSource> BatchSource::Make(const TokenSource& tokens, const runspec::RunSpec& spec,
                                         const runspec::BatchPlan& plan,
-                                        const std::vector<int64_t>& entry_files) {
+                                        const std::vector<int64_t>& entry_files,
+                                        const runspec::TrainingStart& start) {
   const std::vector<int64_t> files = tokens.parts();
   RETURN_IF_ERROR(
       runspec::CheckEntriesHoldABatch(files, EntryFiles(files, spec, entry_files), spec, plan));
-  return BatchSource(tokens, spec, plan, entry_files);
+  const int64_t granule = plan.logical_shards * spec.batch.micro_batch * spec.batch.sequence;
+  if (spec.data.order != BatchOrder::kRandom && start.tokens % granule != 0) {
+    return InvalidArgument(
+        "init_data: keep: the run goes on after {} tokens, which are not a multiple of {}; use the "
+        "batch.micro_batch and batch.sequence that it began with",
+        start.tokens, runspec::DescribeGranule(spec));
+  }
+  return BatchSource(tokens, spec, plan, entry_files, start);
+}
+
+int64_t BatchSource::StridesBefore(int64_t step) const {
+  return strides_ahead_ + runspec::MicroBatchesBefore(plan_, step);
 }
 
 // Numbers the rows of a run in the order of step, micro-batch, shard and row.
 int64_t BatchSource::RowIndex(int64_t step, int shard, int64_t micro_batch, int64_t row) const {
-  const int64_t stride = runspec::MicroBatchesBefore(plan_, step) + micro_batch;
+  const int64_t stride = StridesBefore(step) + micro_batch;
   return (stride * plan_.logical_shards + shard) * rows_ + row;
 }
 
@@ -97,8 +112,7 @@ size_t BatchSource::FileOf(const Entry& entry, int64_t unit) {
 int64_t BatchSource::SequentialOffset(int64_t step, int shard, int64_t micro_batch,
                                       int64_t row) const {
   const Entry& entry = entries_.front();
-  const int64_t stride =
-      (runspec::MicroBatchesBefore(plan_, step) + micro_batch) % entry.units_before.back();
+  const int64_t stride = (StridesBefore(step) + micro_batch) % entry.units_before.back();
   const size_t file = FileOf(entry, stride);
   const int64_t row_index =
       ((stride - entry.units_before[file]) * plan_.logical_shards + shard) * rows_ + row;

@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "plan/run_spec.h"
+#include "plan/training_start.h"
 #include "worker/data/mixture.h"
 #include "worker/data/token_source.h"
 
@@ -22,10 +23,13 @@ class BatchSource {
   // micro-batch on every logical shard (sequential): the message names both numbers. `spec` gives
   // order, seed, micro_batch, sequence and the weights of a mixture; `entry_files` gives the number
   // of files of each of its entries, and is ignored without weights; `plan` comes from
-  // runspec::PlanBatch.
+  // runspec::PlanBatch. `start`: where the run's counters began; in sequential and shuffled order
+  // that step reads on after start.tokens, whatever the batches before it were; these must be whole
+  // micro-batches.
   static StatusOr<BatchSource> Make(const TokenSource& tokens, const runspec::RunSpec& spec,
                                     const runspec::BatchPlan& plan,
-                                    const std::vector<int64_t>& entry_files = {});
+                                    const std::vector<int64_t>& entry_files = {},
+                                    const runspec::TrainingStart& start = {});
 
   // Fills a micro-batch, row-major (micro_batch, sequence): targets are the tokens shifted by one.
   // Steps, shards and micro-batches count from 0. The step is the one being computed: committed
@@ -60,8 +64,10 @@ class BatchSource {
   };
 
   BatchSource(const TokenSource& tokens, const runspec::RunSpec& spec,
-              const runspec::BatchPlan& plan, const std::vector<int64_t>& entry_files);
+              const runspec::BatchPlan& plan, const std::vector<int64_t>& entry_files,
+              const runspec::TrainingStart& start);
 
+  int64_t StridesBefore(int64_t step) const;
   void AddFile(int64_t tokens, const runspec::RunSpec& spec, Entry& entry) const;
   int64_t RowIndex(int64_t step, int shard, int64_t micro_batch, int64_t row) const;
   int64_t RandomOffset(int64_t step, int shard, int64_t micro_batch, int64_t row) const;
@@ -75,6 +81,8 @@ class BatchSource {
   int64_t rows_;      // sequences in a micro-batch
   int64_t sequence_;  // tokens in a row
   runspec::BatchPlan plan_;
+  // The strides before the run's start beyond those that this plan would have had; may be negative.
+  int64_t strides_ahead_;
   Mixture mixture_;  // with one entry, unless there are weights
   std::vector<Entry> entries_;
 };

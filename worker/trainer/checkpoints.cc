@@ -7,9 +7,12 @@
 #include "base/backoff.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "formats/checkpoint_directory.h"
 #include "formats/recorded_precision.h"
 #include "plan/batch_ramp.h"
 #include "runspec/initial_model.h"
+#include "runspec/parent_state.h"
+#include "runspec/schema.h"
 #include "storage/local_storage.h"
 #include "worker/checkpoint/checkpoint_reader.h"
 #include "worker/engine/step/collective_timeout.h"
@@ -98,14 +101,31 @@ void RecordBudget(const RunBudget& budget, TrainingRecord& record) {
   record.evaluations_without_gain = early_stop.state().waited;
 }
 
-void RestoreBudget(const TrainingRecord& record, RunBudget& budget) {
-  budget.set_timed({.steps = record.step_budget.value_or(0),
-                    .measured_steps = record.measured_steps.value_or(0)});
+void RestoreEarlyStop(const TrainingRecord& record, EarlyStop& early_stop) {
   EarlyStopState seen;
   seen.best_loss = record.best_loss.value_or(seen.best_loss);
   seen.best_step = record.best_step.value_or(0);
   seen.waited = record.evaluations_without_gain.value_or(0);
-  budget.early_stop().Restore(seen);
+  early_stop.Restore(seen);
+}
+
+void RestoreBudget(const TrainingRecord& record, RunBudget& budget) {
+  budget.set_timed({.steps = record.step_budget.value_or(0),
+                    .measured_steps = record.measured_steps.value_or(0)});
+  RestoreEarlyStop(record, budget.early_stop());
+}
+
+// Records what another run compares before it goes on from this checkpoint (runspec::ParentState).
+void RecordBeginning(const PreparedRun& run, TrainingRecord& record) {
+  const runspec::RunSpec& spec = run.spec;
+  record.seed = spec.seed;
+  record.order = runspec::FormatValue(*runspec::FindField("data.order"), spec);
+  record.sequence = spec.batch.sequence;
+  if (!spec.train.empty()) record.trained = runspec::FormatTrained(spec.train);
+  if (spec.init_from != runspec::kFromScratch) record.init_from = spec.init_from;
+  if (run.start == runspec::TrainingStart()) return;
+  record.init_step = run.start.step;
+  record.init_tokens = run.start.tokens;
 }
 
 void RecordLossScale(const std::optional<LossScale>& scale, TrainingRecord& record) {
@@ -126,7 +146,7 @@ void RestoreLossScale(const TrainingRecord& record, std::optional<LossScale>& sc
 // Records the position of the stream before the next step.
 void RecordStream(const PreparedRun& run, int64_t step, TrainingRecord& record) {
   if (run.dataset.stream == nullptr) return;
-  const int64_t tokens = runspec::TokensBefore(run.plan, step);
+  const int64_t tokens = runspec::TokensBefore(run.plan, step, run.start);
   record.stream_position = FormatStreamPosition(run.dataset.stream->PositionBefore(tokens));
 }
 
@@ -136,7 +156,7 @@ void RestoreStream(const formats::CheckpointManifest& manifest, const PreparedRu
   const std::optional<std::string>& recorded = manifest.record.stream_position;
   if (run.dataset.stream == nullptr || !recorded) return;
   const StreamPosition position = ValueOrThrow(ExitCause::kStorage, ParseStreamPosition(*recorded));
-  if (position.tokens > runspec::TokensBefore(run.plan, manifest.step)) return;
+  if (position.tokens > runspec::TokensBefore(run.plan, manifest.step, run.start)) return;
   run.dataset.stream->ResumeAt(position);
   LogInfo("stream continues", {{"pass_source", position.place.source},
                                {"byte", position.place.block.offset},
@@ -155,6 +175,37 @@ void ThrowIfUnreadable(const Status& status, const std::string& directory) {
                               "submit it again",
                               Message(status), all)
                    : status);
+}
+
+// Reads the weights and the optimizer's state into the run.
+Status ReadOptimizedState(const std::string& directory, const formats::CheckpointManifest& manifest,
+                          PreparedRun& run, TrainingStep& training_step) {
+  Optimizer& optimizer = training_step.optimizer();
+  // Each rank reads all moments and takes its part.
+  HostMoments all;
+  std::span<float> first = optimizer.first_moment();
+  std::span<float> second = optimizer.second_moment();
+  if (training_step.shards() != nullptr) {
+    all.first.resize(run.model->parameters().size());
+    all.second.resize(run.model->parameters().size());
+    first = all.first;
+    second = all.second;
+  }
+  RETURN_IF_ERROR(ReadTrainingState(LocalStorage(), directory, manifest, run.model->layout(),
+                                    run.model->parameters(), first, second,
+                                    [&](void* to, const void* from, int64_t bytes) {
+                                      if (all.Holds(to)) {
+                                        std::memcpy(to, from, static_cast<size_t>(bytes));
+                                      } else {
+                                        run.model->backend().Upload(to, from, bytes);
+                                      }
+                                    }));
+  if (training_step.shards() != nullptr) training_step.shards()->LoadMoments(all);
+  optimizer.set_updates(manifest.record.updates.value_or(manifest.step));
+  run.model->ParametersChanged();
+  optimizer.RefreshWorkingCopy(*run.model);
+  RestoreLossScale(manifest.record, training_step.loss_scale());
+  return OkStatus();
 }
 
 }  // namespace
@@ -250,13 +301,11 @@ CheckpointState Checkpoints::StateOf(TrainingStep& training_step, const RunBudge
                                      std::optional<double> validation_loss) const {
   CheckpointState state;
   state.step = training_step.step();
-  state.tokens = runspec::TokensBefore(run_.plan, training_step.step());
+  state.tokens = runspec::TokensBefore(run_.plan, training_step.step(), run_.start);
   state.validation_loss = validation_loss;
   state.record.optimizer = OptimizerText(run_.spec.optimizer.kind);
   state.record.updates = training_step.optimizer().updates();
-  if (run_.spec.init_from != runspec::kFromScratch) {
-    state.record.init_from = run_.spec.init_from;
-  }
+  RecordBeginning(run_, state.record);
   AddTo(state.record, run_.engine);
   if (run_.on_device()) state.record.device = run_.device_name;
   state.record.precision = formats::PrecisionText(run_.spec.precision);
@@ -337,11 +386,23 @@ ExitCause CauseOfUnreadable(const Status& status, const std::string& directory) 
                                                            : ExitCause::kStorage;
 }
 
+runspec::TrainingStart StartOf(const PreparedRun& run,
+                               const std::optional<contract::ResumePoint>& resume) {
+  if (run.kept && run.kept->data) {
+    return {.step = run.kept->manifest.step, .tokens = run.kept->manifest.tokens};
+  }
+  if (!resume || !run.spec.KeepsData()) return {};
+  const auto manifest =
+      formats::ReadManifest(LocalStorage(), resume->directory, resume->manifest_digest);
+  ThrowIfUnreadable(manifest.status(), resume->directory);
+  return {.step = manifest->record.init_step.value_or(0),
+          .tokens = manifest->record.init_tokens.value_or(0)};
+}
+
 std::optional<double> RestoreState(const contract::ResumePoint& resume, PreparedRun& run,
                                    TrainingStep& training_step, RunBudget& budget) {
-  LocalStorage storage;
   const auto manifest =
-      ReadCheckpointManifest(storage, resume.directory,
+      ReadCheckpointManifest(LocalStorage(), resume.directory,
                              {.manifest_digest = resume.manifest_digest,
                               .shape = run.spec.model,
                               .data_fingerprint = run.dataset.fingerprint,
@@ -354,36 +415,36 @@ std::optional<double> RestoreState(const contract::ResumePoint& resume, Prepared
   }
   ThrowIfUnreadable(manifest.status(), resume.directory);
   CheckOptimizer(manifest->record, resume.directory, run.spec.optimizer.kind);
-  Optimizer& optimizer = training_step.optimizer();
-  // Each rank reads all moments and takes its part.
-  HostMoments all;
-  std::span<float> first = optimizer.first_moment();
-  std::span<float> second = optimizer.second_moment();
-  if (training_step.shards() != nullptr) {
-    all.first.resize(run.model->parameters().size());
-    all.second.resize(run.model->parameters().size());
-    first = all.first;
-    second = all.second;
-  }
-  const Status read = ReadTrainingState(storage, resume.directory, *manifest, run.model->layout(),
-                                        run.model->parameters(), first, second,
-                                        [&](void* to, const void* from, int64_t bytes) {
-                                          if (all.Holds(to)) {
-                                            std::memcpy(to, from, static_cast<size_t>(bytes));
-                                          } else {
-                                            run.model->backend().Upload(to, from, bytes);
-                                          }
-                                        });
-  ThrowIfUnreadable(read, resume.directory);
-  if (training_step.shards() != nullptr) training_step.shards()->LoadMoments(all);
-  optimizer.set_updates(manifest->record.updates.value_or(manifest->step));
-  run.model->ParametersChanged();
-  optimizer.RefreshWorkingCopy(*run.model);
-  RestoreLossScale(manifest->record, training_step.loss_scale());
+  ThrowIfUnreadable(ReadOptimizedState(resume.directory, *manifest, run, training_step),
+                    resume.directory);
   training_step.ResumeAfter(manifest->step);
   RestoreBudget(manifest->record, budget);
   RestoreStream(*manifest, run);
   return manifest->validation_loss;
+}
+
+void TakeOver(PreparedRun& run, TrainingStep& training_step, RunBudget& budget) {
+  const KeptState& kept = *run.kept;
+  const formats::CheckpointManifest& manifest = kept.manifest;
+  if (kept.optimizer) {
+    const Status read = ReadOptimizedState(kept.directory, manifest, run, training_step);
+    ThrowIfUnusable(
+        read.ok() ? read
+                  : Status(read.code(),
+                           fmt::format("init_from: {}; name another checkpoint", Message(read))),
+        /*begun=*/false);
+  }
+  if (kept.data) {
+    training_step.ResumeAfter(manifest.step);
+    RestoreStream(manifest, run);
+    RestoreEarlyStop(manifest.record, budget.early_stop());
+    // The earlier run ended with this checkpoint; this one waits for an improvement again.
+    if (budget.early_stop().stopped()) budget.early_stop().BeginLeg();
+  }
+  LogInfo("state taken over", {{"checkpoint", kept.directory},
+                               {"step", manifest.step},
+                               {"optimizer", kept.optimizer ? "kept" : "reset"},
+                               {"data", kept.data ? "kept" : "reset"}});
 }
 
 }  // namespace gp::engine

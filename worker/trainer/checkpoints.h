@@ -112,9 +112,20 @@ class Checkpoints {
 // coordinator reads it again and decides (coordinator/checkpoints/checkpoint_verifier.h).
 contract::ExitCause CauseOfUnreadable(const Status& status, const std::string& directory);
 
+// Where the run's counters of steps and tokens began: with init_data: keep at the checkpoint in
+// init_from, which the run's own checkpoints record; otherwise at 0.
+runspec::TrainingStart StartOf(const PreparedRun& run,
+                               const std::optional<contract::ResumePoint>& resume);
+
 // Loads parameters, moments, step, budget, loss scale and the stream's position from the checkpoint
 // to resume from. Returns the checkpoint's validation loss, if it was evaluated.
 std::optional<double> RestoreState(const contract::ResumePoint& resume, PreparedRun& run,
                                    TrainingStep& training_step, RunBudget& budget);
+
+// Loads what the run keeps of init_from (run.kept): with the optimizer its parameters, moments,
+// count of updates and loss scale; with the data its step, the stream's position and the state of
+// early stopping, but not a number of steps that its wall time was converted to. REQUIRES: run.kept
+// is set.
+void TakeOver(PreparedRun& run, TrainingStep& training_step, RunBudget& budget);
 
 }  // namespace gp::engine

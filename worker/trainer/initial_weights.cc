@@ -33,17 +33,6 @@ int64_t UsedCount(const ParameterInfo& tensor, const runspec::ModelShape& source
   return by_id ? source.vocabulary * source.channels : tensor.count;
 }
 
-void AgreeOnWeights(const std::string& digest, Communicator& communicator) {
-  const auto number =
-      static_cast<double>(std::stoull(digest.substr(0, kAgreedDigits), nullptr, 16));
-  double extremes[2] = {number, -number};
-  communicator.AllReduceMax(extremes);
-  if (extremes[0] == -extremes[1]) return;
-  throw TrainingError(ExitCause::kStorage,
-                      "the ranks read different weights from init_from; is it the same directory "
-                      "on every node?");
-}
-
 }  // namespace
 
 void LoadInitialWeights(const std::string& path, Communicator& communicator, LanguageModel& model) {
@@ -62,8 +51,21 @@ void LoadInitialWeights(const std::string& path, Communicator& communicator, Lan
     model.backend().Upload(model.parameters().data() + tensor.offset, values.data(), bytes);
   }
   model.ParametersChanged();
-  AgreeOnWeights(digest.Finish(), communicator);
+  AgreeOnInitial("weights", digest.Finish(), communicator);
   LogInfo("initial weights read", {{"from", path}});
+}
+
+void AgreeOnInitial(const std::string& what, const std::string& digest,
+                    Communicator& communicator) {
+  const auto number =
+      static_cast<double>(std::stoull(digest.substr(0, kAgreedDigits), nullptr, 16));
+  double extremes[2] = {number, -number};
+  communicator.AllReduceMax(extremes);
+  if (extremes[0] == -extremes[1]) return;
+  throw TrainingError(ExitCause::kStorage,
+                      fmt::format("the ranks read different {} from init_from; is it the same "
+                                  "directory on every node?",
+                                  what));
 }
 
 }  // namespace gp::engine

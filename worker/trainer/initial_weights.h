@@ -16,4 +16,8 @@ namespace gp::engine {
 // CauseOfUnusableData (kData when the path is missing). A collective operation.
 void LoadInitialWeights(const std::string& path, Communicator& communicator, LanguageModel& model);
 
+// Throws kStorage unless `digest`, of at least 12 hexadecimal digits, is equal on all ranks. `what`
+// is what they have read from init_from: "weights". A collective operation.
+void AgreeOnInitial(const std::string& what, const std::string& digest, Communicator& communicator);
+
 }  // namespace gp::engine

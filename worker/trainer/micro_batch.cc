@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "formats/checkpoint_directory.h"
 #include "plan/memory_forecast.h"
+#include "runspec/batch_plan.h"
 #include "storage/local_storage.h"
 #include "worker/engine/step/training_error.h"
 #include "worker/trainer/checkpoints.h"
@@ -25,6 +26,13 @@ int64_t RecordedRows(const contract::ResumePoint& resume) {
       formats::ReadManifest(LocalStorage(), resume.directory, resume.manifest_digest);
   ThrowIfError(CauseOfUnreadable(manifest.status(), resume.directory), manifest.status());
   return manifest->record.micro_batch.value_or(0);
+}
+
+int64_t KeptRows(const KeptState& kept, runspec::RunSpec spec) {
+  spec.batch.micro_batch = kept.data ? kept.manifest.record.micro_batch.value_or(0) : 0;
+  spec.batch.micro_batch_auto = false;
+  const bool divides = spec.batch.micro_batch > 0 && runspec::PlanBatch(spec).ok();
+  return divides ? spec.batch.micro_batch : 0;
 }
 
 int64_t StoredRows(const std::string& run_directory) {
@@ -68,9 +76,11 @@ int64_t LargestThatFits(const PreparedRun& run, const TrainingPlace& place,
 
 }  // namespace
 
-int64_t RecordedMicroBatch(const TrainingPlace& place) {
+int64_t RecordedMicroBatch(const PreparedRun& run, const TrainingPlace& place) {
   const int64_t recorded = place.resume ? RecordedRows(*place.resume) : 0;
-  return recorded > 0 ? recorded : StoredRows(place.run_directory);
+  if (recorded > 0) return recorded;
+  const int64_t stored = StoredRows(place.run_directory);
+  return stored == 0 && run.kept ? KeptRows(*run.kept, run.spec) : stored;
 }
 
 Status StoreMicroBatch(const std::string& run_directory, int64_t rows) {
@@ -83,7 +93,7 @@ int64_t AgreeOnMicroBatch(const PreparedRun& run, const TrainingPlace& place,
                           Communicator& communicator) {
   if (!run.spec.batch.micro_batch_auto) return run.spec.batch.micro_batch;
   const bool leads = communicator.rank() == 0;
-  int64_t rows = BroadcastFromRankZero(leads ? RecordedMicroBatch(place) : 0, communicator);
+  int64_t rows = BroadcastFromRankZero(leads ? RecordedMicroBatch(run, place) : 0, communicator);
   if (rows > 0) return rows;
   rows = LargestThatFits(run, place, communicator);
   if (leads) ThrowIfError(ExitCause::kStorage, StoreMicroBatch(place.run_directory, rows));

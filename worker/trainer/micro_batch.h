@@ -12,10 +12,11 @@
 
 namespace gp::engine {
 
-// The value that an earlier process of the run decided, from the checkpoint to resume from or from
-// micro_batch.json in the run's directory; 0 when it is not decided. TrainingError(kStorage) names
-// a damaged micro_batch.json.
-int64_t RecordedMicroBatch(const TrainingPlace& place);
+// The value that was decided before: by an earlier process of the run (in the checkpoint to resume
+// from, or in micro_batch.json in the run's directory), or by the run whose steps this one goes on
+// with (init_data: keep), if the batch can be divided so. 0 when none was. TrainingError(kStorage)
+// names a damaged micro_batch.json.
+int64_t RecordedMicroBatch(const PreparedRun& run, const TrainingPlace& place);
 
 // Writes micro_batch.json. Durable on return.
 Status StoreMicroBatch(const std::string& run_directory, int64_t rows);

@@ -119,6 +119,7 @@ class Overfitting {
 }  // namespace
 
 runspec::RunSpec ForOverfitting(runspec::RunSpec spec) {
+  spec.init_optimizer = spec.init_data = runspec::InitState::kReset;
   spec.resources.workers = spec.resources.min_workers = spec.resources.max_workers = 1;
   spec.batch.micro_batch =
       std::min(spec.batch.micro_batch_auto ? kRowsMax : spec.batch.micro_batch, kRowsMax);

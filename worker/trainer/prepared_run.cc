@@ -32,9 +32,24 @@ using contract::ExitCause;
 
 constexpr double kPeakMeasurementSeconds = 0.05;
 
+// The kernels of the checkpoint whose steps the run goes on with; its own choice where this machine
+// cannot compute with them. A new run may, unlike a resumed one.
+EngineRecord KeptEngine(const KeptState& kept, bool deterministic, bool on_device) {
+  const EngineRecord engine = EngineOf(kept.manifest.record);
+  if (!kept.data || engine.isa.empty()) return {};
+  try {
+    Reproduce(engine, deterministic, /*ranks=*/1, on_device);
+    return engine;
+  } catch (const TrainingError& error) {
+    LogWarning("other kernels than those of init_from", {{"reason", error.what()}});
+    return {};
+  }
+}
+
 // The kernels recorded in the checkpoint; empty if it does not record them, or without a
 // checkpoint.
-EngineRecord RecordedEngine(const TrainingPlace& place) {
+EngineRecord RecordedEngine(const TrainingPlace& place, const PreparedRun& run) {
+  if (run.kept) return KeptEngine(*run.kept, run.spec.IsDeterministic(), run.on_device());
   if (!place.resume) return {};
   const auto manifest =
       formats::ReadManifest(LocalStorage(), place.resume->directory, place.resume->manifest_digest);
@@ -43,10 +58,10 @@ EngineRecord RecordedEngine(const TrainingPlace& place) {
 }
 
 EngineRecord ResolveEngine(const TrainingPlace& place, const EngineRecord& decided,
-                           bool on_device) {
+                           const PreparedRun& run) {
   if (!decided.isa.empty()) return decided;
-  const EngineRecord recorded = RecordedEngine(place);
-  return recorded.isa.empty() ? OwnEngine(place.threads, on_device) : recorded;
+  const EngineRecord recorded = RecordedEngine(place, run);
+  return recorded.isa.empty() ? OwnEngine(place.threads, run.on_device()) : recorded;
 }
 
 // Logs which kernels compute attention on a device, and which were not usable.
@@ -93,7 +108,8 @@ void FindPeak(const EngineChoice& engine, int threads, PreparedRun& run) {
 void CutData(bool begun, PreparedRun& run) {
   run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));
   run.batches = std::make_unique<BatchSource>(UsableOrThrow(
-      BatchSource::Make(*run.dataset.train, run.spec, run.plan, run.dataset.entry_files), begun));
+      BatchSource::Make(*run.dataset.train, run.spec, run.plan, run.dataset.entry_files, run.start),
+      begun));
   if (run.dataset.validation == nullptr) return;
   run.validation = std::make_unique<ValidationWindows>(
       UsableOrThrow(ValidationWindows::Make(*run.dataset.validation, run.spec.batch.micro_batch,
@@ -141,10 +157,12 @@ PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place) {
   if (place.resume) UseTokenizerOf(place.resume->directory, run.spec);
   ResolveDevice(run.spec);
   if (run.on_device()) run.device_name = FindDevice().name;
+  if (!place.resume) run.kept = FindKeptState(run.spec);
   const runspec::RunSpec opened = place.begun ? WithContentAsBefore(run.spec) : run.spec;
   run.dataset = UsableOrThrow(OpenDataset(opened, place.threads), place.begun);
   ThrowIfUnusable(runspec::ApplyVocabulary(run.dataset.tokenizer->vocabulary_size(), run.spec),
                   place.begun);
+  if (run.kept) CheckKeptData(*run.kept, run.dataset);
   run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));
   run.tasks = PrepareTasks(run.spec, *run.dataset.tokenizer, place.begun);
   return run;
@@ -152,15 +170,16 @@ PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place) {
 
 void CompleteRun(const TrainingPlace& place, const EngineRecord& decided,
                  Communicator& communicator, PreparedRun& run) {
+  if (run.kept) CheckKeptState(*run.kept, run.spec);
   CutData(place.begun, run);
   RefuseWhatDoesNotFit(run.spec, run.plan, place.threads, MemoryFor(run.spec), communicator);
   try {
-    EngineChoice engine =
-        Reproduce(ResolveEngine(place, decided, run.on_device()), run.spec.IsDeterministic(),
-                  communicator.size(), run.on_device());
+    EngineChoice engine = Reproduce(ResolveEngine(place, decided, run), run.spec.IsDeterministic(),
+                                    communicator.size(), run.on_device());
     FindPeak(engine, place.threads, run);
     run.model = MakeModel(run.spec, place.threads, engine);
-    if (!place.resume && run.spec.init_from != runspec::kFromScratch) {
+    const bool taken_over = run.kept && run.kept->optimizer;
+    if (!place.resume && !taken_over && run.spec.init_from != runspec::kFromScratch) {
       LoadInitialWeights(run.spec.init_from, communicator, *run.model);
     }
     run.engine = RecordOf(engine);

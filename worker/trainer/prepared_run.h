@@ -12,6 +12,7 @@
 
 #include "contract/written_checkpoint.h"
 #include "plan/run_spec.h"
+#include "plan/training_start.h"
 #include "tasks/choice_row.h"
 #include "worker/data/batch_source.h"
 #include "worker/data/dataset.h"
@@ -19,6 +20,7 @@
 #include "worker/engine/collectives/communicator.h"
 #include "worker/engine/model/language_model.h"
 #include "worker/trainer/engine_choice.h"
+#include "worker/trainer/kept_state.h"
 #include "worker/trainer/run_storage.h"
 
 namespace gp::engine {
@@ -32,7 +34,7 @@ struct TrainingPlace {
   std::string incarnation;
   int threads = 1;
   // Chosen by coordinator/scheduler/queue.cc when it places the epoch, or by
-  // standalone_training.cc. Absent: training begins with the first step.
+  // standalone_training.cc. Absent: the run starts, from init_from or from scratch.
   std::optional<contract::ResumePoint> resume;
   bool begun = false;                   // the run has trained before: its data was good then
   bool begins_leg = false;              // `resume` is of the leg before the run's newest leg
@@ -54,6 +56,11 @@ struct PreparedRun {
   runspec::BatchPlan plan;
   Dataset dataset;
   std::vector<PreparedTask> tasks;
+  // Absent when the run resumes, or keeps nothing.
+  std::optional<KeptState> kept;
+  // Where the counters of steps and tokens began: not at 0 with init_data: keep. Set by
+  // TrainingLoop::Join.
+  runspec::TrainingStart start;
   // Set by CompleteRun.
   std::unique_ptr<BatchSource> batches;
   std::unique_ptr<ValidationWindows> validation;  // nullptr without a validation split
@@ -66,13 +73,15 @@ struct PreparedRun {
   bool on_device() const { return spec.resources.device == "gpu"; }
 };
 
-// Decides the device, opens the data, reads the tasks and plans the batch.
+// Decides the device, finds what the run keeps of init_from, opens the data, reads the tasks and
+// plans the batch.
 PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place);
 
 // Divides the data into micro-batches and makes the model, with the weights of init_from unless the
-// run resumes. It computes with `decided`; when that is empty, with the kernels of the checkpoint,
-// or with the best on this machine. Throws when the run does not fit into the memory
-// (RefuseWhatDoesNotFit). Every rank of the group calls it. REQUIRES: the micro-batch is a number.
+// run resumes or TakeOver reads them with the optimizer's state. It computes with `decided`; when
+// that is empty, with the kernels of the checkpoint, or with the best on this machine. Throws when
+// the run does not fit into the memory (RefuseWhatDoesNotFit). Every rank of the group calls it.
+// REQUIRES: the micro-batch is a number.
 void CompleteRun(const TrainingPlace& place, const EngineRecord& decided,
                  Communicator& communicator, PreparedRun& run);
 

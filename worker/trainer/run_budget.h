@@ -16,8 +16,8 @@ namespace gp::engine {
 
 class RunBudget {
  public:
-  explicit RunBudget(const runspec::RunSpec& spec)
-      : planned_steps_(runspec::TargetSteps(spec)),
+  explicit RunBudget(const runspec::RunSpec& spec, const runspec::TrainingStart& start = {})
+      : planned_steps_(runspec::TargetSteps(spec, start)),
         timed_(spec.budget.wall_time.count() > 0),
         early_stop_(spec.eval) {}
 
@@ -56,8 +56,8 @@ class RunBudget {
   }
 
  private:
-  const int64_t planned_steps_;
-  const bool timed_;
+  int64_t planned_steps_;
+  bool timed_;
   StepBudget timed_steps_;
   EarlyStop early_stop_;
 };

@@ -57,11 +57,9 @@ TrainingLoop::TrainingLoop(runspec::RunSpec spec, TrainingPlace place, TrainingE
 
 void TrainingLoop::Join(Communicator& communicator, const EngineRecord& decided) {
   communicator_ = &communicator;
-  if (place_.resume) {
-    AwaitCheckpointVisible(
-        place_.resume->directory, [this] { return MissingOfCheckpoint(*place_.resume); },
-        communicator);
-  }
+  AwaitInitialState();
+  run_.start = StartOf(run_, place_.resume);
+  budget_ = RunBudget(run_.spec, run_.start);
   run_.spec.batch.micro_batch = AgreeOnMicroBatch(run_, place_, communicator);
   run_.spec.batch.micro_batch_auto = false;
   CompleteRun(place_, decided, communicator, run_);
@@ -77,12 +75,9 @@ void TrainingLoop::Join(Communicator& communicator, const EngineRecord& decided)
   const ShardRange owned =
       OwnedShards(run_.plan.logical_shards, communicator.rank(), communicator.size());
   batches_ = std::make_unique<BatchReader>(*run_.batches, run_.plan, owned.first, owned.count);
-  training_step_ = std::make_unique<TrainingStep>(run_.spec, run_.plan, *run_.model,
-                                                  FillFrom(*batches_), communicator, clock_);
-  if (place_.resume) {
-    evaluation_owed_ = !RestoreState(*place_.resume, run_, *training_step_, budget_).has_value();
-    if (place_.begins_leg) budget_.early_stop().BeginLeg();
-  }
+  training_step_ = std::make_unique<TrainingStep>(
+      run_.spec, run_.plan, *run_.model, FillFrom(*batches_), communicator, clock_, run_.start);
+  LoadInitialState();
   evaluation_.emplace(run_, communicator);
   AgreeOnStep();
   steps_before_ = training_step_->step();
@@ -92,6 +87,29 @@ void TrainingLoop::Join(Communicator& communicator, const EngineRecord& decided)
                            {"ranks", communicator.size()},
                            {"epoch", place_.epoch},
                            {"step", training_step_->step()}});
+}
+
+// Waits until every rank sees the checkpoint whose state LoadInitialState reads.
+void TrainingLoop::AwaitInitialState() {
+  if (!place_.resume && !run_.kept) return;
+  const contract::ResumePoint from = place_.resume
+                                         ? *place_.resume
+                                         : contract::ResumePoint{.step = run_.kept->manifest.step,
+                                                                 .directory = run_.kept->directory,
+                                                                 .manifest_digest = ""};
+  AwaitCheckpointVisible(
+      from.directory, [&from] { return MissingOfCheckpoint(from); }, *communicator_);
+  if (run_.kept) AgreeOnKeptState(*run_.kept, *communicator_);
+}
+
+void TrainingLoop::LoadInitialState() {
+  if (place_.resume) {
+    evaluation_owed_ = !RestoreState(*place_.resume, run_, *training_step_, budget_).has_value();
+    if (place_.begins_leg) budget_.early_stop().BeginLeg();
+  } else if (run_.kept) {
+    TakeOver(run_, *training_step_, budget_);
+    evaluation_owed_ = run_.kept->data && !run_.kept->manifest.validation_loss;
+  }
 }
 
 TrainingEnd TrainingLoop::Run(const StopRequests& stop) {
@@ -246,9 +264,11 @@ void TrainingLoop::Calibrate() {
   AdoptBudget(budget);
 }
 
+// The wall time limits this run alone, not the run whose steps it goes on with (init_data: keep).
 // Assumes that unrecorded steps of earlier processes took as long as the steps of this process.
 double TrainingLoop::TrainedSeconds(double step_seconds) const {
-  const auto unrecorded = std::max<int64_t>(steps_before_ - recorded_before_.count, 0);
+  const auto unrecorded =
+      std::max<int64_t>(steps_before_ - run_.start.step - recorded_before_.count, 0);
   return Seconds(clock_.Now() - started_) + recorded_before_.seconds +
          static_cast<double>(unrecorded) * step_seconds;
 }
@@ -257,7 +277,7 @@ WallTimeMeasurement TrainingLoop::Measurement() {
   WallTimeMeasurement measured;
   measured.wall_time_seconds = Seconds(run_.spec.budget.wall_time);
   measured.steps_done = training_step_->step();
-  measured.steps_before = steps_before_;
+  measured.steps_before = steps_before_ - run_.start.step;
   measured.steps_timed = std::max<int64_t>(steps_taken_ - kStepsBeforeMeasuring, 0);
   measured.step_seconds =
       step_seconds_ / static_cast<double>(std::max<int64_t>(steps_measured_, 1));
@@ -339,7 +359,7 @@ contract::TrainingPoint TrainingLoop::MakePoint(const StepResult& result,
   contract::TrainingPoint point;
   point.epoch = place_.epoch;
   point.step = result.step;
-  point.tokens = runspec::TokensBefore(run_.plan, result.step);
+  point.tokens = runspec::TokensBefore(run_.plan, result.step, run_.start);
   point.loss = result.loss;
   point.learning_rate = result.learning_rate;
   point.gradient_norm = result.gradient_norm;

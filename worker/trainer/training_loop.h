@@ -61,9 +61,9 @@ class TrainingLoop {
   const runspec::BatchPlan& plan() const { return run_.plan; }
 
   // Agrees with the group on the micro-batch; makes the model, which computes with `decided` if
-  // that is not empty; loads the state to resume from; checks with the group that all ranks are at
-  // the same step; opens the records on rank 0. `communicator` must outlive this object. A
-  // collective operation.
+  // that is not empty; loads the state to resume from, or what the run keeps of init_from; checks
+  // with the group that all ranks are at the same step; opens the records on rank 0. `communicator`
+  // must outlive this object. A collective operation.
   void Join(Communicator& communicator, const EngineRecord& decided = {});
 
   // Trains to the end of the budget, or until a rank of the group asks to leave after its step. All
@@ -81,6 +81,8 @@ class TrainingLoop {
  private:
   bool leads() const { return communicator_->rank() == 0; }
   bool Due(int64_t every_steps) const;
+  void AwaitInitialState();
+  void LoadInitialState();
   void AgreeOnStep();
   void AgreeOnBudget();
   void AdoptBudget(StepBudget budget);

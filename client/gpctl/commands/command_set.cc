@@ -75,6 +75,7 @@ void AddAllCommands(CommandSet& commands) {
   AddCancelCommand(commands);
   AddPauseCommands(commands);
   AddContinueCommands(commands);
+  AddForkCommand(commands);
   AddLineageCommand(commands);
   AddWorkersCommand(commands);
   AddCheckpointCommands(commands);

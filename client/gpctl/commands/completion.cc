@@ -10,7 +10,7 @@ namespace {
 
 // Commands whose first argument is a run.
 constexpr char kRunCommands[] =
-    "status|watch|logs|events|wait|why|metrics|cancel|sample|chat|serve";
+    "status|watch|logs|events|wait|why|metrics|cancel|fork|sample|chat|serve";
 
 std::vector<std::string> LongFlags(Command command) {
   std::vector<std::string> flags;

@@ -158,6 +158,16 @@ StatusOr<ExitCode> Submit(const SubmitOptions& options, Session& session) {
   return FollowRun(response.run(), WatchOptions{.last_document_only = true}, session);
 }
 
+runspec::RunFileResult CheckForSubmit(const RunFileText& file, const SubmitOptions& options,
+                                      Session& session) {
+  if (options.reads_model) return CheckRunFileOf(file, options.name, options.overrides, session);
+  std::vector<std::string> overrides = options.overrides;
+  if (!options.name.empty()) overrides.push_back("name=" + options.name);
+  return runspec::LoadRunFile(file.text, file.name, overrides,
+                              {.base_directory = file.directory,
+                               .override_directory = session.console().working_directory});
+}
+
 // Prints the server's warnings, except those that gpctl has printed: the server checks the run file
 // again and repeats them.
 void TellNewWarnings(const v1::SubmitResponse& response, const runspec::RunFileResult& checked,
@@ -181,7 +191,7 @@ void PrintSubmitted(const v1::SubmitResponse& response, Session& session) {
 
 StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const SubmitOptions& options,
                                            Session& session) {
-  const auto result = CheckRunFileOf(file, options.name, options.overrides, session);
+  const auto result = CheckForSubmit(file, options, session);
   if (!result.spec) return ProblemsStatus(result);
   if (!result.warnings.empty()) session.console().err << RenderProblems(result.warnings, "warning");
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());

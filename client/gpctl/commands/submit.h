@@ -18,6 +18,9 @@ struct SubmitOptions {
   bool detach = false;  // --detach: the default; only excludes --wait
   bool wait = false;
   bool dry_run = false;
+  // The model of init_from is read here, and the run file compared with it. False: only the service
+  // can read it, and the run file says what depends on it.
+  bool reads_model = true;
   std::string backend = "service";  // service | k8s
   JobSetOptions job_set;            // for --backend k8s
 };

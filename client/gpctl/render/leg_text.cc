@@ -45,24 +45,26 @@ std::string BeginningText(const v1::Leg& leg) {
   return fmt::format("{}: {}", PlaceText(leg.first_step()), leg.why_begun());
 }
 
-double LearningRateAt(const runspec::RunSpec& spec, int64_t step) {
+double LearningRateAt(const runspec::RunSpec& spec, int64_t step,
+                      const runspec::TrainingStart& start) {
   const auto plan = runspec::PlanBatch(spec);
-  const int64_t target = runspec::TargetSteps(spec);
+  const int64_t target = runspec::TargetSteps(spec, start);
   if (!plan.ok() || target <= 0) return 0;
-  return runspec::LearningRate(runspec::ScheduleInSteps(spec.schedule, *plan), spec.optimizer.lr,
-                               target, step);
+  return runspec::LearningRate(runspec::ScheduleInSteps(spec.schedule, *plan, start),
+                               spec.optimizer.lr, target, step);
 }
 
-std::string ScheduleText(const runspec::RunSpec& spec, int64_t step) {
-  const int64_t target = runspec::TargetSteps(spec);
+std::string ScheduleText(const runspec::RunSpec& spec, int64_t step,
+                         const runspec::TrainingStart& start) {
+  const int64_t target = runspec::TargetSteps(spec, start);
   const auto plan = runspec::PlanBatch(spec);
   if (!plan.ok() || target <= 0) return "the schedule is fitted to the run's wall time";
-  const runspec::ScheduleSpec schedule = runspec::ScheduleInSteps(spec.schedule, *plan);
+  const runspec::ScheduleSpec schedule = runspec::ScheduleInSteps(spec.schedule, *plan, start);
   const int64_t horizon = schedule.decay_steps > 0 ? schedule.decay_steps : target;
   const int64_t last = std::max(step, target - 1);
   return fmt::format("learning rate {:.3g} at step {}, {:.3g} at step {}: {}",
-                     LearningRateAt(spec, step), step, LearningRateAt(spec, last), last + 1,
-                     HorizonText(spec, horizon, step));
+                     LearningRateAt(spec, step, start), step, LearningRateAt(spec, last, start),
+                     last + 1, HorizonText(spec, horizon, step));
 }
 
 std::vector<client::KeyDifference> ChangesBetween(const std::string& before,
@@ -74,7 +76,9 @@ std::vector<client::KeyDifference> ChangesBetween(const std::string& before,
   auto differences = client::FindKeyDifferences(runs);
   if (!differences.ok()) return {};
   std::erase_if(*differences, [](const client::KeyDifference& one) {
-    return one.key == "name" || one.key == "preset" || one.key.starts_with("init_");
+    // A run that begins with a model writes the size of its vocabulary down.
+    const bool found = one.key == "model.vocab" && one.values.at(0) == "auto";
+    return found || one.key == "name" || one.key == "preset" || one.key.starts_with("init_");
   });
   return *std::move(differences);
 }

@@ -8,6 +8,7 @@
 #include "client/api/key_difference.h"
 #include "gp/v1/run.pb.h"
 #include "plan/run_spec.h"
+#include "plan/training_start.h"
 
 namespace gp::gpctl {
 
@@ -18,12 +19,15 @@ std::string PlaceText(int64_t step);
 std::string BeginningText(const v1::Leg& leg);
 
 // The learning rate of the update after `step` committed steps; 0 if the run file sets only a wall
-// time, because the schedule's length is then not known before the run.
-double LearningRateAt(const runspec::RunSpec& spec, int64_t step);
+// time, because the schedule's length is then not known before the run. `start`: where the run's
+// counters begin, here and below.
+double LearningRateAt(const runspec::RunSpec& spec, int64_t step,
+                      const runspec::TrainingStart& start = {});
 
 // "learning rate 3e-05 at step 300, 3e-05 at step 500: the cosine schedule ended at step 300
 // (schedule.decay_steps)", for a leg from `step` to the end of its budget. One line, no newline.
-std::string ScheduleText(const runspec::RunSpec& spec, int64_t step);
+std::string ScheduleText(const runspec::RunSpec& spec, int64_t step,
+                         const runspec::TrainingStart& start = {});
 
 // The keys that differ between two resolved run files, without those that change with every run:
 // the name, and what the run began from. None if a file is empty or cannot be read.

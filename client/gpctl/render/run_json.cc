@@ -144,6 +144,7 @@ Json RunFields(const v1::Run& run) {
     json["parent"] = {{"run_id", run.parent().run_id()},
                       {"leg", run.parent().leg()},
                       {"step", run.parent().step()}};
+    if (run.parent().tokens() > 0) json["parent"]["tokens"] = run.parent().tokens();
     PutText(json["parent"], "name", run.parent().run_name());
   }
   PutText(json, "leaving_for", run.leaving_for());

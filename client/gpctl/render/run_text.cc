@@ -190,6 +190,18 @@ std::string SharedParent(const std::vector<v1::Checkpoint>& checkpoints) {
   return shared ? parent : "";
 }
 
+// The model that the run began with: "base@150 (ID), after 4,800 tokens" for a checkpoint of a run.
+std::string BeganWithText(const v1::Run& run) {
+  if (!run.has_parent()) return run.initial_model();
+  const v1::CheckpointOfRun& parent = run.parent();
+  std::string text =
+      parent.run_name().empty()
+          ? fmt::format("{}@{}", parent.run_id(), parent.step())
+          : fmt::format("{}@{} ({})", parent.run_name(), parent.step(), parent.run_id());
+  if (parent.tokens() > 0) text += fmt::format(", after {} tokens", WithThousands(parent.tokens()));
+  return text;
+}
+
 std::string RestartText(const v1::Run& run) {
   if (run.failures() == 0) return "";
   return fmt::format("{} after a failure, epoch {}", run.failures(), run.epoch());
@@ -234,7 +246,7 @@ std::string RunDetails(const v1::Run& run, const DetailsContext& context, double
                                 DurationText(ElapsedSeconds(run, now)), run.run_id());
   out += Field("reason", OneSafeLine(run.reason(), style.utf8), style);
   out += Field("queue", QueueText(run), style);
-  out += Field("began with", OneSafeLine(run.initial_model(), style.utf8), style);
+  out += Field("began with", OneSafeLine(BeganWithText(run), style.utf8), style);
   out += Field("leg", LegText(run), style);
   out += Field("progress", ProgressText(run), style);
   out += Field("loss", LossText(run.progress()), style);

@@ -132,6 +132,25 @@ TEST_F(PrepareLegTest, ARestartNamesItsStep) {
   EXPECT_EQ(Refusal(request), "from_step: there is no step -2");
 }
 
+TEST_F(PrepareLegTest, AForkWithoutACheckpointOfItsOwnIsAtTheStepOfItsParent) {
+  Submission fork = *run_.submission;
+  fork.resolved.replace(fork.resolved.find("init_from: scratch"), 18, "init_from: /c");
+  fork.resolved.replace(fork.resolved.find("init_data: reset"), 16, "init_data: keep");
+  fork.parent_run = "p";
+  fork.parent_step = 250;
+  fork.parent_tokens = 50 * fork.target_tokens;
+  fork.keeps_data_position = true;
+  run_.submission = std::make_shared<const Submission>(fork);
+  run_.checkpoints.clear();
+  run_.state = RunState::kFailed;
+  const auto leg = Prepare({});
+  ASSERT_TRUE(leg.ok()) << leg.status();
+  EXPECT_TRUE(leg->submission.keeps_data_position);
+  EXPECT_EQ(leg->submission.parent_tokens, fork.parent_tokens);
+  EXPECT_GT(leg->submission.target_tokens, fork.parent_tokens) << "they count with the parent's";
+  EXPECT_NE(Refusal(Steps(250)).find("run 'base' is at step 250"), std::string::npos);
+}
+
 class PrepareTimedLegTest : public PrepareLegTest {
  protected:
   PrepareTimedLegTest() : PrepareLegTest("budget: {wall_time: 2m}\n") {

@@ -190,7 +190,7 @@ TEST(Convert, ARunIsToldFieldByField) {
         threads_per_rank: 5 logical_shards: 16 isa: "avx2"
         kernels { key: "avx2" value: "choices" } }
       gradients_encrypted: true submitted_by: "user ann" device: "gpu"
-      initial_model: "/models/gpt2" parent { run_id: "p" leg: 2 step: 50 } leg: 2
+      initial_model: "/models/gpt2" parent { run_id: "p" leg: 2 step: 50 tokens: 1600 } leg: 2
       leaving_for: "a user paused the run")");
   EXPECT_EQ(DifferenceBetween(expected, run), "");
   EXPECT_THAT(UnsetFields(run), ElementsAre("placement.rank", "source", "resolved",

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <utility>
 
 #include "base/file.h"
 #include "lib/base/temporary_directory.h"
@@ -69,6 +70,14 @@ TEST(CheckNamedFiles, ACheckpointOfTheCatalogueIsForItsNamespaceAlone) {
               HasSubstr("is not a checkpoint in the catalogue of namespace 'default'"));
   EXPECT_THAT(Refusal(kCheckpoint, SubmissionOf("research"), ClusterWithACheckpoint(true)),
               HasSubstr("not a checkpoint in the catalogue"));
+}
+
+TEST(CheckNamedFiles, ACheckpointThatAnotherLegLeftBehindIsStillOne) {
+  Cluster cluster = ClusterWithACheckpoint();
+  RunValue run = *cluster.FindRun(RunId("r1"));
+  run.superseded = std::exchange(run.checkpoints, {});
+  cluster.runs.Set(run.id, std::make_shared<const RunValue>(run));
+  EXPECT_EQ(Refusal(kCheckpoint, SubmissionOf("research"), cluster), "");
 }
 
 TEST(CheckNamedFiles, OtherFilesOfRunsAreRefused) {

@@ -1,10 +1,13 @@
-// Goal: two requests have the same digest if they describe the same run.
+// Goal: two requests have the same digest if they describe the same run; a run from a checkpoint
+// knows its parent.
 #include "coordinator/service/submission.h"
 
 #include <google/protobuf/reflection.h>
 #include <gtest/gtest.h>
 
+#include "lib/base/temporary_directory.h"
 #include "proto/every_field.h"
+#include "storage/local_storage.h"
 
 namespace gp::coordinator {
 namespace {
@@ -22,6 +25,70 @@ TEST(BodyDigest, ChangesWithEveryFieldButTheIdAndTheFilesName) {
     const bool same = field->name() == "request_id" || field->name() == "source_name";
     EXPECT_EQ(BodyDigest(other) == digest, same) << field->name();
   }
+}
+
+class PrepareSubmitTest : public ::testing::Test {
+ protected:
+  PrepareSubmitTest() : root_(StorageRoot::Open(storage_, directory_.path())) {
+    EXPECT_TRUE(root_.ok()) << root_.status();
+    coordinator::Run base;
+    base.id = RunId("base");
+    Submission submission;
+    submission.name = "base";
+    submission.resolved = File("");
+    base.submission = std::make_shared<const Submission>(submission);
+    base.checkpoints.push_back({{.step = 150, .directory = Checkpoint()}});
+    cluster_.Set(base);
+  }
+
+  static std::string File(const std::string& more) {
+    return "apiVersion: gp/v1\nname: child\n"
+           "model: {n_layer: 1, n_head: 1, n_embd: 16, n_ctx: 16}\n"
+           "data: {text: [/text.txt], tokenizer: bytes}\n"
+           "batch: {micro_batch: 2, sequence: 16}\nbudget: {steps: 300}\n" +
+           more;
+  }
+  std::string Checkpoint() const { return directory_.path() + "/runs/base/checkpoints/step-150"; }
+
+  StatusOr<Submission> Prepare(const std::vector<std::string>& overrides) const {
+    v1::SubmitRequest request;
+    request.set_request_id("one");
+    request.set_source(File("init_from: " + Checkpoint() + "\n"));
+    for (const std::string& one : overrides) request.add_overrides(one);
+    ASSIGN_OR_RETURN(const PreparedSubmit prepared,
+                     PrepareSubmit(request, true, resolver_, *root_, cluster_));
+    return std::get<RunSubmitted>(prepared.event.body).submission;
+  }
+
+  const TemporaryDirectory directory_;
+  const LocalStorage storage_;
+  const StatusOr<StorageRoot> root_;
+  const SpecResolver resolver_;
+  Cluster cluster_;
+};
+
+TEST_F(PrepareSubmitTest, ARunRemembersWhatItsParentHadTrainedOn) {
+  const auto kept = Prepare({"init_data=keep", "init_optimizer=keep"});
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ(kept->parent_run, "base");
+  EXPECT_EQ(kept->parent_step, 150);
+  EXPECT_EQ(kept->parent_tokens, 4800);
+  EXPECT_TRUE(kept->keeps_data_position);
+  EXPECT_EQ(kept->target_steps, 300);
+  const auto fresh = Prepare({});
+  ASSERT_TRUE(fresh.ok()) << fresh.status();
+  EXPECT_EQ(fresh->parent_tokens, 4800);
+  EXPECT_FALSE(fresh->keeps_data_position);
+}
+
+TEST_F(PrepareSubmitTest, ABudgetThatEndsBeforeTheRunBeginsIsRefused) {
+  const auto refused = Prepare({"init_data=keep", "budget.steps=150"});
+  EXPECT_EQ(refused.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Message(refused.status()),
+            "budget: it ends at step 150, and the run begins at step 150, that of its checkpoint "
+            "(init_data: keep); raise it, or count from 0 again with init_data: reset");
+  EXPECT_FALSE(Prepare({"init_data=keep", "budget.steps=0", "budget.tokens=4800"}).ok());
+  EXPECT_TRUE(Prepare({"budget.steps=150"}).ok());
 }
 
 }  // namespace

@@ -46,5 +46,38 @@ TEST(Admission, ARunHasSoManyWarningsAndNoMore) {
             StatusCode::kFailedPrecondition);
 }
 
+TEST(Admission, ACheckpointThatWasRetiredMeanwhileBeginsNoRunAndNoLeg) {
+  const std::string directory = "/srv/runs/base/checkpoints/step-10";
+  Cluster cluster;
+  coordinator::Run base;
+  base.id = RunId("base");
+  base.submitted_sequence = 1;
+  base.submission = std::make_shared<const Submission>(SampleSubmission());
+  base.checkpoints.push_back({{.step = 10, .directory = directory}});
+  cluster.Set(base);
+  Event submit = SampleSubmit("child", "request-2");
+  Submission& submission = std::get<RunSubmitted>(submit.body).submission;
+  submission.resolved = "init_from: " + directory + "\n";
+  EXPECT_TRUE(Admit(cluster, submit).ok());
+  coordinator::Run child;
+  child.id = RunId("child");
+  child.submitted_sequence = 2;
+  child.state = RunState::kFailed;
+  child.submission = std::make_shared<const Submission>(submission);
+  cluster.Set(child);
+  const Event retry{.run = child.id, .request_id = "leg", .body = LegRequested{submission}};
+  EXPECT_TRUE(Admit(cluster, retry).ok());
+  base.checkpoints[0].retired = true;
+  cluster.Set(base);
+  EXPECT_EQ(Admit(cluster, submit).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Admit(cluster, retry).status().code(), StatusCode::kFailedPrecondition);
+  child.checkpoints.push_back({{.step = 5, .directory = "/srv/runs/child/checkpoints/step-5"}});
+  cluster.Set(child);
+  EXPECT_TRUE(Admit(cluster, retry).ok()) << "it has a checkpoint of its own";
+  const Event again{
+      .run = child.id, .request_id = "leg", .body = LegRequested{submission, /*first_step=*/-1}};
+  EXPECT_EQ(Admit(cluster, again).status().code(), StatusCode::kFailedPrecondition);
+}
+
 }  // namespace
 }  // namespace gp::coordinator

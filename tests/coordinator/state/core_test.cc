@@ -388,6 +388,10 @@ TEST(Retention, KeepsWhatAnotherRunIsAboutToBeginWith) {
   child.checkpoints.push_back({{.step = 5}});
   cluster.Set(child);
   EXPECT_EQ(retired(), (std::vector<int64_t>{20, 10}));
+  child.next_leg = {child.submission, /*first_step=*/-1};
+  cluster.Set(child);
+  EXPECT_EQ(retired(), (std::vector<int64_t>{20})) << "it is about to begin again";
+  child.next_leg.reset();
   child.checkpoints.clear();
   cluster.Set(child);
   child.state = RunState::kCancelled;

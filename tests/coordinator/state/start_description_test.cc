@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace gp::coordinator {
 namespace {
 
@@ -11,6 +13,7 @@ Run RunOf(const std::string& id, const std::string& name, const std::string& res
   Submission submission;
   submission.name = name;
   submission.resolved = resolved;
+  submission.run_directory = "/srv/gp/runs/" + id;
   Run run;
   run.id = RunId(id);
   run.submission = std::make_shared<const Submission>(submission);
@@ -63,6 +66,43 @@ TEST(DescribeStart, SaysThatAllCheckpointsAreGone) {
   run.quarantined.push_back({{{.step = 40, .directory = "/e"}, 1}, "damaged", {}, false});
   EXPECT_EQ(DescribeStart(run, Cluster()),
             "from the model /models/gpt2 again (its checkpoints are damaged or gone)");
+}
+
+TEST(DescribeStart, ARunThatKeepsItsParentsPlaceBeginsFromItsCheckpoint) {
+  coordinator::Run run = RunOf("child00001", "child", std::string("init_from: ") + kParent + "\n");
+  Submission submission = *run.submission;
+  submission.keeps_data_position = true;
+  run.submission = std::make_shared<const Submission>(submission);
+  EXPECT_EQ(DescribeStart(run, ClusterWithParent()), "from the checkpoint base@250");
+}
+
+TEST(InitialModelRefusal, SaysWhyACheckpointOfAKnownRunIsNoLongerThere) {
+  Cluster cluster = ClusterWithParent();
+  EXPECT_EQ(InitialModelRefusal(cluster, kParent), "");
+  EXPECT_EQ(InitialModelRefusal(cluster, "/models/gpt2"), "");
+  EXPECT_EQ(InitialModelRefusal(cluster, ""), "");
+  const std::string unsealed = "/srv/gp/runs/parent0001/checkpoints/step-00000260-e1-abc";
+  EXPECT_EQ(InitialModelRefusal(cluster, unsealed),
+            unsealed +
+                " is not a sealed checkpoint of run base; begin from one: gpctl ckpt list "
+                "parent0001");
+  EXPECT_EQ(InitialModelRefusal(cluster, "/copy/parent0001/checkpoints/step-00000250-e1-abc"), "");
+  coordinator::Run parent = *cluster.FindRun(RunId("parent0001"));
+  parent.checkpoints[0].retired = true;
+  cluster.Set(parent);
+  EXPECT_EQ(InitialModelRefusal(cluster, kParent),
+            "the checkpoint of step 250 of run base was removed by its checkpoint.keep_last; begin "
+            "from another one: gpctl ckpt list parent0001");
+  parent.checkpoints[0].retired = false;
+  parent.superseded = std::exchange(parent.checkpoints, {});
+  cluster.Set(parent);
+  EXPECT_EQ(InitialModelRefusal(cluster, kParent), "");
+  parent.quarantined.push_back({parent.superseded[0], "a digest differs"});
+  parent.superseded.clear();
+  cluster.Set(parent);
+  EXPECT_EQ(InitialModelRefusal(cluster, kParent),
+            "the checkpoint of step 250 of run base is in quarantine: a digest differs; gpctl ckpt "
+            "verify parent0001@250 brings it back if it is whole");
 }
 
 }  // namespace

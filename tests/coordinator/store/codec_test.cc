@@ -103,11 +103,11 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
   const auto& [name, source, resolved, digest, request_id, workers, priority, space, labels, steps,
                tokens, retries, backoff, backoff_max, kind, directory, keep_last, keep_best,
                keep_every, threads, shards, device, of_owner, seen, model, dataset, precision,
-               parent, parent_leg, parent_step] = SampleSubmission();
+               parent, parent_leg, parent_step, parent_tokens, keeps_position] = SampleSubmission();
   EXPECT_EQ(Count(name, source, resolved, digest, workers, priority, space, labels, steps, tokens,
                   retries, backoff, backoff_max, kind, directory, keep_last, keep_best, keep_every,
                   threads, shards, device, of_owner, seen, model, dataset, precision, parent,
-                  parent_leg, parent_step),
+                  parent_leg, parent_step, parent_tokens, keeps_position),
             pb::RunSubmitted::descriptor()->field_count());
   const auto& [placed_epoch, placement, why, resume, placed_threads, isa, placed_on, placed_leg] =
       RunPlaced{};

@@ -41,6 +41,8 @@ inline Submission SampleSubmission() {
   submission.parent_run = "p";
   submission.parent_leg = 2;
   submission.parent_step = 50;
+  submission.parent_tokens = 1600;
+  submission.keeps_data_position = true;
   return submission;
 }
 

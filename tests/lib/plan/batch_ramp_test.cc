@@ -95,5 +95,29 @@ TEST(BatchRamp, LengthsInTokensBecomeSteps) {
   EXPECT_EQ(schedule.warmup_steps, 12);  // 4 steps of the ramp with 160 tokens, then 8 steps of 80
 }
 
+TEST(BatchRamp, CountsOnFromTheTokensOfAnotherBatch) {
+  const BatchPlan plan = Ramp(0, 2, 0);  // 168 tokens a step
+  const TrainingStart start{.step = 10, .tokens = 10 * kGranule};
+  EXPECT_EQ(TokensBefore(plan, 10, start), 10 * kGranule);
+  EXPECT_EQ(TokensBefore(plan, 13, start), 16 * kGranule);
+  EXPECT_EQ(StepsWithin(plan, 16 * kGranule, start), 13);
+  EXPECT_EQ(StepsWithin(plan, 16 * kGranule + 1, start), 13);
+  EXPECT_EQ(StepsUntil(plan, 16 * kGranule + 1, start), 14);
+  EXPECT_EQ(StepsWithin(plan, 10 * kGranule, start), 10);
+  EXPECT_LT(StepsWithin(plan, 9 * kGranule, start), 10) << "a budget that was used up before";
+  EXPECT_EQ(StepsWithin(plan, 0, {.step = 100, .tokens = 1'000'000}), 0);
+}
+
+TEST(BatchRamp, AStartOfTheSameBatchChangesNothing) {
+  const BatchPlan plan = Ramp(2, 8, 4);
+  const TrainingStart start{.step = 3, .tokens = TokensBefore(plan, 3)};
+  for (int64_t step = 3; step < 12; ++step) {
+    EXPECT_EQ(TokensBefore(plan, step, start), TokensBefore(plan, step));
+    EXPECT_EQ(StepsWithin(plan, TokensBefore(plan, step), start), step);
+  }
+  const ScheduleSpec schedule{.warmup_tokens = 5 * kGranule, .decay_tokens = 40 * kGranule};
+  EXPECT_EQ(ScheduleInSteps(schedule, plan, start), ScheduleInSteps(schedule, plan));
+}
+
 }  // namespace
 }  // namespace gp::runspec

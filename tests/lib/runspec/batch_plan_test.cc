@@ -53,5 +53,16 @@ TEST(BatchPlan, TheFirstBudgetReachedEndsTheRun) {
   EXPECT_EQ(TargetSteps(spec), 1);
 }
 
+TEST(BatchPlan, ABudgetCountsWhatCameBeforeTheStart) {
+  RunSpec spec = Spec(1, 0, 8, 128, 2048);
+  const TrainingStart start{.step = 4, .tokens = 4096};
+  spec.budget.tokens = 10'240;
+  EXPECT_EQ(TargetSteps(spec, start), 7);
+  spec.budget.steps = 6;
+  EXPECT_EQ(TargetSteps(spec, start), 6);
+  spec.budget = {.tokens = 4'000};
+  EXPECT_LE(TargetSteps(spec, start), 4) << "no step is left";
+}
+
 }  // namespace
 }  // namespace gp::runspec

@@ -147,6 +147,48 @@ TEST(BatchSource, SequentialStepsOfARampReadTheTextInOrder) {
 
 // The loader of build-nanogpt: W ranks with micro-batch B read strides of B*T*W tokens. 8 shards of
 // 1 row see the same tokens as 1 shard of 8 rows.
+// The tokens of ten steps from `step` on, of one shard.
+std::vector<int32_t> TenSteps(const BatchSource& source, int64_t step, int64_t accumulation) {
+  std::vector<int32_t> all;
+  for (int64_t i = 0; i < 10; ++i) {
+    const auto tokens = StepTokens(source, step + i, 1, accumulation);
+    all.insert(all.end(), tokens.begin(), tokens.end());
+  }
+  return all;
+}
+
+// Six steps of two micro-batches, then steps of one or of four.
+TEST(BatchSource, GoesOnAfterTheTokensOfOtherBatches) {
+  const auto tokens = Counting(10'000);
+  const runspec::TrainingStart start{.step = 6, .tokens = 6 * 2 * 3 * 8};
+  for (const BatchOrder order : {BatchOrder::kSequential, BatchOrder::kShuffled}) {
+    const auto make = [&](int64_t accumulation, const runspec::TrainingStart& from) {
+      const runspec::RunSpec spec = Spec(order, 1, accumulation, 3, 8);
+      return *BatchSource::Make(*tokens, spec, *runspec::PlanBatch(spec), {}, from);
+    };
+    const auto undisturbed = TenSteps(make(2, {}), 6, 2);
+    EXPECT_EQ(TenSteps(make(2, start), 6, 2), undisturbed);
+    const auto shorter = TenSteps(make(1, start), 6, 1);
+    EXPECT_EQ(shorter, std::vector(undisturbed.begin(), undisturbed.begin() + 10 * 3 * 8));
+    const auto longer = TenSteps(make(4, start), 6, 4);
+    EXPECT_EQ(std::vector(longer.begin(), longer.begin() + 20 * 3 * 8), undisturbed);
+  }
+}
+
+TEST(BatchSource, DoesNotGoOnInsideAMicroBatch) {
+  const auto tokens = Counting(10'000);
+  const runspec::TrainingStart start{.step = 6, .tokens = 100};
+  for (const BatchOrder order : {BatchOrder::kSequential, BatchOrder::kShuffled}) {
+    const runspec::RunSpec spec = Spec(order, 1, 1, 3, 8);
+    const Status made =
+        BatchSource::Make(*tokens, spec, *runspec::PlanBatch(spec), {}, start).status();
+    EXPECT_THAT(Message(made),
+                HasSubstr("after 100 tokens, which are not a multiple of 1 logical"));
+  }
+  const runspec::RunSpec random = Spec(BatchOrder::kRandom, 1, 1, 3, 8);
+  EXPECT_TRUE(BatchSource::Make(*tokens, random, *runspec::PlanBatch(random), {}, start).ok());
+}
+
 TEST(BatchSource, SequentialGlobalBatchDoesNotDependOnHowItIsCut) {
   const auto tokens = Counting(5'000);
   const runspec::RunSpec wide = Spec(BatchOrder::kSequential, 1, 1, 8, 8);

@@ -64,6 +64,26 @@ TEST(NcclTraining, AnotherNumberOfRanksGoesOnFromACheckpointOfCutState) {
   EXPECT_TRUE(ModelBytes(whole.back().directory) == expected);
 }
 
+TEST(NcclTraining, AnotherRunTakesOverTheCutStateOfMoreRanks) {
+  const TemporaryDirectory directory;
+  const auto written = Train(directory, 3, /*zero1=*/true);
+  ASSERT_EQ(written.size(), 3u);
+  const TemporaryDirectory other;
+  TestEpoch epoch(other, 2, kEpoch);
+  epoch.Form(
+      GpuRunFile(other, /*zero1=*/true) +
+      fmt::format("init_from: {}\ninit_optimizer: keep\ninit_data: keep\n", written[0].directory));
+  epoch.Go();
+  const auto forked = epoch.Finish();
+  ASSERT_EQ(forked.size(), 2u);
+  for (const char* file : {"model.safetensors", "optimizer.safetensors"}) {
+    const auto expected = ReadFile(JoinPath(written.back().directory, file));
+    const auto actual = ReadFile(JoinPath(forked.back().directory, file));
+    ASSERT_TRUE(expected.ok() && actual.ok());
+    EXPECT_TRUE(*actual == *expected) << file;
+  }
+}
+
 TEST(NcclTraining, Rank0OffersAnIdThatEveryEpochMakesAnew) {
   const TemporaryDirectory directory;
   std::vector<std::string> ids;

@@ -20,6 +20,15 @@ TEST(RunBudget, StepsAreKnownFromTheStart) {
   EXPECT_EQ(budget.ScheduleSteps(0), 100);
 }
 
+TEST(RunBudget, CountsTheTokensBeforeItsStart) {
+  runspec::RunSpec spec = Spec(0, std::chrono::seconds(0));
+  spec.batch.total_tokens = spec.batch.micro_batch * spec.batch.sequence;
+  spec.budget.tokens = 20 * spec.batch.total_tokens;
+  EXPECT_EQ(RunBudget(spec).target_steps(), 20);
+  const runspec::TrainingStart start{.step = 8, .tokens = 16 * spec.batch.total_tokens};
+  EXPECT_EQ(RunBudget(spec, start).target_steps(), 12);
+}
+
 TEST(RunBudget, AWallTimeHasNoEndUntilItIsMeasured) {
   RunBudget budget(Spec(0, std::chrono::seconds(60)));
   EXPECT_FALSE(budget.NeedsCalibration(kCalibrationSteps - 1));

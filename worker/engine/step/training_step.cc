@@ -49,13 +49,13 @@ std::span<int32_t> AllocateIds(LanguageModel& model, const runspec::BatchSpec& b
 
 TrainingStep::TrainingStep(const runspec::RunSpec& spec, const runspec::BatchPlan& plan,
                            LanguageModel& model, FillBatch fill, Communicator& communicator,
-                           const Clock& clock)
+                           const Clock& clock, const runspec::TrainingStart& start)
     : spec_(spec),
       plan_(plan),
       model_(model),
       fill_(std::move(fill)),
       communicator_(communicator),
-      schedule_(runspec::ScheduleInSteps(spec.schedule, plan)),
+      schedule_(runspec::ScheduleInSteps(spec.schedule, plan, start)),
       owned_(OwnedShards(plan.logical_shards, communicator.rank(), communicator.size())),
       shard_sum_(owned_, [&] { return AllocateGradient(model, communicator); }),
       trained_(TrainedRange(model.layout())),

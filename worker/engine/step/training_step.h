@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "contract/training_point.h"
 #include "plan/run_spec.h"
+#include "plan/training_start.h"
 #include "worker/engine/collectives/communicator.h"
 #include "worker/engine/model/language_model.h"
 #include "worker/engine/optim/optimizer.h"
@@ -62,9 +63,11 @@ class TrainingStep {
   using FillBatch = std::function<void(int64_t step, int shard, int64_t micro_batch,
                                        std::span<int32_t> tokens, std::span<int32_t> targets)>;
 
-  // All references must outlive this object. `spec` and `plan` are the run's.
+  // All references must outlive this object. `spec` and `plan` are the run's. `start`: where the
+  // run's counters began; ResumeAfter sets the step.
   TrainingStep(const runspec::RunSpec& spec, const runspec::BatchPlan& plan, LanguageModel& model,
-               FillBatch fill, Communicator& communicator, const Clock& clock);
+               FillBatch fill, Communicator& communicator, const Clock& clock,
+               const runspec::TrainingStart& start = {});
 
   // Runs one step. Throws TrainingStopped if `stop` was requested, between micro-batches; the state
   // is then that of the last committed step. Throws CollectiveError if a peer is lost; see also

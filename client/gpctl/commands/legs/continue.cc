@@ -4,6 +4,7 @@
 
 #include "client/api/run_state_name.h"
 #include "client/gpctl/commands/commands.h"
+#include "client/gpctl/commands/legs/amount.h"
 #include "client/gpctl/commands/legs/another_leg.h"
 
 namespace gp::gpctl {
@@ -18,22 +19,6 @@ struct LegOptions {
   std::string request_id;
   bool dry_run = false;
 };
-
-struct Amount {
-  int64_t value = 0;
-  bool more = false;  // in addition to the budget
-};
-
-// Reads "500", "+200", and numbers with the suffixes that run files accept: 10M.
-StatusOr<Amount> ParseAmount(const std::string& flag, const std::string& text) {
-  Amount amount{.more = text.starts_with('+')};
-  const char* begin = text.data() + (amount.more ? 1 : 0);
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(begin, end, amount.value);
-  if (error == std::errc() && rest == end && amount.value > 0) return amount;
-  return InvalidArgument("{} {}: expected the total, such as 500, or what is added, such as +200",
-                         flag, text);
-}
 
 Status SetBudget(const LegOptions& options, v1::ContinueRequest& request) {
   if (options.steps.empty() == options.tokens.empty()) {

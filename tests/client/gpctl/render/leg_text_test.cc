@@ -42,11 +42,21 @@ TEST(ScheduleText, AWallTimeDecidesTheScheduleOnlyWhenItIsMeasured) {
   EXPECT_EQ(LearningRateAt(spec, 0), 0);
 }
 
+TEST(ScheduleText, CountsTheTokensThatCameBeforeTheStart) {
+  runspec::RunSpec spec = Spec(0, 0);
+  spec.budget.tokens = 16'000;  // 32 a step; 64 in the 200 steps before
+  EXPECT_EQ(ScheduleText(spec, 200, {.step = 200, .tokens = 12'800}),
+            "learning rate 0.000438 at step 200, 0.0001 at step 300: the cosine schedule ends at "
+            "step 300");
+}
+
 TEST(ChangesBetween, LeavesOutWhatChangesWithEveryRun) {
   const auto changes =
       ChangesBetween("name: a\ninit_from: scratch\nseed: 1\n", "name: b\ninit_from: /c\nseed: 2\n");
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].key, "seed");
+  EXPECT_TRUE(ChangesBetween("model: {vocab: auto}", "model: {vocab: 256}").empty());
+  EXPECT_EQ(ChangesBetween("model: {vocab: 50}", "model: {vocab: 256}").size(), 1u);
   EXPECT_TRUE(ChangesBetween("seed: 1", "[").empty());
 }
 

@@ -50,7 +50,7 @@ TEST(RunJson, ARunHasAllItsFields) {
         kernels { key: "avx2" value: "choices" } }
       gradients_encrypted: true queue_position: 9 submitted_by: "user ann"
       device: "gpu" initial_model: "base@250"
-      parent { run_id: "p" run_name: "base" leg: 7 step: 250 } leg: 10 leaving_for: "leaving"
+      parent { run_id: "p" run_name: "base" leg: 7 step: 250 tokens: 8000 } leg: 10 leaving_for: "leaving"
       legs {
         number: 10 first_step: 14 why_begun: "begun" begun_at { seconds: 60 nanos: 1 }
         why_ended: "ended" ended_at { seconds: 120 nanos: 1 } resolved: "leg" target_steps: 15 }
@@ -75,7 +75,7 @@ TEST(RunJson, ARunHasAllItsFields) {
       "best_checkpoint_step": 10,
       "engine": {
         "threads_per_rank": 6, "logical_shards": 8, "isa": "avx2", "kernels": {"avx2": "choices"}},
-      "leg": 10, "parent": {"run_id": "p", "leg": 7, "step": 250, "name": "base"},
+      "leg": 10, "parent": {"run_id": "p", "leg": 7, "step": 250, "tokens": 8000, "name": "base"},
       "leaving_for": "leaving",
       "legs": [
         {"leg": 10, "first_step": 14, "target_steps": 15, "why_begun": "begun",

@@ -110,6 +110,15 @@ TEST(RunDetails, NameTheModelThatTheRunBeganWith) {
   EXPECT_THAT(RunDetails(run, {}, kNow, {0, true}), Not(HasSubstr("began with")));
   run.set_initial_model("base@250");
   EXPECT_THAT(RunDetails(run, {}, kNow, {0, true}), HasSubstr("\n  began with  base@250\n"));
+  v1::CheckpointOfRun& parent = *run.mutable_parent();
+  parent.set_run_id("aaaaaaaa01");
+  parent.set_run_name("base");
+  parent.set_step(250);
+  parent.set_tokens(8000);
+  EXPECT_THAT(RunDetails(run, {}, kNow, {0, true}),
+              HasSubstr("\n  began with  base@250 (aaaaaaaa01), after 8,000 tokens\n"));
+  parent.clear_run_name();
+  EXPECT_THAT(RunDetails(run, {}, kNow, {0, true}), HasSubstr("began with  aaaaaaaa01@250, after"));
 }
 
 // No line is too wide, except a path and a command, which stay whole so that a user can copy them.

@@ -1,0 +1,42 @@
+#include "coordinator/checkpoints/parent_checkpoint.h"
+
+#include "coordinator/state/start_description.h"
+#include "plan/batch_ramp.h"
+#include "runspec/batch_plan.h"
+#include "runspec/run_file.h"
+
+namespace gp::coordinator {
+namespace {
+
+const Submission& SubmissionOfLeg(const Run& run, int leg) {
+  for (const EndedLeg& ended : run.ended_legs) {
+    if (ended.leg.number == leg) return *ended.submission;
+  }
+  return *run.submission;
+}
+
+// Counts like the trainer that wrote the checkpoint: with the batch of its leg.
+int64_t TokensOf(const KnownCheckpoint& known) {
+  const Submission& submission = SubmissionOfLeg(*known.run, known.checkpoint.leg);
+  const auto file = runspec::LoadRunFile(submission.resolved, submission.name);
+  if (!file.spec) return 0;
+  const auto plan = runspec::PlanBatch(*file.spec);
+  if (!plan.ok()) return 0;
+  return runspec::TokensBefore(*plan, known.checkpoint.step, StartOf(submission));
+}
+
+}  // namespace
+
+std::optional<ParentCheckpoint> FindParent(const Cluster& cluster, const std::string& directory) {
+  const auto known = FindCheckpointAt(cluster, directory);
+  if (!known) return std::nullopt;
+  return ParentCheckpoint{known->run->id, known->checkpoint.leg, known->checkpoint.step,
+                          TokensOf(*known)};
+}
+
+runspec::TrainingStart StartOf(const Submission& submission) {
+  if (!submission.keeps_data_position) return {};
+  return {.step = submission.parent_step, .tokens = submission.parent_tokens};
+}
+
+}  // namespace gp::coordinator
