@@ -29,6 +29,7 @@
 #include "coordinator/service/input_probe.h"
 #include "coordinator/service/node_service.h"
 #include "coordinator/service/run_service.h"
+#include "coordinator/service/storage/storage_service.h"
 #include "coordinator/store/sqlite_store.h"
 #include "coordinator/telemetry/metrics.h"
 #include "coordinator/telemetry/recorder.h"
@@ -323,6 +324,8 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   Announcer announcer(hub, metrics, directories, verifier);
   Recorder recorder(JoinPath(settings.state_dir, "runs"), {.limits = MakeLimits(settings)},
                     announcer);
+  announcer.ForgetIn(recorder);
+  recorder.ForgetDeleted(cluster);
   for (const auto& [sequence, run] : cluster.live) metrics.Recorded(run, recorder.ProgressOf(run));
   InputProbe probe(SystemClock());
   const size_t live = cluster.live.size();
@@ -343,6 +346,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   EnrollmentService enrollment_service(services, access.enrollment.get(), *access.nodes,
                                        reconciler);
   NodeService node_service(services, reconciler);
+  StorageService storage_service(services, reconciler, recorder, files, storage);
   AgentServiceContext agents{*access.gate, reconciler, recorder, hub,
                              MakeAgentOptions(settings, storage, *store, group_key)};
   AgentService agent_service(agents);
@@ -355,7 +359,8 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
                [insecure] {
                  return rpc::AnswerHeader{SystemClock().WallNow(), insecure};
                }},
-          {&run_service, &access_service, &enrollment_service, &node_service, &agent_service}));
+          {&run_service, &access_service, &enrollment_service, &node_service, &storage_service,
+           &agent_service}));
   // Before the coordinator starts its own threads, so that an error here leaves none running.
   RETURN_IF_ERROR(daemon::WriteAddressFile(
       runtime.address_file, {.address = server->address(),

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "coordinator/access/named_run.h"
 #include "coordinator/control/batch.h"
 #include "coordinator/scheduler/liveness.h"
 #include "coordinator/scheduler/queue.h"
@@ -162,19 +163,15 @@ void RunService::OnStreams() {
 
 StatusOr<std::shared_ptr<const Run>> RunService::Find(AdmittedCall& access,
                                                       const std::string& reference) const {
-  access.Describe(reference);
-  const auto sees = [&access](const Run& run) {
-    return access.RoleIn(NamespaceOf(run)).has_value();
-  };
-  ASSIGN_OR_RETURN(auto run, ResolveRun(*context_.reconciler.snapshot(), reference, sees));
-  access.Describe(NamespaceOf(*run) + "/" + run->id.value());
-  RETURN_IF_ERROR(access.Authorize(NamespaceOf(*run)));
-  return run;
+  return FindNamedRun(access, *context_.reconciler.snapshot(), reference);
 }
 
-v1::Run RunService::Show(const RunId& id) const {
+Status RunService::Show(const RunId& id, v1::Run& to) const {
   const auto cluster = context_.reconciler.snapshot();
-  return ToProto(*cluster, *cluster->FindRun(id), context_.recorder.ProgressOf(id));
+  const auto run = cluster->FindRun(id);
+  if (run == nullptr) return NotFound("run '{}' was deleted", id);
+  to = ToProto(*cluster, *run, context_.recorder.ProgressOf(id));
+  return OkStatus();
 }
 
 void RunService::Prepare(SubmitCall& call) {
@@ -226,9 +223,10 @@ void RunService::CheckStorage(SubmitCall& call, const Event& event,
       event, [this, place, name = std::get<RunSubmitted>(event.body).submission.name,
               keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
         if (place != nullptr) place->Release();  // the run is counted in the cluster now
-        if (admission.ok()) {
+        Status status = admission.status();
+        if (status.ok()) status = Show(admission->run, *keep->response().mutable_run());
+        if (status.ok()) {
           v1::SubmitResponse& response = keep->response();
-          *response.mutable_run() = Show(admission->run);
           response.set_replayed(admission->replayed);
           if (response.run().name() != name && !admission->replayed) {
             response.add_warnings(
@@ -236,7 +234,7 @@ void RunService::CheckStorage(SubmitCall& call, const Event& event,
                             response.run().name()));
           }
         }
-        keep->Answer(admission.status());
+        keep->Answer(status);
       });
 }
 
@@ -251,12 +249,10 @@ std::shared_ptr<const Run> RunService::FindRepeated(const v1::SubmitRequest& req
 
 void RunService::AnswerRepeated(SubmitCall& call, const Run& run) const {
   call.access().Describe(NamespaceOf(run) + "/" + run.id.value());
-  const Status allowed = call.access().Authorize(NamespaceOf(run));
-  if (allowed.ok()) {
-    *call.response().mutable_run() = Show(run.id);
-    call.response().set_replayed(true);
-  }
-  call.AnswerUnchanged(allowed);
+  Status status = call.access().Authorize(NamespaceOf(run));
+  if (status.ok()) status = Show(run.id, *call.response().mutable_run());
+  call.response().set_replayed(status.ok());
+  call.AnswerUnchanged(status);
 }
 
 StatusOr<Cluster> RunService::ClusterAfter(const Event& event) const {
@@ -283,7 +279,7 @@ Status RunService::PlanOnly(const Event& event, v1::SubmitResponse& response) co
 Status RunService::FillRun(AdmittedCall& access, const v1::GetRequest& request,
                            v1::Run& response) const {
   ASSIGN_OR_RETURN(const auto run, Find(access, request.run()));
-  response = Show(run->id);
+  RETURN_IF_ERROR(Show(run->id, response));
   SetQueuePositions(*context_.reconciler.snapshot(), {&response});
   response.set_source(run->submission->source);
   response.set_resolved(run->submission->resolved);
@@ -322,8 +318,9 @@ void RunService::RequestOf(Call& call, EventBody body) {
        .request_id = call.request().request_id(),
        .body = std::move(body)},
       [this, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
-        if (admission.ok()) keep->response() = Show(admission->run);
-        keep->Answer(admission.status());
+        Status status = admission.status();
+        if (status.ok()) status = Show(admission->run, keep->response());
+        keep->Answer(status);
       });
 }
 
@@ -332,9 +329,8 @@ void RunService::PrepareContinue(ContinueCall& call) {
   const auto run = Find(call.access(), call.request().run());
   if (!run.ok()) return call.Answer(run.status());
   if (HasLegOf(**run, call.request().request_id())) {
-    *call.response().mutable_run() = Show((*run)->id);
     call.response().set_replayed(true);
-    return call.AnswerUnchanged(OkStatus());
+    return call.AnswerUnchanged(Show((*run)->id, *call.response().mutable_run()));
   }
   StatusOr<PreparedLeg> prepared =
       PrepareLeg(call.request(), **run, context_.recorder.ProgressOf((*run)->id), resolver_);
@@ -359,11 +355,10 @@ void RunService::PrepareContinue(ContinueCall& call) {
   context_.reconciler.Request(prepared->event, [this, place, keep = call.shared_from_this()](
                                                    const StatusOr<Admission>& admission) {
     if (place != nullptr) place->Release();
-    if (admission.ok()) {
-      *keep->response().mutable_run() = Show(admission->run);
-      keep->response().set_replayed(admission->replayed);
-    }
-    keep->Answer(admission.status());
+    Status status = admission.status();
+    if (status.ok()) status = Show(admission->run, *keep->response().mutable_run());
+    if (status.ok()) keep->response().set_replayed(admission->replayed);
+    keep->Answer(status);
   });
 }
 
@@ -408,7 +403,7 @@ void RunService::Restore(RestoreCall& call) {
                     [this, keep = call.shared_from_this(), id, step](const Status& status) {
                       const auto run = context_.reconciler.snapshot()->FindRun(id);
                       const SealedCheckpoint* restored =
-                          status.ok() ? run->FindCheckpoint(step) : nullptr;
+                          status.ok() && run != nullptr ? run->FindCheckpoint(step) : nullptr;
                       if (restored != nullptr) keep->response() = ToProto(*run, *restored);
                       keep->Answer(status);
                     });

@@ -75,7 +75,7 @@ Rule TransitionRule(const Run& before, const Run& after) {
 
 Rule BrokenRule(const Cluster& before, const Cluster& after, const RunId& id) {
   const auto run = after.FindRun(id);
-  if (run == nullptr) return "it disappeared";
+  if (run == nullptr) return after.FindDeleted(id) != nullptr ? "" : "it disappeared";
   if (run->reason.empty()) return "it has no reason";
   if (IsTerminal(run->state) && run->holds_slots) return "it ended and holds slots";
   if (run->set_aside) return IsTerminal(run->state) ? "" : "it was set aside but continues";

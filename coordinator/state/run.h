@@ -119,6 +119,7 @@ struct SealedCheckpoint : contract::WrittenCheckpoint {
   int leg = 1;
   bool retired = false;   // no run resumes from it any more; its directory is being removed
   bool restored = false;  // a user brought it back from quarantine; never retired automatically
+  bool pinned = false;    // a user keeps it: neither retention nor a prune removes it
 };
 
 // A checkpoint that two readers found damaged, or whose directory is gone. No run resumes from it.
