@@ -30,6 +30,7 @@
 #include "coordinator/service/node_service.h"
 #include "coordinator/service/run_service.h"
 #include "coordinator/service/storage/storage_service.h"
+#include "coordinator/store/run_texts.h"
 #include "coordinator/store/sqlite_store.h"
 #include "coordinator/telemetry/metrics.h"
 #include "coordinator/telemetry/recorder.h"
@@ -318,7 +319,9 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
       const auto exposer,
       daemon::MetricsExposer::Start(MetricsPlaceOf(settings, listen_config), metrics.page()));
   ChangeHub hub(SystemClock());
-  RunDirectories directories(files);
+  RunDirectories directories(files, [&store](std::shared_ptr<const Run> run) {
+    return WithTexts(*store, std::move(run));
+  });
   directories.SweepAll(cluster);
   CheckpointVerifier verifier(files);
   Announcer announcer(hub, metrics, directories, verifier);

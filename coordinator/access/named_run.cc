@@ -9,8 +9,8 @@ namespace gp::coordinator {
 std::string DeletionText(const DeletedRun& run) {
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(run.deleted_at.time_since_epoch());
-  std::string text = fmt::format("run '{}' ({}) was deleted by {} at {:%Y-%m-%dT%H:%M:%SZ}", run.name,
-                                 run.id, run.deleted_by, fmt::gmtime(seconds.count()));
+  std::string text = fmt::format("run '{}' ({}) was deleted by {} at {:%Y-%m-%dT%H:%M:%SZ}",
+                                 run.name, run.id, run.deleted_by, fmt::gmtime(seconds.count()));
   if (!run.kept_checkpoints.empty()) text += "; its checkpoints are in " + run.run_directory;
   return text;
 }

@@ -67,7 +67,7 @@ void LogFailure(std::string_view event, const Run& run, const Status& status) {
 // Writes the run file of the newest leg, and those of earlier legs as resolved-leg-1.yaml, ….
 // run.yaml is a copy of resolved.yaml: submitted again, it gives the same training. submitted.yaml,
 // which the user wrote, lacks the values of the preset and of --set.
-Status WriteRunFiles(const Run& run) {
+Status WriteRunFilesOf(const Run& run) {
   const Submission& submission = *run.submission;
   const std::string& directory = submission.run_directory;
   RETURN_IF_ERROR(MakeDirectory(directory));
@@ -127,8 +127,11 @@ std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::stri
   return orphans;
 }
 
-RunDirectories::RunDirectories(const Storage& storage)
-    : storage_(storage), mailbox_(kTasksMax), thread_([this] { Loop(); }) {}
+RunDirectories::RunDirectories(const Storage& storage, ReadTexts read_texts)
+    : storage_(storage),
+      read_texts_(std::move(read_texts)),
+      mailbox_(kTasksMax),
+      thread_([this] { Loop(); }) {}
 
 RunDirectories::~RunDirectories() { Stop(); }
 
@@ -261,7 +264,7 @@ std::map<RunId, RunDirectories::Task> RunDirectories::Merged(std::vector<Task> t
 
 void RunDirectories::Tend(const Task& task) const {
   const Run& run = *task.run;
-  if (task.fresh) LogFailure("could not write the run file", run, WriteRunFiles(run));
+  if (task.fresh) LogFailure("could not write the run file", run, WriteRunFiles(task.run));
   if (task.fresh || task.swept) {
     LogFailure("could not link the run for TensorBoard", run, LinkForTensorBoard(run));
   }
@@ -277,6 +280,14 @@ void RunDirectories::Tend(const Task& task) const {
     LogFailure("checkpoint not removed", run, deleted);
     if (deleted.ok()) LogInfo("checkpoint removed", {{"run", run.id}, {"directory", name}});
   }
+}
+
+Status RunDirectories::WriteRunFiles(const std::shared_ptr<const Run>& known) const {
+  std::shared_ptr<const Run> run = known;
+  if (read_texts_) {
+    ASSIGN_OR_RETURN(run, read_texts_(known));
+  }
+  return WriteRunFilesOf(*run);
 }
 
 void RunDirectories::MarkQuarantined(const Run& run, const std::vector<std::string>& names) const {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -27,8 +28,11 @@ std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::stri
 
 class RunDirectories {
  public:
-  // `storage` must outlive this object.
-  explicit RunDirectories(const Storage& storage);
+  // The run with the run files that an ended one no longer has; thread-safe.
+  using ReadTexts = std::function<StatusOr<std::shared_ptr<const Run>>(std::shared_ptr<const Run>)>;
+
+  // `storage` must outlive this object. Without `read_texts` every run must have its run files.
+  explicit RunDirectories(const Storage& storage, ReadTexts read_texts = nullptr);
   ~RunDirectories();
 
   // Called once, at the coordinator's start: deletes everything that a crash may have left.
@@ -61,11 +65,13 @@ class RunDirectories {
   // into one pass over the directory, so it never falls behind a run that saves often.
   static std::map<RunId, Task> Merged(std::vector<Task> tasks);
   void Tend(const Task& task) const;
+  Status WriteRunFiles(const std::shared_ptr<const Run>& known) const;
   // Makes the missing marks, and undoes the renames of an older version. `names` are sorted.
   void MarkQuarantined(const Run& run, const std::vector<std::string>& names) const;
   void Mark(const Run& run, const QuarantinedCheckpoint& held) const;
 
   const Storage& storage_;
+  const ReadTexts read_texts_;
   Mailbox<Task> mailbox_;
   std::map<RunId, Task> failed_;  // deletions to try again; this and the next: of the thread only
   std::chrono::steady_clock::time_point retry_at_;

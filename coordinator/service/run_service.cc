@@ -18,6 +18,7 @@
 #include "coordinator/service/run_list.h"
 #include "coordinator/service/submission.h"
 #include "coordinator/state/run_reference.h"
+#include "coordinator/store/run_texts.h"
 #include "rpc/status.h"
 
 namespace gp::coordinator {
@@ -270,15 +271,17 @@ Status RunService::PlanOnly(const Event& event, v1::SubmitResponse& response) co
   ASSIGN_OR_RETURN(const Cluster after, ClusterAfter(trial));
   const auto run = after.FindRun(event.run);
   *response.mutable_run() = ToProto(after, *run, Progress());
-  response.mutable_run()->set_source(run->submission->source);
-  response.mutable_run()->set_resolved(run->submission->resolved);
+  const Submission& submission = std::get<RunSubmitted>(trial.body).submission;
+  response.mutable_run()->set_source(submission.source);
+  response.mutable_run()->set_resolved(submission.resolved);
   response.mutable_run()->clear_request_id();
   return OkStatus();
 }
 
 Status RunService::FillRun(AdmittedCall& access, const v1::GetRequest& request,
                            v1::Run& response) const {
-  ASSIGN_OR_RETURN(const auto run, Find(access, request.run()));
+  ASSIGN_OR_RETURN(const auto found, Find(access, request.run()));
+  ASSIGN_OR_RETURN(const auto run, WithTexts(context_.store, found));
   RETURN_IF_ERROR(Show(run->id, response));
   SetQueuePositions(*context_.reconciler.snapshot(), {&response});
   response.set_source(run->submission->source);
@@ -326,7 +329,8 @@ void RunService::RequestOf(Call& call, EventBody body) {
 
 void RunService::PrepareContinue(ContinueCall& call) {
   call.access().Describe("", call.request().request_id());
-  const auto run = Find(call.access(), call.request().run());
+  auto run = Find(call.access(), call.request().run());
+  if (run.ok()) run = WithTexts(context_.store, *run);
   if (!run.ok()) return call.Answer(run.status());
   if (HasLegOf(**run, call.request().request_id())) {
     call.response().set_replayed(true);
@@ -365,7 +369,7 @@ void RunService::PrepareContinue(ContinueCall& call) {
 // Tries the leg on a copy of the cluster and returns the run as it would be.
 Status RunService::PlanOnly(const Event& event, v1::ContinueResponse& response) const {
   ASSIGN_OR_RETURN(const Cluster after, ClusterAfter(event));
-  const auto run = after.FindRun(event.run);
+  ASSIGN_OR_RETURN(const auto run, WithTexts(context_.store, after.FindRun(event.run)));
   const Submission& next = std::get<LegRequested>(event.body).submission;
   v1::Run& shown = *response.mutable_run();
   shown = ToProto(after, *run, context_.recorder.ProgressOf(event.run));

@@ -50,7 +50,7 @@ class Applier {
     }
     Run run;
     run.id = event_.run;
-    run.submission = std::make_shared<const Submission>(submitted.submission);
+    run.submission = Recorded(submitted.submission);
     run.submitted_by = event_.actor;
     run.leg = FirstLeg(submitted.submission, event_.at);
     run.submitted_sequence = sequence_;
@@ -248,6 +248,8 @@ class Applier {
     run.suspicion.reset();
     if (run.holds_slots) Withdraw(run);
     cluster_.faulty.erase(run.id);
+    run.submission = WithoutTexts(run.submission);
+    for (EndedLeg& leg : run.ended_legs) leg.submission = WithoutTexts(leg.submission);
     Save(std::move(run));
     return OkStatus();
   }
@@ -323,8 +325,8 @@ class Applier {
     Submission submission = requested.submission;
     submission.request_id = run.submission->request_id;
     submission.body_digest = run.submission->body_digest;
-    run.next_leg = {std::make_shared<const Submission>(std::move(submission)), requested.first_step,
-                    requested.why, event_.request_id};
+    run.next_leg = {Recorded(std::move(submission)), requested.first_step, requested.why,
+                    event_.request_id};
     if (!run.holds_slots) BeginNextLeg(run);
     Save(std::move(run));
     return OkStatus();
@@ -432,6 +434,11 @@ class Applier {
   Status Impossible(const std::string& why) const {
     return FailedPrecondition("event '{}' of run '{}' is impossible: {}", Kind(event_), event_.run,
                               why);
+  }
+
+  std::shared_ptr<const Submission> Recorded(Submission submission) const {
+    submission.record = sequence_;
+    return std::make_shared<const Submission>(std::move(submission));
   }
 
   StatusOr<Run> Existing() const {

@@ -58,7 +58,7 @@ size_t CheckpointCount(const Run& run) {
 Rule LegRule(const Run& before, const Run& after) {
   if (after.leg.number < before.leg.number) return "its leg went back";
   if (after.leg.number > before.leg.number) return "";
-  if (before.submission != after.submission) return "its submission changed";
+  if (before.submission->record != after.submission->record) return "its submission changed";
   const bool revived = IsTerminal(before.state) && after.state != before.state;
   return revived ? "terminal is final for a leg" : "";
 }

@@ -64,6 +64,13 @@ struct Submission {
   int parent_leg = 0;
   int64_t parent_step = 0;
 
+  // Not stored: number of the event that brought it; 0 before it is applied.
+  uint64_t record = 0;
+  // Not stored: source and resolved are empty, because the run or its leg has ended; the record has
+  // them (store/run_texts.h). `initial_model` is the path of init_from then, empty for scratch.
+  bool texts_are_stored = false;
+  std::string initial_model;
+
   // Fields stored as they are; codec.cc converts request_id, labels, the backoffs and device.
   template <typename Visit>
   static constexpr void ForEachField(Visit&& visit) {
@@ -97,6 +104,9 @@ struct Submission {
 
   bool operator==(const Submission&) const = default;
 };
+
+// The submission without its run files, which are most of its memory.
+std::shared_ptr<const Submission> WithoutTexts(const std::shared_ptr<const Submission>& whole);
 
 struct Placement {
   int rank = 0;

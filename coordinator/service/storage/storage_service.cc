@@ -55,7 +55,7 @@ void Fill(const DeletedRun& run, v1::DeleteRunResponse& response) {
 
 void AddChildren(const Cluster& cluster, const RunId& id, v1::DeleteRunResponse& response) {
   for (const RunId& child : cluster.ChildrenOf(id)) {
-    response.add_children(cluster.FindRun(child)->submission->name);
+    (*response.mutable_children())[child.value()] = cluster.FindRun(child)->submission->name;
   }
 }
 
@@ -124,7 +124,9 @@ void StorageService::Delete(DeleteCall& call) {
               .actor = call.access().principal().Text(),
               .request_id = request.request_id(),
               .body = RunDeleted{.keep_checkpoints = request.keep_checkpoints()}};
-  const Status admitted = Admit(*cluster, event).status();
+  Event trial = event;
+  if (request.dry_run()) std::get<RunDeleted>(trial.body).keep_checkpoints = deleted == nullptr;
+  const Status admitted = Admit(*cluster, trial).status();
   if (!admitted.ok()) return call.Answer(admitted);
   call.Then(lanes_.storage, [this, event = std::move(event)](DeleteCall& self) mutable {
     MeasureAndDelete(self, std::move(event));
@@ -150,10 +152,10 @@ void StorageService::MeasureAndDelete(DeleteCall& call, Event event) {
   response.set_freed_bytes(deletion.freed_bytes);
   AddChildren(*cluster, event.run, response);
   if (call.request().dry_run()) return call.AnswerUnchanged(OkStatus());
-  reconciler_.Request(std::move(event), [keep = call.shared_from_this()](
-                                            const StatusOr<Admission>& admission) {
-    keep->Answer(admission.status());
-  });
+  reconciler_.Request(std::move(event),
+                      [keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
+                        keep->Answer(admission.status());
+                      });
 }
 
 void StorageService::Prune(PruneCall& call) {
@@ -169,9 +171,8 @@ void StorageService::Prune(PruneCall& call) {
                     .actor = call.access().principal().Text(),
                     .request_id = request.request_id(),
                     .body = CheckpointsPruned{.keep_last = std::max(1, request.keep_last())}};
-  call.Then(lanes_.storage, [this, event, run = *run](PruneCall& self) {
-    MeasureAndPrune(self, event, *run);
-  });
+  call.Then(lanes_.storage,
+            [this, event, run = *run](PruneCall& self) { MeasureAndPrune(self, event, *run); });
 }
 
 void StorageService::MeasureAndPrune(PruneCall& call, const Event& event, const Run& run) {
@@ -201,13 +202,13 @@ void StorageService::MeasureAndPrune(PruneCall& call, const Event& event, const 
     fill(nullptr, call.response());
     return call.AnswerUnchanged(OkStatus());
   }
-  reconciler_.Request(event, [this, fill, keep = call.shared_from_this()](
-                                 const StatusOr<Admission>& admission) {
-    if (admission.ok()) {
-      fill(reconciler_.snapshot()->FindRun(admission->run).get(), keep->response());
-    }
-    keep->Answer(admission.status());
-  });
+  reconciler_.Request(
+      event, [this, fill, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
+        if (admission.ok()) {
+          fill(reconciler_.snapshot()->FindRun(admission->run).get(), keep->response());
+        }
+        keep->Answer(admission.status());
+      });
 }
 
 void StorageService::Pin(PinCall& call) {
@@ -227,8 +228,7 @@ void StorageService::Pin(PinCall& call) {
        .request_id = request.request_id(),
        .body = CheckpointPinned{which.step, which.epoch, request.pinned()}},
       [this, which, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
-        const auto now =
-            admission.ok() ? reconciler_.snapshot()->FindRun(admission->run) : nullptr;
+        const auto now = admission.ok() ? reconciler_.snapshot()->FindRun(admission->run) : nullptr;
         const SealedCheckpoint* pinned = now == nullptr ? nullptr : FindSealed(*now, which);
         if (pinned != nullptr) keep->response() = ToProto(*now, *pinned);
         keep->Answer(admission.status());
