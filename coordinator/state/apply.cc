@@ -438,6 +438,7 @@ class Applier {
 
   std::shared_ptr<const Submission> Recorded(Submission submission) const {
     submission.record = sequence_;
+    submission.texts_are_stored = false;
     return std::make_shared<const Submission>(std::move(submission));
   }
 

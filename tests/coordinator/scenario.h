@@ -11,6 +11,7 @@
 //   cordon NAME [reason=X]   drain NAME [reason=X]   uncordon NAME
 //   busy NAME                                  prints how many of its slots are not empty
 //   submit RUN [workers=N] [device=D] [priority=N] [retries=N] [keep_last=N] [keep_every=N] [seen]
+//       with parent=RUN@STEP                   it begins from that checkpoint
 //   cancel RUN [now]   pause RUN   resume RUN
 //   leg RUN [from=STEP] [why=X] [request=ID]   a user asks for another leg; -1: from the start
 //   legs RUN                                   prints its legs and checkpoints
@@ -24,6 +25,8 @@
 //   lack RUN [rank=N] [what=X]                 a rank waits for X; without X: it continues
 //   found RUN whole|damaged|unreadable         the coordinator has read the suspected checkpoint
 //   restore RUN step=N                         a user restores this checkpoint from quarantine
+//   pin RUN step=N [epoch=N]   unpin RUN step=N [epoch=N]   prune RUN [keep_last=N]
+//   delete RUN [keep] [request=ID]             a user deletes the run; keep: not its checkpoints
 //   advance DURATION                           time passes; agents that are not silent report
 //   restart                                    the coordinator is killed and started again
 //   wall DURATION                              the wall clock is set back

@@ -39,11 +39,11 @@ StatusOr<ExitCode> Pin(const std::string& text, bool pinned, Session& session) {
   ASSIGN_OR_RETURN(const v1::Checkpoint now,
                    client->PinCheckpoint(found.run_id(), found.step(), pinned));
   session.console().PrintChange(
-      session.json() ? OneLine(With("Checkpoint", CheckpointFields(now)))
-                     : fmt::format("step {} of {} is {}\n", WithThousands(now.step()),
-                                   reference.run,
-                                   pinned ? "pinned: neither retention nor a prune removes it"
-                                          : "not pinned any more"));
+      session.json()
+          ? OneLine(With("Checkpoint", CheckpointFields(now)))
+          : fmt::format("step {} of {} is {}\n", WithThousands(now.step()), reference.run,
+                        pinned ? "pinned: neither retention nor a prune removes it"
+                               : "not pinned any more"));
   return ExitCode::kOk;
 }
 
@@ -73,11 +73,10 @@ void PrintPrune(const v1::Run& run, const v1::PruneCheckpointsResponse& response
     session.console().PrintChange(Pretty(document));
     return;
   }
-  session.console().PrintChange(
-      fmt::format("{} {} {} of {}; {} {}\n", CountWithSteps(response),
-                  response.removed_size() == 1 ? "is" : "are",
-                  dry_run ? "to be removed" : "removed", run.name(), Bytes(response.freed_bytes()),
-                  dry_run ? "to be freed" : "freed"));
+  session.console().PrintChange(fmt::format(
+      "{} {} {} of {}; {} {}\n", CountWithSteps(response),
+      response.removed_size() == 1 ? "is" : "are", dry_run ? "to be removed" : "removed",
+      run.name(), Bytes(response.freed_bytes()), dry_run ? "to be freed" : "freed"));
 }
 
 StatusOr<ExitCode> Prune(const PruneOptions& options, Session& session) {
@@ -97,9 +96,8 @@ StatusOr<ExitCode> Prune(const PruneOptions& options, Session& session) {
     PrintPrune(run, planned, /*dry_run=*/true, session);
     return ExitCode::kOk;
   }
-  const std::string question =
-      fmt::format("Remove {} of {} and free {}?", CountWithSteps(planned), run.name(),
-                  Bytes(planned.freed_bytes()));
+  const std::string question = fmt::format("Remove {} of {} and free {}?", CountWithSteps(planned),
+                                           run.name(), Bytes(planned.freed_bytes()));
   if (!options.yes && !Confirmed(question, session.console())) {
     return FailedPrecondition("nothing was removed; a prune needs a 'y' or --yes");
   }
@@ -159,9 +157,8 @@ void AddPinVerb(Command noun, CommandSet& commands, const std::string& name,
   const Command command = commands.AddVerb(noun, name, summary);
   auto reference = std::make_shared<std::string>();
   command.Option("REF", *reference, "RUN@STEP, RUN@best, or RUN for its latest").Required();
-  commands.Bind(command, [reference, pinned](Session& session) {
-    return Pin(*reference, pinned, session);
-  });
+  commands.Bind(command,
+                [reference, pinned](Session& session) { return Pin(*reference, pinned, session); });
 }
 
 }  // namespace
@@ -180,8 +177,8 @@ void AddKeepingVerbs(Command noun, CommandSet& commands) {
   prune.Switch("-y,--yes", pruned->yes, "do not ask");
   commands.Bind(prune, [pruned](Session& session) { return Prune(*pruned, session); });
 
-  const Command get =
-      commands.AddVerb(noun, "get", "Copy a checkpoint's files to a new directory, and verify them");
+  const Command get = commands.AddVerb(
+      noun, "get", "Copy a checkpoint's files to a new directory, and verify them");
   auto wanted = std::make_shared<GetOptions>();
   get.Option("REF", wanted->reference, "RUN@STEP, RUN@best, RUN for its latest, or a directory")
       .Required();

@@ -113,12 +113,10 @@ void Print(const v1::DeleteRunResponse& run, const DeleteOptions& options, Sessi
     session.console().PrintChange(Line(run, options, options.dry_run ? "to be freed" : "freed"));
     return;
   }
-  Json fields = {{"run_id", run.run_id()},
-                 {"name", run.run_name()},
-                 {"deleted", !options.dry_run},
-                 {"freed_bytes", run.freed_bytes()},
-                 {"checkpoints", run.checkpoints()},
-                 {"checkpoints_kept", options.keep_checkpoints}};
+  Json fields = {
+      {"run_id", run.run_id()},           {"name", run.run_name()},
+      {"deleted", !options.dry_run},      {"freed_bytes", run.freed_bytes()},
+      {"checkpoints", run.checkpoints()}, {"checkpoints_kept", options.keep_checkpoints}};
   session.console().PrintChange(OneLine(With("DeletedRun", fields)));
 }
 

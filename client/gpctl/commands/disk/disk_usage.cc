@@ -33,11 +33,10 @@ std::string UsageTable(const std::vector<v1::RunDiskUsage>& usages, Session& ses
                {.title = "OTHER", .align = Align::kRight, .rank = 4},
                {.title = "TOTAL", .align = Align::kRight}});
   for (const v1::RunDiskUsage& usage : usages) {
-    table.AddRow({usage.run_name(), usage.run_id(), StateOf(usage),
-                  fmt::format("{}", usage.checkpoints()),
-                  usage.pinned() == 0 ? "-" : fmt::format("{}", usage.pinned()),
-                  Bytes(usage.checkpoint_bytes()), Bytes(usage.other_bytes()),
-                  Bytes(TotalOf(usage))});
+    table.AddRow(
+        {usage.run_name(), usage.run_id(), StateOf(usage), fmt::format("{}", usage.checkpoints()),
+         usage.pinned() == 0 ? "-" : fmt::format("{}", usage.pinned()),
+         Bytes(usage.checkpoint_bytes()), Bytes(usage.other_bytes()), Bytes(TotalOf(usage))});
   }
   return table.Render(session.width(), session.utf8());
 }
@@ -75,8 +74,8 @@ std::string Advice(const std::vector<v1::RunDiskUsage>& usages, const Session& s
                         session.Hint("ckpt prune " + several->run_id()));
   }
   if (ended != usages.end()) {
-    text += fmt::format("Delete a run that has ended: {}\n",
-                        session.Hint("delete " + ended->run_id()));
+    text +=
+        fmt::format("Delete a run that has ended: {}\n", session.Hint("delete " + ended->run_id()));
   }
   return text;
 }
