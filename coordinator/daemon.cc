@@ -18,6 +18,7 @@
 #include "coordinator/announcer.h"
 #include "coordinator/checkpoints/regained_checkpoints.h"
 #include "coordinator/checkpoints/run_directories.h"
+#include "coordinator/checkpoints/service_retention.h"
 #include "coordinator/checkpoints/state_upgrade.h"
 #include "coordinator/checkpoints/storage_root.h"
 #include "coordinator/control/reconciler.h"
@@ -349,6 +350,11 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   EnrollmentService enrollment_service(services, access.enrollment.get(), *access.nodes,
                                        reconciler);
   NodeService node_service(services, reconciler);
+  ServiceRetention retention(reconciler, *access.audit, files, SystemClock(),
+                             {.policy = {.age = settings.ended_runs_age,
+                                         .count = settings.ended_runs_count,
+                                         .disk_watermark = settings.disk_watermark},
+                              .storage_root = storage.path()});
   StorageService storage_service(services, reconciler, recorder, files, storage);
   AgentServiceContext agents{*access.gate, reconciler, recorder, hub,
                              MakeAgentOptions(settings, storage, *store, group_key)};
@@ -374,6 +380,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   probe.Start(server->ChannelToItself());
   verifier.Start(reconciler);
   reconciler.Start();
+  retention.Start();
   LogInfo("coordinator serves", {{"address", server->address()},
                                  {"metrics", exposer->address()},
                                  {"state_dir", settings.state_dir},
@@ -385,6 +392,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   LogInfo("coordinator stops", {{"signal", AwaitStopSignal()}});
   stop_deadline.Begin();
   probe.Stop();
+  retention.Stop();
   verifier.Stop();  // before the server, because a call may be waiting for its result
   server->Shutdown(kShutdownGrace);
   const bool finished = lanes.Stop(kShutdownGrace);

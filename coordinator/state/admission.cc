@@ -221,6 +221,10 @@ StatusOr<Admission> AdmitWarning(const Cluster& cluster, const Event& event) {
 
 }  // namespace
 
+bool IsNeeded(const Cluster& cluster, const Run& run) {
+  return !cluster.ChildrenOf(run.id).empty() || IsAwaited(cluster, run.submission->run_directory);
+}
+
 StatusOr<Admission> Admit(const Cluster& cluster, const Event& event) {
   if (const auto* submitted = std::get_if<RunSubmitted>(&event.body)) {
     return AdmitSubmit(cluster, event, *submitted);

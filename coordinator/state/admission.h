@@ -28,4 +28,8 @@ inline constexpr int kWarningsMax = 1000;
 //   warnings.
 StatusOr<Admission> Admit(const Cluster& cluster, const Event& event);
 
+// Whether other runs began from a checkpoint of the run, or a live run is about to begin from a
+// model in its directory. Then the run cannot be deleted.
+bool IsNeeded(const Cluster& cluster, const Run& run);
+
 }  // namespace gp::coordinator

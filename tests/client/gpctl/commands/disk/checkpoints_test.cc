@@ -42,7 +42,8 @@ TEST_F(KeepingVerbs, ACheckpointIsPinnedAndUnpinned) {
   EXPECT_EQ(pinned.out, "step 10 of tiny is pinned: neither retention nor a prune removes it\n");
   EXPECT_TRUE(service_.storage().last_pin().pinned());
   EXPECT_EQ(service_.storage().last_pin().run(), "aaaaaaaa01");
-  EXPECT_EQ(gpctl_.Run({"ckpt", "unpin", "tiny@10"}).out, "step 10 of tiny is not pinned any more\n");
+  EXPECT_EQ(gpctl_.Run({"ckpt", "unpin", "tiny@10"}).out,
+            "step 10 of tiny is not pinned any more\n");
   EXPECT_FALSE(service_.storage().last_pin().pinned());
   EXPECT_EQ(gpctl_.Run({"ckpt", "pin", "tiny@15"}).code, 3);
   EXPECT_EQ(gpctl_.Run({"ckpt", "pin", "./tiny"}).code, 2);
@@ -57,7 +58,8 @@ TEST_F(KeepingVerbs, APruneAsksFirst) {
   gpctl_.input = "y\n";
   const Outcome pruned = gpctl_.Run({"ckpt", "prune", "tiny", "--keep-last", "2"});
   EXPECT_EQ(pruned.code, 0) << pruned.err;
-  EXPECT_THAT(pruned.err, HasSubstr("Remove 2 checkpoints (steps 10, 20) of tiny and free 2.0 KiB?"));
+  EXPECT_THAT(pruned.err,
+              HasSubstr("Remove 2 checkpoints (steps 10, 20) of tiny and free 2.0 KiB?"));
   EXPECT_EQ(pruned.out, "2 checkpoints (steps 10, 20) are removed of tiny; 2.0 KiB freed\n");
   EXPECT_EQ(service_.storage().last_prune().keep_last(), 2);
 }
