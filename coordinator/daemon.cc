@@ -18,6 +18,7 @@
 #include "coordinator/announcer.h"
 #include "coordinator/checkpoints/regained_checkpoints.h"
 #include "coordinator/checkpoints/run_directories.h"
+#include "coordinator/checkpoints/service_retention.h"
 #include "coordinator/checkpoints/state_upgrade.h"
 #include "coordinator/checkpoints/storage_root.h"
 #include "coordinator/control/reconciler.h"
@@ -29,6 +30,8 @@
 #include "coordinator/service/input_probe.h"
 #include "coordinator/service/node_service.h"
 #include "coordinator/service/run_service.h"
+#include "coordinator/service/storage/storage_service.h"
+#include "coordinator/store/run_texts.h"
 #include "coordinator/store/sqlite_store.h"
 #include "coordinator/telemetry/metrics.h"
 #include "coordinator/telemetry/recorder.h"
@@ -317,12 +320,16 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
       const auto exposer,
       daemon::MetricsExposer::Start(MetricsPlaceOf(settings, listen_config), metrics.page()));
   ChangeHub hub(SystemClock());
-  RunDirectories directories(files);
+  RunDirectories directories(files, [&store](std::shared_ptr<const Run> run) {
+    return WithTexts(*store, std::move(run));
+  });
   directories.SweepAll(cluster);
   CheckpointVerifier verifier(files);
   Announcer announcer(hub, metrics, directories, verifier);
   Recorder recorder(JoinPath(settings.state_dir, "runs"), {.limits = MakeLimits(settings)},
                     announcer);
+  announcer.ForgetIn(recorder);
+  recorder.ForgetDeleted(cluster);
   for (const auto& [sequence, run] : cluster.live) metrics.Recorded(run, recorder.ProgressOf(run));
   InputProbe probe(SystemClock());
   const size_t live = cluster.live.size();
@@ -343,6 +350,12 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   EnrollmentService enrollment_service(services, access.enrollment.get(), *access.nodes,
                                        reconciler);
   NodeService node_service(services, reconciler);
+  ServiceRetention retention(reconciler, *access.audit, files, SystemClock(),
+                             {.policy = {.age = settings.ended_runs_age,
+                                         .count = settings.ended_runs_count,
+                                         .disk_watermark = settings.disk_watermark},
+                              .storage_root = storage.path()});
+  StorageService storage_service(services, reconciler, recorder, files, storage);
   AgentServiceContext agents{*access.gate, reconciler, recorder, hub,
                              MakeAgentOptions(settings, storage, *store, group_key)};
   AgentService agent_service(agents);
@@ -355,7 +368,8 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
                [insecure] {
                  return rpc::AnswerHeader{SystemClock().WallNow(), insecure};
                }},
-          {&run_service, &access_service, &enrollment_service, &node_service, &agent_service}));
+          {&run_service, &access_service, &enrollment_service, &node_service, &storage_service,
+           &agent_service}));
   // Before the coordinator starts its own threads, so that an error here leaves none running.
   RETURN_IF_ERROR(daemon::WriteAddressFile(
       runtime.address_file, {.address = server->address(),
@@ -366,6 +380,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   probe.Start(server->ChannelToItself());
   verifier.Start(reconciler);
   reconciler.Start();
+  retention.Start();
   LogInfo("coordinator serves", {{"address", server->address()},
                                  {"metrics", exposer->address()},
                                  {"state_dir", settings.state_dir},
@@ -377,6 +392,7 @@ Status RunCoordinator(const CoordinatorSettings& settings, const daemon::Runtime
   LogInfo("coordinator stops", {{"signal", AwaitStopSignal()}});
   stop_deadline.Begin();
   probe.Stop();
+  retention.Stop();
   verifier.Stop();  // before the server, because a call may be waiting for its result
   server->Shutdown(kShutdownGrace);
   const bool finished = lanes.Stop(kShutdownGrace);

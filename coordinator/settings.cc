@@ -154,11 +154,33 @@ daemon::Settings Limits(CoordinatorSettings& settings) {
   };
 }
 
+daemon::Settings Retention(CoordinatorSettings& settings) {
+  return {
+      {.field = {.path = "retention.ended_runs_age",
+                 .doc = "Runs that ended longer ago are deleted, except bases of other runs and "
+                        "runs with a pinned checkpoint. 0s: none.",
+                 .min = 0},
+       .slot = &settings.ended_runs_age},
+      {.field = {.path = "retention.ended_runs_count",
+                 .doc = "How many runs that have ended stay, those that ended last; the others are "
+                        "deleted, with the same exceptions. 0: all stay.",
+                 .min = 0},
+       .slot = &settings.ended_runs_count},
+      {.field = {.path = "retention.disk_watermark",
+                 .doc = "When more than this share of the file system of storage.root is used, "
+                        "checkpoints of ended runs are removed, except the latest, the best, "
+                        "pinned ones and bases of other runs. 0: never.",
+                 .min = 0,
+                 .max = 0.99},
+       .slot = &settings.disk_watermark},
+  };
+}
+
 }  // namespace
 
 daemon::Settings SettingsTable(CoordinatorSettings& settings) {
   daemon::Settings all = Places(settings);
-  for (auto part : {Certificates(settings), Limits(settings)}) {
+  for (auto part : {Certificates(settings), Limits(settings), Retention(settings)}) {
     for (daemon::Setting& setting : part) all.push_back(std::move(setting));
   }
   return all;

@@ -41,6 +41,10 @@ struct CoordinatorSettings {
   int runs_per_user = 1000;         // unfinished runs of each user name
   int waiting_runs_per_user = 500;  // unfinished runs of each user name that wait for slots
   int64_t audit_keep_bytes = int64_t{1} << 30;
+  // What happens to runs that have ended (scheduler/ended_runs.h); 0: nothing.
+  std::chrono::nanoseconds ended_runs_age{0};
+  int ended_runs_count = 0;
+  double disk_watermark = 0;
 
   bool operator==(const CoordinatorSettings&) const = default;
 };

@@ -74,7 +74,7 @@ LAYERS = {
                                 "coordinator/state/", "coordinator/scheduler/"], ["fmt"]),
     "coordinator/store/": (["base/", "contract/", "daemon/state_lock.h", "rpc/message_fields.h", "coordinator/state/", "coordinator/store/"],
                            ["absl", "fmt", "protobuf", "sqlite"]),
-    "coordinator/access/": (["base/", "security/", "rpc/", "formats/", "coordinator/store/", "coordinator/access/"],
+    "coordinator/access/": (["base/", "security/", "rpc/", "formats/", "coordinator/state/", "coordinator/store/", "coordinator/access/"],
                             ["absl", "fmt", "grpc", "protobuf", "sqlite", "openssl", "json"]),
     "coordinator/": (["base/", "contract/", "storage/", "security/", "rpc/", "daemon/", "plan/", "runspec/", "formats/", "coordinator/"],
                      ["absl", "fmt", "grpc", "protobuf", "prometheus", "yaml", "json", "openssl"]),

@@ -108,7 +108,9 @@ RunClient::RunClient(RunClientOptions options, Interruption& interruption)
       stub_(v1::RunService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))),
       enrollment_(v1::EnrollmentService::NewStub(
           rpc::MakeChannel(options_.address, {.tls = options_.tls}))),
-      nodes_(v1::NodeService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))) {}
+      nodes_(v1::NodeService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))),
+      storage_(
+          v1::StorageService::NewStub(rpc::MakeChannel(options_.address, {.tls = options_.tls}))) {}
 
 RunClient::~RunClient() = default;
 
@@ -245,6 +247,63 @@ StatusOr<v1::Checkpoint> RunClient::RestoreCheckpoint(const std::string& run, in
   RETURN_IF_ERROR(Retry("RestoreCheckpoint", call, kLongestReading));
   MakeSafeToShow(response);
   return response;
+}
+
+template <typename Response, typename Request, typename Call>
+StatusOr<Response> RunClient::AskStorage(const std::string& method, const Request& request,
+                                         const Call& call) {
+  RETURN_IF_ERROR(CheckTexts(request));
+  Response response;
+  const Status status =
+      Retry(method, [&](grpc::ClientContext& context) { return call(context, response); });
+  if (status.code() == StatusCode::kUnimplemented) {
+    return FailedPrecondition(
+        "the coordinator at {} is older than this gpctl and cannot free its storage",
+        options_.address);
+  }
+  RETURN_IF_ERROR(status);
+  MakeSafeToShow(response);
+  return response;
+}
+
+StatusOr<v1::DeleteRunResponse> RunClient::DeleteRun(v1::DeleteRunRequest request) {
+  if (request.request_id().empty()) request.set_request_id(RandomId(20));
+  return AskStorage<v1::DeleteRunResponse>(
+      "DeleteRun", request, [&](grpc::ClientContext& context, v1::DeleteRunResponse& response) {
+        return storage_->DeleteRun(&context, request, &response);
+      });
+}
+
+StatusOr<v1::PruneCheckpointsResponse> RunClient::PruneCheckpoints(
+    v1::PruneCheckpointsRequest request) {
+  if (request.request_id().empty()) request.set_request_id(RandomId(20));
+  return AskStorage<v1::PruneCheckpointsResponse>(
+      "PruneCheckpoints", request,
+      [&](grpc::ClientContext& context, v1::PruneCheckpointsResponse& response) {
+        return storage_->PruneCheckpoints(&context, request, &response);
+      });
+}
+
+StatusOr<v1::Checkpoint> RunClient::PinCheckpoint(const std::string& run, int64_t step,
+                                                  bool pinned) {
+  v1::PinCheckpointRequest request;
+  request.set_request_id(RandomId(20));
+  request.set_run(run);
+  request.set_step(step);
+  request.set_pinned(pinned);
+  return AskStorage<v1::Checkpoint>("PinCheckpoint", request,
+                                    [&](grpc::ClientContext& context, v1::Checkpoint& response) {
+                                      return storage_->PinCheckpoint(&context, request, &response);
+                                    });
+}
+
+StatusOr<v1::DiskUsageResponse> RunClient::DiskUsage(const std::string& run_namespace) {
+  v1::DiskUsageRequest request;
+  request.set_namespace_(run_namespace);
+  return AskStorage<v1::DiskUsageResponse>(
+      "DiskUsage", request, [&](grpc::ClientContext& context, v1::DiskUsageResponse& response) {
+        return storage_->DiskUsage(&context, request, &response);
+      });
 }
 
 StatusOr<v1::NodesResponse> RunClient::Nodes() {

@@ -1,6 +1,6 @@
-// RunClient: the coordinator's RunService, NodeService and node revocation as a C++ object. Each
-// call is retried while the coordinator is unreachable, until the call's deadline, so that a
-// restart in between goes unnoticed: calls that change something carry request ids or are
+// RunClient: the coordinator's RunService, StorageService, NodeService and node revocation as a C++
+// object. Each call is retried while the coordinator is unreachable, until the call's deadline, so
+// that a restart in between goes unnoticed: calls that change something carry request ids or are
 // idempotent. Streams are reopened: logs, events and metrics resume after the last message seen;
 // Watch begins with the current state. Owned by the caller; thread-safe.
 #pragma once
@@ -17,6 +17,7 @@
 #include "gp/v1/enrollment_service.grpc.pb.h"
 #include "gp/v1/node_service.grpc.pb.h"
 #include "gp/v1/run_service.grpc.pb.h"
+#include "gp/v1/storage_service.grpc.pb.h"
 #include "rpc/answer_header.h"
 #include "rpc/tls.h"
 
@@ -71,6 +72,11 @@ class RunClient {
   StatusOr<v1::CheckpointsResponse> Checkpoints(const std::string& run);
   // Waits until the coordinator has read the whole checkpoint, at most 12 hours.
   StatusOr<v1::Checkpoint> RestoreCheckpoint(const std::string& run, int64_t step);
+  // Deletes an ended run. Fills an empty request id.
+  StatusOr<v1::DeleteRunResponse> DeleteRun(v1::DeleteRunRequest request);
+  StatusOr<v1::PruneCheckpointsResponse> PruneCheckpoints(v1::PruneCheckpointsRequest request);
+  StatusOr<v1::Checkpoint> PinCheckpoint(const std::string& run, int64_t step, bool pinned);
+  StatusOr<v1::DiskUsageResponse> DiskUsage(const std::string& run_namespace);
   StatusOr<v1::NodesResponse> Nodes();
   StatusOr<v1::VersionResponse> Version();
   // Take a node, named by name or id, out of use and bring it back; they return the node as it is
@@ -113,6 +119,10 @@ class RunClient {
   template <typename Request, typename Response>
   StatusOr<Response> Ask(const std::string& method, Method<Request, Response> call,
                          const Request& request);
+  // Calls a method of the StorageService.
+  template <typename Response, typename Request, typename Call>
+  StatusOr<Response> AskStorage(const std::string& method, const Request& request,
+                                const Call& call);
   // Sends a change of a node (Cordon, Drain, Uncordon).
   template <typename Request, typename Call>
   StatusOr<v1::Node> Change(const std::string& method, Request request, const Call& call);
@@ -124,6 +134,7 @@ class RunClient {
   std::unique_ptr<v1::RunService::Stub> stub_;
   std::unique_ptr<v1::EnrollmentService::Stub> enrollment_;
   std::unique_ptr<v1::NodeService::Stub> nodes_;
+  std::unique_ptr<v1::StorageService::Stub> storage_;
 };
 
 // Whether the run has reached a state that it never leaves.

@@ -151,6 +151,14 @@ Status WhyNotServed(const v1::Run& run, size_t sealed) {
       name, RunSurvey::kRunsMax, run.name(), run.run_directory());
 }
 
+// If the coordinator knows more of a missing run than that it does not exist, its text: who deleted
+// it, and when. OK otherwise.
+Status WhyMissing(const Status& missing) {
+  const bool is_deleted = missing.code() == StatusCode::kNotFound &&
+                          Message(missing).find("was deleted") != std::string::npos;
+  return is_deleted ? NotFound("{}", Message(missing)) : OkStatus();
+}
+
 // The objects that live in the event loop.
 class Gateway {
  public:
@@ -168,7 +176,7 @@ class Gateway {
                      [this](const std::string& name, const ModelServiceOptions::Explained& then) {
                        runs_.Describe(name, [this, then](const StatusOr<v1::Run>& run) {
                          const size_t sealed = runs_.board().board()->sealed.size();
-                         then(run.ok() ? WhyNotServed(*run, sealed) : OkStatus());
+                         then(run.ok() ? WhyNotServed(*run, sealed) : WhyMissing(run.status()));
                        });
                      }}),
         runs_(loop, {.board = std::move(board), .models = [this](const std::string& run_id) {

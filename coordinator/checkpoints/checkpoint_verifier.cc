@@ -57,7 +57,8 @@ void CheckpointVerifier::Stop() {
 void CheckpointVerifier::Published(const PublishedBatch& batch) {
   for (const StoredEvent& stored : batch.events) {
     if (std::holds_alternative<RankFailed>(stored.event.body)) {
-      AskFor(*batch.cluster->FindRun(stored.event.run));
+      const auto run = batch.cluster->FindRun(stored.event.run);
+      if (run != nullptr) AskFor(*run);  // null: it was deleted
     }
   }
 }
@@ -109,7 +110,7 @@ void CheckpointVerifier::Loop(Reconciler& reconciler) {
 
 void CheckpointVerifier::Check(const Task& task, Reconciler& reconciler) {
   const auto run = reconciler.snapshot()->FindRun(task.run);
-  const bool asked = run->suspicion && run->suspicion->step == task.step;
+  const bool asked = run != nullptr && run->suspicion && run->suspicion->step == task.step;
   const SealedCheckpoint* checkpoint = asked ? run->FindCheckpoint(task.step) : nullptr;
   if (checkpoint == nullptr) return;
   const auto [verdict, text] = Judge(storage_, *checkpoint, stop_.get_token());

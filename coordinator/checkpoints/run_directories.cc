@@ -10,12 +10,15 @@
 #include <utility>
 
 #include "base/durable_rename.h"
+#include "base/failpoint.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "formats/checkpoint_directory.h"
 
 namespace gp::coordinator {
 namespace {
+
+constexpr std::chrono::seconds kRetryDelay{30};  // before a failed deletion is tried again
 
 struct WrittenBy {
   int64_t step = 0;
@@ -64,7 +67,7 @@ void LogFailure(std::string_view event, const Run& run, const Status& status) {
 // Writes the run file of the newest leg, and those of earlier legs as resolved-leg-1.yaml, ….
 // run.yaml is a copy of resolved.yaml: submitted again, it gives the same training. submitted.yaml,
 // which the user wrote, lacks the values of the preset and of --set.
-Status WriteRunFiles(const Run& run) {
+Status WriteRunFilesOf(const Run& run) {
   const Submission& submission = *run.submission;
   const std::string& directory = submission.run_directory;
   RETURN_IF_ERROR(MakeDirectory(directory));
@@ -77,14 +80,20 @@ Status WriteRunFiles(const Run& run) {
   return WriteFileAtomically(JoinPath(directory, "run.yaml"), submission.resolved);
 }
 
+// The link by which TensorBoard finds a run.
+std::string TensorBoardLink(const std::string& run_directory, const std::string& name,
+                            const RunId& id) {
+  return JoinPath(JoinPath(DirectoryOf(DirectoryOf(run_directory)), "tensorboard"),
+                  fmt::format("{}-{}", name, id));
+}
+
 // TensorBoard names a run after its folder: `tensorboard --logdir STORAGE/tensorboard` shows names
 // instead of ids. The link is relative, so that the storage can move.
 Status LinkForTensorBoard(const Run& run) {
   const std::string& directory = run.submission->run_directory;
   if (!FileExists(directory)) return OkStatus();
-  const std::string folder = JoinPath(DirectoryOf(DirectoryOf(directory)), "tensorboard");
-  RETURN_IF_ERROR(MakeDirectories(folder));
-  const std::string link = JoinPath(folder, fmt::format("{}-{}", run.submission->name, run.id));
+  const std::string link = TensorBoardLink(directory, run.submission->name, run.id);
+  RETURN_IF_ERROR(MakeDirectories(DirectoryOf(link)));
   const std::string target =
       JoinPath(JoinPath("..", BaseNameOf(DirectoryOf(directory))), BaseNameOf(directory));
   if (symlink(target.c_str(), link.c_str()) == 0 || errno == EEXIST) return OkStatus();
@@ -118,8 +127,11 @@ std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::stri
   return orphans;
 }
 
-RunDirectories::RunDirectories(const Storage& storage)
-    : storage_(storage), mailbox_(kTasksMax), thread_([this] { Loop(); }) {}
+RunDirectories::RunDirectories(const Storage& storage, ReadTexts read_texts)
+    : storage_(storage),
+      read_texts_(std::move(read_texts)),
+      mailbox_(kTasksMax),
+      thread_([this] { Loop(); }) {}
 
 RunDirectories::~RunDirectories() { Stop(); }
 
@@ -130,8 +142,27 @@ void RunDirectories::Stop() {
 
 void RunDirectories::SweepAll(const Cluster& cluster) {
   cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>& run) {
-    Task task{.run = run, .swept = true};
+    Task task{.id = run->id, .run = run, .swept = true};
     mailbox_.TryPost(task);  // a task that does not fit is done after the next start
+  });
+  SweepDeleted(cluster);
+}
+
+// A deletion removes the link first and the run's directory last, so a directory that exists is one
+// that was not finished.
+void RunDirectories::SweepDeleted(const Cluster& cluster) {
+  std::map<std::string, std::vector<std::string>> names;  // by parent directory
+  cluster.deleted.ForEach([&](const RunId& id, const std::shared_ptr<const DeletedRun>& run) {
+    const std::string parent = DirectoryOf(run->run_directory);
+    auto listed = names.find(parent);
+    if (listed == names.end()) {
+      listed =
+          names.emplace(parent, storage_.List(parent).value_or(std::vector<std::string>())).first;
+    }
+    const std::string name = BaseNameOf(run->run_directory);
+    if (!std::binary_search(listed->second.begin(), listed->second.end(), name)) return;
+    Task task{.id = id, .deleted = run};
+    mailbox_.TryPost(task);
   });
 }
 
@@ -145,10 +176,14 @@ void RunDirectories::Published(const std::shared_ptr<const Cluster>& cluster,
     const bool tend = fresh || std::holds_alternative<CheckpointDamaged>(body) ||
                       std::holds_alternative<CheckpointRestored>(body) ||
                       std::holds_alternative<CheckpointRetired>(body) ||
+                      std::holds_alternative<CheckpointsPruned>(body) ||
+                      std::holds_alternative<RunDeleted>(body) ||
                       std::holds_alternative<RunPlaced>(body) ||
                       std::holds_alternative<RunEnded>(body);
     if (!tend) continue;
-    Task task{.run = cluster->FindRun(stored.event.run), .fresh = fresh};
+    const RunId& id = stored.event.run;
+    Task task{
+        .id = id, .deleted = cluster->FindDeleted(id), .run = cluster->FindRun(id), .fresh = fresh};
     mailbox_.TryPost(task);
   }
 }
@@ -156,14 +191,70 @@ void RunDirectories::Published(const std::shared_ptr<const Cluster>& cluster,
 void RunDirectories::Loop() {
   while (!mailbox_.drained()) {
     const auto tasks = Merged(mailbox_.Drain(kTasksMax, std::chrono::seconds(1)));
-    for (const auto& [run, task] : tasks) Tend(task);
+    for (const auto& [run, task] : tasks) Do(task);
+    if (failed_.empty() || std::chrono::steady_clock::now() < retry_at_) continue;
+    for (const auto& [run, task] : std::exchange(failed_, {})) Do(task);
   }
+}
+
+void RunDirectories::Do(const Task& task) {
+  if (task.deleted == nullptr) return Tend(task);
+  const Status deleted = Delete(*task.deleted);
+  if (deleted.ok()) {
+    LogInfo("the deleted run's files are removed",
+            {{"run", task.id}, {"name", task.deleted->name}});
+    return;
+  }
+  LogWarning("the deleted run's files are not removed; will try again",
+             {{"run", task.id}, {"error", gp::Message(deleted)}});
+  failed_[task.id] = task;
+  retry_at_ = std::chrono::steady_clock::now() + kRetryDelay;
+}
+
+Status RunDirectories::Delete(const DeletedRun& run) const {
+  Failpoint("run_directories.before_delete");
+  const std::string link = TensorBoardLink(run.run_directory, run.name, run.id);
+  if (unlink(link.c_str()) != 0 && errno != ENOENT && errno != ENOTDIR) {
+    return ErrnoStatus(errno, "unlink", link);
+  }
+  std::set<std::string> kept;
+  for (const std::string& directory : run.kept_checkpoints) kept.insert(BaseNameOf(directory));
+  const std::string checkpoints = JoinPath(run.run_directory, "checkpoints");
+  RETURN_IF_ERROR(DeleteExcept(checkpoints, kept));
+  Failpoint("run_directories.checkpoints_deleted");
+  if (kept.empty()) {
+    RETURN_IF_ERROR(storage_.Delete(run.run_directory));
+  } else {
+    RETURN_IF_ERROR(DeleteExcept(run.run_directory, {BaseNameOf(checkpoints)}));
+  }
+  Failpoint("run_directories.after_delete");
+  return OkStatus();
+}
+
+Status RunDirectories::DeleteExcept(const std::string& directory,
+                                    const std::set<std::string>& kept) const {
+  const auto names = storage_.List(directory);
+  if (names.status().code() == StatusCode::kNotFound) return OkStatus();
+  RETURN_IF_ERROR(names.status());
+  for (const std::string& name : *names) {
+    if (!kept.contains(name)) RETURN_IF_ERROR(DeleteWhole(JoinPath(directory, name)));
+  }
+  return OkStatus();
+}
+
+// The manifest goes first, so that what an interruption leaves is no checkpoint. `path` may also be
+// a file.
+Status RunDirectories::DeleteWhole(const std::string& path) const {
+  (void)storage_.Delete(JoinPath(path, formats::kManifestName));
+  return storage_.Delete(path);
 }
 
 std::map<RunId, RunDirectories::Task> RunDirectories::Merged(std::vector<Task> tasks) {
   std::map<RunId, Task> merged;
   for (Task& task : tasks) {
-    Task& whole = merged[task.run->id];
+    Task& whole = merged[task.id];
+    whole.id = task.id;
+    whole.deleted = std::move(task.deleted);
     whole.run = std::move(task.run);
     whole.fresh |= task.fresh;
     whole.swept |= task.swept;
@@ -173,7 +264,7 @@ std::map<RunId, RunDirectories::Task> RunDirectories::Merged(std::vector<Task> t
 
 void RunDirectories::Tend(const Task& task) const {
   const Run& run = *task.run;
-  if (task.fresh) LogFailure("could not write the run file", run, WriteRunFiles(run));
+  if (task.fresh) LogFailure("could not write the run file", run, WriteRunFiles(task.run));
   if (task.fresh || task.swept) {
     LogFailure("could not link the run for TensorBoard", run, LinkForTensorBoard(run));
   }
@@ -185,10 +276,18 @@ void RunDirectories::Tend(const Task& task) const {
   if (!names.ok()) return;
   MarkQuarantined(run, *names);
   for (const std::string& name : FindOrphans(run, *names)) {
-    const Status deleted = storage_.Delete(JoinPath(directory, name));
+    const Status deleted = DeleteWhole(JoinPath(directory, name));
     LogFailure("checkpoint not removed", run, deleted);
     if (deleted.ok()) LogInfo("checkpoint removed", {{"run", run.id}, {"directory", name}});
   }
+}
+
+Status RunDirectories::WriteRunFiles(const std::shared_ptr<const Run>& known) const {
+  std::shared_ptr<const Run> run = known;
+  if (read_texts_) {
+    ASSIGN_OR_RETURN(run, read_texts_(known));
+  }
+  return WriteRunFilesOf(*run);
 }
 
 void RunDirectories::MarkQuarantined(const Run& run, const std::vector<std::string>& names) const {

@@ -1,11 +1,14 @@
 // RunDirectories: the coordinator's work in the runs' directories under the storage root, on its
 // own thread. It stores the run file in the run's directory, deletes retired checkpoints and those
-// that can no longer be sealed, and marks the ones in quarantine. Every method may be called from
-// any thread.
+// that can no longer be sealed, marks the ones in quarantine, and deletes the directories of
+// deleted runs. Every method may be called from any thread.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,8 +28,11 @@ std::vector<std::string> FindOrphans(const Run& run, const std::vector<std::stri
 
 class RunDirectories {
  public:
-  // `storage` must outlive this object.
-  explicit RunDirectories(const Storage& storage);
+  // The run with the run files that an ended one no longer has; thread-safe.
+  using ReadTexts = std::function<StatusOr<std::shared_ptr<const Run>>(std::shared_ptr<const Run>)>;
+
+  // `storage` must outlive this object. Without `read_texts` every run must have its run files.
+  explicit RunDirectories(const Storage& storage, ReadTexts read_texts = nullptr);
   ~RunDirectories();
 
   // Called once, at the coordinator's start: deletes everything that a crash may have left.
@@ -39,22 +45,36 @@ class RunDirectories {
   static constexpr size_t kTasksMax = 65536;
 
   struct Task {
-    std::shared_ptr<const Run> run;
-    bool fresh = false;  // the run was just submitted
-    bool swept = false;  // from SweepAll
+    RunId id;
+    std::shared_ptr<const DeletedRun> deleted;  // null: the run is not deleted
+    std::shared_ptr<const Run> run;             // null for a deleted run
+    bool fresh = false;                         // the run was just submitted
+    bool swept = false;                         // from SweepAll
   };
 
   void Loop();
+  // Adds a task for each deleted run that may still have files.
+  void SweepDeleted(const Cluster& cluster);
+  void Do(const Task& task);
+  // Idempotent: what an earlier try removed is skipped.
+  Status Delete(const DeletedRun& run) const;
+  // Deletes everything in the directory except these names.
+  Status DeleteExcept(const std::string& directory, const std::set<std::string>& kept) const;
+  Status DeleteWhole(const std::string& path) const;
   // One task per run, with its newest state: tasks queued while the thread removes files are merged
   // into one pass over the directory, so it never falls behind a run that saves often.
   static std::map<RunId, Task> Merged(std::vector<Task> tasks);
   void Tend(const Task& task) const;
+  Status WriteRunFiles(const std::shared_ptr<const Run>& known) const;
   // Makes the missing marks, and undoes the renames of an older version. `names` are sorted.
   void MarkQuarantined(const Run& run, const std::vector<std::string>& names) const;
   void Mark(const Run& run, const QuarantinedCheckpoint& held) const;
 
   const Storage& storage_;
+  const ReadTexts read_texts_;
   Mailbox<Task> mailbox_;
+  std::map<RunId, Task> failed_;  // deletions to try again; this and the next: of the thread only
+  std::chrono::steady_clock::time_point retry_at_;
   std::jthread thread_;
 };
 

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "coordinator/scheduler/retention.h"
 #include "coordinator/state/run_name.h"
 
 namespace gp::coordinator {
@@ -54,6 +55,12 @@ StatusOr<Admission> Batch::AdmitEvent(const Event& event) {
   }
   if (!submitted && set_aside_.contains(event.run)) {
     return FailedPrecondition("run '{}' was set aside", event.run);
+  }
+  if (auto* prune = std::get_if<CheckpointsPruned>(&stamped.body)) {
+    const auto run = after_.FindRun(event.run);
+    if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
+    prune->checkpoints = PrunableCheckpoints(after_, *run, prune->keep_last);
+    if (prune->checkpoints.empty()) return Admission{.replayed = true, .run = event.run};
   }
   RETURN_IF_ERROR(ApplyEvent(stamped));
   if (submitted) EndFaulty();
@@ -110,6 +117,8 @@ Status Batch::ApplyEvent(const Event& event) {
   if (const auto run = after_.FindRun(event.run)) {
     touched_.insert(event.run);
     TouchNodesOf(*run);
+  } else if (std::holds_alternative<RunDeleted>(event.body)) {
+    touched_.insert(event.run);
   }
   if (const auto node = after_.FindNode(NodeOf(event))) TouchNode(node_before.get(), *node);
   if (IsDurable(event)) durable_.push_back(event);

@@ -33,7 +33,8 @@ class Batch {
   // this batch is set aside right after its submission.
   void SetAside(const Faults& faults);
 
-  // Admits and applies an event. A submitted run whose name was taken meanwhile gets a free one.
+  // Admits and applies an event. A submitted run whose name was taken meanwhile gets a free one. A
+  // prune gets the checkpoints that can be removed now; if there is none, nothing is appended.
   // Returns the answer to send when the batch is durable, or the refusal, of Admit or of Apply.
   // NodeConnected, NodeReported and NodeDisconnected are never refused.
   StatusOr<Admission> AdmitEvent(const Event& event);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace gp::coordinator {
 namespace {
@@ -19,6 +20,33 @@ std::set<int64_t> LadderOf(const Run& run, int64_t every) {
   return ladder;
 }
 
+// The checkpoints of a run that a prune keeps, whatever their age.
+class KeptCheckpoints {
+ public:
+  KeptCheckpoints(const Cluster& cluster, const Run& run)
+      : cluster_(cluster), best_(run.BestCheckpoint()) {
+    for (const RunId& child : cluster.ChildrenOf(run.id)) {
+      const Submission& submission = *cluster.FindRun(child)->submission;
+      forked_.emplace(submission.parent_leg, submission.parent_step);
+    }
+    if (IsTerminal(run.state)) return;
+    used_ = {run.resume_step, run.leg.first_step};
+    if (run.next_leg && run.next_leg->first_step) used_.insert(*run.next_leg->first_step);
+    if (run.suspicion) used_.insert(run.suspicion->step);
+  }
+
+  bool Has(const SealedCheckpoint& one) const {
+    return one.retired || one.pinned || one.restored || &one == best_ || used_.contains(one.step) ||
+           forked_.contains({one.leg, one.step}) || cluster_.awaited_models.contains(one.directory);
+  }
+
+ private:
+  const Cluster& cluster_;
+  const SealedCheckpoint* best_;
+  std::set<std::pair<int, int64_t>> forked_;  // leg and step from which other runs began
+  std::set<int64_t> used_;                    // by the live run itself
+};
+
 }  // namespace
 
 void PlanRetention(const Cluster& cluster, const Run& run, Plan& plan) {
@@ -28,12 +56,32 @@ void PlanRetention(const Cluster& cluster, const Run& run, Plan& plan) {
   const std::set<int64_t> ladder = LadderOf(run, run.submission->keep_every);
   int newer = 0;
   for (auto it = run.checkpoints.rbegin(); it != run.checkpoints.rend(); ++it) {
-    if (it->retired || it->restored) continue;
+    if (it->retired || it->restored || it->pinned) continue;
     const bool kept = newer < kept_count || &*it == best || ladder.contains(it->step);
     ++newer;
     if (kept || cluster.awaited_models.contains(it->directory)) continue;
     plan.push_back({run.id, CheckpointRetired{it->step, it->directory}, "scheduler"});
   }
+}
+
+std::vector<PrunedCheckpoint> PrunableCheckpoints(const Cluster& cluster, const Run& run,
+                                                  int keep_last) {
+  // A live run keeps two: if the newest is damaged, it resumes from the one before.
+  const int kept_count = std::max(IsTerminal(run.state) ? 1 : 2, keep_last);
+  const KeptCheckpoints kept(cluster, run);
+  std::vector<PrunedCheckpoint> prunable;
+  for (const SealedCheckpoint& one : run.superseded) {
+    if (!kept.Has(one)) prunable.push_back({one.step, one.epoch});
+  }
+  int newer = 0;
+  for (auto it = run.checkpoints.rbegin(); it != run.checkpoints.rend(); ++it) {
+    if (it->retired) continue;
+    const bool is_recent = newer++ < kept_count;
+    if (!is_recent && !kept.Has(*it)) prunable.push_back({it->step, it->epoch});
+  }
+  std::ranges::sort(prunable, {},
+                    [](const PrunedCheckpoint& one) { return std::pair(one.step, one.epoch); });
+  return prunable;
 }
 
 }  // namespace gp::coordinator

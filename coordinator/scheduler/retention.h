@@ -1,12 +1,15 @@
-// Retention: which sealed checkpoints of a run to delete. It keeps
+// Retention: which sealed checkpoints of a run to delete. PlanRetention keeps
 //   - the newest checkpoint.keep_last, but at least two, so that a damaged newest one can be
 //     replaced by the one before it,
 //   - with keep_best the one with the lowest validation loss,
 //   - with keep_every = N the first at or after each multiple of N steps,
 //   - those that a live run without a checkpoint of its own starts from (Cluster::awaited_models),
-//   - those that a person restored from quarantine; they do not count towards keep_last.
+//   - those that a person restored from quarantine or pinned; they do not count towards keep_last.
+// PrunableCheckpoints is for prunes, by a person or at the disk watermark.
 // RunDirectories deletes the directories. Pure; thread-safe.
 #pragma once
+
+#include <vector>
 
 #include "coordinator/scheduler/plan.h"
 #include "coordinator/state/cluster.h"
@@ -15,5 +18,11 @@ namespace gp::coordinator {
 
 // Adds a CheckpointRetired action for each checkpoint that is not kept.
 void PlanRetention(const Cluster& cluster, const Run& run, Plan& plan);
+
+// What a prune removes, by step: every checkpoint, superseded ones too, except the newest
+// `keep_last` (of a live run at least two), the best, pinned and restored ones, those that other
+// runs began from, and those that the live run itself uses now.
+std::vector<PrunedCheckpoint> PrunableCheckpoints(const Cluster& cluster, const Run& run,
+                                                  int keep_last);
 
 }  // namespace gp::coordinator

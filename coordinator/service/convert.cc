@@ -1,5 +1,7 @@
 #include "coordinator/service/convert.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/text/counted_noun.h"
@@ -96,8 +98,12 @@ void AddParent(const Cluster& cluster, const Submission& submission, v1::Run& to
   parent.set_leg(submission.parent_leg);
   parent.set_step(submission.parent_step);
   parent.set_tokens(submission.parent_tokens);
-  const auto run = cluster.FindRun(RunId(submission.parent_run));
-  if (run != nullptr) parent.set_run_name(run->submission->name);
+  const RunId id(submission.parent_run);
+  if (const auto run = cluster.FindRun(id)) parent.set_run_name(run->submission->name);
+  if (const auto deleted = cluster.FindDeleted(id)) {
+    parent.set_run_name(deleted->name);
+    parent.set_deleted(true);
+  }
 }
 
 void AddLeg(const Leg& leg, const Submission& submission, v1::Run& to) {
@@ -160,6 +166,23 @@ struct Describer {
   std::string operator()(const RunResumed&) const { return "resumed"; }
   std::string operator()(const LegRequested& event) const { return event.why; }
   std::string operator()(const LegBegun&) const { return "the next leg begins"; }
+  std::string operator()(const RunDeleted& event) const {
+    return event.keep_checkpoints ? "deleted, except its checkpoints" : "deleted";
+  }
+  std::string operator()(const CheckpointPinned& event) const {
+    return fmt::format("checkpoint of step {} {}", event.step,
+                       event.pinned ? "pinned" : "not pinned any more");
+  }
+  std::string operator()(const CheckpointsPruned& event) const {
+    std::vector<int64_t> steps;
+    for (const PrunedCheckpoint& one : event.checkpoints) steps.push_back(one.step);
+    constexpr size_t kShown = 10;
+    const std::string more = steps.size() > kShown ? ", …" : "";
+    if (steps.size() > kShown) steps.resize(kShown);
+    return fmt::format("{} removed: {} {}{}",
+                       CountedNoun(static_cast<int64_t>(event.checkpoints.size()), "checkpoint"),
+                       steps.size() == 1 ? "step" : "steps", fmt::join(steps, ", "), more);
+  }
   std::string operator()(const NodeCordoned& event) const { return event.reason; }
   template <typename Volatile>
   std::string operator()(const Volatile&) const {
@@ -220,6 +243,7 @@ v1::Checkpoint ToProto(const Run& run, const SealedCheckpoint& checkpoint) {
   *to.mutable_sealed_at() = ToProto(checkpoint.sealed_at);
   to.set_latest(&checkpoint == run.LatestCheckpoint());
   to.set_best(&checkpoint == run.BestCheckpoint());
+  to.set_pinned(checkpoint.pinned);
   return to;
 }
 

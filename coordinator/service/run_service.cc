@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "coordinator/access/named_run.h"
 #include "coordinator/control/batch.h"
 #include "coordinator/scheduler/liveness.h"
 #include "coordinator/scheduler/queue.h"
@@ -17,6 +18,7 @@
 #include "coordinator/service/run_list.h"
 #include "coordinator/service/submission.h"
 #include "coordinator/state/run_reference.h"
+#include "coordinator/store/run_texts.h"
 #include "rpc/status.h"
 
 namespace gp::coordinator {
@@ -162,19 +164,15 @@ void RunService::OnStreams() {
 
 StatusOr<std::shared_ptr<const Run>> RunService::Find(AdmittedCall& access,
                                                       const std::string& reference) const {
-  access.Describe(reference);
-  const auto sees = [&access](const Run& run) {
-    return access.RoleIn(NamespaceOf(run)).has_value();
-  };
-  ASSIGN_OR_RETURN(auto run, ResolveRun(*context_.reconciler.snapshot(), reference, sees));
-  access.Describe(NamespaceOf(*run) + "/" + run->id.value());
-  RETURN_IF_ERROR(access.Authorize(NamespaceOf(*run)));
-  return run;
+  return FindNamedRun(access, *context_.reconciler.snapshot(), reference);
 }
 
-v1::Run RunService::Show(const RunId& id) const {
+Status RunService::Show(const RunId& id, v1::Run& to) const {
   const auto cluster = context_.reconciler.snapshot();
-  return ToProto(*cluster, *cluster->FindRun(id), context_.recorder.ProgressOf(id));
+  const auto run = cluster->FindRun(id);
+  if (run == nullptr) return NotFound("run '{}' was deleted", id);
+  to = ToProto(*cluster, *run, context_.recorder.ProgressOf(id));
+  return OkStatus();
 }
 
 void RunService::Prepare(SubmitCall& call) {
@@ -226,9 +224,10 @@ void RunService::CheckStorage(SubmitCall& call, const Event& event,
       event, [this, place, name = std::get<RunSubmitted>(event.body).submission.name,
               keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
         if (place != nullptr) place->Release();  // the run is counted in the cluster now
-        if (admission.ok()) {
+        Status status = admission.status();
+        if (status.ok()) status = Show(admission->run, *keep->response().mutable_run());
+        if (status.ok()) {
           v1::SubmitResponse& response = keep->response();
-          *response.mutable_run() = Show(admission->run);
           response.set_replayed(admission->replayed);
           if (response.run().name() != name && !admission->replayed) {
             response.add_warnings(
@@ -236,7 +235,7 @@ void RunService::CheckStorage(SubmitCall& call, const Event& event,
                             response.run().name()));
           }
         }
-        keep->Answer(admission.status());
+        keep->Answer(status);
       });
 }
 
@@ -251,12 +250,10 @@ std::shared_ptr<const Run> RunService::FindRepeated(const v1::SubmitRequest& req
 
 void RunService::AnswerRepeated(SubmitCall& call, const Run& run) const {
   call.access().Describe(NamespaceOf(run) + "/" + run.id.value());
-  const Status allowed = call.access().Authorize(NamespaceOf(run));
-  if (allowed.ok()) {
-    *call.response().mutable_run() = Show(run.id);
-    call.response().set_replayed(true);
-  }
-  call.AnswerUnchanged(allowed);
+  Status status = call.access().Authorize(NamespaceOf(run));
+  if (status.ok()) status = Show(run.id, *call.response().mutable_run());
+  call.response().set_replayed(status.ok());
+  call.AnswerUnchanged(status);
 }
 
 StatusOr<Cluster> RunService::ClusterAfter(const Event& event) const {
@@ -274,16 +271,18 @@ Status RunService::PlanOnly(const Event& event, v1::SubmitResponse& response) co
   ASSIGN_OR_RETURN(const Cluster after, ClusterAfter(trial));
   const auto run = after.FindRun(event.run);
   *response.mutable_run() = ToProto(after, *run, Progress());
-  response.mutable_run()->set_source(run->submission->source);
-  response.mutable_run()->set_resolved(run->submission->resolved);
+  const Submission& submission = std::get<RunSubmitted>(trial.body).submission;
+  response.mutable_run()->set_source(submission.source);
+  response.mutable_run()->set_resolved(submission.resolved);
   response.mutable_run()->clear_request_id();
   return OkStatus();
 }
 
 Status RunService::FillRun(AdmittedCall& access, const v1::GetRequest& request,
                            v1::Run& response) const {
-  ASSIGN_OR_RETURN(const auto run, Find(access, request.run()));
-  response = Show(run->id);
+  ASSIGN_OR_RETURN(const auto found, Find(access, request.run()));
+  ASSIGN_OR_RETURN(const auto run, WithTexts(context_.store, found));
+  RETURN_IF_ERROR(Show(run->id, response));
   SetQueuePositions(*context_.reconciler.snapshot(), {&response});
   response.set_source(run->submission->source);
   response.set_resolved(run->submission->resolved);
@@ -322,19 +321,20 @@ void RunService::RequestOf(Call& call, EventBody body) {
        .request_id = call.request().request_id(),
        .body = std::move(body)},
       [this, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
-        if (admission.ok()) keep->response() = Show(admission->run);
-        keep->Answer(admission.status());
+        Status status = admission.status();
+        if (status.ok()) status = Show(admission->run, keep->response());
+        keep->Answer(status);
       });
 }
 
 void RunService::PrepareContinue(ContinueCall& call) {
   call.access().Describe("", call.request().request_id());
-  const auto run = Find(call.access(), call.request().run());
+  auto run = Find(call.access(), call.request().run());
+  if (run.ok()) run = WithTexts(context_.store, *run);
   if (!run.ok()) return call.Answer(run.status());
   if (HasLegOf(**run, call.request().request_id())) {
-    *call.response().mutable_run() = Show((*run)->id);
     call.response().set_replayed(true);
-    return call.AnswerUnchanged(OkStatus());
+    return call.AnswerUnchanged(Show((*run)->id, *call.response().mutable_run()));
   }
   StatusOr<PreparedLeg> prepared =
       PrepareLeg(call.request(), **run, context_.recorder.ProgressOf((*run)->id), resolver_);
@@ -359,18 +359,17 @@ void RunService::PrepareContinue(ContinueCall& call) {
   context_.reconciler.Request(prepared->event, [this, place, keep = call.shared_from_this()](
                                                    const StatusOr<Admission>& admission) {
     if (place != nullptr) place->Release();
-    if (admission.ok()) {
-      *keep->response().mutable_run() = Show(admission->run);
-      keep->response().set_replayed(admission->replayed);
-    }
-    keep->Answer(admission.status());
+    Status status = admission.status();
+    if (status.ok()) status = Show(admission->run, *keep->response().mutable_run());
+    if (status.ok()) keep->response().set_replayed(admission->replayed);
+    keep->Answer(status);
   });
 }
 
 // Tries the leg on a copy of the cluster and returns the run as it would be.
 Status RunService::PlanOnly(const Event& event, v1::ContinueResponse& response) const {
   ASSIGN_OR_RETURN(const Cluster after, ClusterAfter(event));
-  const auto run = after.FindRun(event.run);
+  ASSIGN_OR_RETURN(const auto run, WithTexts(context_.store, after.FindRun(event.run)));
   const Submission& next = std::get<LegRequested>(event.body).submission;
   v1::Run& shown = *response.mutable_run();
   shown = ToProto(after, *run, context_.recorder.ProgressOf(event.run));
@@ -408,7 +407,7 @@ void RunService::Restore(RestoreCall& call) {
                     [this, keep = call.shared_from_this(), id, step](const Status& status) {
                       const auto run = context_.reconciler.snapshot()->FindRun(id);
                       const SealedCheckpoint* restored =
-                          status.ok() ? run->FindCheckpoint(step) : nullptr;
+                          status.ok() && run != nullptr ? run->FindCheckpoint(step) : nullptr;
                       if (restored != nullptr) keep->response() = ToProto(*run, *restored);
                       keep->Answer(status);
                     });

@@ -44,7 +44,8 @@ class RunService final : public MethodService<v1::RunService> {
   // the run but lacks the method's role there.
   StatusOr<std::shared_ptr<const Run>> Find(AdmittedCall& access,
                                             const std::string& reference) const;
-  v1::Run Show(const RunId& run) const;
+  // NotFound when the run was deleted meanwhile.
+  Status Show(const RunId& run, v1::Run& to) const;
 
   // Makes a request for a run durable: `body` is the event, for a call whose request names a run
   // and has a request id.

@@ -24,7 +24,8 @@ class EndOfRun {
   // every record.
   bool Reached() const {
     const auto run = context_.reconciler.snapshot()->FindRun(run_);
-    if (run == nullptr || !IsTerminal(run->state)) return false;
+    if (run == nullptr) return true;  // it was deleted
+    if (!IsTerminal(run->state)) return false;
     return !context_.recorder.HasPending(run_);
   }
 
@@ -42,7 +43,7 @@ class WatchSource final : public StreamSource<v1::WatchResponse> {
     const bool ended = end_.Reached();
     const auto cluster = context_.reconciler.snapshot();
     const auto run = cluster->FindRun(run_);
-    GP_CHECK(run != nullptr);
+    if (run == nullptr) return NotFound("run '{}' was deleted", run_);
     // Send the terminal state last, with the final numbers: wait until all records are on disk.
     if (IsTerminal(run->state) && !ended) return Pull::kWait;
     *response.mutable_run() = ToProto(*cluster, *run, context_.recorder.ProgressOf(run_));

@@ -13,17 +13,44 @@ Status CheckInitialModel(const Cluster& cluster, const Submission& submission) {
   return FailedPrecondition("init_from: {}", refusal);
 }
 
+// The run may have been deleted since the request was checked.
+Status CheckParent(const Cluster& cluster, const Submission& submission) {
+  const auto parent = cluster.FindDeleted(RunId(submission.parent_run));
+  if (parent == nullptr || !parent->kept_checkpoints.empty()) return OkStatus();
+  return FailedPrecondition("run '{}' ({}), from which the new one would begin, was deleted by {}",
+                            parent->name, parent->id, parent->deleted_by);
+}
+
+StatusOr<Admission> AdmitPin(const Cluster& cluster, const Event& event,
+                             const CheckpointPinned& pinned) {
+  const auto run = cluster.FindRun(event.run);
+  if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
+  for (const auto* sealed : {&run->checkpoints, &run->superseded}) {
+    for (const SealedCheckpoint& one : *sealed) {
+      if (one.step != pinned.step || one.epoch != pinned.epoch || one.retired) continue;
+      const bool done = one.pinned == pinned.pinned;
+      return Admission{.append = !done, .replayed = done, .run = event.run};
+    }
+  }
+  return NotFound("run '{}' has no sealed checkpoint of step {}", event.run, pinned.step);
+}
+
 StatusOr<Admission> AdmitSubmit(const Cluster& cluster, const Event& event,
                                 const RunSubmitted& submitted) {
   const AnsweredRequest* answered = cluster.requests.Find(event.request_id);
   if (answered == nullptr) {
     RETURN_IF_ERROR(CheckInitialModel(cluster, submitted.submission));
+    RETURN_IF_ERROR(CheckParent(cluster, submitted.submission));
     return Admission{.append = true, .run = event.run};
   }
   if (answered->body_digest != submitted.submission.body_digest) {
     return AlreadyExists(
         "request id '{}' was used before with another run file (it made run '{}'); use a new one",
         event.request_id, answered->run);
+  }
+  if (cluster.FindDeleted(answered->run) != nullptr) {
+    return AlreadyExists("request id '{}' was used before: it made run '{}', which was deleted",
+                         event.request_id, answered->run);
   }
   return Admission{.replayed = true, .run = answered->run};
 }
@@ -115,6 +142,76 @@ StatusOr<Admission> AdmitRestore(const Cluster& cluster, const Event& event,
                             restored.step, event.run, refusal);
 }
 
+// "run 'a'", "runs 'a', 'b' and 3 others".
+std::string NamesOf(const Cluster& cluster, const std::set<RunId>& ids) {
+  constexpr size_t kNamesMax = 5;
+  std::string names;
+  size_t count = 0;
+  for (const RunId& id : ids) {
+    if (++count > kNamesMax) break;
+    const auto run = cluster.FindRun(id);
+    names += fmt::format("{}'{}'", count == 1 ? "" : ", ", run->submission->name);
+  }
+  if (ids.size() > kNamesMax) names += fmt::format(" and {} others", ids.size() - kNamesMax);
+  return (ids.size() == 1 ? "run " : "runs ") + names;
+}
+
+// Whether a live run has still to read its first model from below `directory`.
+bool IsAwaited(const Cluster& cluster, const std::string& directory) {
+  const auto found = cluster.awaited_models.lower_bound(directory + "/");
+  return found != cluster.awaited_models.end() && found->first.starts_with(directory + "/");
+}
+
+Status CheckNobodyNeeds(const Cluster& cluster, const RunId& id, const std::string& name,
+                        const std::string& directory) {
+  const std::set<RunId> children = cluster.ChildrenOf(id);
+  if (!children.empty()) {
+    return FailedPrecondition(
+        "{} began from checkpoints of run '{}'; keep them with --keep-checkpoints, or delete {} "
+        "first",
+        NamesOf(cluster, children), name, children.size() == 1 ? "that run" : "those runs");
+  }
+  if (!IsAwaited(cluster, directory)) return OkStatus();
+  return FailedPrecondition("a run that waits begins from a model in {}; cancel that run first",
+                            directory);
+}
+
+StatusOr<Admission> AdmitSecondDeletion(const Cluster& cluster, const Event& event,
+                                        const RunDeleted& deletion, const DeletedRun& deleted) {
+  const bool same = !event.request_id.empty() && deleted.request_id == event.request_id;
+  if (same) return Admission{.replayed = true, .run = event.run};
+  if (deleted.kept_checkpoints.empty() || deletion.keep_checkpoints) {
+    return NotFound("run '{}' ({}) was deleted already, by {}", deleted.name, deleted.id,
+                    deleted.deleted_by);
+  }
+  RETURN_IF_ERROR(CheckNobodyNeeds(cluster, deleted.id, deleted.name, deleted.run_directory));
+  return Admission{.append = true, .run = event.run};
+}
+
+StatusOr<Admission> AdmitDeletion(const Cluster& cluster, const Event& event,
+                                  const RunDeleted& deletion) {
+  const AnsweredRequest* answered = cluster.requests.Find(event.request_id);
+  if (answered != nullptr &&
+      (answered->run != event.run || answered->body_digest != kDeletionDigest)) {
+    return AlreadyExists("request id '{}' was used before, for run '{}'; use a new one",
+                         event.request_id, answered->run);
+  }
+  if (const auto deleted = cluster.FindDeleted(event.run)) {
+    return AdmitSecondDeletion(cluster, event, deletion, *deleted);
+  }
+  const auto run = cluster.FindRun(event.run);
+  if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
+  const std::string& name = run->submission->name;
+  if (!IsTerminal(run->state)) {
+    return FailedPrecondition("run '{}' is {}; only an ended run is deleted: gpctl cancel {}", name,
+                              Name(run->state), name);
+  }
+  if (!deletion.keep_checkpoints) {
+    RETURN_IF_ERROR(CheckNobodyNeeds(cluster, run->id, name, run->submission->run_directory));
+  }
+  return Admission{.append = true, .run = event.run};
+}
+
 // Cordoning a drained node changes nothing: only NodeUncordoned ends a drain.
 StatusOr<Admission> AdmitCordon(const Cluster& cluster, const NodeCordoned& cordoned) {
   const auto node = cluster.FindNode(cordoned.node);
@@ -144,6 +241,10 @@ StatusOr<Admission> AdmitWarning(const Cluster& cluster, const Event& event) {
 
 }  // namespace
 
+bool IsNeeded(const Cluster& cluster, const Run& run) {
+  return !cluster.ChildrenOf(run.id).empty() || IsAwaited(cluster, run.submission->run_directory);
+}
+
 StatusOr<Admission> Admit(const Cluster& cluster, const Event& event) {
   if (const auto* submitted = std::get_if<RunSubmitted>(&event.body)) {
     return AdmitSubmit(cluster, event, *submitted);
@@ -158,6 +259,12 @@ StatusOr<Admission> Admit(const Cluster& cluster, const Event& event) {
   if (std::holds_alternative<RunResumed>(event.body)) return AdmitResume(cluster, event);
   if (const auto* requested = std::get_if<LegRequested>(&event.body)) {
     return AdmitLeg(cluster, event, *requested);
+  }
+  if (const auto* pinned = std::get_if<CheckpointPinned>(&event.body)) {
+    return AdmitPin(cluster, event, *pinned);
+  }
+  if (const auto* deletion = std::get_if<RunDeleted>(&event.body)) {
+    return AdmitDeletion(cluster, event, *deletion);
   }
   if (std::holds_alternative<RunWarned>(event.body)) return AdmitWarning(cluster, event);
   if (const auto* cordoned = std::get_if<NodeCordoned>(&event.body)) {

@@ -3,6 +3,7 @@
 
 #include "coordinator/state/cluster.h"
 #include "coordinator/state/node_events.h"
+#include "coordinator/state/run_reference.h"
 
 namespace gp::coordinator {
 namespace {
@@ -14,6 +15,16 @@ Leg FirstLeg(const Submission& submission, Timestamp at) {
           .request_id = submission.request_id,
           .why_begun = "submitted",
           .begun_at = at};
+}
+
+std::vector<std::string> SealedDirectories(const Run& run) {
+  std::vector<std::string> directories;
+  for (const auto* sealed : {&run.checkpoints, &run.superseded}) {
+    for (const SealedCheckpoint& checkpoint : *sealed) {
+      if (!checkpoint.retired) directories.push_back(checkpoint.directory);
+    }
+  }
+  return directories;
 }
 
 // The next leg computes with the engine of the last one, so that the bits stay the same. Another
@@ -39,7 +50,7 @@ class Applier {
     }
     Run run;
     run.id = event_.run;
-    run.submission = std::make_shared<const Submission>(submitted.submission);
+    run.submission = Recorded(submitted.submission);
     run.submitted_by = event_.actor;
     run.leg = FirstLeg(submitted.submission, event_.at);
     run.submitted_sequence = sequence_;
@@ -238,6 +249,8 @@ class Applier {
     run.suspicion.reset();
     if (run.holds_slots) Withdraw(run);
     cluster_.faulty.erase(run.id);
+    run.submission = WithoutTexts(run.submission);
+    for (EndedLeg& leg : run.ended_legs) leg.submission = WithoutTexts(leg.submission);
     Save(std::move(run));
     return OkStatus();
   }
@@ -313,8 +326,8 @@ class Applier {
     Submission submission = requested.submission;
     submission.request_id = run.submission->request_id;
     submission.body_digest = run.submission->body_digest;
-    run.next_leg = {std::make_shared<const Submission>(std::move(submission)), requested.first_step,
-                    requested.why, event_.request_id};
+    run.next_leg = {Recorded(std::move(submission)), requested.first_step, requested.why,
+                    event_.request_id};
     if (!run.holds_slots) BeginNextLeg(run);
     Save(std::move(run));
     return OkStatus();
@@ -326,6 +339,50 @@ class Applier {
     if (run.holds_slots) Withdraw(run);
     BeginNextLeg(run);
     Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const CheckpointPinned& pinned) {
+    ASSIGN_OR_RETURN(Run run, Existing());
+    SealedCheckpoint* checkpoint = FindSealed({pinned.step, pinned.epoch}, run);
+    if (checkpoint == nullptr) return Impossible("no checkpoint of that step is sealed");
+    checkpoint->pinned = pinned.pinned;
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const CheckpointsPruned& prune) {
+    ASSIGN_OR_RETURN(Run run, Existing());
+    for (const PrunedCheckpoint& pruned : prune.checkpoints) {
+      SealedCheckpoint* checkpoint = FindSealed(pruned, run);
+      if (checkpoint == nullptr) return Impossible("a checkpoint to remove is not sealed");
+      checkpoint->retired = true;
+    }
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const RunDeleted& deletion) {
+    const auto earlier = cluster_.FindDeleted(event_.run);
+    if (earlier != nullptr) return DeleteKept(deletion, *earlier);
+    ASSIGN_OR_RETURN(const Run run, Existing());
+    if (!IsTerminal(run.state)) return Impossible("it has not ended");
+    if (!deletion.keep_checkpoints && !cluster_.ChildrenOf(run.id).empty()) {
+      return Impossible("other runs began from its checkpoints");
+    }
+    DeletedRun deleted{.id = run.id,
+                       .name = run.submission->name,
+                       .run_namespace = NamespaceOf(run),
+                       .run_directory = run.submission->run_directory,
+                       .deleted_by = event_.actor,
+                       .deleted_at = event_.at,
+                       .request_id = event_.request_id,
+                       .checkpoints = deletion.checkpoints,
+                       .freed_bytes = deletion.freed_bytes};
+    if (deletion.keep_checkpoints) deleted.kept_checkpoints = SealedDirectories(run);
+    cluster_.faulty.erase(run.id);
+    NoteDeletion();
+    cluster_.Delete(run, std::move(deleted));
     return OkStatus();
   }
 
@@ -378,6 +435,12 @@ class Applier {
   Status Impossible(const std::string& why) const {
     return FailedPrecondition("event '{}' of run '{}' is impossible: {}", Kind(event_), event_.run,
                               why);
+  }
+
+  std::shared_ptr<const Submission> Recorded(Submission submission) const {
+    submission.record = sequence_;
+    submission.texts_are_stored = false;
+    return std::make_shared<const Submission>(std::move(submission));
   }
 
   StatusOr<Run> Existing() const {
@@ -457,6 +520,42 @@ class Applier {
                      [step](const SealedCheckpoint& checkpoint) { return checkpoint.step > step; });
     run.superseded.insert(run.superseded.end(), first, run.checkpoints.end());
     run.checkpoints.erase(first, run.checkpoints.end());
+  }
+
+  // The checkpoint of that step and epoch that is not retired; null if there is none.
+  static SealedCheckpoint* FindSealed(const PrunedCheckpoint& wanted, Run& run) {
+    for (auto* sealed : {&run.checkpoints, &run.superseded}) {
+      for (SealedCheckpoint& one : *sealed) {
+        if (one.step == wanted.step && one.epoch == wanted.epoch && !one.retired) return &one;
+      }
+    }
+    return nullptr;
+  }
+
+  // Deletes the checkpoints that the run's deletion kept.
+  Status DeleteKept(const RunDeleted& deletion, const DeletedRun& earlier) {
+    if (earlier.kept_checkpoints.empty() || deletion.keep_checkpoints) {
+      return Impossible("the run was deleted already");
+    }
+    if (!cluster_.ChildrenOf(earlier.id).empty()) {
+      return Impossible("other runs began from its checkpoints");
+    }
+    DeletedRun deleted = earlier;
+    deleted.kept_checkpoints.clear();
+    deleted.deleted_by = event_.actor;
+    deleted.deleted_at = event_.at;
+    deleted.request_id = event_.request_id;
+    deleted.checkpoints = deletion.checkpoints;
+    deleted.freed_bytes = deletion.freed_bytes;
+    NoteDeletion();
+    cluster_.deleted.Set(event_.run, std::make_shared<const DeletedRun>(std::move(deleted)));
+    return OkStatus();
+  }
+
+  // A repeated request finds the run by its request id, also if another run has the name now.
+  void NoteDeletion() {
+    if (event_.request_id.empty()) return;
+    cluster_.requests.Set(event_.request_id, {event_.run, kDeletionDigest});
   }
 
   StatusOr<Run> Moved(RunState to, const std::string& reason) const {

@@ -42,6 +42,20 @@ void NoteModel(const Run* before, const Run& after, std::map<std::string, int>& 
   }
 }
 
+// Adds the run to its parent's children, or removes it.
+void NoteParent(const Run& run, bool exists, ShardedMap<RunId, std::set<RunId>>& children) {
+  const RunId parent(run.submission->parent_run);
+  if (parent.empty()) return;
+  const std::set<RunId>* known = children.Find(parent);
+  std::set<RunId> ids = known == nullptr ? std::set<RunId>() : *known;
+  if (exists) {
+    ids.insert(run.id);
+  } else {
+    ids.erase(run.id);
+  }
+  children.Set(parent, std::move(ids));
+}
+
 }  // namespace
 
 void Cluster::Set(Run run) {
@@ -57,8 +71,27 @@ void Cluster::Set(Run run) {
   tally.Replace(before.get(), run);
   counts.Replace(before.get(), run);
   NoteModel(before.get(), run, awaited_models);
+  if (before == nullptr) NoteParent(run, /*exists=*/true, children);
   const RunId id = run.id;
   runs.Set(id, std::make_shared<const Run>(std::move(run)));
+}
+
+void Cluster::Delete(const Run& run, DeletedRun deletion) {
+  const RunId id = run.id;
+  counts.Remove(run);
+  NoteParent(run, /*exists=*/false, children);
+  deleted.Set(id, std::make_shared<const DeletedRun>(std::move(deletion)));
+  runs.Erase(id);
+}
+
+std::shared_ptr<const DeletedRun> Cluster::FindDeleted(const RunId& id) const {
+  const auto* found = deleted.Find(id);
+  return found == nullptr ? nullptr : *found;
+}
+
+std::set<RunId> Cluster::ChildrenOf(const RunId& id) const {
+  const std::set<RunId>* found = children.Find(id);
+  return found == nullptr ? std::set<RunId>() : *found;
 }
 
 std::shared_ptr<const Run> Cluster::FindRun(const RunId& id) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "coordinator/state/deleted_run.h"
 #include "coordinator/state/event.h"
 #include "coordinator/state/ids.h"
 #include "coordinator/state/node.h"
@@ -22,14 +23,20 @@
 
 namespace gp::coordinator {
 
-// The answer that the request id of a submit already got.
+// The answer that the request id of a submit or of a deletion already got.
 struct AnsweredRequest {
   RunId run;
-  std::string body_digest;
+  std::string body_digest;  // of a deletion: kDeletionDigest
 };
 
+inline constexpr char kDeletionDigest[] = "deletion";
+
 struct Cluster {
-  ShardedMap<RunId, std::shared_ptr<const Run>> runs;  // all runs; ended ones are never removed
+  ShardedMap<RunId, std::shared_ptr<const Run>> runs;  // all runs that are not deleted
+  ShardedMap<RunId, std::shared_ptr<const DeletedRun>> deleted;
+  // The runs that began from a checkpoint of the run, by the parent's id; the parent may be
+  // deleted.
+  ShardedMap<RunId, std::set<RunId>> children;
   ShardedMap<std::string, AnsweredRequest> requests;
   std::map<uint64_t, RunId> live;  // runs that are not terminal, by submitted_sequence
   std::map<uint64_t, RunId>
@@ -52,8 +59,14 @@ struct Cluster {
 
   // Adds the run, or replaces it, here and in everything above that counts or lists runs.
   void Set(Run run);
+  // Moves a run that has ended to `deleted`. REQUIRES: `run` is in `runs`.
+  void Delete(const Run& run, DeletedRun deletion);
   // Null if there is none.
   std::shared_ptr<const Run> FindRun(const RunId& id) const;
+  // Null if there is none, or the run was not deleted.
+  std::shared_ptr<const DeletedRun> FindDeleted(const RunId& id) const;
+  // The runs that began from a checkpoint of this one and are not deleted.
+  std::set<RunId> ChildrenOf(const RunId& id) const;
   // The ids of the live runs with this name, or null. Only a state of an older version, which
   // allowed duplicate names, can have several.
   const std::set<RunId>* LiveRunsNamed(const std::string& run_namespace,

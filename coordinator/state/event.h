@@ -171,6 +171,34 @@ struct LegRequested {
 // The leg that was requested begins. Withdraws the slots that ranks of a finished leg still hold.
 struct LegBegun {};
 
+// The run has ended and is not listed any more; its directory is deleted after that. A second one
+// deletes the checkpoints that the first one kept.
+struct RunDeleted {
+  bool keep_checkpoints = false;  // directories of sealed checkpoints stay
+  int checkpoints = 0;            // sealed ones, removed or kept
+  uint64_t freed_bytes = 0;       // measured before the deletion
+};
+
+// A user keeps a checkpoint from retention and prunes, or ends that.
+struct CheckpointPinned {
+  int64_t step = 0;
+  Epoch epoch = 0;  // that wrote it
+  bool pinned = true;
+};
+
+struct PrunedCheckpoint {
+  int64_t step = 0;
+  Epoch epoch = 0;  // that wrote it
+
+  bool operator==(const PrunedCheckpoint&) const = default;
+};
+
+// A user or the service's retention removes checkpoints. Batch fills them in (PrunableCheckpoints).
+struct CheckpointsPruned {
+  std::vector<PrunedCheckpoint> checkpoints;
+  int keep_last = 1;  // of the request; not stored
+};
+
 // An operator requests a cordon; see Cordon. A second request replaces the first.
 struct NodeCordoned {
   NodeId node;
@@ -240,8 +268,8 @@ using EventBody =
                  CancelRequested, CheckpointSealed, CheckpointRetired, RunFinishing, RunEnded,
                  RunWarned, CheckpointVerified, CheckpointDamaged, CheckpointRestored, RunRequeued,
                  RunDraining, PauseRequested, RunPaused, RunResumed, LegRequested, LegBegun,
-                 NodeCordoned, NodeUncordoned, NodeConnected, NodeDisconnected, NodeReported,
-                 CheckpointRead, RunWaiting, Tick>;
+                 RunDeleted, CheckpointPinned, CheckpointsPruned, NodeCordoned, NodeUncordoned,
+                 NodeConnected, NodeDisconnected, NodeReported, CheckpointRead, RunWaiting, Tick>;
 
 struct Event {
   RunId run;  // empty for events of nodes and ticks

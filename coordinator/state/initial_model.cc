@@ -63,6 +63,7 @@ bool IsPlain(std::string_view path) {
 }  // namespace
 
 std::string InitialModelOf(const Submission& submission) {
+  if (submission.texts_are_stored) return submission.initial_model;
   const auto [begin, size] = PlaceOf(submission.resolved, kKey);
   std::string path = TextOf(std::string_view(submission.resolved).substr(begin, size));
   return path == kScratch || size == 0 ? "" : path;

@@ -58,7 +58,7 @@ size_t CheckpointCount(const Run& run) {
 Rule LegRule(const Run& before, const Run& after) {
   if (after.leg.number < before.leg.number) return "its leg went back";
   if (after.leg.number > before.leg.number) return "";
-  if (before.submission != after.submission) return "its submission changed";
+  if (before.submission->record != after.submission->record) return "its submission changed";
   const bool revived = IsTerminal(before.state) && after.state != before.state;
   return revived ? "terminal is final for a leg" : "";
 }
@@ -75,7 +75,7 @@ Rule TransitionRule(const Run& before, const Run& after) {
 
 Rule BrokenRule(const Cluster& before, const Cluster& after, const RunId& id) {
   const auto run = after.FindRun(id);
-  if (run == nullptr) return "it disappeared";
+  if (run == nullptr) return after.FindDeleted(id) != nullptr ? "" : "it disappeared";
   if (run->reason.empty()) return "it has no reason";
   if (IsTerminal(run->state) && run->holds_slots) return "it ended and holds slots";
   if (run->set_aside) return IsTerminal(run->state) ? "" : "it was set aside but continues";

@@ -4,7 +4,18 @@
 
 #include <algorithm>
 
+#include "coordinator/state/initial_model.h"
+
 namespace gp::coordinator {
+
+std::shared_ptr<const Submission> WithoutTexts(const std::shared_ptr<const Submission>& whole) {
+  if (whole->texts_are_stored) return whole;
+  auto slim = std::make_shared<Submission>(*whole);
+  slim->initial_model = InitialModelOf(*whole);
+  slim->source = slim->resolved = std::string();  // assigned, because clear() keeps the memory
+  slim->texts_are_stored = true;
+  return slim;
+}
 
 const SealedCheckpoint* Run::LatestCheckpoint() const {
   for (auto it = checkpoints.rbegin(); it != checkpoints.rend(); ++it) {

@@ -67,6 +67,13 @@ struct Submission {
   // Steps, tokens and the place in the data continue from the parent's. Otherwise they begin at 0.
   bool keeps_data_position = false;
 
+  // Not stored: number of the event that brought it; 0 before it is applied.
+  uint64_t record = 0;
+  // Not stored: source and resolved are empty, because the run or its leg has ended; the record has
+  // them (store/run_texts.h). `initial_model` is the path of init_from then, empty for scratch.
+  bool texts_are_stored = false;
+  std::string initial_model;
+
   // Fields stored as they are; codec.cc converts request_id, labels, the backoffs and device.
   template <typename Visit>
   static constexpr void ForEachField(Visit&& visit) {
@@ -103,6 +110,9 @@ struct Submission {
   bool operator==(const Submission&) const = default;
 };
 
+// The submission without its run files, which are most of its memory.
+std::shared_ptr<const Submission> WithoutTexts(const std::shared_ptr<const Submission>& whole);
+
 struct Placement {
   int rank = 0;
   NodeId node;
@@ -125,6 +135,7 @@ struct SealedCheckpoint : contract::WrittenCheckpoint {
   bool retired = false;   // no run resumes from it any more; its directory is being removed
   bool restored = false;  // a user brought it back from quarantine; never retired automatically
   std::string restored_by_request;  // the request id of that call
+  bool pinned = false;    // a user keeps it: neither retention nor a prune removes it
 };
 
 // A checkpoint that two readers found damaged, or whose directory is gone. No run resumes from it.

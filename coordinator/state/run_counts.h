@@ -19,6 +19,9 @@ class RunCounts {
   // Counts `after` instead of `before`, the run's earlier value (null if the run is new).
   void Replace(const Run* before, const Run& after);
 
+  // Stops counting a run.
+  void Remove(const Run& run) { Add(run, -1); }
+
   // The sum over these namespaces; over all of them if null.
   ByState In(const std::optional<std::set<std::string>>& namespaces) const;
 

@@ -106,6 +106,27 @@ StatusOr<RunPointer> ResolveAmong(const Cluster& cluster, const std::string& ref
   return NotFound("run '{}' does not exist; see 'gpctl list --all'", reference);
 }
 
+std::shared_ptr<const DeletedRun> FindDeletedAmong(
+    const Cluster& cluster, const std::string& reference,
+    const std::function<bool(const DeletedRun&)>& wanted) {
+  const auto exact = cluster.FindDeleted(RunId(reference));
+  if (exact != nullptr && wanted(*exact)) return exact;
+  if (reference.empty()) return nullptr;
+  std::shared_ptr<const DeletedRun> named;
+  std::vector<std::shared_ptr<const DeletedRun>> prefixed;
+  cluster.deleted.ForEach([&](const RunId& id, const std::shared_ptr<const DeletedRun>& run) {
+    const bool is_named = run->name == reference;
+    const bool is_prefixed = id.value().starts_with(reference);
+    if (!(is_named || is_prefixed) || !wanted(*run)) return;
+    if (is_prefixed) prefixed.push_back(run);
+    const bool newer = named == nullptr || std::pair(named->deleted_at, named->id) <
+                                               std::pair(run->deleted_at, run->id);
+    if (is_named && newer) named = run;
+  });
+  if (named != nullptr) return named;
+  return prefixed.size() == 1 ? prefixed.front() : nullptr;
+}
+
 }  // namespace
 
 const std::string& NamespaceOf(const Run& run) {
@@ -121,6 +142,20 @@ StatusOr<RunPointer> ResolveRun(const Cluster& cluster, const std::string& refer
   const std::string name = reference.substr(0, slash);
   return ResolveAmong(cluster, reference.substr(slash + 1),
                       [&](const Run& run) { return NamespaceOf(run) == name && sees(run); });
+}
+
+std::shared_ptr<const DeletedRun> FindDeletedRun(
+    const Cluster& cluster, const std::string& reference,
+    const std::function<bool(const std::string& run_namespace)>& sees) {
+  const size_t slash = reference.find('/');
+  if (slash == std::string::npos) {
+    return FindDeletedAmong(cluster, reference,
+                            [&](const DeletedRun& run) { return sees(run.run_namespace); });
+  }
+  const std::string name = reference.substr(0, slash);
+  return FindDeletedAmong(cluster, reference.substr(slash + 1), [&](const DeletedRun& run) {
+    return run.run_namespace == name && sees(name);
+  });
 }
 
 }  // namespace gp::coordinator

@@ -24,4 +24,11 @@ StatusOr<std::shared_ptr<const Run>> ResolveRun(const Cluster& cluster,
                                                 const std::string& reference,
                                                 const RunFilter& sees);
 
+// Among the deleted runs of namespaces that `sees` admits: the one with this id, or the last
+// deleted one with this name, or the one whose id begins with it. Null if none fits, or several ids
+// do.
+std::shared_ptr<const DeletedRun> FindDeletedRun(
+    const Cluster& cluster, const std::string& reference,
+    const std::function<bool(const std::string& run_namespace)>& sees);
+
 }  // namespace gp::coordinator

@@ -35,6 +35,15 @@ class ShardedMap {
     if (shard->insert_or_assign(key, std::move(value)).second) ++size_;
   }
 
+  // Like Set: copies the key's shard first if another map shares it.
+  void Erase(const Key& key) {
+    if (Find(key) == nullptr) return;
+    auto& shard = shards_[ShardOf(key)];
+    if (shard.use_count() > 1) shard = std::make_shared<Shard>(*shard);
+    shard->erase(key);
+    --size_;
+  }
+
   // visit(key, value) for every entry, in no particular order.
   template <typename Visit>
   void ForEach(Visit visit) const {

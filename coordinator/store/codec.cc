@@ -135,6 +135,26 @@ class Encoder {
     to.set_why(event.why);
   }
   void operator()(const LegBegun&) { record_.mutable_leg_begun(); }
+  void operator()(const RunDeleted& event) {
+    pb::RunDeleted& to = *record_.mutable_run_deleted();
+    to.set_keep_checkpoints(event.keep_checkpoints);
+    to.set_checkpoints(event.checkpoints);
+    to.set_freed_bytes(event.freed_bytes);
+  }
+  void operator()(const CheckpointPinned& event) {
+    pb::CheckpointPinned& to = *record_.mutable_checkpoint_pinned();
+    to.set_step(event.step);
+    to.set_epoch(event.epoch);
+    to.set_pinned(event.pinned);
+  }
+  void operator()(const CheckpointsPruned& event) {
+    pb::CheckpointsPruned& to = *record_.mutable_checkpoints_pruned();
+    for (const PrunedCheckpoint& pruned : event.checkpoints) {
+      pb::PrunedCheckpoint& added = *to.add_checkpoints();
+      added.set_step(pruned.step);
+      added.set_epoch(pruned.epoch);
+    }
+  }
   void operator()(const NodeCordoned& event) {
     pb::NodeCordoned& to = *record_.mutable_node_cordoned();
     to.set_node_id(event.node.value());
@@ -209,6 +229,14 @@ CheckpointSealed Decode(const pb::CheckpointSealed& from) {
   return {from.epoch(), rpc::ReadFields<contract::WrittenCheckpoint>(from), LegOf(from)};
 }
 
+CheckpointsPruned Decode(const pb::CheckpointsPruned& from) {
+  CheckpointsPruned to;
+  for (const pb::PrunedCheckpoint& pruned : from.checkpoints()) {
+    to.checkpoints.push_back({pruned.step(), pruned.epoch()});
+  }
+  return to;
+}
+
 NodeCordoned Decode(const pb::NodeCordoned& from) {
   return {NodeId(from.node_id()), from.name(), from.drain(), from.reason()};
 }
@@ -269,6 +297,14 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
       return Decode(record.leg_requested());
     case pb::Record::kLegBegun:
       return LegBegun{};
+    case pb::Record::kRunDeleted:
+      return RunDeleted{record.run_deleted().keep_checkpoints(), record.run_deleted().checkpoints(),
+                        record.run_deleted().freed_bytes()};
+    case pb::Record::kCheckpointPinned:
+      return CheckpointPinned{record.checkpoint_pinned().step(), record.checkpoint_pinned().epoch(),
+                              record.checkpoint_pinned().pinned()};
+    case pb::Record::kCheckpointsPruned:
+      return Decode(record.checkpoints_pruned());
     case pb::Record::EVENT_NOT_SET:
       break;
   }

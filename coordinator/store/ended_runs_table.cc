@@ -229,6 +229,9 @@ Status EndedRunsTable::Fill(SqliteConnection& writer) {
       ASSIGN_OR_RETURN(auto run, ReadSubmitted(stored->event.run));
       if (run) live.emplace(run->id, *std::move(run));
     }
+    if (std::holds_alternative<RunDeleted>(stored->event.body)) {
+      RETURN_IF_ERROR(Remove(stored->event.run));
+    }
     const auto* ended = std::get_if<RunEnded>(&stored->event.body);
     const auto run = live.find(stored->event.run);
     if (ended == nullptr || run == live.end()) continue;

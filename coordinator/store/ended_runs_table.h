@@ -46,8 +46,8 @@ class EndedRunsTable {
   Status FillOnce(SqliteConnection& writer);
   // REQUIRES: a transaction is open that also writes the record of the run's end.
   Status Add(const RunId& run, uint64_t sequence, RunState state);
-  // Removes a run that goes on with another leg, if it is there.
-  // REQUIRES: a transaction is open that also writes the record of the leg.
+  // Removes a run that goes on with another leg or is deleted, if it is there.
+  // REQUIRES: a transaction is open that also writes the record of the leg or of the deletion.
   Status Remove(const RunId& run);
 
   // Store::ListEnded. Sets `steps` to the number of virtual machine instructions that SQLite ran.

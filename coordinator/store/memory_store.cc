@@ -56,7 +56,8 @@ StatusOr<std::vector<EndedRun>> MemoryStore::ListEnded(const RunQuery& query,
     if (const auto run = SubmittedRun(stored)) submitted[run->id] = *run;
     if (!submitted.contains(stored.event.run)) continue;
     Run& run = submitted[stored.event.run];
-    if (std::holds_alternative<LegRequested>(stored.event.body))
+    if (std::holds_alternative<LegRequested>(stored.event.body) ||
+        std::holds_alternative<RunDeleted>(stored.event.body))
       found.erase(run.submitted_sequence);
     const auto* ended = std::get_if<RunEnded>(&stored.event.body);
     if (ended == nullptr) continue;

@@ -49,7 +49,9 @@ constexpr const char* kMigrations[] = {
     EndedRunsTable::kMigration, StorageTable::kMigration,
     // The tables stay. From here on there may be records of pauses and legs, which an earlier
     // program cannot read.
-    "-- version 5\n"};
+    "-- version 5\n",
+    // The same for records of deletions, pins and prunes.
+    "-- version 6\n"};
 
 std::string Quoted(std::string_view text) {
   std::string quoted = "'";
@@ -119,6 +121,9 @@ Status SqliteStore::Prepare() {
       {&insert_request_, "INSERT INTO requests VALUES (?, ?, ?, ?)"},
       {&insert_checkpoint_, "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, 0, ?)"},
       {&set_retired_, "UPDATE checkpoints SET retired = ? WHERE run_id = ? AND step = ?"},
+      {&set_pruned_,
+       "UPDATE checkpoints SET retired = 1 WHERE run_id = ? AND step = ? AND epoch = ?"},
+      {&delete_checkpoints_, "DELETE FROM checkpoints WHERE run_id = ?"},
       {&select_generation_, "SELECT generation FROM coordinator"}};
   for (const auto& [statement, sql] : statements) {
     ASSIGN_OR_RETURN(*statement, writer_.Prepare(sql));
@@ -180,6 +185,17 @@ Status SqliteStore::Insert(uint64_t sequence, const Event& absolute) {
     return ended_runs_.Add(event.run, sequence, ended->state);
   }
   if (std::holds_alternative<LegRequested>(event.body)) return ended_runs_.Remove(event.run);
+  if (std::holds_alternative<RunDeleted>(event.body)) {
+    RETURN_IF_ERROR(delete_checkpoints_.Bind(1, run).Run());
+    return ended_runs_.Remove(event.run);
+  }
+  if (const auto* pruned = std::get_if<CheckpointsPruned>(&event.body)) {
+    for (const PrunedCheckpoint& one : pruned->checkpoints) {
+      set_pruned_.Bind(1, run).Bind(2, one.step).Bind(3, static_cast<int64_t>(one.epoch));
+      RETURN_IF_ERROR(set_pruned_.Run());
+    }
+    return OkStatus();
+  }
   const auto set_retired = [&](int64_t retired, int64_t step) {
     return set_retired_.Bind(1, retired).Bind(2, run).Bind(3, step).Run();
   };

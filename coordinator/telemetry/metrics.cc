@@ -254,8 +254,9 @@ void CoordinatorMetrics::Published(const std::shared_ptr<const Cluster>& cluster
 
 void CoordinatorMetrics::Count(const Cluster& cluster, const StoredEvent& stored) {
   if (stored.event.run.empty()) return;  // an event of a node
-  const auto run = cluster.FindRun(stored.event.run);
   const EventBody& body = stored.event.body;
+  const auto run = cluster.FindRun(stored.event.run);
+  if (run == nullptr) return CountDeleted(stored.event);
   const bool begins =
       std::holds_alternative<RunSubmitted>(body) || std::holds_alternative<LegRequested>(body);
   if (begins && !runs_.contains(run->id)) AddRun(*run);
@@ -272,6 +273,13 @@ void CoordinatorMetrics::Count(const Cluster& cluster, const StoredEvent& stored
     families_->finished.Add({{"outcome", std::string(Name(ended->state))}}).Increment();
     runs_.erase(run->id);
   }
+}
+
+void CoordinatorMetrics::CountDeleted(const Event& event) {
+  if (const auto* ended = std::get_if<RunEnded>(&event.body)) {
+    families_->finished.Add({{"outcome", std::string(Name(ended->state))}}).Increment();
+  }
+  runs_.erase(event.run);
 }
 
 void CoordinatorMetrics::AddRun(const Run& run) {

@@ -56,6 +56,8 @@ class CoordinatorMetrics {
   void AddRun(const Run& run) REQUIRES(mutex_);
   Status ReadPast(const Run& run, Store& store) REQUIRES(mutex_);
   void Count(const Cluster& cluster, const StoredEvent& stored) REQUIRES(mutex_);
+  // An event of a run that was deleted in the same batch.
+  void CountDeleted(const Event& event);
   void SetRunGauges() REQUIRES(mutex_);
   void SetNodeGauges() REQUIRES(mutex_);
   void Refresh();

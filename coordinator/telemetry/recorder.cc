@@ -120,8 +120,45 @@ void Recorder::Loop() {
   while (!mailbox_.drained()) {
     const Batches batches = mailbox_.Drain(kBatchesAtOnce, std::chrono::seconds(1));
     if (!batches.empty()) Write(batches);
+    DeleteForgotten();
   }
   for (auto& [run, open] : open_) Close(open);
+}
+
+void Recorder::Forget(const RunId& run) {
+  MutexLock lock(mutex_);
+  progress_.erase(run);
+  forgotten_.insert(run);
+}
+
+void Recorder::ForgetDeleted(const Cluster& cluster) {
+  const auto names = ListDirectory(directory_);
+  if (!names.ok()) return;  // nothing was ever recorded
+  for (const std::string& name : *names) {
+    if (cluster.FindDeleted(RunId(name)) != nullptr) Forget(RunId(name));
+  }
+}
+
+void Recorder::DeleteForgotten() {
+  std::vector<RunId> runs;
+  {
+    MutexLock lock(mutex_);
+    for (const RunId& run : forgotten_) {
+      if (!pending_.contains(run)) runs.push_back(run);
+    }
+  }
+  for (const RunId& run : runs) {
+    open_.erase(run);
+    losses_.erase(run);
+    const Status deleted = RemoveTree(DirectoryOf(run));
+    if (!deleted.ok()) {
+      LogWarning("the records of a deleted run are not removed; will retry at the next start",
+                 {{"run", run}, {"error", gp::Message(deleted)}});
+    }
+    MutexLock lock(mutex_);
+    progress_.erase(run);
+    forgotten_.erase(run);
+  }
 }
 
 void Recorder::Write(const Batches& batches) {

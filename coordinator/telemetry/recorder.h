@@ -15,6 +15,7 @@
 
 #include "base/mailbox.h"
 #include "base/mutex.h"
+#include "coordinator/state/cluster.h"
 #include "coordinator/telemetry/run_log.h"
 
 namespace gp::coordinator {
@@ -61,6 +62,12 @@ class Recorder {
   // Writes queued data. If the disk fails, drops it at once: the agents send it again.
   void Stop();
 
+  // Deletes the run's logs and forgets its progress, soon. Called when the run is deleted, from
+  // when on nothing is posted for it.
+  void Forget(const RunId& run);
+  // Called once, at the coordinator's start: forgets the deleted runs whose logs still exist.
+  void ForgetDeleted(const Cluster& cluster);
+
   // True while something posted for the run is not durable. The observer is called when it is.
   bool HasPending(const RunId& run) const;
 
@@ -103,6 +110,7 @@ class Recorder {
   void EndLoss(const RunId& run);
   // False if the Recorder is stopped meanwhile.
   bool WaitForDisk();
+  void DeleteForgotten();
   void CountOff(const Batches& batches);
   void Announce(const Batches& batches);
 
@@ -120,6 +128,7 @@ class Recorder {
   size_t waiting_bytes_ GUARDED_BY(mutex_) = 0;
   std::map<RunId, Progress> progress_ GUARDED_BY(mutex_);
   std::map<RunId, int> pending_ GUARDED_BY(mutex_);  // batches in the mailbox or being written
+  std::set<RunId> forgotten_ GUARDED_BY(mutex_);     // their logs are not deleted yet
   std::jthread thread_;
 };
 

@@ -77,6 +77,7 @@ FakeRunService::FakeRunService() : node_changes_(std::make_unique<NodeChanges>(*
   builder.AddListeningPort(address_, grpc::InsecureServerCredentials());
   builder.RegisterService(this);
   builder.RegisterService(node_changes_.get());
+  builder.RegisterService(&storage_);
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
   interceptors.push_back(rpc::MakeHeaderWriter([this] { return Header(); }));
   builder.experimental().SetInterceptorCreators(std::move(interceptors));

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "client/fake_storage_service.h"
 #include "gp/v1/node_service.grpc.pb.h"
 #include "gp/v1/run_service.grpc.pb.h"
 #include "rpc/answer_header.h"
@@ -24,6 +25,8 @@ class FakeRunService final : public v1::RunService::Service {
   ~FakeRunService() override;
 
   const std::string& address() const { return address_; }
+  // Served at the same address.
+  FakeStorageService& storage() { return storage_; }
 
   // Adds a run, or replaces the run with the same id. Runs are found by name, id or "@last" (the
   // one added last).
@@ -124,6 +127,7 @@ class FakeRunService final : public v1::RunService::Service {
   int failures_left_ GUARDED_BY(mutex_) = 0;
   int break_after_ GUARDED_BY(mutex_) = -1;
 
+  FakeStorageService storage_;
   std::string address_;
   std::unique_ptr<NodeChanges> node_changes_;
   std::unique_ptr<grpc::Server> server_;

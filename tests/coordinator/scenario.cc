@@ -109,6 +109,21 @@ class World {
       Turn({{.run = RunId(command.object),
              .actor = "user",
              .body = CheckpointRestored{command.Number("step", 0)}}});
+    } else if (command.verb == "pin" || command.verb == "unpin") {
+      Turn({{.run = RunId(command.object),
+             .actor = "user",
+             .body = CheckpointPinned{command.Number("step", 0),
+                                      static_cast<Epoch>(command.Number("epoch", 1)),
+                                      command.verb == "pin"}}});
+    } else if (command.verb == "prune") {
+      Turn({{.run = RunId(command.object),
+             .actor = "user",
+             .body = CheckpointsPruned{.keep_last = command.Number("keep_last", 1)}}});
+    } else if (command.verb == "delete") {
+      Turn({{.run = RunId(command.object),
+             .actor = "user",
+             .request_id = command.Text("request", "delete-" + command.object),
+             .body = RunDeleted{.keep_checkpoints = command.options.contains("keep")}}});
     } else if (command.verb == "advance") {
       Advance(*ParseDuration(command.object));
     } else if (command.verb == "wall") {
@@ -117,6 +132,11 @@ class World {
     } else if (command.verb == "restart") {
       Restart();
     } else if (command.verb == "show") {
+      if (const auto deleted = cluster_.FindDeleted(RunId(command.object))) {
+        told_ += fmt::format("{} was deleted by {}; {} checkpoints kept\n", deleted->id,
+                             deleted->deleted_by, deleted->kept_checkpoints.size());
+        return;
+      }
       const auto run = cluster_.FindRun(RunId(command.object));
       told_ += fmt::format("{} is {}: {}\n", run->id, Name(run->state), run->reason);
     } else if (command.verb == "stops") {
@@ -167,11 +187,12 @@ class World {
     for (const EndedLeg& ended : run.ended_legs) TellLeg(ended.leg);
     TellLeg(run.leg);
     for (const SealedCheckpoint& one : run.checkpoints) {
-      told_ +=
-          fmt::format("step {} of leg {}{}\n", one.step, one.leg, one.retired ? ", retired" : "");
+      told_ += fmt::format("step {} of leg {}{}{}\n", one.step, one.leg,
+                           one.retired ? ", retired" : "", one.pinned ? ", pinned" : "");
     }
     for (const SealedCheckpoint& one : run.superseded) {
-      told_ += fmt::format("step {} of leg {}, superseded\n", one.step, one.leg);
+      told_ += fmt::format("step {} of leg {}, superseded{}\n", one.step, one.leg,
+                           one.retired ? ", retired" : "");
     }
   }
 
@@ -223,14 +244,16 @@ class World {
     const RunId parent(checkpoint.substr(0, at));
     const int64_t step = std::stoll(checkpoint.substr(at + 1));
     const auto run = cluster_.FindRun(parent);
+    submission.parent_run = parent.value();
+    submission.parent_leg = 1;
+    submission.parent_step = step;
+    if (run == nullptr) return;  // deleted
     const QuarantinedCheckpoint* held = run->FindQuarantined(step);
     const SealedCheckpoint* sealed = run->FindCheckpoint(step);
     if (sealed == nullptr) sealed = held == nullptr ? run->FindSuperseded(step) : &held->checkpoint;
     ASSERT_NE(sealed, nullptr) << checkpoint;
     submission.resolved = "init_from: " + sealed->directory + "\n";
-    submission.parent_run = parent.value();
     submission.parent_leg = sealed->leg;
-    submission.parent_step = step;
     submission.keeps_data_position = keeps;
   }
 

@@ -26,6 +26,8 @@
 //   lack RUN [rank=N] [what=X]                 a rank waits for X; without X: it continues
 //   found RUN whole|damaged|unreadable         the coordinator has read the suspected checkpoint
 //   restore RUN step=N                         a user restores this checkpoint from quarantine
+//   pin RUN step=N [epoch=N]   unpin RUN step=N [epoch=N]   prune RUN [keep_last=N]
+//   delete RUN [keep] [request=ID]             a user deletes the run; keep: not its checkpoints
 //   advance DURATION                           time passes; agents that are not silent report
 //   restart                                    the coordinator is killed and started again
 //   wall DURATION                              the wall clock is set back

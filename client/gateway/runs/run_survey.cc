@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -50,6 +51,7 @@ StatusOr<RunSurvey::Finding> RunSurvey::Run() {
   Finding finding;
   ASSIGN_OR_RETURN(finding.page, FirstPage());
   const std::string& next_page = finding.page.next_page_token();
+  if (next_page.empty()) ForgetUnlisted(finding.page);
   if (!next_page.empty()) RETURN_IF_ERROR(ReadNewestEnded());
   if (round_ % kOlderEvery == 0) RETURN_IF_ERROR(ReadOlderRuns(next_page));
   ASSIGN_OR_RETURN(const v1::NodesResponse nodes, client_.Nodes());
@@ -112,6 +114,12 @@ void RunSurvey::Note(const v1::Run& run) {
   } else {
     known_.erase(run.run_id());
   }
+}
+
+void RunSurvey::ForgetUnlisted(const v1::ListResponse& all) {
+  std::set<std::string> listed;
+  for (const v1::Run& run : all.runs()) listed.insert(run.run_id());
+  std::erase_if(known_, [&](const auto& known) { return !listed.contains(known.first); });
 }
 
 void RunSurvey::ForgetOldest() {

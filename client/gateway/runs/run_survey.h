@@ -47,6 +47,8 @@ class RunSurvey {
   Status ReadOlderRuns(std::string page_token);
   StatusOr<v1::ListResponse> Read(const v1::ListRequest& request);
   void Note(const v1::Run& run);
+  // Forgets the runs that were deleted. `all` is a list of all runs.
+  void ForgetUnlisted(const v1::ListResponse& all);
   void ForgetOldest();
   // False when runs are left for the next survey.
   StatusOr<bool> AskForCheckpoints();

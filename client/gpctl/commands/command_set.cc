@@ -73,6 +73,8 @@ void AddAllCommands(CommandSet& commands) {
   AddStreamCommands(commands);
   AddWaitCommand(commands);
   AddCancelCommand(commands);
+  AddDeleteCommand(commands);
+  AddDiskUsageCommand(commands);
   AddPauseCommands(commands);
   AddContinueCommands(commands);
   AddForkCommand(commands);

@@ -30,12 +30,14 @@ void AddDoctorCommand(CommandSet& commands);       // doctor
 void AddStreamCommands(CommandSet& commands);      // logs, events, metrics
 void AddWaitCommand(CommandSet& commands);         // wait
 void AddCancelCommand(CommandSet& commands);       // cancel
+void AddDeleteCommand(CommandSet& commands);       // delete
+void AddDiskUsageCommand(CommandSet& commands);    // du
 void AddPauseCommands(CommandSet& commands);       // pause, resume
 void AddContinueCommands(CommandSet& commands);    // extend, restart, retry
 void AddForkCommand(CommandSet& commands);         // fork
 void AddLineageCommand(CommandSet& commands);      // lineage
 void AddWorkersCommand(CommandSet& commands);      // workers list, cordon, drain, uncordon, revoke
-void AddCheckpointCommands(CommandSet& commands);  // ckpt list, show, verify
+void AddCheckpointCommands(CommandSet& commands);  // ckpt list, show, verify, pin, …
 void AddDataCommands(CommandSet& commands);        // data (commands/data/data.h)
 void AddImportCommand(CommandSet& commands);       // import
 void AddExportCommand(CommandSet& commands);       // export

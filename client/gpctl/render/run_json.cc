@@ -166,6 +166,7 @@ Json CheckpointFields(const v1::Checkpoint& checkpoint) {
                {"size_bytes", checkpoint.size_bytes()},
                {"latest", checkpoint.latest()},
                {"best", checkpoint.best()},
+               {"pinned", checkpoint.pinned()},
                {"leg", checkpoint.leg()},
                {"state", StateOf(checkpoint)}};
   if (checkpoint.has_validation_loss()) json["val_loss"] = checkpoint.validation_loss();

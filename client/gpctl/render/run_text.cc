@@ -172,9 +172,13 @@ std::vector<Table::Cell> RunRow(const v1::Run& run, const RunColumns& shown, dou
 // "latest, best": the marks of the checkpoint.
 std::string MarksOf(const v1::Checkpoint& checkpoint) {
   if (checkpoint.has_quarantined_at()) return "quarantined";
-  if (checkpoint.superseded()) return fmt::format("leg {}, superseded", checkpoint.leg());
+  if (checkpoint.superseded()) {
+    return fmt::format("leg {}, superseded{}", checkpoint.leg(),
+                       checkpoint.pinned() ? ", pinned" : "");
+  }
   std::string marks = checkpoint.latest() ? "latest" : "";
   if (checkpoint.best()) marks += marks.empty() ? "best" : ", best";
+  if (checkpoint.pinned()) marks += marks.empty() ? "pinned" : ", pinned";
   return marks;
 }
 

@@ -227,7 +227,9 @@ StatusOr<v1::Run> Session::FindRun(const std::string& reference) {
   StatusOr<v1::Run> run = client->Get(qualified ? reference : name + "/" + reference);
   if (run.status().code() == StatusCode::kFailedPrecondition)
     return NotFound("{}", Message(run.status()));
-  if (run.status().code() == StatusCode::kNotFound) return ExplainMissingRun(reference);
+  const bool is_missing = run.status().code() == StatusCode::kNotFound;
+  const bool is_deleted = Message(run.status()).find("was deleted") != std::string::npos;
+  if (is_missing && !is_deleted) return ExplainMissingRun(reference);
   return run;
 }
 

@@ -382,6 +382,14 @@ TEST(Convert, EveryKindOfEventIsDescribed) {
                   "cancelled by the user"));
 }
 
+TEST(Convert, EventsThatKeepOrFreeStorageAreDescribed) {
+  std::vector<std::string> descriptions;
+  for (const Event& event : OneOfEachStorageKind()) descriptions.push_back(Describe(event));
+  EXPECT_THAT(descriptions,
+              ElementsAre("checkpoint of step 20 pinned", "2 checkpoints removed: steps 10, 20",
+                          "deleted, except its checkpoints"));
+}
+
 TEST(Convert, ARankIsReadFieldByField) {
   const auto status = Parse<v1::RankStatus>(R"(
       run_id: "r" epoch: 1 rank: 2 slot_id: "s" incarnation: "i" phase: RANK_PHASE_EXITED

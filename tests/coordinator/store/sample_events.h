@@ -60,8 +60,15 @@ inline std::vector<Event> OneOfEachNodeKind() {
           {RunId(), At(9), "owner", "uncordon-1", NodeUncordoned{NodeId("n")}}};
 }
 
-// One event of each durable kind that concerns a run. They belong to the sample run and can be
-// applied in this order.
+// One event of each durable kind that keeps or frees storage.
+inline std::vector<Event> OneOfEachStorageKind() {
+  return {{kSampleRun, At(8), "owner", "pin-1", CheckpointPinned{20, 2, true}},
+          {kSampleRun, At(8), "retention", "", CheckpointsPruned{{{10, 1}, {20, 2}}}},
+          {kSampleRun, At(9), "user alice", "delete-1", RunDeleted{true, 2, 12345}}};
+}
+
+// One event of each other durable kind that concerns a run. They belong to the sample run and can
+// be applied in this order.
 inline std::vector<Event> OneOfEachKind() {
   const RunId& run = kSampleRun;
   const std::vector<Placement> placement = {{0, NodeId("n"), SlotId("s0")},

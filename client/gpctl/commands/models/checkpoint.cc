@@ -1,8 +1,10 @@
-// gpctl ckpt list, show, verify.
+// gpctl ckpt list, show, verify; the verbs that keep, remove and copy checkpoints are in
+// commands/disk/.
 #include <algorithm>
 #include <memory>
 
 #include "client/gpctl/commands/commands.h"
+#include "client/gpctl/commands/disk/checkpoints.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_text.h"
 #include "client/gpctl/session/checkpoint_reference.h"
@@ -121,7 +123,8 @@ void AddCheckpointVerb(CommandSet& commands, Command noun, const std::string& na
 }  // namespace
 
 void AddCheckpointCommands(CommandSet& commands) {
-  const Command noun = commands.Add("ckpt", kModelGroup, "List, show and verify checkpoints");
+  const Command noun =
+      commands.Add("ckpt", kModelGroup, "List, verify, keep, remove and copy checkpoints");
   AddCheckpointVerb(commands, noun, "list", "RUN",
                     "Show a run's checkpoints, those in quarantine too", &ListCheckpoints);
   AddCheckpointVerb(commands, noun, "show", "REF", "Show one checkpoint: RUN, RUN@STEP, RUN@best",
@@ -129,6 +132,7 @@ void AddCheckpointCommands(CommandSet& commands) {
   AddCheckpointVerb(commands, noun, "verify", "REF",
                     "Check every file against its digest; an intact checkpoint leaves quarantine",
                     &VerifyCheckpoint);
+  AddKeepingVerbs(noun, commands);
 }
 
 }  // namespace gp::gpctl

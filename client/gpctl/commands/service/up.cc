@@ -14,6 +14,7 @@
 #include "client/gpctl/service/monitoring.h"
 #include "client/gpctl/session/context_file.h"
 #include "client/gpctl/session/live_contexts.h"
+#include "client/gpctl/terminal/confirmation.h"
 #include "client/gpctl/terminal/hint.h"
 #include "rpc/listen_address.h"
 
@@ -324,15 +325,6 @@ StatusOr<ExitCode> Up(const UpOptions& given, Session& session) {
   return ShowRunning(other, options, directory, session);
 }
 
-bool Confirmed(const std::string& question, bool yes, Session& session) {
-  if (yes) return true;
-  if (!session.console().in_is_terminal) return false;
-  session.console().err << question << " [y/N] " << std::flush;
-  std::string answer;
-  std::getline(session.console().in, answer);
-  return answer == "y" || answer == "yes";
-}
-
 void ForgetContext(const ServiceDirectory& directory, Session& session) {
   const std::string path = ContextFilePath(session.console());
   auto file = LoadContextFile(path);
@@ -352,7 +344,7 @@ Status Purge(const ServiceDirectory& directory, const DownOptions& options, Sess
   }
   const std::string question =
       fmt::format("Delete {} with all runs and checkpoints?", directory.root());
-  if (!Confirmed(question, options.yes, session)) {
+  if (!options.yes && !Confirmed(question, session.console())) {
     return FailedPrecondition("nothing was deleted in {}; --purge needs a 'y' or --yes",
                               directory.root());
   }

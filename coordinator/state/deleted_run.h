@@ -1,0 +1,28 @@
+// DeletedRun: what is kept of a run after a user or retention deleted it, so that its name still
+// says something. A value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "coordinator/state/ids.h"
+#include "coordinator/state/time.h"
+
+namespace gp::coordinator {
+
+struct DeletedRun {
+  RunId id;
+  std::string name;
+  std::string run_namespace;  // never empty
+  std::string run_directory;
+  std::string deleted_by;  // the actor of the deletion: "user alice"
+  Timestamp deleted_at{};
+  std::string request_id;  // of the deletion
+  // Directories of sealed checkpoints that stay, for the runs that began from them.
+  std::vector<std::string> kept_checkpoints;
+  int checkpoints = 0;       // sealed ones, removed or kept
+  uint64_t freed_bytes = 0;  // measured before the deletion
+};
+
+}  // namespace gp::coordinator

@@ -1,0 +1,126 @@
+// The service's retention at work: events, audit log, and time that a fake clock sets.
+#include "coordinator/checkpoints/service_retention.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/control/replay.h"
+#include "coordinator/store/memory_store.h"
+#include "coordinator/store/sample_events.h"
+#include "fakes/fake_clock.h"
+#include "lib/base/temporary_directory.h"
+#include "base/file.h"
+#include "storage/local_storage.h"
+
+namespace gp::coordinator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class NoObserver final : public BatchObserver {
+ public:
+  void OnBatch(const PublishedBatch&) override {}
+};
+
+class ServiceRetentionTest : public ::testing::Test {
+ protected:
+  void SetUp() override { reconciler_.Start(); }
+  void TearDown() override { reconciler_.Stop(); }
+
+  void Request(const Event& event) {
+    std::promise<Status> answer;
+    reconciler_.Request(event, [&](const StatusOr<Admission>& admission) {
+      answer.set_value(admission.status());
+    });
+    const Status status = answer.get_future().get();
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  void AddEndedRun(const std::string& id) {
+    Event submit = SampleSubmit(id, id);
+    Submission& submission = std::get<RunSubmitted>(submit.body).submission;
+    submission.name = id;
+    submission.parent_run.clear();
+    submission.run_directory = JoinPath(directory_.path(), "runs/" + id);
+    Request(submit);
+    Request({.run = RunId(id), .actor = "user", .body = CancelRequested{true}});
+    ASSERT_TRUE(IsTerminal(reconciler_.snapshot()->FindRun(RunId(id))->state));
+  }
+  std::string AuditText() const {
+    std::string text;
+    for (const std::string& name : *ListDirectory(audit_->directory())) {
+      text += ReadFile(JoinPath(audit_->directory(), name)).value_or("");
+    }
+    return text;
+  }
+
+  TemporaryDirectory directory_;
+  MemoryStore::Disk disk_;
+  MemoryStore store_{disk_};
+  NoObserver observer_;
+  FakeClock clock_;
+  Reconciler reconciler_{store_, clock_, observer_, *ReplayStore(store_), {}};
+  LocalStorage files_;
+  std::unique_ptr<AuditLog> audit_ =
+      AuditLog::Open(JoinPath(directory_.path(), "audit"), clock_).value();
+};
+
+TEST_F(ServiceRetentionTest, DeletesByAgeAndSaysSo) {
+  ServiceRetention retention(reconciler_, *audit_, files_, clock_,
+                             {.policy = {.age = std::chrono::hours(24)},
+                              .storage_root = directory_.path()});
+  AddEndedRun("old");
+  clock_.Advance(std::chrono::hours(20));
+  AddEndedRun("new");
+  retention.Look();
+  EXPECT_NE(reconciler_.snapshot()->FindRun(RunId("old")), nullptr);
+  clock_.Advance(std::chrono::hours(5));
+  retention.Look();
+  const auto cluster = reconciler_.snapshot();
+  EXPECT_EQ(cluster->FindRun(RunId("old")), nullptr);
+  ASSERT_NE(cluster->FindDeleted(RunId("old")), nullptr);
+  EXPECT_EQ(cluster->FindDeleted(RunId("old"))->deleted_by, "retention");
+  EXPECT_NE(cluster->FindRun(RunId("new")), nullptr);
+  audit_ = nullptr;  // writes what waits
+  audit_ = AuditLog::Open(JoinPath(directory_.path(), "audit"), clock_).value();
+  EXPECT_THAT(AuditText(), HasSubstr("\"retention\""));
+  EXPECT_THAT(AuditText(), HasSubstr("team/old"));
+}
+
+TEST_F(ServiceRetentionTest, KeepsTheNewestByNumber) {
+  ServiceRetention retention(reconciler_, *audit_, files_, clock_,
+                             {.policy = {.count = 2}, .storage_root = directory_.path()});
+  for (const char* id : {"a", "b", "c", "d"}) {
+    clock_.Advance(std::chrono::hours(1));
+    AddEndedRun(id);
+  }
+  retention.Look();
+  std::vector<std::string> left;
+  reconciler_.snapshot()->runs.ForEach(
+      [&](const RunId& id, const auto&) { left.push_back(id.value()); });
+  std::sort(left.begin(), left.end());
+  EXPECT_THAT(left, ElementsAre("c", "d"));
+}
+
+TEST_F(ServiceRetentionTest, AFullStoreDeletesNothing) {
+  ServiceRetention retention(reconciler_, *audit_, files_, clock_,
+                             {.policy = {.count = 1}, .storage_root = directory_.path()});
+  AddEndedRun("a");
+  clock_.Advance(std::chrono::hours(1));
+  AddEndedRun("b");
+  {
+    MutexLock lock(disk_.mutex);
+    disk_.full = true;
+  }
+  retention.Look();
+  EXPECT_NE(reconciler_.snapshot()->FindRun(RunId("a")), nullptr);
+  {
+    MutexLock lock(disk_.mutex);
+    disk_.full = false;
+  }
+  retention.Look();
+  EXPECT_EQ(reconciler_.snapshot()->FindRun(RunId("a")), nullptr);
+}
+
+}  // namespace
+}  // namespace gp::coordinator

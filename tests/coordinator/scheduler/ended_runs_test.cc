@@ -1,0 +1,127 @@
+// What the service's retention takes, and what it never takes.
+#include "coordinator/scheduler/ended_runs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/store/sample_events.h"
+
+namespace gp::coordinator {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using Ids = std::vector<RunId>;
+
+constexpr Timestamp kStart{std::chrono::hours(1000)};
+
+class EndedRuns : public ::testing::Test {
+ protected:
+  // A run that ended at this hour, with checkpoints of 10 bytes at steps 1, 2 and 3.
+  Run Ended(const std::string& id, int hour) {
+    Run run;
+    run.id = RunId(id);
+    Submission submission = SampleSubmission();
+    submission.parent_run.clear();
+    submission.run_directory = "/storage/runs/" + id;
+    submission.resolved.clear();
+    run.submission = std::make_shared<const Submission>(submission);
+    run.submitted_sequence = ++submitted_;
+    run.state = RunState::kSucceeded;
+    run.finished_at = kStart + std::chrono::hours(hour);
+    for (const int step : {1, 2, 3}) {
+      SealedCheckpoint one;
+      one.step = step;
+      one.size_bytes = 10;
+      run.checkpoints.push_back(one);
+    }
+    return run;
+  }
+  void Add(Run run) { cluster_.Set(std::move(run)); }
+  Ids ToDelete(const EndedRunsPolicy& policy, int hour = 100) const {
+    return EndedRunsToDelete(cluster_, policy, kStart + std::chrono::hours(hour));
+  }
+
+  Cluster cluster_;
+  uint64_t submitted_ = 0;
+};
+
+TEST_F(EndedRuns, AreDeletedByAge) {
+  Add(Ended("b", 20));
+  Add(Ended("a", 10));
+  Add(Ended("c", 30));
+  EXPECT_THAT(ToDelete({.age = std::chrono::hours(75)}), ElementsAre(RunId("a"), RunId("b")));
+  EXPECT_THAT(ToDelete({.age = std::chrono::hours(95)}), IsEmpty());
+}
+
+TEST_F(EndedRuns, AreDeletedByNumber) {
+  Add(Ended("a", 10));
+  Add(Ended("b", 20));
+  Add(Ended("c", 30));
+  EXPECT_THAT(ToDelete({.count = 1}), ElementsAre(RunId("a"), RunId("b")));
+  EXPECT_THAT(ToDelete({.count = 3}), IsEmpty());
+  EXPECT_THAT(ToDelete({}), IsEmpty()) << "off";
+}
+
+TEST_F(EndedRuns, UnfinishedRunsStay) {
+  Run run = Ended("a", 10);
+  run.state = RunState::kRunning;
+  Add(run);
+  run.id = RunId("b");
+  run.state = RunState::kPaused;
+  Add(run);
+  EXPECT_THAT(ToDelete({.age = std::chrono::hours(1), .count = 1}), IsEmpty());
+}
+
+TEST_F(EndedRuns, BasesAndRunsWithAPinnedCheckpointStay) {
+  Add(Ended("base", 10));
+  Run child = Ended("child", 90);
+  Submission submission = *child.submission;
+  submission.parent_run = "base";
+  child.submission = std::make_shared<const Submission>(submission);
+  Add(child);
+  Run pinned = Ended("pinned", 20);
+  pinned.checkpoints[0].pinned = true;
+  Add(pinned);
+  Add(Ended("other", 30));
+  EXPECT_THAT(ToDelete({.age = std::chrono::hours(50)}), ElementsAre(RunId("other")));
+  cluster_.Delete(child, {.id = child.id});
+  EXPECT_THAT(ToDelete({.age = std::chrono::hours(50)}),
+              ElementsAre(RunId("base"), RunId("other")));
+}
+
+TEST_F(EndedRuns, ARunThatANewOneIsAboutToBeginFromStays) {
+  Add(Ended("base", 10));
+  Run waiting = Ended("waiting", 0);
+  waiting.state = RunState::kQueued;
+  waiting.checkpoints.clear();
+  Submission submission = *waiting.submission;
+  submission.resolved = "init_from: /storage/runs/base/checkpoints/imported\n";
+  waiting.submission = std::make_shared<const Submission>(submission);
+  Add(waiting);
+  EXPECT_THAT(ToDelete({.age = std::chrono::hours(50)}), IsEmpty());
+}
+
+TEST_F(EndedRuns, ArePrunedUntilEnoughIsFree) {
+  Add(Ended("a", 10));
+  Add(Ended("b", 20));
+  Run pruned = Ended("c", 5);
+  pruned.checkpoints[0].retired = pruned.checkpoints[1].retired = true;
+  Add(pruned);
+  EXPECT_THAT(EndedRunsToPrune(cluster_, 0), IsEmpty());
+  EXPECT_THAT(EndedRunsToPrune(cluster_, 20), ElementsAre(RunId("a")));
+  EXPECT_THAT(EndedRunsToPrune(cluster_, 21), ElementsAre(RunId("a"), RunId("b")));
+  EXPECT_THAT(EndedRunsToPrune(cluster_, 1000), ElementsAre(RunId("a"), RunId("b")));
+}
+
+TEST_F(EndedRuns, TheWatermarkIsAShareOfTheStorage) {
+  const EndedRunsPolicy policy{.disk_watermark = 0.75};
+  EXPECT_EQ(BytesAboveWatermark(policy, 1000, 250), 0u);
+  EXPECT_EQ(BytesAboveWatermark(policy, 1000, 200), 50u);
+  EXPECT_EQ(BytesAboveWatermark(policy, 1000, 0), 250u);
+  EXPECT_EQ(BytesAboveWatermark({}, 1000, 0), 0u);
+}
+
+}  // namespace
+}  // namespace gp::coordinator
