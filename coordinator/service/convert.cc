@@ -117,6 +117,19 @@ contract::WrittenCheckpoint FromProto(const v1::WrittenCheckpoint& from) {
   return to;
 }
 
+// "label team=a set, label old removed, note changed"
+std::string DescribeAnnotation(const RunAnnotated& change) {
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : change.labels) {
+    parts.push_back(fmt::format("label {}={} set", key, value));
+  }
+  for (const std::string& key : change.removed_labels) {
+    parts.push_back(fmt::format("label {} removed", key));
+  }
+  if (change.note) parts.emplace_back(change.note->empty() ? "note removed" : "note changed");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 struct Describer {
   std::string operator()(const RunSubmitted& event) const {
     return fmt::format("submitted as '{}', {}", event.submission.name,
@@ -159,6 +172,7 @@ struct Describer {
   std::string operator()(const RunResumed&) const { return "resumed"; }
   std::string operator()(const LegRequested& event) const { return event.why; }
   std::string operator()(const LegBegun&) const { return "the next leg begins"; }
+  std::string operator()(const RunAnnotated& event) const { return DescribeAnnotation(event); }
   std::string operator()(const NodeCordoned& event) const { return event.reason; }
   template <typename Volatile>
   std::string operator()(const Volatile&) const {
@@ -176,7 +190,8 @@ v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress
   to.set_kind(static_cast<v1::RunKind>(submission.kind));
   to.set_namespace_(NamespaceOf(run));
   to.set_priority(submission.priority);
-  to.mutable_labels()->insert(submission.labels.begin(), submission.labels.end());
+  to.mutable_labels()->insert(run.labels.begin(), run.labels.end());
+  to.set_note(run.note);
   to.set_state(static_cast<v1::RunState>(run.state));
   to.set_reason(run.reason);
   to.set_epoch(run.epoch);

@@ -11,6 +11,7 @@
 #include "coordinator/control/batch.h"
 #include "coordinator/scheduler/liveness.h"
 #include "coordinator/scheduler/queue.h"
+#include "coordinator/service/annotation_request.h"
 #include "coordinator/service/continuation.h"
 #include "coordinator/service/convert.h"
 #include "coordinator/service/named_files.h"
@@ -131,6 +132,12 @@ void RunService::OnChanges() {
                                      [this](ResumeCall& call) { RequestOf(call, RunResumed{}); });
   OnCall<v1::ContinueRequest, v1::ContinueResponse>(
       "Continue", [this](ContinueCall& call) { PrepareContinue(call); });
+  OnCall<v1::AnnotateRequest, v1::Run>("Annotate", [this](AnnotateCall& call) {
+    call.access().Describe("", call.request().request_id());
+    StatusOr<RunAnnotated> change = AnnotationOf(call.request());
+    if (!change.ok()) return call.Answer(change.status());
+    RequestOf(call, *std::move(change));
+  });
   OnCall<v1::RestoreCheckpointRequest, v1::Checkpoint>(
       "RestoreCheckpoint", [this](RestoreCall& call) { Restore(call); });
 }

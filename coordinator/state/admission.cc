@@ -1,5 +1,7 @@
 #include "coordinator/state/admission.h"
 
+#include "coordinator/state/annotation.h"
+
 namespace gp::coordinator {
 namespace {
 
@@ -83,6 +85,21 @@ StatusOr<Admission> AdmitLeg(const Cluster& cluster, const Event& event,
   return Admission{.append = true, .run = event.run};
 }
 
+// Ended runs are annotated too.
+StatusOr<Admission> AdmitAnnotation(const Cluster& cluster, const Event& event,
+                                    const RunAnnotated& change) {
+  const auto run = cluster.FindRun(event.run);
+  if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
+  if (IsAnnotated(change, *run)) return Admission{.replayed = true, .run = event.run};
+  Run after = *run;
+  Annotate(change, after);
+  if (after.labels.size() > std::max(kRunLabelsMax, run->labels.size())) {
+    return FailedPrecondition("run '{}' would have {} labels; at most {} are kept: remove some",
+                              event.run, after.labels.size(), kRunLabelsMax);
+  }
+  return Admission{.append = true, .run = event.run};
+}
+
 StatusOr<Admission> AdmitRestore(const Cluster& cluster, const Event& event,
                                  const CheckpointRestored& restored) {
   const auto run = cluster.FindRun(event.run);
@@ -136,6 +153,9 @@ StatusOr<Admission> Admit(const Cluster& cluster, const Event& event) {
   if (std::holds_alternative<RunResumed>(event.body)) return AdmitResume(cluster, event);
   if (const auto* requested = std::get_if<LegRequested>(&event.body)) {
     return AdmitLeg(cluster, event, *requested);
+  }
+  if (const auto* change = std::get_if<RunAnnotated>(&event.body)) {
+    return AdmitAnnotation(cluster, event, *change);
   }
   if (std::holds_alternative<RunWarned>(event.body)) return AdmitWarning(cluster, event);
   if (const auto* cordoned = std::get_if<NodeCordoned>(&event.body)) {

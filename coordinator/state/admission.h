@@ -18,13 +18,13 @@ struct Admission {
 inline constexpr int kWarningsMax = 1000;
 
 // Checks RunSubmitted, CancelRequested, PauseRequested, RunResumed, LegRequested,
-// CheckpointRestored, RunWarned, NodeCordoned and NodeUncordoned; every other event is admitted.
-// Apply may still refuse an admitted event.
+// CheckpointRestored, RunAnnotated, RunWarned, NodeCordoned and NodeUncordoned; every other event
+// is admitted. Apply may still refuse an admitted event.
 //   NotFound: there is no such run or node (not for RunWarned).
 //   AlreadyExists: the request id was used with another body; an ended run cannot go on because a
 //   live run has its name.
 //   FailedPrecondition: the run's state does not allow it; a checkpoint cannot come back from
-//   quarantine now; a run has kWarningsMax warnings.
+//   quarantine now; a run has kWarningsMax warnings; it would have more than kRunLabelsMax labels.
 StatusOr<Admission> Admit(const Cluster& cluster, const Event& event);
 
 }  // namespace gp::coordinator

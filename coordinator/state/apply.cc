@@ -1,6 +1,7 @@
 // Apply: one function per kind of event.
 #include <algorithm>
 
+#include "coordinator/state/annotation.h"
 #include "coordinator/state/cluster.h"
 #include "coordinator/state/node_events.h"
 
@@ -41,6 +42,7 @@ class Applier {
     run.id = event_.run;
     run.submission = std::make_shared<const Submission>(submitted.submission);
     run.submitted_by = event_.actor;
+    run.labels = submitted.submission.labels;
     run.leg = FirstLeg(submitted.submission, event_.at);
     run.submitted_sequence = sequence_;
     run.submitted_at = event_.at;
@@ -324,6 +326,13 @@ class Applier {
     if (!run.next_leg) return Impossible("nobody asked for another leg");
     if (run.holds_slots) Withdraw(run);
     BeginNextLeg(run);
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const RunAnnotated& annotated) {
+    ASSIGN_OR_RETURN(Run run, Existing());
+    Annotate(annotated, run);
     Save(std::move(run));
     return OkStatus();
   }

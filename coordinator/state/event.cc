@@ -29,6 +29,7 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "resumed",
     "leg_requested",
     "leg_begun",
+    "annotated",
     "node_cordoned",
     "node_uncordoned",
     "node_connected",
@@ -37,7 +38,7 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "checkpoint_read",
     "waiting",
     "tick"};
-constexpr size_t kDurableCount = 24;
+constexpr size_t kDurableCount = 25;
 static_assert(
     std::is_same_v<std::variant_alternative_t<kDurableCount - 1, EventBody>, NodeUncordoned>);
 

@@ -171,6 +171,13 @@ struct LegRequested {
 // The leg that was requested begins. Withdraws the slots that ranks of a finished leg still hold.
 struct LegBegun {};
 
+// A user changed the labels or the note of a run, which may have ended.
+struct RunAnnotated {
+  std::map<std::string, std::string> labels;  // added, or with another value
+  std::vector<std::string> removed_labels;    // keys
+  std::optional<std::string> note;            // the whole note; absent: unchanged
+};
+
 // An operator requests a cordon; see Cordon. A second request replaces the first.
 struct NodeCordoned {
   NodeId node;
@@ -240,8 +247,8 @@ using EventBody =
                  CancelRequested, CheckpointSealed, CheckpointRetired, RunFinishing, RunEnded,
                  RunWarned, CheckpointVerified, CheckpointDamaged, CheckpointRestored, RunRequeued,
                  RunDraining, PauseRequested, RunPaused, RunResumed, LegRequested, LegBegun,
-                 NodeCordoned, NodeUncordoned, NodeConnected, NodeDisconnected, NodeReported,
-                 CheckpointRead, RunWaiting, Tick>;
+                 RunAnnotated, NodeCordoned, NodeUncordoned, NodeConnected, NodeDisconnected,
+                 NodeReported, CheckpointRead, RunWaiting, Tick>;
 
 struct Event {
   RunId run;  // empty for events of nodes and ticks

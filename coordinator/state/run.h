@@ -176,6 +176,8 @@ struct Run {
   RunId id;
   std::shared_ptr<const Submission> submission;  // of the newest leg
   std::string submitted_by;                      // the actor of the submit: "user alice"
+  std::map<std::string, std::string> labels;     // those of the submit, as users changed them
+  std::string note;                              // what a user wrote about the run; may be empty
   uint64_t submitted_sequence = 0;
   uint64_t changed_sequence = 0;
   // Number of the event that first took the run out of SUBMITTED and QUEUED; 0: it never left.

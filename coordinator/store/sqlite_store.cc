@@ -49,7 +49,9 @@ constexpr const char* kMigrations[] = {
     EndedRunsTable::kMigration, StorageTable::kMigration,
     // The tables stay. From here on there may be records of pauses and legs, which an earlier
     // program cannot read.
-    "-- version 5\n"};
+    "-- version 5\n",
+    // From here on there may be records of labels and notes.
+    "-- version 6\n"};
 
 std::string Quoted(std::string_view text) {
   std::string quoted = "'";
@@ -180,6 +182,7 @@ Status SqliteStore::Insert(uint64_t sequence, const Event& absolute) {
     return ended_runs_.Add(event.run, sequence, ended->state);
   }
   if (std::holds_alternative<LegRequested>(event.body)) return ended_runs_.Remove(event.run);
+  if (std::holds_alternative<RunAnnotated>(event.body)) return ended_runs_.SetLabels(event.run);
   const auto set_retired = [&](int64_t retired, int64_t step) {
     return set_retired_.Bind(1, retired).Bind(2, run).Bind(3, step).Run();
   };

@@ -76,6 +76,7 @@ void AddAllCommands(CommandSet& commands) {
   AddPauseCommands(commands);
   AddContinueCommands(commands);
   AddLineageCommand(commands);
+  AddAnnotateCommands(commands);
   AddWorkersCommand(commands);
   AddCheckpointCommands(commands);
   AddSampleCommand(commands);

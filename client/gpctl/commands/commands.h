@@ -32,6 +32,7 @@ void AddWaitCommand(CommandSet& commands);         // wait
 void AddCancelCommand(CommandSet& commands);       // cancel
 void AddPauseCommands(CommandSet& commands);       // pause, resume
 void AddContinueCommands(CommandSet& commands);    // extend, restart, retry
+void AddAnnotateCommands(CommandSet& commands);    // label, note
 void AddLineageCommand(CommandSet& commands);      // lineage
 void AddWorkersCommand(CommandSet& commands);      // workers list, cordon, drain, uncordon, revoke
 void AddCheckpointCommands(CommandSet& commands);  // ckpt list, show, verify

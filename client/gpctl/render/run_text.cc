@@ -66,6 +66,19 @@ std::string Field(const std::string& name, const std::string& value, const TextS
   return LabelledLine(name, value, style.width);
 }
 
+// The lines of a note stay lines.
+std::string NoteText(const v1::Run& run, const TextStyle& style) {
+  std::string text;
+  std::string_view rest = run.note();
+  while (!rest.empty()) {
+    const size_t end = rest.find('\n');
+    const std::string line = OneSafeLine(rest.substr(0, end), style.utf8);
+    text += LabelledLine(text.empty() ? "note" : "", line, style.width);
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  }
+  return text;
+}
+
 std::string ProgressText(const v1::Run& run) {
   const v1::Progress& progress = run.progress();
   if (progress.target_steps() <= 0 && progress.step() == 0) return "";
@@ -247,6 +260,8 @@ std::string RunDetails(const v1::Run& run, const DetailsContext& context, double
   out += Field("gradients", GradientsText(run), style);
   out += Field("checkpoint", CheckpointText(run), style);
   out += Field("restarts", RestartText(run), style);
+  out += Field("labels", OneSafeLine(LabelsText(run), style.utf8), style);
+  out += NoteText(run, style);
   out += Field("user", IsOfAnotherUser(run) ? OneSafeLine(UserName(run), style.utf8) : "", style);
   out += Field("directory", run.run_directory());
   out += Field("connection", context.connection, style);

@@ -97,6 +97,8 @@ RunValue FullRun() {
   run.state = RunState::kRunning;
   run.reason = "every rank is ready";
   run.submitted_by = "user ann";
+  run.labels = {{"a", "b"}};
+  run.note = "a lower rate";
   run.submitted_at = At(1'000'002);
   run.started_at = At(3'000'004);
   run.finished_at = At(5'000'006);
@@ -191,7 +193,7 @@ TEST(Convert, ARunIsToldFieldByField) {
         kernels { key: "avx2" value: "choices" } }
       gradients_encrypted: true submitted_by: "user ann" device: "gpu"
       initial_model: "/models/gpt2" parent { run_id: "p" leg: 2 step: 50 } leg: 2
-      leaving_for: "a user paused the run")");
+      leaving_for: "a user paused the run" note: "a lower rate")");
   EXPECT_EQ(DifferenceBetween(expected, run), "");
   EXPECT_THAT(UnsetFields(run), ElementsAre("placement.rank", "source", "resolved",
                                             "queue_position", "parent.run_name", "legs"))

@@ -51,6 +51,7 @@ TEST(RunJson, ARunHasAllItsFields) {
       gradients_encrypted: true queue_position: 9 submitted_by: "user ann"
       device: "gpu" initial_model: "base@250"
       parent { run_id: "p" run_name: "base" leg: 7 step: 250 } leg: 10 leaving_for: "leaving"
+      note: "a lower rate"
       legs {
         number: 10 first_step: 14 why_begun: "begun" begun_at { seconds: 60 nanos: 1 }
         why_ended: "ended" ended_at { seconds: 120 nanos: 1 } resolved: "leg" target_steps: 15 }
@@ -84,7 +85,7 @@ TEST(RunJson, ARunHasAllItsFields) {
         {"leg": 11, "first_step": 16, "target_steps": 17, "why_begun": "again",
          "begun_at": "1970-01-01T00:03:00Z", "why_ended": "over",
          "ended_at": "1970-01-01T00:04:00Z", "resolved": "leg 2"}],
-      "labels": {"a": "b"}, "queue_position": 9, "submitted_by": "user ann", "run_directory": "/runs/id", "request_id": "request",
+      "labels": {"a": "b"}, "note": "a lower rate", "queue_position": 9, "submitted_by": "user ann", "run_directory": "/runs/id", "request_id": "request",
       "source": "source", "resolved": "resolved"})"));
 }
 
