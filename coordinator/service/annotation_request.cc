@@ -22,7 +22,8 @@ bool HasControls(std::string_view text, bool lines) {
   return false;
 }
 
-Status CheckWritten(const std::string& what, const std::string& text, size_t bytes_max, bool lines) {
+Status CheckWritten(const std::string& what, const std::string& text, size_t bytes_max,
+                    bool lines) {
   if (text.size() > bytes_max) {
     return InvalidArgument("{} has {} bytes; at most {} are kept", what, text.size(), bytes_max);
   }
@@ -34,8 +35,8 @@ Status CheckWritten(const std::string& what, const std::string& text, size_t byt
 // A '=' would make another key of it in the list's filter.
 Status CheckLabelKey(const std::string& key) {
   if (key.empty()) return InvalidArgument("a label needs a key: team=research");
-  RETURN_IF_ERROR(
-      CheckWritten(fmt::format("the key '{}' of a label", Excerpt(key)), key, kLabelKeyBytesMax, false));
+  RETURN_IF_ERROR(CheckWritten(fmt::format("the key '{}' of a label", Excerpt(key)), key,
+                               kLabelKeyBytesMax, false));
   const bool bad = std::any_of(key.begin(), key.end(), [](char c) { return c == ' ' || c == '='; });
   if (!bad) return OkStatus();
   return InvalidArgument("the key '{}' of a label has a blank or '='; expected one word",
@@ -54,8 +55,8 @@ StatusOr<RunAnnotated> AnnotationOf(const v1::AnnotateRequest& request) {
   }
   for (const auto& [key, value] : request.labels()) {
     RETURN_IF_ERROR(CheckLabelKey(key));
-    RETURN_IF_ERROR(
-        CheckWritten(fmt::format("the value of label '{}'", key), value, kLabelValueBytesMax, false));
+    RETURN_IF_ERROR(CheckWritten(fmt::format("the value of label '{}'", key), value,
+                                 kLabelValueBytesMax, false));
     change.labels[key] = value;
   }
   // Labels of a run file, which are removed here, may have any key.

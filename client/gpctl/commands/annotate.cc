@@ -50,7 +50,8 @@ void PrintRun(const v1::Run& run, const std::string& text, Session& session) {
 // A label on each line; the list takes it as --label.
 std::string LabelLines(const v1::Run& run, bool utf8) {
   std::string lines;
-  for (const auto& [key, value] : std::map<std::string, std::string>(run.labels().begin(), run.labels().end())) {
+  for (const auto& [key, value] :
+       std::map<std::string, std::string>(run.labels().begin(), run.labels().end())) {
     lines += OneSafeLine(key + "=" + value, utf8) + "\n";
   }
   return lines;
@@ -125,8 +126,8 @@ void AddAnnotateCommands(CommandSet& commands) {
   label.Footer("gpctl list -a --label KEY=VALUE finds the runs with a label.");
   commands.Bind(label, [labels](Session& session) { return Label(*labels, session); });
 
-  const Command note =
-      commands.Add("note", kRunGroup, "Write a note about a run, also about one that ended; or print it");
+  const Command note = commands.Add(
+      "note", kRunGroup, "Write a note about a run, also about one that ended; or print it");
   auto words = std::make_shared<NoteOptions>();
   note.Option("RUN", words->run, kRunArgument).Required();
   note.Option("TEXT", words->words,

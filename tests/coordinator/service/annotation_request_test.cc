@@ -1,4 +1,5 @@
-// Goal: nothing that would disturb a screen or a list is written on a run, and the refusal says why.
+// Goal: nothing that would disturb a screen or a list is written on a run, and the refusal says
+// why.
 #include "coordinator/service/annotation_request.h"
 
 #include <gmock/gmock.h>
