@@ -9,6 +9,7 @@
 #include "base/text/namespace_name.h"
 #include "client/gpctl/commands/command_set.h"
 #include "client/gpctl/commands/help.h"
+#include "client/gpctl/commands/other_names.h"
 #include "client/gpctl/error_text.h"
 
 namespace gp::gpctl {
@@ -53,6 +54,8 @@ Status ExplainExtra(Command program, const std::vector<std::string>& extras) {
                            DidYouMean(flag, FlagNames(command)), help);
   }
   if (!SubcommandNames(command).empty()) {
+    const std::string here = command == program ? CalledHere(extra, SubcommandNames(command)) : "";
+    if (!here.empty()) return InvalidArgument("there is no command '{}': {}", extra, here);
     return InvalidArgument("unknown command '{}'{}\nSee '{}'.", extra,
                            DidYouMean(extra, SubcommandNames(command)), help);
   }

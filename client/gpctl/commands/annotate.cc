@@ -5,13 +5,14 @@
 
 #include "base/text/excerpt.h"
 #include "client/gpctl/commands/commands.h"
-#include "client/gpctl/commands/legs/another_leg.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/terminal/display_text.h"
 
 namespace gp::gpctl {
 namespace {
+
+constexpr char kAnnotatedRun[] = "name, id, unique prefix of an id, or @last";
 
 struct LabelOptions {
   std::string run;
@@ -120,7 +121,7 @@ void AddAnnotateCommands(CommandSet& commands) {
   const Command label = commands.Add(
       "label", kRunGroup, "Set and remove labels of a run, also of one that ended; or print them");
   auto labels = std::make_shared<LabelOptions>();
-  label.Option("RUN", labels->run, kRunArgument).Required();
+  label.Option("RUN", labels->run, kAnnotatedRun).Required();
   label.Option("CHANGE", labels->changes,
                "KEY=VALUE sets a label, KEY- removes it; without any the labels are printed");
   label.Footer("gpctl list -a --label KEY=VALUE finds the runs with a label.");
@@ -129,7 +130,7 @@ void AddAnnotateCommands(CommandSet& commands) {
   const Command note = commands.Add(
       "note", kRunGroup, "Write a note about a run, also about one that ended; or print it");
   auto words = std::make_shared<NoteOptions>();
-  note.Option("RUN", words->run, kRunArgument).Required();
+  note.Option("RUN", words->run, kAnnotatedRun).Required();
   note.Option("TEXT", words->words,
               "the whole note, which replaces the one before; - reads standard input, \"\" removes "
               "the note; without it the note is printed");

@@ -67,6 +67,7 @@ void AddAllCommands(CommandSet& commands) {
   AddRunFileCommands(commands);
   AddDataCommands(commands);
   AddSubmitCommand(commands);
+  AddRunCommand(commands);
   AddListCommand(commands);
   AddStatusCommands(commands);
   AddWatchCommand(commands);

@@ -20,6 +20,7 @@ void AddStatusCommands(CommandSet& commands);      // status, why
 void AddInitCommand(CommandSet& commands);         // init
 void AddRunFileCommands(CommandSet& commands);     // validate, explain
 void AddSubmitCommand(CommandSet& commands);       // submit
+void AddRunCommand(CommandSet& commands);          // run
 void AddWatchCommand(CommandSet& commands);        // watch
 void AddSampleCommand(CommandSet& commands);       // sample
 void AddEvalCommand(CommandSet& commands);         // eval

@@ -98,9 +98,10 @@ NanogptData FindNanogptData(const std::string& config, const std::string& datase
   }
   data.found = false;
   data.val = JoinPath(folder, "val.bin");
-  data.notes.push_back(fmt::format("{} has neither train.bin nor input.txt; make them before the "
-                                   "run: {}",
-                                   folder, PrepareCommand(folder)));
+  data.notes.push_back(
+      fmt::format("{} has neither train.bin nor input.txt; make them before the "
+                  "run: {}",
+                  folder, PrepareCommand(folder)));
   return data;
 }
 

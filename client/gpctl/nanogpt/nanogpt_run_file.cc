@@ -175,8 +175,8 @@ class Translation {
       const size_t equals = text.find('=');
       const size_t first = text.starts_with("--") ? 2 : 0;
       if (equals == std::string::npos || equals <= first) {
-        values_.AddProblem(fmt::format("--override {}: expected KEY=VALUE, such as batch_size=12",
-                                       Excerpt(text)));
+        values_.AddProblem(
+            fmt::format("--override {}: expected KEY=VALUE, such as batch_size=12", Excerpt(text)));
         continue;
       }
       const std::string name = text.substr(first, equals - first);
@@ -199,7 +199,8 @@ class Translation {
     const auto* flag = std::get_if<bool>(&value);
     const bool off = flag != nullptr && !*flag;
     if (key.reason != nullptr && !off) {
-      made_.notes.push_back(fmt::format("{}: {} has no counterpart: {}", place, key.name, key.reason));
+      made_.notes.push_back(
+          fmt::format("{}: {} has no counterpart: {}", place, key.name, key.reason));
     }
   }
 
@@ -272,8 +273,8 @@ class Translation {
                   Line("dropout", values_.Real("dropout"), "dropout");
     for (const char* shape : {"n_layer", "n_head", "n_embd", "bias"}) {
       if (!values_.IsSet(shape)) continue;
-      made_.notes.push_back(
-          fmt::format("{}; it has no effect, because {} decides it", values_.Describe(shape), name));
+      made_.notes.push_back(fmt::format("{}; it has no effect, because {} decides it",
+                                        values_.Describe(shape), name));
     }
   }
 
@@ -310,7 +311,8 @@ class Translation {
       return "cpu";
     }
     if (!device.starts_with("cuda")) {
-      values_.AddProblem(values_.Describe("device") + ", expected 'cpu', 'cuda', 'cuda:N' or 'mps'");
+      values_.AddProblem(values_.Describe("device") +
+                         ", expected 'cpu', 'cuda', 'cuda:N' or 'mps'");
     }
     const bool fp16 = values_.IsSet("dtype") && values_.Text("dtype") == "float16";
     return values_.IsSet("device") || fp16 ? "gpu" : "auto";
@@ -332,8 +334,8 @@ class Translation {
 
   void WriteResources() {
     const std::string device = Device();
-    made_.text += "resources:\n" + Line("workers", int64_t{1},
-                                        "ranks; nanoGPT's torchrun --nproc_per_node") +
+    made_.text += "resources:\n" +
+                  Line("workers", int64_t{1}, "ranks; nanoGPT's torchrun --nproc_per_node") +
                   Line("device", device, "device");
     made_.text += fmt::format("precision: {:<19}  # dtype\n", Precision(device));
   }

@@ -48,7 +48,8 @@ StatusOr<PythonValue> PowerOfWhole(int64_t base, int64_t exponent) {
   int64_t result = 1;
   for (int64_t i = 0; i < exponent; ++i) {
     if (__builtin_mul_overflow(result, base, &result)) return InvalidArgument("{}", kTooLarge);
-    if (base >= -1 && base <= 1 && i > 1) return PythonValue(exponent % 2 == 0 ? base * base : base);
+    if (base >= -1 && base <= 1 && i > 1)
+      return PythonValue(exponent % 2 == 0 ? base * base : base);
   }
   return PythonValue(result);
 }

@@ -46,7 +46,8 @@ TEST_F(NanogptDataTest, TokensAreTakenWithTheTokenizerThatMadeThem) {
   const NanogptData tokens = Find("owt");
   EXPECT_EQ(tokens.tokenizer, "gpt2");
   EXPECT_EQ(tokens.val, "");
-  EXPECT_THAT(tokens.notes, ElementsAre(HasSubstr("has no val.bin, so there is no validation loss")));
+  EXPECT_THAT(tokens.notes,
+              ElementsAre(HasSubstr("has no val.bin, so there is no validation loss")));
 }
 
 TEST_F(NanogptDataTest, TextIsTakenWhenThereAreNoTokens) {
@@ -73,8 +74,9 @@ TEST_F(NanogptDataTest, MissingDataComesWithItsCommand) {
   const NanogptData unknown = Find("none");
   EXPECT_FALSE(unknown.found);
   EXPECT_EQ(unknown.train, Path("data/none/train.bin"));
-  EXPECT_THAT(unknown.notes, ElementsAre(HasSubstr("gpctl data prepare TEXT --format nanogpt --out " +
-                                                   Path("data/none"))));
+  EXPECT_THAT(unknown.notes,
+              ElementsAre(HasSubstr("gpctl data prepare TEXT --format nanogpt --out " +
+                                    Path("data/none"))));
 }
 
 TEST_F(NanogptDataTest, TheFolderMayBeBesideTheFileOrInTheWorkingDirectory) {

@@ -170,7 +170,8 @@ TEST_F(FromNanogpt, WrongValuesAreRefusedAllAtOnceWithTheirLines) {
 TEST_F(FromNanogpt, APretrainedModelDecidesItsShape) {
   Write("data/chars/input.txt", "some text\n");
   Write("gpt2/config.json", "{}");
-  const Outcome made = Init("init_from = 'gpt2'\nn_layer = 3\ndataset = 'chars'\nblock_size = 512\n");
+  const Outcome made =
+      Init("init_from = 'gpt2'\nn_layer = 3\ndataset = 'chars'\nblock_size = 512\n");
   EXPECT_EQ(made.code, 0) << made.err;
   EXPECT_THAT(made.out, HasSubstr("init_from: \"" + Path("gpt2") + "\""));
   EXPECT_THAT(made.out, HasSubstr("n_ctx: 512"));

@@ -15,24 +15,13 @@ std::string Value(const std::string& expression, const PythonNames& names = {}) 
 }
 
 TEST(PythonExpression, ArithmeticIsThatOfPython) {
-  const std::pair<const char*, const char*> cases[] = {{"5 * 8", "40"},
-                                                       {"2**19", "524288"},
-                                                       {"2 ** 3 ** 2", "512"},
-                                                       {"-2 ** 2", "-4"},
-                                                       {"600_000", "600000"},
-                                                       {"1e-3", "0.001"},
-                                                       {"6e-4 / 10", "6e-05"},
-                                                       {"7 / 2", "3.5"},
-                                                       {"7 // 2", "3"},
-                                                       {"-7 // 2", "-4"},
-                                                       {"-7 % 3", "2"},
-                                                       {"(1 + 2) * 3 - -4", "13"},
-                                                       {"0x10", "16"},
-                                                       {".5", "0.5"},
-                                                       {"2 ** -1", "0.5"},
-                                                       {"True + 1", "2"},
-                                                       {"None", "None"},
-                                                       {"1 ** 1_000_000_000", "1"}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"5 * 8", "40"},        {"2**19", "524288"},   {"2 ** 3 ** 2", "512"},
+      {"-2 ** 2", "-4"},      {"600_000", "600000"}, {"1e-3", "0.001"},
+      {"6e-4 / 10", "6e-05"}, {"7 / 2", "3.5"},      {"7 // 2", "3"},
+      {"-7 // 2", "-4"},      {"-7 % 3", "2"},       {"(1 + 2) * 3 - -4", "13"},
+      {"0x10", "16"},         {".5", "0.5"},         {"2 ** -1", "0.5"},
+      {"True + 1", "2"},      {"None", "None"},      {"1 ** 1_000_000_000", "1"}};
   for (const auto& [expression, value] : cases) EXPECT_EQ(Value(expression), value) << expression;
 }
 
@@ -61,8 +50,7 @@ TEST(PythonExpression, NothingIsCalledAndNothingIsGuessed) {
   EXPECT_EQ(Value("'a'.upper()"), "refused: calls a function or reads a part of a value");
   EXPECT_EQ(Value("unknown"), "refused: reads 'unknown', which has no value before it");
   EXPECT_EQ(Value("1 / 0"), "refused: divides by 0");
-  EXPECT_EQ(Value("'a' if 1 else 'b'"),
-            "refused: is neither a literal nor arithmetic of numbers");
+  EXPECT_EQ(Value("'a' if 1 else 'b'"), "refused: is neither a literal nor arithmetic of numbers");
   EXPECT_EQ(Value("[1, 2]"), "refused: is neither a literal nor arithmetic of numbers");
   EXPECT_EQ(Value("'a' * 3"), "refused: is neither a literal nor arithmetic of numbers");
   EXPECT_EQ(Value("f'{x}'"), "refused: has a string with the prefix f, which is not read");

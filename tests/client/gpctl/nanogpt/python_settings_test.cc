@@ -14,8 +14,7 @@ using ::testing::ElementsAre;
 std::vector<std::string> Settings(const PythonSettings& read) {
   std::vector<std::string> texts;
   for (const PythonSetting& setting : read.settings) {
-    texts.push_back(
-        fmt::format("{}={}@{}", setting.name, PythonText(setting.value), setting.line));
+    texts.push_back(fmt::format("{}={}@{}", setting.name, PythonText(setting.value), setting.line));
   }
   return texts;
 }
@@ -66,13 +65,12 @@ TEST(PythonSettings, NamesWhatItLeavesOut) {
       "n_head = 8\n",
       {});
   EXPECT_THAT(Settings(read), ElementsAre("n_head=8@12"));
-  EXPECT_THAT(
-      Skipped(read),
-      ElementsAre("3: run = 'ft-' + str(time.time()): calls str()",
-                  "4: if big:: is not an assignment; its whole block is left out",
-                  "9: a, b = 1, 2: is not an assignment to one name",
-                  "10: print('hello'): is not an assignment to one name",
-                  "11: odd = 1: is indented, outside of a block"));
+  EXPECT_THAT(Skipped(read),
+              ElementsAre("3: run = 'ft-' + str(time.time()): calls str()",
+                          "4: if big:: is not an assignment; its whole block is left out",
+                          "9: a, b = 1, 2: is not an assignment to one name",
+                          "10: print('hello'): is not an assignment to one name",
+                          "11: odd = 1: is indented, outside of a block"));
 }
 
 TEST(PythonSettings, AValueThatCannotBeReadReplacesTheOneBefore) {
@@ -96,7 +94,8 @@ TEST(PythonSettings, KnownNamesHaveValuesAndTheProgramIsNotRead) {
 }
 
 TEST(PythonSettings, EveryBeginningOfAFileIsRead) {
-  const std::string whole = "\"\"\"x\"\"\"\na = ('b' +\n 'c\\'') # d\nif a:\n  b = 1\nc = \"\"\"e\n\"\"\"\n";
+  const std::string whole =
+      "\"\"\"x\"\"\"\na = ('b' +\n 'c\\'') # d\nif a:\n  b = 1\nc = \"\"\"e\n\"\"\"\n";
   for (size_t size = 0; size <= whole.size(); ++size) {
     ReadPythonSettings(whole.substr(0, size), {});
   }

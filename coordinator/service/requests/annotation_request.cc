@@ -1,4 +1,4 @@
-#include "coordinator/service/annotation_request.h"
+#include "coordinator/service/requests/annotation_request.h"
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,6 @@
 // Goal: nothing that would disturb a screen or a list is written on a run, and the refusal says
 // why.
-#include "coordinator/service/annotation_request.h"
+#include "coordinator/service/requests/annotation_request.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
