@@ -45,17 +45,16 @@ struct Word {
 };
 
 constexpr Word kWords[] = {
-    {"ls", kList},         {"get", kList},         {"runs", kList},       {"jobs", kList},
-    {"top", kList},        {"describe", kShow},    {"show", kShow},       {"inspect", kShow},
-    {"info", kShow},       {"stop", kEnd},         {"kill", kEnd},        {"abort", kEnd},
-    {"rm", kRemove},       {"remove", kRemove},    {"del", kRemove},      {"delete", kRemove},
-    {"purge", kRemove},    {"start", kStart},      {"train", kStart},     {"apply", kStart},
-    {"create", kStart},    {"launch", kStart},     {"clone", kCopy},      {"copy", kCopy},
-    {"cp", kCopy},         {"branch", kCopy},      {"diff", kCompare},    {"nodes", kNodes},
-    {"node", kNodes},      {"worker", kNodes},     {"tail", kLogs},       {"log", kLogs},
-    {"history", kHistory}, {"config", kSettings},  {"settings", kSettings},
-    {"generate", kWrite},  {"evaluate", kMeasure}, {"edit", kEdit},       {"tag", kEdit},
-    {"annotate", kEdit},
+    {"ls", kList},          {"get", kList},        {"runs", kList},         {"jobs", kList},
+    {"top", kList},         {"describe", kShow},   {"show", kShow},         {"inspect", kShow},
+    {"info", kShow},        {"stop", kEnd},        {"kill", kEnd},          {"abort", kEnd},
+    {"rm", kRemove},        {"remove", kRemove},   {"del", kRemove},        {"delete", kRemove},
+    {"purge", kRemove},     {"start", kStart},     {"train", kStart},       {"apply", kStart},
+    {"create", kStart},     {"launch", kStart},    {"clone", kCopy},        {"copy", kCopy},
+    {"cp", kCopy},          {"branch", kCopy},     {"diff", kCompare},      {"nodes", kNodes},
+    {"node", kNodes},       {"worker", kNodes},    {"tail", kLogs},         {"log", kLogs},
+    {"history", kHistory},  {"config", kSettings}, {"settings", kSettings}, {"generate", kWrite},
+    {"evaluate", kMeasure}, {"edit", kEdit},       {"tag", kEdit},          {"annotate", kEdit},
 };
 
 }  // namespace

@@ -35,8 +35,7 @@ Status AddSettings(const std::string& path, const Console& console,
       return InvalidArgument("{}:{}: expected KEY=VALUE, such as optimizer.lr=3e-4, not '{}'", path,
                              number, Excerpt(line));
     }
-    settings.push_back(
-        fmt::format("{}={}", key, WithoutBlanks(line.substr(equals + 1))));
+    settings.push_back(fmt::format("{}={}", key, WithoutBlanks(line.substr(equals + 1))));
   }
   return OkStatus();
 }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "client/gpctl/terminal/console.h"
 #include "base/status.h"
+#include "client/gpctl/terminal/console.h"
 
 namespace gp::gpctl {
 

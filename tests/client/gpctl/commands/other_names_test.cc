@@ -16,8 +16,7 @@ TEST(OtherNames, OnlyCommandsThatExistAreNamed) {
   EXPECT_EQ(gpctl::CalledHere("rm", {"cancel", "delete"}),
             "gpctl delete RUN removes an ended run and its files, gpctl cancel RUN ends one that "
             "has not ended");
-  EXPECT_EQ(gpctl::CalledHere("rm", {"cancel"}),
-            "gpctl cancel RUN ends one that has not ended");
+  EXPECT_EQ(gpctl::CalledHere("rm", {"cancel"}), "gpctl cancel RUN ends one that has not ended");
   EXPECT_EQ(gpctl::CalledHere("rm", {}), "");
   EXPECT_EQ(gpctl::CalledHere("frobnicate", {"list"}), "");
 }
