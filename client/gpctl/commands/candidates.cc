@@ -1,9 +1,10 @@
 #include "client/gpctl/commands/candidates.h"
 
 #include <algorithm>
-#include <map>
+#include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "client/api/run_state_name.h"
 #include "client/gpctl/commands/help.h"
