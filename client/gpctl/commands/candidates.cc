@@ -296,8 +296,7 @@ class Completer {
 
 }  // namespace
 
-Candidates CandidatesFor(Command program, const std::vector<std::string>& words,
-                         Console& console) {
+Candidates CandidatesFor(Command program, const std::vector<std::string>& words, Console& console) {
   return Completer(program, words, console).Complete();
 }
 

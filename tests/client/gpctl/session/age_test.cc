@@ -26,9 +26,8 @@ TEST(TimeAgo, CountsBackFromTheCoordinatorsClock) {
   gpctl::Session session(options, console);
   const auto at = gpctl::TimeAgo("2h", session);
   ASSERT_TRUE(at.ok()) << at.status();
-  const double here = std::chrono::duration<double>(
-                          std::chrono::system_clock::now().time_since_epoch())
-                          .count();
+  const double here =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   EXPECT_NEAR(*at - here, 3 * 3600, 120) << "the fake's clock is 5 hours ahead";
   EXPECT_EQ(gpctl::TimeAgo("soon", session).status().code(), StatusCode::kInvalidArgument);
 }

@@ -21,8 +21,9 @@ class SettingFileTest : public ::testing::Test {
     gpctl_.environment["GPCTL_SERVER"] = service_.address();
     for (int i = 0; i < 20'000; ++i) text_ += "some text\n";
     Write("in.txt", text_);
-    Write("run.yaml",
-          "apiVersion: gp/v1\nname: tiny\npreset: tiny\ndata: {text: [in.txt], tokenizer: bytes}\n");
+    Write(
+        "run.yaml",
+        "apiVersion: gp/v1\nname: tiny\npreset: tiny\ndata: {text: [in.txt], tokenizer: bytes}\n");
   }
   void Write(const std::string& name, const std::string& text) {
     std::ofstream(gpctl_.home() + "/" + name) << text;
@@ -36,8 +37,8 @@ class SettingFileTest : public ::testing::Test {
 TEST_F(SettingFileTest, SettingsOfFilesComeBeforeThoseOfTheCommandLine) {
   Write("a.env", "# a comment\n\n optimizer.lr = 3e-4 \r\nlabels.goal=a = b\n");
   Write("b.env", "seed=7\n");
-  const Outcome outcome = gpctl_.Run({"submit", "run.yaml", "--set", "seed=8", "--set-file",
-                                      "a.env", "--set-file", "b.env"});
+  const Outcome outcome = gpctl_.Run(
+      {"submit", "run.yaml", "--set", "seed=8", "--set-file", "a.env", "--set-file", "b.env"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const v1::SubmitRequest sent = service_.last_submit();
   EXPECT_THAT(sent.overrides(),
