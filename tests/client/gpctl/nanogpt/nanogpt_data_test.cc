@@ -29,7 +29,7 @@ class NanogptDataTest : public ::testing::Test {
     return FindNanogptData(Path(config), dataset, Path("elsewhere"));
   }
 
-  testing::TemporaryDirectory directory_;
+  TemporaryDirectory directory_;
 };
 
 TEST_F(NanogptDataTest, TokensAreTakenWithTheTokenizerThatMadeThem) {

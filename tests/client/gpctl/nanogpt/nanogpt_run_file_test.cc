@@ -80,7 +80,7 @@ TEST_F(FromNanogpt, TheCharacterModelIsTakenWhole) {
   EXPECT_EQ(spec.schedule.decay_steps, 5000);
   EXPECT_NEAR(spec.schedule.min_lr_ratio, 0.1, 1e-9);
   EXPECT_EQ(spec.budget.steps, 5000);
-  EXPECT_EQ(spec.eval.every, 250);
+  EXPECT_EQ(spec.eval.every_steps, 250);
   EXPECT_EQ(spec.eval.batches, 200);
 }
 

@@ -25,7 +25,7 @@ class SavedRunsTest : public ::testing::Test {
             .checkpoint = checkpoint};
   }
 
-  testing::TemporaryDirectory directory_;
+  TemporaryDirectory directory_;
 };
 
 TEST_F(SavedRunsTest, TheNewestWholeCheckpointOfTheLastRanksCounts) {
