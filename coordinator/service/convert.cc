@@ -61,6 +61,10 @@ v1::Progress ToProto(const Run& run, const Progress& progress) {
   }
   to.set_target_tokens(submission.target_tokens);
   if (progress.validation_loss) to.set_validation_step(progress.validation_step);
+  if (progress.best_known && progress.best_validation_loss) {
+    to.set_best_validation_loss(*progress.best_validation_loss);
+    to.set_best_validation_step(progress.best_validation_step);
+  }
   for (const auto& [name, score] : progress.scores) {
     v1::NewestScore& added = *to.add_scores();
     added.set_name(name);

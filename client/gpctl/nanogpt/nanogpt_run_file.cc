@@ -402,9 +402,14 @@ class Translation {
   }
 
   void WriteCheckpoints() {
-    made_.text += "checkpoint:\n" +
-                  Line("every", values_.Whole("eval_interval"), "at each evaluation, as nanoGPT") +
-                  Line("keep_best", true, "RUN@best is what nanoGPT's ckpt.pt would hold");
+    made_.text += "checkpoint:\n";
+    // Without a validation split nothing can improve.
+    if (values_.Flag("always_save_checkpoint") || (data_.text.empty() && data_.val.empty())) {
+      made_.text += Line("every", values_.Whole("eval_interval"), "always_save_checkpoint = True");
+    } else {
+      made_.text += Line("every", int64_t{0}, "always_save_checkpoint = False") +
+                    Line("on_best", true, "RUN@best is what nanoGPT's ckpt.pt would hold");
+    }
   }
 
   const NanogptConfig& config_;

@@ -69,6 +69,10 @@ Json ProgressFields(const v1::Progress& progress) {
     json["val_loss"] = progress.validation_loss();
     json["val_step"] = progress.validation_step();
   }
+  if (progress.has_best_validation_loss()) {
+    json["best_val_loss"] = progress.best_validation_loss();
+    json["best_val_step"] = progress.best_validation_step();
+  }
   return json;
 }
 

@@ -143,13 +143,26 @@ std::string SkippedText(const v1::Progress& progress) {
                      progress.skipped_steps() == 1 ? "" : "s");
 }
 
+// The best evaluation, if its step has no checkpoint: then RUN@best is another one.
+std::string UnsavedBestText(const v1::Run& run) {
+  const v1::Progress& progress = run.progress();
+  const int64_t step = progress.best_validation_step();
+  const bool saved = step == run.best_checkpoint_step() || step == run.latest_checkpoint_step();
+  if (!progress.has_best_validation_loss() || saved) return "";
+  return fmt::format(
+      "step {} had the lowest validation loss, {}; no checkpoint of it exists "
+      "(checkpoint.on_best: true saves each improvement)",
+      WithThousands(step), Loss(progress.best_validation_loss()));
+}
+
 std::string CheckpointText(const v1::Run& run) {
-  if (run.latest_checkpoint_step() < 0) return "";
+  const std::string unsaved = UnsavedBestText(run);
+  if (run.latest_checkpoint_step() < 0) return unsaved;
   std::string text = fmt::format("step {}", WithThousands(run.latest_checkpoint_step()));
   if (run.best_checkpoint_step() >= 0) {
     text += fmt::format(", best at step {}", WithThousands(run.best_checkpoint_step()));
   }
-  return text;
+  return text + (unsaved.empty() ? "" : "; ") + unsaved;
 }
 
 // Whether a user other than the service's owner submitted the run. Most services have no others.

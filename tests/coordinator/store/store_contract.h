@@ -122,6 +122,7 @@ inline std::vector<RunId> EndedByHand(int count, const RunQuery& query, const En
     run.id = submit.run;
     run.submission =
         std::make_shared<const Submission>(std::get<RunSubmitted>(submit.body).submission);
+    run.labels = run.submission->labels;
     run.submitted_by = submit.actor;
     run.submitted_at = submit.at;
     run.state = EndOfMany(number);
