@@ -101,7 +101,7 @@ TEST_F(FromNanogpt, TheTokensOfAStepAreThoseOfAllProcesses) {
 TEST_F(FromNanogpt, OverridesAreNanogptsOwn) {
   Write("data/chars/input.txt", "some text\n");
   const runspec::RunSpec spec =
-      Spec(kCharacters, {"--override", "device=cpu", "--override", "--compile=False", "--override",
+      Spec(kCharacters, {"--override", "device=cpu", "--override=--compile=False", "--override",
                          "batch_size=12", "--override", "block_size=64", "--override",
                          "max_iters=2000", "--override", "dropout=0.0"});
   EXPECT_EQ(spec.resources.device, "cpu");

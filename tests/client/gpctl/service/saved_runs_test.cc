@@ -14,7 +14,8 @@ class SavedRunsTest : public ::testing::Test {
   void AddCheckpoint(const std::string& name, bool whole = true) {
     const std::string folder = JoinPath(directory_.path(), "checkpoints/" + name);
     ASSERT_TRUE(MakeDirectories(folder, 0700).ok());
-    if (whole) ASSERT_TRUE(WriteFileAtomically(JoinPath(folder, "manifest.json"), "{}").ok());
+    if (!whole) return;
+    ASSERT_TRUE(WriteFileAtomically(JoinPath(folder, "manifest.json"), "{}").ok());
   }
   StoppedRun Run(int64_t step, int64_t checkpoint) const {
     return {.run_id = "r",
