@@ -228,6 +228,11 @@ StatusOr<v1::ContinueResponse> RunClient::Continue(v1::ContinueRequest request) 
   return Ask("Continue", &v1::RunService::StubInterface::Continue, request);
 }
 
+StatusOr<v1::Run> RunClient::Annotate(v1::AnnotateRequest request) {
+  if (request.request_id().empty()) request.set_request_id(RandomId(20));
+  return Ask("Annotate", &v1::RunService::StubInterface::Annotate, request);
+}
+
 StatusOr<v1::CheckpointsResponse> RunClient::Checkpoints(const std::string& run) {
   v1::CheckpointsRequest request;
   request.set_run(run);

@@ -69,6 +69,8 @@ class RunClient {
   StatusOr<v1::Run> Resume(const std::string& run);
   // Fills an empty request id.
   StatusOr<v1::ContinueResponse> Continue(v1::ContinueRequest request);
+  // Fills an empty request id.
+  StatusOr<v1::Run> Annotate(v1::AnnotateRequest request);
   StatusOr<v1::CheckpointsResponse> Checkpoints(const std::string& run);
   // Waits until the coordinator has read the whole checkpoint, at most 12 hours.
   StatusOr<v1::Checkpoint> RestoreCheckpoint(const std::string& run, int64_t step);

@@ -7,8 +7,10 @@
 #include "base/standard_output.h"
 #include "base/text/excerpt.h"
 #include "base/text/namespace_name.h"
+#include "client/gpctl/commands/candidates.h"
 #include "client/gpctl/commands/command_set.h"
 #include "client/gpctl/commands/help.h"
+#include "client/gpctl/commands/other_names.h"
 #include "client/gpctl/error_text.h"
 
 namespace gp::gpctl {
@@ -53,6 +55,8 @@ Status ExplainExtra(Command program, const std::vector<std::string>& extras) {
                            DidYouMean(flag, FlagNames(command)), help);
   }
   if (!SubcommandNames(command).empty()) {
+    const std::string here = command == program ? CalledHere(extra, SubcommandNames(command)) : "";
+    if (!here.empty()) return InvalidArgument("there is no command '{}': {}", extra, here);
     return InvalidArgument("unknown command '{}'{}\nSee '{}'.", extra,
                            DidYouMean(extra, SubcommandNames(command)), help);
   }
@@ -136,6 +140,11 @@ int RunArguments(const std::vector<std::string>& arguments, bool json, Console& 
   GlobalOptions options;
   CommandSet commands(program, options);
   AddAllCommands(commands);
+  if (!arguments.empty() && arguments.front() == kCompleteWord) {
+    const std::vector<std::string> words(arguments.begin() + 1, arguments.end());
+    console.out << CandidateLines(CandidatesFor(program, words, console));
+    return Number(ExitCode::kOk);
+  }
   const ParseOutcome outcome = line.TryParse(arguments);
   if (outcome.kind == ParseOutcome::Kind::kParsed) return RunParsed(commands, options, console);
   if (outcome.kind != ParseOutcome::Kind::kHelpWanted) {

@@ -63,6 +63,10 @@ v1::Progress ToProto(const Run& run, const Progress& progress) {
   }
   to.set_target_tokens(submission.target_tokens);
   if (progress.validation_loss) to.set_validation_step(progress.validation_step);
+  if (progress.best_known && progress.best_validation_loss) {
+    to.set_best_validation_loss(*progress.best_validation_loss);
+    to.set_best_validation_step(progress.best_validation_step);
+  }
   for (const auto& [name, score] : progress.scores) {
     v1::NewestScore& added = *to.add_scores();
     added.set_name(name);
@@ -124,6 +128,19 @@ contract::WrittenCheckpoint FromProto(const v1::WrittenCheckpoint& from) {
   return to;
 }
 
+// "label team=a set, label old removed, note changed"
+std::string DescribeAnnotation(const RunAnnotated& change) {
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : change.labels) {
+    parts.push_back(fmt::format("label {}={} set", key, value));
+  }
+  for (const std::string& key : change.removed_labels) {
+    parts.push_back(fmt::format("label {} removed", key));
+  }
+  if (change.note) parts.emplace_back(change.note->empty() ? "note removed" : "note changed");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 struct Describer {
   std::string operator()(const RunSubmitted& event) const {
     return fmt::format("submitted as '{}', {}", event.submission.name,
@@ -183,6 +200,7 @@ struct Describer {
                        CountedNoun(static_cast<int64_t>(event.checkpoints.size()), "checkpoint"),
                        steps.size() == 1 ? "step" : "steps", fmt::join(steps, ", "), more);
   }
+  std::string operator()(const RunAnnotated& event) const { return DescribeAnnotation(event); }
   std::string operator()(const NodeCordoned& event) const { return event.reason; }
   template <typename Volatile>
   std::string operator()(const Volatile&) const {
@@ -200,7 +218,8 @@ v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress
   to.set_kind(static_cast<v1::RunKind>(submission.kind));
   to.set_namespace_(NamespaceOf(run));
   to.set_priority(submission.priority);
-  to.mutable_labels()->insert(submission.labels.begin(), submission.labels.end());
+  to.mutable_labels()->insert(run.labels.begin(), run.labels.end());
+  to.set_note(run.note);
   to.set_state(static_cast<v1::RunState>(run.state));
   to.set_reason(run.reason);
   to.set_epoch(run.epoch);

@@ -15,6 +15,7 @@
 #include "coordinator/service/continuation.h"
 #include "coordinator/service/convert.h"
 #include "coordinator/service/named_files.h"
+#include "coordinator/service/requests/annotation_request.h"
 #include "coordinator/service/run_list.h"
 #include "coordinator/service/submission.h"
 #include "coordinator/state/run_reference.h"
@@ -133,6 +134,12 @@ void RunService::OnChanges() {
                                      [this](ResumeCall& call) { RequestOf(call, RunResumed{}); });
   OnCall<v1::ContinueRequest, v1::ContinueResponse>(
       "Continue", [this](ContinueCall& call) { PrepareContinue(call); });
+  OnCall<v1::AnnotateRequest, v1::Run>("Annotate", [this](AnnotateCall& call) {
+    call.access().Describe("", call.request().request_id());
+    StatusOr<RunAnnotated> change = AnnotationOf(call.request());
+    if (!change.ok()) return call.Answer(change.status());
+    RequestOf(call, *std::move(change));
+  });
   OnCall<v1::RestoreCheckpointRequest, v1::Checkpoint>(
       "RestoreCheckpoint", [this](RestoreCall& call) { Restore(call); });
 }

@@ -38,6 +38,7 @@ class RunService final : public MethodService<v1::RunService> {
   using PauseCall = PooledCall<v1::PauseRequest, v1::Run>;
   using ResumeCall = PooledCall<v1::ResumeRequest, v1::Run>;
   using ContinueCall = PooledCall<v1::ContinueRequest, v1::ContinueResponse>;
+  using AnnotateCall = PooledCall<v1::AnnotateRequest, v1::Run>;
   using RestoreCall = PooledCall<v1::RestoreCheckpointRequest, v1::Checkpoint>;
 
   // The run that the caller means, among the namespaces it may see. PermissionDenied if it may see

@@ -1,5 +1,6 @@
 #include "coordinator/state/admission.h"
 
+#include "coordinator/state/annotation.h"
 #include "coordinator/state/initial_model.h"
 #include "coordinator/state/start_description.h"
 
@@ -123,6 +124,21 @@ StatusOr<Admission> AdmitLeg(const Cluster& cluster, const Event& event,
         "run '{}' can go on when run '{}' has ended, which has its name '{}'; or fork from its "
         "checkpoint under another name",
         event.run, *live->begin(), run->submission->name);
+  }
+  return Admission{.append = true, .run = event.run};
+}
+
+// Ended runs are annotated too.
+StatusOr<Admission> AdmitAnnotation(const Cluster& cluster, const Event& event,
+                                    const RunAnnotated& change) {
+  const auto run = cluster.FindRun(event.run);
+  if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
+  if (IsAnnotated(change, *run)) return Admission{.replayed = true, .run = event.run};
+  Run after = *run;
+  Annotate(change, after);
+  if (after.labels.size() > std::max(kRunLabelsMax, run->labels.size())) {
+    return FailedPrecondition("run '{}' would have {} labels; at most {} are kept: remove some",
+                              event.run, after.labels.size(), kRunLabelsMax);
   }
   return Admission{.append = true, .run = event.run};
 }
@@ -265,6 +281,9 @@ StatusOr<Admission> Admit(const Cluster& cluster, const Event& event) {
   }
   if (const auto* deletion = std::get_if<RunDeleted>(&event.body)) {
     return AdmitDeletion(cluster, event, *deletion);
+  }
+  if (const auto* change = std::get_if<RunAnnotated>(&event.body)) {
+    return AdmitAnnotation(cluster, event, *change);
   }
   if (std::holds_alternative<RunWarned>(event.body)) return AdmitWarning(cluster, event);
   if (const auto* cordoned = std::get_if<NodeCordoned>(&event.body)) {

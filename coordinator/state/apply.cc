@@ -1,6 +1,7 @@
 // Apply: one function per kind of event.
 #include <algorithm>
 
+#include "coordinator/state/annotation.h"
 #include "coordinator/state/cluster.h"
 #include "coordinator/state/node_events.h"
 #include "coordinator/state/run_reference.h"
@@ -52,6 +53,7 @@ class Applier {
     run.id = event_.run;
     run.submission = Recorded(submitted.submission);
     run.submitted_by = event_.actor;
+    run.labels = submitted.submission.labels;
     run.leg = FirstLeg(submitted.submission, event_.at);
     run.submitted_sequence = sequence_;
     run.submitted_at = event_.at;
@@ -347,6 +349,13 @@ class Applier {
     SealedCheckpoint* checkpoint = FindSealed({pinned.step, pinned.epoch}, run);
     if (checkpoint == nullptr) return Impossible("no checkpoint of that step is sealed");
     checkpoint->pinned = pinned.pinned;
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status operator()(const RunAnnotated& annotated) {
+    ASSIGN_OR_RETURN(Run run, Existing());
+    Annotate(annotated, run);
     Save(std::move(run));
     return OkStatus();
   }

@@ -32,6 +32,7 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "deleted",
     "checkpoint_pinned",
     "checkpoints_pruned",
+    "annotated",
     "node_cordoned",
     "node_uncordoned",
     "node_connected",
@@ -40,7 +41,7 @@ constexpr std::array<std::string_view, std::variant_size_v<EventBody>> kKinds = 
     "checkpoint_read",
     "waiting",
     "tick"};
-constexpr size_t kDurableCount = 27;
+constexpr size_t kDurableCount = 28;
 static_assert(
     std::is_same_v<std::variant_alternative_t<kDurableCount - 1, EventBody>, NodeUncordoned>);
 

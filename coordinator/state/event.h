@@ -199,6 +199,13 @@ struct CheckpointsPruned {
   int keep_last = 1;  // of the request; not stored
 };
 
+// A user changed the labels or the note of a run, which may have ended.
+struct RunAnnotated {
+  std::map<std::string, std::string> labels;  // added, or with another value
+  std::vector<std::string> removed_labels;    // keys
+  std::optional<std::string> note;            // the whole note; absent: unchanged
+};
+
 // An operator requests a cordon; see Cordon. A second request replaces the first.
 struct NodeCordoned {
   NodeId node;
@@ -268,8 +275,9 @@ using EventBody =
                  CancelRequested, CheckpointSealed, CheckpointRetired, RunFinishing, RunEnded,
                  RunWarned, CheckpointVerified, CheckpointDamaged, CheckpointRestored, RunRequeued,
                  RunDraining, PauseRequested, RunPaused, RunResumed, LegRequested, LegBegun,
-                 RunDeleted, CheckpointPinned, CheckpointsPruned, NodeCordoned, NodeUncordoned,
-                 NodeConnected, NodeDisconnected, NodeReported, CheckpointRead, RunWaiting, Tick>;
+                 RunDeleted, CheckpointPinned, CheckpointsPruned, RunAnnotated, NodeCordoned,
+                 NodeUncordoned, NodeConnected, NodeDisconnected, NodeReported, CheckpointRead,
+                 RunWaiting, Tick>;
 
 struct Event {
   RunId run;  // empty for events of nodes and ticks

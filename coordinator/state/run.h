@@ -135,7 +135,7 @@ struct SealedCheckpoint : contract::WrittenCheckpoint {
   bool retired = false;   // no run resumes from it any more; its directory is being removed
   bool restored = false;  // a user brought it back from quarantine; never retired automatically
   std::string restored_by_request;  // the request id of that call
-  bool pinned = false;    // a user keeps it: neither retention nor a prune removes it
+  bool pinned = false;              // a user keeps it: neither retention nor a prune removes it
 };
 
 // A checkpoint that two readers found damaged, or whose directory is gone. No run resumes from it.
@@ -193,6 +193,8 @@ struct Run {
   RunId id;
   std::shared_ptr<const Submission> submission;  // of the newest leg
   std::string submitted_by;                      // the actor of the submit: "user alice"
+  std::map<std::string, std::string> labels;     // those of the submit, as users changed them
+  std::string note;                              // what a user wrote about the run; may be empty
   uint64_t submitted_sequence = 0;
   uint64_t changed_sequence = 0;
   // Number of the event that first took the run out of SUBMITTED and QUEUED; 0: it never left.

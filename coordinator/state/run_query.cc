@@ -8,7 +8,7 @@ namespace gp::coordinator {
 namespace {
 
 bool HasLabels(const RunQuery& query, const Run& run) {
-  const auto& labels = run.submission->labels;
+  const auto& labels = run.labels;
   return std::all_of(query.labels.begin(), query.labels.end(), [&](const LabelParts& wanted) {
     return std::any_of(labels.begin(), labels.end(), [&](const auto& label) {
       return DivideLabel(label.first, label.second) == wanted;

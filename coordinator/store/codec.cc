@@ -155,6 +155,12 @@ class Encoder {
       added.set_epoch(pruned.epoch);
     }
   }
+  void operator()(const RunAnnotated& event) {
+    pb::RunAnnotated& to = *record_.mutable_run_annotated();
+    to.mutable_labels()->insert(event.labels.begin(), event.labels.end());
+    for (const std::string& key : event.removed_labels) to.add_removed_labels(key);
+    if (event.note) to.set_note(*event.note);
+  }
   void operator()(const NodeCordoned& event) {
     pb::NodeCordoned& to = *record_.mutable_node_cordoned();
     to.set_node_id(event.node.value());
@@ -237,6 +243,14 @@ CheckpointsPruned Decode(const pb::CheckpointsPruned& from) {
   return to;
 }
 
+RunAnnotated Decode(const pb::RunAnnotated& from) {
+  RunAnnotated to{{from.labels().begin(), from.labels().end()},
+                  {from.removed_labels().begin(), from.removed_labels().end()},
+                  std::nullopt};
+  if (from.has_note()) to.note = from.note();
+  return to;
+}
+
 NodeCordoned Decode(const pb::NodeCordoned& from) {
   return {NodeId(from.node_id()), from.name(), from.drain(), from.reason()};
 }
@@ -305,6 +319,8 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
                               record.checkpoint_pinned().pinned()};
     case pb::Record::kCheckpointsPruned:
       return Decode(record.checkpoints_pruned());
+    case pb::Record::kRunAnnotated:
+      return Decode(record.run_annotated());
     case pb::Record::EVENT_NOT_SET:
       break;
   }

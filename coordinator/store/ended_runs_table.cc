@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 #include <variant>
 
+#include "coordinator/state/annotation.h"
 #include "coordinator/state/run_reference.h"
 #include "coordinator/store/codec.h"
 
@@ -172,6 +174,7 @@ std::optional<Run> SubmittedRun(const StoredEvent& stored) {
   run.id = stored.event.run;
   run.submission = std::make_shared<const Submission>(submitted->submission);
   run.submitted_by = stored.event.actor;
+  run.labels = submitted->submission.labels;
   run.submitted_sequence = stored.sequence;
   run.submitted_at = stored.event.at;
   run.state = RunState::kSubmitted;
@@ -182,6 +185,10 @@ Status EndedRunsTable::Prepare(SqliteConnection& writer) {
   ASSIGN_OR_RETURN(
       select_submit_,
       writer.Prepare("SELECT record FROM records WHERE run_id = ? ORDER BY sequence LIMIT 1"));
+  ASSIGN_OR_RETURN(select_records_,
+                   writer.Prepare("SELECT record FROM records WHERE run_id = ? ORDER BY sequence"));
+  ASSIGN_OR_RETURN(select_ended_,
+                   writer.Prepare("SELECT 1 FROM ended_runs WHERE submitted_sequence = ?"));
   ASSIGN_OR_RETURN(
       insert_run_,
       writer.Prepare("INSERT OR REPLACE INTO ended_runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
@@ -216,9 +223,10 @@ Status EndedRunsTable::Fill(SqliteConnection& writer) {
   ASSIGN_OR_RETURN(SqliteStatement select,
                    writer.Prepare("SELECT sequence, record FROM records ORDER BY sequence"));
   std::map<RunId, Run> live;
+  std::set<RunId> annotated;
   while (true) {
     ASSIGN_OR_RETURN(const bool row, select.Step());
-    if (!row) return OkStatus();
+    if (!row) break;
     StatusOr<StoredEvent> stored = DecodeRecord(select.Blob(1));
     if (!stored.ok()) {
       return WithContext(stored.status(), fmt::format("store record {}", select.Int(0)));
@@ -231,6 +239,10 @@ Status EndedRunsTable::Fill(SqliteConnection& writer) {
     }
     if (std::holds_alternative<RunDeleted>(stored->event.body)) {
       RETURN_IF_ERROR(Remove(stored->event.run));
+      annotated.erase(stored->event.run);
+    }
+    if (std::holds_alternative<RunAnnotated>(stored->event.body)) {
+      annotated.insert(stored->event.run);
     }
     const auto* ended = std::get_if<RunEnded>(&stored->event.body);
     const auto run = live.find(stored->event.run);
@@ -239,6 +251,8 @@ Status EndedRunsTable::Fill(SqliteConnection& writer) {
     RETURN_IF_ERROR(Insert(run->second, stored->sequence));
     live.erase(run);
   }
+  for (const RunId& run : annotated) RETURN_IF_ERROR(SetLabels(run));
+  return OkStatus();
 }
 
 StatusOr<std::optional<Run>> EndedRunsTable::ReadSubmitted(const RunId& run) {
@@ -251,6 +265,37 @@ StatusOr<std::optional<Run>> EndedRunsTable::ReadSubmitted(const RunId& run) {
   return SubmittedRun(*stored);
 }
 
+StatusOr<std::optional<Run>> EndedRunsTable::ReadAnnotated(const RunId& run) {
+  ASSIGN_OR_RETURN(std::optional<Run> submitted, ReadSubmitted(run));
+  if (!submitted) return submitted;
+  select_records_.Bind(1, run.value());
+  Status status;
+  while (status.ok()) {
+    const StatusOr<bool> row = select_records_.Step();
+    status = row.status();
+    if (!status.ok() || !*row) break;
+    const StatusOr<StoredEvent> stored = DecodeRecord(select_records_.Blob(0));
+    status = stored.status();
+    const auto* change = status.ok() ? std::get_if<RunAnnotated>(&stored->event.body) : nullptr;
+    if (change != nullptr) Annotate(*change, *submitted);
+  }
+  select_records_.Reset();
+  RETURN_IF_ERROR(status);
+  return submitted;
+}
+
+Status EndedRunsTable::SetLabels(const RunId& run) {
+  ASSIGN_OR_RETURN(const std::optional<Run> annotated, ReadAnnotated(run));
+  if (!annotated) return OkStatus();
+  const int64_t sequence = Number(annotated->submitted_sequence);
+  const StatusOr<bool> ended = select_ended_.Bind(1, sequence).Step();
+  select_ended_.Reset();
+  RETURN_IF_ERROR(ended.status());
+  if (!*ended) return OkStatus();
+  RETURN_IF_ERROR(delete_labels_.Bind(1, sequence).Run());
+  return InsertLabels(*annotated);
+}
+
 Status EndedRunsTable::Remove(const RunId& run) {
   ASSIGN_OR_RETURN(const std::optional<Run> submitted, ReadSubmitted(run));
   if (!submitted) return OkStatus();
@@ -260,7 +305,7 @@ Status EndedRunsTable::Remove(const RunId& run) {
 }
 
 Status EndedRunsTable::Add(const RunId& run, uint64_t sequence, RunState state) {
-  ASSIGN_OR_RETURN(std::optional<Run> submitted, ReadSubmitted(run));
+  ASSIGN_OR_RETURN(std::optional<Run> submitted, ReadAnnotated(run));
   if (!submitted) return OkStatus();  // the replay sets such a run aside
   submitted->state = state;
   return Insert(*submitted, sequence);
@@ -272,7 +317,12 @@ Status EndedRunsTable::Insert(const Run& run, uint64_t ended_sequence) {
   insert_run_.Bind(4, static_cast<int64_t>(run.state)).Bind(5, NamespaceOf(run));
   insert_run_.Bind(6, run.submission->name).Bind(7, run.submitted_by);
   RETURN_IF_ERROR(insert_run_.Bind(8, MicrosOf(run.submitted_at)).Run());
-  for (const auto& label : run.submission->labels) {
+  return InsertLabels(run);
+}
+
+Status EndedRunsTable::InsertLabels(const Run& run) {
+  const int64_t submitted = Number(run.submitted_sequence);
+  for (const auto& label : run.labels) {
     const auto [key, value] = DivideLabel(label.first, label.second);
     RETURN_IF_ERROR(insert_label_.Bind(1, key).Bind(2, value).Bind(3, submitted).Run());
   }

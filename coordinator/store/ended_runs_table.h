@@ -49,6 +49,9 @@ class EndedRunsTable {
   // Removes a run that goes on with another leg or is deleted, if it is there.
   // REQUIRES: a transaction is open that also writes the record of the leg or of the deletion.
   Status Remove(const RunId& run);
+  // Replaces the labels of a run, if it is there, by those that its records give it.
+  // REQUIRES: a transaction is open that has written the record of the change.
+  Status SetLabels(const RunId& run);
 
   // Store::ListEnded. Sets `steps` to the number of virtual machine instructions that SQLite ran.
   static StatusOr<std::vector<EndedRun>> List(SqliteConnection& reader, const RunQuery& query,
@@ -58,10 +61,14 @@ class EndedRunsTable {
   Status DivideLabels(SqliteConnection& writer);
   Status Fill(SqliteConnection& writer);
   Status Insert(const Run& run, uint64_t ended_sequence);
+  Status InsertLabels(const Run& run);
   // The run right after its submission; nullopt if its first record is not a RunSubmitted.
   StatusOr<std::optional<Run>> ReadSubmitted(const RunId& run);
+  // The same with the labels that all its records give it.
+  StatusOr<std::optional<Run>> ReadAnnotated(const RunId& run);
 
-  SqliteStatement select_submit_, insert_run_, insert_label_, delete_run_, delete_labels_;
+  SqliteStatement select_submit_, select_records_, select_ended_, insert_run_, insert_label_,
+      delete_run_, delete_labels_;
 };
 
 }  // namespace gp::coordinator

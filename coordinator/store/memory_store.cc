@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "coordinator/state/annotation.h"
 #include "coordinator/store/codec.h"
 #include "coordinator/store/ended_runs_table.h"
 
@@ -59,13 +60,15 @@ StatusOr<std::vector<EndedRun>> MemoryStore::ListEnded(const RunQuery& query,
     if (std::holds_alternative<LegRequested>(stored.event.body) ||
         std::holds_alternative<RunDeleted>(stored.event.body))
       found.erase(run.submitted_sequence);
+    if (const auto* change = std::get_if<RunAnnotated>(&stored.event.body)) Annotate(*change, run);
     const auto* ended = std::get_if<RunEnded>(&stored.event.body);
     if (ended == nullptr) continue;
     run.state = ended->state;
     const bool in_range = stored.sequence > range.after && stored.sequence <= range.through &&
                           run.submitted_sequence < range.before;
-    if (in_range && Matches(query, run)) found[run.submitted_sequence] = run.id;
+    if (in_range) found[run.submitted_sequence] = run.id;
   }
+  std::erase_if(found, [&](const auto& run) { return !Matches(query, submitted[run.second]); });
   std::vector<EndedRun> runs;
   for (auto run = found.rbegin(); run != found.rend() && runs.size() < range.limit; ++run) {
     runs.push_back({run->second, run->first});

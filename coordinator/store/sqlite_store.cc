@@ -50,7 +50,7 @@ constexpr const char* kMigrations[] = {
     // The tables stay. From here on there may be records of pauses and legs, which an earlier
     // program cannot read.
     "-- version 5\n",
-    // The same for records of deletions, pins and prunes.
+    // The same for records of deletions, pins, prunes, labels and notes.
     "-- version 6\n"};
 
 std::string Quoted(std::string_view text) {
@@ -196,6 +196,7 @@ Status SqliteStore::Insert(uint64_t sequence, const Event& absolute) {
     }
     return OkStatus();
   }
+  if (std::holds_alternative<RunAnnotated>(event.body)) return ended_runs_.SetLabels(event.run);
   const auto set_retired = [&](int64_t retired, int64_t step) {
     return set_retired_.Bind(1, retired).Bind(2, run).Bind(3, step).Run();
   };

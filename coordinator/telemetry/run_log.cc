@@ -80,6 +80,11 @@ void Progress::Add(const contract::TrainingPoint& point) {
   if (!point.validation_loss) return;
   validation_loss = point.validation_loss;
   validation_step = point.step;
+  if (!best_validation_loss || *validation_loss < *best_validation_loss) {
+    if (std::isnan(*validation_loss)) return;
+    best_validation_loss = validation_loss;
+    best_validation_step = point.step;
+  }
 }
 
 int64_t LastStepBefore(Epoch epoch, const std::vector<EpochStart>& epochs) {

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdlib>
+#include <sstream>
 
 #include "base/exit_code.h"
 #include "base/local_path.h"
@@ -124,6 +125,22 @@ std::vector<std::string> Flag::LongNames() const {
 }
 
 std::string Flag::Text() const { return option_->get_description(); }
+
+bool Flag::IsArgument() const { return option_->get_positional(); }
+
+bool Flag::TakesValue() const { return option_->get_items_expected_max() > 0; }
+
+// CLI11 describes OneOf as "TEXT:{text,json}".
+std::vector<std::string> Flag::Choices() const {
+  const std::string type = option_->get_type_name();
+  const size_t begin = type.find('{');
+  const size_t end = type.rfind('}');
+  std::vector<std::string> choices;
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return choices;
+  std::stringstream words(type.substr(begin + 1, end - begin - 1));
+  for (std::string word; std::getline(words, word, ',');) choices.push_back(word);
+  return choices;
+}
 
 template <typename T>
 Flag Command::Option(const std::string& name, T& value, const std::string& text) const {

@@ -58,6 +58,9 @@ class Flag {
   std::string Names() const;                   // "-o,--output"; an argument's is bare
   std::vector<std::string> LongNames() const;  // "--output"; none for an argument
   std::string Text() const;
+  bool IsArgument() const;                   // no dashes before its name
+  bool TakesValue() const;                   // false for a switch
+  std::vector<std::string> Choices() const;  // those of OneOf; empty without it
 
  private:
   Flag BetweenIntegers(int64_t least, int64_t most) const;

@@ -166,6 +166,7 @@ struct CheckpointSpec {
   bool every_auto = true;   // about every ten minutes
   int keep_last = 2;
   bool keep_best = true;   // the one with the lowest validation loss
+  bool on_best = false;    // also save whenever the validation loss improves
   int64_t keep_every = 0;  // steps between checkpoints that are kept for good; 0: none
   int64_t snapshot_memory = int64_t{2} << 30;  // bytes that a save may copy during training
 

@@ -314,6 +314,30 @@ void CheckEarlyStop(const RunSpec& spec, Problems& problems) {
   }
 }
 
+// Whether the run has text or tokens to measure the validation loss on.
+bool HasValidation(const RunSpec& spec) {
+  return !spec.data.val.empty() || (!spec.data.text.empty() && spec.data.val_fraction > 0);
+}
+
+void CheckSavesOnBest(const RunSpec& spec, Problems& problems) {
+  if (!spec.checkpoint.on_best) return;
+  if (spec.eval.every_steps == 0) {
+    problems.push_back({{"checkpoint.on_best", "eval.every"},
+                        "checkpoint.on_best saves after evaluations, and eval.every is 0",
+                        "set eval.every"});
+  }
+  if (!HasValidation(spec)) {
+    problems.push_back({{"checkpoint.on_best", "data.val", "data.val_fraction"},
+                        "checkpoint.on_best needs a validation split",
+                        "set data.val, or data.val_fraction above 0 for data.text"});
+  }
+  if (!spec.checkpoint.keep_best) {
+    problems.push_back({{"checkpoint.on_best", "checkpoint.keep_best"},
+                        "checkpoint.on_best saves what checkpoint.keep_best: false removes again",
+                        "leave checkpoint.keep_best out"});
+  }
+}
+
 void CheckBudget(const RunSpec& spec, Problems& problems) {
   const BudgetSpec& budget = spec.budget;
   if (budget.steps > 0 || budget.tokens > 0 || budget.wall_time.count() > 0) return;
@@ -377,6 +401,7 @@ Problems CrossCheck(const RunSpec& spec) {
   CheckEngine(spec, problems);
   CheckModelParts(spec, problems);
   CheckEarlyStop(spec, problems);
+  CheckSavesOnBest(spec, problems);
   CheckBudget(spec, problems);
   CheckRetries(spec, problems);
   CheckInitialState(spec, problems);

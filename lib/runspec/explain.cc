@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -31,6 +32,38 @@ std::string ListFields(std::string_view prefix) {
   for (const RunField& field : Schema()) {
     if (!field.path.starts_with(prefix)) continue;
     text += ListField(field, field.slot(defaults));
+  }
+  return text;
+}
+
+// Whether `word` is the last word of the key, or its name in another tool.
+bool Means(std::string_view word, const RunField& field) {
+  if (field.path.substr(field.path.rfind('.') + 1) == word) return true;
+  return std::find(field.also.begin(), field.also.end(), word) != field.also.end();
+}
+
+// The keys that a word such as "lr" means: the key itself if there is one, or a list.
+std::string ExplainWord(std::string_view word) {
+  std::vector<const RunField*> meant;
+  for (const RunField& field : Schema()) {
+    if (Means(word, field)) meant.push_back(&field);
+  }
+  if (meant.empty()) return "";
+  if (meant.size() == 1) return fmt::format("{} means:\n{}", word, ExplainKey(*meant.front()));
+  RunSpec defaults;
+  std::string text = fmt::format("{} is the name of several keys:\n", word);
+  for (const RunField* field : meant) text += ListField(*field, field->slot(defaults));
+  return text;
+}
+
+// A list of the keys with `word` as a part of their names: schedule.warmup_steps for "warmup".
+std::string KeysWith(std::string_view word) {
+  constexpr size_t kShortest = 2;
+  if (word.size() < kShortest || word.find('.') != std::string_view::npos) return "";
+  RunSpec defaults;
+  std::string text;
+  for (const RunField& field : Schema()) {
+    if (field.path.find(word) != std::string::npos) text += ListField(field, field.slot(defaults));
   }
   return text;
 }
@@ -114,6 +147,11 @@ StatusOr<std::string> Explain(std::string_view path) {
   if (const RunField* field = FindField(path)) return ExplainKey(*field);
   if (IsGroup(path)) {
     return fmt::format("{}\n  {}\n{}", path, GroupDoc(path), ListFields(std::string(path) + "."));
+  }
+  if (const std::string meant = ExplainWord(path); !meant.empty()) return meant;
+  if (const std::string keys = KeysWith(path); !keys.empty()) {
+    return NotFound("a run file has no key '{}'; these have the word in their names:\n{}", path,
+                    keys);
   }
   const auto nearest = NearestWord(path, SchemaPaths());
   return NotFound("a run file has no key '{}'{}; list them with 'gpctl explain run'", path,

@@ -630,6 +630,11 @@ std::vector<RunField> CheckpointFields() {
       {{.path = "checkpoint.keep_best",
         .doc = "Also keep the checkpoint with the lowest validation loss."},
        GP_SLOT(checkpoint.keep_best)},
+      {{.path = "checkpoint.on_best",
+        .doc = "Also save when an evaluation improves the validation loss by more than "
+               "eval.min_delta, so that RUN@best is the best that was measured. Needs eval.every.",
+        .also = {"save_best", "save_best_only", "always_save_checkpoint"}},
+       GP_SLOT(checkpoint.on_best)},
       {{.path = "checkpoint.keep_every",
         .doc = "Also keep for good the first checkpoint at or after each multiple of this number "
                "of steps, to see how the model learned. 0 keeps none for this.",

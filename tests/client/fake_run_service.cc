@@ -345,6 +345,22 @@ v1::ContinueRequest FakeRunService::last_continue() const {
   return last_continue_;
 }
 
+grpc::Status FakeRunService::Annotate(grpc::ServerContext*, const v1::AnnotateRequest* request,
+                                      v1::Run* run) {
+  if (auto status = Admit(); !status.ok()) return status;
+  MutexLock lock(mutex_);
+  const v1::Run* found = Find(request->run());
+  if (found == nullptr) return {grpc::StatusCode::NOT_FOUND, "no such run"};
+  *run = *found;
+  for (const std::string& key : request->removed_labels()) run->mutable_labels()->erase(key);
+  for (const auto& [key, value] : request->labels()) (*run->mutable_labels())[key] = value;
+  if (request->has_note()) run->set_note(request->note());
+  for (v1::Run& kept : runs_) {
+    if (kept.run_id() == run->run_id()) kept = *run;
+  }
+  return grpc::Status::OK;
+}
+
 grpc::Status FakeRunService::Pause(grpc::ServerContext*, const v1::PauseRequest* request,
                                    v1::Run* run) {
   if (auto status = Admit(); !status.ok()) return status;

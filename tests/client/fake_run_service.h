@@ -69,6 +69,8 @@ class FakeRunService final : public v1::RunService::Service {
   grpc::Status List(grpc::ServerContext*, const v1::ListRequest*, v1::ListResponse*) override;
   grpc::Status Cancel(grpc::ServerContext*, const v1::CancelRequest*, v1::Run*) override;
   // A running run saves first; any other is paused at once.
+  // Changes the labels and the note that later calls show.
+  grpc::Status Annotate(grpc::ServerContext*, const v1::AnnotateRequest*, v1::Run*) override;
   grpc::Status Pause(grpc::ServerContext*, const v1::PauseRequest*, v1::Run*) override;
   grpc::Status Resume(grpc::ServerContext*, const v1::ResumeRequest*, v1::Run*) override;
   // Queues the run with the requested number of steps.

@@ -95,7 +95,7 @@ void RecordBudget(const RunBudget& budget, TrainingRecord& record) {
     record.measured_steps = budget.timed().measured_steps;
   }
   const EarlyStop& early_stop = budget.early_stop();
-  if (!early_stop.enabled() || early_stop.state() == EarlyStopState()) return;
+  if (!budget.follows_best() || early_stop.state() == EarlyStopState()) return;
   record.best_loss = early_stop.state().best_loss;
   record.best_step = early_stop.state().best_step;
   record.evaluations_without_gain = early_stop.state().waited;

@@ -19,6 +19,7 @@ class RunBudget {
   explicit RunBudget(const runspec::RunSpec& spec, const runspec::TrainingStart& start = {})
       : planned_steps_(runspec::TargetSteps(spec, start)),
         timed_(spec.budget.wall_time.count() > 0),
+        on_best_(spec.checkpoint.on_best),
         early_stop_(spec.eval) {}
 
   // The result of converting the wall time; 0 steps while it is unknown, or when there is no wall
@@ -44,6 +45,10 @@ class RunBudget {
     return early_stop_.stopped() || (target_steps() > 0 && step >= target_steps());
   }
 
+  // Whether an evaluation that improves the validation loss matters, so that the best one is kept
+  // in checkpoints.
+  bool follows_best() const { return on_best_ || early_stop_.enabled(); }
+
   EarlyStop& early_stop() { return early_stop_; }
   const EarlyStop& early_stop() const { return early_stop_; }
 
@@ -58,6 +63,7 @@ class RunBudget {
  private:
   int64_t planned_steps_;
   bool timed_;
+  bool on_best_;  // checkpoint.on_best
   StepBudget timed_steps_;
   EarlyStop early_stop_;
 };

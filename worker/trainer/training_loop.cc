@@ -432,10 +432,11 @@ void TrainingLoop::SampleIfDue(const std::stop_token& stop) {
   records_->WriteSample(training_step_->step(), run_.spec.sample.prompt, text);
 }
 
-// A run with early stopping saves every improvement, because the last improvement is its result.
+// A run with early stopping saves every improvement, because the last improvement is its result; so
+// does one with checkpoint.on_best.
 bool TrainingLoop::SaveIsDue(bool best, bool asked_for) const {
   const runspec::CheckpointSpec& checkpoint = run_.spec.checkpoint;
-  const bool worth_keeping = best && budget_.early_stop().enabled() && checkpoint.keep_best;
+  const bool worth_keeping = best && budget_.follows_best() && checkpoint.keep_best;
   return worth_keeping || asked_for || Due(checkpoint.every_auto ? 0 : checkpoint.every_steps);
 }
 

@@ -82,6 +82,7 @@ Json RunFields(const v1::Run& run) {
   json["labels"] = Json::object();
   const std::map<std::string, std::string> labels(run.labels().begin(), run.labels().end());
   for (const auto& [key, value] : labels) json["labels"][key] = value;
+  json["note"] = TextOrNull(run.note());
   return json;
 }
 

@@ -67,6 +67,7 @@ void AddAllCommands(CommandSet& commands) {
   AddRunFileCommands(commands);
   AddDataCommands(commands);
   AddSubmitCommand(commands);
+  AddRunCommand(commands);
   AddListCommand(commands);
   AddStatusCommands(commands);
   AddWatchCommand(commands);
@@ -79,6 +80,7 @@ void AddAllCommands(CommandSet& commands) {
   AddContinueCommands(commands);
   AddForkCommand(commands);
   AddLineageCommand(commands);
+  AddAnnotateCommands(commands);
   AddWorkersCommand(commands);
   AddCheckpointCommands(commands);
   AddSampleCommand(commands);

@@ -20,6 +20,7 @@ void AddStatusCommands(CommandSet& commands);      // status, why
 void AddInitCommand(CommandSet& commands);         // init
 void AddRunFileCommands(CommandSet& commands);     // validate, explain
 void AddSubmitCommand(CommandSet& commands);       // submit
+void AddRunCommand(CommandSet& commands);          // run
 void AddWatchCommand(CommandSet& commands);        // watch
 void AddSampleCommand(CommandSet& commands);       // sample
 void AddEvalCommand(CommandSet& commands);         // eval
@@ -35,6 +36,7 @@ void AddDiskUsageCommand(CommandSet& commands);    // du
 void AddPauseCommands(CommandSet& commands);       // pause, resume
 void AddContinueCommands(CommandSet& commands);    // extend, restart, retry
 void AddForkCommand(CommandSet& commands);         // fork
+void AddAnnotateCommands(CommandSet& commands);    // label, note
 void AddLineageCommand(CommandSet& commands);      // lineage
 void AddWorkersCommand(CommandSet& commands);      // workers list, cordon, drain, uncordon, revoke
 void AddCheckpointCommands(CommandSet& commands);  // ckpt list, show, verify, pin, …

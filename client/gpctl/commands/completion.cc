@@ -1,6 +1,5 @@
-// gpctl completion: scripts for bash, zsh and fish, made from the table of commands. The scripts
-// ask gpctl for run names.
-#include <algorithm>
+// gpctl completion: scripts for bash, zsh and fish. They ask gpctl for each word
+// (candidates.h), so that commands, keys, runs and checkpoints are always the present ones.
 #include <memory>
 
 #include "client/gpctl/commands/commands.h"
@@ -8,99 +7,67 @@
 namespace gp::gpctl {
 namespace {
 
-// Commands whose first argument is a run.
-constexpr char kRunCommands[] =
-    "status|watch|logs|events|wait|why|metrics|cancel|fork|sample|chat|serve";
-
-std::vector<std::string> LongFlags(Command command) {
-  std::vector<std::string> flags;
-  for (const Flag flag : command.Flags()) {
-    for (const std::string& name : flag.LongNames()) flags.push_back(name);
-  }
-  return flags;
+// bash divides words at '=' and '@', too, and replaces only what comes after them.
+constexpr char kBashScript[] = R"BASH(# bash completion for gpctl: source <(gpctl completion bash)
+_gpctl() {
+  local line="${COMP_LINE:0:COMP_POINT}" found word before current
+  local -a words
+  read -ra words <<< "$line"
+  [[ "$line" == *[[:space:]] ]] && words+=("")
+  current="${words[${#words[@]}-1]}"
+  before="${current%"${current##*[=@]}"}"
+  COMPREPLY=()
+  found="$("${words[0]}" __complete "${words[@]:1}" 2>/dev/null)"
+  while IFS= read -r word; do
+    case "$word" in
+      "") ;;
+      :files) compopt -o filenames 2>/dev/null
+        while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "${current#"$before"}") ;;
+      *) COMPREPLY+=("${word#"$before"}") ;;
+    esac
+  done <<< "$found"
+  if [[ "${#COMPREPLY[@]}" -eq 1 && "${COMPREPLY[0]}" == *[=\<] ]]; then compopt -o nospace 2>/dev/null; fi
 }
-
-std::string Joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
-  return out;
-}
-
-std::string CommandNames(Command program) {
-  std::vector<std::string> names;
-  for (const Command command : program.Commands()) names.push_back(command.Name());
-  return Joined(names);
-}
-
-std::string BashCases(Command program) {
-  std::string out;
-  for (const Command command : program.Commands()) {
-    const std::string verbs = CommandNames(command);
-    out += fmt::format("    {}) words=\"{}\" ;;\n", command.Name(),
-                       Joined({verbs, Joined(LongFlags(command))}));
-  }
-  return out;
-}
-
-std::string BashScript(Command program) {
-  return fmt::format(R"BASH(# bash completion for gpctl: source <(gpctl completion bash)
-_gpctl() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" command="${{COMP_WORDS[1]}}" words=""
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "{}" -- "$current"))
-    return
-  fi
-  case "$command" in
-{}  esac
-  case "$command" in
-    {}) [[ "$current" == -* ]] || words="$words @last $(gpctl list -a -q --timeout 1s 2>/dev/null)" ;;
-    submit|validate) [[ "$current" == -* ]] || {{ COMPREPLY=($(compgen -f -- "$current")); return; }} ;;
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
-}}
 complete -F _gpctl gpctl
-)BASH",
-                     CommandNames(program), BashCases(program), kRunCommands);
-}
+)BASH";
 
-std::string ZshScript(Command program) {
-  return "#compdef gpctl\n# zsh completion for gpctl: source <(gpctl completion zsh)\nautoload -U "
-         "+X bashcompinit && "
-         "bashcompinit\n" +
-         BashScript(program);
+constexpr char kZshScript[] = R"ZSH(#compdef gpctl
+# zsh completion for gpctl: source <(gpctl completion zsh)
+_gpctl() {
+  local -a found open
+  found=("${(@f)$("${words[1]}" __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  found=("${(@)found:#}")
+  if [[ "${found[1]}" == ":files" ]]; then
+    shift found
+    _files
+  fi
+  open=("${(@M)found:#*[=<]}")
+  found=("${(@)found:#*[=<]}")
+  compadd -- "${found[@]}"
+  compadd -S '' -- "${open[@]}"
 }
+compdef _gpctl gpctl
+)ZSH";
 
-std::string FishQuoted(std::string text) {
-  for (size_t at = text.find('\''); at != std::string::npos; at = text.find('\'', at + 2))
-    text.insert(at, "\\");
-  return "'" + text + "'";
-}
+constexpr char kFishScript[] = R"FISH(# fish completion for gpctl: gpctl completion fish | source
+function __gpctl_complete
+  set -l before (commandline -opc)
+  set -l current (commandline -ct)
+  for word in ($before[1] __complete $before[2..-1] "$current" 2>/dev/null)
+    if test "$word" = ":files"
+      __fish_complete_path "$current"
+    else
+      echo -- $word
+    end
+  end
+end
+complete -c gpctl -f -a '(__gpctl_complete)'
+)FISH";
 
-std::string FishScript(Command program) {
-  std::string out =
-      "# fish completion for gpctl: gpctl completion fish | source\ncomplete -c gpctl -f\n";
-  for (const Command command : program.Commands()) {
-    const std::string name = command.Name();
-    out += fmt::format("complete -c gpctl -n __fish_use_subcommand -a {} -d {}\n", name,
-                       FishQuoted(command.Summary()));
-    for (const std::string& flag : LongFlags(command)) {
-      out += fmt::format("complete -c gpctl -n '__fish_seen_subcommand_from {}' -l {}\n", name,
-                         flag.substr(2));
-    }
-  }
-  std::string runs = kRunCommands;
-  std::replace(runs.begin(), runs.end(), '|', ' ');
-  out += fmt::format(
-      "complete -c gpctl -n '__fish_seen_subcommand_from {}' -a '@last (gpctl list -a -q --timeout "
-      "1s 2>/dev/null)'\n",
-      runs);
-  return out + "complete -c gpctl -n '__fish_seen_subcommand_from submit validate' -F\n";
-}
-
-StatusOr<ExitCode> Complete(Command program, const std::string& shell, Session& session) {
-  session.console().out << (shell == "bash"  ? BashScript(program)
-                            : shell == "zsh" ? ZshScript(program)
-                                             : FishScript(program));
+StatusOr<ExitCode> Complete(const std::string& shell, Session& session) {
+  session.console().out << (shell == "bash"  ? kBashScript
+                            : shell == "zsh" ? kZshScript
+                                             : kFishScript);
   return ExitCode::kOk;
 }
 
@@ -111,9 +78,7 @@ void AddCompletionCommand(CommandSet& commands) {
       commands.Add("completion", kOtherGroup, "Print a completion script for bash, zsh or fish");
   auto shell = std::make_shared<std::string>();
   command.Option("SHELL", *shell, "bash, zsh or fish").Required().OneOf({"bash", "zsh", "fish"});
-  commands.Bind(command, [shell, program = commands.program()](Session& session) {
-    return Complete(program, *shell, session);
-  });
+  commands.Bind(command, [shell](Session& session) { return Complete(*shell, session); });
 }
 
 }  // namespace gp::gpctl

@@ -67,10 +67,12 @@ XDG_STATE_HOME (home of the default state directory), TEXT (the text that gpctl 
 )"},
       {"run-file", R"(Run files
 
-  gpctl init                       write one to start from; --list shows the presets, --preset NAME takes one
+  gpctl init                       write one to start from; --list shows the presets, --preset NAME takes one;
+                                   --from-nanogpt FILE translates a configuration of nanoGPT
   gpctl explain run                every key; gpctl explain optimizer.lr: one of them
   gpctl validate FILE --set k=v    all problems at once, with line and column, and the plan
   gpctl submit FILE --set optimizer.lr=3e-4 --set budget.steps=500 --wait
+  gpctl run FILE                   submit and follow in one; --set-file F reads a line KEY=VALUE for each setting
 )"},
       {"trouble", R"(When something does not work
 

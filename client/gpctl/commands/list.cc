@@ -1,9 +1,7 @@
 // gpctl list.
-#include <chrono>
 #include <memory>
 #include <optional>
 
-#include "base/duration.h"
 #include "base/file.h"
 #include "base/text/counted_noun.h"
 #include "client/api/label_filter.h"
@@ -13,6 +11,7 @@
 #include "client/gpctl/render/run_text.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/service/service_directory.h"
+#include "client/gpctl/session/age.h"
 #include "client/gpctl/terminal/hint.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "rpc/timestamp.h"
@@ -65,15 +64,9 @@ Status AddLabels(const ListOptions& options, v1::ListRequest& request) {
   return OkStatus();
 }
 
-// Adds --since, an age. First calls the coordinator, because the age counts back from its clock,
-// which each of its answers carries.
 Status AddSince(const ListOptions& options, Session& session, v1::ListRequest& request) {
   if (options.since.empty()) return OkStatus();
-  const auto age = ParseDuration(options.since);
-  if (!age.ok()) return WithContext(age.status(), "--since " + options.since);
-  ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
-  RETURN_IF_ERROR(client->Version().status());
-  const double at = std::max(0.0, session.Now() - std::chrono::duration<double>(*age).count());
+  ASSIGN_OR_RETURN(const double at, TimeAgo(options.since, session));
   *request.mutable_submitted_since() = rpc::ToTimestamp(static_cast<int64_t>(at * 1e6));
   return OkStatus();
 }

@@ -10,6 +10,7 @@
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_text.h"
 #include "client/gpctl/render/run_words.h"
+#include "client/gpctl/session/age.h"
 
 namespace gp::gpctl {
 namespace {
@@ -18,6 +19,7 @@ struct StreamOptions {
   std::string run;
   bool follow = false;
   int tail = 0;
+  std::string since;
   std::string rank = "all";
   int64_t after_step = -1;
 };
@@ -58,9 +60,10 @@ StatusOr<int> RankNumber(const std::string& text) {
   return InvalidArgument("--rank {}: expected a rank such as 0, or all", text);
 }
 
-std::string NoLinesText(int rank, const v1::Run& run) {
-  return fmt::format("{} has no log lines{}; the run is {}.\n", run.name(),
+std::string NoLinesText(int rank, const StreamOptions& options, const v1::Run& run) {
+  return fmt::format("{} has no log lines{}{}; the run is {}.\n", run.name(),
                      rank < 0 ? "" : fmt::format(" of rank {}", rank),
+                     options.since.empty() ? "" : fmt::format(" of the last {}", options.since),
                      client::StateName(run.state()));
 }
 
@@ -77,16 +80,21 @@ StatusOr<ExitCode> Logs(const StreamOptions& options, Session& session) {
   request.set_follow(options.follow);
   request.set_tail(options.tail);
   request.set_rank(rank);
+  double since = 0;
+  if (!options.since.empty()) {
+    ASSIGN_OR_RETURN(since, TimeAgo(options.since, session));
+  }
   const bool with_rank = rank < 0 && run.workers() > 1;
   bool empty = true;
-  const auto render = [&session, &empty, with_rank](const v1::LogLine& line) {
+  const auto render = [&session, &empty, with_rank, since](const v1::LogLine& line) {
+    if (Seconds(line.at()) < since) return std::string();
     empty = false;
     return session.json() ? OneLine(LogLineFields(line))
                           : LogLineText(line, with_rank, session.style()) + "\n";
   };
   const Status status =
       client->Logs(request, Printer<v1::LogLine>(session, options.follow, render));
-  if (status.ok() && empty) session.console().err << NoLinesText(rank, run);
+  if (status.ok() && empty) session.console().err << NoLinesText(rank, options, run);
   return Finish(status, run, options, "logs", session);
 }
 
@@ -152,6 +160,9 @@ void AddStreamCommands(CommandSet& commands) {
   Command command =
       AddStream(commands, "logs", "Print what the trainers of a run wrote", &Logs, logs);
   command.Option("--tail", logs->tail, "only the last N lines").Between(1, 1000000);
+  command.Option("--since", logs->since,
+                 "only lines written at most this long ago, such as 90s, 10m or 2d; of --tail's "
+                 "lines, if both are given");
   command.Option("--rank", logs->rank, "only this rank, or all");
   AddStream(commands, "events", "Print the history of a run: each change of state with its reason",
             &Events, std::make_shared<StreamOptions>());

@@ -13,6 +13,7 @@
 #include "client/gpctl/render/node_text.h"
 #include "client/gpctl/render/plan_text.h"
 #include "client/gpctl/render/run_words.h"
+#include "client/gpctl/session/setting_file.h"
 #include "rpc/listen_address.h"
 #include "runspec/schema.h"
 
@@ -88,9 +89,11 @@ std::string SubmittedText(const v1::SubmitResponse& response) {
 }
 
 StatusOr<ExitCode> DryRun(const RunFileText& file, const SubmitOptions& options, Session& session) {
-  const auto result = CheckRunFileOf(file, options.name, options.overrides, session);
+  auto result = CheckRunFileOf(file, options.name, options.overrides, session);
   if (!result.spec) return ProblemsStatus(result);
-  RETURN_IF_ERROR(SubmitRunFile(file, options, session).status());
+  ASSIGN_OR_RETURN(const v1::SubmitResponse response, SubmitRunFile(file, options, session));
+  // Another live run may have the file's name; the coordinator then chooses a similar one.
+  if (!response.run().name().empty()) result.spec->name = response.run().name();
   Json document = Document("Plan");
   const AvailableMemory memory = ReadAvailableMemory();
   document.update(PlanFields(*result.spec, memory));
@@ -135,9 +138,12 @@ void AddClusterFlags(const Command& command, SubmitOptions& options) {
       .Group(group);
 }
 
-StatusOr<ExitCode> Submit(const SubmitOptions& options, Session& session) {
+StatusOr<ExitCode> Submit(const SubmitOptions& given, Session& session) {
+  SubmitOptions options = given;
   if (options.wait && options.detach)
     return InvalidArgument("--wait and --detach exclude each other");
+  ASSIGN_OR_RETURN(options.overrides,
+                   SettingsOf(given.set_files, given.overrides, session.console()));
   const bool cluster = options.backend == "k8s";
   RETURN_IF_ERROR(CheckOutput(options, session));
   ASSIGN_OR_RETURN(const RunFileText file, ReadRunFile(options.file, session.console()));
@@ -214,21 +220,45 @@ StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const Submit
   return response;
 }
 
+namespace {
+
+// The flags of submit and run.
+void AddRunFlags(const Command& command, SubmitOptions& options) {
+  command.Option("FILE", options.file, "run file, or - for standard input").Path().Required();
+  command.Option("--set", options.overrides, "path=value, overrides the file; may be repeated")
+      .OneValueEach();
+  command
+      .Option("--set-file", options.set_files,
+              "file with a line path=value for each setting; --set wins over it; may be repeated")
+      .Path()
+      .OneValueEach();
+  command.Option("--name", options.name, "name of the run (default: the file's)").NotEmpty();
+  command.Option("--request-id", options.request_id,
+                 "a repeated submit with the same id gives the same run");
+}
+
+}  // namespace
+
 void AddSubmitCommand(CommandSet& commands) {
   const Command command = commands.Add("submit", kRunGroup, "Start a run from a run file");
   auto options = std::make_shared<SubmitOptions>();
-  command.Option("FILE", options->file, "run file, or - for standard input").Path().Required();
-  command.Option("--set", options->overrides, "path=value, overrides the file; may be repeated")
-      .OneValueEach();
-  command.Option("--name", options->name, "name of the run (default: the file's)").NotEmpty();
-  command.Option("--request-id", options->request_id,
-                 "a repeated submit with the same id gives the same run");
+  AddRunFlags(command, *options);
   command.Switch("-d,--detach", options->detach, "return at once (default)");
   command.Switch("--wait", options->wait,
                  "stay until it ends; exit code 7 when it failed, 8 when cancelled");
   command.Switch("--dry-run", options->dry_run,
                  "check here and at the server, show the plan, submit nothing");
   AddClusterFlags(command, *options);
+  commands.Bind(command, [options](Session& session) { return Submit(*options, session); });
+}
+
+void AddRunCommand(CommandSet& commands) {
+  const Command command = commands.Add(
+      "run", kRunGroup, "Start a run from a run file and follow it: submit and watch in one");
+  auto options = std::make_shared<SubmitOptions>();
+  options->wait = true;
+  AddRunFlags(command, *options);
+  command.Footer("Ctrl-C leaves the run alone. Exit code 7 when it failed, 8 when cancelled.");
   commands.Bind(command, [options](Session& session) { return Submit(*options, session); });
 }
 

@@ -13,6 +13,7 @@ namespace gp::gpctl {
 struct SubmitOptions {
   std::string file;
   std::vector<std::string> overrides;
+  std::vector<std::string> set_files;  // --set-file: settings before `overrides`
   std::string name;
   std::string request_id;
   bool detach = false;  // --detach: the default; only excludes --wait

@@ -10,6 +10,7 @@
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/terminal/display_text.h"
+#include "client/gpctl/terminal/number_text.h"
 
 namespace gp::gpctl {
 namespace {
@@ -45,12 +46,23 @@ ExitCode EndOfRun(const v1::Run& run, bool met) {
   return ExitCodeOf(run.state());
 }
 
-ExitCode Report(const v1::Run& run, bool met, bool asked_for_state, Session& session) {
+// Where the wait ended: "a is running: every rank is ready", or why it ended in vain.
+std::string OutcomeText(const v1::Run& run, bool met, const std::string& condition) {
+  if (met || !client::IsTerminal(run.state())) {
+    return fmt::format("{} is {}: {}\n", run.name(), client::StateName(run.state()), run.reason());
+  }
+  return fmt::format(
+      "{} has ended and will not meet '{}': it {} at step {}: {}\n", run.name(), condition,
+      run.state() == v1::RUN_STATE_CANCELLED ? "was cancelled" : client::StateName(run.state()),
+      WithThousands(run.progress().step()), run.reason());
+}
+
+ExitCode Report(const v1::Run& run, bool met, const WaitOptions& options, bool asked_for_state,
+                Session& session) {
   if (session.json()) {
     session.console().out << Pretty(With("Run", RunFields(run)));
   } else {
-    session.console().out << fmt::format("{} is {}: {}\n", run.name(),
-                                         client::StateName(run.state()), run.reason());
+    session.console().out << OutcomeText(run, met, options.condition);
     if (IsWarned(run)) {
       session.console().out << "warning: "
                             << OneSafeLine(run.progress().warning(), session.style().utf8) << "\n";
@@ -89,7 +101,8 @@ StatusOr<ExitCode> Wait(const WaitOptions& options, Session& session) {
                             options.condition, run.reason());
   }
   RETURN_IF_ERROR(status);
-  return Report(run, condition.MetBy(run), condition.kind == WaitCondition::Kind::kState, session);
+  return Report(run, condition.MetBy(run), options, condition.kind == WaitCondition::Kind::kState,
+                session);
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 
 #include "client/api/run_state_name.h"
 #include "client/gpctl/render/leg_text.h"
+#include "client/gpctl/render/run_words.h"
+#include "client/gpctl/terminal/display_text.h"
 
 namespace gp::gpctl {
 namespace {
@@ -41,6 +43,13 @@ std::string FirstFile(const v1::Run& run) {
 std::string LegText(const v1::Leg& before, const v1::Leg& leg) {
   return fmt::format("leg {} from {}{}", leg.number(), BeginningText(leg),
                      ChangeText(ChangesBetween(before.resolved(), leg.resolved())));
+}
+
+// "team=research: a lower rate": what users wrote about the run, on one line.
+std::string AnnotationText(const v1::Run& run, bool utf8) {
+  const std::string labels = LabelsText(run);
+  const std::string colon = labels.empty() || run.note().empty() ? "" : ": ";
+  return OneSafeLine(labels + colon + run.note(), utf8);
 }
 
 std::string ProgressText(const v1::Run& run) {
@@ -94,6 +103,9 @@ void Lineage::AddTree(const v1::Run& run, const Branch& branch, bool utf8,
   text += fmt::format("{}{}{} ({}){}  {}{}{}\n", branch.indent, mark, run.name(), run.run_id(),
                       run.run_id() == run_ ? " *" : "", ProgressText(run), OriginText(run),
                       ChangeText(ChangesBetween(ParentFile(run, runs_), FirstFile(run))));
+  if (const std::string annotation = AnnotationText(run, utf8); !annotation.empty()) {
+    text += fmt::format("{}   {}\n", below, annotation);
+  }
   for (int i = 1; i < run.legs_size(); ++i) {
     text += fmt::format("{}   {}\n", below, LegText(run.legs(i - 1), run.legs(i)));
   }
@@ -112,6 +124,8 @@ Json Lineage::Fields() const {
                        {"leg", run.parent().leg()},
                        {"step", run.parent().step()}};
     }
+    for (const auto& [key, value] : run.labels()) one["labels"][key] = value;
+    if (!run.note().empty()) one["note"] = run.note();
     one["changed"] = Json::object();
     for (const auto& change : ChangesBetween(ParentFile(run, runs_), FirstFile(run))) {
       one["changed"][change.key] = {{"before", change.values.at(0).value_or("")},

@@ -69,6 +69,10 @@ Json ProgressFields(const v1::Progress& progress) {
     json["val_loss"] = progress.validation_loss();
     json["val_step"] = progress.validation_step();
   }
+  if (progress.has_best_validation_loss()) {
+    json["best_val_loss"] = progress.best_validation_loss();
+    json["best_val_step"] = progress.best_validation_step();
+  }
   return json;
 }
 
@@ -135,6 +139,7 @@ Json RunFields(const v1::Run& run) {
   // The choices are made once, when the run's first group of ranks is ready.
   if (!run.choices().isa().empty()) json["engine"] = EngineFields(run.choices());
   for (const auto& [key, value] : run.labels()) json["labels"][key] = value;
+  PutText(json, "note", run.note());
   if (run.queue_position() > 0) json["queue_position"] = run.queue_position();
   PutText(json, "device", run.device());
   PutText(json, "initial_model", run.initial_model());

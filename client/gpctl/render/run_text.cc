@@ -66,6 +66,19 @@ std::string Field(const std::string& name, const std::string& value, const TextS
   return LabelledLine(name, value, style.width);
 }
 
+// The lines of a note stay lines.
+std::string NoteText(const v1::Run& run, const TextStyle& style) {
+  std::string text;
+  std::string_view rest = run.note();
+  while (!rest.empty()) {
+    const size_t end = rest.find('\n');
+    const std::string line = OneSafeLine(rest.substr(0, end), style.utf8);
+    text += LabelledLine(text.empty() ? "note" : "", line, style.width);
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  }
+  return text;
+}
+
 std::string ProgressText(const v1::Run& run) {
   const v1::Progress& progress = run.progress();
   if (progress.target_steps() <= 0 && progress.step() == 0) return "";
@@ -130,13 +143,26 @@ std::string SkippedText(const v1::Progress& progress) {
                      progress.skipped_steps() == 1 ? "" : "s");
 }
 
+// The best evaluation, if its step has no checkpoint: then RUN@best is another one.
+std::string UnsavedBestText(const v1::Run& run) {
+  const v1::Progress& progress = run.progress();
+  const int64_t step = progress.best_validation_step();
+  const bool saved = step == run.best_checkpoint_step() || step == run.latest_checkpoint_step();
+  if (!progress.has_best_validation_loss() || saved) return "";
+  return fmt::format(
+      "step {} had the lowest validation loss, {}; no checkpoint of it exists "
+      "(checkpoint.on_best: true saves each improvement)",
+      WithThousands(step), Loss(progress.best_validation_loss()));
+}
+
 std::string CheckpointText(const v1::Run& run) {
-  if (run.latest_checkpoint_step() < 0) return "";
+  const std::string unsaved = UnsavedBestText(run);
+  if (run.latest_checkpoint_step() < 0) return unsaved;
   std::string text = fmt::format("step {}", WithThousands(run.latest_checkpoint_step()));
   if (run.best_checkpoint_step() >= 0) {
     text += fmt::format(", best at step {}", WithThousands(run.best_checkpoint_step()));
   }
-  return text;
+  return text + (unsaved.empty() ? "" : "; ") + unsaved;
 }
 
 // Whether a user other than the service's owner submitted the run. Most services have no others.
@@ -263,6 +289,8 @@ std::string RunDetails(const v1::Run& run, const DetailsContext& context, double
   out += Field("gradients", GradientsText(run), style);
   out += Field("checkpoint", CheckpointText(run), style);
   out += Field("restarts", RestartText(run), style);
+  out += Field("labels", OneSafeLine(LabelsText(run), style.utf8), style);
+  out += NoteText(run, style);
   out += Field("user", IsOfAnotherUser(run) ? OneSafeLine(UserName(run), style.utf8) : "", style);
   out += Field("directory", run.run_directory());
   out += Field("connection", context.connection, style);

@@ -1,6 +1,7 @@
 #include "client/gpctl/render/run_words.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 
 #include "client/api/run_client.h"
@@ -31,6 +32,15 @@ Color StateColor(const v1::Run& run) {
     default:
       return Color::kYellow;
   }
+}
+
+std::string LabelsText(const v1::Run& run) {
+  std::string text;
+  for (const auto& [key, value] :
+       std::map<std::string, std::string>(run.labels().begin(), run.labels().end())) {
+    text += (text.empty() ? "" : ", ") + key + "=" + value;
+  }
+  return text;
 }
 
 double Seconds(const google::protobuf::Timestamp& time) {

@@ -23,6 +23,9 @@ Color StateColor(const v1::Run& run);
 // Who submitted it: "alice", "owner", "anyone"; empty from an older coordinator.
 std::string UserName(const v1::Run& run);
 
+// "goal=lr, team=research", by key; empty for a run without labels.
+std::string LabelsText(const v1::Run& run);
+
 // Seconds since 1970; 0 for a time that was never set.
 double Seconds(const google::protobuf::Timestamp& time);
 

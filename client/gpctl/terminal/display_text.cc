@@ -105,12 +105,18 @@ std::string CutMiddleToWidth(std::string_view text, int columns, bool utf8) {
 std::string Wrapped(std::string_view text, int columns, int indent) {
   std::string out;
   int room = columns;
+  // No break before this in the first line: a label is not torn from its text.
+  size_t first = static_cast<size_t>(indent);
   while (columns > 0 && DisplayWidth(text) > room && room > 0) {
     const size_t fits = PrefixThatFits(text, room);
     const size_t space = text.substr(0, fits + 1).rfind(' ');
-    const size_t end = space == std::string_view::npos || space == 0 ? fits : space;
+    const bool at_word = space != std::string_view::npos && space > first;
+    const size_t end = at_word ? space : fits;
     if (end == 0) break;
-    out += std::string(text.substr(0, end)) + "\n" + std::string(indent, ' ');
+    const std::string_view line = text.substr(0, end);
+    out += std::string(line.substr(0, line.find_last_not_of(' ') + 1)) + "\n" +
+           std::string(static_cast<size_t>(indent), ' ');
+    first = 0;
     text.remove_prefix(std::min(text.size(), text.find_first_not_of(' ', end)));
     room = columns - indent;
   }

@@ -19,7 +19,8 @@ std::string CutToWidth(std::string_view text, int columns, bool utf8);
 std::string CutMiddleToWidth(std::string_view text, int columns, bool utf8);
 
 // `text` in lines of at most `columns`, broken at spaces where possible; every line after the first
-// begins with `indent` spaces. Every line but the last ends in '\n'. `columns` of 0: no limit.
+// begins with `indent` spaces; the first is never broken before that column. Every line but the
+// last ends in '\n'. `columns` of 0: no limit.
 std::string Wrapped(std::string_view text, int columns, int indent);
 
 // "  label       text" and a line break; text that does not fit continues on the next lines, below

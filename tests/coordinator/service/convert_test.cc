@@ -97,6 +97,8 @@ RunValue FullRun() {
   run.state = RunState::kRunning;
   run.reason = "every rank is ready";
   run.submitted_by = "user ann";
+  run.labels = {{"a", "b"}};
+  run.note = "a lower rate";
   run.submitted_at = At(1'000'002);
   run.started_at = At(3'000'004);
   run.finished_at = At(5'000'006);
@@ -159,6 +161,8 @@ TEST(Convert, ARunIsToldFieldByField) {
   progress.newest = FullPoint();
   progress.validation_loss = 8.5;
   progress.validation_step = 11;
+  progress.best_validation_loss = 7.25;
+  progress.best_validation_step = 10;
   progress.warning = "the newest warning";
   progress.skipped_steps = 13;
   progress.scores = {{"val_bpb", {2.25, 11}}};
@@ -182,7 +186,7 @@ TEST(Convert, ARunIsToldFieldByField) {
         step_seconds: 0.75 learning_rate: 0.25 gradient_norm: 1.5)" +
                                        std::string(kPhases) + R"(
         peak_flops: 9.5 peak_source: "measured" warning: "the newest warning" skipped_steps: 13
-        pace_seconds: 0.875
+        pace_seconds: 0.875 best_validation_loss: 7.25 best_validation_step: 10
         scores { name: "val_bpb" value: 2.25 step: 11 } }
       latest_checkpoint_step: 20 best_checkpoint_step: 10 run_directory: "/storage/runs/r"
       request_id: "request-1" workers: 2
@@ -191,7 +195,7 @@ TEST(Convert, ARunIsToldFieldByField) {
         kernels { key: "avx2" value: "choices" } }
       gradients_encrypted: true submitted_by: "user ann" device: "gpu"
       initial_model: "/models/gpt2" parent { run_id: "p" leg: 2 step: 50 tokens: 1600 } leg: 2
-      leaving_for: "a user paused the run")");
+      leaving_for: "a user paused the run" note: "a lower rate")");
   EXPECT_EQ(DifferenceBetween(expected, run), "");
   EXPECT_THAT(UnsetFields(run), ElementsAre("placement.rank", "source", "resolved",
                                             "queue_position", "parent.run_name", "legs"))
@@ -365,21 +369,21 @@ TEST(Convert, EveryKindOfEventIsDescribed) {
   for (const Event& event : OneOfEachKind()) descriptions.push_back(Describe(event));
   EXPECT_THAT(
       descriptions,
-      ElementsAre("submitted as 'tiny', 2 ranks", "placement: needs 2 slots", "it fits", "killed",
-                  "it fits", "every rank listens", "every rank is ready",
-                  "checkpoint of step 10 sealed", "checkpoint of step 20 sealed, the final one",
-                  "checkpoint of step 10 retired", "step 11: the loss is far from ln V", "killed",
-                  "it fits", "damaged", "the coordinator read it", "it fits", "every rank is ready",
-                  "killed", "it fits", "damaged", "the coordinator found it so",
-                  "checkpoint of step 20 is intact and back in the catalogue", "it fits",
-                  "rank 1: stopped", "it fits", "every rank is ready",
-                  "node a is drained (new kernel); the ranks save their last step and leave",
-                  "the final checkpoint is sealed", "cancel requested",
-                  "cancel requested, without saving", "cancelled by the user",
-                  "extended to 200 steps", "it fits", "every rank is ready", "pause requested",
-                  "paused at step 20", "resumed", "it fits", "every rank is ready", "changed",
-                  "the next leg begins", "cancel requested, without saving",
-                  "cancelled by the user"));
+      ElementsAre(
+          "submitted as 'tiny', 2 ranks", "placement: needs 2 slots", "it fits", "killed",
+          "it fits", "every rank listens", "every rank is ready", "checkpoint of step 10 sealed",
+          "checkpoint of step 20 sealed, the final one", "checkpoint of step 10 retired",
+          "step 11: the loss is far from ln V", "killed", "it fits", "damaged",
+          "the coordinator read it", "it fits", "every rank is ready", "killed", "it fits",
+          "damaged", "the coordinator found it so",
+          "checkpoint of step 20 is intact and back in the catalogue", "it fits", "rank 1: stopped",
+          "it fits", "every rank is ready",
+          "node a is drained (new kernel); the ranks save their last step and leave",
+          "the final checkpoint is sealed", "cancel requested", "cancel requested, without saving",
+          "cancelled by the user", "extended to 200 steps", "it fits", "every rank is ready",
+          "pause requested", "paused at step 20", "resumed", "it fits", "every rank is ready",
+          "changed", "the next leg begins", "cancel requested, without saving",
+          "cancelled by the user", "label team=research set, label a removed, note changed"));
 }
 
 TEST(Convert, EventsThatKeepOrFreeStorageAreDescribed) {

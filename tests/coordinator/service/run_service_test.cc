@@ -444,6 +444,43 @@ TEST_F(RunServiceTest, SubmitsOfOneRunFileAtOnceMakeNamesOfTheirOwn) {
   EXPECT_EQ(names.size(), size_t{kSubmits});
 }
 
+TEST_F(RunServiceTest, LabelsAndNotesChangeAlsoAfterTheEndAndFindTheRun) {
+  v1::SubmitResponse submitted;
+  ASSERT_TRUE(Submit(*stub_, Request("a", false), submitted).ok());  // with the label a=b
+  const auto annotate = [&](const std::string& id, const std::string& label,
+                            const std::string& note) {
+    v1::AnnotateRequest request;
+    request.set_request_id(id);
+    request.set_run(submitted.run().name());
+    (*request.mutable_labels())[label] = "yes";
+    request.set_note(note);
+    v1::Run run;
+    const grpc::Status status = stub_->Annotate(Within(kPatience).get(), request, &run);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return run;
+  };
+  const v1::Run queued = annotate("1", "kept", "before the end");
+  EXPECT_EQ(queued.note(), "before the end");
+  EXPECT_EQ(queued.labels().at("a"), "b");
+  v1::CancelRequest cancel;
+  cancel.set_run(submitted.run().run_id());
+  cancel.set_request_id("c");
+  v1::Run cancelled;
+  ASSERT_TRUE(stub_->Cancel(Within(kPatience).get(), cancel, &cancelled).ok());
+  ASSERT_EQ(cancelled.state(), v1::RUN_STATE_CANCELLED);
+  EXPECT_EQ(cancelled.labels().at("kept"), "yes");
+  EXPECT_EQ(annotate("2", "best", "after the end").labels_size(), 3);
+  for (const char* key : {"kept", "best", "missing"}) {
+    v1::ListRequest list;
+    list.set_include_finished(true);
+    (*list.mutable_labels())[key] = "yes";
+    v1::ListResponse listed;
+    ASSERT_TRUE(stub_->List(Within(kPatience).get(), list, &listed).ok());
+    ASSERT_EQ(listed.runs_size(), std::string(key) == "missing" ? 0 : 1) << key;
+    for (const v1::Run& run : listed.runs()) EXPECT_EQ(run.note(), "after the end");
+  }
+}
+
 TEST_F(RunServiceTest, MoreOverridesThanAnybodyTypesAreRefused) {
   v1::SubmitRequest many = Request("many", true);
   for (int i = 0; i < 257; ++i) many.add_overrides("a=1");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "coordinator/state/annotation.h"
 #include "coordinator/store/sample_events.h"
 
 namespace gp::coordinator {
@@ -77,6 +78,39 @@ TEST(Admission, ACheckpointThatWasRetiredMeanwhileBeginsNoRunAndNoLeg) {
   const Event again{
       .run = child.id, .request_id = "leg", .body = LegRequested{submission, /*first_step=*/-1}};
   EXPECT_EQ(Admit(cluster, again).status().code(), StatusCode::kFailedPrecondition);
+}
+
+Event Annotation(RunAnnotated change) {
+  return {.run = RunId("r"), .actor = "user", .request_id = "a", .body = std::move(change)};
+}
+
+TEST(Admission, AnAnnotationThatChangesNothingIsNotStored) {
+  Cluster cluster;
+  ASSERT_TRUE(Apply(SampleSubmit("r", "1"), cluster).ok());  // with the label a=b
+  for (const RunAnnotated& same :
+       {RunAnnotated{.labels = {{"a", "b"}}}, RunAnnotated{.removed_labels = {"unknown"}},
+        RunAnnotated{.note = ""}}) {
+    const auto admission = Admit(cluster, Annotation(same));
+    ASSERT_TRUE(admission.ok()) << admission.status();
+    EXPECT_TRUE(admission->replayed && !admission->append);
+  }
+  const auto change = Admit(cluster, Annotation({.note = "a lower rate"}));
+  ASSERT_TRUE(change.ok());
+  EXPECT_TRUE(change->append);
+  EXPECT_EQ(Admit(Cluster(), Annotation({.note = "x"})).status().code(), StatusCode::kNotFound);
+}
+
+TEST(Admission, ARunGetsNoMoreThanKRunLabelsMaxLabels) {
+  Cluster cluster;
+  ASSERT_TRUE(Apply(SampleSubmit("r", "1"), cluster).ok());
+  RunAnnotated many;
+  for (size_t i = 0; i < kRunLabelsMax - 1; ++i) many.labels["k" + std::to_string(i)] = "v";
+  ASSERT_TRUE(Admit(cluster, Annotation(many)).ok());
+  ASSERT_TRUE(Apply(Annotation(many), cluster).ok());
+  const auto refused = Admit(cluster, Annotation({.labels = {{"more", "v"}}}));
+  EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(
+      Admit(cluster, Annotation({.labels = {{"more", "v"}}, .removed_labels = {"a"}})).ok());
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ RunValue Tiny() {
   Submission submission;
   submission.name = "Tiny.2";
   submission.run_namespace = "research";
-  submission.labels = {{"team", "a"}, {"goal", "b=c"}};
   RunValue run;
+  run.labels = {{"team", "a"}, {"goal", "b=c"}};
   run.id = RunId("abc123");
   run.submission = std::make_shared<const Submission>(submission);
   run.submitted_by = "user ann";
@@ -49,10 +49,8 @@ TEST(RunQuery, MatchesWhatPassesEveryFilter) {
 }
 
 TEST(RunQuery, ALabelIsComparedAsOneTextSinceItsKeyMayHoldAnEqualsSign) {
-  Submission submission;
-  submission.labels = {{"k=v", "x=y"}, {"a=b", "1"}, {"a=c", "2"}};
   RunValue run = Tiny();
-  run.submission = std::make_shared<const Submission>(submission);
+  run.labels = {{"k=v", "x=y"}, {"a=b", "1"}, {"a=c", "2"}};
   for (const LabelParts& label : {LabelParts("k", "v=x=y"), LabelParts("k=v", "x=y"),
                                   LabelParts("k=v=x", "y"), LabelParts("a=b", "1")}) {
     EXPECT_TRUE(Matches({.labels = {DivideLabel(label.first, label.second)}}, run)) << label.first;

@@ -127,6 +127,8 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
   // The epoch and the leg come from the event, not from WrittenCheckpoint.
   EXPECT_EQ(2 + Count(step, written_to, manifest, size, loss, final, end_reason),
             pb::CheckpointSealed::descriptor()->field_count());
+  const auto& [set_labels, removed_labels, note] = RunAnnotated{};
+  EXPECT_EQ(Count(set_labels, removed_labels, note), pb::RunAnnotated::descriptor()->field_count());
   const auto& [end_state, ended_why, set_aside] = RunEnded{};
   EXPECT_EQ(Count(end_state, ended_why, set_aside), pb::RunEnded::descriptor()->field_count());
   const auto& [now] = CancelRequested{};

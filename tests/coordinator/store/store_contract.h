@@ -133,6 +133,7 @@ inline std::vector<RunId> EndedByHand(int count, const RunQuery& query, const En
     run.id = submit.run;
     run.submission =
         std::make_shared<const Submission>(std::get<RunSubmitted>(submit.body).submission);
+    run.labels = run.submission->labels;
     run.submitted_by = submit.actor;
     run.submitted_at = submit.at;
     run.state = EndOfMany(number);
@@ -213,12 +214,37 @@ TYPED_TEST_P(StoreContract, EndedRunsAreListedAfterAnotherOpen) {
   }
 }
 
+TYPED_TEST_P(StoreContract, EndedRunsAreFoundByTheLabelsThatTheyWereGiven) {
+  const auto annotate = [](int number, RunAnnotated change) {
+    return Event{IdOfMany(number), At(1), "user u", "r", std::move(change)};
+  };
+  const RunQuery best{.labels = {{"best", "yes"}}};
+  const RunQuery group{.labels = {{"group", "1"}}};
+  Store& store = this->fixture_.Open();
+  ASSERT_TRUE(store
+                  .Append({SubmitOfMany(1), annotate(1, {.labels = {{"best", "yes"}}}),
+                           SubmitOfMany(2), SubmitOfMany(3)})
+                  .ok());
+  EXPECT_TRUE(ListedIds(store, best, {}).empty()) << "it has not ended";
+  ASSERT_TRUE(store.Append({EndingOfMany(1), EndingOfMany(2), EndingOfMany(3)}).ok());
+  EXPECT_EQ(ListedIds(store, best, {}), std::vector<RunId>{IdOfMany(1)});
+  EXPECT_EQ(ListedIds(store, group, {}), std::vector<RunId>{IdOfMany(1)});
+  ASSERT_TRUE(store
+                  .Append({annotate(2, {.labels = {{"best", "yes"}}}),
+                           annotate(1, {.removed_labels = {"best", "group"}})})
+                  .ok());
+  EXPECT_EQ(ListedIds(store, best, {}), std::vector<RunId>{IdOfMany(2)});
+  EXPECT_TRUE(ListedIds(store, group, {}).empty());
+  Store& again = this->fixture_.Open();
+  EXPECT_EQ(ListedIds(again, best, {}), std::vector<RunId>{IdOfMany(2)});
+}
+
 REGISTER_TYPED_TEST_SUITE_P(
     StoreContract, GivesBackEveryKindAsItWas, WhatItGivesBackReplaysToTheSameCluster,
     NumbersGoOnAcrossOpens, EveryOpenTakesAHigherGeneration, ReadsOneRunFromAPlaceOn,
     AStoreThatWasTakenOverRefusesToWrite, AFullDiskTakesNothingAndLaterEverything,
     ListsTheEndedRunsThatMatchNewestFirst, FiveThousandEndedRunsAreListedInPagesOnceEach,
     RunsThatHaveNotEndedAreNotListedAsEnded, AnEndOfARunThatWasNeverSubmittedIsKeptAndNotListed,
-    EndedRunsAreListedAfterAnotherOpen);
+    EndedRunsAreListedAfterAnotherOpen, EndedRunsAreFoundByTheLabelsThatTheyWereGiven);
 
 }  // namespace gp::coordinator

@@ -109,6 +109,17 @@ TEST(SqliteStore, AMissingRecordIsNoticed) {
   EXPECT_NE(Message(status).find("record 2"), std::string::npos);
 }
 
+// The index is filled from all records, labels that were given later included.
+TEST(SqliteStore, AnIndexThatIsMadeAgainHasTheLabelsOfEndedRuns) {
+  SqliteFixture fixture;
+  AppendEndedRuns(0, 3, fixture.Open());
+  const Event change{IdOfMany(1), At(1), "user u", "r", RunAnnotated{{{"best", "yes"}}, {}, {}}};
+  ASSERT_TRUE(fixture.store->Append({change}).ok());
+  fixture.Execute("DELETE FROM ended_runs; DELETE FROM ended_run_labels");
+  Store& store = fixture.Open();
+  EXPECT_EQ(ListedIds(store, {.labels = {{"best", "yes"}}}, {}), std::vector<RunId>{IdOfMany(1)});
+}
+
 // A file of version 2 has no index of ended runs.
 TEST(SqliteStore, AnOlderFileGetsItsIndexOfEndedRuns) {
   SqliteFixture fixture;

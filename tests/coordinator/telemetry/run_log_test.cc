@@ -178,6 +178,8 @@ Progress SampleProgress() {
   progress.newest->warning = "newest";
   progress.validation_loss = 2.25;
   progress.validation_step = 30;
+  progress.best_validation_loss = 1.125;
+  progress.best_validation_step = 25;
   progress.warning = "look";
   progress.skipped_steps = 5;
   progress.newest->scores = {{"val_bpb", 2.5}};
@@ -200,6 +202,34 @@ TEST(Progress, KeepsTheNewestScoreOfEachName) {
   const std::map<std::string, Score> expected = {{"val_bpb", {2.25, 20}},
                                                  {"quiz/harness/acc", {0.25, 10}}};
   EXPECT_EQ(progress.scores, expected);
+}
+
+TEST(Progress, KnowsTheLowestValidationLoss) {
+  Progress progress;
+  const auto evaluate = [&](int64_t step, double loss) {
+    contract::TrainingPoint point = MakePoint(1, step);
+    point.validation_loss = loss;
+    progress.Add(point);
+  };
+  evaluate(10, std::nan(""));
+  EXPECT_FALSE(progress.best_validation_loss.has_value());
+  evaluate(20, 2.0);
+  evaluate(30, 1.5);
+  evaluate(40, 1.75);
+  evaluate(50, std::nan(""));
+  EXPECT_EQ(progress.best_validation_loss, 1.5);
+  EXPECT_EQ(progress.best_validation_step, 30);
+}
+
+// An older version did not write the lowest loss, and the points are not read again.
+TEST(Progress, TheLowestValidationLossOfAnOlderSummaryIsUnknown) {
+  Progress older = SampleProgress();
+  older.best_validation_loss.reset();
+  const auto found = DecodeSummary(EncodeSummary({1000, 2000, older, 77, {}}));
+  ASSERT_TRUE(found.has_value());
+  EXPECT_FALSE(found->progress.best_known);
+  const auto again = DecodeSummary(EncodeSummary(*found));
+  EXPECT_FALSE(again->progress.best_known) << "it stays unknown";
 }
 
 TEST(Progress, HasALimitedNumberOfScores) {
@@ -247,6 +277,9 @@ TEST(RunSummary, ComesBackAsItWas) {
   EXPECT_EQ(EncodePoint(*progress.newest), EncodePoint(*summary.progress.newest));
   EXPECT_EQ(progress.validation_loss, 2.25);
   EXPECT_EQ(progress.validation_step, 30);
+  EXPECT_TRUE(progress.best_known);
+  EXPECT_EQ(progress.best_validation_loss, 1.125);
+  EXPECT_EQ(progress.best_validation_step, 25);
   EXPECT_EQ(progress.warning, "look");
   EXPECT_EQ(progress.skipped_steps, 5);
   EXPECT_EQ(progress.scores, summary.progress.scores);

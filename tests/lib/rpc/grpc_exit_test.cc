@@ -1,7 +1,7 @@
 #include "rpc/grpc_exit.h"
 
-#include <gtest/gtest.h>
 #include <grpcpp/client_context.h>
+#include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdlib>

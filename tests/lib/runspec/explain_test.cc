@@ -31,6 +31,29 @@ TEST(Explain, SuggestsTheNearestKey) {
   EXPECT_NE(Message(text.status()).find("'optimizer.lr'"), std::string::npos) << text.status();
 }
 
+TEST(Explain, AWordIsExplainedAsTheKeyThatItMeans) {
+  const auto lr = Explain("lr");
+  ASSERT_TRUE(lr.ok()) << lr.status();
+  EXPECT_EQ(lr->rfind("lr means:\noptimizer.lr", 0), 0u) << *lr;
+  const auto dropout = Explain("dropout");
+  ASSERT_TRUE(dropout.ok()) << dropout.status();
+  EXPECT_NE(dropout->find("model.dropout"), std::string::npos);
+  const auto kind = Explain("every");
+  ASSERT_TRUE(kind.ok()) << kind.status();
+  for (const char* key : {"several keys", "eval.every", "sample.every", "checkpoint.every"}) {
+    EXPECT_NE(kind->find(key), std::string::npos) << *kind;
+  }
+}
+
+TEST(Explain, APartOfAWordSuggestsTheKeysWithIt) {
+  const auto decay = Explain("decay");
+  ASSERT_EQ(decay.status().code(), StatusCode::kNotFound);
+  for (const char* key : {"optimizer.weight_decay", "schedule.decay_steps"}) {
+    EXPECT_NE(Message(decay.status()).find(key), std::string::npos) << decay.status();
+  }
+  EXPECT_EQ(Explain("zzzzzzzz").status().code(), StatusCode::kNotFound);
+}
+
 TEST(Explain, EveryKeyBelongsToAnExplainedGroup) {
   for (const Field& field : Schema()) {
     const size_t dot = field.path.find('.');

@@ -430,6 +430,20 @@ TEST(RunFile, EarlyStoppingNeedsEvaluations) {
       HasSubstr("validation split"));
 }
 
+TEST(RunFile, SavingOnImprovementsNeedsEvaluationsAndKeepsThem) {
+  EXPECT_TRUE(Load(kGood, {"checkpoint.on_best=true", "eval.every=10"}).checkpoint.on_best);
+  EXPECT_THAT(Problems(kGood, {"checkpoint.on_best=true"})[0].message,
+              HasSubstr("eval.every is 0"));
+  EXPECT_THAT(
+      Problems(kGood, {"checkpoint.on_best=true", "eval.every=10", "data.val_fraction=0"})[0]
+          .message,
+      HasSubstr("validation split"));
+  EXPECT_THAT(
+      Problems(kGood, {"checkpoint.on_best=true", "eval.every=10", "checkpoint.keep_best=false"})[0]
+          .message,
+      HasSubstr("removes again"));
+}
+
 TEST(RunFile, WarnsAboutWhatWorksButSurprises) {
   const RunFileResult result = LoadRunFile(
       std::string(kGood) + "schedule: {warmup_steps: 80}\ncheckpoint: {every: 500}\n", "run.yaml");

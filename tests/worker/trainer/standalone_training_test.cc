@@ -319,6 +319,27 @@ TEST(StandaloneTraining, AnEarlyStopKeepsTheBestCheckpointAndIsFinal) {
   EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected);
 }
 
+// After the first evaluation no gain is large enough, so only that step is saved besides the last.
+TEST(StandaloneTraining, AnImprovementIsSavedOnRequestAndOnlyThen) {
+  const TemporaryDirectory directory;
+  WriteRun(directory);
+  std::vector<std::string> saving = {
+      "--set", "eval.every=2",       "--set", "checkpoint.on_best=true",
+      "--set", "eval.min_delta=100", "--set", "checkpoint.keep_last=10",
+      "--set", "checkpoint.every=0", "--set", "budget.steps=8"};
+  const auto saved = [&directory] {
+    return ListDirectory(directory.File("out/checkpoints")).value().size();
+  };
+  ASSERT_EQ(Train(directory, saving), 0);
+  EXPECT_EQ(formats::ReadManifest(LocalStorage(), Newest(directory))->record.best_step, 2);
+  EXPECT_EQ(saved(), 2u) << "the first evaluation and the end";
+  // A run that goes on knows the best one.
+  saving.back() = "budget.steps=16";
+  ASSERT_EQ(Train(directory, saving), 0);
+  EXPECT_EQ(formats::ReadManifest(LocalStorage(), Newest(directory))->record.best_step, 2);
+  EXPECT_EQ(saved(), 3u) << "the new end";
+}
+
 TEST(StandaloneTraining, ARampGoesOnInItsMiddleAsIfItHadNotStopped) {
   const TemporaryDirectory directory;
   WriteRun(directory);

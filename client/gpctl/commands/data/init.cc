@@ -9,10 +9,13 @@
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/data/data_check.h"
 #include "client/gpctl/data/starting_data.h"
+#include "client/gpctl/nanogpt/nanogpt_run_file.h"
 #include "client/gpctl/render/node_text.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/service/local_service.h"
+#include "client/gpctl/session/run_file_text.h"
 #include "client/gpctl/terminal/hint.h"
+#include "formats/file_kind.h"
 #include "runspec/preset.h"
 #include "runspec/run_file.h"
 
@@ -22,6 +25,7 @@ namespace {
 using Form = StartingData::Form;
 
 constexpr char kTextToName[] = "input.txt";
+constexpr uint64_t kNanogptBytesMax = 1 << 20;
 
 struct InitOptions {
   std::string preset = "tiny";
@@ -29,6 +33,8 @@ struct InitOptions {
   std::vector<std::string> texts;
   bool list = false;
   bool force = false;
+  std::string nanogpt;  // a configuration of nanoGPT; empty: a preset is taken
+  std::vector<std::string> overrides;
 };
 
 // The values that the run file sets in addition to the preset's.
@@ -174,7 +180,9 @@ Status CheckMayBeWritten(const std::string& path, const InitOptions& options) {
   return AlreadyExists("{} exists already; --force replaces it", options.path);
 }
 
-Status Write(const InitOptions& options, const std::string& text, Session& session) {
+// `can_train`: nothing is missing, so the run may be submitted next.
+Status Write(const InitOptions& options, const std::string& text, bool can_train,
+             Session& session) {
   Console& console = session.console();
   if (IsPrinted(options)) {
     console.out << text;
@@ -183,8 +191,8 @@ Status Write(const InitOptions& options, const std::string& text, Session& sessi
   const std::string path = AbsolutePath(options.path, console.working_directory);
   RETURN_IF_ERROR(CheckMayBeWritten(path, options));
   RETURN_IF_ERROR(WriteFileAtomically(path, text));
-  console.err << fmt::format("Wrote {}.\n", options.path)
-              << NextText(NextSteps(options.path, session));
+  console.err << fmt::format("Wrote {}.\n", options.path);
+  if (can_train) console.err << NextText(NextSteps(options.path, session));
   return OkStatus();
 }
 
@@ -222,12 +230,38 @@ Status ChooseTokenizerOfTokens(const InitOptions& options, StartingPoint& start,
   return OkStatus();
 }
 
+// Refuses settings that gp cannot train with, and prints warnings about the data.
+Status CheckTranslated(const InitOptions& options, const NanogptRunFile& made, Console& console) {
+  const auto resolved = runspec::LoadRunFile(made.text, "the run file of " + options.nanogpt);
+  if (!resolved.spec) return ProblemsStatus(resolved);
+  const bool from_scratch = resolved.spec->init_from == runspec::kFromScratch;
+  if (made.can_train && from_scratch) console.Warn(WarningsOf(CheckData(*resolved.spec, "")));
+  return OkStatus();
+}
+
+StatusOr<ExitCode> InitFromNanogpt(const InitOptions& options, Session& session) {
+  Console& console = session.console();
+  const std::string path = AbsolutePath(options.nanogpt, console.working_directory);
+  const auto text = ReadFile(path, kNanogptBytesMax);
+  if (!text.ok()) return InvalidArgument("--from-nanogpt: {}", Message(text.status()));
+  RETURN_IF_ERROR(formats::RefuseOtherText(options.nanogpt, *text, "a Python file"));
+  ASSIGN_OR_RETURN(const NanogptRunFile made,
+                   RunFileOfNanogpt({options.nanogpt, *text, options.overrides}, console));
+  console.err << fmt::format("{}: took {} of nanoGPT's keys.\n", options.nanogpt, made.settings);
+  for (const std::string& note : made.notes) console.err << "note: " << note << "\n";
+  RETURN_IF_ERROR(CheckTranslated(options, made, console));
+  RETURN_IF_ERROR(Write(options, made.text, made.can_train, session));
+  console.Warn(made.warnings);
+  return ExitCode::kOk;
+}
+
 StatusOr<ExitCode> Init(const InitOptions& options, Session& session) {
   Console& console = session.console();
   if (options.list) {
     console.out << PresetList();
     return ExitCode::kOk;
   }
+  if (!options.nanogpt.empty()) return InitFromNanogpt(options, session);
   if (runspec::PresetText(options.preset).empty()) {
     return InvalidArgument("unknown preset '{}'{}\n'gpctl init --list' shows them.", options.preset,
                            DidYouMean(options.preset, runspec::PresetNames()));
@@ -238,7 +272,7 @@ StatusOr<ExitCode> Init(const InitOptions& options, Session& session) {
   if (start.data.form == Form::kTokens) {
     RETURN_IF_ERROR(ChooseTokenizerOfTokens(options, start, console));
   }
-  RETURN_IF_ERROR(Write(options, StartingFile(options, start), session));
+  RETURN_IF_ERROR(Write(options, StartingFile(options, start), /*can_train=*/true, session));
   if (start.data.form == Form::kJsonLines) WarnOfLines(options, start, console);
   if (!start.data.left_out.empty()) console.err << "note: " << start.data.left_out << "\n";
   if (start.data.files.empty()) {
@@ -258,16 +292,30 @@ void AddInitCommand(CommandSet& commands) {
   auto options = std::make_shared<InitOptions>();
   command.Option("FILE", options->path, "where to write it (default, or -: standard output)")
       .Path();
-  command.Option("--preset", options->preset,
-                 "tiny, shakespeare-char, gpt2-124m, ... (default: tiny)");
+  const Flag preset = command.Option("--preset", options->preset,
+                                     "tiny, shakespeare-char, gpt2-124m, ... (default: tiny)");
+  const Flag text = command
+                        .Option("--text", options->texts,
+                                "text, lines of JSON or tokens to train on: a file, plain or "
+                                "packed, a folder of .txt or "
+                                ".jsonl files, or a pattern in quotes; may be repeated (default: "
+                                "the demo's, the Jargon "
+                                "File)")
+                        .Path()
+                        .OneValueEach();
+  const Flag nanogpt =
+      command
+          .Option("--from-nanogpt", options->nanogpt,
+                  "translate a configuration of nanoGPT, such as config/train_shakespeare_char.py; "
+                  "it is read, never executed")
+          .Path()
+          .Excludes(preset)
+          .Excludes(text);
   command
-      .Option(
-          "--text", options->texts,
-          "text, lines of JSON or tokens to train on: a file, plain or packed, a folder of .txt or "
-          ".jsonl files, or a pattern in quotes; may be repeated (default: the demo's, the Jargon "
-          "File)")
-      .Path()
-      .OneValueEach();
+      .Option("--override", options->overrides,
+              "with --from-nanogpt: KEY=VALUE, as nanoGPT's --KEY=VALUE; may be repeated")
+      .OneValueEach()
+      .Needs(nanogpt);
   command.Switch("--list", options->list, "show the presets");
   command.Switch("--force", options->force, "replace an existing file");
   commands.Bind(command, [options](Session& session) { return Init(*options, session); });

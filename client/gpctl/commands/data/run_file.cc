@@ -7,6 +7,7 @@
 #include "client/gpctl/render/plan_text.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/session/run_file_text.h"
+#include "client/gpctl/session/setting_file.h"
 #include "runspec/explain.h"
 
 namespace gp::gpctl {
@@ -15,6 +16,7 @@ namespace {
 struct ValidateOptions {
   std::string file;
   std::vector<std::string> overrides;
+  std::vector<std::string> set_files;
 };
 
 Json ProblemFields(const ConfigProblem& problem) {
@@ -77,8 +79,10 @@ void PrintValidation(const Validation& validation, Console& console) {
   }
 }
 
-StatusOr<ExitCode> Validate(const ValidateOptions& options, Session& session) {
+StatusOr<ExitCode> Validate(const ValidateOptions& given, Session& session) {
   Console& console = session.console();
+  ValidateOptions options = given;
+  ASSIGN_OR_RETURN(options.overrides, SettingsOf(given.set_files, given.overrides, console));
   ASSIGN_OR_RETURN(const RunFileText file, ReadRunFile(options.file, console));
   const Validation validation = ValidationOf(file, options, session);
   const runspec::RunFileResult& result = validation.run_file;
@@ -121,6 +125,11 @@ void AddValidate(CommandSet& commands) {
   auto options = std::make_shared<ValidateOptions>();
   command.Option("FILE", options->file, "run file, or - for standard input").Path().Required();
   command.Option("--set", options->overrides, "path=value, overrides the file; may be repeated")
+      .OneValueEach();
+  command
+      .Option("--set-file", options->set_files,
+              "file with a line path=value for each setting; --set wins over it; may be repeated")
+      .Path()
       .OneValueEach();
   commands.Bind(command, [options](Session& session) { return Validate(*options, session); });
 }

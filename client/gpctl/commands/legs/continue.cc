@@ -6,6 +6,7 @@
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/legs/amount.h"
 #include "client/gpctl/commands/legs/another_leg.h"
+#include "client/gpctl/session/setting_file.h"
 
 namespace gp::gpctl {
 namespace {
@@ -16,6 +17,7 @@ struct LegOptions {
   std::string tokens;  // "1000000" or "+200000"
   std::string from;
   std::vector<std::string> overrides;
+  std::vector<std::string> set_files;
   std::string request_id;
   bool dry_run = false;
 };
@@ -37,18 +39,21 @@ Status SetBudget(const LegOptions& options, v1::ContinueRequest& request) {
   return OkStatus();
 }
 
-v1::ContinueRequest RequestOf(const LegOptions& options, const v1::Run& run) {
+StatusOr<v1::ContinueRequest> RequestOf(const LegOptions& options, const v1::Run& run,
+                                        const Session& session) {
   v1::ContinueRequest request;
+  ASSIGN_OR_RETURN(const std::vector<std::string> overrides,
+                   SettingsOf(options.set_files, options.overrides, session.console()));
   request.set_run(run.run_id());
   request.set_request_id(options.request_id);
   request.set_dry_run(options.dry_run);
-  for (const std::string& one : options.overrides) request.add_overrides(one);
+  for (const std::string& one : overrides) request.add_overrides(one);
   return request;
 }
 
 StatusOr<ExitCode> Extend(const LegOptions& options, Session& session) {
   ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options.run));
-  v1::ContinueRequest request = RequestOf(options, run);
+  ASSIGN_OR_RETURN(v1::ContinueRequest request, RequestOf(options, run, session));
   RETURN_IF_ERROR(SetBudget(options, request));
   return BeginLeg(std::move(request), session);
 }
@@ -65,7 +70,7 @@ StatusOr<int64_t> ParseFrom(const std::string& text) {
 
 StatusOr<ExitCode> Restart(const LegOptions& options, Session& session) {
   ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options.run));
-  v1::ContinueRequest request = RequestOf(options, run);
+  ASSIGN_OR_RETURN(v1::ContinueRequest request, RequestOf(options, run, session));
   if (options.from.empty()) {
     request.set_from_step(run.latest_checkpoint_step() > 0 ? run.latest_checkpoint_step() : -1);
   } else {
@@ -81,7 +86,8 @@ StatusOr<ExitCode> Retry(const LegOptions& options, Session& session) {
     return FailedPrecondition("run {} is {}; only a failed run is tried again: {}", run.name(),
                               client::StateName(run.state()), session.Hint("resume " + run.name()));
   }
-  return BeginLeg(RequestOf(options, run), session);
+  ASSIGN_OR_RETURN(v1::ContinueRequest request, RequestOf(options, run, session));
+  return BeginLeg(std::move(request), session);
 }
 
 void AddCommonFlags(const Command& command, LegOptions& options) {
@@ -90,6 +96,11 @@ void AddCommonFlags(const Command& command, LegOptions& options) {
       .Option("--set", options.overrides,
               "path=value for keys that do not change what was trained: schedule, eval, sample, "
               "checkpoint, retries, resources; may be repeated")
+      .OneValueEach();
+  command
+      .Option("--set-file", options.set_files,
+              "file with a line path=value for each setting; --set wins over it; may be repeated")
+      .Path()
       .OneValueEach();
   command.Option("--request-id", options.request_id,
                  "a repeated call with the same id changes nothing more");

@@ -62,10 +62,12 @@ StatusOr<DemoText> PrepareText(const DemoOptions& options, Session& session) {
 // Finds the service of the state directory, or starts one and stops it at the end.
 class DemoService {
  public:
-  explicit DemoService(Session& session)
-      : session_(session), directory_(session.StateDirectory()) {}
+  // `made`: the demo made the state directory, so an interruption removes it.
+  DemoService(bool made, Session& session)
+      : session_(session), directory_(session.StateDirectory()), made_(made) {}
   ~DemoService() {
-    const Status status = Stop();
+    const bool interrupted = session_.console().interruption.requested();
+    const Status status = made_ && interrupted && !found_ ? Remove() : Stop();
     if (!status.ok()) session_.console().err << "warning: " << Message(status) << "\n";
   }
   DemoService(const DemoService&) = delete;
@@ -75,6 +77,7 @@ class DemoService {
     RETURN_IF_ERROR(directory_.Create());
     client::Interruption& interruption = session_.console().interruption;
     auto record = FindRunningService(directory_, interruption);
+    found_ = record.ok();
     if (record.status().code() != StatusCode::kNotFound) return record;
     record = StartInBackground(directory_,
                                {.program_directory = session_.console().program_directory,
@@ -83,6 +86,7 @@ class DemoService {
                                interruption);
     started_ = record.ok();
     if (record.status().code() == StatusCode::kAlreadyExists) {
+      found_ = true;
       return FindRunningService(directory_, interruption);
     }
     return record;
@@ -95,8 +99,21 @@ class DemoService {
   }
 
  private:
+  // Leaves nothing of an interrupted demo: no process, no files, no context.
+  Status Remove() {
+    if (!FileExists(directory_.root())) return OkStatus();
+    ASSIGN_OR_RETURN(const StoppedService stopped, StopService(directory_, StopWay::kAtOnce));
+    RETURN_IF_ERROR(directory_.Remove());
+    ForgetContext(directory_, session_);
+    session_.console().err << fmt::format("The demo was interrupted; {} was removed.\n",
+                                          directory_.root());
+    return OkStatus();
+  }
+
   Session& session_;
   const ServiceDirectory directory_;
+  const bool made_;
+  bool found_ = false;  // the service was there already
   bool started_ = false;
 };
 
@@ -280,10 +297,11 @@ StatusOr<ExitCode> Report(const v1::Run& run, const DemoText& text, Session& ses
 
 StatusOr<ExitCode> Demo(const DemoOptions& options, Session& session) {
   std::ostream& out = session.console().out;
-  ASSIGN_OR_RETURN(const DemoText text, PrepareText(options, session));
+  const bool made = !FileExists(session.StateDirectory());
   // Restore the current context after saving the demo's, for a user who works with another service.
   const std::string context = CurrentContext(session);
-  DemoService service(session);
+  DemoService service(made, session);
+  ASSIGN_OR_RETURN(const DemoText text, PrepareText(options, session));
   ASSIGN_OR_RETURN(const ServiceRecord record, service.Start());
   SaveServiceContexts(ServiceDirectory(session.StateDirectory()), record, session);
   MakeCurrent(context, session);

@@ -12,6 +12,7 @@
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/service/local_service.h"
 #include "client/gpctl/service/monitoring.h"
+#include "client/gpctl/service/saved_runs.h"
 #include "client/gpctl/session/context_file.h"
 #include "client/gpctl/session/live_contexts.h"
 #include "client/gpctl/terminal/confirmation.h"
@@ -388,9 +389,33 @@ std::string DownText(const StoppedService& stopped, const ServiceDirectory& dire
   return text + "\n";
 }
 
+// The runs that the stop will interrupt. Empty if the service cannot be asked, because then it is
+// stopped all the same.
+std::vector<StoppedRun> RunsToStop(const ServiceDirectory& directory, Session& session) {
+  const auto record = directory.Load();
+  if (!record.ok() || !ServiceRuns(directory).value_or(false)) return {};
+  GlobalOptions brief = WithServer(session.options(), record->address);
+  brief.timeout = "2s";
+  Session asking(brief, session.console());
+  const auto client = asking.Client();
+  if (!client.ok()) return {};
+  return RunsWithRanks(**client).value_or(std::vector<StoppedRun>());
+}
+
+Json SavedFields(const std::vector<StoppedRun>& runs) {
+  Json saved = Json::array();
+  for (const StoppedRun& run : runs) {
+    saved.push_back({{"run_id", run.run_id}, {"name", run.name}, {"step", run.step}});
+    const int64_t step = SavedStep(run);
+    saved.back()["saved_step"] = step < 0 ? Json() : Json(step);
+  }
+  return saved;
+}
+
 StatusOr<ExitCode> Down(const DownOptions& options, Session& session) {
   ASSIGN_OR_RETURN(const std::string path, session.ServiceDirectoryPath());
   const ServiceDirectory directory(path);
+  const std::vector<StoppedRun> runs = RunsToStop(directory, session);
   ASSIGN_OR_RETURN(const StoppedService stopped,
                    StopService(directory, options.now ? StopWay::kAtOnce : StopWay::kSave));
   if (options.purge) RETURN_IF_ERROR(Purge(directory, options, session));
@@ -399,13 +424,15 @@ StatusOr<ExitCode> Down(const DownOptions& options, Session& session) {
     document["state_dir"] = directory.root();
     document["running"] = false;
     document["purged"] = options.purge;
+    if (!options.purge) document["runs"] = SavedFields(runs);
     document["coordinator_pid"] = stopped.coordinator_pid;
     document["worker_pid"] = stopped.worker_pid;
     document["gateway_pid"] = stopped.gateway_pid;
     document["monitoring_pid"] = stopped.monitoring_pid;
     session.console().PrintChange(Pretty(document));
   } else {
-    session.console().PrintChange(DownText(stopped, directory, options.purge, session));
+    session.console().PrintChange(DownText(stopped, directory, options.purge, session) +
+                                  (options.purge ? "" : SavedText(runs)));
   }
   return ExitCode::kOk;
 }
@@ -495,6 +522,17 @@ void SaveServiceContexts(const ServiceDirectory& directory, const ServiceRecord&
   }
   if (!status.ok())
     session.console().err << "warning: the context was not saved: " << Message(status) << "\n";
+}
+
+void ForgetContext(const ServiceDirectory& directory, Session& session) {
+  const std::string path = ContextFilePath(session.console());
+  auto file = LoadContextFile(path);
+  if (!file.ok()) return;
+  std::erase_if(file->contexts,
+                [&](const auto& entry) { return entry.second.state_dir == directory.root(); });
+  if (!file->contexts.contains(file->current)) file->current.clear();
+  const Status status = SaveContextFile(path, *file);
+  if (!status.ok()) session.console().err << "warning: " << Message(status) << "\n";
 }
 
 std::string CurrentContext(const Session& session) {

@@ -13,6 +13,9 @@ namespace gp::gpctl {
 void SaveServiceContexts(const ServiceDirectory& directory, const ServiceRecord& record,
                          Session& session);
 
+// Removes the service's contexts from the user's file. A failure is only a warning.
+void ForgetContext(const ServiceDirectory& directory, Session& session);
+
 // The name of the current context; empty: there is none.
 std::string CurrentContext(const Session& session);
 // Does nothing when there is no context of that name.

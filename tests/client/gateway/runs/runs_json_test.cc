@@ -38,6 +38,7 @@ Board MakeBoard() {
   running.set_submitted_by("user ann");
   running.set_initial_model("base@250");
   (*running.mutable_labels())["team"] = "research";
+  running.set_note("a lower rate");
   early.set_queue_position(1);
   late.set_queue_position(2);
   board.runs = {running, late, early, ended};

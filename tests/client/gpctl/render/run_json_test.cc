@@ -41,7 +41,7 @@ TEST(RunJson, ARunHasAllItsFields) {
         step_seconds: 0.75 learning_rate: 0.25 gradient_norm: 1.5 )" +
                                   std::string(kPhases) + R"(
         peak_flops: 9.5 peak_source: "measured" warning: "warning" skipped_steps: 13
-        pace_seconds: 0.875
+        pace_seconds: 0.875 best_validation_loss: 7.25 best_validation_step: 10
         scores { name: "val_bpb" value: 2.5 step: 11 } }
       latest_checkpoint_step: 20 best_checkpoint_step: 10 run_directory: "/runs/id"
       source: "source" resolved: "resolved" request_id: "request" workers: 5
@@ -51,6 +51,7 @@ TEST(RunJson, ARunHasAllItsFields) {
       gradients_encrypted: true queue_position: 9 submitted_by: "user ann"
       device: "gpu" initial_model: "base@250"
       parent { run_id: "p" run_name: "base" leg: 7 step: 250 tokens: 8000 } leg: 10 leaving_for: "leaving"
+      note: "a lower rate"
       legs {
         number: 10 first_step: 14 why_begun: "begun" begun_at { seconds: 60 nanos: 1 }
         why_ended: "ended" ended_at { seconds: 120 nanos: 1 } resolved: "leg" target_steps: 15 }
@@ -68,7 +69,7 @@ TEST(RunJson, ARunHasAllItsFields) {
         "step_seconds": 0.75, "pace_seconds": 0.875, "skipped_steps": 13, "peak_flops": 9.5, "peak_source": "measured",
         )" + std::string(kPhasesJson) +
                                                      R"(,
-        "warning": "warning", "val_loss": 8.5, "val_step": 11, "val_bpb": 2.5},
+        "warning": "warning", "val_loss": 8.5, "val_step": 11, "best_val_loss": 7.25, "best_val_step": 10, "val_bpb": 2.5},
       "placement": [{"rank": 1, "node_id": "node id", "node": "node", "slot": "slot"}],
       "submitted_at": "1970-01-01T00:01:00Z", "started_at": "1970-01-01T00:02:00Z",
       "finished_at": "1970-01-01T00:03:00Z", "latest_checkpoint_step": 20,
@@ -84,7 +85,7 @@ TEST(RunJson, ARunHasAllItsFields) {
         {"leg": 11, "first_step": 16, "target_steps": 17, "why_begun": "again",
          "begun_at": "1970-01-01T00:03:00Z", "why_ended": "over",
          "ended_at": "1970-01-01T00:04:00Z", "resolved": "leg 2"}],
-      "labels": {"a": "b"}, "queue_position": 9, "submitted_by": "user ann", "run_directory": "/runs/id", "request_id": "request",
+      "labels": {"a": "b"}, "note": "a lower rate", "queue_position": 9, "submitted_by": "user ann", "run_directory": "/runs/id", "request_id": "request",
       "source": "source", "resolved": "resolved"})"));
 }
 

@@ -1,0 +1,72 @@
+// Goal: a file of settings is read like an environment file, and a wrong line is named.
+#include "client/gpctl/session/setting_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "client/fake_run_service.h"
+#include "client/gpctl/gpctl_runner.h"
+
+namespace gp::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class SettingFileTest : public ::testing::Test {
+ protected:
+  SettingFileTest() {
+    gpctl_.environment["GPCTL_SERVER"] = service_.address();
+    for (int i = 0; i < 20'000; ++i) text_ += "some text\n";
+    Write("in.txt", text_);
+    Write(
+        "run.yaml",
+        "apiVersion: gp/v1\nname: tiny\npreset: tiny\ndata: {text: [in.txt], tokenizer: bytes}\n");
+  }
+  void Write(const std::string& name, const std::string& text) {
+    std::ofstream(gpctl_.home() + "/" + name) << text;
+  }
+
+  FakeRunService service_;
+  GpctlRunner gpctl_;
+  std::string text_;
+};
+
+TEST_F(SettingFileTest, SettingsOfFilesComeBeforeThoseOfTheCommandLine) {
+  Write("a.env", "# a comment\n\n optimizer.lr = 3e-4 \r\nlabels.goal=a = b\n");
+  Write("b.env", "seed=7\n");
+  const Outcome outcome = gpctl_.Run(
+      {"submit", "run.yaml", "--set", "seed=8", "--set-file", "a.env", "--set-file", "b.env"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const v1::SubmitRequest sent = service_.last_submit();
+  EXPECT_THAT(sent.overrides(),
+              ElementsAre("optimizer.lr=3e-4", "labels.goal=a = b", "seed=7", "seed=8"));
+}
+
+TEST_F(SettingFileTest, AWrongLineAndAMissingFileAreNamed) {
+  Write("a.env", "seed=7\nsteps 100\n");
+  for (const char* command : {"submit", "validate", "run"}) {
+    const Outcome outcome = gpctl_.Run({command, "run.yaml", "--set-file", "a.env"});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("a.env:2: expected KEY=VALUE"));
+    EXPECT_THAT(gpctl_.Run({command, "run.yaml", "--set-file", "none.env"}).err,
+                HasSubstr("--set-file"));
+  }
+  Write("a.env", "seed=x\n");
+  EXPECT_THAT(gpctl_.Run({"validate", "run.yaml", "--set-file", "a.env"}).err, HasSubstr("seed"));
+}
+
+TEST_F(SettingFileTest, RunSubmitsAndFollows) {
+  v1::Run done = MakeRun("tiny", "abcdefgh01", v1::RUN_STATE_SUCCEEDED);
+  service_.SetWatch({done});
+  const Outcome outcome = gpctl_.Run({"run", "--", "run.yaml"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("Submitted tiny (abcdefgh01)"));
+  EXPECT_EQ(gpctl_.Run({"run", "run.yaml", "--name", "mine"}).code, 0);
+  EXPECT_EQ(service_.last_submit().name(), "mine");
+}
+
+}  // namespace
+}  // namespace gp::testing
