@@ -54,10 +54,33 @@ std::string PlaceText(double x, AxisKind kind) {
   return fmt::format("{}", x);
 }
 
-std::string NoteText(const Curve& curve, size_t first, AxisKind kind, const std::string& what) {
-  return fmt::format("{}{}{} (the first: {:.4g} at {})", curve.label,
-                     curve.label.empty() ? "" : ": ", what, curve.y[first],
-                     PlaceText(curve.x[first], kind));
+struct Stretch {
+  size_t first = 0;
+  size_t last = 0;
+};
+
+// The stretches of neighbouring points for which `is_missing` is true.
+template <typename Test>
+std::vector<Stretch> FindStretches(const std::vector<double>& y, Test is_missing) {
+  std::vector<Stretch> stretches;
+  for (size_t i = 0; i < y.size(); ++i) {
+    if (!is_missing(y[i])) continue;
+    if (stretches.empty() || stretches.back().last + 1 < i) stretches.push_back({i, i});
+    stretches.back().last = i;
+  }
+  return stretches;
+}
+
+// REQUIRES: at least one stretch.
+std::string PlacesText(const Curve& curve, const std::vector<Stretch>& stretches, AxisKind kind) {
+  const auto place = [&](size_t i) { return PlaceText(curve.x[i], kind); };
+  const auto [first, last] = stretches.front();
+  std::string text = first == last ? "at " + place(first)
+                                   : fmt::format("from {} to {}", place(first), place(last));
+  if (stretches.size() == 1) return text;
+  return fmt::format("{}, and {} up to {}", text,
+                     CountedNoun(static_cast<int64_t>(stretches.size()) - 1, "more gap"),
+                     place(stretches.back().last));
 }
 
 }  // namespace
@@ -85,18 +108,18 @@ std::vector<std::string> MissingPointNotes(const Chart& chart) {
   std::vector<std::string> notes;
   for (const Curve& curve : chart.curves) {
     if (curve.faint) continue;
-    const auto add = [&](auto is_missing, const std::string& what) {
-      const auto found = std::find_if(curve.y.begin(), curve.y.end(), is_missing);
-      if (found == curve.y.end()) return;
-      notes.push_back(NoteText(curve, found - curve.y.begin(), chart.x_axis, what));
-    };
-    const auto not_finite = [](double y) { return !std::isfinite(y); };
-    const int64_t count =
-        std::max<int64_t>(curve.not_finite, std::count_if(curve.y.begin(), curve.y.end(), not_finite));
-    add(not_finite,
-        CountedNoun(count, "point") + (count == 1 ? " is not finite" : " are not finite"));
-    add([&](double y) { return std::isfinite(y) && !IsDrawable(y, chart.log); },
-        "values of 0 or less are not on the logarithmic axis");
+    const std::string name = curve.label.empty() ? "" : curve.label + ": ";
+    const auto gaps = FindStretches(curve.y, [](double y) { return !std::isfinite(y); });
+    if (!gaps.empty()) {
+      notes.push_back(fmt::format("{}{} {}", name, curve.y[gaps.front().first],
+                                  PlacesText(curve, gaps, chart.x_axis)));
+    }
+    if (!chart.log) continue;
+    const auto low = FindStretches(curve.y, [](double y) { return std::isfinite(y) && y <= 0; });
+    if (!low.empty()) {
+      notes.push_back(fmt::format("{}0 or less, so not on the logarithmic axis, {}", name,
+                                  PlacesText(curve, low, chart.x_axis)));
+    }
   }
   return notes;
 }

@@ -2,7 +2,6 @@
 // functions; thread-safe.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,8 +15,7 @@ struct Curve {
   std::vector<double> y;  // as many as x; NaN and infinite values are gaps with a mark
   int color = 0;          // its number in the palette; beyond the last color the first follows
   bool dashed = false;
-  bool faint = false;      // the values behind a smoothed curve
-  int64_t not_finite = 0;  // recorded points that are NaN or infinite; y may lack some of them
+  bool faint = false;  // the values behind a smoothed curve
 };
 
 struct Chart {
@@ -38,8 +36,8 @@ ChartAxes AxesOf(const Chart& chart);
 // Whether the value can be drawn on the y axis: it is finite, and above 0 with `log`.
 bool IsDrawable(double y, bool log);
 
-// For each curve with points that are not drawn a sentence that says so: "tiny: 3 points are not
-// finite (the first: nan at step 120)".
+// For each curve with points that are not drawn a line that says which: "tiny: nan from step 120 to
+// step 131", "tiny: inf at step 7, and 3 more gaps up to step 90".
 std::vector<std::string> MissingPointNotes(const Chart& chart);
 
 }  // namespace gp::gpctl
