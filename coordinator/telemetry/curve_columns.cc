@@ -15,8 +15,8 @@
 namespace gp::coordinator {
 namespace {
 
-using google::protobuf::io::CodedInputStream;
 using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
 using pb = ::gp::store::v1::StoredPoint;
 using contract::TrainingPoint;
 
@@ -39,8 +39,8 @@ std::vector<Charted> ChartedFields() {
     if (!field.charted) return;
     // protobuf does not write a number that is 0 and not optional.
     const bool has_zero = std::is_same_v<Member, double> && !field.zero_is_unknown;
-    charted.push_back({field.key, NumberOf(field.name),
-                       has_zero ? std::optional<double>(0) : std::nullopt});
+    charted.push_back(
+        {field.key, NumberOf(field.name), has_zero ? std::optional<double>(0) : std::nullopt});
   });
   return charted;
 }

@@ -1,5 +1,5 @@
-// CurveColumns: reads single fields of stored points. Decoding whole points takes ten times as long,
-// which matters for a run of a million points. Thread-safe once made.
+// CurveColumns: reads single fields of stored points. Decoding whole points takes ten times as
+// long, which matters for a run of a million points. Thread-safe once made.
 #pragma once
 
 #include <cstdint>

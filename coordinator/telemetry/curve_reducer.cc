@@ -62,8 +62,8 @@ std::vector<CurvePoint> CurveReducer::Points() const {
   keep(first_);
   keep(last_);
   for (const Stretch& stretch : stretches_) {
-    for (const auto& one : {stretch.lowest, stretch.highest, stretch.first_not_finite,
-                            stretch.last_not_finite}) {
+    for (const auto& one :
+         {stretch.lowest, stretch.highest, stretch.first_not_finite, stretch.last_not_finite}) {
       keep(one);
     }
   }

@@ -27,9 +27,9 @@ struct Extent {
   bool empty() const { return low > high; }
 };
 
-Range WithMargin(const Extent& extent, bool log) {
-  if (extent.empty()) return log ? Range{1, 10} : Range{0, 1};
-  const Range range = Widened({extent.low, extent.high}, log);
+AxisRange WithMargin(const Extent& extent, bool log) {
+  if (extent.empty()) return log ? AxisRange{1, 10} : AxisRange{0, 1};
+  const AxisRange range = Widened({extent.low, extent.high}, log);
   if (log) {
     const double factor = std::pow(range.high / range.low, kMargin);
     return {range.low / factor, range.high * factor};
@@ -98,7 +98,8 @@ ChartAxes AxesOf(const Chart& chart) {
     }
   }
   ChartAxes axes;
-  const Range x_range = x.empty() ? Range{0, 1} : Range{x.low, x.high};
+  const AxisRange x_range =
+      chart.x_range.value_or(x.empty() ? AxisRange{0, 1} : AxisRange{x.low, x.high});
   axes.x = {Widened(x_range, false), chart.x_axis, false};
   axes.y = {WithMargin(y, chart.log), AxisKind::kNumber, chart.log};
   return axes;

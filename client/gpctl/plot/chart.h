@@ -2,6 +2,7 @@
 // functions; thread-safe.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct Curve {
 struct Chart {
   std::string title;  // "loss (nats per token)"
   AxisKind x_axis = AxisKind::kSteps;
-  bool log = false;  // the y axis; values of 0 or less are then not drawn
+  bool log = false;                  // the y axis; values of 0 or less are then not drawn
+  std::optional<AxisRange> x_range;  // absent: as the points
   std::vector<Curve> curves;
 };
 

@@ -45,8 +45,7 @@ TEST(CurveColumns, ReadsWhatTheCodecWrites) {
 }
 
 TEST(CurveColumns, AZeroIsAValueUnlessItMeansUnknown) {
-  const auto row =
-      Read({"loss", "val_loss", "lr", "mfu", "val_bpb"}, contract::TrainingPoint());
+  const auto row = Read({"loss", "val_loss", "lr", "mfu", "val_bpb"}, contract::TrainingPoint());
   ASSERT_TRUE(row.ok()) << row.status();
   EXPECT_EQ(row->values, (Values{0, std::nullopt, 0, std::nullopt, std::nullopt}));
 }

@@ -21,7 +21,7 @@ using Words = std::vector<std::string>;
 
 TEST(Chart, AxesFitThePointsThatCanBeDrawn) {
   const ChartAxes axes = AxesOf(Of({4, NAN, 2, INFINITY}));
-  EXPECT_EQ(axes.x.range, (Range{1, 4}));
+  EXPECT_EQ(axes.x.range, (AxisRange{1, 4}));
   EXPECT_LT(axes.y.range.low, 2);
   EXPECT_GT(axes.y.range.low, 1.5);
   EXPECT_GT(axes.y.range.high, 4);
