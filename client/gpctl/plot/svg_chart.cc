@@ -14,7 +14,7 @@ namespace gp::gpctl {
 namespace {
 
 constexpr double kWidth = 960;
-constexpr double kOuter = 24;        // the margin of the picture
+constexpr double kOuter = 24;  // the margin of the picture
 constexpr double kFontPixels = 13;
 constexpr double kLabelPixels = 16;  // the smallest distance of two labels
 constexpr double kLabelsMax = 230;   // the widest label
@@ -121,7 +121,8 @@ class SvgWriter {
     }
     return fmt::format(
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
-               "viewBox=\"0 0 {0} {1}\" role=\"img\" font-family=\"system-ui, -apple-system, 'Segoe "
+               "viewBox=\"0 0 {0} {1}\" role=\"img\" font-family=\"system-ui, -apple-system, "
+               "'Segoe "
                "UI', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif\" font-size=\"{2}\">\n"
                "<title>{3}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"{4}\"/>\n",
                Place(kWidth), Place(height_), kFontPixels, Escaped(picture_.title),
@@ -134,7 +135,9 @@ class SvgWriter {
     double left = 0;
     double label = 0;
     size_t labels_max = 0;
-    const double height = picture_.panels.size() == 1 ? 380 : picture_.panels.size() == 2 ? 250 : 190;
+    const double height = picture_.panels.size() == 1   ? 380
+                          : picture_.panels.size() == 2 ? 250
+                                                        : 190;
     for (const Chart& chart : picture_.panels) {
       Panel& panel = panels_.emplace_back(Panel{chart, AxesOf(chart), {}, {}});
       panel.y_ticks = TicksOf(panel.axes.y, static_cast<int>(height / 42));
@@ -214,9 +217,9 @@ class SvgWriter {
     const bool has_dots = curve.dashed && curve.x.size() <= kDotsMax;
     size_t drawn = 0;  // points since the last gap
     const auto add_dot = [&](size_t i) {
-      dots += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"2.4\" fill=\"{}\"/>\n",
-                          Place(panel.ToX(curve.x[i])), Place(panel.ToY(curve.y[i])),
-                          ColorOf(curve));
+      dots +=
+          fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"2.4\" fill=\"{}\"/>\n",
+                      Place(panel.ToX(curve.x[i])), Place(panel.ToY(curve.y[i])), ColorOf(curve));
     };
     for (size_t i = 0; i < curve.x.size(); ++i) {
       if (!IsDrawable(curve.y[i], panel.chart.log)) {
@@ -249,8 +252,7 @@ class SvgWriter {
       if (std::isfinite(curve.y[i]) || x - last < kMarkPixels) continue;
       last = x;
       const bool below = std::isinf(curve.y[i]) && curve.y[i] < 0;
-      const double y =
-          below ? panel.box.bottom - 2 * kMarkSize : panel.box.top + 2 * kMarkSize;
+      const double y = below ? panel.box.bottom - 2 * kMarkSize : panel.box.top + 2 * kMarkSize;
       const double s = kMarkSize;
       const double tip = below ? s : -s;
       const std::string path =
@@ -295,10 +297,9 @@ class SvgWriter {
             Place(end.x), Place(end.y), Place(std::max(end.x, right)), Place(end.y),
             Place(right + 8), Place(end.label), color);
       }
-      out_ += fmt::format(
-          "<path d=\"M{} {}L{} {}\" stroke=\"{}\" stroke-width=\"3\"{}/>\n", Place(right + 8),
-          Place(end.label), Place(right + 18), Place(end.label), color,
-          end.curve->dashed ? " stroke-dasharray=\"4 2\"" : "");
+      out_ += fmt::format("<path d=\"M{} {}L{} {}\" stroke=\"{}\" stroke-width=\"3\"{}/>\n",
+                          Place(right + 8), Place(end.label), Place(right + 18), Place(end.label),
+                          color, end.curve->dashed ? " stroke-dasharray=\"4 2\"" : "");
       AddText(right + 22, end.label + 4.5, Fitted(end.curve->label, kLabelsMax), theme_.text, "");
     }
   }

@@ -53,10 +53,9 @@ Status CheckField(const std::string& field, const std::vector<NamedRun>& runs) {
   if (std::find(fields.begin(), fields.end(), field) != fields.end()) return OkStatus();
   std::string all;
   for (const std::string& one : fields) all += (all.empty() ? "" : ", ") + one;
-  return InvalidArgument("nothing is recorded as '{}'{}\n{} {}: {}", Excerpt(field),
-                         DidYouMean(field, fields),
-                         runs.size() == 1 ? runs.front().label : "these runs",
-                         runs.size() == 1 ? "has" : "have", all);
+  return InvalidArgument(
+      "nothing is recorded as '{}'{}\n{} {}: {}", Excerpt(field), DidYouMean(field, fields),
+      runs.size() == 1 ? runs.front().label : "these runs", runs.size() == 1 ? "has" : "have", all);
 }
 
 std::string NoPointsText(const NamedRun& named, double now) {
@@ -68,8 +67,9 @@ std::string NoPointsText(const NamedRun& named, double now) {
                        run.reason());
   }
   if (run.state() == v1::RUN_STATE_RUNNING) {
-    return fmt::format("{} has no points yet: it has been running for {} and has not finished a step",
-                       named.label, DurationText(ElapsedSeconds(run, now)));
+    return fmt::format(
+        "{} has no points yet: it has been running for {} and has not finished a step", named.label,
+        DurationText(ElapsedSeconds(run, now)));
   }
   return fmt::format("{} has no points yet: it is {} ({})", named.label, state, run.reason());
 }

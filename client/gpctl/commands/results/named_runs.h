@@ -25,8 +25,8 @@ std::vector<std::string> CurveFields(const std::vector<NamedRun>& runs);
 // InvalidArgument, with the nearest field and all that there are, if `field` is none of these.
 Status CheckField(const std::string& field, const std::vector<NamedRun>& runs);
 
-// Why a run has no points: "tiny has no points yet: it has been running for 12s and has not finished
-// a step". `now`: seconds since 1970.
+// Why a run has no points: "tiny has no points yet: it has been running for 12s and has not
+// finished a step". `now`: seconds since 1970.
 std::string NoPointsText(const NamedRun& named, double now);
 
 }  // namespace gp::gpctl

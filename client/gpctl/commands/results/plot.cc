@@ -15,10 +15,10 @@
 namespace gp::gpctl {
 namespace {
 
-constexpr size_t kRunsMax = 16;       // eight colors, solid and dotted
-constexpr int kPictureWidth = 900;    // pixels of the curves; each shows two extremes
+constexpr size_t kRunsMax = 16;     // eight colors, solid and dotted
+constexpr int kPictureWidth = 900;  // pixels of the curves; each shows two extremes
 constexpr int kPipedColumns = 80;
-constexpr int kPipedRows = 20;        // of a panel
+constexpr int kPipedRows = 20;  // of a panel
 constexpr int kPanelRowsLeast = 8;
 constexpr int kPanelRowsMost = 40;
 
@@ -107,8 +107,8 @@ ChartSize PanelSize(int panels, int others, const Console& console) {
   if (!console.out_is_terminal) return {kPipedColumns, kPipedRows};
   const TerminalSize size = console.Size();
   const int room = size.rows - others - 1;
-  const int each = std::clamp(room / panels, std::min(kPanelRowsLeast, std::max(room, 1)),
-                              kPanelRowsMost);
+  const int each =
+      std::clamp(room / panels, std::min(kPanelRowsLeast, std::max(room, 1)), kPanelRowsMost);
   return {size.columns, each};
 }
 
@@ -117,8 +117,8 @@ StatusOr<ExitCode> Draw(const PlotOptions& options, const RunCharts& charts, Ses
   std::vector<std::string> others = charts.notes;
   const std::string subtitle = SubtitleOf(options);
   if (!subtitle.empty()) others.insert(others.begin(), subtitle);
-  const ChartSize size = PanelSize(static_cast<int>(charts.panels.size()),
-                                   static_cast<int>(others.size()), console);
+  const ChartSize size =
+      PanelSize(static_cast<int>(charts.panels.size()), static_cast<int>(others.size()), console);
   const ChartStyle style{.utf8 = session.utf8(), .color = console.Animated()};
   for (const Chart& panel : charts.panels) {
     for (const std::string& line : DrawChart(panel, size, style)) console.out << line << "\n";
