@@ -83,6 +83,7 @@ void AddAllCommands(CommandSet& commands) {
   AddWatchCommand(commands);
   AddStreamCommands(commands);
   AddPlotCommand(commands);
+  AddCompareCommand(commands);
   AddWaitCommand(commands);
   AddCancelCommand(commands);
   AddPauseCommands(commands);

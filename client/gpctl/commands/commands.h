@@ -29,6 +29,7 @@ void AddDemoCommand(CommandSet& commands);         // demo
 void AddDoctorCommand(CommandSet& commands);       // doctor
 void AddStreamCommands(CommandSet& commands);      // logs, events, metrics
 void AddPlotCommand(CommandSet& commands);         // plot
+void AddCompareCommand(CommandSet& commands);      // compare
 void AddWaitCommand(CommandSet& commands);         // wait
 void AddCancelCommand(CommandSet& commands);       // cancel
 void AddPauseCommands(CommandSet& commands);       // pause, resume

@@ -38,7 +38,8 @@ TEST(Thinning, KeepsTheEndsTheExtremesAndTheGaps) {
   EXPECT_EQ(thin.x.back(), 99'999);
   EXPECT_TRUE(std::is_sorted(thin.x.begin(), thin.x.end()));
   EXPECT_EQ(*std::max_element(thin.x.begin(), thin.x.end()), 99'999);
-  const auto gap = std::find_if(thin.y.begin(), thin.y.end(), [](double y) { return std::isnan(y); });
+  const auto gap =
+      std::find_if(thin.y.begin(), thin.y.end(), [](double y) { return std::isnan(y); });
   ASSERT_NE(gap, thin.y.end());
   EXPECT_EQ(thin.x[gap - thin.y.begin()], 66'666);
   EXPECT_NE(std::find(thin.x.begin(), thin.x.end(), 55'555), thin.x.end());

@@ -14,9 +14,9 @@
 namespace gp::gpctl {
 namespace {
 
+using ::gp::testing::ExpectGolden;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using ::gp::testing::ExpectGolden;
 
 // The recorded pictures have been looked at: rsvg-convert shows one as PNG.
 TEST(SvgChart, LooksAsRecorded) {

@@ -32,15 +32,17 @@ TEST(MetricsCsv, WritesAPoint) {
   auto& score = *point.add_scores();
   score.set_name("val_bpb");
   score.set_value(0.75);
-  EXPECT_EQ(MetricsCsvLine(point, {"val_bpb", "other/acc"}),
-            "7,700,3.25,0.0006,inf,0,,0.5,nan,2,false,0,0.25,0,0,0,0,,,,\"the loss is \"\"high\"\", "
-            "look\",2023-11-14T22:13:20Z,0.75,\n");
+  EXPECT_EQ(
+      MetricsCsvLine(point, {"val_bpb", "other/acc"}),
+      "7,700,3.25,0.0006,inf,0,,0.5,nan,2,false,0,0.25,0,0,0,0,,,,\"the loss is \"\"high\"\", "
+      "look\",2023-11-14T22:13:20Z,0.75,\n");
 }
 
 TEST(MetricsCsv, EveryLineHasAsManyCells) {
   const std::string titles = MetricsCsvTitles({"val_bpb"});
   const std::string line = MetricsCsvLine(v1::MetricPoint(), {"val_bpb"});
-  EXPECT_EQ(std::count(titles.begin(), titles.end(), ','), std::count(line.begin(), line.end(), ','));
+  EXPECT_EQ(std::count(titles.begin(), titles.end(), ','),
+            std::count(line.begin(), line.end(), ','));
 }
 
 }  // namespace

@@ -162,10 +162,9 @@ TEST_F(PlotTest, ListsWhatTheRunHasForAnUnknownField) {
   service_.AddRun(run);
   const Outcome outcome = Run({"plot", "tiny", "--y", "los"});
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err,
-              AllOf(HasSubstr("nothing is recorded as 'los'; did you mean 'loss'?"),
-                    HasSubstr("tiny has: loss, lr, grad_norm, tokens_per_second, mfu, "
-                              "step_seconds, val_loss, sums/completion/acc")));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("nothing is recorded as 'los'; did you mean 'loss'?"),
+                                 HasSubstr("tiny has: loss, lr, grad_norm, tokens_per_second, mfu, "
+                                           "step_seconds, val_loss, sums/completion/acc")));
   EXPECT_EQ(Run({"plot", "tiny", "--y", "loss++lr"}).code, 2);
   EXPECT_EQ(Run({"plot", "tiny", "--y", ""}).code, 2);
 }
@@ -210,8 +209,9 @@ TEST_F(PlotTest, DrawsOnePointEqualValuesAndGaps) {
   AddRun("diverged", "cccccccccc", {5, 4, NAN, NAN, INFINITY});
   EXPECT_THAT(Run({"plot", "diverged"}).out, HasSubstr("loss: nan from step 3 to step 5"));
   const Outcome picture = Run({"plot", "diverged", "-o", "a.svg"});
-  EXPECT_EQ(picture.err, "note: diverged has no val_loss: it was not evaluated yet\n"
-                         "note: loss: nan from step 3 to step 5\n");
+  EXPECT_EQ(picture.err,
+            "note: diverged has no val_loss: it was not evaluated yet\n"
+            "note: loss: nan from step 3 to step 5\n");
   EXPECT_THAT(Written("a.svg"), HasSubstr("loss: nan from step 3 to step 5"));
   AddRun("all-nan", "dddddddddd", {NAN, NAN});
   EXPECT_THAT(Run({"plot", "all-nan"}).out, HasSubstr("loss: nan from step 1 to step 2"));
