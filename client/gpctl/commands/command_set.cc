@@ -84,6 +84,7 @@ void AddAllCommands(CommandSet& commands) {
   AddStreamCommands(commands);
   AddPlotCommand(commands);
   AddCompareCommand(commands);
+  AddTensorBoardCommand(commands);
   AddWaitCommand(commands);
   AddCancelCommand(commands);
   AddPauseCommands(commands);

@@ -30,6 +30,7 @@ void AddDoctorCommand(CommandSet& commands);       // doctor
 void AddStreamCommands(CommandSet& commands);      // logs, events, metrics
 void AddPlotCommand(CommandSet& commands);         // plot
 void AddCompareCommand(CommandSet& commands);      // compare
+void AddTensorBoardCommand(CommandSet& commands);  // tensorboard
 void AddWaitCommand(CommandSet& commands);         // wait
 void AddCancelCommand(CommandSet& commands);       // cancel
 void AddPauseCommands(CommandSet& commands);       // pause, resume

@@ -40,7 +40,8 @@ std::optional<double> LastOf(const v1::CurvePoints& curve) {
 std::optional<int> BestOf(const v1::CurvePoints& curve) {
   std::optional<int> best;
   for (int i = 0; i < curve.values_size(); ++i) {
-    if (std::isfinite(curve.values(i)) && (!best || curve.values(i) < curve.values(*best))) best = i;
+    if (std::isfinite(curve.values(i)) && (!best || curve.values(i) < curve.values(*best)))
+      best = i;
   }
   return best;
 }
@@ -124,9 +125,8 @@ void Comparison::AddRowsAt(PlaceKind kind, std::vector<Row>& rows) const {
     if (any) rows.push_back(std::move(row));
   };
   if (place) {
-    add("val_loss", *place, [kind](const ComparedRun& one, double at) {
-      return ValueAt(one.validation, at, kind);
-    });
+    add("val_loss", *place,
+        [kind](const ComparedRun& one, double at) { return ValueAt(one.validation, at, kind); });
   }
   if (const auto end = CommonEnd(Losses(), kind)) {
     add("loss", *end, [kind](const ComparedRun& one, double at) {
@@ -162,9 +162,8 @@ std::vector<Comparison::Row> Comparison::RowsAtEqualPlaces() const {
 std::string Comparison::Text(double now, const TextStyle& style) const {
   std::vector<Table::Column> columns = {{.title = "", .shorten = true}};
   for (size_t i = 0; i < runs_.size(); ++i) {
-    columns.push_back({.title = OneSafeLine(Label(i), style.utf8),
-                       .align = Align::kRight,
-                       .shorten = true});
+    columns.push_back(
+        {.title = OneSafeLine(Label(i), style.utf8), .align = Align::kRight, .shorten = true});
   }
   Table table(std::move(columns));
   const auto add = [&](const std::string& title, const auto& cell_of) {
@@ -194,8 +193,9 @@ std::string Comparison::Text(double now, const TextStyle& style) const {
     return speed > 0 ? CompactCount(speed) : std::string(kAbsent);
   });
   const auto first_loss = MeanAtEnd(runs_[0].loss);
-  add(fmt::format("loss (last {} steps)", kMeanSteps),
-      [&](size_t i) { return i == 0 ? LossText(first_loss) : LossBeside(MeanAtEnd(runs_[i].loss), first_loss); });
+  add(fmt::format("loss (last {} steps)", kMeanSteps), [&](size_t i) {
+    return i == 0 ? LossText(first_loss) : LossBeside(MeanAtEnd(runs_[i].loss), first_loss);
+  });
   const auto first_last = LastOf(runs_[0].validation);
   add("val_loss, last", [&](size_t i) {
     const auto last = LastOf(runs_[i].validation);
@@ -205,9 +205,8 @@ std::string Comparison::Text(double now, const TextStyle& style) const {
     const auto index = BestOf(runs_[i].validation);
     return index ? std::optional(runs_[i].validation.values(*index)) : std::nullopt;
   };
-  add("val_loss, best", [&](size_t i) {
-    return i == 0 ? LossText(best(0)) : LossBeside(best(i), best(0));
-  });
+  add("val_loss, best",
+      [&](size_t i) { return i == 0 ? LossText(best(0)) : LossBeside(best(i), best(0)); });
   add("  of step", [&](size_t i) {
     const auto index = BestOf(runs_[i].validation);
     return index ? WithThousands(runs_[i].validation.steps(*index)) : std::string(kAbsent);
@@ -260,10 +259,10 @@ std::string Comparison::WindowSentence() const {
 void Comparison::AddPairedSentences(std::vector<std::string>& sentences) const {
   for (const PairedRuns& pair : paired_) {
     const PairedDifference& paired = pair.paired;
-    std::string text = fmt::format(
-        "On the same {} of {} tokens together, {} has the loss {} and {} {}",
-        CountedNoun(paired.windows, "block"), WithThousands(paired.tokens), pair.first,
-        Loss(paired.first), pair.second, Loss(paired.second));
+    std::string text =
+        fmt::format("On the same {} of {} tokens together, {} has the loss {} and {} {}",
+                    CountedNoun(paired.windows, "block"), WithThousands(paired.tokens), pair.first,
+                    Loss(paired.first), pair.second, Loss(paired.second));
     if (!std::isfinite(paired.difference)) {
       text += ": a loss is not finite.";
     } else if (!paired.standard_error) {
@@ -382,7 +381,8 @@ Json Comparison::Fields(double now) const {
   }
   for (const client::KeyDifference& difference : keys_) {
     Json values = Json::array();
-    for (const auto& value : difference.values) values.push_back(value ? Json(*value) : Json(nullptr));
+    for (const auto& value : difference.values)
+      values.push_back(value ? Json(*value) : Json(nullptr));
     fields["keys"].push_back({{"key", difference.key}, {"values", std::move(values)}});
   }
   fields["at_equal_places"] = Json::array();

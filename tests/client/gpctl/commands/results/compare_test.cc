@@ -120,10 +120,11 @@ TEST_F(CompareTest, UsesRepeatsWithOtherSeeds) {
   AddRun("b2", "dddddddddd", 2.92, "seed: 2\noptimizer: {lr: 0.002}\n");
   const Outcome outcome = Run({"a1", "a2", "b1", "b2"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("a1, a2 differ only in the seed: their last val_loss is "
-                                           "3.0600 on average, with a standard deviation of 0.0141"),
-                                 HasSubstr("The means differ by -0.1000, standard error 0.0141."),
-                                 Not(HasSubstr("One seed each"))));
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("a1, a2 differ only in the seed: their last val_loss is "
+                              "3.0600 on average, with a standard deviation of 0.0141"),
+                    HasSubstr("The means differ by -0.1000, standard error 0.0141."),
+                    Not(HasSubstr("One seed each"))));
 }
 
 TEST_F(CompareTest, PrintsJson) {
@@ -134,7 +135,8 @@ TEST_F(CompareTest, PrintsJson) {
   EXPECT_EQ(document["kind"], "Comparison");
   EXPECT_EQ(document["runs"][1]["name"], "higher");
   EXPECT_EQ(document["runs"][0]["best_val_step"], 200);
-  EXPECT_EQ(document["keys"], json::parse(R"([{"key": "optimizer.lr", "values": ["0.001", "0.002"]}])"));
+  EXPECT_EQ(document["keys"],
+            json::parse(R"([{"key": "optimizer.lr", "values": ["0.001", "0.002"]}])"));
   EXPECT_EQ(document["at_equal_places"][0]["what"], "val_loss_at_step");
   EXPECT_EQ(document["paired"], json::array());
 }
@@ -144,7 +146,8 @@ TEST_F(CompareTest, MeasuresBothCheckpointsOnTheSameWindows) {
   AddCheckpoint("aaaaaaaaaa");
   AddCheckpoint("bbbbbbbbbb");
   WriteEvaluator(
-      "case \"$2\" in *aaaaaaaaaa) w='[10,30],[10,50],[10,40]' ;; *) w='[10,29],[10,48],[10,39]' ;; "
+      "case \"$2\" in *aaaaaaaaaa) w='[10,30],[10,50],[10,40]' ;; *) w='[10,29],[10,48],[10,39]' "
+      ";; "
       "esac\necho '{\"done\":1,\"of\":3}'\necho \"{\\\"windows\\\":[$w]}\"\n");
   const Outcome outcome = Run({"base", "higher", "--eval"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
