@@ -14,7 +14,8 @@ namespace gp::gpctl {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kMargin = 0.04;  // of the y range, above and below
+constexpr double kLargest = 1e300;  // differences of such values are still finite
+constexpr double kMargin = 0.04;    // of the y range, above and below
 
 struct Extent {
   double low = kInfinity;
@@ -31,8 +32,9 @@ AxisRange WithMargin(const Extent& extent, bool log) {
   if (extent.empty()) return log ? AxisRange{1, 10} : AxisRange{0, 1};
   const AxisRange range = Widened({extent.low, extent.high}, log);
   if (log) {
-    const double factor = std::pow(range.high / range.low, kMargin);
-    return {range.low / factor, range.high * factor};
+    const double factor = std::exp((std::log(range.high) - std::log(range.low)) * kMargin);
+    return {std::max(range.low / factor, std::numeric_limits<double>::min()),
+            std::min(range.high * factor, std::numeric_limits<double>::max())};
   }
   const double margin = (range.high - range.low) * kMargin;
   // Values that are never negative keep an axis that is not, either.
@@ -85,7 +87,7 @@ std::string PlacesText(const Curve& curve, const std::vector<Stretch>& stretches
 
 }  // namespace
 
-bool IsDrawable(double y, bool log) { return std::isfinite(y) && (!log || y > 0); }
+bool IsDrawable(double y, bool log) { return std::fabs(y) <= kLargest && (!log || y > 0); }
 
 ChartAxes AxesOf(const Chart& chart) {
   Extent x;
@@ -110,13 +112,14 @@ std::vector<std::string> MissingPointNotes(const Chart& chart) {
   for (const Curve& curve : chart.curves) {
     if (curve.faint) continue;
     const std::string name = curve.label.empty() ? "" : curve.label + ": ";
-    const auto gaps = FindStretches(curve.y, [](double y) { return !std::isfinite(y); });
+    const auto gaps = FindStretches(curve.y, [](double y) { return !IsDrawable(y, false); });
     if (!gaps.empty()) {
       notes.push_back(fmt::format("{}{} {}", name, curve.y[gaps.front().first],
                                   PlacesText(curve, gaps, chart.x_axis)));
     }
     if (!chart.log) continue;
-    const auto low = FindStretches(curve.y, [](double y) { return std::isfinite(y) && y <= 0; });
+    const auto low =
+        FindStretches(curve.y, [](double y) { return IsDrawable(y, false) && y <= 0; });
     if (!low.empty()) {
       notes.push_back(fmt::format("{}0 or less, so not on the logarithmic axis, {}", name,
                                   PlacesText(curve, low, chart.x_axis)));

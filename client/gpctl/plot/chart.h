@@ -35,7 +35,8 @@ struct ChartAxes {
 };
 ChartAxes AxesOf(const Chart& chart);
 
-// Whether the value can be drawn on the y axis: it is finite, and above 0 with `log`.
+// Whether the value can be drawn on the y axis: it is finite, not absurdly large, and above 0 with
+// `log`.
 bool IsDrawable(double y, bool log);
 
 // For each curve with points that are not drawn a line that says which: "tiny: nan from step 120 to

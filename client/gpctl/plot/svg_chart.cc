@@ -249,9 +249,9 @@ class SvgWriter {
     double last = -kMarkPixels;
     for (size_t i = 0; i < curve.x.size(); ++i) {
       const double x = panel.ToX(curve.x[i]);
-      if (std::isfinite(curve.y[i]) || x - last < kMarkPixels) continue;
+      if (IsDrawable(curve.y[i], false) || x - last < kMarkPixels) continue;
       last = x;
-      const bool below = std::isinf(curve.y[i]) && curve.y[i] < 0;
+      const bool below = curve.y[i] < 0;
       const double y = below ? panel.box.bottom - 2 * kMarkSize : panel.box.top + 2 * kMarkSize;
       const double s = kMarkSize;
       const double tip = below ? s : -s;

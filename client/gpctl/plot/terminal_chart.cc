@@ -147,7 +147,7 @@ class TerminalChart {
       const double y = curve.y[i];
       if (!IsDrawable(y, chart_.log)) {
         before.reset();
-        if (!std::isfinite(y) && !curve.faint) MarkGap(curve.x[i], y, number, canvas);
+        if (!IsDrawable(y, false) && !curve.faint) MarkGap(curve.x[i], y, number, canvas);
         continue;
       }
       const Dot at = PlaceOf(curve.x[i], y, canvas);
@@ -162,7 +162,7 @@ class TerminalChart {
 
   void MarkGap(double x, double y, int number, DotCanvas& canvas) const {
     const int column = static_cast<int>(std::lround(axes_.x.PlaceOf(x) * (canvas.width() - 1)));
-    const bool below = std::isinf(y) && y < 0;
+    const bool below = y < 0;
     canvas.Mark({column, below ? canvas.height() - 1 : 0},
                 std::isnan(y) ? 'x'
                 : below       ? 'v'

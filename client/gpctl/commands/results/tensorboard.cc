@@ -49,7 +49,8 @@ std::string LinkName(const std::string& label) {
 class RunLinks {
  public:
   static StatusOr<std::unique_ptr<RunLinks>> Make() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "gp-tensorboard-XXXXXX").string();
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "gp-tensorboard-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) return ErrnoStatus(errno, "make", pattern);
     return std::unique_ptr<RunLinks>(new RunLinks(pattern));
   }
@@ -102,12 +103,11 @@ StatusOr<ExitCode> ShowTensorBoard(const TensorBoardOptions& options, Session& s
   console.err << fmt::format("starting TensorBoard: http://localhost:{}/  (Ctrl-C ends it)\n",
                              options.port)
               << std::flush;
-  const ProgramRun run{.program = program,
-                       .arguments = {"--logdir", links->path(), "--port",
-                                     std::to_string(options.port)}};
-  const auto code = RunProgram(run, console.interruption, [&](const std::string& said) {
-    console.out << said << std::flush;
-  });
+  const ProgramRun run{
+      .program = program,
+      .arguments = {"--logdir", links->path(), "--port", std::to_string(options.port)}};
+  const auto code = RunProgram(run, console.interruption,
+                               [&](const std::string& said) { console.out << said << std::flush; });
   if (code.status().code() == StatusCode::kCancelled) return ExitCode::kOk;
   RETURN_IF_ERROR(code.status());
   if (*code == 0) return ExitCode::kOk;

@@ -56,9 +56,9 @@ TEST_F(TensorBoardTest, ShowsTheEventFilesOfTheRunsUnderTheirNames) {
   AddRun("third", "cccccccccc", true);
   const Outcome outcome = gpctl_.Run({"tensorboard", "base", "other", "--port", "7007"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("--port 7007"),
-                                 HasSubstr("/base/events.out.tfevents.1.host"),
-                                 HasSubstr("/other/events.out.tfevents.1.host")));
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("--port 7007"), HasSubstr("/base/events.out.tfevents.1.host"),
+                    HasSubstr("/other/events.out.tfevents.1.host")));
   EXPECT_EQ(outcome.out.find("third"), std::string::npos);
   EXPECT_THAT(outcome.err, HasSubstr("http://localhost:7007/"));
   const size_t begin = outcome.out.find("--logdir ") + 9;
