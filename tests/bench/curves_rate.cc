@@ -4,8 +4,8 @@
 //     curves_rate DIRECTORY COUNT        writes COUNT points into DIRECTORY/points.log
 //     curves_rate DIRECTORY              reads them: loss, reduced and whole
 //
-// For a measurement with all parts, DIRECTORY is <coordinator's state dir>/runs/<run id> of an ended
-// run, while its service is stopped; then: time gpctl plot RUN -o a.svg.
+// For a measurement with all parts, DIRECTORY is <coordinator's state dir>/runs/<run id> of an
+// ended run, while its service is stopped; then: time gpctl plot RUN -o a.svg.
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -73,6 +73,17 @@ std::vector<Stretch> FindStretches(const std::vector<double>& y, Test is_missing
   return stretches;
 }
 
+// "nan" or "inf" if all values of the gaps are alike, otherwise "not finite".
+std::string GapText(const Curve& curve, const std::vector<Stretch>& gaps) {
+  const std::string first = fmt::format("{:.4g}", curve.y[gaps.front().first]);
+  for (const Stretch& gap : gaps) {
+    for (size_t i = gap.first; i <= gap.last; ++i) {
+      if (fmt::format("{:.4g}", curve.y[i]) != first) return "not finite";
+    }
+  }
+  return first;
+}
+
 // REQUIRES: at least one stretch.
 std::string PlacesText(const Curve& curve, const std::vector<Stretch>& stretches, AxisKind kind) {
   const auto place = [&](size_t i) { return PlaceText(curve.x[i], kind); };
@@ -114,7 +125,7 @@ std::vector<std::string> MissingPointNotes(const Chart& chart) {
     const std::string name = curve.label.empty() ? "" : curve.label + ": ";
     const auto gaps = FindStretches(curve.y, [](double y) { return !IsDrawable(y, false); });
     if (!gaps.empty()) {
-      notes.push_back(fmt::format("{}{} {}", name, curve.y[gaps.front().first],
+      notes.push_back(fmt::format("{}{} {}", name, GapText(curve, gaps),
                                   PlacesText(curve, gaps, chart.x_axis)));
     }
     if (!chart.log) continue;

@@ -45,7 +45,9 @@ TEST(Chart, ValuesThatAreNeverNegativeHaveAnAxisThatIsNot) {
 TEST(Chart, SaysWhichPointsAreNotDrawn) {
   EXPECT_EQ(MissingPointNotes(Of({3, 2, 1})), Words{});
   EXPECT_EQ(MissingPointNotes(Of({3, NAN, 1})), Words{"tiny: nan at step 2"});
-  EXPECT_EQ(MissingPointNotes(Of({3, INFINITY, NAN})), Words{"tiny: inf from step 2 to step 3"});
+  EXPECT_EQ(MissingPointNotes(Of({3, INFINITY, NAN})),
+            Words{"tiny: not finite from step 2 to step 3"});
+  EXPECT_EQ(MissingPointNotes(Of({3, INFINITY})), Words{"tiny: inf at step 2"});
   EXPECT_EQ(MissingPointNotes(Of({3, NAN, 3, NAN, NAN, 3, NAN})),
             Words{"tiny: nan at step 2, and 2 more gaps up to step 7"});
   EXPECT_EQ(

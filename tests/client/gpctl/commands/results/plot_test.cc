@@ -207,12 +207,12 @@ TEST_F(PlotTest, DrawsOnePointEqualValuesAndGaps) {
   AddRun("flat", "bbbbbbbbbb", {3, 3, 3});
   EXPECT_EQ(Run({"plot", "flat"}).code, 0);
   AddRun("diverged", "cccccccccc", {5, 4, NAN, NAN, INFINITY});
-  EXPECT_THAT(Run({"plot", "diverged"}).out, HasSubstr("loss: nan from step 3 to step 5"));
+  EXPECT_THAT(Run({"plot", "diverged"}).out, HasSubstr("loss: not finite from step 3 to step 5"));
   const Outcome picture = Run({"plot", "diverged", "-o", "a.svg"});
   EXPECT_EQ(picture.err,
             "note: diverged has no val_loss: it was not evaluated yet\n"
-            "note: loss: nan from step 3 to step 5\n");
-  EXPECT_THAT(Written("a.svg"), HasSubstr("loss: nan from step 3 to step 5"));
+            "note: loss: not finite from step 3 to step 5\n");
+  EXPECT_THAT(Written("a.svg"), HasSubstr("loss: not finite from step 3 to step 5"));
   AddRun("all-nan", "dddddddddd", {NAN, NAN});
   EXPECT_THAT(Run({"plot", "all-nan"}).out, HasSubstr("loss: nan from step 1 to step 2"));
 }
