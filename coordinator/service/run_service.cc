@@ -16,6 +16,7 @@
 #include "coordinator/service/convert.h"
 #include "coordinator/service/named_files.h"
 #include "coordinator/service/requests/annotation_request.h"
+#include "coordinator/service/run_curves.h"
 #include "coordinator/service/run_list.h"
 #include "coordinator/service/submission.h"
 #include "coordinator/state/run_reference.h"
@@ -167,6 +168,10 @@ void RunService::OnStreams() {
   OnRunStream<v1::MetricsRequest, v1::MetricPoint>(
       "Metrics",
       [this](const RunId& run, const auto& of) { return MakeMetricsSource(context_, run, of); });
+  OnRunStream<v1::CurvesRequest, v1::CurvePoints>(
+      "Curves", [this](const RunId& run, const auto& of) {
+        return MakeCurvesSource(context_.recorder, run, of);
+      });
 }
 
 StatusOr<std::shared_ptr<const Run>> RunService::Find(AdmittedCall& access,

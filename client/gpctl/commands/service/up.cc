@@ -326,17 +326,6 @@ StatusOr<ExitCode> Up(const UpOptions& given, Session& session) {
   return ShowRunning(other, options, directory, session);
 }
 
-void ForgetContext(const ServiceDirectory& directory, Session& session) {
-  const std::string path = ContextFilePath(session.console());
-  auto file = LoadContextFile(path);
-  if (!file.ok()) return;
-  std::erase_if(file->contexts,
-                [&](const auto& entry) { return entry.second.state_dir == directory.root(); });
-  if (!file->contexts.contains(file->current)) file->current.clear();
-  const Status status = SaveContextFile(path, *file);
-  if (!status.ok()) session.console().err << "warning: " << Message(status) << "\n";
-}
-
 // Deletes the state directory. REQUIRES: the service is stopped, and the caller holds its locks.
 Status Purge(const ServiceDirectory& directory, const DownOptions& options, Session& session) {
   if (!FileExists(directory.root())) return OkStatus();
