@@ -7,11 +7,12 @@
 #include "client/api/run_state_name.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/detach.h"
+#include "client/gpctl/commands/watch_screen.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_screen.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/session/run_feed.h"
-#include "client/gpctl/terminal/live_block.h"
+#include "client/gpctl/terminal/live_screen.h"
 
 namespace gp::gpctl {
 namespace {
@@ -85,18 +86,20 @@ Status ShowUntilEnd(RunFeed& feed, std::chrono::nanoseconds interval, const std:
   return OkStatus();
 }
 
-Status FollowAsText(RunFeed& feed, const WatchOptions& options, Session& session) {
-  const bool animated = session.console().Animated() && !options.plain;
-  ASSIGN_OR_RETURN(const auto interval, Interval(options, animated));
+Status FollowAsLines(RunFeed& feed, std::chrono::nanoseconds interval, Session& session) {
   std::ostream& out = session.console().out;
-  if (animated) {
-    LiveBlock block(out);
-    return ShowUntilEnd(feed, interval, out, [&](const RunModel& model) {
-      block.Draw(RunScreen(model, session.Now(), session.style()));
-    });
-  }
   LinePrinter printer(out, session.style());
   return ShowUntilEnd(feed, interval, out, [&](const RunModel& model) { printer.Print(model); });
+}
+
+// When the run has ended, its last numbers stay on the terminal.
+StatusOr<WatchEnd> FollowOnScreen(RunFeed& feed, std::chrono::nanoseconds interval,
+                                  Session& session) {
+  ASSIGN_OR_RETURN(const WatchEnd end, WatchScreen(feed, session).Follow(interval));
+  if (end == WatchEnd::kUserLeft) return end;
+  feed.Drain(kScreenDrain);
+  session.console().out << RunScreen(feed.Model(), session.Now(), session.style()) << std::flush;
+  return end;
 }
 
 // Prints the run as a line of JSON after every change; with last_document_only, only once at the
@@ -119,17 +122,26 @@ Status FollowAsJson(const v1::Run& run, v1::Run& last, const WatchOptions& optio
 StatusOr<ExitCode> FollowRun(const v1::Run& run, const WatchOptions& options, Session& session) {
   v1::Run last = run;
   Status status;
+  bool left = false;
   if (session.json()) {
     status = FollowAsJson(run, last, options, session);
   } else {
+    const bool live = LiveScreen::IsAvailable(session.console()) && !options.plain;
+    ASSIGN_OR_RETURN(const auto interval, Interval(options, live));
     ASSIGN_OR_RETURN(const auto feed,
-                     RunFeed::Open(run, {.events = session.console().Animated()}, session));
-    status = FollowAsText(*feed, options, session);
+                     RunFeed::Open(run, {.events = live, .log_tail = live}, session));
+    if (live) {
+      const StatusOr<WatchEnd> end = FollowOnScreen(*feed, interval, session);
+      status = end.status();
+      left = end.ok() && *end == WatchEnd::kUserLeft;
+    } else {
+      status = FollowAsLines(*feed, interval, session);
+    }
     last = feed->Model().run();
   }
-  if (status.code() == StatusCode::kCancelled && session.console().interruption.requested()) {
-    return SayDetached(run.name(), "watch " + run.name(), session);
-  }
+  const bool interrupted =
+      status.code() == StatusCode::kCancelled && session.console().interruption.requested();
+  if (left || interrupted) return SayDetached(run.name(), "watch " + run.name(), session);
   RETURN_IF_ERROR(status);
   return ExitCodeOf(last.state());
 }

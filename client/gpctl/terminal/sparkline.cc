@@ -30,13 +30,13 @@ std::vector<double> Squeeze(const std::vector<double>& values, size_t cells) {
   return out;
 }
 
-struct Range {
+struct ValueRange {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
 };
 
-Range FiniteRange(const std::vector<double>& values) {
-  Range range;
+ValueRange FiniteRange(const std::vector<double>& values) {
+  ValueRange range;
   for (double value : values) {
     if (!std::isfinite(value)) continue;
     range.low = std::min(range.low, value);
@@ -45,7 +45,7 @@ Range FiniteRange(const std::vector<double>& values) {
   return range;
 }
 
-size_t LevelOf(double value, const Range& range) {
+size_t LevelOf(double value, const ValueRange& range) {
   if (range.high <= range.low) return 0;
   return static_cast<size_t>(std::lround((value - range.low) / (range.high - range.low) * 6));
 }
@@ -55,7 +55,7 @@ size_t LevelOf(double value, const Range& range) {
 std::string Sparkline(const std::vector<double>& values, int cells, bool utf8) {
   if (values.empty() || cells < 2) return "";
   const std::vector<double> squeezed = Squeeze(values, static_cast<size_t>(cells));
-  const Range range = FiniteRange(squeezed);
+  const ValueRange range = FiniteRange(squeezed);
   std::string out;
   for (double value : squeezed) {
     if (!std::isfinite(value)) {
