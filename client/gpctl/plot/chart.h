@@ -1,0 +1,45 @@
+// Chart: curves over a common x axis, to be drawn in the terminal or as SVG. Values and pure
+// functions; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "client/gpctl/plot/axis.h"
+
+namespace gp::gpctl {
+
+struct Curve {
+  std::string label;      // at the end of the line, or in the legend; empty: none
+  std::vector<double> x;  // increasing; in the unit of the chart's x axis
+  std::vector<double> y;  // as many as x; NaN and infinite values are gaps with a mark
+  int color = 0;          // its number in the palette; beyond the last color the first follows
+  bool dashed = false;
+  bool faint = false;      // the values behind a smoothed curve
+  int64_t not_finite = 0;  // recorded points that are NaN or infinite; y may lack some of them
+};
+
+struct Chart {
+  std::string title;  // "loss (nats per token)"
+  AxisKind x_axis = AxisKind::kSteps;
+  bool log = false;  // the y axis; values of 0 or less are then not drawn
+  std::vector<Curve> curves;
+};
+
+// The axes that fit all points. The y range is a little larger than that of the points that can be
+// drawn. Both ranges can be divided by, also without any point.
+struct ChartAxes {
+  Axis x;
+  Axis y;
+};
+ChartAxes AxesOf(const Chart& chart);
+
+// Whether the value can be drawn on the y axis: it is finite, and above 0 with `log`.
+bool IsDrawable(double y, bool log);
+
+// For each curve with points that are not drawn a sentence that says so: "tiny: 3 points are not
+// finite (the first: nan at step 120)".
+std::vector<std::string> MissingPointNotes(const Chart& chart);
+
+}  // namespace gp::gpctl

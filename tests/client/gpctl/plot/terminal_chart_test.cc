@@ -1,0 +1,78 @@
+#include "client/gpctl/plot/terminal_chart.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "client/gpctl/golden.h"
+#include "client/gpctl/plot/sample_charts.h"
+#include "client/gpctl/terminal/display_text.h"
+
+namespace gp::gpctl {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::gp::testing::ExpectGolden;
+
+std::string Drawn(const Chart& chart, ChartSize size, ChartStyle style = {}) {
+  std::string text;
+  for (const std::string& line : DrawChart(chart, size, style)) text += line + "\n";
+  return text;
+}
+
+TEST(TerminalChart, LooksAsRecorded) {
+  ExpectGolden("chart_loss_100.txt", Drawn(SampleLossChart(), {100, 24}));
+  ExpectGolden("chart_loss_80_ascii.txt", Drawn(SampleLossChart(), {80, 20}, {.utf8 = false}));
+  ExpectGolden("chart_rate_60.txt", Drawn(SampleRateChart(), {60, 12}));
+  ExpectGolden("chart_gap_80_ascii.txt", Drawn(SampleGapChart(), {80, 16}, {.utf8 = false}));
+  ExpectGolden("chart_gap_80.txt", Drawn(SampleGapChart(), {80, 16}));
+}
+
+TEST(TerminalChart, FitsEverySize) {
+  const Chart chart = SampleLossChart();
+  for (int columns = 1; columns <= 90; columns += columns < 30 ? 1 : 15) {
+    for (int rows = 1; rows <= 30; ++rows) {
+      for (const bool utf8 : {true, false}) {
+        const auto lines = DrawChart(chart, {columns, rows}, {.utf8 = utf8});
+        ASSERT_LE(lines.size(), static_cast<size_t>(rows)) << columns;
+        ASSERT_FALSE(lines.empty());
+        for (const std::string& line : lines) ASSERT_LE(DisplayWidth(line), columns) << line;
+      }
+    }
+  }
+  EXPECT_TRUE(DrawChart(chart, {0, 0}, {}).empty());
+}
+
+TEST(TerminalChart, UsesColorsOnlyWhenWanted) {
+  EXPECT_THAT(Drawn(SampleLossChart(), {80, 20}), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(Drawn(SampleLossChart(), {80, 20}, {.color = true}), HasSubstr("\x1b[94m"));
+}
+
+TEST(TerminalChart, DrawsOnePointAndNone) {
+  Chart chart{.title = "loss"};
+  chart.curves.push_back({.label = "tiny", .x = {5}, .y = {3.5}});
+  EXPECT_THAT(Drawn(chart, {40, 10}), HasSubstr("tiny 3.5"));
+  chart.curves[0] = {.label = "tiny"};
+  EXPECT_THAT(Drawn(chart, {40, 10}), HasSubstr("tiny -"));
+  EXPECT_EQ(DrawChart(Chart(), {40, 10}, {}).size(), 10u);
+}
+
+TEST(TerminalChart, MarksValuesThatAreNotFinite) {
+  Chart chart{.title = "loss"};
+  chart.curves.push_back({.label = "a", .x = {1, 2, 3, 4}, .y = {3, NAN, INFINITY, -INFINITY}});
+  const std::string text = Drawn(chart, {40, 10});
+  EXPECT_THAT(text, HasSubstr("x"));
+  EXPECT_THAT(text, HasSubstr("^"));
+  EXPECT_THAT(text, HasSubstr("v"));
+}
+
+TEST(TerminalChart, CleansLabels) {
+  Chart chart{.title = "loss\x1b[2J"};
+  chart.curves.push_back({.label = "a\x1b[31mb\n", .x = {1, 2}, .y = {3, 4}});
+  EXPECT_THAT(Drawn(chart, {60, 12}), Not(HasSubstr("\x1b")));
+}
+
+}  // namespace
+}  // namespace gp::gpctl
