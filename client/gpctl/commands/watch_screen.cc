@@ -59,6 +59,7 @@ bool WatchScreen::Handle(const KeyPress& key) {
   if (IsCharacter(key, 'q')) return false;
   if (IsCharacter(key, 'l')) ShowPage(DashboardPage::kLog);
   if (IsCharacter(key, 'p')) Ask();
+  if (IsCharacter(key, 'z')) view_.span = NextSpan(view_.span);
   if (key == KeyPress{KeyPress::Kind::kCharacter, '?'}) ShowPage(DashboardPage::kHelp);
   if (key.kind == KeyPress::Kind::kEscape) view_.page = DashboardPage::kMain;
   return true;

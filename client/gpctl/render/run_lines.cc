@@ -80,8 +80,8 @@ std::string RunBarLine(const RunModel& model, double now, int width, int bar_max
   const double fraction = RunFraction(model, now);
   const double tokens = static_cast<double>(progress.tokens());
   const std::string text = FittedLine({{Percent(fraction)},
-                                       {"step " + StepOfTarget(progress)},
-                                       {CompactCount(tokens) + " tokens", 1},
+                                       {"step " + StepOfTarget(progress), 1},
+                                       {CompactCount(tokens) + " tokens", 2},
                                        {RunEta(model, now)}},
                                       "   ", width - kRunBarMin - 2);
   const int bar = std::clamp(width - DisplayWidth(text) - 2, kRunBarMin, bar_max);

@@ -24,6 +24,23 @@ Curve CurveOf(const ThinnedCurve& points, const std::string& label, int color) {
   return curve;
 }
 
+double ShareOf(CurveSpan span) {
+  return span == CurveSpan::kAll ? 1 : span == CurveSpan::kLastHalf ? 0.5 : 0.1;
+}
+
+std::string SpanText(CurveSpan span) {
+  if (span == CurveSpan::kAll) return "";
+  return span == CurveSpan::kLastHalf ? ", last half" : ", last tenth";
+}
+
+// Leaves out the steps before the span of a run whose newest step is `newest`.
+void CutToSpan(CurveSpan span, double newest, Curve& curve) {
+  const double first = newest * (1 - ShareOf(span));
+  const auto begin = std::lower_bound(curve.x.begin(), curve.x.end(), first) - curve.x.begin();
+  curve.x.erase(curve.x.begin(), curve.x.begin() + begin);
+  curve.y.erase(curve.y.begin(), curve.y.begin() + begin);
+}
+
 // Means of each point and as many before it; of the finite ones only.
 std::vector<double> RunningMeans(const std::vector<double>& values, size_t count) {
   std::vector<double> means;
@@ -43,25 +60,36 @@ std::vector<double> RunningMeans(const std::vector<double>& values, size_t count
   return means;
 }
 
-std::vector<ScreenLine> Drawn(const Chart& chart, int width, int rows, const TextStyle& style) {
+std::vector<ScreenLine> Drawn(Chart chart, int width, int rows, const CurveStyle& style) {
+  double newest = 0;
+  for (const Curve& curve : chart.curves) {
+    if (!curve.x.empty()) newest = std::max(newest, curve.x.back());
+  }
+  for (Curve& curve : chart.curves) CutToSpan(style.span, newest, curve);
+  chart.title += SpanText(style.span);
   std::vector<ScreenLine> lines;
   for (const std::string& line :
-       DrawChart(chart, {.columns = width, .rows = rows}, {style.utf8, style.color})) {
+       DrawChart(chart, {.columns = width, .rows = rows}, {style.text.utf8, style.text.color})) {
     lines.push_back(ScreenLine::OfColored(line));
   }
   return lines;
 }
 
 std::vector<ScreenLine> OneCurve(const std::string& title, const ThinnedCurve& points, int color,
-                                 int width, int rows, const TextStyle& style) {
+                                 int width, int rows, const CurveStyle& style) {
   if (points.points().empty()) return {};
   return Drawn({.title = title, .curves = {CurveOf(points, "", color)}}, width, rows, style);
 }
 
 }  // namespace
 
+CurveSpan NextSpan(CurveSpan span) {
+  if (span == CurveSpan::kAll) return CurveSpan::kLastHalf;
+  return span == CurveSpan::kLastHalf ? CurveSpan::kLastTenth : CurveSpan::kAll;
+}
+
 std::vector<ScreenLine> LossChart(const RunCurves& curves, int width, int rows,
-                                  const TextStyle& style) {
+                                  const CurveStyle& style) {
   Chart chart{.title = "loss (nats per token)"};
   Curve train = CurveOf(curves.loss, "training", 0);
   if (train.y.empty()) return {};
@@ -77,21 +105,21 @@ std::vector<ScreenLine> LossChart(const RunCurves& curves, int width, int rows,
   if (!curves.validation.points().empty()) {
     chart.curves.insert(chart.curves.begin(), CurveOf(curves.validation, "validation", 1));
   }
-  return Drawn(chart, width, rows, style);
+  return Drawn(std::move(chart), width, rows, style);
 }
 
 std::vector<ScreenLine> SpeedChart(const RunCurves& curves, int width, int rows,
-                                   const TextStyle& style) {
+                                   const CurveStyle& style) {
   return OneCurve("tokens per second", curves.tokens_per_second, 2, width, rows, style);
 }
 
 std::vector<ScreenLine> GradientNormChart(const RunCurves& curves, int width, int rows,
-                                          const TextStyle& style) {
+                                          const CurveStyle& style) {
   return OneCurve("gradient norm", curves.gradient_norm, 3, width, rows, style);
 }
 
 std::vector<ScreenLine> LearningRateChart(const RunCurves& curves, int width, int rows,
-                                          const TextStyle& style) {
+                                          const CurveStyle& style) {
   return OneCurve("learning rate", curves.learning_rate, 5, width, rows, style);
 }
 

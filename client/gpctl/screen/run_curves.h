@@ -9,14 +9,27 @@
 
 namespace gp::gpctl {
 
+// Which steps are shown. The first ones hide what happens later, because the loss falls most there.
+enum class CurveSpan { kAll, kLastHalf, kLastTenth };
+
+// The next wider or narrower span; after the narrowest comes kAll.
+CurveSpan NextSpan(CurveSpan span);
+
+struct CurveStyle {
+  TextStyle text;
+  CurveSpan span = CurveSpan::kAll;
+};
+
+// Each returns at most `rows` lines of at most `width` columns; none without points.
+
 // Training loss, smoothed above its single steps if there are many, and validation loss.
 std::vector<ScreenLine> LossChart(const RunCurves& curves, int width, int rows,
-                                  const TextStyle& style);
+                                  const CurveStyle& style);
 std::vector<ScreenLine> SpeedChart(const RunCurves& curves, int width, int rows,
-                                   const TextStyle& style);
+                                   const CurveStyle& style);
 std::vector<ScreenLine> GradientNormChart(const RunCurves& curves, int width, int rows,
-                                          const TextStyle& style);
+                                          const CurveStyle& style);
 std::vector<ScreenLine> LearningRateChart(const RunCurves& curves, int width, int rows,
-                                          const TextStyle& style);
+                                          const CurveStyle& style);
 
 }  // namespace gp::gpctl

@@ -30,8 +30,8 @@ enum Rank { kEssential, kWarning, kNumbers, kLossCurve, kNews, kDetails, kSample
 
 class Dashboard {
  public:
-  Dashboard(const RunModel& model, double now, const TextStyle& style)
-      : model_(model), run_(model.run()), now_(now), style_(style) {}
+  Dashboard(const RunModel& model, CurveSpan span, double now, const TextStyle& style)
+      : model_(model), run_(model.run()), now_(now), style_(style), curve_style_{style, span} {}
 
   std::vector<ScreenPart> Parts() const {
     std::vector<ScreenPart> parts;
@@ -147,7 +147,7 @@ class Dashboard {
       AddLine(OptimizerNumbers(), kDetails, parts);
       AddLine(SpeedNumbers(), kNumbers, parts);
       if (run_.progress().has_phases()) {
-        parts.push_back(Pane("phases", 1, 2, kDetails, 4,
+        parts.push_back(Pane("phases", 1, 2, kDetails, 2,
                              [](const RunModel& model, int rows, const TextStyle& style) {
                                return PhasePane(model.run().progress(), rows, style);
                              }));
@@ -160,8 +160,8 @@ class Dashboard {
   }
 
   ScreenPart LossPart(int most) const {
-    return {.least = 4, .most = most, .rank = kLossCurve, .weight = 6, .draw = [this](int rows) {
-              return LossChart(model_.curves(), style_.width, rows, style_);
+    return {.least = 4, .most = most, .rank = kLossCurve, .weight = 12, .draw = [this](int rows) {
+              return LossChart(model_.curves(), style_.width, rows, curve_style_);
             }};
   }
 
@@ -169,18 +169,18 @@ class Dashboard {
     if (model_.points().empty()) return;
     parts.push_back(LossPart(kUnlimited));
     if (style_.width < kTwoCharts) return;
-    parts.push_back({.least = 8, .most = kUnlimited, .rank = kMoreCurves, .weight = 2,
+    parts.push_back({.least = 8, .most = kUnlimited, .rank = kMoreCurves, .weight = 6,
                      .draw = [this](int rows) {
                        const int width = (style_.width - kGap) / 2;
-                       return Beside(SpeedChart(model_.curves(), width, rows, style_), width,
-                                     GradientNormChart(model_.curves(), width, rows, style_), width,
+                       return Beside(SpeedChart(model_.curves(), width, rows, curve_style_), width,
+                                     GradientNormChart(model_.curves(), width, rows, curve_style_), width,
                                      kGap, style_.utf8);
                      }});
   }
 
   void AddPanes(std::vector<ScreenPart>& parts) const {
     if (!run_.placement().empty()) {
-      parts.push_back(Pane("ranks", 1, NodePaneRows(run_), kPlaces, 2,
+      parts.push_back(Pane("ranks", 1, NodePaneRows(run_), kPlaces, 1,
                            [](const RunModel& model, int rows, const TextStyle& style) {
                              return NodePane(model.run(), rows, style);
                            }));
@@ -199,7 +199,7 @@ class Dashboard {
                      .draw = [this](int rows) {
                        const int right = (style_.width - kGap) / 3;
                        const int left = style_.width - kGap - right;
-                       return Beside(LossChart(model_.curves(), left, rows, style_), left,
+                       return Beside(LossChart(model_.curves(), left, rows, curve_style_), left,
                                      SideCharts(right, rows), right, kGap, style_.utf8);
                      }});
   }
@@ -208,7 +208,7 @@ class Dashboard {
     const auto part = [&](auto chart, int rank) {
       return ScreenPart{.least = 6, .most = kUnlimited, .rank = rank, .weight = 1,
                         .draw = [this, chart, width](int share) {
-                          return chart(model_.curves(), width, share, style_);
+                          return chart(model_.curves(), width, share, curve_style_);
                         }};
     };
     return Stacked({part(&SpeedChart, 0), part(&GradientNormChart, 1), part(&LearningRateChart, 2)}, rows);
@@ -216,7 +216,7 @@ class Dashboard {
 
   // Ranks, sample and events side by side, each below its title.
   void AddWidePanes(std::vector<ScreenPart>& parts) const {
-    parts.push_back({.least = 4, .most = kUnlimited, .rank = kNews, .weight = 2, .draw = [this](int rows) {
+    parts.push_back({.least = 4, .most = 14, .rank = kNews, .weight = 4, .draw = [this](int rows) {
                        const int first = style_.width / 5;
                        const int second = (style_.width - first - 2 * kGap) / 2;
                        const int third = style_.width - first - second - 2 * kGap;
@@ -243,6 +243,7 @@ class Dashboard {
   const v1::Run& run_;
   const double now_;
   const TextStyle style_;
+  const CurveStyle curve_style_;
 };
 
 std::vector<KeyHelp> KeysOf(const RunModel& model, DashboardPage page) {
@@ -257,6 +258,7 @@ std::vector<ScreenLine> HelpPage(const v1::Run& run, const TextStyle& style) {
       {"q", "leave; the run goes on (Ctrl-C does the same)"},
       {"p", "pause the run, or resume it; asks first"},
       {"l", "the newest lines of the log, and back"},
+      {"z", "curves of all steps, of the last half, of the last tenth"},
       {"?", "this page, and back"},
       {"Ctrl-Z", "stop this screen; 'fg' brings it back"}};
   std::vector<ScreenLine> lines = {ScreenLine("Keys", Color::kBold)};
@@ -278,7 +280,7 @@ std::vector<ScreenLine> HelpPage(const v1::Run& run, const TextStyle& style) {
 
 std::vector<ScreenLine> BodyOf(const RunModel& model, const DashboardView& view, double now,
                                const TextStyle& style, int rows) {
-  if (view.page == DashboardPage::kMain) return Stacked(Dashboard(model, now, style).Parts(), rows);
+  if (view.page == DashboardPage::kMain) return Stacked(Dashboard(model, view.span, now, style).Parts(), rows);
   std::vector<ScreenLine> lines = {RunHeading(model.run(), now, style.width, style.utf8)};
   const auto page = view.page == DashboardPage::kHelp ? HelpPage(model.run(), style)
                                                       : LogPane(model, rows - 1, style);

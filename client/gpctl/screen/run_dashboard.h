@@ -7,6 +7,7 @@
 
 #include "client/gpctl/render/run_model.h"
 #include "client/gpctl/render/run_text.h"
+#include "client/gpctl/screen/run_curves.h"
 #include "client/gpctl/terminal/screen_line.h"
 
 namespace gp::gpctl {
@@ -15,6 +16,7 @@ enum class DashboardPage { kMain, kLog, kHelp };
 
 struct DashboardView {
   DashboardPage page = DashboardPage::kMain;
+  CurveSpan span = CurveSpan::kAll;
   // Shown instead of the keys: a question that the next key answers, or what a call has answered.
   std::string message;
 };

@@ -94,6 +94,15 @@ std::map<std::string, std::vector<int>> RanksByNode(const v1::Run& run) {
   return nodes;
 }
 
+// "2 nodes: node-a 0-1, node-b 2-3"
+ScreenLine NodesInOneLine(const std::map<std::string, std::vector<int>>& nodes) {
+  std::string text = CountedNoun(static_cast<int64_t>(nodes.size()), "node") + ":";
+  for (const auto& [name, ranks] : nodes) {
+    text += fmt::format("{} {} {}", text.back() == ':' ? "" : ",", name, RankList(ranks));
+  }
+  return ScreenLine(text);
+}
+
 // Puts the lines of newer texts below those of older ones, as many as fit. `lines_of` is called
 // with the newest text first.
 template <typename Items, typename LinesOf>
@@ -132,10 +141,16 @@ std::vector<ScreenLine> NodePane(const v1::Run& run, int rows, const TextStyle& 
                                    Bytes(run.use().memory_bytes())));
   }
   const auto nodes = RanksByNode(run);
-  const size_t room = static_cast<size_t>(rows) - lines.size();
+  const int room = rows - static_cast<int>(lines.size());
+  if (room == 1 && nodes.size() > 1) {
+    lines.push_back(NodesInOneLine(nodes));
+    return lines;
+  }
+  int shown = 0;
   for (const auto& [name, ranks] : nodes) {
-    if (lines.size() + 1 == static_cast<size_t>(rows) && nodes.size() > room) {
-      lines.emplace_back(fmt::format("and {} more", CountedNoun(static_cast<int64_t>(nodes.size() - room + 1), "node")));
+    const int left = static_cast<int>(nodes.size()) - shown;
+    if (++shown == room && left > 1) {
+      lines.emplace_back(fmt::format("and {} more nodes", left), Color::kGrey);
       break;
     }
     ScreenLine line(CutMiddleToWidth(name, std::max(style.width / 2, 8), style.utf8));

@@ -13,7 +13,7 @@ int* NextToGrow(const std::vector<ScreenPart>& parts, std::vector<int>& shares) 
   for (size_t i = 0; i < parts.size(); ++i) {
     const ScreenPart& part = parts[i];
     if (shares[i] == 0 || shares[i] >= part.most || part.weight <= 0) continue;
-    const double grown = static_cast<double>(shares[i] - part.least) / part.weight;
+    const double grown = static_cast<double>(shares[i] - part.least + 1) / part.weight;
     if (next != nullptr && grown >= behind) continue;
     next = &shares[i];
     behind = grown;
