@@ -70,6 +70,7 @@ void AddAllCommands(CommandSet& commands) {
   AddListCommand(commands);
   AddStatusCommands(commands);
   AddWatchCommand(commands);
+  AddTopCommand(commands);
   AddStreamCommands(commands);
   AddWaitCommand(commands);
   AddCancelCommand(commands);

@@ -21,6 +21,7 @@ void AddInitCommand(CommandSet& commands);         // init
 void AddRunFileCommands(CommandSet& commands);     // validate, explain
 void AddSubmitCommand(CommandSet& commands);       // submit
 void AddWatchCommand(CommandSet& commands);        // watch
+void AddTopCommand(CommandSet& commands);          // top
 void AddSampleCommand(CommandSet& commands);       // sample
 void AddEvalCommand(CommandSet& commands);         // eval
 void AddServeCommand(CommandSet& commands);        // serve

@@ -1,12 +1,14 @@
 // gpctl watch.
 #include "client/gpctl/commands/watch.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "base/duration.h"
 #include "client/api/run_state_name.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/detach.h"
+#include "client/gpctl/commands/top.h"
 #include "client/gpctl/commands/watch_screen.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_screen.h"
@@ -18,11 +20,13 @@ namespace gp::gpctl {
 namespace {
 
 constexpr std::chrono::seconds kScreenDrain{2};
+constexpr std::chrono::milliseconds kIntervalMin{50};
 
 StatusOr<std::chrono::nanoseconds> Interval(const WatchOptions& options, bool animated) {
   if (options.interval.empty())
     return std::chrono::nanoseconds(animated ? std::chrono::seconds(1) : std::chrono::seconds(5));
-  return ParseDuration(options.interval);
+  ASSIGN_OR_RETURN(const auto interval, ParseDuration(options.interval));
+  return std::max<std::chrono::nanoseconds>(interval, kIntervalMin);
 }
 
 // Plain output: a line when the state changes, one for each evaluation, and one for the newest step
@@ -150,10 +154,14 @@ void AddWatchCommand(CommandSet& commands) {
   const Command command =
       commands.Add("watch", kRunGroup, "Follow a run live: loss, speed, ETA, events");
   auto options = std::make_shared<WatchOptions>();
-  command.Option("RUN", options->run, "name, id, unique prefix of an id, or @last").Required();
+  command.Option("RUN", options->run,
+                 "name, id, unique prefix of an id, or @last; without it: the fleet, as 'gpctl top'");
   command.Switch("--plain", options->plain, "lines instead of a live screen");
   command.Option("--interval", options->interval, "time between redraws (1s) or lines (5s)");
   commands.Bind(command, [options](Session& session) -> StatusOr<ExitCode> {
+    if (options->run.empty()) {
+      return ShowFleet({.once = options->plain, .interval = options->interval}, session);
+    }
     ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options->run));
     return FollowRun(run, *options, session);
   });
