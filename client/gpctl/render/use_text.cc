@@ -29,6 +29,8 @@ std::string UseText(const v1::ResourceUse& use) {
   return fmt::format("{:.1f} cores, {}", use.cores(), Bytes(use.memory_bytes()));
 }
 
+std::string CoresText(const v1::ResourceUse& use) { return fmt::format("{:.1f}", use.cores()); }
+
 double CoresShare(const v1::Node& node) {
   const v1::MachineLoad& load = node.load();
   const bool known = load.memory_bytes() > 0 && load.busy_cores() >= 0;

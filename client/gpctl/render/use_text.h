@@ -10,6 +10,8 @@ namespace gp::gpctl {
 
 // "3.2 cores, 1.2 GiB"
 std::string UseText(const v1::ResourceUse& use);
+// "3.2"
+std::string CoresText(const v1::ResourceUse& use);
 
 // Of a node's machine: "3.8 of 4", "6.0 of 16.0 GiB", "120 GiB free".
 std::string CoresText(const v1::Node& node);
