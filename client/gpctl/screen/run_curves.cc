@@ -5,11 +5,14 @@
 #include <string>
 #include <utility>
 
+#include "base/text/thousands.h"
 #include "client/gpctl/plot/terminal_chart.h"
 
 namespace gp::gpctl {
 namespace {
 
+// Runs of fewer steps are shown from the first one on.
+constexpr double kSettledMin = 500;
 // Fewer points are drawn as they are.
 constexpr size_t kSmoothedMin = 120;
 // The share of the points that a smoothed value is a mean of.
@@ -24,18 +27,29 @@ Curve CurveOf(const ThinnedCurve& points, const std::string& label, int color) {
   return curve;
 }
 
-double ShareOf(CurveSpan span) {
-  return span == CurveSpan::kAll ? 1 : span == CurveSpan::kLastHalf ? 0.5 : 0.1;
+// The first step of the span of a run whose newest step is `newest`.
+double FirstStep(CurveSpan span, double newest) {
+  switch (span) {
+    case CurveSpan::kSettled:
+      return newest < kSettledMin ? 0 : std::floor(0.04 * newest);
+    case CurveSpan::kLastHalf:
+      return 0.5 * newest;
+    case CurveSpan::kLastTenth:
+      return 0.9 * newest;
+    case CurveSpan::kAll:
+      break;
+  }
+  return 0;
 }
 
-std::string SpanText(CurveSpan span) {
-  if (span == CurveSpan::kAll) return "";
-  return span == CurveSpan::kLastHalf ? ", last half" : ", last tenth";
+std::string SpanText(CurveSpan span, double first) {
+  if (span == CurveSpan::kLastHalf) return ", last half";
+  if (span == CurveSpan::kLastTenth) return ", last tenth";
+  return first > 0 ? ", from step " + WithThousands(static_cast<int64_t>(first)) : "";
 }
 
-// Leaves out the steps before the span of a run whose newest step is `newest`.
-void CutToSpan(CurveSpan span, double newest, Curve& curve) {
-  const double first = newest * (1 - ShareOf(span));
+// Leaves out the steps before `first`.
+void CutBefore(double first, Curve& curve) {
   const auto begin = std::lower_bound(curve.x.begin(), curve.x.end(), first) - curve.x.begin();
   curve.x.erase(curve.x.begin(), curve.x.begin() + begin);
   curve.y.erase(curve.y.begin(), curve.y.begin() + begin);
@@ -65,8 +79,9 @@ std::vector<ScreenLine> Drawn(Chart chart, int width, int rows, const CurveStyle
   for (const Curve& curve : chart.curves) {
     if (!curve.x.empty()) newest = std::max(newest, curve.x.back());
   }
-  for (Curve& curve : chart.curves) CutToSpan(style.span, newest, curve);
-  chart.title += SpanText(style.span);
+  const double first = FirstStep(style.span, newest);
+  for (Curve& curve : chart.curves) CutBefore(first, curve);
+  chart.title += SpanText(style.span, first);
   std::vector<ScreenLine> lines;
   for (const std::string& line :
        DrawChart(chart, {.columns = width, .rows = rows}, {style.text.utf8, style.text.color})) {
@@ -84,8 +99,8 @@ std::vector<ScreenLine> OneCurve(const std::string& title, const ThinnedCurve& p
 }  // namespace
 
 CurveSpan NextSpan(CurveSpan span) {
-  if (span == CurveSpan::kAll) return CurveSpan::kLastHalf;
-  return span == CurveSpan::kLastHalf ? CurveSpan::kLastTenth : CurveSpan::kAll;
+  return span == CurveSpan::kAll ? CurveSpan::kSettled
+                                 : static_cast<CurveSpan>(static_cast<int>(span) + 1);
 }
 
 std::vector<ScreenLine> LossChart(const RunCurves& curves, int width, int rows,

@@ -9,15 +9,16 @@
 
 namespace gp::gpctl {
 
-// Which steps are shown. The first ones hide what happens later, because the loss falls most there.
-enum class CurveSpan { kAll, kLastHalf, kLastTenth };
+// Which steps are shown. kSettled leaves out the first 4 % of a run of some length: the loss falls
+// most there, so that what happens later would be flat. The title says what is left out.
+enum class CurveSpan { kSettled, kLastHalf, kLastTenth, kAll };
 
-// The next wider or narrower span; after the narrowest comes kAll.
+// The span that follows; after kAll comes kSettled.
 CurveSpan NextSpan(CurveSpan span);
 
 struct CurveStyle {
   TextStyle text;
-  CurveSpan span = CurveSpan::kAll;
+  CurveSpan span = CurveSpan::kSettled;
 };
 
 // Each returns at most `rows` lines of at most `width` columns; none without points.

@@ -258,7 +258,7 @@ std::vector<ScreenLine> HelpPage(const v1::Run& run, const TextStyle& style) {
       {"q", "leave; the run goes on (Ctrl-C does the same)"},
       {"p", "pause the run, or resume it; asks first"},
       {"l", "the newest lines of the log, and back"},
-      {"z", "curves of all steps, of the last half, of the last tenth"},
+      {"z", "curves: the last half, the last tenth, all steps"},
       {"?", "this page, and back"},
       {"Ctrl-Z", "stop this screen; 'fg' brings it back"}};
   std::vector<ScreenLine> lines = {ScreenLine("Keys", Color::kBold)};

@@ -16,7 +16,7 @@ enum class DashboardPage { kMain, kLog, kHelp };
 
 struct DashboardView {
   DashboardPage page = DashboardPage::kMain;
-  CurveSpan span = CurveSpan::kAll;
+  CurveSpan span = CurveSpan::kSettled;
   // Shown instead of the keys: a question that the next key answers, or what a call has answered.
   std::string message;
 };

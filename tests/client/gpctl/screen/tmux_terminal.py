@@ -6,7 +6,6 @@ import time
 
 SETTINGS = """set -g status off
 set -g default-terminal tmux-256color
-set -g window-size manual
 set -g remain-on-exit on
 set -sg escape-time 0
 """
