@@ -82,9 +82,9 @@ class Service:
         return done.stdout
 
     def step_times(self):
-        """When each recorded step ended, in seconds since 1970, sorted."""
+        """When each recorded step ended, in whole seconds since 1970."""
         lines = self.gpctl("metrics", "watched", "-o", "json").splitlines()
-        return sorted(datetime.datetime.fromisoformat(json.loads(line)["at"].replace("Z", "+00:00")).timestamp() for line in lines)
+        return [datetime.datetime.fromisoformat(json.loads(line)["at"].replace("Z", "+00:00")).timestamp() for line in lines]
 
 
 class Screen:
@@ -120,11 +120,12 @@ class Screen:
 
 
 def speed_in(times, begin, end):
-    """Steps a second, from the first to the last step inside the window."""
-    inside = [at for at in times if begin <= at <= end]
-    if len(inside) < 10:
-        sys.exit(f"only {len(inside)} steps in a window of {end - begin:.0f} s; the window is too short")
-    return (len(inside) - 1) / (inside[-1] - inside[0])
+    """Steps a second in the whole seconds inside the window: the times of steps have no fractions."""
+    begin, end = math.ceil(begin), math.floor(end)
+    steps = sum(1 for at in times if begin <= at < end)
+    if steps < 10:
+        sys.exit(f"only {steps} steps in a window of {end - begin} s; the window is too short")
+    return steps / (end - begin)
 
 
 def quantile(degrees):
