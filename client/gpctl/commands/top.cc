@@ -85,8 +85,8 @@ Status FollowFleet(std::chrono::nanoseconds interval, Session& session) {
   Console& console = session.console();
   LiveScreen screen(console);
   const auto by_user = console.interruption.OnRequest([&screen] { screen.Wake(); });
-  ASSIGN_OR_RETURN(const auto feed,
-                   FleetFeed::Open(interval, [&screen] { screen.Wake(); }, session));
+  ASSIGN_OR_RETURN(const auto feed, FleetFeed::Open(
+                                        interval, [&screen] { screen.Wake(); }, session));
   FleetView view;
   while (!console.interruption.requested() && console.out.good()) {
     std::vector<ScreenLine> lines;
@@ -124,8 +124,9 @@ StatusOr<ExitCode> ShowFleet(const TopOptions& options, Session& session) {
 }
 
 void AddTopCommand(CommandSet& commands) {
-  const Command command = commands.Add(
-      "top", kRunGroup, "Follow the fleet live: runs, those that wait and why, nodes and their load");
+  const Command command =
+      commands.Add("top", kRunGroup,
+                   "Follow the fleet live: runs, those that wait and why, nodes and their load");
   auto options = std::make_shared<TopOptions>();
   command.Switch("--once", options->once, "print the tables once instead of a live screen");
   command.Option("--interval", options->interval, "time between questions to the coordinator (2s)");

@@ -151,11 +151,12 @@ StatusOr<ExitCode> FollowRun(const v1::Run& run, const WatchOptions& options, Se
 }
 
 void AddWatchCommand(CommandSet& commands) {
-  const Command command =
-      commands.Add("watch", kRunGroup, "Follow a run live: loss, speed, ETA, events");
+  const Command command = commands.Add(
+      "watch", kRunGroup, "Follow a run live: curves, speed, ETA, events; ? shows the keys");
   auto options = std::make_shared<WatchOptions>();
-  command.Option("RUN", options->run,
-                 "name, id, unique prefix of an id, or @last; without it: the fleet, as 'gpctl top'");
+  command.Option(
+      "RUN", options->run,
+      "name, id, unique prefix of an id, or @last; without it: the fleet, as 'gpctl top'");
   command.Switch("--plain", options->plain, "lines instead of a live screen");
   command.Option("--interval", options->interval, "time between redraws (1s) or lines (5s)");
   commands.Bind(command, [options](Session& session) -> StatusOr<ExitCode> {

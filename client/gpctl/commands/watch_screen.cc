@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "client/api/run_client.h"
-#include "client/gpctl/error_text.h"
 
 namespace gp::gpctl {
 namespace {
@@ -17,8 +16,9 @@ bool IsCharacter(const KeyPress& key, char lower) {
 std::string OutcomeText(const StatusOr<v1::Run>& run, bool pause) {
   if (!run.ok()) return "! " + Message(run.status());
   if (!pause) return run->name() + " waits for slots and goes on";
-  return run->state() == v1::RUN_STATE_PAUSED ? run->name() + " is paused"
-                                              : run->name() + " saves its last step and is paused then";
+  return run->state() == v1::RUN_STATE_PAUSED
+             ? run->name() + " is paused"
+             : run->name() + " saves its last step and is paused then";
 }
 
 }  // namespace
@@ -27,8 +27,7 @@ WatchScreen::~WatchScreen() { stop_.Request(); }
 
 StatusOr<WatchEnd> WatchScreen::Follow(std::chrono::nanoseconds interval) {
   LiveScreen screen(session_.console());
-  const auto by_user =
-      session_.console().interruption.OnRequest([&screen] { screen.Wake(); });
+  const auto by_user = session_.console().interruption.OnRequest([&screen] { screen.Wake(); });
   const auto by_end = feed_.OnEnd([&screen] { screen.Wake(); });
   while (true) {
     TakeAnswerOfCall();
@@ -104,7 +103,8 @@ void WatchScreen::Answer(bool yes) {
 }
 
 void WatchScreen::TakeAnswerOfCall() {
-  if (!call_.valid() || call_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+  if (!call_.valid() || call_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+    return;
   view_.message = call_.get();
 }
 

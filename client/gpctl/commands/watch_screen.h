@@ -22,8 +22,8 @@ class WatchScreen {
   WatchScreen(RunFeed& feed, Session& session) : feed_(feed), session_(session) {}
   ~WatchScreen();
 
-  // Shows the run until it has ended or the user leaves. Errors as RunFeed::WaitForEnd. The terminal
-  // is as before when this returns.
+  // Shows the run until it has ended or the user leaves. Errors as RunFeed::WaitForEnd. The
+  // terminal is as before when this returns.
   StatusOr<WatchEnd> Follow(std::chrono::nanoseconds interval);
 
  private:

@@ -12,8 +12,8 @@
 namespace gp::gpctl {
 namespace {
 
-constexpr double kTimeSteps[] = {1,    2,    5,     10,    15,    30,    60,    120,    300,    600,   900,
-                                 1800, 3600, 7200,  10800, 21600, 43200, 86400, 172800, 432000};
+constexpr double kTimeSteps[] = {1,   2,    5,    10,   15,    30,    60,    120,   300,    600,
+                                 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 432000};
 
 // The smallest of 1, 2 and 5 times a power of ten that is not below `least`.
 double RoundStep(double least) {
@@ -76,7 +76,8 @@ std::string NumberTick(double value, double step, const Range& range) {
   if (largest >= 1e-3) return fmt::format("{:.{}f}", value == 0 ? 0.0 : value, DecimalsOf(step));
   if (value == 0) return "0";
   const int power = static_cast<int>(std::floor(std::log10(std::fabs(value)) + 1e-9));
-  const int digits = std::clamp(power - static_cast<int>(std::floor(std::log10(step) + 1e-9)), 0, 6);
+  const int digits =
+      std::clamp(power - static_cast<int>(std::floor(std::log10(step) + 1e-9)), 0, 6);
   return fmt::format("{:.{}e}", value, digits);
 }
 
@@ -86,7 +87,8 @@ std::string TickText(const Axis& axis, double value, double step) {
     case AxisKind::kTime:
       return TimeTick(value, step);
     case AxisKind::kSteps:
-      return largest < 100'000 ? WithThousands(std::llround(value)) : WithUnit(value, step, largest);
+      return largest < 100'000 ? WithThousands(std::llround(value))
+                               : WithUnit(value, step, largest);
     case AxisKind::kTokens:
       return WithUnit(value, step, largest);
     case AxisKind::kNumber:
@@ -115,11 +117,14 @@ std::vector<Tick> EvenTicks(const Axis& axis, int count_max) {
 
 std::string LogTickText(double value) {
   if (value >= 10'000) return WithUnit(value, std::pow(10, std::floor(std::log10(value))), value);
-  if (value >= 1e-3) return fmt::format("{:.{}f}", value, DecimalsOf(std::pow(10, std::floor(std::log10(value) + 1e-9))));
+  if (value >= 1e-3)
+    return fmt::format("{:.{}f}", value,
+                       DecimalsOf(std::pow(10, std::floor(std::log10(value) + 1e-9))));
   return fmt::format("{:.0e}", value);
 }
 
-std::vector<Tick> PowerTicks(const Range& range, std::initializer_list<double> factors, int stride) {
+std::vector<Tick> PowerTicks(const Range& range, std::initializer_list<double> factors,
+                             int stride) {
   std::vector<Tick> ticks;
   const int first = static_cast<int>(std::floor(std::log10(range.low)));
   const int last = static_cast<int>(std::ceil(std::log10(range.high)));
@@ -135,8 +140,9 @@ std::vector<Tick> PowerTicks(const Range& range, std::initializer_list<double> f
 }
 
 std::vector<Tick> LogTicks(const Axis& axis, int count_max) {
-  for (const auto& factors : {std::initializer_list<double>{1, 2, 3, 4, 5, 6, 7, 8, 9},
-                              std::initializer_list<double>{1, 2, 5}, std::initializer_list<double>{1}}) {
+  for (const auto& factors :
+       {std::initializer_list<double>{1, 2, 3, 4, 5, 6, 7, 8, 9},
+        std::initializer_list<double>{1, 2, 5}, std::initializer_list<double>{1}}) {
     std::vector<Tick> ticks = PowerTicks(axis.range, factors, 1);
     if (static_cast<int>(ticks.size()) > count_max) continue;
     // A range of less than a decade may contain no such value.

@@ -91,8 +91,8 @@ std::vector<std::string> MissingPointNotes(const Chart& chart) {
       notes.push_back(NoteText(curve, found - curve.y.begin(), chart.x_axis, what));
     };
     const auto not_finite = [](double y) { return !std::isfinite(y); };
-    const int64_t count =
-        std::max<int64_t>(curve.not_finite, std::count_if(curve.y.begin(), curve.y.end(), not_finite));
+    const int64_t count = std::max<int64_t>(
+        curve.not_finite, std::count_if(curve.y.begin(), curve.y.end(), not_finite));
     add(not_finite,
         CountedNoun(count, "point") + (count == 1 ? " is not finite" : " are not finite"));
     add([&](double y) { return std::isfinite(y) && !IsDrawable(y, chart.log); },

@@ -83,9 +83,8 @@ class TerminalChart {
     const std::string name = AxisName(axes_.x.kind) + (style_.utf8 ? " →" : " ->");
     const std::string title = Cut(chart_.title);
     const int room = size_.columns - DisplayWidth(title) - DisplayWidth(name);
-    return room < 2 || axes_.x.kind == AxisKind::kNumber
-               ? title
-               : title + std::string(room, ' ') + name;
+    return room < 2 || axes_.x.kind == AxisKind::kNumber ? title
+                                                         : title + std::string(room, ' ') + name;
   }
 
   // What is shown where there is no room for curves.
@@ -110,7 +109,7 @@ class TerminalChart {
     for (size_t i = 0; i < chart_.curves.size(); ++i) {
       const Curve& curve = chart_.curves[i];
       if (curve.faint) continue;
-      const std::string mark = has_letters_ ? std::string(1, LetterOf(static_cast<int>(i)))
+      const std::string mark = has_letters_   ? std::string(1, LetterOf(static_cast<int>(i)))
                                : curve.dashed ? dashes
                                               : stroke;
       const std::string value = LastValueText(curve);
@@ -160,7 +159,10 @@ class TerminalChart {
   void MarkGap(double x, double y, int number, DotCanvas& canvas) const {
     const int column = static_cast<int>(std::lround(axes_.x.PlaceOf(x) * (canvas.width() - 1)));
     const bool below = std::isinf(y) && y < 0;
-    canvas.Mark({column, below ? canvas.height() - 1 : 0}, std::isnan(y) ? 'x' : below ? 'v' : '^',
+    canvas.Mark({column, below ? canvas.height() - 1 : 0},
+                std::isnan(y) ? 'x'
+                : below       ? 'v'
+                              : '^',
                 number);
   }
 
@@ -218,9 +220,11 @@ class TerminalChart {
     std::vector<bool> marked(columns_);
     std::string labels(gutter_ - 1, ' ');
     for (const Tick& tick : ticks) {
-      const int column = static_cast<int>(std::lround(axes_.x.PlaceOf(tick.value) * (columns_ - 1)));
+      const int column =
+          static_cast<int>(std::lround(axes_.x.PlaceOf(tick.value) * (columns_ - 1)));
       const int width = static_cast<int>(tick.text.size());
-      const int at = std::clamp(gutter_ + column - width / 2, 0, std::max(size_.columns - width, 0));
+      const int at =
+          std::clamp(gutter_ + column - width / 2, 0, std::max(size_.columns - width, 0));
       const int end = static_cast<int>(labels.size());
       marked[column] = true;
       if (at < end + (end > gutter_ ? 1 : 0) || at + width > size_.columns) continue;

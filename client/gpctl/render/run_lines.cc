@@ -18,8 +18,6 @@
 namespace gp::gpctl {
 namespace {
 
-
-
 std::string Upper(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return std::toupper(c); });

@@ -51,7 +51,7 @@ class RunModel {
   // The newest 40 (NewestEvents), oldest first.
   const std::deque<v1::RunEvent>& events() const { return events_.events(); }
   const RunCurves& curves() const { return curves_; }
-  const std::deque<Sample>& samples() const { return samples_; }  // oldest first
+  const std::deque<Sample>& samples() const { return samples_; }   // oldest first
   const std::deque<v1::LogLine>& lines() const { return lines_; }  // the newest 1000, oldest first
   // The newest step with a validation loss; null before the first.
   const v1::MetricPoint* validation() const { return validation_ ? &*validation_ : nullptr; }

@@ -57,8 +57,11 @@ void AddSection(const FleetModel& model, FleetPage page, int rank, int weight, d
   const int rows = static_cast<int>(table.size());
   if (rows < 2) return;
   const bool roomy = style.height >= 16;  // with a blank line after the section before
-  parts.push_back({.least = roomy ? 3 : 2, .most = rows + (roomy ? 1 : 0), .rank = rank,
-                   .weight = weight, .draw = [table, roomy](int share) {
+  parts.push_back({.least = roomy ? 3 : 2,
+                   .most = rows + (roomy ? 1 : 0),
+                   .rank = rank,
+                   .weight = weight,
+                   .draw = [table, roomy](int share) {
                      std::vector<ScreenLine> lines = Window(table, 0, share - (roomy ? 1 : 0));
                      if (roomy) lines.insert(lines.begin(), ScreenLine());
                      return lines;
@@ -92,12 +95,13 @@ std::vector<ScreenLine> BodyOf(const FleetModel& model, const FleetView& view, d
                                const TextStyle& style, int rows) {
   std::vector<ScreenPart> parts = {FixedPart({Heading(model, style)}, 0)};
   if (!model.notice().empty()) {
-    parts.push_back(FixedPart(
-        {ScreenLine("! " + OneSafeLine(model.notice(), style.utf8), Color::kYellow)}, 0));
+    parts.push_back(
+        FixedPart({ScreenLine("! " + OneSafeLine(model.notice(), style.utf8), Color::kYellow)}, 0));
   }
   if (view.page == FleetPage::kHelp) {
-    parts.push_back({.least = 1, .most = rows, .rank = 1,
-                     .draw = [&](int /*share*/) { return HelpPage(style); }});
+    parts.push_back({.least = 1, .most = rows, .rank = 1, .draw = [&](int /*share*/) {
+                       return HelpPage(style);
+                     }});
   } else if (view.page != FleetPage::kAll) {
     const auto table = LinesOf(TableOf(model, view.page, now, style));
     parts.push_back({.least = 1, .most = rows, .rank = 1, .draw = [table, &view](int share) {
@@ -130,7 +134,8 @@ std::vector<ScreenLine> FleetDashboard(const FleetModel& model, const FleetView&
   std::vector<ScreenLine> lines =
       BodyOf(model, view, now, style, style.height - (has_footer ? 1 : 0));
   if (has_footer) {
-    std::vector<KeyHelp> keys = {{"q", "leave"}, {"r", "runs"}, {"w", "waiting"}, {"n", "nodes"}, {"?", "help"}};
+    std::vector<KeyHelp> keys = {
+        {"q", "leave"}, {"r", "runs"}, {"w", "waiting"}, {"n", "nodes"}, {"?", "help"}};
     if (view.page != FleetPage::kAll) keys = {{"Esc", "all"}, {"q", "leave"}, {"?", "help"}};
     lines.push_back(ScreenFooter(keys, "", now, style));
   }
@@ -151,7 +156,8 @@ std::string FleetText(const FleetModel& model, double now, const TextStyle& styl
   for (const FleetPage page : {FleetPage::kRuns, FleetPage::kQueue, FleetPage::kNodes}) {
     if (FleetRows(model, page) > 0) text += "\n" + TableOf(model, page, now, style);
   }
-  if (model.more_runs() > 0) text += fmt::format("\n{} more runs are not shown\n", model.more_runs());
+  if (model.more_runs() > 0)
+    text += fmt::format("\n{} more runs are not shown\n", model.more_runs());
   return text;
 }
 

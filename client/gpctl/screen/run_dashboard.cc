@@ -19,14 +19,24 @@
 namespace gp::gpctl {
 namespace {
 
-constexpr int kNarrow = 60;    // below: no labels at the beginning of lines
-constexpr int kWide = 150;     // from here on: curves and panes side by side
-constexpr int kTwoCharts = 96; // from here on: the lower charts side by side
+constexpr int kNarrow = 60;     // below: no labels at the beginning of lines
+constexpr int kWide = 150;      // from here on: curves and panes side by side
+constexpr int kTwoCharts = 96;  // from here on: the lower charts side by side
 constexpr int kGap = 3;
 constexpr int kUnlimited = 10'000;
 
 // Which parts are left out first when there are few rows.
-enum Rank { kEssential, kWarning, kNumbers, kLossCurve, kNews, kDetails, kSampleRank, kPlaces, kMoreCurves };
+enum Rank {
+  kEssential,
+  kWarning,
+  kNumbers,
+  kLossCurve,
+  kNews,
+  kDetails,
+  kSampleRank,
+  kPlaces,
+  kMoreCurves
+};
 
 class Dashboard {
  public:
@@ -85,8 +95,11 @@ class Dashboard {
     const std::string reason = RunReasonLine(run_, style_.utf8);
     if (!reason.empty()) {
       const auto lines = WrappedLines(reason, style_.width, 4, 2);
-      parts.push_back({.least = 1, .most = static_cast<int>(lines.size()), .rank = kWarning,
-                       .weight = 20, .draw = [lines](int /*rows*/) { return lines; }});
+      parts.push_back({.least = 1,
+                       .most = static_cast<int>(lines.size()),
+                       .rank = kWarning,
+                       .weight = 20,
+                       .draw = [lines](int /*rows*/) { return lines; }});
     }
     AddLine(ScreenLine(RunBarLine(model_, now_, style_.width, style_.width, style_.utf8)),
             kEssential, parts);
@@ -95,20 +108,27 @@ class Dashboard {
           model_.notice().empty() ? "" : "! " + OneSafeLine(model_.notice(), style_.utf8)}) {
       if (text.empty()) continue;
       const auto lines = WrappedLines(text, style_.width, 3, 2, Color::kYellow);
-      parts.push_back({.least = 1, .most = static_cast<int>(lines.size()), .rank = kWarning,
-                       .weight = 20, .draw = [lines](int /*rows*/) { return lines; }});
+      parts.push_back({.least = 1,
+                       .most = static_cast<int>(lines.size()),
+                       .rank = kWarning,
+                       .weight = 20,
+                       .draw = [lines](int /*rows*/) { return lines; }});
     }
   }
 
   ScreenLine LossNumbers() const {
     const v1::Progress& progress = run_.progress();
     const int room = style_.width - label_width();
-    std::vector<LinePart> parts = {{(narrow() ? "loss " : "") + Loss(model_.points().back().loss())}};
+    std::vector<LinePart> parts = {
+        {(narrow() ? "loss " : "") + Loss(model_.points().back().loss())}};
     if (const v1::MetricPoint* validation = model_.validation()) {
-      parts.push_back({fmt::format("val {} @{}", Loss(validation->validation_loss()), WithThousands(validation->step()))});
+      parts.push_back({fmt::format("val {} @{}", Loss(validation->validation_loss()),
+                                   WithThousands(validation->step()))});
     }
     if (progress.has_best_validation_loss()) {
-      parts.push_back({fmt::format("best {} @{}", Loss(progress.best_validation_loss()), WithThousands(progress.best_validation_step())), 1});
+      parts.push_back({fmt::format("best {} @{}", Loss(progress.best_validation_loss()),
+                                   WithThousands(progress.best_validation_step())),
+                       1});
     }
     return Labelled("loss", ScreenLine(FittedLine(std::move(parts), "   ", room)));
   }
@@ -120,7 +140,8 @@ class Dashboard {
     if (const int64_t skipped = run_.progress().skipped_steps(); skipped > 0) {
       parts.push_back({fmt::format("skipped {}", WithThousands(skipped))});
     }
-    return Labelled("optimizer", ScreenLine(FittedLine(std::move(parts), "   ", style_.width - label_width())));
+    return Labelled("optimizer",
+                    ScreenLine(FittedLine(std::move(parts), "   ", style_.width - label_width())));
   }
 
   ScreenLine SpeedNumbers() const {
@@ -132,7 +153,8 @@ class Dashboard {
     const std::string speed = CompactCount(progress.tokens_per_second()) + " tok/s";
     const std::string step = "step " + StepTimeText(progress.step_seconds());
     if (DisplayWidth(speed + step + long_mfu) + 6 > room) long_mfu = mfu;
-    return Labelled("throughput", ScreenLine(FittedLine({{speed}, {step, 1}, {long_mfu}}, "   ", room)));
+    return Labelled("throughput",
+                    ScreenLine(FittedLine({{speed}, {step, 1}, {long_mfu}}, "   ", room)));
   }
 
   static std::string WithoutLabel(const std::string& line) {
@@ -155,7 +177,8 @@ class Dashboard {
     }
     const std::string checkpoint = WithoutLabel(RunCheckpointLine(run_));
     if (!checkpoint.empty()) {
-      AddLine(Labelled("checkpoint", ScreenLine((narrow() ? "checkpoint " : "") + checkpoint)), kDetails, parts);
+      AddLine(Labelled("checkpoint", ScreenLine((narrow() ? "checkpoint " : "") + checkpoint)),
+              kDetails, parts);
     }
   }
 
@@ -169,12 +192,15 @@ class Dashboard {
     if (model_.points().empty()) return;
     parts.push_back(LossPart(kUnlimited));
     if (style_.width < kTwoCharts) return;
-    parts.push_back({.least = 8, .most = kUnlimited, .rank = kMoreCurves, .weight = 6,
+    parts.push_back({.least = 8,
+                     .most = kUnlimited,
+                     .rank = kMoreCurves,
+                     .weight = 6,
                      .draw = [this](int rows) {
                        const int width = (style_.width - kGap) / 2;
                        return Beside(SpeedChart(model_.curves(), width, rows, curve_style_), width,
-                                     GradientNormChart(model_.curves(), width, rows, curve_style_), width,
-                                     kGap, style_.utf8);
+                                     GradientNormChart(model_.curves(), width, rows, curve_style_),
+                                     width, kGap, style_.utf8);
                      }});
   }
 
@@ -195,43 +221,50 @@ class Dashboard {
 
   void AddWideCurves(std::vector<ScreenPart>& parts) const {
     if (model_.points().empty()) return;
-    parts.push_back({.least = 4, .most = kUnlimited, .rank = kLossCurve, .weight = 6,
-                     .draw = [this](int rows) {
-                       const int right = (style_.width - kGap) / 3;
-                       const int left = style_.width - kGap - right;
-                       return Beside(LossChart(model_.curves(), left, rows, curve_style_), left,
-                                     SideCharts(right, rows), right, kGap, style_.utf8);
-                     }});
+    parts.push_back(
+        {.least = 4, .most = kUnlimited, .rank = kLossCurve, .weight = 6, .draw = [this](int rows) {
+           const int right = (style_.width - kGap) / 3;
+           const int left = style_.width - kGap - right;
+           return Beside(LossChart(model_.curves(), left, rows, curve_style_), left,
+                         SideCharts(right, rows), right, kGap, style_.utf8);
+         }});
   }
 
   std::vector<ScreenLine> SideCharts(int width, int rows) const {
     const auto part = [&](auto chart, int rank) {
-      return ScreenPart{.least = 6, .most = kUnlimited, .rank = rank, .weight = 1,
+      return ScreenPart{.least = 6,
+                        .most = kUnlimited,
+                        .rank = rank,
+                        .weight = 1,
                         .draw = [this, chart, width](int share) {
                           return chart(model_.curves(), width, share, curve_style_);
                         }};
     };
-    return Stacked({part(&SpeedChart, 0), part(&GradientNormChart, 1), part(&LearningRateChart, 2)}, rows);
+    return Stacked({part(&SpeedChart, 0), part(&GradientNormChart, 1), part(&LearningRateChart, 2)},
+                   rows);
   }
 
   // Ranks, sample and events side by side, each below its title.
   void AddWidePanes(std::vector<ScreenPart>& parts) const {
-    parts.push_back({.least = 4, .most = 14, .rank = kNews, .weight = 4, .draw = [this](int rows) {
-                       const int first = style_.width / 5;
-                       const int second = (style_.width - first - 2 * kGap) / 2;
-                       const int third = style_.width - first - second - 2 * kGap;
-                       const auto left = Titled("ranks", NodePane(run_, rows - 2, Narrowed(first)), first);
-                       const auto middle = Titled("newest sample", SamplePane(model_, rows - 2, Narrowed(second)), second);
-                       const auto right = Titled("events", EventPane(model_, rows - 2, Narrowed(third)), third);
-                       std::vector<ScreenLine> lines = {ScreenLine()};
-                       const auto panes = Beside(Beside(left, first, middle, second, kGap, style_.utf8),
-                                                 first + kGap + second, right, third, kGap, style_.utf8);
-                       lines.insert(lines.end(), panes.begin(), panes.end());
-                       return lines;
-                     }});
+    parts.push_back(
+        {.least = 4, .most = 14, .rank = kNews, .weight = 4, .draw = [this](int rows) {
+           const int first = style_.width / 5;
+           const int second = (style_.width - first - 2 * kGap) / 2;
+           const int third = style_.width - first - second - 2 * kGap;
+           const auto left = Titled("ranks", NodePane(run_, rows - 2, Narrowed(first)), first);
+           const auto middle =
+               Titled("newest sample", SamplePane(model_, rows - 2, Narrowed(second)), second);
+           const auto right = Titled("events", EventPane(model_, rows - 2, Narrowed(third)), third);
+           std::vector<ScreenLine> lines = {ScreenLine()};
+           const auto panes = Beside(Beside(left, first, middle, second, kGap, style_.utf8),
+                                     first + kGap + second, right, third, kGap, style_.utf8);
+           lines.insert(lines.end(), panes.begin(), panes.end());
+           return lines;
+         }});
   }
 
-  std::vector<ScreenLine> Titled(const std::string& title, std::vector<ScreenLine> lines, int width) const {
+  std::vector<ScreenLine> Titled(const std::string& title, std::vector<ScreenLine> lines,
+                                 int width) const {
     ScreenLine head(title + " ", Color::kBold);
     std::string rule;
     for (int i = head.width(); i < width; ++i) rule += style_.utf8 ? "─" : "-";
@@ -254,23 +287,25 @@ std::vector<KeyHelp> KeysOf(const RunModel& model, DashboardPage page) {
 }
 
 std::vector<ScreenLine> HelpPage(const v1::Run& run, const TextStyle& style) {
-  const std::vector<KeyHelp> keys = {
-      {"q", "leave; the run goes on (Ctrl-C does the same)"},
-      {"p", "pause the run, or resume it; asks first"},
-      {"l", "the newest lines of the log, and back"},
-      {"z", "curves: the last half, the last tenth, all steps"},
-      {"?", "this page, and back"},
-      {"Ctrl-Z", "stop this screen; 'fg' brings it back"}};
+  const std::vector<KeyHelp> keys = {{"q", "leave; the run goes on (Ctrl-C does the same)"},
+                                     {"p", "pause the run, or resume it; asks first"},
+                                     {"l", "the newest lines of the log, and back"},
+                                     {"z", "curves: the last half, the last tenth, all steps"},
+                                     {"?", "this page, and back"},
+                                     {"Ctrl-Z", "stop this screen; 'fg' brings it back"}};
   std::vector<ScreenLine> lines = {ScreenLine("Keys", Color::kBold)};
   for (const KeyHelp& key : keys) {
     lines.push_back(ScreenLine("  ").Add(key.key, Color::kBold).PadTo(10).Add(key.word));
   }
   const std::vector<std::string> words = {
       "",
-      "throughput, MFU and phases are means over about the last ten minutes of training. MFU is the "
+      "throughput, MFU and phases are means over about the last ten minutes of training. MFU is "
+      "the "
       "part of the machine's peak that the model's arithmetic uses.",
       "",
-      fmt::format("More of the run: gpctl status {0}, gpctl events {0}, gpctl metrics {0}, gpctl why {0}", run.name())};
+      fmt::format(
+          "More of the run: gpctl status {0}, gpctl events {0}, gpctl metrics {0}, gpctl why {0}",
+          run.name())};
   for (const std::string& text : words) {
     const auto wrapped = WrappedLines(OneSafeLine(text, style.utf8), style.width, kUnlimited, 0);
     lines.insert(lines.end(), wrapped.begin(), wrapped.end());
@@ -280,7 +315,8 @@ std::vector<ScreenLine> HelpPage(const v1::Run& run, const TextStyle& style) {
 
 std::vector<ScreenLine> BodyOf(const RunModel& model, const DashboardView& view, double now,
                                const TextStyle& style, int rows) {
-  if (view.page == DashboardPage::kMain) return Stacked(Dashboard(model, view.span, now, style).Parts(), rows);
+  if (view.page == DashboardPage::kMain)
+    return Stacked(Dashboard(model, view.span, now, style).Parts(), rows);
   std::vector<ScreenLine> lines = {RunHeading(model.run(), now, style.width, style.utf8)};
   const auto page = view.page == DashboardPage::kHelp ? HelpPage(model.run(), style)
                                                       : LogPane(model, rows - 1, style);

@@ -21,10 +21,10 @@ struct DashboardView {
   std::string message;
 };
 
-// Exactly style.height lines, none wider than style.width. What is shown depends on the size: state,
-// progress, loss and speed always; then the loss curve, events, gradient norm, phases, checkpoint,
-// sample, nodes, and further curves, as long as there is room.
-// REQUIRES: style.width > 0 and style.height > 0.
+// Exactly style.height lines, none wider than style.width. What is shown depends on the size:
+// state, progress, loss and speed always; then the loss curve, events, gradient norm, phases,
+// checkpoint, sample, nodes, and further curves, as long as there is room. REQUIRES: style.width >
+// 0 and style.height > 0.
 std::vector<ScreenLine> RunDashboard(const RunModel& model, const DashboardView& view, double now,
                                      const TextStyle& style);
 

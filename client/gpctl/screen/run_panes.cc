@@ -66,8 +66,8 @@ ScreenLine PhaseLegend(const std::vector<Phase>& phases, double total, const Tex
   }
   ScreenLine line;
   for (const Phase& phase : phases) {
-    const std::string text =
-        fmt::format("{}{} {:.0f}%", line.empty() ? "" : " ", phase.name, 100 * phase.seconds / total);
+    const std::string text = fmt::format("{}{} {:.0f}%", line.empty() ? "" : " ", phase.name,
+                                         100 * phase.seconds / total);
     if (line.width() + DisplayWidth(text) <= style.width) line.Add(text);
   }
   return line;
@@ -89,7 +89,8 @@ std::string RankList(const std::vector<int>& ranks) {
 
 std::map<std::string, std::vector<int>> RanksByNode(const v1::Run& run) {
   std::map<std::string, std::vector<int>> nodes;
-  for (const v1::RankPlacement& rank : run.placement()) nodes[rank.node_name()].push_back(rank.rank());
+  for (const v1::RankPlacement& rank : run.placement())
+    nodes[rank.node_name()].push_back(rank.rank());
   for (auto& [name, ranks] : nodes) std::sort(ranks.begin(), ranks.end());
   return nodes;
 }
@@ -137,8 +138,8 @@ int NodePaneRows(const v1::Run& run) {
 std::vector<ScreenLine> NodePane(const v1::Run& run, int rows, const TextStyle& style) {
   std::vector<ScreenLine> lines;
   if (run.has_use() && rows > 1) {
-    lines.emplace_back(fmt::format("use {:.1f} cores, {}", run.use().cores(),
-                                   Bytes(run.use().memory_bytes())));
+    lines.emplace_back(
+        fmt::format("use {:.1f} cores, {}", run.use().cores(), Bytes(run.use().memory_bytes())));
   }
   const auto nodes = RanksByNode(run);
   const int room = rows - static_cast<int>(lines.size());
@@ -154,7 +155,8 @@ std::vector<ScreenLine> NodePane(const v1::Run& run, int rows, const TextStyle& 
       break;
     }
     ScreenLine line(CutMiddleToWidth(name, std::max(style.width / 2, 8), style.utf8));
-    line.Add(fmt::format("  rank{} {}", ranks.size() == 1 ? "" : "s", RankList(ranks)), Color::kGrey);
+    line.Add(fmt::format("  rank{} {}", ranks.size() == 1 ? "" : "s", RankList(ranks)),
+             Color::kGrey);
     lines.push_back(line);
   }
   return lines;
@@ -165,12 +167,14 @@ std::vector<ScreenLine> SamplePane(const RunModel& model, int rows, const TextSt
   const Sample& sample = model.samples().back();
   const std::string place = fmt::format("@{}  ", WithThousands(sample.step));
   if (rows <= 3) {
-    std::vector<ScreenLine> lines = WrappedLines(place + OneSafeLine(sample.text, style.utf8), style.width, rows, 0);
+    std::vector<ScreenLine> lines =
+        WrappedLines(place + OneSafeLine(sample.text, style.utf8), style.width, rows, 0);
     return lines;
   }
   std::string text = SafeText(sample.text, style.utf8);
   std::replace(text.begin(), text.end(), '\t', ' ');
-  std::vector<ScreenLine> lines = {ScreenLine(fmt::format("at step {}", WithThousands(sample.step)), Color::kGrey)};
+  std::vector<ScreenLine> lines = {
+      ScreenLine(fmt::format("at step {}", WithThousands(sample.step)), Color::kGrey)};
   for (size_t begin = 0; begin <= text.size() && std::ssize(lines) < rows;) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     const auto added = WrappedLines(text.substr(begin, end - begin), style.width,
@@ -195,7 +199,8 @@ std::vector<ScreenLine> EventPane(const RunModel& model, int rows, const TextSty
 std::vector<ScreenLine> LogPane(const RunModel& model, int rows, const TextStyle& style) {
   if (model.lines().empty()) return {ScreenLine("No line was logged yet.", Color::kGrey)};
   return NewestLast(model.lines(), rows, [&](const v1::LogLine& line, int left) {
-    return WrappedLines(LogLineText(line, model.run().workers() > 1 || line.rank() < 0, style), style.width, left, 2);
+    return WrappedLines(LogLineText(line, model.run().workers() > 1 || line.rank() < 0, style),
+                        style.width, left, 2);
   });
 }
 

@@ -22,8 +22,7 @@ class FleetFeed {
 
   // `on_news` runs on the feed's thread after each change; it must be short.
   static StatusOr<std::unique_ptr<FleetFeed>> Open(std::chrono::nanoseconds interval,
-                                                   std::function<void()> on_news,
-                                                   Session& session);
+                                                   std::function<void()> on_news, Session& session);
   ~FleetFeed();
 
   // Calls `read` with the model; nothing changes meanwhile.

@@ -35,12 +35,12 @@ void OnTerminalSignal(int signal) {
 }
 
 constexpr std::pair<std::string_view, KeyPress::Kind> kSequences[] = {
-    {"[A", KeyPress::Kind::kUp},       {"OA", KeyPress::Kind::kUp},
-    {"[B", KeyPress::Kind::kDown},     {"OB", KeyPress::Kind::kDown},
-    {"[5~", KeyPress::Kind::kPageUp},  {"[6~", KeyPress::Kind::kPageDown},
-    {"[H", KeyPress::Kind::kHome},     {"OH", KeyPress::Kind::kHome},
-    {"[1~", KeyPress::Kind::kHome},    {"[F", KeyPress::Kind::kEnd},
-    {"OF", KeyPress::Kind::kEnd},      {"[4~", KeyPress::Kind::kEnd}};
+    {"[A", KeyPress::Kind::kUp},      {"OA", KeyPress::Kind::kUp},
+    {"[B", KeyPress::Kind::kDown},    {"OB", KeyPress::Kind::kDown},
+    {"[5~", KeyPress::Kind::kPageUp}, {"[6~", KeyPress::Kind::kPageDown},
+    {"[H", KeyPress::Kind::kHome},    {"OH", KeyPress::Kind::kHome},
+    {"[1~", KeyPress::Kind::kHome},   {"[F", KeyPress::Kind::kEnd},
+    {"OF", KeyPress::Kind::kEnd},     {"[4~", KeyPress::Kind::kEnd}};
 
 // The bytes after ESC that belong to its sequence: CSI or SS3, parameters and a final byte; 0 for
 // the key Escape.
@@ -78,7 +78,8 @@ std::vector<KeyPress> KeysIn(std::string_view bytes) {
       continue;
     }
     const size_t size = SequenceSize(bytes);
-    keys.push_back(size == 0 ? KeyPress{KeyPress::Kind::kEscape} : KeyOfSequence(bytes.substr(0, size)));
+    keys.push_back(size == 0 ? KeyPress{KeyPress::Kind::kEscape}
+                             : KeyOfSequence(bytes.substr(0, size)));
     bytes.remove_prefix(size);
   }
   return keys;

@@ -11,7 +11,18 @@
 namespace gp::gpctl {
 
 struct KeyPress {
-  enum class Kind { kCharacter, kEnter, kEscape, kUp, kDown, kPageUp, kPageDown, kHome, kEnd, kOther };
+  enum class Kind {
+    kCharacter,
+    kEnter,
+    kEscape,
+    kUp,
+    kDown,
+    kPageUp,
+    kPageDown,
+    kHome,
+    kEnd,
+    kOther
+  };
 
   Kind kind = Kind::kOther;
   char character = '\0';  // of kCharacter: an ASCII character

@@ -61,7 +61,8 @@ void TerminalMode::Enter() {
   if (!entered_) {
     entered_ = true;
     entered_terminal.screen = screen_;
-    entered_terminal.keys = keys_ >= 0 && tcgetattr(keys_, &entered_terminal.modes) == 0 ? keys_ : -1;
+    entered_terminal.keys =
+        keys_ >= 0 && tcgetattr(keys_, &entered_terminal.modes) == 0 ? keys_ : -1;
     entered_terminal.entered = true;
     CatchFatalSignals();
   }

@@ -13,8 +13,7 @@ class TerminalMode {
  public:
   // `screen` and `keys`: descriptors of the terminal behind `out` and of the one where keys are
   // typed; -1: none.
-  TerminalMode(std::ostream& out, int screen, int keys)
-      : out_(out), screen_(screen), keys_(keys) {}
+  TerminalMode(std::ostream& out, int screen, int keys) : out_(out), screen_(screen), keys_(keys) {}
   ~TerminalMode() { Leave(); }
   TerminalMode(const TerminalMode&) = delete;
   TerminalMode& operator=(const TerminalMode&) = delete;

@@ -28,7 +28,8 @@ TEST(Chart, AxesFitThePointsThatCanBeDrawn) {
 }
 
 TEST(Chart, AxesOfOnePointAndOfEqualValuesCanBeDividedBy) {
-  for (const Chart& chart : {Of({3}), Of({3, 3, 3}), Of({0, 0}), Of({}), Of({NAN}), Of({0, 0}, true)}) {
+  for (const Chart& chart :
+       {Of({3}), Of({3, 3, 3}), Of({0, 0}), Of({}), Of({NAN}), Of({0, 0}, true)}) {
     const ChartAxes axes = AxesOf(chart);
     EXPECT_LT(axes.x.range.low, axes.x.range.high);
     EXPECT_LT(axes.y.range.low, axes.y.range.high);
@@ -43,11 +44,13 @@ TEST(Chart, ValuesThatAreNeverNegativeHaveAnAxisThatIsNot) {
 
 TEST(Chart, SaysWhichPointsAreNotDrawn) {
   EXPECT_EQ(MissingPointNotes(Of({3, 2, 1})), Words{});
-  EXPECT_EQ(MissingPointNotes(Of({3, NAN, 1})), Words{"tiny: 1 point is not finite (the first: nan at step 2)"});
+  EXPECT_EQ(MissingPointNotes(Of({3, NAN, 1})),
+            Words{"tiny: 1 point is not finite (the first: nan at step 2)"});
   EXPECT_EQ(MissingPointNotes(Of({3, INFINITY, NAN})),
             Words{"tiny: 2 points are not finite (the first: inf at step 2)"});
-  EXPECT_EQ(MissingPointNotes(Of({0, 0.5, -1}, true)),
-            Words{"tiny: values of 0 or less are not on the logarithmic axis (the first: 0 at step 1)"});
+  EXPECT_EQ(
+      MissingPointNotes(Of({0, 0.5, -1}, true)),
+      Words{"tiny: values of 0 or less are not on the logarithmic axis (the first: 0 at step 1)"});
 }
 
 TEST(Chart, CountsPointsThatAReductionLeftOut) {

@@ -12,9 +12,9 @@
 namespace gp::gpctl {
 namespace {
 
+using ::gp::testing::ExpectGolden;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using ::gp::testing::ExpectGolden;
 
 std::string Drawn(const Chart& chart, ChartSize size, ChartStyle style = {}) {
   std::string text;

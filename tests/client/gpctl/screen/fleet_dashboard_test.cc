@@ -58,8 +58,8 @@ TEST(FleetDashboard, ShowsRunsWhyOthersWaitAndNodes) {
               AllOf(HasSubstr("2 running   2 waiting   5/7 slots busy"), HasSubstr("gpt2-fineweb"),
                     HasSubstr("7,362/19,073"), HasSubstr("55.6%"), HasSubstr("1h04m"),
                     HasSubstr("placement: needs 16 slots, 1 free of 6"), HasSubstr("3.8 of 4"),
-                    HasSubstr("6.0 of 16.0 GiB"), HasSubstr("120.0 GiB free"),
-                    HasSubstr("drained"), Not(HasSubstr("more"))));
+                    HasSubstr("6.0 of 16.0 GiB"), HasSubstr("120.0 GiB free"), HasSubstr("drained"),
+                    Not(HasSubstr("more"))));
 }
 
 TEST(FleetDashboard, ShowsNumbersOfEverySectionOnASmallScreen) {
@@ -72,8 +72,8 @@ TEST(FleetDashboard, ScrollsASectionOnTheWholeScreen) {
   FleetModel model = SceneFleet();
   v1::ListResponse runs;
   for (int i = 0; i < 40; ++i) {
-    *runs.add_runs() =
-        testing::MakeRun(fmt::format("run-{:02}", i), fmt::format("id{}", i), v1::RUN_STATE_RUNNING);
+    *runs.add_runs() = testing::MakeRun(fmt::format("run-{:02}", i), fmt::format("id{}", i),
+                                        v1::RUN_STATE_RUNNING);
   }
   model.Apply(runs, 12);
   EXPECT_EQ(FleetRows(model, FleetPage::kRuns), 40);

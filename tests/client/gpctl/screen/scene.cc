@@ -203,8 +203,8 @@ std::vector<v1::Node> SceneNodes() {
 }
 
 void PlayScene(FakeRunService& service) {
-  const auto now = std::chrono::duration_cast<std::chrono::seconds>(
-      SystemClock().WallNow().time_since_epoch());
+  const auto now =
+      std::chrono::duration_cast<std::chrono::seconds>(SystemClock().WallNow().time_since_epoch());
   service.SetClockAhead(std::chrono::seconds(kSceneNow) - now);
   for (const v1::Run& run : OtherSceneRuns()) service.AddRun(run);
   service.AddRun(SceneRun());

@@ -18,7 +18,8 @@ TEST(ScreenFooter, ShowsKeysAndTheTimeIfThereIsRoom) {
 }
 
 TEST(ScreenFooter, ShowsAMessageInsteadOfTheKeys) {
-  const std::string text = ScreenFooter({{"q", "leave"}}, "Sure? y/N", 0, {.width = 40}).Text(false);
+  const std::string text =
+      ScreenFooter({{"q", "leave"}}, "Sure? y/N", 0, {.width = 40}).Text(false);
   EXPECT_THAT(text, HasSubstr("Sure? y/N"));
   EXPECT_THAT(text, Not(HasSubstr("leave")));
 }

@@ -35,9 +35,8 @@ TEST_F(LiveScreenTest, CutsLinesToTheTerminal) {
     LiveScreen screen(console_);
     screen.Draw({ScreenLine("too long"), ScreenLine("b", Color::kRed), ScreenLine("below")});
   }
-  EXPECT_THAT(out_.str(),
-              AllOf(HasSubstr("too …"), HasSubstr("\x1b[31mb\x1b[0m"), Not(HasSubstr("below")),
-                    EndsWith("\x1b[?1049l")));
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("too …"), HasSubstr("\x1b[31mb\x1b[0m"),
+                                Not(HasSubstr("below")), EndsWith("\x1b[?1049l")));
 }
 
 TEST_F(LiveScreenTest, EndsItsWaitWhenItIsWoken) {

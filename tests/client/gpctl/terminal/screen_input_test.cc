@@ -18,9 +18,9 @@ TEST(KeysIn, NamesTheKeysOfATerminal) {
   EXPECT_THAT(KeysIn("q?"), ElementsAre(Typed('q'), Typed('?')));
   EXPECT_THAT(KeysIn("\x1b"), ElementsAre(KeyPress{Kind::kEscape}));
   EXPECT_THAT(KeysIn("\n\r"), ElementsAre(KeyPress{Kind::kEnter}, KeyPress{Kind::kEnter}));
-  EXPECT_THAT(KeysIn("\x1b[A\x1bOB\x1b[5~j"),
-              ElementsAre(KeyPress{Kind::kUp}, KeyPress{Kind::kDown}, KeyPress{Kind::kPageUp},
-                          Typed('j')));
+  EXPECT_THAT(
+      KeysIn("\x1b[A\x1bOB\x1b[5~j"),
+      ElementsAre(KeyPress{Kind::kUp}, KeyPress{Kind::kDown}, KeyPress{Kind::kPageUp}, Typed('j')));
 }
 
 // A key that is not known must not be read as letters: "[q" is no q.

@@ -35,11 +35,11 @@ TEST(ScreenParts, GrowByWeightUpToTheirMost) {
 }
 
 TEST(ScreenParts, FillTheScreenExactly) {
-  const std::vector<ScreenPart> parts = {
-      FixedPart({ScreenLine("head")}, 0),
-      {.least = 1, .most = 5, .rank = 1, .draw = [](int rows) {
-         return std::vector<ScreenLine>(static_cast<size_t>(rows) + 3, ScreenLine("x"));
-       }}};
+  const std::vector<ScreenPart> parts = {FixedPart({ScreenLine("head")}, 0),
+                                         {.least = 1, .most = 5, .rank = 1, .draw = [](int rows) {
+                                            return std::vector<ScreenLine>(
+                                                static_cast<size_t>(rows) + 3, ScreenLine("x"));
+                                          }}};
   EXPECT_THAT(Texts(Stacked(parts, 3)), ElementsAre("head", "x", "x"));
   EXPECT_THAT(Texts(Stacked(parts, 8)), ElementsAre("head", "x", "x", "x", "x", "x", "", ""));
   EXPECT_THAT(Stacked(parts, -1), ElementsAre());
