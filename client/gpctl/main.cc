@@ -9,6 +9,7 @@
 #include "base/standard_output.h"
 #include "base/stop_signals.h"
 #include "client/gpctl/gpctl.h"
+#include "client/gpctl/terminal/terminal_mode.h"
 #include "rpc/grpc_log.h"
 
 namespace {
@@ -20,7 +21,10 @@ const std::vector<int> kSignals = {SIGINT, SIGTERM, SIGHUP};
 void WatchSignals(gp::client::Interruption& interruption) {
   while (true) {
     const std::string name = gp::AwaitStopSignal(kSignals);
-    if (!interruption.Signal()) _exit(130);
+    if (!interruption.Signal()) {
+      gp::gpctl::RestoreTerminal();
+      _exit(130);
+    }
     if (name != "SIGINT") interruption.Leave();
   }
 }

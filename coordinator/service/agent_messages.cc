@@ -122,9 +122,18 @@ NodeReported ToReported(const v1::AgentReport& report, const NodeId& node, uint6
     reported.slot_problems.emplace(slot, CutText(problem));
   }
   if (report.has_load()) {
-    reported.load = MachineLoad{.runnable_threads = report.load().runnable_threads(),
-                                .cores = report.load().cores(),
-                                .swap_bytes_per_second = report.load().swap_bytes_per_second()};
+    const v1::MachineLoad& load = report.load();
+    reported.load = MachineLoad{.runnable_threads = load.runnable_threads(),
+                                .cores = load.cores(),
+                                .swap_bytes_per_second = load.swap_bytes_per_second(),
+                                .busy_cores = load.memory_bytes() > 0 ? load.busy_cores() : -1,
+                                .memory_bytes = load.memory_bytes(),
+                                .available_memory_bytes = load.available_memory_bytes(),
+                                .storage_bytes = load.storage_bytes(),
+                                .free_storage_bytes = load.free_storage_bytes()};
+  }
+  for (const auto& [slot, use] : report.slot_use()) {
+    reported.slot_use.emplace(slot, ResourceUse{use.cores(), use.memory_bytes()});
   }
   return reported;
 }

@@ -86,6 +86,28 @@ void AddPlacement(const Cluster& cluster, const Run& run, v1::Run& to) {
   }
 }
 
+v1::ResourceUse ToProto(const ResourceUse& use) {
+  v1::ResourceUse to;
+  to.set_cores(use.cores);
+  to.set_memory_bytes(use.memory_bytes);
+  return to;
+}
+
+// The sum of the run's ranks; nullopt while that of one of them is unknown.
+std::optional<ResourceUse> UseOf(const Cluster& cluster, const Run& run) {
+  if (!run.holds_slots || run.placement.empty()) return std::nullopt;
+  ResourceUse sum;
+  for (const Placement& placement : run.placement) {
+    const auto node = cluster.FindNode(placement.node);
+    if (node == nullptr) return std::nullopt;
+    const auto use = node->slot_use.find(placement.slot);
+    if (use == node->slot_use.end()) return std::nullopt;
+    sum.cores += use->second.cores;
+    sum.memory_bytes += use->second.memory_bytes;
+  }
+  return sum;
+}
+
 v1::EngineChoices ChoicesOf(const Run& run) {
   const Engine& engine = run.leg.engine;
   v1::EngineChoices to;
@@ -245,6 +267,7 @@ v1::Run ToProto(const Cluster& cluster, const Run& run, const Progress& progress
   if (!submission.parent_run.empty()) AddParent(cluster, submission, to);
   to.set_leg(run.leg.number);
   if (run.holds_slots) to.set_leaving_for(RequestedLeave(run));
+  if (const auto use = UseOf(cluster, run)) *to.mutable_use() = ToProto(*use);
   return to;
 }
 
@@ -360,9 +383,15 @@ v1::Node ToProto(const Cluster& cluster, const Node& node) {
   if (node.cordon) *to.mutable_cordon() = ToProto(*node.cordon);
   to.set_busy_slots(BusySlots(cluster, node));
   if (node.load) {
-    to.mutable_load()->set_runnable_threads(node.load->runnable_threads);
-    to.mutable_load()->set_cores(node.load->cores);
-    to.mutable_load()->set_swap_bytes_per_second(node.load->swap_bytes_per_second);
+    v1::MachineLoad& load = *to.mutable_load();
+    load.set_runnable_threads(node.load->runnable_threads);
+    load.set_cores(node.load->cores);
+    load.set_swap_bytes_per_second(node.load->swap_bytes_per_second);
+    load.set_busy_cores(node.load->busy_cores);
+    load.set_memory_bytes(node.load->memory_bytes);
+    load.set_available_memory_bytes(node.load->available_memory_bytes);
+    load.set_storage_bytes(node.load->storage_bytes);
+    load.set_free_storage_bytes(node.load->free_storage_bytes);
   }
   for (const Slot& slot : node.slots) {
     v1::Slot& slot_to = *to.add_slots();
@@ -373,6 +402,8 @@ v1::Node ToProto(const Cluster& cluster, const Node& node) {
     slot_to.set_device_name(slot.device_name);
     slot_to.set_compute_capability(slot.compute_capability);
     slot_to.set_problem(slot.problem);
+    const auto use = node.slot_use.find(slot.id);
+    if (use != node.slot_use.end()) *slot_to.mutable_use() = ToProto(use->second);
   }
   for (const Assignment& assignment : AssignmentsOf(cluster, node.id)) {
     for (v1::Slot& slot_to : *to.mutable_slots()) {

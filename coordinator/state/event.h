@@ -249,6 +249,7 @@ struct NodeReported {
   // The node's unusable slots, with the reason; the others are usable.
   std::map<SlotId, std::string> slot_problems;
   std::optional<MachineLoad> load = std::nullopt;
+  std::map<SlotId, ResourceUse> slot_use = {};
 };
 
 // The coordinator has read the checkpoint that the run's suspicion is about.

@@ -46,6 +46,17 @@ struct MachineLoad {
   double runnable_threads = 0;
   int cores = 0;
   double swap_bytes_per_second = 0;
+  double busy_cores = -1;  // -1: unknown
+  uint64_t memory_bytes = 0;
+  uint64_t available_memory_bytes = 0;
+  uint64_t storage_bytes = 0;
+  uint64_t free_storage_bytes = 0;
+};
+
+// What a trainer uses.
+struct ResourceUse {
+  double cores = 0;
+  uint64_t memory_bytes = 0;
 };
 
 struct Node {
@@ -71,6 +82,7 @@ struct Node {
   Timestamp last_heard_at{};
   std::vector<RankReport> ranks;  // the newest report, whole
   std::optional<MachineLoad> load;
+  std::map<SlotId, ResourceUse> slot_use;  // of the trainers in the slots, as far as it is known
 
   // desired_revision: number of the newest durable event that changed this node's assignment.
   // applied_revision: the newest that the agent has applied.

@@ -55,6 +55,8 @@ void ApplyToNode(const NodeDisconnected& disconnected, const Event&, Cluster& cl
   Node node = NodeOrNew(cluster, disconnected.node);
   if (node.session != disconnected.session) return;
   node.connected = false;
+  node.load.reset();
+  node.slot_use.clear();
   SaveNode(std::move(node), cluster);
 }
 
@@ -69,6 +71,7 @@ void ApplyToNode(const NodeReported& reported, const Event& event, Cluster& clus
     slot.problem = problem == reported.slot_problems.end() ? "" : problem->second;
   }
   if (reported.load) node.load = reported.load;
+  node.slot_use = reported.slot_use;
   SetRanks(reported.ranks, event, cluster, node);
   SaveNode(std::move(node), cluster);
 }

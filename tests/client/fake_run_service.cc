@@ -20,11 +20,6 @@ constexpr int64_t kLeaseSeconds = 10;
 
 grpc::Status Broken() { return {grpc::StatusCode::UNAVAILABLE, "the fake broke the stream"}; }
 
-// A followed stream of a live run stays open until the caller leaves.
-void StayOpen(const grpc::ServerContext& context) {
-  while (!context.IsCancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-}
-
 }  // namespace
 
 // Nodes are found by name.
@@ -101,6 +96,11 @@ void FakeRunService::SetWatch(std::vector<v1::Run> states) {
   watch_ = std::move(states);
 }
 
+void FakeRunService::AppendWatch(const v1::Run& run) {
+  MutexLock lock(mutex_);
+  watch_.push_back(run);
+}
+
 void FakeRunService::AddLine(const std::string& text, int rank) {
   MutexLock lock(mutex_);
   v1::LogLine line;
@@ -113,15 +113,19 @@ void FakeRunService::AddLine(const std::string& text, int rank) {
 
 void FakeRunService::AddEvent(v1::RunState state, const std::string& kind,
                               const std::string& reason) {
-  MutexLock lock(mutex_);
   v1::RunEvent event;
-  event.set_sequence(events_.size() + 1);
   event.set_state(state);
   event.set_kind(kind);
   event.set_reason(reason);
   event.set_actor("scheduler");
   event.mutable_at()->set_seconds(kStart);
-  events_.push_back(event);
+  AddEvent(std::move(event));
+}
+
+void FakeRunService::AddEvent(v1::RunEvent event) {
+  MutexLock lock(mutex_);
+  event.set_sequence(events_.size() + 1);
+  events_.push_back(std::move(event));
 }
 
 void FakeRunService::AddPoint(const v1::MetricPoint& point) {
@@ -421,18 +425,23 @@ grpc::Status FakeRunService::Cancel(grpc::ServerContext*, const v1::CancelReques
 
 grpc::Status FakeRunService::Watch(grpc::ServerContext* context, const v1::WatchRequest*,
                                    grpc::ServerWriter<v1::WatchResponse>* writer) {
-  std::vector<v1::Run> states;
-  {
-    MutexLock lock(mutex_);
-    states = watch_;
+  size_t told = 0;
+  while (!context->IsCancelled()) {
+    std::vector<v1::Run> states;
+    {
+      MutexLock lock(mutex_);
+      states.assign(watch_.begin() + static_cast<std::ptrdiff_t>(told), watch_.end());
+    }
+    for (const v1::Run& run : states) {
+      if (StreamBreaks()) return Broken();
+      v1::WatchResponse response;
+      *response.mutable_run() = run;
+      writer->Write(response);
+    }
+    told += states.size();
+    if (RunEnds()) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  for (const v1::Run& run : states) {
-    if (StreamBreaks()) return Broken();
-    v1::WatchResponse response;
-    *response.mutable_run() = run;
-    writer->Write(response);
-  }
-  if (states.empty() || !client::IsTerminal(states.back().state())) StayOpen(*context);
   return grpc::Status::OK;
 }
 
@@ -453,7 +462,9 @@ grpc::Status FakeRunService::Logs(grpc::ServerContext* context, const v1::LogsRe
     if (StreamBreaks()) return Broken();
     writer->Write(line);
   }
-  if (request->follow() && !RunEnds()) StayOpen(*context);
+  while (request->follow() && !RunEnds() && !context->IsCancelled()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
   return grpc::Status::OK;
 }
 

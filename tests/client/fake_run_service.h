@@ -36,8 +36,12 @@ class FakeRunService final : public v1::RunService::Service {
   // The states that Watch sends for that run, in order; it stays open when the last one is not
   // terminal.
   void SetWatch(std::vector<v1::Run> states);
+  // One more state, which open streams send, too.
+  void AppendWatch(const v1::Run& run);
   void AddLine(const std::string& text, int rank = 0);
   void AddEvent(v1::RunState state, const std::string& kind, const std::string& reason);
+  // The event gets the next sequence number.
+  void AddEvent(v1::RunEvent event);
   void AddPoint(const v1::MetricPoint& point);
   // The points that Curves sends for this run and the curve's field; there are none before.
   void SetCurve(const std::string& run_id, const v1::CurvePoints& curve);

@@ -97,7 +97,9 @@ Agent::Agent(AgentOptions options, SlotTable slots, const Clock& clock, Inbox& i
       clock_(clock),
       inbox_(inbox),
       coordinator_(coordinator),
-      metrics_(metrics) {}
+      metrics_(metrics) {
+  if (!options_.files.storage_root.empty()) storage_space_.emplace(options_.files.storage_root);
+}
 
 void Agent::Run() {
   while (!HasLeft()) {
@@ -401,7 +403,7 @@ void Agent::Publish() {
   for (const auto& [key, number] : exit_reports_) {
     if (coordinator_.ReportedThrough() >= number) ranks_.Find(key)->exit_reported = true;
   }
-  if (!changed_ && !stepped_) return;
+  if (!changed_ && !stepped_ && !load_.IsOld(clock_.Now())) return;
   const uint64_t number = coordinator_.Report(MakeReport(), changed_);
   for (const auto& [key, rank] : ranks_.all()) {
     if (rank.exited()) exit_reports_.try_emplace(key, number);
@@ -426,8 +428,31 @@ v1::AgentReport Agent::MakeReport() {
     }
   }
   if (desired_.current() != nullptr) report.set_revision(desired_.current()->revision());
-  *report.mutable_load() = load_.Read(clock_.Now());
+  MeasureUse(report);
   return report;
+}
+
+void Agent::MeasureUse(v1::AgentReport& report) {
+  const MonotonicTime now = clock_.Now();
+  const bool again = load_.IsOld(now);
+  *report.mutable_load() = load_.Read(now);
+  if (const auto space = storage_space_ ? storage_space_->Newest() : std::nullopt) {
+    report.mutable_load()->set_storage_bytes(space->bytes);
+    report.mutable_load()->set_free_storage_bytes(space->free_bytes);
+  }
+  if (again) slot_use_.clear();
+  std::set<int> pids;
+  for (const auto& [key, running] : running_) {
+    pids.insert(running.process->pid());
+    const std::string& slot = ranks_.Find(key)->slot_id;
+    if (again) {
+      const auto use = process_use_.Measure(running.process->pid(), now);
+      if (use) slot_use_[slot] = *use;
+    }
+    const auto known = slot_use_.find(slot);
+    if (known != slot_use_.end()) (*report.mutable_slot_use())[slot] = known->second;
+  }
+  process_use_.KeepOnly(pids);
 }
 
 }  // namespace gp::agent

@@ -15,7 +15,9 @@
 #include "base/clock.h"
 #include "worker/agent/coordinator_port.h"
 #include "worker/agent/inbox.h"
-#include "worker/agent/machine_load.h"
+#include "worker/agent/load/machine_load.h"
+#include "worker/agent/load/process_use.h"
+#include "worker/agent/load/storage_space.h"
 #include "worker/agent/metrics.h"
 #include "worker/agent/rank.h"
 #include "worker/agent/reconcile.h"
@@ -93,12 +95,17 @@ class Agent {
   bool HasLeft() const;
   void HandleSlotHealth(const SlotHealths& healths);
 
+  // Measures what the trainers use, when the load of the machine is measured, too.
+  void MeasureUse(v1::AgentReport& report);
   void Publish();
   v1::AgentReport MakeReport();
 
   const AgentOptions options_;
   SlotTable slots_;
   MachineLoad load_;
+  ProcessUse process_use_;
+  std::map<std::string, v1::ResourceUse> slot_use_;  // by slot, of the newest measurement
+  std::optional<StorageSpace> storage_space_;        // absent without a storage root
   const Clock& clock_;
   Inbox& inbox_;
   CoordinatorPort& coordinator_;

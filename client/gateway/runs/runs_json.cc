@@ -52,6 +52,23 @@ void PutProgress(const v1::Progress& progress, Json& json) {
   json["gradient_norm"] = Number(stepped, progress.gradient_norm());
 }
 
+Json UseFields(const v1::ResourceUse& use) {
+  return {{"cores", use.cores()}, {"memory_bytes", use.memory_bytes()}};
+}
+
+// Of a node's machine; null for numbers that its agent does not report.
+Json LoadFields(const v1::MachineLoad& load) {
+  const bool measured = load.memory_bytes() > 0;
+  const bool has_storage = load.storage_bytes() > 0;
+  const auto bytes = [](bool known, uint64_t count) { return known ? Json(count) : Json(); };
+  return {{"cores", load.cores()},
+          {"busy_cores", Number(measured && load.busy_cores() >= 0, load.busy_cores())},
+          {"memory_bytes", bytes(measured, load.memory_bytes())},
+          {"available_memory_bytes", bytes(measured, load.available_memory_bytes())},
+          {"storage_bytes", bytes(has_storage, load.storage_bytes())},
+          {"free_storage_bytes", bytes(has_storage, load.free_storage_bytes())}};
+}
+
 Json RunFields(const v1::Run& run) {
   Json json = {{"id", run.run_id()},
                {"name", run.name()},
@@ -78,6 +95,7 @@ Json RunFields(const v1::Run& run) {
                       {"leg", run.parent().leg()},
                       {"step", run.parent().step()}};
   }
+  if (run.has_use()) json["use"] = UseFields(run.use());
   json["submitted_by"] = TextOrNull(run.submitted_by());
   json["labels"] = Json::object();
   const std::map<std::string, std::string> labels(run.labels().begin(), run.labels().end());
@@ -88,14 +106,16 @@ Json RunFields(const v1::Run& run) {
 
 Json SlotFields(const Board& board, const v1::Slot& slot) {
   const v1::Run* run = slot.run_id().empty() ? nullptr : FindRun(board, slot.run_id());
-  return {{"id", slot.slot_id()},
-          {"device", slot.device()},
-          {"device_name", slot.device_name()},
-          {"cores", slot.cores_size()},
-          {"memory_bytes", slot.memory_bytes()},
-          {"run", run == nullptr ? TextOrNull(slot.run_id()) : Json(run->name())},
-          {"run_id", TextOrNull(slot.run_id())},
-          {"problem", TextOrNull(slot.problem())}};
+  Json json = {{"id", slot.slot_id()},
+               {"device", slot.device()},
+               {"device_name", slot.device_name()},
+               {"cores", slot.cores_size()},
+               {"memory_bytes", slot.memory_bytes()},
+               {"run", run == nullptr ? TextOrNull(slot.run_id()) : Json(run->name())},
+               {"run_id", TextOrNull(slot.run_id())},
+               {"problem", TextOrNull(slot.problem())}};
+  if (slot.has_use()) json["use"] = UseFields(slot.use());
+  return json;
 }
 
 // The checkpoint's model name; null if it is not served.
@@ -248,6 +268,7 @@ Json WorkersDocument(const Board& board) {
                        {"gpu_driver", TextOrNull(node.gpu_driver())},
                        {"problem", TextOrNull(problem)},
                        {"slots", std::move(slots)}});
+    if (node.has_load()) workers.back()["load"] = LoadFields(node.load());
   }
   return {{"workers", std::move(workers)}};
 }

@@ -82,6 +82,7 @@ void AddAllCommands(CommandSet& commands) {
   AddListCommand(commands);
   AddStatusCommands(commands);
   AddWatchCommand(commands);
+  AddTopCommand(commands);
   AddStreamCommands(commands);
   AddPlotCommand(commands);
   AddCompareCommand(commands);

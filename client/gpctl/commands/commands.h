@@ -22,6 +22,7 @@ void AddRunFileCommands(CommandSet& commands);     // validate, explain
 void AddSubmitCommand(CommandSet& commands);       // submit
 void AddRunCommand(CommandSet& commands);          // run
 void AddWatchCommand(CommandSet& commands);        // watch
+void AddTopCommand(CommandSet& commands);          // top
 void AddSampleCommand(CommandSet& commands);       // sample
 void AddEvalCommand(CommandSet& commands);         // eval
 void AddServeCommand(CommandSet& commands);        // serve

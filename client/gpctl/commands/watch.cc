@@ -1,27 +1,32 @@
 // gpctl watch.
 #include "client/gpctl/commands/watch.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "base/duration.h"
 #include "client/api/run_state_name.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/detach.h"
+#include "client/gpctl/commands/top.h"
+#include "client/gpctl/commands/watch_screen.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_screen.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/session/run_feed.h"
-#include "client/gpctl/terminal/live_block.h"
+#include "client/gpctl/terminal/live_screen.h"
 
 namespace gp::gpctl {
 namespace {
 
 constexpr std::chrono::seconds kScreenDrain{2};
+constexpr std::chrono::milliseconds kIntervalMin{50};
 
 StatusOr<std::chrono::nanoseconds> Interval(const WatchOptions& options, bool animated) {
   if (options.interval.empty())
     return std::chrono::nanoseconds(animated ? std::chrono::seconds(1) : std::chrono::seconds(5));
-  return ParseDuration(options.interval);
+  ASSIGN_OR_RETURN(const auto interval, ParseDuration(options.interval));
+  return std::max<std::chrono::nanoseconds>(interval, kIntervalMin);
 }
 
 // Plain output: a line when the state changes, one for each evaluation, and one for the newest step
@@ -85,18 +90,20 @@ Status ShowUntilEnd(RunFeed& feed, std::chrono::nanoseconds interval, const std:
   return OkStatus();
 }
 
-Status FollowAsText(RunFeed& feed, const WatchOptions& options, Session& session) {
-  const bool animated = session.console().Animated() && !options.plain;
-  ASSIGN_OR_RETURN(const auto interval, Interval(options, animated));
+Status FollowAsLines(RunFeed& feed, std::chrono::nanoseconds interval, Session& session) {
   std::ostream& out = session.console().out;
-  if (animated) {
-    LiveBlock block(out);
-    return ShowUntilEnd(feed, interval, out, [&](const RunModel& model) {
-      block.Draw(RunScreen(model, session.Now(), session.style()));
-    });
-  }
   LinePrinter printer(out, session.style());
   return ShowUntilEnd(feed, interval, out, [&](const RunModel& model) { printer.Print(model); });
+}
+
+// When the run has ended, its last numbers stay on the terminal.
+StatusOr<WatchEnd> FollowOnScreen(RunFeed& feed, std::chrono::nanoseconds interval,
+                                  Session& session) {
+  ASSIGN_OR_RETURN(const WatchEnd end, WatchScreen(feed, session).Follow(interval));
+  if (end == WatchEnd::kUserLeft) return end;
+  feed.Drain(kScreenDrain);
+  session.console().out << RunScreen(feed.Model(), session.Now(), session.style()) << std::flush;
+  return end;
 }
 
 // Prints the run as a line of JSON after every change; with last_document_only, only once at the
@@ -119,29 +126,43 @@ Status FollowAsJson(const v1::Run& run, v1::Run& last, const WatchOptions& optio
 StatusOr<ExitCode> FollowRun(const v1::Run& run, const WatchOptions& options, Session& session) {
   v1::Run last = run;
   Status status;
+  bool left = false;
   if (session.json()) {
     status = FollowAsJson(run, last, options, session);
   } else {
+    const bool live = LiveScreen::IsAvailable(session.console()) && !options.plain;
+    ASSIGN_OR_RETURN(const auto interval, Interval(options, live));
     ASSIGN_OR_RETURN(const auto feed,
-                     RunFeed::Open(run, {.events = session.console().Animated()}, session));
-    status = FollowAsText(*feed, options, session);
+                     RunFeed::Open(run, {.events = live, .log_tail = live}, session));
+    if (live) {
+      const StatusOr<WatchEnd> end = FollowOnScreen(*feed, interval, session);
+      status = end.status();
+      left = end.ok() && *end == WatchEnd::kUserLeft;
+    } else {
+      status = FollowAsLines(*feed, interval, session);
+    }
     last = feed->Model().run();
   }
-  if (status.code() == StatusCode::kCancelled && session.console().interruption.requested()) {
-    return SayDetached(run.name(), "watch " + run.name(), session);
-  }
+  const bool interrupted =
+      status.code() == StatusCode::kCancelled && session.console().interruption.requested();
+  if (left || interrupted) return SayDetached(run.name(), "watch " + run.name(), session);
   RETURN_IF_ERROR(status);
   return ExitCodeOf(last.state());
 }
 
 void AddWatchCommand(CommandSet& commands) {
-  const Command command =
-      commands.Add("watch", kRunGroup, "Follow a run live: loss, speed, ETA, events");
+  const Command command = commands.Add(
+      "watch", kRunGroup, "Follow a run live: curves, speed, ETA, events; ? shows the keys");
   auto options = std::make_shared<WatchOptions>();
-  command.Option("RUN", options->run, "name, id, unique prefix of an id, or @last").Required();
+  command.Option(
+      "RUN", options->run,
+      "name, id, unique prefix of an id, or @last; without it: the fleet, as 'gpctl top'");
   command.Switch("--plain", options->plain, "lines instead of a live screen");
   command.Option("--interval", options->interval, "time between redraws (1s) or lines (5s)");
   commands.Bind(command, [options](Session& session) -> StatusOr<ExitCode> {
+    if (options->run.empty()) {
+      return ShowFleet({.once = options->plain, .interval = options->interval}, session);
+    }
     ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options->run));
     return FollowRun(run, *options, session);
   });

@@ -16,9 +16,9 @@ struct WatchOptions {
   bool last_document_only = false;  // with -o json: one document at the end instead of a stream
 };
 
-// A live screen on a terminal; otherwise, or with `plain`, lines: one per interval, for each
-// evaluation and each change of state; with -o json a document after each change. The exit code
-// reflects how the run ended (session/exit_code.h); Ctrl-C detaches: kInterrupted.
+// A live screen on a terminal (WatchScreen); otherwise, or with `plain`, lines: one per interval,
+// for each evaluation and each change of state; with -o json a document after each change. The exit
+// code reflects how the run ended (session/exit_code.h); Ctrl-C and the key q detach: kInterrupted.
 StatusOr<ExitCode> FollowRun(const v1::Run& run, const WatchOptions& options, Session& session);
 
 }  // namespace gp::gpctl

@@ -3,11 +3,6 @@
 #include <fmt/format.h>
 
 namespace gp::gpctl {
-namespace {
-
-constexpr size_t kEventsMax = 5;
-
-}  // namespace
 
 void NewestEvents::Add(const v1::RunEvent& event) {
   if (event.kind() == "checkpoint_retired") return;
@@ -18,7 +13,7 @@ void NewestEvents::Add(const v1::RunEvent& event) {
     events_.back().set_reason(
         fmt::format("{} checkpoints sealed, the newest: {}", seals_, event.reason()));
   }
-  if (events_.size() > kEventsMax) events_.pop_front();
+  if (events_.size() > events_max_) events_.pop_front();
 }
 
 }  // namespace gp::gpctl

@@ -6,6 +6,7 @@
 
 #include "base/text/counted_noun.h"
 #include "client/gpctl/render/run_words.h"
+#include "client/gpctl/render/use_text.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "client/gpctl/terminal/table.h"
 
@@ -50,13 +51,19 @@ std::string SlotState(const v1::Slot& slot) {
 void AddCores(const v1::Node& node, Table& table) {
   int64_t slots = 0;
   int64_t busy = 0;
+  v1::ResourceUse use;
+  bool is_used = false;
   for (const v1::Slot& slot : node.slots()) {
     if (IsGpu(slot)) continue;
     ++slots;
     busy += slot.run_id().empty() ? 0 : 1;
+    is_used = is_used || slot.has_use();
+    use.set_cores(use.cores() + slot.use().cores());
+    use.set_memory_bytes(use.memory_bytes() + slot.use().memory_bytes());
   }
   if (slots == 0) return;
-  table.AddRow({"", "cpu", CountedNoun(slots, "slot"), fmt::format("{} busy", busy)});
+  table.AddRow({"", "cpu", CountedNoun(slots, "slot"), is_used ? CoresText(use) : "",
+                is_used ? Bytes(use.memory_bytes()) : "", "", fmt::format("{} busy", busy)});
 }
 
 // The problems of a node as lines for below the table: the table would cut them.
@@ -124,12 +131,21 @@ std::string GpuText(const v1::Slot& slot) {
 
 std::string NodeTable(const v1::NodesResponse& nodes, double now, const TextStyle& style) {
   const double lease = static_cast<double>(nodes.lease().seconds()) + nodes.lease().nanos() * 1e-9;
-  Table table({{"NODE"}, {"SLOT"}, {"DEVICE"}, {"STATE"}});
+  Table table({{.title = "NODE"},
+               {.title = "SLOT"},
+               {.title = "DEVICE", .rank = 1},
+               {.title = "CORES", .rank = 2},
+               {.title = "MEMORY", .rank = 3},
+               {.title = "DISK", .rank = 4},
+               {.title = "STATE"}});
   for (const v1::Node& node : nodes.nodes()) {
-    table.AddRow({node.name(), "", NodeDevice(node), NodeState(node, lease, now)});
+    table.AddRow({node.name(), "", NodeDevice(node), CoresText(node), MemoryText(node),
+                  DiskText(node), NodeState(node, lease, now)});
     AddCores(node, table);
     for (const v1::Slot& slot : node.slots()) {
-      if (IsGpu(slot)) table.AddRow({"", slot.slot_id(), GpuText(slot), SlotState(slot)});
+      if (!IsGpu(slot)) continue;
+      table.AddRow({"", slot.slot_id(), GpuText(slot), slot.has_use() ? CoresText(slot.use()) : "",
+                    slot.has_use() ? Bytes(slot.use().memory_bytes()) : "", "", SlotState(slot)});
     }
   }
   std::string problems;

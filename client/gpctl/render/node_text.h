@@ -9,9 +9,9 @@
 
 namespace gp::gpctl {
 
-// A table of the nodes: a row for a node's cores and one for each GPU, with its run. A node that is
-// silent for more than half of the lease is marked. Below the table: why nodes and GPUs are not
-// used.
+// A table of the nodes: a row for the machine with its load, one for the CPU slots and one for each
+// GPU with its run; in these rows what the trainers use. A node that is silent for more than half
+// of the lease is marked. Below the table: why nodes and GPUs are not used.
 std::string NodeTable(const v1::NodesResponse& nodes, double now, const TextStyle& style);
 
 // "ready", "busy", "lost", "cordoned", "draining" or "drained", as in the metric

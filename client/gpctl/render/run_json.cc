@@ -106,6 +106,23 @@ const char* StateOf(const v1::Checkpoint& checkpoint) {
   return checkpoint.superseded() ? "superseded" : "sealed";
 }
 
+Json UseFields(const v1::ResourceUse& use) {
+  return {{"cores", use.cores()}, {"memory_bytes", use.memory_bytes()}};
+}
+
+// Adds what the node reports: a number that is unknown is left out.
+void AddKnownLoad(const v1::MachineLoad& load, Json& fields) {
+  if (load.memory_bytes() > 0) {
+    if (load.busy_cores() >= 0) fields["busy_cores"] = load.busy_cores();
+    fields["memory_bytes"] = load.memory_bytes();
+    fields["available_memory_bytes"] = load.available_memory_bytes();
+  }
+  if (load.storage_bytes() > 0) {
+    fields["storage_bytes"] = load.storage_bytes();
+    fields["free_storage_bytes"] = load.free_storage_bytes();
+  }
+}
+
 }  // namespace
 
 Json Document(const std::string& kind) { return {{"apiVersion", "gp/v1"}, {"kind", kind}}; }
@@ -153,6 +170,7 @@ Json RunFields(const v1::Run& run) {
     PutText(json["parent"], "name", run.parent().run_name());
   }
   PutText(json, "leaving_for", run.leaving_for());
+  if (run.has_use()) json["use"] = UseFields(run.use());
   PutText(json, "user", UserName(run));
   PutText(json, "submitted_by", run.submitted_by());
   PutText(json, "run_directory", run.run_directory());
@@ -225,6 +243,7 @@ Json NodeFields(const v1::Node& node) {
     PutText(fields, "device_name", slot.device_name());
     PutText(fields, "compute_capability", slot.compute_capability());
     PutText(fields, "problem", slot.problem());
+    if (slot.has_use()) fields["use"] = UseFields(slot.use());
     slots.push_back(std::move(fields));
   }
   Json fields = {{"node_id", node.node_id()},       {"name", node.name()},
@@ -238,6 +257,7 @@ Json NodeFields(const v1::Node& node) {
     fields["load"] = {{"runnable_threads", node.load().runnable_threads()},
                       {"cores", node.load().cores()},
                       {"swap_bytes_per_second", node.load().swap_bytes_per_second()}};
+    AddKnownLoad(node.load(), fields["load"]);
   }
   for (const v1::DataProblem& problem : node.data_problems()) {
     fields["data_problems"].push_back({{"run_id", problem.run_id()},

@@ -15,6 +15,7 @@
 #include "client/gpctl/render/leg_text.h"
 #include "client/gpctl/render/run_words.h"
 #include "client/gpctl/render/step_words.h"
+#include "client/gpctl/render/use_text.h"
 #include "client/gpctl/terminal/display_text.h"
 #include "client/gpctl/terminal/fitted_line.h"
 #include "client/gpctl/terminal/number_text.h"
@@ -286,6 +287,7 @@ std::string RunDetails(const v1::Run& run, const DetailsContext& context, double
   out += Field("skipped", SkippedText(run.progress()), style);
   out += Field("warning", OneSafeLine(run.progress().warning(), style.utf8), style);
   out += Field("placement", PlacementText(run), style);
+  out += Field("use", run.has_use() ? UseText(run.use()) : "", style);
   out += Field("gradients", GradientsText(run), style);
   out += Field("checkpoint", CheckpointText(run), style);
   out += Field("restarts", RestartText(run), style);

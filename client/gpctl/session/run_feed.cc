@@ -5,6 +5,9 @@
 namespace gp::gpctl {
 namespace {
 
+// Lines of the log that are asked for at first: enough for a large terminal, and to find a sample.
+constexpr int kLogTail = 1000;
+
 double TimeBudgetOf(const v1::Run& run) {
   if (run.resolved().empty()) return 0;
   const auto result = runspec::LoadRunFile(run.resolved(), "resolved.yaml");
@@ -46,6 +49,7 @@ void RunFeed::Start(const FeedOptions& options) {
   Follow(&RunFeed::FollowMetrics);
   if (options.events) Follow(&RunFeed::FollowEvents);
   if (options.samples) Follow(&RunFeed::FollowSamples);
+  if (options.log_tail) Follow(&RunFeed::FollowLog);
 }
 
 void RunFeed::Follow(Status (RunFeed::*stream)()) {
@@ -110,6 +114,19 @@ Status RunFeed::FollowSamples() {
   });
 }
 
+Status RunFeed::FollowLog() {
+  v1::LogsRequest request;
+  request.set_run(run_id_);
+  request.set_follow(true);
+  request.set_rank(-1);
+  request.set_tail(kLogTail);
+  return client_->Logs(request, [this](const v1::LogLine& line) {
+    MutexLock lock(mutex_);
+    model_.Apply(line);
+    return true;
+  });
+}
+
 StatusOr<bool> RunFeed::WaitForEnd(std::chrono::nanoseconds longest) {
   client::Interruption wake;
   const auto by_user = user_.OnRequest([&wake] { wake.Request(); });
@@ -132,6 +149,11 @@ void RunFeed::Drain(std::chrono::nanoseconds longest) {
 RunModel RunFeed::Model() const {
   MutexLock lock(mutex_);
   return model_;
+}
+
+void RunFeed::Read(const std::function<void(const RunModel&)>& read) const {
+  MutexLock lock(mutex_);
+  read(model_);
 }
 
 }  // namespace gp::gpctl

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -18,6 +19,9 @@ namespace gp::gpctl {
 struct FeedOptions {
   bool events = false;
   bool samples = false;  // also deliver the samples in rank 0's log
+  // Also deliver the log of all ranks, beginning with its last lines, and the samples in it. Not
+  // together with `samples`.
+  bool log_tail = false;
   // The time budget of the run; 0: from its resolved file.
   double time_budget_seconds = 0;
 };
@@ -36,6 +40,13 @@ class RunFeed {
   void Drain(std::chrono::nanoseconds longest);
 
   RunModel Model() const;
+  // Calls `read` with the model; no news is applied meanwhile.
+  void Read(const std::function<void(const RunModel&)>& read) const;
+
+  // `callback` runs when the run has ended or cannot be followed, under a lock: it must be short.
+  [[nodiscard]] client::Interruption::Scope OnEnd(std::function<void()> callback) {
+    return ended_.OnRequest(std::move(callback));
+  }
 
  private:
   RunFeed(const v1::Run& run, Session& session);
@@ -47,6 +58,7 @@ class RunFeed {
   Status FollowMetrics();
   Status FollowEvents();
   Status FollowSamples();
+  Status FollowLog();
 
   const std::string run_id_;
   client::Interruption& user_;

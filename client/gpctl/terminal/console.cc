@@ -99,6 +99,7 @@ Console SystemConsole(client::Interruption& interruption) {
                  .working_directory = WorkingDirectory(),
                  .in_is_terminal = isatty(STDIN_FILENO) == 1,
                  .out_is_terminal = isatty(STDOUT_FILENO) == 1,
+                 .terminal = isatty(STDOUT_FILENO) == 1 ? STDOUT_FILENO : -1,
                  .measured_size = &MeasuredSize};
 }
 

@@ -32,6 +32,8 @@ struct Console {
 
   bool in_is_terminal = false;
   bool out_is_terminal = false;
+  int terminal =
+      -1;  // the descriptor of the terminal that `out` writes to; -1: a test, or no terminal
   TerminalSize size;
   std::function<TerminalSize()>
       measured_size;                  // the current size of a real terminal, which may be resized

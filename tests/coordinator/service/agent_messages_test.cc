@@ -125,7 +125,7 @@ TEST(AgentMessages, AWelcomePromisesWhatWasConfigured) {
 TEST(AgentMessages, AReportIsHeardFieldByField) {
   v1::AgentReport report;
   SetEveryField(report);
-  const auto& [node, session, applied_revision, ranks, slot_problems, load] =
+  const auto& [node, session, applied_revision, ranks, slot_problems, load, slot_use] =
       ToReported(report, NodeId("n"), 9);
   EXPECT_EQ(node, NodeId("n"));
   EXPECT_EQ(session, 9u);
@@ -140,6 +140,25 @@ TEST(AgentMessages, AReportIsHeardFieldByField) {
   EXPECT_EQ(load->runnable_threads, report.load().runnable_threads());
   EXPECT_EQ(load->cores, report.load().cores());
   EXPECT_EQ(load->swap_bytes_per_second, report.load().swap_bytes_per_second());
+  EXPECT_EQ(load->busy_cores, report.load().busy_cores());
+  EXPECT_EQ(load->memory_bytes, report.load().memory_bytes());
+  EXPECT_EQ(load->available_memory_bytes, report.load().available_memory_bytes());
+  EXPECT_EQ(load->storage_bytes, report.load().storage_bytes());
+  EXPECT_EQ(load->free_storage_bytes, report.load().free_storage_bytes());
+  ASSERT_EQ(slot_use.size(), static_cast<size_t>(report.slot_use_size()));
+  for (const auto& [slot, use] : report.slot_use()) {
+    EXPECT_EQ(slot_use.at(SlotId(slot)).cores, use.cores());
+    EXPECT_EQ(slot_use.at(SlotId(slot)).memory_bytes, use.memory_bytes());
+  }
+}
+
+TEST(AgentMessages, WhatAnOlderAgentDoesNotReportIsUnknown) {
+  v1::AgentReport report;
+  report.mutable_load()->set_cores(4);
+  const NodeReported reported = ToReported(report, NodeId("n"), 9);
+  ASSERT_TRUE(reported.load.has_value());
+  EXPECT_EQ(reported.load->busy_cores, -1) << "not 0";
+  EXPECT_TRUE(reported.slot_use.empty());
 }
 
 TEST(AgentMessages, LongProblemsAreCut) {

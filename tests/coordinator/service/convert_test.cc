@@ -135,6 +135,8 @@ Cluster ClusterWithNode() {
   Node node;
   node.id = NodeId("n");
   node.name = "node name";
+  node.slot_use = {{SlotId("s0"), {.cores = 1.5, .memory_bytes = 3}},
+                   {SlotId("s1"), {.cores = 2, .memory_bytes = 4}}};
   cluster.nodes[node.id] = std::make_shared<const Node>(node);
   return cluster;
 }
@@ -195,11 +197,24 @@ TEST(Convert, ARunIsToldFieldByField) {
         kernels { key: "avx2" value: "choices" } }
       gradients_encrypted: true submitted_by: "user ann" device: "gpu"
       initial_model: "/models/gpt2" parent { run_id: "p" leg: 2 step: 50 tokens: 1600 } leg: 2
-      leaving_for: "a user paused the run" note: "a lower rate")");
+      leaving_for: "a user paused the run" note: "a lower rate" use { cores: 3.5 memory_bytes: 7 })");
   EXPECT_EQ(DifferenceBetween(expected, run), "");
   EXPECT_THAT(UnsetFields(run), ElementsAre("placement.rank", "source", "resolved",
                                             "queue_position", "parent.run_name", "legs"))
       << "rank 0 is the default; the texts are told by Get alone; the parent is unknown here";
+}
+
+TEST(Convert, WhatARunUsesIsUnknownWhileThatOfARankIs) {
+  Cluster cluster = ClusterWithNode();
+  RunValue run = FullRun();
+  EXPECT_TRUE(ToProto(cluster, run, {}).has_use());
+  run.holds_slots = false;
+  EXPECT_FALSE(ToProto(cluster, run, {}).has_use()) << "its ranks have left";
+  run.holds_slots = true;
+  Node node = *cluster.FindNode(NodeId("n"));
+  node.slot_use.erase(SlotId("s1"));
+  cluster.nodes[node.id] = std::make_shared<const Node>(node);
+  EXPECT_FALSE(ToProto(cluster, run, {}).has_use());
 }
 
 TEST(Convert, LegsAreToldFieldByField) {
@@ -299,7 +314,15 @@ TEST(Convert, ANodeIsToldFieldByField) {
   node.gpu_problem = "gpu problem";
   node.storage_problem = "storage problem";
   node.cordon = Cordon{true, "new kernel", "owner", At(2'000'003)};
-  node.load = MachineLoad{.runnable_threads = 2.5, .cores = 2, .swap_bytes_per_second = 4.5};
+  node.load = MachineLoad{.runnable_threads = 2.5,
+                          .cores = 2,
+                          .swap_bytes_per_second = 4.5,
+                          .busy_cores = 1.5,
+                          .memory_bytes = 16,
+                          .available_memory_bytes = 8,
+                          .storage_bytes = 32,
+                          .free_storage_bytes = 4};
+  node.slot_use = {{SlotId("s1"), {.cores = 1.25, .memory_bytes = 7}}};
   node.slots = {{SlotId("s1"), "GPU-1", {3, 4}, 99, "H100", "9.0", "slot problem"}};
   Cluster cluster = ClusterWithNode();
   RunValue run = FullRun();
@@ -315,8 +338,11 @@ TEST(Convert, ANodeIsToldFieldByField) {
       busy_slots: 2
       slots {
         slot_id: "s1" device: "GPU-1" cores: 3 cores: 4 memory_bytes: 99 run_id: "run-id"
-        device_name: "H100" compute_capability: "9.0" problem: "slot problem" }
-      load { runnable_threads: 2.5 cores: 2 swap_bytes_per_second: 4.5 })"),
+        device_name: "H100" compute_capability: "9.0" problem: "slot problem"
+        use { cores: 1.25 memory_bytes: 7 } }
+      load {
+        runnable_threads: 2.5 cores: 2 swap_bytes_per_second: 4.5 busy_cores: 1.5
+        memory_bytes: 16 available_memory_bytes: 8 storage_bytes: 32 free_storage_bytes: 4 })"),
                               told),
             "");
   EXPECT_THAT(UnsetFields(told), ElementsAre("lost", "data_problems")) << "told by Nodes alone";

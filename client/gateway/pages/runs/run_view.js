@@ -86,7 +86,8 @@ function progressText(run) {
   const where = ranks > 0 ? ` · ${ranks} rank${ranks === 1 ? "" : "s"} on ${nodes.join(", ")}` : "";
   const percent = Math.floor(progressOf(run) * 100);
   const parent = run.initial_model ? ` · began with ${run.initial_model}` : "";
-  return `step ${grouped(run.step || 0)} of ${grouped(run.target_steps || 0)}, ${percent}%${where}${parent}`;
+  const use = run.use ? ` · ${useText(run.use)}` : "";
+  return `step ${grouped(run.step || 0)} of ${grouped(run.target_steps || 0)}, ${percent}%${where}${use}${parent}`;
 }
 
 // `model`: the model name of the run's newest checkpoint; null if it is not served or not known yet.

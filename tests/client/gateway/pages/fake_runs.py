@@ -266,13 +266,16 @@ class FakeCluster:
     def workers_body(self):
         if not self.runs:
             return {"workers": []}
-        live = {"run": "demo", "run_id": self.live.id}
+        live = {"run": "demo", "run_id": self.live.id, "use": {"cores": 1.9, "memory_bytes": 5 << 28}}
+        def load(busy, cores, memory):
+            return {"cores": cores, "busy_cores": busy, "memory_bytes": memory, "available_memory_bytes": memory // 2,
+                    "storage_bytes": 500 << 30, "free_storage_bytes": 120 << 30}
         def slot(number, device, name, cores, memory, **more):
             return {"id": f"{device}{number}", "device": device, "device_name": name, "cores": cores,
                     "memory_bytes": memory, "run": None, "run_id": None, "problem": None, **more}
         return {"workers": [
             {"id": "w-1", "name": "alpha", "connected": True, "version": "1.4.0", "last_heard_at": self.clock() - 2,
-             "gpu_driver": "", "problem": None,
+             "gpu_driver": "", "problem": None, "load": load(3.8, 4, 16 << 30),
              "slots": [slot(0, "cpu", "AMD EPYC 7B13", 2, 8 << 30, **live), slot(1, "cpu", "AMD EPYC 7B13", 2, 8 << 30, **live)]},
             {"id": "w-2", "name": "beta", "connected": True, "version": "1.4.0", "last_heard_at": self.clock() - 4,
              "gpu_driver": "570.86", "problem": None,

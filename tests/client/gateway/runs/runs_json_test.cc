@@ -134,6 +134,27 @@ TEST(RunsJson, WorkersNameTheRunsInTheirSlotsAndTheirProblems) {
   ExpectJson("workers.json", WorkersDocument(board));
 }
 
+TEST(RunsJson, WhatIsUsedIsThereIfItIsKnown) {
+  Board board = MakeBoard();
+  board.nodes = {MakeNode()};
+  Json worker = WorkersDocument(board)["workers"][0];
+  EXPECT_FALSE(worker.contains("load"));
+  EXPECT_FALSE(worker["slots"][0].contains("use"));
+  v1::Node& node = board.nodes[0];
+  node.mutable_load()->set_cores(4);
+  node.mutable_load()->set_memory_bytes(16);
+  node.mutable_load()->set_available_memory_bytes(4);
+  node.mutable_load()->set_busy_cores(-1);
+  node.mutable_slots(0)->mutable_use()->set_cores(1.5);
+  node.mutable_slots(0)->mutable_use()->set_memory_bytes(7);
+  worker = WorkersDocument(board)["workers"][0];
+  EXPECT_EQ(worker["load"], Json::parse(R"({"cores": 4, "busy_cores": null, "memory_bytes": 16,
+      "available_memory_bytes": 4, "storage_bytes": null, "free_storage_bytes": null})"));
+  EXPECT_EQ(worker["slots"][0]["use"], Json::parse(R"({"cores": 1.5, "memory_bytes": 7})"));
+  board.runs[0].mutable_use()->set_cores(3);
+  EXPECT_EQ(RunsDocument(board)["runs"][0]["use"]["cores"], 3);
+}
+
 TEST(RunsJson, ARunHasItsCheckpointsEventsAndSamples) {
   const Board board = MakeBoard();
   const Json json =

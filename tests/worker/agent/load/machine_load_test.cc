@@ -1,4 +1,4 @@
-#include "worker/agent/machine_load.h"
+#include "worker/agent/load/machine_load.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -36,6 +36,29 @@ TEST_F(MachineLoadTest, TellsRunnableThreadsAndWhatIsSwappedEachSecond) {
   now_ += std::chrono::seconds(10);
   EXPECT_EQ(load_.Read(now_).runnable_threads(), 2);
   EXPECT_EQ(load_.Read(now_).swap_bytes_per_second(), 5.0 * sysconf(_SC_PAGESIZE));
+}
+
+TEST_F(MachineLoadTest, TellsBusyCoresSinceTheReadingBeforeAndMemory) {
+  const auto ticks = static_cast<int>(sysconf(_SC_CLK_TCK));
+  const auto write = [&](int user, int idle, const std::string& meminfo) {
+    ASSERT_TRUE(WriteFileAtomically(JoinPath(proc_, "stat"),
+                                    fmt::format("cpu  {} 0 {} {} 700 0 0 0 0 0\ncpu0 1 2 3 4\n",
+                                                user * ticks, ticks, idle * ticks))
+                    .ok());
+    ASSERT_TRUE(WriteFileAtomically(JoinPath(proc_, "meminfo"), meminfo).ok());
+  };
+  write(100, 50, "MemTotal:       2048 kB\nMemFree: 1 kB\nMemAvailable:   1024 kB\n");
+  const v1::MachineLoad first = load_.Read(now_);
+  EXPECT_EQ(first.busy_cores(), -1) << "since when is not known";
+  EXPECT_EQ(first.memory_bytes(), 2u << 20);
+  EXPECT_EQ(first.available_memory_bytes(), 1u << 20);
+  EXPECT_FALSE(load_.IsOld(now_ + std::chrono::seconds(4)));
+  now_ += std::chrono::seconds(10);
+  EXPECT_TRUE(load_.IsOld(now_));
+  write(115, 55, "");
+  const v1::MachineLoad second = load_.Read(now_);
+  EXPECT_EQ(second.busy_cores(), 1.5);
+  EXPECT_EQ(second.memory_bytes(), 0) << "unknown";
 }
 
 TEST_F(MachineLoadTest, ReadsTheFilesRarely) {

@@ -1,0 +1,164 @@
+#include "client/gpctl/screen/fleet_dashboard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "client/gpctl/screen/fleet_tables.h"
+#include "client/gpctl/screen/screen_footer.h"
+#include "client/gpctl/terminal/display_text.h"
+#include "client/gpctl/terminal/screen_parts.h"
+
+namespace gp::gpctl {
+namespace {
+
+std::vector<ScreenLine> LinesOf(const std::string& text) {
+  std::vector<ScreenLine> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(ScreenLine::OfColored(std::string_view(text).substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+// Titles in their colour, then the rows from `first` on. If they do not fit into `rows` lines, the
+// last line says how many more there are.
+std::vector<ScreenLine> Window(const std::vector<ScreenLine>& table, int first, int rows) {
+  std::vector<ScreenLine> lines = {ScreenLine(table.front().Text(false), Color::kBold)};
+  const int all = static_cast<int>(table.size()) - 1;
+  first = std::clamp(first, 0, std::max(all - 1, 0));
+  const int room = rows - 1;
+  const bool more = all - first > room;
+  const int shown = more ? std::max(room - 1, 0) : all - first;
+  lines.insert(lines.end(), table.begin() + 1 + first, table.begin() + 1 + first + shown);
+  if (more && room > 0) {
+    lines.emplace_back(fmt::format("  … {} more", all - first - shown), Color::kGrey);
+  }
+  return lines;
+}
+
+std::string TableOf(const FleetModel& model, FleetPage page, double now, const TextStyle& style) {
+  if (page == FleetPage::kRuns) return StartedRunsTable(model, style);
+  if (page == FleetPage::kQueue) return WaitingRunsTable(model, now, style);
+  return FleetNodesTable(model, style);
+}
+
+ScreenLine Heading(const FleetModel& model, const TextStyle& style) {
+  ScreenLine line("gpctl top", Color::kBold);
+  const std::string sums = FleetSums(model, style.width - line.width() - 3);
+  return line.Add("   " + sums);
+}
+
+// A section that is left out where it has no rows.
+void AddSection(const FleetModel& model, FleetPage page, int rank, int weight, double now,
+                const TextStyle& style, std::vector<ScreenPart>& parts) {
+  const std::vector<ScreenLine> table = LinesOf(TableOf(model, page, now, style));
+  const int rows = static_cast<int>(table.size());
+  if (rows < 2) return;
+  const bool roomy = style.height >= 16;  // with a blank line after the section before
+  parts.push_back({.least = roomy ? 3 : 2,
+                   .most = rows + (roomy ? 1 : 0),
+                   .rank = rank,
+                   .weight = weight,
+                   .draw = [table, roomy](int share) {
+                     std::vector<ScreenLine> lines = Window(table, 0, share - (roomy ? 1 : 0));
+                     if (roomy) lines.insert(lines.begin(), ScreenLine());
+                     return lines;
+                   }});
+}
+
+std::vector<ScreenLine> HelpPage(const TextStyle& style) {
+  const std::vector<KeyHelp> keys = {{"q", "leave; nothing changes"},
+                                     {"r", "the runs that have started, on the whole screen"},
+                                     {"w", "the runs that wait, with their reasons"},
+                                     {"n", "the nodes"},
+                                     {"up, down", "scroll there; also Page Up and Page Down"},
+                                     {"Esc", "everything again"},
+                                     {"?", "this page, and back"},
+                                     {"Ctrl-Z", "stop this screen; 'fg' brings it back"}};
+  std::vector<ScreenLine> lines = {ScreenLine("Keys", Color::kBold)};
+  for (const KeyHelp& key : keys) {
+    lines.push_back(ScreenLine("  ").Add(key.key, Color::kBold).PadTo(12).Add(key.word));
+  }
+  lines.emplace_back();
+  const auto words = WrappedLines(
+      "CORES, MEMORY and DISK are those of the whole machine, and of the file system of "
+      "storage.root; '-' means that the node does not report them. USE is what the ranks of a run "
+      "use together. One run: gpctl watch RUN.",
+      style.width, style.height, 0);
+  lines.insert(lines.end(), words.begin(), words.end());
+  return lines;
+}
+
+std::vector<ScreenLine> BodyOf(const FleetModel& model, const FleetView& view, double now,
+                               const TextStyle& style, int rows) {
+  std::vector<ScreenPart> parts = {FixedPart({Heading(model, style)}, 0)};
+  if (!model.notice().empty()) {
+    parts.push_back(
+        FixedPart({ScreenLine("! " + OneSafeLine(model.notice(), style.utf8), Color::kYellow)}, 0));
+  }
+  if (view.page == FleetPage::kHelp) {
+    parts.push_back({.least = 1, .most = rows, .rank = 1, .draw = [&](int /*share*/) {
+                       return HelpPage(style);
+                     }});
+  } else if (view.page != FleetPage::kAll) {
+    const auto table = LinesOf(TableOf(model, view.page, now, style));
+    parts.push_back({.least = 1, .most = rows, .rank = 1, .draw = [table, &view](int share) {
+                       return Window(table, view.first, share);
+                     }});
+  } else {
+    AddSection(model, FleetPage::kRuns, 1, 3, now, style, parts);
+    AddSection(model, FleetPage::kQueue, 2, 1, now, style, parts);
+    AddSection(model, FleetPage::kNodes, 3, 2, now, style, parts);
+    if (!model.filled()) {
+      parts.push_back(FixedPart({ScreenLine("asking the coordinator", Color::kGrey)}, 4));
+    } else if (model.runs().empty()) {
+      parts.push_back(FixedPart({ScreenLine("No run is running or waiting.", Color::kGrey)}, 4));
+    }
+    if (model.more_runs() > 0) {
+      parts.push_back(FixedPart(
+          {ScreenLine(fmt::format("{} more runs are not shown", model.more_runs()), Color::kGrey)},
+          4));
+    }
+  }
+  return Stacked(parts, rows);
+}
+
+}  // namespace
+
+std::vector<ScreenLine> FleetDashboard(const FleetModel& model, const FleetView& view, double now,
+                                       const TextStyle& style) {
+  constexpr int kFooterMin = 3;  // rows from which on there is a footer
+  const bool has_footer = style.height >= kFooterMin;
+  std::vector<ScreenLine> lines =
+      BodyOf(model, view, now, style, style.height - (has_footer ? 1 : 0));
+  if (has_footer) {
+    std::vector<KeyHelp> keys = {
+        {"q", "leave"}, {"r", "runs"}, {"w", "waiting"}, {"n", "nodes"}, {"?", "help"}};
+    if (view.page != FleetPage::kAll) keys = {{"Esc", "all"}, {"q", "leave"}, {"?", "help"}};
+    lines.push_back(ScreenFooter(keys, "", now, style));
+  }
+  for (ScreenLine& line : lines) line = line.Cut(style.width, style.utf8);
+  return lines;
+}
+
+int FleetRows(const FleetModel& model, FleetPage page) {
+  if (page == FleetPage::kNodes) return model.nodes().nodes_size();
+  if (page != FleetPage::kRuns && page != FleetPage::kQueue) return 0;
+  return static_cast<int>(std::count_if(
+      model.runs().begin(), model.runs().end(),
+      [page](const v1::Run& run) { return IsWaiting(run) == (page == FleetPage::kQueue); }));
+}
+
+std::string FleetText(const FleetModel& model, double now, const TextStyle& style) {
+  std::string text = FleetSums(model, style.width) + "\n";
+  for (const FleetPage page : {FleetPage::kRuns, FleetPage::kQueue, FleetPage::kNodes}) {
+    if (FleetRows(model, page) > 0) text += "\n" + TableOf(model, page, now, style);
+  }
+  if (model.more_runs() > 0)
+    text += fmt::format("\n{} more runs are not shown\n", model.more_runs());
+  return text;
+}
+
+}  // namespace gp::gpctl

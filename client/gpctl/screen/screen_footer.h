@@ -1,0 +1,25 @@
+// The last line of a live screen, and the page of help. Pure functions; thread-safe.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "client/gpctl/render/run_text.h"
+#include "client/gpctl/terminal/screen_line.h"
+
+namespace gp::gpctl {
+
+struct KeyHelp {
+  std::string key;   // "q"
+  std::string word;  // "leave"
+};
+
+// The keys, or the message if there is one; at the right end the time (UTC) if there is room.
+ScreenLine ScreenFooter(const std::vector<KeyHelp>& keys, const std::string& message, double now,
+                        const TextStyle& style);
+
+// Text that is broken between words, at most `rows` lines.
+std::vector<ScreenLine> WrappedLines(const std::string& text, int width, int rows, int indent,
+                                     Color color = Color::kNone);
+
+}  // namespace gp::gpctl

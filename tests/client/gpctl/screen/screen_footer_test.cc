@@ -1,0 +1,35 @@
+#include "client/gpctl/screen/screen_footer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gp::gpctl {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(ScreenFooter, ShowsKeysAndTheTimeIfThereIsRoom) {
+  const std::vector<KeyHelp> keys = {{"q", "leave"}, {"?", "help"}};
+  EXPECT_EQ(ScreenFooter(keys, "", 1763716440, {.width = 40}).Text(false),
+            "q leave  ? help             09:14:00 UTC");
+  EXPECT_EQ(ScreenFooter(keys, "", 1763716440, {.width = 20}).Text(false), "q leave  ? help");
+  EXPECT_EQ(ScreenFooter(keys, "", 1763716440, {.width = 10}).Text(false), "q leave  …");
+}
+
+TEST(ScreenFooter, ShowsAMessageInsteadOfTheKeys) {
+  const std::string text =
+      ScreenFooter({{"q", "leave"}}, "Sure? y/N", 0, {.width = 40}).Text(false);
+  EXPECT_THAT(text, HasSubstr("Sure? y/N"));
+  EXPECT_THAT(text, Not(HasSubstr("leave")));
+}
+
+TEST(WrappedLines, EndAfterTheRows) {
+  const auto lines = WrappedLines("one two three four", 9, 2, 2);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].Text(false), "one two");
+  EXPECT_EQ(lines[1].Text(false), "  three");
+}
+
+}  // namespace
+}  // namespace gp::gpctl
