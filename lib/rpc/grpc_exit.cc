@@ -1,12 +1,13 @@
 #include "rpc/grpc_exit.h"
 
 #include <grpc/grpc.h>
-#include <openssl/crypto.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
+
+#include "security/openssl.h"
 
 namespace gp::rpc {
 namespace {
@@ -30,8 +31,7 @@ void EndGrpc() {
 void EndGrpcAtExit() {
   static std::once_flag once;
   std::call_once(once, [] {
-    // Exit handlers run in reverse order, so OpenSSL must register its own first.
-    OPENSSL_init_crypto(0, nullptr);
+    security::RegisterOpensslExit();
     std::atexit(EndGrpc);
   });
 }

@@ -1,5 +1,6 @@
 #include "security/openssl.h"
 
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 
 #include "base/check.h"
@@ -12,6 +13,8 @@ std::string TakeOpensslError() {
   const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
   return reason == nullptr ? "unknown reason" : reason;
 }
+
+void RegisterOpensslExit() { GP_CHECK(OPENSSL_init_crypto(0, nullptr) == 1); }
 
 BioPointer ReadingBio(std::string_view text) {
   BioPointer bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));

@@ -1,4 +1,4 @@
-// Shared by this folder: OpenSSL's objects as owned pointers, and its errors as text. Functions may
+// OpenSSL's objects as owned pointers, and its errors as text. Functions may
 // be called from any thread.
 #pragma once
 
@@ -31,6 +31,10 @@ using RequestPointer = std::unique_ptr<X509_REQ, OpensslFree<X509_REQ_free>>;
 // The reason of OpenSSL's last error on this thread; clears all of them. "unknown reason" if there
 // is none.
 std::string TakeOpensslError();
+
+// Makes OpenSSL register its exit handler now, so that it runs after the handlers that are
+// registered later: exit handlers run in reverse order.
+void RegisterOpensslExit();
 
 // Reads `text`, which must outlive it.
 BioPointer ReadingBio(std::string_view text);
