@@ -26,6 +26,8 @@ class QueuePlanner {
       : cluster_(cluster), now_(now), free_(FindFreeSlots(cluster, policy)), plan_(plan) {}
 
   void Consider(const Run& run) {
+    // Its ranks have left for another leg or a pause, which this plan begins.
+    if (run.next_leg || run.pausing) return;
     if (IsPausing(run, now_)) return Reserve(run);
     const bool gpu = TakesGpus(run, free_);
     DeviceQueue& queue = QueueOf(gpu);

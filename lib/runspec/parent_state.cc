@@ -78,8 +78,10 @@ void CheckOptimizer(const ParentState& parent, const RunSpec& spec, Problems& pr
         fmt::format("set optimizer.kind: {}, or {}", *parent.optimizer, kResetOptimizer), problems);
   }
   RequireSize("model.n_ctx", spec.model.context, parent.shape.context, "positions", problems);
-  RequireSize("model.vocab", spec.model.vocabulary, parent.shape.vocabulary, "ids", problems);
-  if (spec.model.vocabulary == parent.shape.vocabulary) {
+  if (!spec.vocabulary_auto) {
+    RequireSize("model.vocab", spec.model.vocabulary, parent.shape.vocabulary, "ids", problems);
+  }
+  if (!spec.vocabulary_auto && spec.model.vocabulary == parent.shape.vocabulary) {
     RequireSize("model.pad_vocab_to", PaddedVocabulary(spec), parent.shape.vocabulary_padded,
                 "rows of the embedding", problems);
   }

@@ -29,9 +29,9 @@ struct ParentState {
   std::optional<std::vector<std::string>> trained;  // an empty list: all parts
 };
 
-// Why the run cannot take over what its init_optimizer and init_data ask for. REQUIRES: CrossCheck
-// finds no problem. With a batch.micro_batch of auto, whether it divides the earlier run's tokens
-// is not checked.
+// Why the run cannot take over what its init_optimizer and init_data ask for. A model.vocab of auto
+// is not compared, nor whether a batch.micro_batch of auto divides the earlier run's tokens.
+// REQUIRES: CrossCheck finds no problem.
 std::vector<CrossProblem> CheckKept(const ParentState& parent, const RunSpec& spec);
 
 // What is possible and changes the run after that step, or could not be compared.

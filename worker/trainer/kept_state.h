@@ -26,8 +26,7 @@ struct KeptState {
 // keeps nothing.
 std::optional<KeptState> FindKeptState(const runspec::RunSpec& spec);
 
-// Compares again when batch.micro_batch is decided, because the sizes of a batch ramp follow from
-// it.
+// Compares again when a model.vocab of auto is known. REQUIRES: vocabulary_auto is false.
 void CheckKeptState(const KeptState& kept, const runspec::RunSpec& spec);
 
 // For init_data: keep, checks that the run's data and tokenizer are those that the checkpoint was

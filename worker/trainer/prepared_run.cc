@@ -136,6 +136,12 @@ runspec::RunSpec WithContentAsBefore(runspec::RunSpec spec) {
   return spec;
 }
 
+// Says that ApplyVocabulary has decided model.vocab.
+runspec::RunSpec WithVocabulary(runspec::RunSpec spec) {
+  spec.vocabulary_auto = false;
+  return spec;
+}
+
 // Reads the run's questions and encodes them with the tokenizer of its data.
 std::vector<PreparedTask> PrepareTasks(const runspec::RunSpec& spec, const Tokenizer& tokenizer,
                                        bool begun) {
@@ -162,7 +168,10 @@ PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place) {
   run.dataset = UsableOrThrow(OpenDataset(opened, place.threads), place.begun);
   ThrowIfUnusable(runspec::ApplyVocabulary(run.dataset.tokenizer->vocabulary_size(), run.spec),
                   place.begun);
-  if (run.kept) CheckKeptData(*run.kept, run.dataset);
+  if (run.kept) {
+    CheckKeptState(*run.kept, WithVocabulary(run.spec));
+    CheckKeptData(*run.kept, run.dataset);
+  }
   run.plan = ValueOrThrow(ExitCause::kConfig, runspec::PlanBatch(run.spec));
   run.tasks = PrepareTasks(run.spec, *run.dataset.tokenizer, place.begun);
   return run;
@@ -170,7 +179,6 @@ PreparedRun PrepareRun(runspec::RunSpec spec, const TrainingPlace& place) {
 
 void CompleteRun(const TrainingPlace& place, const EngineRecord& decided,
                  Communicator& communicator, PreparedRun& run) {
-  if (run.kept) CheckKeptState(*run.kept, run.spec);
   CutData(place.begun, run);
   RefuseWhatDoesNotFit(run.spec, run.plan, place.threads, MemoryFor(run.spec), communicator);
   try {

@@ -58,6 +58,7 @@ TEST(Admission, ACheckpointThatWasRetiredMeanwhileBeginsNoRunAndNoLeg) {
   cluster.Set(base);
   Event submit = SampleSubmit("child", "request-2");
   Submission& submission = std::get<RunSubmitted>(submit.body).submission;
+  submission.name = "child";
   submission.resolved = "init_from: " + directory + "\n";
   EXPECT_TRUE(Admit(cluster, submit).ok());
   coordinator::Run child;

@@ -284,8 +284,8 @@ TEST_F(Fork, ADamagedCheckpointIsNamed) {
   EXPECT_THAT(log_, HasSubstr("the checkpoint is damaged"));
   EXPECT_EQ(Train("weights", Keep(from, {}, "reset", "keep")), 0)
       << "the weights are whole" << log_;
-  Damage(JoinPath(from, "manifest.json"));
-  ExpectRefused(Keep(from), "manifest.json");
+  ASSERT_TRUE(WriteFileAtomically(JoinPath(from, "manifest.json"), "{\"format\"").ok());
+  ExpectRefused(Keep(from), "manifest.json is not a JSON object; the checkpoint is damaged");
   ASSERT_TRUE(RemoveTree(JoinPath(from, "manifest.json")).ok());
   ExpectRefused(Keep(from), "this checkpoint was never completed");
   const std::string later = At("base", 12);

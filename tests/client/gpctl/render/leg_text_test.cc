@@ -46,7 +46,7 @@ TEST(ScheduleText, CountsTheTokensThatCameBeforeTheStart) {
   runspec::RunSpec spec = Spec(0, 0);
   spec.budget.tokens = 16'000;  // 32 a step; 64 in the 200 steps before
   EXPECT_EQ(ScheduleText(spec, 200, {.step = 200, .tokens = 12'800}),
-            "learning rate 0.000438 at step 200, 0.0001 at step 300: the cosine schedule ends at "
+            "learning rate 0.000325 at step 200, 0.0001 at step 300: the cosine schedule ends at "
             "step 300");
 }
 

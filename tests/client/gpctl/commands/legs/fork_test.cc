@@ -65,6 +65,9 @@ class ForkCommand : public ::testing::Test {
     manifest.shape = {.layers = 1, .heads = 1, .channels = 16, .context = 16};
     manifest.shape.vocabulary = manifest.shape.vocabulary_padded = 256;
     manifest.record.optimizer = "adamw";
+    manifest.record.seed = 1337;
+    manifest.record.order = "random";
+    manifest.record.sequence = 16;
     for (const char* name :
          {formats::kModelName, formats::kOptimizerName, formats::kTokenizerName}) {
       manifest.files.push_back({name, 1, ""});
