@@ -18,7 +18,7 @@
 namespace gp::coordinator {
 namespace {
 
-constexpr std::chrono::seconds kRetryDelay{30};  // before a failed deletion is tried again
+constexpr std::chrono::seconds kAgainDelay{30};  // before a deletion is done again
 
 struct WrittenBy {
   int64_t step = 0;
@@ -192,23 +192,25 @@ void RunDirectories::Loop() {
   while (!mailbox_.drained()) {
     const auto tasks = Merged(mailbox_.Drain(kTasksMax, std::chrono::seconds(1)));
     for (const auto& [run, task] : tasks) Do(task);
-    if (failed_.empty() || std::chrono::steady_clock::now() < retry_at_) continue;
-    for (const auto& [run, task] : std::exchange(failed_, {})) Do(task);
+    if (again_.empty() || std::chrono::steady_clock::now() < again_at_) continue;
+    for (const auto& [run, task] : std::exchange(again_, {})) Do(task);
   }
 }
 
 void RunDirectories::Do(const Task& task) {
   if (task.deleted == nullptr) return Tend(task);
   const Status deleted = Delete(*task.deleted);
+  if (deleted.ok() && task.again) return;
   if (deleted.ok()) {
     LogInfo("the deleted run's files are removed",
             {{"run", task.id}, {"name", task.deleted->name}});
-    return;
+  } else {
+    LogWarning("the deleted run's files are not removed; will try again",
+               {{"run", task.id}, {"error", gp::Message(deleted)}});
   }
-  LogWarning("the deleted run's files are not removed; will try again",
-             {{"run", task.id}, {"error", gp::Message(deleted)}});
-  failed_[task.id] = task;
-  retry_at_ = std::chrono::steady_clock::now() + kRetryDelay;
+  Task& next = again_[task.id] = task;
+  next.again = deleted.ok();
+  again_at_ = std::chrono::steady_clock::now() + kAgainDelay;
 }
 
 Status RunDirectories::Delete(const DeletedRun& run) const {

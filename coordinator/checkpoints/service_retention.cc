@@ -87,10 +87,9 @@ bool ServiceRetention::Decide(const RunId& run, EventBody body, const char* meth
   const auto known = reconciler_.snapshot()->FindRun(run);
   if (known == nullptr) return false;  // deleted meanwhile
   auto answer = std::make_shared<std::promise<StatusOr<Admission>>>();
-  reconciler_.Request({.run = run, .actor = kActor, .body = std::move(body)},
-                      [answer](const StatusOr<Admission>& admission) {
-                        answer->set_value(admission);
-                      });
+  reconciler_.Request(
+      {.run = run, .actor = kActor, .body = std::move(body)},
+      [answer](const StatusOr<Admission>& admission) { answer->set_value(admission); });
   const StatusOr<Admission> decided = answer->get_future().get();
   if (!decided.ok()) {
     LogWarning("retention left a run as it is",

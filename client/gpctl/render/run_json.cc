@@ -145,6 +145,7 @@ Json RunFields(const v1::Run& run) {
                       {"leg", run.parent().leg()},
                       {"step", run.parent().step()}};
     PutText(json["parent"], "name", run.parent().run_name());
+    if (run.parent().deleted()) json["parent"]["deleted"] = true;
   }
   PutText(json, "leaving_for", run.leaving_for());
   PutText(json, "user", UserName(run));

@@ -4,12 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "coordinator/control/replay.h"
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
 #include "fakes/fake_clock.h"
 #include "lib/base/temporary_directory.h"
-#include "base/file.h"
 #include "storage/local_storage.h"
 
 namespace gp::coordinator {
@@ -30,9 +30,8 @@ class ServiceRetentionTest : public ::testing::Test {
 
   void Request(const Event& event) {
     std::promise<Status> answer;
-    reconciler_.Request(event, [&](const StatusOr<Admission>& admission) {
-      answer.set_value(admission.status());
-    });
+    reconciler_.Request(
+        event, [&](const StatusOr<Admission>& admission) { answer.set_value(admission.status()); });
     const Status status = answer.get_future().get();
     ASSERT_TRUE(status.ok()) << status;
   }
@@ -66,9 +65,9 @@ class ServiceRetentionTest : public ::testing::Test {
 };
 
 TEST_F(ServiceRetentionTest, DeletesByAgeAndSaysSo) {
-  ServiceRetention retention(reconciler_, *audit_, files_, clock_,
-                             {.policy = {.age = std::chrono::hours(24)},
-                              .storage_root = directory_.path()});
+  ServiceRetention retention(
+      reconciler_, *audit_, files_, clock_,
+      {.policy = {.age = std::chrono::hours(24)}, .storage_root = directory_.path()});
   AddEndedRun("old");
   clock_.Advance(std::chrono::hours(20));
   AddEndedRun("new");

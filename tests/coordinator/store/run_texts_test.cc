@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "coordinator/state/cluster.h"
 #include "coordinator/state/initial_model.h"
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
@@ -38,6 +39,7 @@ TEST_F(RunTexts, OfAnEndedRunComeFromTheStore) {
   End();
   EXPECT_EQ(run()->submission->source, "");
   EXPECT_EQ(run()->submission->resolved, "");
+  EXPECT_LT(run()->submission->resolved.capacity(), 16u) << "its memory is free";
   EXPECT_EQ(InitialModelOf(*run()->submission), "/models/a");
   const auto whole = WithTexts(store_, run()).value();
   EXPECT_EQ(whole->submission->source, SampleSubmission().source);
