@@ -48,9 +48,10 @@ class RunDirectories {
     RunId id;
     std::shared_ptr<const DeletedRun> deleted;  // null: the run is not deleted
     std::shared_ptr<const Run> run;             // null for a deleted run
-    bool fresh = false;                         // the run was just submitted
-    bool swept = false;                         // from SweepAll
-    bool again = false;                         // of a deletion: it was done once
+    // The run when it was submitted or got another leg; null: its run file is written already.
+    std::shared_ptr<const Run> fresh;
+    bool swept = false;  // from SweepAll
+    bool again = false;  // of a deletion: it was done once
   };
 
   void Loop();
