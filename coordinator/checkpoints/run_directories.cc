@@ -182,8 +182,10 @@ void RunDirectories::Published(const std::shared_ptr<const Cluster>& cluster,
                       std::holds_alternative<RunEnded>(body);
     if (!tend) continue;
     const RunId& id = stored.event.run;
-    Task task{
-        .id = id, .deleted = cluster->FindDeleted(id), .run = cluster->FindRun(id), .fresh = fresh};
+    Task task{.id = id,
+              .deleted = cluster->FindDeleted(id),
+              .run = cluster->FindRun(id),
+              .fresh = fresh ? cluster->FindRun(id) : nullptr};
     mailbox_.TryPost(task);
   }
 }
@@ -258,7 +260,7 @@ std::map<RunId, RunDirectories::Task> RunDirectories::Merged(std::vector<Task> t
     whole.id = task.id;
     whole.deleted = std::move(task.deleted);
     whole.run = std::move(task.run);
-    whole.fresh |= task.fresh;
+    if (task.fresh != nullptr) whole.fresh = std::move(task.fresh);
     whole.swept |= task.swept;
   }
   return merged;
@@ -266,8 +268,10 @@ std::map<RunId, RunDirectories::Task> RunDirectories::Merged(std::vector<Task> t
 
 void RunDirectories::Tend(const Task& task) const {
   const Run& run = *task.run;
-  if (task.fresh) LogFailure("could not write the run file", run, WriteRunFiles(task.run));
-  if (task.fresh || task.swept) {
+  if (task.fresh != nullptr) {
+    LogFailure("could not write the run file", run, WriteRunFiles(task.fresh));
+  }
+  if (task.fresh != nullptr || task.swept) {
     LogFailure("could not link the run for TensorBoard", run, LinkForTensorBoard(run));
   }
   // The ranks of the run may have put a link in the directory's place; `storage_` refuses it.

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "base/file.h"
 #include "coordinator/control/replay.h"
 #include "coordinator/store/memory_store.h"

@@ -10,6 +10,8 @@
 namespace gp::coordinator {
 namespace {
 
+using RunValue = Run;  // a fixture has a method Run
+
 // A run that was submitted, cancelled and continued, in a store and in a cluster.
 class RunTexts : public ::testing::Test {
  protected:
@@ -26,7 +28,7 @@ class RunTexts : public ::testing::Test {
     Append({.run = RunId("r"), .body = CancelRequested{}});
     Append({.run = RunId("r"), .body = RunEnded{RunState::kCancelled, "cancelled"}});
   }
-  std::shared_ptr<const Run> run() const { return cluster_.FindRun(RunId("r")); }
+  std::shared_ptr<const RunValue> run() const { return cluster_.FindRun(RunId("r")); }
 
   MemoryStore::Disk disk_;
   MemoryStore store_{disk_};
