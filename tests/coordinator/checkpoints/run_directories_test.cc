@@ -243,9 +243,15 @@ TEST_F(DeletedDirectory, KeepsTheCheckpointsThatTheDeletionKept) {
 TEST_F(DeletedDirectory, MayBeALinkThatLeadsElsewhere) {
   const std::string elsewhere = JoinPath(directory_.path(), "elsewhere");
   ASSERT_TRUE(MakeDirectories(JoinPath(elsewhere, "checkpoints/a")).ok());
-  std::filesystem::remove_all(run_);
-  ASSERT_EQ(symlink(elsewhere.c_str(), run_.c_str()), 0);
+  std::filesystem::remove_all(JoinPath(run_, "checkpoints"));
+  const std::string link = JoinPath(run_, "checkpoints");
+  ASSERT_EQ(symlink(JoinPath(elsewhere, "checkpoints").c_str(), link.c_str()), 0);
   Sweep({});
+  EXPECT_FALSE(FileExists(run_));
+  ASSERT_EQ(symlink(elsewhere.c_str(), run_.c_str()), 0);
+  ASSERT_EQ(symlink("../runs/r", link_.c_str()), 0);
+  Sweep({});
+  EXPECT_FALSE(std::filesystem::is_symlink(run_));
   EXPECT_TRUE(FileExists(JoinPath(elsewhere, "checkpoints/a"))) << "it is not the run's own";
 }
 
