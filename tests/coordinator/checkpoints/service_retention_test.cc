@@ -49,7 +49,8 @@ class ServiceRetentionTest : public ::testing::Test {
   }
   std::string AuditText() const {
     std::string text;
-    for (const std::string& name : *ListDirectory(audit_->directory())) {
+    const std::vector<std::string> names = ListDirectory(audit_->directory()).value();
+    for (const std::string& name : names) {
       text += ReadFile(JoinPath(audit_->directory(), name)).value_or("");
     }
     return text;

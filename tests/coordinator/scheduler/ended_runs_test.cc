@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 using Ids = std::vector<RunId>;
 
-constexpr Timestamp kStart{std::chrono::hours(1000)};
+constexpr Timestamp kFirstHour{std::chrono::hours(1000)};
 
 class EndedRuns : public ::testing::Test {
  protected:
@@ -31,7 +31,7 @@ class EndedRuns : public ::testing::Test {
     run.submission = std::make_shared<const Submission>(submission);
     run.submitted_sequence = ++submitted_;
     run.state = RunState::kSucceeded;
-    run.finished_at = kStart + std::chrono::hours(hour);
+    run.finished_at = kFirstHour + std::chrono::hours(hour);
     for (const int step : {1, 2, 3}) {
       SealedCheckpoint one;
       one.step = step;
@@ -42,7 +42,7 @@ class EndedRuns : public ::testing::Test {
   }
   void Add(RunValue run) { cluster_.Set(std::move(run)); }
   Ids ToDelete(const EndedRunsPolicy& policy, int hour = 100) const {
-    return EndedRunsToDelete(cluster_, policy, kStart + std::chrono::hours(hour));
+    return EndedRunsToDelete(cluster_, policy, kFirstHour + std::chrono::hours(hour));
   }
 
   Cluster cluster_;
