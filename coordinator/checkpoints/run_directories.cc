@@ -224,7 +224,8 @@ Status RunDirectories::Delete(const DeletedRun& run) const {
   std::set<std::string> kept;
   for (const std::string& directory : run.kept_checkpoints) kept.insert(BaseNameOf(directory));
   const std::string checkpoints = JoinPath(run.run_directory, "checkpoints");
-  // `storage_` lists no link that a rank put in a directory's place; only the link is removed, below.
+  // `storage_` lists no link that a rank put in a directory's place; only the link is removed,
+  // below.
   const Status listed = storage_.List(run.run_directory).status();
   const Status deleted = listed.ok() ? DeleteExcept(checkpoints, kept) : listed;
   if (!kept.empty() && deleted.code() != StatusCode::kNotFound) RETURN_IF_ERROR(deleted);

@@ -81,7 +81,10 @@ SealedCheckpoint FullCheckpoint(int64_t step, double loss) {
            .end_reason = "stopped early"},
           4,
           At(5'000'006),
-          2};
+          2,
+          /*retired=*/false,
+          /*restored=*/false,
+          /*pinned=*/true};
 }
 
 // A run of two ranks on one node, with every member set.
@@ -242,7 +245,8 @@ TEST(Convert, ACheckpointIsToldFieldByField) {
   const v1::Checkpoint best = ToProto(run, run.checkpoints[0]);
   const auto expected = Parse<v1::Checkpoint>(R"(
       run_id: "run-id" step: 10 epoch: 4 leg: 2 directory: "/storage/10" manifest_digest: "digest-10"
-      size_bytes: 77 validation_loss: 1.5 sealed_at { seconds: 5 nanos: 6000 } best: true)");
+      size_bytes: 77 validation_loss: 1.5 sealed_at { seconds: 5 nanos: 6000 } best: true
+      pinned: true)");
   EXPECT_EQ(DifferenceBetween(expected, best), "");
   EXPECT_THAT(UnsetFields(best),
               ElementsAre("latest", "quarantine_reason", "quarantined_at", "superseded"));
@@ -257,7 +261,7 @@ TEST(Convert, ACheckpointInQuarantineIsToldFieldByField) {
       run_id: "run-id" step: 10 epoch: 4 leg: 2 directory: "/storage/10"
       manifest_digest: "digest-10" size_bytes: 77 validation_loss: 1.5
       sealed_at { seconds: 5 nanos: 6000 } quarantine_reason: "a digest differs"
-      quarantined_at { seconds: 7 nanos: 8000 })");
+      quarantined_at { seconds: 7 nanos: 8000 } pinned: true)");
   RunValue run = FullRun();
   run.checkpoints.erase(run.checkpoints.begin());
   const v1::Checkpoint told = ToProto(run, held);
