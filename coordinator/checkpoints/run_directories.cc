@@ -18,7 +18,7 @@
 namespace gp::coordinator {
 namespace {
 
-constexpr std::chrono::seconds kRetryDelay{30};  // before a failed deletion is tried again
+constexpr std::chrono::seconds kAgainDelay{30};  // before a deletion is done again
 
 struct WrittenBy {
   int64_t step = 0;
@@ -182,8 +182,10 @@ void RunDirectories::Published(const std::shared_ptr<const Cluster>& cluster,
                       std::holds_alternative<RunEnded>(body);
     if (!tend) continue;
     const RunId& id = stored.event.run;
-    Task task{
-        .id = id, .deleted = cluster->FindDeleted(id), .run = cluster->FindRun(id), .fresh = fresh};
+    Task task{.id = id,
+              .deleted = cluster->FindDeleted(id),
+              .run = cluster->FindRun(id),
+              .fresh = fresh ? cluster->FindRun(id) : nullptr};
     mailbox_.TryPost(task);
   }
 }
@@ -192,23 +194,25 @@ void RunDirectories::Loop() {
   while (!mailbox_.drained()) {
     const auto tasks = Merged(mailbox_.Drain(kTasksMax, std::chrono::seconds(1)));
     for (const auto& [run, task] : tasks) Do(task);
-    if (failed_.empty() || std::chrono::steady_clock::now() < retry_at_) continue;
-    for (const auto& [run, task] : std::exchange(failed_, {})) Do(task);
+    if (again_.empty() || std::chrono::steady_clock::now() < again_at_) continue;
+    for (const auto& [run, task] : std::exchange(again_, {})) Do(task);
   }
 }
 
 void RunDirectories::Do(const Task& task) {
   if (task.deleted == nullptr) return Tend(task);
   const Status deleted = Delete(*task.deleted);
+  if (deleted.ok() && task.again) return;
   if (deleted.ok()) {
     LogInfo("the deleted run's files are removed",
             {{"run", task.id}, {"name", task.deleted->name}});
-    return;
+  } else {
+    LogWarning("the deleted run's files are not removed; will try again",
+               {{"run", task.id}, {"error", gp::Message(deleted)}});
   }
-  LogWarning("the deleted run's files are not removed; will try again",
-             {{"run", task.id}, {"error", gp::Message(deleted)}});
-  failed_[task.id] = task;
-  retry_at_ = std::chrono::steady_clock::now() + kRetryDelay;
+  Task& next = again_[task.id] = task;
+  next.again = deleted.ok();
+  again_at_ = std::chrono::steady_clock::now() + kAgainDelay;
 }
 
 Status RunDirectories::Delete(const DeletedRun& run) const {
@@ -220,7 +224,11 @@ Status RunDirectories::Delete(const DeletedRun& run) const {
   std::set<std::string> kept;
   for (const std::string& directory : run.kept_checkpoints) kept.insert(BaseNameOf(directory));
   const std::string checkpoints = JoinPath(run.run_directory, "checkpoints");
-  RETURN_IF_ERROR(DeleteExcept(checkpoints, kept));
+  // `storage_` lists no link that a rank put in a directory's place; only the link is removed,
+  // below.
+  const Status listed = storage_.List(run.run_directory).status();
+  const Status deleted = listed.ok() ? DeleteExcept(checkpoints, kept) : listed;
+  if (!kept.empty() && deleted.code() != StatusCode::kNotFound) RETURN_IF_ERROR(deleted);
   Failpoint("run_directories.checkpoints_deleted");
   if (kept.empty()) {
     RETURN_IF_ERROR(storage_.Delete(run.run_directory));
@@ -256,7 +264,7 @@ std::map<RunId, RunDirectories::Task> RunDirectories::Merged(std::vector<Task> t
     whole.id = task.id;
     whole.deleted = std::move(task.deleted);
     whole.run = std::move(task.run);
-    whole.fresh |= task.fresh;
+    if (task.fresh != nullptr) whole.fresh = std::move(task.fresh);
     whole.swept |= task.swept;
   }
   return merged;
@@ -264,8 +272,10 @@ std::map<RunId, RunDirectories::Task> RunDirectories::Merged(std::vector<Task> t
 
 void RunDirectories::Tend(const Task& task) const {
   const Run& run = *task.run;
-  if (task.fresh) LogFailure("could not write the run file", run, WriteRunFiles(task.run));
-  if (task.fresh || task.swept) {
+  if (task.fresh != nullptr) {
+    LogFailure("could not write the run file", run, WriteRunFiles(task.fresh));
+  }
+  if (task.fresh != nullptr || task.swept) {
     LogFailure("could not link the run for TensorBoard", run, LinkForTensorBoard(run));
   }
   // The ranks of the run may have put a link in the directory's place; `storage_` refuses it.

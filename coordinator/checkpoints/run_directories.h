@@ -48,8 +48,10 @@ class RunDirectories {
     RunId id;
     std::shared_ptr<const DeletedRun> deleted;  // null: the run is not deleted
     std::shared_ptr<const Run> run;             // null for a deleted run
-    bool fresh = false;                         // the run was just submitted
-    bool swept = false;                         // from SweepAll
+    // The run when it was submitted or got another leg; null: its run file is written already.
+    std::shared_ptr<const Run> fresh;
+    bool swept = false;  // from SweepAll
+    bool again = false;  // of a deletion: it was done once
   };
 
   void Loop();
@@ -73,8 +75,10 @@ class RunDirectories {
   const Storage& storage_;
   const ReadTexts read_texts_;
   Mailbox<Task> mailbox_;
-  std::map<RunId, Task> failed_;  // deletions to try again; this and the next: of the thread only
-  std::chrono::steady_clock::time_point retry_at_;
+  // Deletions to do again: those that failed, and once those that succeeded, because a rank on a
+  // node that was away may have written meanwhile. This and the next: of the thread only.
+  std::map<RunId, Task> again_;
+  std::chrono::steady_clock::time_point again_at_;
   std::jthread thread_;
 };
 

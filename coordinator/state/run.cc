@@ -12,7 +12,9 @@ std::shared_ptr<const Submission> WithoutTexts(const std::shared_ptr<const Submi
   if (whole->texts_are_stored) return whole;
   auto slim = std::make_shared<Submission>(*whole);
   slim->initial_model = InitialModelOf(*whole);
-  slim->source = slim->resolved = std::string();  // assigned, because clear() keeps the memory
+  for (std::string* text : {&slim->source, &slim->resolved}) {
+    std::string().swap(*text);  // an assignment would keep the memory
+  }
   slim->texts_are_stored = true;
   return slim;
 }

@@ -382,7 +382,8 @@ class World {
   void TellReason(const Cluster& before, const RunId& id) {
     const auto was = before.FindRun(id);
     const auto is = cluster_.FindRun(id);
-    if (was == nullptr || was->state != is->state || was->reason == is->reason) return;
+    if (was == nullptr || is == nullptr || was->state != is->state || was->reason == is->reason)
+      return;
     if (IsWaiting(is->state)) told_ += fmt::format("{} waits: {}\n", id, is->reason);
   }
 

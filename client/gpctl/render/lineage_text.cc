@@ -29,7 +29,8 @@ std::string OriginText(const v1::Run& run) {
   }
   const std::string parent =
       run.parent().run_name().empty() ? run.parent().run_id() : run.parent().run_name();
-  return fmt::format("  from {}@{}", parent, run.parent().step());
+  return fmt::format("  from {}@{}{}", parent, run.parent().step(),
+                     run.parent().deleted() ? " (deleted)" : "");
 }
 
 std::string ChangeText(const std::vector<client::KeyDifference>& changes) {

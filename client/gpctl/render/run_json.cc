@@ -168,6 +168,7 @@ Json RunFields(const v1::Run& run) {
                       {"step", run.parent().step()}};
     if (run.parent().tokens() > 0) json["parent"]["tokens"] = run.parent().tokens();
     PutText(json["parent"], "name", run.parent().run_name());
+    if (run.parent().deleted()) json["parent"]["deleted"] = true;
   }
   PutText(json, "leaving_for", run.leaving_for());
   if (run.has_use()) json["use"] = UseFields(run.use());

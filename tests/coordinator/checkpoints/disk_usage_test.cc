@@ -11,6 +11,8 @@
 namespace gp::coordinator {
 namespace {
 
+using RunValue = Run;  // a fixture has a method Run
+
 class DiskUsage : public ::testing::Test {
  protected:
   void Write(const std::string& name, size_t bytes) const {
@@ -33,7 +35,7 @@ TEST_F(DiskUsage, DividesARunIntoItsCheckpointsAndTheRest) {
   Write("runs/r/checkpoints/b/model", 100);
   Write("runs/r/checkpoints/not-sealed/model", 10);
   Write("runs/r/metrics.jsonl", 1);
-  Run run;
+  RunValue run;
   Submission submission = SampleSubmission();
   submission.run_directory = JoinPath(directory_.path(), "runs/r");
   run.submission = std::make_shared<const Submission>(submission);

@@ -192,6 +192,69 @@ TEST(RunDirectories, MakesNothingInAStorageThatIsAway) {
   EXPECT_TRUE(ListDirectory(storage.path())->empty());
 }
 
+// A run that ended and was deleted, with these checkpoints on disk.
+class DeletedDirectory : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"checkpoints/a/manifest.json", "checkpoints/a/model", "run.yaml",
+                             "checkpoints/b/manifest.json", "checkpoints/a.quarantined"}) {
+      const std::string path = JoinPath(run_, name);
+      ASSERT_TRUE(MakeDirectories(DirectoryOf(path)).ok());
+      ASSERT_TRUE(WriteFileAtomically(path, "x").ok());
+    }
+    const std::string other = JoinPath(directory_.path(), "runs/other");
+    ASSERT_TRUE(MakeDirectories(other).ok());
+    ASSERT_TRUE(MakeDirectories(DirectoryOf(link_)).ok());
+    ASSERT_EQ(symlink("../runs/r", link_.c_str()), 0);
+  }
+  void Sweep(std::vector<std::string> kept) {
+    Cluster cluster;
+    DeletedRun deleted{.id = RunId("r"), .name = "tiny", .run_directory = run_};
+    deleted.kept_checkpoints = std::move(kept);
+    cluster.deleted.Set(deleted.id, std::make_shared<const DeletedRun>(deleted));
+    const LocalStorage storage(LocalStorage::Links::kRefused);
+    RunDirectories directories(storage);
+    directories.SweepAll(cluster);
+    directories.Stop();
+    EXPECT_TRUE(FileExists(JoinPath(directory_.path(), "runs/other")));
+    EXPECT_FALSE(std::filesystem::is_symlink(link_));
+  }
+
+  TemporaryDirectory directory_;
+  const std::string run_ = JoinPath(directory_.path(), "runs/r");
+  const std::string link_ = JoinPath(directory_.path(), "tensorboard/tiny-r");
+};
+
+TEST_F(DeletedDirectory, IsRemovedAfterAStart) {
+  Sweep({});
+  EXPECT_FALSE(FileExists(run_));
+  Sweep({});  // nothing is left to do
+}
+
+TEST_F(DeletedDirectory, KeepsTheCheckpointsThatTheDeletionKept) {
+  Sweep({JoinPath(run_, "checkpoints/a")});
+  EXPECT_EQ(*ListDirectory(run_), Names{"checkpoints"});
+  EXPECT_EQ(*ListDirectory(JoinPath(run_, "checkpoints")), Names{"a"});
+  EXPECT_EQ(ListDirectory(JoinPath(run_, "checkpoints/a"))->size(), 2u);
+  Sweep({JoinPath(run_, "checkpoints/a")});
+  EXPECT_EQ(*ListDirectory(JoinPath(run_, "checkpoints")), Names{"a"});
+}
+
+TEST_F(DeletedDirectory, MayBeALinkThatLeadsElsewhere) {
+  const std::string elsewhere = JoinPath(directory_.path(), "elsewhere");
+  ASSERT_TRUE(MakeDirectories(JoinPath(elsewhere, "checkpoints/a")).ok());
+  std::filesystem::remove_all(JoinPath(run_, "checkpoints"));
+  const std::string link = JoinPath(run_, "checkpoints");
+  ASSERT_EQ(symlink(JoinPath(elsewhere, "checkpoints").c_str(), link.c_str()), 0);
+  Sweep({});
+  EXPECT_FALSE(FileExists(run_));
+  ASSERT_EQ(symlink(elsewhere.c_str(), run_.c_str()), 0);
+  ASSERT_EQ(symlink("../runs/r", link_.c_str()), 0);
+  Sweep({});
+  EXPECT_FALSE(std::filesystem::is_symlink(run_));
+  EXPECT_TRUE(FileExists(JoinPath(elsewhere, "checkpoints/a"))) << "it is not the run's own";
+}
+
 TEST(RunDirectories, KeepsTheRunFileAndSweepsAtTheEnd) {
   const TemporaryDirectory storage;
   const std::string path = JoinPath(storage.path(), "runs/r");

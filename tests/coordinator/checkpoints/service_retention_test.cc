@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "base/file.h"
 #include "coordinator/control/replay.h"
 #include "coordinator/store/memory_store.h"
@@ -47,7 +49,8 @@ class ServiceRetentionTest : public ::testing::Test {
   }
   std::string AuditText() const {
     std::string text;
-    for (const std::string& name : *ListDirectory(audit_->directory())) {
+    const std::vector<std::string> names = ListDirectory(audit_->directory()).value();
+    for (const std::string& name : names) {
       text += ReadFile(JoinPath(audit_->directory(), name)).value_or("");
     }
     return text;

@@ -9,18 +9,20 @@
 namespace gp::coordinator {
 namespace {
 
+using RunValue = Run;  // a fixture has a method Run
+
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 using Ids = std::vector<RunId>;
 
-constexpr Timestamp kStart{std::chrono::hours(1000)};
+constexpr Timestamp kFirstHour{std::chrono::hours(1000)};
 
 class EndedRuns : public ::testing::Test {
  protected:
   // A run that ended at this hour, with checkpoints of 10 bytes at steps 1, 2 and 3.
-  Run Ended(const std::string& id, int hour) {
-    Run run;
+  RunValue Ended(const std::string& id, int hour) {
+    RunValue run;
     run.id = RunId(id);
     Submission submission = SampleSubmission();
     submission.parent_run.clear();
@@ -29,7 +31,7 @@ class EndedRuns : public ::testing::Test {
     run.submission = std::make_shared<const Submission>(submission);
     run.submitted_sequence = ++submitted_;
     run.state = RunState::kSucceeded;
-    run.finished_at = kStart + std::chrono::hours(hour);
+    run.finished_at = kFirstHour + std::chrono::hours(hour);
     for (const int step : {1, 2, 3}) {
       SealedCheckpoint one;
       one.step = step;
@@ -38,9 +40,9 @@ class EndedRuns : public ::testing::Test {
     }
     return run;
   }
-  void Add(Run run) { cluster_.Set(std::move(run)); }
+  void Add(RunValue run) { cluster_.Set(std::move(run)); }
   Ids ToDelete(const EndedRunsPolicy& policy, int hour = 100) const {
-    return EndedRunsToDelete(cluster_, policy, kStart + std::chrono::hours(hour));
+    return EndedRunsToDelete(cluster_, policy, kFirstHour + std::chrono::hours(hour));
   }
 
   Cluster cluster_;
@@ -65,7 +67,7 @@ TEST_F(EndedRuns, AreDeletedByNumber) {
 }
 
 TEST_F(EndedRuns, UnfinishedRunsStay) {
-  Run run = Ended("a", 10);
+  RunValue run = Ended("a", 10);
   run.state = RunState::kRunning;
   Add(run);
   run.id = RunId("b");
@@ -76,12 +78,12 @@ TEST_F(EndedRuns, UnfinishedRunsStay) {
 
 TEST_F(EndedRuns, BasesAndRunsWithAPinnedCheckpointStay) {
   Add(Ended("base", 10));
-  Run child = Ended("child", 90);
+  RunValue child = Ended("child", 90);
   Submission submission = *child.submission;
   submission.parent_run = "base";
   child.submission = std::make_shared<const Submission>(submission);
   Add(child);
-  Run pinned = Ended("pinned", 20);
+  RunValue pinned = Ended("pinned", 20);
   pinned.checkpoints[0].pinned = true;
   Add(pinned);
   Add(Ended("other", 30));
@@ -93,7 +95,7 @@ TEST_F(EndedRuns, BasesAndRunsWithAPinnedCheckpointStay) {
 
 TEST_F(EndedRuns, ARunThatANewOneIsAboutToBeginFromStays) {
   Add(Ended("base", 10));
-  Run waiting = Ended("waiting", 0);
+  RunValue waiting = Ended("waiting", 0);
   waiting.state = RunState::kQueued;
   waiting.checkpoints.clear();
   Submission submission = *waiting.submission;
@@ -106,7 +108,7 @@ TEST_F(EndedRuns, ARunThatANewOneIsAboutToBeginFromStays) {
 TEST_F(EndedRuns, ArePrunedUntilEnoughIsFree) {
   Add(Ended("a", 10));
   Add(Ended("b", 20));
-  Run pruned = Ended("c", 5);
+  RunValue pruned = Ended("c", 5);
   pruned.checkpoints[0].retired = pruned.checkpoints[1].retired = true;
   Add(pruned);
   EXPECT_THAT(EndedRunsToPrune(cluster_, 0), IsEmpty());

@@ -10,6 +10,8 @@
 namespace gp::coordinator {
 namespace {
 
+using RunValue = Run;  // a fixture has a method Run
+
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -52,7 +54,7 @@ class RetentionTest : public ::testing::Test {
   }
 
   Cluster cluster_;
-  Run run_;
+  RunValue run_;
 };
 
 TEST_F(RetentionTest, APruneOfAnEndedRunKeepsTheNewest) {
@@ -84,7 +86,7 @@ TEST_F(RetentionTest, APruneTakesSupersededCheckpoints) {
 
 TEST_F(RetentionTest, APruneKeepsWhereOtherRunsBegan) {
   cluster_.Set(run_);
-  Run child;
+  RunValue child;
   child.id = RunId("child");
   Submission submission = SampleSubmission();
   submission.parent_run = "r";

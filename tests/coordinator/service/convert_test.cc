@@ -81,7 +81,10 @@ SealedCheckpoint FullCheckpoint(int64_t step, double loss) {
            .end_reason = "stopped early"},
           4,
           At(5'000'006),
-          2};
+          2,
+          /*retired=*/false,
+          /*restored=*/false,
+          /*pinned=*/true};
 }
 
 // A run of two ranks on one node, with every member set.
@@ -199,8 +202,9 @@ TEST(Convert, ARunIsToldFieldByField) {
       initial_model: "/models/gpt2" parent { run_id: "p" leg: 2 step: 50 tokens: 1600 } leg: 2
       leaving_for: "a user paused the run" note: "a lower rate" use { cores: 3.5 memory_bytes: 7 })");
   EXPECT_EQ(DifferenceBetween(expected, run), "");
-  EXPECT_THAT(UnsetFields(run), ElementsAre("placement.rank", "source", "resolved",
-                                            "queue_position", "parent.run_name", "legs"))
+  EXPECT_THAT(UnsetFields(run),
+              ElementsAre("placement.rank", "source", "resolved", "queue_position",
+                          "parent.run_name", "parent.deleted", "legs"))
       << "rank 0 is the default; the texts are told by Get alone; the parent is unknown here";
 }
 
@@ -260,7 +264,8 @@ TEST(Convert, ACheckpointIsToldFieldByField) {
   const v1::Checkpoint best = ToProto(run, run.checkpoints[0]);
   const auto expected = Parse<v1::Checkpoint>(R"(
       run_id: "run-id" step: 10 epoch: 4 leg: 2 directory: "/storage/10" manifest_digest: "digest-10"
-      size_bytes: 77 validation_loss: 1.5 sealed_at { seconds: 5 nanos: 6000 } best: true)");
+      size_bytes: 77 validation_loss: 1.5 sealed_at { seconds: 5 nanos: 6000 } best: true
+      pinned: true)");
   EXPECT_EQ(DifferenceBetween(expected, best), "");
   EXPECT_THAT(UnsetFields(best),
               ElementsAre("latest", "quarantine_reason", "quarantined_at", "superseded"));
@@ -275,7 +280,7 @@ TEST(Convert, ACheckpointInQuarantineIsToldFieldByField) {
       run_id: "run-id" step: 10 epoch: 4 leg: 2 directory: "/storage/10"
       manifest_digest: "digest-10" size_bytes: 77 validation_loss: 1.5
       sealed_at { seconds: 5 nanos: 6000 } quarantine_reason: "a digest differs"
-      quarantined_at { seconds: 7 nanos: 8000 })");
+      quarantined_at { seconds: 7 nanos: 8000 } pinned: true)");
   RunValue run = FullRun();
   run.checkpoints.erase(run.checkpoints.begin());
   const v1::Checkpoint told = ToProto(run, held);

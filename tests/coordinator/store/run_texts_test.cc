@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "coordinator/state/cluster.h"
 #include "coordinator/state/initial_model.h"
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
 
 namespace gp::coordinator {
 namespace {
+
+using RunValue = Run;  // a fixture has a method Run
 
 // A run that was submitted, cancelled and continued, in a store and in a cluster.
 class RunTexts : public ::testing::Test {
@@ -25,7 +28,7 @@ class RunTexts : public ::testing::Test {
     Append({.run = RunId("r"), .body = CancelRequested{}});
     Append({.run = RunId("r"), .body = RunEnded{RunState::kCancelled, "cancelled"}});
   }
-  std::shared_ptr<const Run> run() const { return cluster_.FindRun(RunId("r")); }
+  std::shared_ptr<const RunValue> run() const { return cluster_.FindRun(RunId("r")); }
 
   MemoryStore::Disk disk_;
   MemoryStore store_{disk_};
@@ -38,6 +41,7 @@ TEST_F(RunTexts, OfAnEndedRunComeFromTheStore) {
   End();
   EXPECT_EQ(run()->submission->source, "");
   EXPECT_EQ(run()->submission->resolved, "");
+  EXPECT_LT(run()->submission->resolved.capacity(), 16u) << "its memory is free";
   EXPECT_EQ(InitialModelOf(*run()->submission), "/models/a");
   const auto whole = WithTexts(store_, run()).value();
   EXPECT_EQ(whole->submission->source, SampleSubmission().source);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "base/mutex.h"
 #include "lib/base/eventually.h"
 #include "lib/base/temporary_directory.h"
@@ -72,6 +73,28 @@ TEST(Recorder, AcknowledgesWhatIsOnDisk) {
   EXPECT_EQ(recorder.ProgressOf(RunId("r")).newest->step, 2);
   uint64_t offset = 0;
   EXPECT_EQ(ReadLines(recorder.DirectoryOf(RunId("r")), 10, offset)->size(), 2u);
+}
+
+TEST(Recorder, ForgetsADeletedRunAndItsLogs) {
+  TemporaryDirectory directory;
+  NoObserver observer;
+  Signal durable;
+  {
+    Recorder recorder(directory.path(), {}, observer);
+    ASSERT_TRUE(recorder.Post(MakeBatch(1, durable)));
+    ASSERT_TRUE(durable.Wait());
+    recorder.Forget(RunId("r"));
+    EXPECT_FALSE(recorder.ProgressOf(RunId("r")).newest);
+    EXPECT_TRUE(Eventually([&] { return !FileExists(recorder.DirectoryOf(RunId("r"))); }));
+    ASSERT_TRUE(recorder.Post(MakeBatch(2, durable)));  // late: it arrived before the deletion
+    ASSERT_TRUE(durable.Wait(2));
+  }
+  Cluster cluster;
+  cluster.deleted.Set(RunId("r"), std::make_shared<const DeletedRun>());
+  Recorder next(directory.path(), {}, observer);
+  EXPECT_TRUE(FileExists(next.DirectoryOf(RunId("r"))));
+  next.ForgetDeleted(cluster);
+  EXPECT_TRUE(Eventually([&] { return !FileExists(next.DirectoryOf(RunId("r"))); }));
 }
 
 // When the observer is called for the last record of a run, none of the run's data is queued.
