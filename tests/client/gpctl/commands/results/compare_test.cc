@@ -62,7 +62,7 @@ class CompareTest : public ::testing::Test {
   }
 
   void AddCheckpoint(const std::string& run_id) {
-    const std::string directory = gpctl_.home() + "/" + run_id;
+    const std::string directory = gpctl_.home() + "/checkpoint-" + run_id;
     formats::WriteSampleCheckpoint(directory, 200);
     v1::Checkpoint checkpoint;
     checkpoint.set_run_id(run_id);
