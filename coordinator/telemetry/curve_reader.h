@@ -1,6 +1,6 @@
 // CurveReader: columns of a run's points, read from points.log in pages, without the steps that a
-// newer epoch has repeated. It keeps a curve in memory only to reduce it. Belongs to one thread at a
-// time.
+// newer epoch has repeated. It keeps a curve in memory only to reduce it. Belongs to one thread at
+// a time.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ class CurveReader {
   static StatusOr<CurveReader> Make(const std::string& run_directory,
                                     std::vector<EpochStart> epochs, const CurveRequest& request);
 
-  // Reads the next records. May return no page before the end; one of each field at most, and at the
-  // end all pages of the reduced curves.
+  // Reads the next records. May return no page before the end; one of each field at most, and at
+  // the end all pages of the reduced curves.
   StatusOr<std::vector<CurvePage>> Read();
   bool complete() const { return complete_; }
 

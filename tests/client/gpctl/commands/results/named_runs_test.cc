@@ -37,6 +37,7 @@ TEST(NamedRuns, SaysWhyThereAreNoPoints) {
   EXPECT_EQ(NoPointsText(run, 0), "tiny has no points yet: it is paused (a user paused the run)");
   run.run.set_state(v1::RUN_STATE_RUNNING);
   run.run.mutable_started_at()->set_seconds(1000);
+  run.run.clear_finished_at();
   EXPECT_EQ(NoPointsText(run, 1042),
             "tiny has no points yet: it has been running for 42s and has not finished a step");
 }
