@@ -54,6 +54,16 @@ TEST(Comparison, NamesRunsWithOneSeedAndKeysOfWindows) {
               HasSubstr("different windows of text (eval.batches differs)"));
 }
 
+TEST(Comparison, RunsAreRepeatsThoughTheySampleAtOtherSteps) {
+  const std::string text =
+      TextOf({RunOf("a", "aaaaaaaaaa", 10, "seed: 1\nsample: {every: 5}\noptimizer: {lr: 1}\n"),
+              RunOf("b", "bbbbbbbbbb", 10, "seed: 2\nsample: {every: 9}\noptimizer: {lr: 1}\n")});
+  EXPECT_THAT(text, HasSubstr("a, b differ only in the seed: their last val_loss is 1.0000"));
+  EXPECT_THAT(TextOf({RunOf("a", "aaaaaaaaaa", 10, "seed: 1\noptimizer: {lr: 1}\n"),
+                      RunOf("b", "bbbbbbbbbb", 10, "seed: 2\noptimizer: {lr: 2}\n")}),
+              HasSubstr("One seed each"));
+}
+
 TEST(Comparison, SaysWhetherAPairedDifferenceIsClear) {
   PairedRuns pair{.first = "a@3", .second = "b@3", .paired = {}};
   pair.paired = {.windows = 5, .tokens = 50, .first = 4, .second = 3.9, .difference = -0.1};
@@ -62,9 +72,10 @@ TEST(Comparison, SaysWhetherAPairedDifferenceIsClear) {
     return TextOf({RunOf("a", "aaaaaaaaaa", 10, ""), RunOf("b", "bbbbbbbbbb", 10, "")}, {pair});
   };
   EXPECT_THAT(text(),
-              HasSubstr("-0.1000, standard error 0.1000. That is within 2 standard errors"));
+              HasSubstr("-0.1000, standard error 0.1000, 95 % interval -0.3776 to +0.1776. It "
+                        "contains 0"));
   pair.paired.standard_error = 0.01;
-  EXPECT_THAT(text(), HasSubstr("That is more than 2 standard errors"));
+  EXPECT_THAT(text(), HasSubstr("It does not contain 0: these two checkpoints differ"));
   pair.paired.standard_error.reset();
   EXPECT_THAT(text(), HasSubstr("One block gives no standard error."));
 }
