@@ -16,7 +16,6 @@
 #include "coordinator/service/convert.h"
 #include "coordinator/service/named_files.h"
 #include "coordinator/service/requests/annotation_request.h"
-#include "coordinator/service/run_curves.h"
 #include "coordinator/service/run_list.h"
 #include "coordinator/service/submission.h"
 #include "coordinator/state/run_reference.h"
@@ -169,9 +168,8 @@ void RunService::OnStreams() {
       "Metrics",
       [this](const RunId& run, const auto& of) { return MakeMetricsSource(context_, run, of); });
   OnRunStream<v1::CurvesRequest, v1::CurvePoints>(
-      "Curves", [this](const RunId& run, const auto& of) {
-        return MakeCurvesSource(context_.recorder, run, of);
-      });
+      "Curves",
+      [this](const RunId& run, const auto& of) { return MakeCurvesSource(context_, run, of); });
 }
 
 StatusOr<std::shared_ptr<const Run>> RunService::Find(AdmittedCall& access,

@@ -8,8 +8,8 @@
 // ended run, while its service is stopped; then: time gpctl plot RUN -o a.svg.
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/service/run_curves.h"
+#include "coordinator/telemetry/curve_reader.h"
 #include "coordinator/telemetry/run_log.h"
 
 namespace gp::coordinator {
@@ -75,40 +75,27 @@ void Write(const std::string& directory, int64_t count) {
   if (const Status saved = log->SaveSummary(); !saved.ok()) Fail(saved);
 }
 
-class SilentObserver final : public RecordObserver {
- public:
-  void OnRecorded(const RunId&, const Progress&) override {}
-};
-
-void Read(const std::string& directory, int max_points) {
-  SilentObserver observer;
-  const std::filesystem::path path = std::filesystem::canonical(directory);
-  const Recorder recorder(path.parent_path().string(), {}, observer);
-  v1::CurvesRequest request;
-  request.add_fields("loss");
-  request.set_max_points(max_points);
+void Read(const std::string& directory, int points_max) {
   const auto begin = std::chrono::steady_clock::now();
-  const auto source = MakeCurvesSource(recorder, RunId(path.filename().string()), request);
-  int64_t points = 0;
-  size_t bytes = 0;
+  const auto progress = ReadProgress(directory);
+  if (!progress.ok()) Fail(progress.status());
+  auto reader = CurveReader::Make(directory, progress->epochs, {{"loss"}, points_max});
+  if (!reader.ok()) Fail(reader.status());
+  size_t points = 0;
   double longest = 0;  // of one turn of the worker
-  while (true) {
-    v1::CurvePoints message;
+  while (!reader->complete()) {
     const auto turn = std::chrono::steady_clock::now();
-    const auto pull = source->Next(message);
+    const auto pages = reader->Read();
+    if (!pages.ok()) Fail(pages.status());
+    for (const CurvePage& page : *pages) points += page.points.size();
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - turn;
     longest = std::max(longest, seconds.count());
-    if (!pull.ok()) Fail(pull.status());
-    if (*pull == Pull::kEnd) break;
-    if (*pull != Pull::kMessage) continue;
-    points += message.steps_size();
-    bytes += message.ByteSizeLong();
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   fmt::print(
-      "{{\"max_points\": {}, \"points\": {}, \"bytes\": {}, \"seconds\": {:.3f}, "
-      "\"longest_turn_seconds\": {:.4f}}}\n",
-      max_points, points, bytes, seconds.count(), longest);
+      "{{\"points_max\": {}, \"points\": {}, \"seconds\": {:.3f}, \"longest_turn_seconds\": "
+      "{:.4f}}}\n",
+      points_max, points, seconds.count(), longest);
 }
 
 }  // namespace

@@ -514,11 +514,15 @@ v1::CurvesRequest FakeRunService::last_curves() const {
   return last_curves_;
 }
 
-grpc::Status FakeRunService::Checkpoints(grpc::ServerContext*, const v1::CheckpointsRequest*,
+grpc::Status FakeRunService::Checkpoints(grpc::ServerContext*,
+                                         const v1::CheckpointsRequest* request,
                                          v1::CheckpointsResponse* response) {
   if (auto status = Admit(); !status.ok()) return status;
   MutexLock lock(mutex_);
+  const v1::Run* run = Find(request->run());
   for (const v1::Checkpoint& checkpoint : checkpoints_) {
+    const v1::Run* owner = Find(checkpoint.run_id());
+    if (run != nullptr && owner != nullptr && run != owner) continue;
     const bool held = checkpoint.has_quarantined_at();
     *(held ? response->add_quarantined() : response->add_checkpoints()) = checkpoint;
   }

@@ -140,7 +140,7 @@ class SvgWriter {
                                                         : 190;
     for (const Chart& chart : picture_.panels) {
       Panel& panel = panels_.emplace_back(Panel{chart, AxesOf(chart), {}, {}});
-      panel.y_ticks = TicksOf(panel.axes.y, static_cast<int>(height / 42));
+      panel.y_ticks = TicksOf(panel.axes.y, static_cast<int>(height / 38));
       for (const Tick& tick : panel.y_ticks) {
         left = std::max(left, TextPixels(tick.text, kFontPixels));
       }

@@ -116,7 +116,8 @@ TEST_F(RunRecordsTest, TensorBoardGetsHyperparametersAndSamples) {
   records.WriteStep(PointAt(1, 1.0));
   records.WriteSample(1, "Once", " upon\na time");
   std::string bytes;
-  for (const std::string& name : ListDirectory(directory_).value()) {
+  const std::vector<std::string> names = ListDirectory(directory_).value();
+  for (const std::string& name : names) {
     if (name.find("tfevents") != std::string::npos) bytes = ReadFile(Path(name)).value();
   }
   for (const char* word : {"_hparams_/session_start_info", "optimizer.lr", "data.text.0", "a.txt",

@@ -31,6 +31,14 @@ bool DecidesWindows(const std::string& key) {
   return false;
 }
 
+// Whether runs with other values of the key can train to other weights.
+bool DecidesTraining(const std::string& key) {
+  for (const char* prefix : {"sample.", "checkpoint.", "resources.", "retries", "priority"}) {
+    if (key.starts_with(prefix)) return false;
+  }
+  return true;
+}
+
 std::optional<double> LastOf(const v1::CurvePoints& curve) {
   if (curve.values_size() == 0) return std::nullopt;
   return curve.values(curve.values_size() - 1);
@@ -268,11 +276,13 @@ void Comparison::AddPairedSentences(std::vector<std::string>& sentences) const {
     } else if (!paired.standard_error) {
       text += fmt::format(": {:+.4f}. One block gives no standard error.", paired.difference);
     } else {
-      text += fmt::format(
-          ": {:+.4f}, standard error {:.4f}. {}", paired.difference, *paired.standard_error,
-          paired.is_clear()
-              ? "That is more than 2 standard errors: these two checkpoints differ on such text."
-              : "That is within 2 standard errors: this text does not show a difference.");
+      const double margin = *paired.margin();
+      text += fmt::format(": {:+.4f}, standard error {:.4f}, 95 % interval {:+.4f} to {:+.4f}. {}",
+                          paired.difference, *paired.standard_error, paired.difference - margin,
+                          paired.difference + margin,
+                          paired.is_clear()
+                              ? "It does not contain 0: these two checkpoints differ on such text."
+                              : "It contains 0: this text does not show a difference.");
     }
     sentences.push_back(std::move(text));
   }
@@ -281,7 +291,7 @@ void Comparison::AddPairedSentences(std::vector<std::string>& sentences) const {
 std::vector<Comparison::Repeats> Comparison::FindRepeats() const {
   const auto same = [&](size_t one, size_t other, bool seed_too) {
     return std::all_of(keys_.begin(), keys_.end(), [&](const client::KeyDifference& difference) {
-      const bool counts = difference.key == "seed" ? seed_too : true;
+      const bool counts = difference.key == "seed" ? seed_too : DecidesTraining(difference.key);
       return !counts || difference.values[one] == difference.values[other];
     });
   };

@@ -25,7 +25,10 @@ struct PairedDifference {
   // Of the difference, as if the windows were independent; absent for one window.
   std::optional<double> standard_error;
 
-  // Whether the difference is more than two standard errors from 0.
+  // Half of the 95 % interval around the difference, by Student's distribution; absent like
+  // standard_error.
+  std::optional<double> margin() const;
+  // Whether that interval does not contain 0.
   bool is_clear() const;
 };
 

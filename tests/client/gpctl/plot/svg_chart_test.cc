@@ -44,7 +44,7 @@ std::string Drawn(const Chart& chart) {
   return SvgText({.title = "a picture", .panels = {chart}}, kLightTheme);
 }
 
-Chart Of(std::vector<double> y, bool log = false) {
+Chart PlainChart(std::vector<double> y, bool log = false) {
   Chart chart{.title = "loss", .log = log};
   Curve curve{.label = "tiny"};
   for (size_t i = 0; i < y.size(); ++i) curve.x.push_back(static_cast<double>(i + 1));
@@ -54,23 +54,25 @@ Chart Of(std::vector<double> y, bool log = false) {
 }
 
 TEST(SvgChart, DrawsOnePointAsADot) {
-  EXPECT_THAT(Drawn(Of({3})), HasSubstr("<circle"));
-  EXPECT_THAT(Drawn(Of({3, 4})), Not(HasSubstr("<circle")));
-  EXPECT_THAT(Drawn(Of({3, NAN, 4, 5})), HasSubstr("<circle")) << "a point before a gap";
+  EXPECT_THAT(Drawn(PlainChart({3})), HasSubstr("<circle"));
+  EXPECT_THAT(Drawn(PlainChart({3, 4})), Not(HasSubstr("<circle")));
+  EXPECT_THAT(Drawn(PlainChart({3, NAN, 4, 5})), HasSubstr("<circle")) << "a point before a gap";
 }
 
 TEST(SvgChart, HasOnlyFiniteNumbers) {
   for (const Chart& chart :
-       {Of({}), Of({NAN}), Of({3}), Of({3, 3, 3}), Of({INFINITY, -INFINITY, NAN, 1}),
-        Of({0, -1}, true), Of({1e300, -1e300}), Of({1.7e308, -1.7e308, 1}),
-        Of({1e-308, 1.7e308, 1}, true), Of({1e-300, 1e-299}), Of({1e-300, 1e300}, true)}) {
+       {PlainChart({}), PlainChart({NAN}), PlainChart({3}), PlainChart({3, 3, 3}),
+        PlainChart({INFINITY, -INFINITY, NAN, 1}), PlainChart({0, -1}, true),
+        PlainChart({1e300, -1e300}), PlainChart({1.7e308, -1.7e308, 1}),
+        PlainChart({1e-308, 1.7e308, 1}, true), PlainChart({1e-300, 1e-299}),
+        PlainChart({1e-300, 1e300}, true)}) {
     const std::string svg = Drawn(chart);
     EXPECT_FALSE(std::regex_search(svg, std::regex("[\" ML]-?(nan|inf)"))) << svg;
   }
 }
 
 TEST(SvgChart, EscapesTexts) {
-  Chart chart = Of({3, 4});
+  Chart chart = PlainChart({3, 4});
   chart.curves[0].label = "a<b>&\"c\x1b[2J";
   chart.title = "</text><script>";
   const std::string svg = Drawn(chart);

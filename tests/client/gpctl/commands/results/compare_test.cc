@@ -62,7 +62,7 @@ class CompareTest : public ::testing::Test {
   }
 
   void AddCheckpoint(const std::string& run_id) {
-    const std::string directory = gpctl_.home() + "/" + run_id;
+    const std::string directory = gpctl_.home() + "/checkpoint-" + run_id;
     formats::WriteSampleCheckpoint(directory, 200);
     v1::Checkpoint checkpoint;
     checkpoint.set_run_id(run_id);
@@ -146,15 +146,15 @@ TEST_F(CompareTest, MeasuresBothCheckpointsOnTheSameWindows) {
   AddCheckpoint("aaaaaaaaaa");
   AddCheckpoint("bbbbbbbbbb");
   WriteEvaluator(
-      "case \"$2\" in *aaaaaaaaaa) w='[10,30],[10,50],[10,40]' ;; *) w='[10,29],[10,48],[10,39]' "
+      "case \"$2\" in *aaaaaaaaaa) w='[10,30],[10,50],[10,40]' ;; *) w='[10,28.9],[10,49],[10,39]' "
       ";; "
       "esac\necho '{\"done\":1,\"of\":3}'\necho \"{\\\"windows\\\":[$w]}\"\n");
   const Outcome outcome = Run({"base", "higher", "--eval"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out,
               HasSubstr("On the same 3 blocks of 30 tokens together, base@200 has the loss 4.0000 "
-                        "and higher@200 3.8667: -0.1333, standard error 0.0333. That is more than "
-                        "2 standard errors"));
+                        "and higher@200 3.8967: -0.1033, standard error 0.0033, 95 % interval "
+                        "-0.1177 to -0.0890. It does not contain 0"));
   EXPECT_THAT(ReadFile(gpctl_.home() + "/gp-evaluator.arguments").value(), HasSubstr("--windows"));
   ASSERT_EQ(Run({"base", "higher", "--file", "held.txt"}).code, 0);
   EXPECT_THAT(ReadFile(gpctl_.home() + "/gp-evaluator.arguments").value(),

@@ -23,6 +23,14 @@ TEST(PairedWindows, TheDifferenceAndItsStandardError) {
   EXPECT_TRUE(paired->is_clear());
 }
 
+TEST(PairedWindows, FewWindowsHaveAWideInterval) {
+  PairedDifference paired{.windows = 7, .difference = -0.006, .standard_error = 0.0025};
+  EXPECT_NEAR(*paired.margin(), 2.447 * 0.0025, 1e-12);
+  EXPECT_FALSE(paired.is_clear()) << "more than two standard errors, but of 7 windows";
+  paired.windows = 120;
+  EXPECT_TRUE(paired.is_clear());
+}
+
 TEST(PairedWindows, ASmallDifferenceIsNotClear) {
   const auto paired = ComparePairs({{10, 30}, {10, 50}}, {{10, 35}, {10, 46}});
   ASSERT_TRUE(paired.ok());
