@@ -32,7 +32,7 @@ TEST(LossChart, NamesTheCurvesThatAreThere) {
               AllOf(HasSubstr("training 4.9"), Not(HasSubstr("validation"))));
   EXPECT_THAT(Text(LossChart(Falling(500), 60, 12, {})),
               AllOf(HasSubstr("validation 3"), HasSubstr("training, smoothed 2.0")));
-  EXPECT_TRUE(LossChart({}, 60, 12, {}).empty());
+  EXPECT_TRUE(LossChart(RunCurves(), 60, 12, {}).empty());
 }
 
 // The first steps would hide the rest: 10 against 2.02.
