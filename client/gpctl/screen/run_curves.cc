@@ -15,8 +15,8 @@ namespace {
 constexpr double kSettledMin = 500;
 // Fewer points are drawn as they are.
 constexpr size_t kSmoothedMin = 120;
-// The share of the points that a smoothed value is a mean of.
-constexpr size_t kSmoothingShare = 40;
+// The share of the points on either side that a smoothed value is a mean of.
+constexpr size_t kSmoothingShare = 80;
 
 Curve CurveOf(const ThinnedCurve& points, const std::string& label, int color) {
   Curve curve{.label = label, .color = color};
@@ -55,23 +55,36 @@ void CutBefore(double first, Curve& curve) {
   curve.y.erase(curve.y.begin(), curve.y.begin() + begin);
 }
 
-// Means of each point and as many before it; of the finite ones only.
+// The mean of the finite values around each value, of up to `count` on either side. The means of the
+// first values reach less far, so that a curve that falls at once keeps its shape there.
 std::vector<double> RunningMeans(const std::vector<double>& values, size_t count) {
+  std::vector<double> sums = {0};
+  std::vector<size_t> counts = {0};
+  for (const double value : values) {
+    const bool finite = std::isfinite(value);
+    sums.push_back(sums.back() + (finite ? value : 0));
+    counts.push_back(counts.back() + (finite ? 1 : 0));
+  }
   std::vector<double> means;
-  double sum = 0;
-  size_t summed = 0;
-  const auto change = [&](double value, int sign) {
-    if (!std::isfinite(value)) return;
-    sum += sign * value;
-    summed += static_cast<size_t>(sign);
-  };
   for (size_t i = 0; i < values.size(); ++i) {
-    change(values[i], 1);
-    if (i >= count) change(values[i - count], -1);
-    means.push_back(std::isfinite(values[i]) && summed > 0 ? sum / static_cast<double>(summed)
-                                                           : values[i]);
+    const size_t reach = std::min(count, i / 2);
+    const size_t begin = i - reach;
+    const size_t end = std::min(i + reach + 1, values.size());
+    means.push_back(std::isfinite(values[i]) ? (sums[end] - sums[begin]) /
+                                                   static_cast<double>(counts[end] - counts[begin])
+                                             : values[i]);
   }
   return means;
+}
+
+// The curve; if it has many points, smoothed above its single values.
+std::vector<Curve> WithSmoothing(Curve curve) {
+  if (curve.y.size() < kSmoothedMin) return {std::move(curve)};
+  Curve steps = curve;
+  steps.faint = true;
+  if (!curve.label.empty()) curve.label += ", smoothed";
+  curve.y = RunningMeans(curve.y, curve.y.size() / kSmoothingShare);
+  return {std::move(curve), std::move(steps)};
 }
 
 std::vector<ScreenLine> Drawn(Chart chart, int width, int rows, const CurveStyle& style) {
@@ -93,7 +106,8 @@ std::vector<ScreenLine> Drawn(Chart chart, int width, int rows, const CurveStyle
 std::vector<ScreenLine> OneCurve(const std::string& title, const ThinnedCurve& points, int color,
                                  int width, int rows, const CurveStyle& style) {
   if (points.points().empty()) return {};
-  return Drawn({.title = title, .curves = {CurveOf(points, "", color)}}, width, rows, style);
+  return Drawn({.title = title, .curves = WithSmoothing(CurveOf(points, "", color))}, width, rows,
+               style);
 }
 
 }  // namespace
@@ -108,15 +122,7 @@ std::vector<ScreenLine> LossChart(const RunCurves& curves, int width, int rows,
   Chart chart{.title = "loss (nats per token)"};
   Curve train = CurveOf(curves.loss, "training", 0);
   if (train.y.empty()) return {};
-  if (train.y.size() >= kSmoothedMin) {
-    Curve steps = train;
-    steps.faint = true;
-    train.label = "training, smoothed";
-    train.y = RunningMeans(train.y, train.y.size() / kSmoothingShare);
-    chart.curves = {std::move(train), std::move(steps)};
-  } else {
-    chart.curves = {std::move(train)};
-  }
+  chart.curves = WithSmoothing(std::move(train));
   if (!curves.validation.points().empty()) {
     chart.curves.insert(chart.curves.begin(), CurveOf(curves.validation, "validation", 1));
   }

@@ -57,7 +57,7 @@ def is_whole(width):
     """Whether a screen of this width shows everything of the scene: streams arrive one after another."""
     def condition(screen):
         parts = ["q leave", "38.6%", "checkpoint"] if width < 80 else ["q leave", "38.6%", "sealed", "city council"]
-        return all(part in screen for part in parts) and ("3.2588" in screen or "3.26" in screen)
+        return all(part in screen for part in parts) and "3.2088" in screen
     return condition
 
 
