@@ -380,6 +380,29 @@ Status RunClient::Metrics(v1::MetricsRequest request, const Consumer<v1::MetricP
       });
 }
 
+StatusOr<std::vector<v1::CurvePoints>> RunClient::Curves(const v1::CurvesRequest& request) {
+  RETURN_IF_ERROR(CheckTexts(request));
+  std::vector<v1::CurvePoints> curves;
+  // The stream is not followed, so a reopened one begins anew.
+  const auto open = [&](grpc::ClientContext& context) {
+    curves.assign(request.fields_size(), {});
+    for (int i = 0; i < request.fields_size(); ++i) curves[i].set_field(request.fields(i));
+    return stub_->Curves(&context, request);
+  };
+  const Status status = Stream<v1::CurvePoints>("Curves", open, [&](const v1::CurvePoints& points) {
+    for (v1::CurvePoints& curve : curves) {
+      if (curve.field() == points.field()) curve.MergeFrom(points);
+    }
+    return true;
+  });
+  if (status.code() == StatusCode::kUnimplemented) {
+    return FailedPrecondition(
+        "the coordinator at {} is older than this gpctl and cannot send curves", options_.address);
+  }
+  RETURN_IF_ERROR(status);
+  return curves;
+}
+
 bool IsTerminal(v1::RunState state) {
   return state == v1::RUN_STATE_SUCCEEDED || state == v1::RUN_STATE_FAILED ||
          state == v1::RUN_STATE_CANCELLED;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "client/api/call_credentials.h"
@@ -87,6 +88,10 @@ class RunClient {
   Status Logs(v1::LogsRequest request, const Consumer<v1::LogLine>& consumer);
   Status Events(v1::EventsRequest request, const Consumer<v1::RunEvent>& consumer);
   Status Metrics(v1::MetricsRequest request, const Consumer<v1::MetricPoint>& consumer);
+
+  // All points of each requested field, in the order of the fields. A field without points has an
+  // empty message. FailedPrecondition when the coordinator does not have this method yet.
+  StatusOr<std::vector<v1::CurvePoints>> Curves(const v1::CurvesRequest& request);
 
  private:
   class Outage;

@@ -158,6 +158,9 @@ void RunService::OnStreams() {
   OnRunStream<v1::MetricsRequest, v1::MetricPoint>(
       "Metrics",
       [this](const RunId& run, const auto& of) { return MakeMetricsSource(context_, run, of); });
+  OnRunStream<v1::CurvesRequest, v1::CurvePoints>(
+      "Curves",
+      [this](const RunId& run, const auto& of) { return MakeCurvesSource(context_, run, of); });
 }
 
 StatusOr<std::shared_ptr<const Run>> RunService::Find(AdmittedCall& access,

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 
 #include "base/check.h"
 #include "coordinator/service/convert.h"
+#include "coordinator/telemetry/curve_reader.h"
 #include "coordinator/telemetry/shown_points.h"
 
 namespace gp::coordinator {
@@ -252,6 +254,41 @@ class MetricsSource final : public BufferedSource<v1::MetricPoint> {
   uint64_t offset_ = 0;
 };
 
+class CurvesSource final : public StreamSource<v1::CurvePoints> {
+ public:
+  CurvesSource(StreamContext context, const RunId& run, const v1::CurvesRequest& request)
+      : reader_(CurveReader::Make(context.recorder.DirectoryOf(run),
+                                  context.recorder.ProgressOf(run).epochs,
+                                  {.fields = {request.fields().begin(), request.fields().end()},
+                                   .points_max = request.max_points()})) {}
+
+  StatusOr<Pull> Next(v1::CurvePoints& response) override {
+    RETURN_IF_ERROR(reader_.status());
+    if (pages_.empty() && !reader_->complete()) {
+      ASSIGN_OR_RETURN(std::vector<CurvePage> pages, reader_->Read());
+      std::move(pages.begin(), pages.end(), std::back_inserter(pages_));
+    }
+    if (pages_.empty()) return reader_->complete() ? Pull::kEnd : Pull::kMore;
+    Fill(pages_.front(), response);
+    pages_.pop_front();
+    return Pull::kMessage;
+  }
+
+ private:
+  static void Fill(const CurvePage& page, v1::CurvePoints& response) {
+    response.set_field(page.field);
+    for (const CurvePoint& point : page.points) {
+      response.add_steps(point.step);
+      response.add_tokens(point.tokens);
+      response.add_seconds(point.seconds);
+      response.add_values(point.value);
+    }
+  }
+
+  StatusOr<CurveReader> reader_;
+  std::deque<CurvePage> pages_;
+};
+
 }  // namespace
 
 std::unique_ptr<StreamSource<v1::WatchResponse>> MakeWatchSource(StreamContext context, RunId run) {
@@ -271,6 +308,11 @@ std::unique_ptr<StreamSource<v1::LogLine>> MakeLogsSource(StreamContext context,
 std::unique_ptr<StreamSource<v1::MetricPoint>> MakeMetricsSource(
     StreamContext context, RunId run, const v1::MetricsRequest& request) {
   return std::make_unique<MetricsSource>(context, std::move(run), request);
+}
+
+std::unique_ptr<StreamSource<v1::CurvePoints>> MakeCurvesSource(StreamContext context, RunId run,
+                                                                const v1::CurvesRequest& request) {
+  return std::make_unique<CurvesSource>(context, run, request);
 }
 
 }  // namespace gp::coordinator

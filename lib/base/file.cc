@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 #include "base/durable_rename.h"
@@ -48,6 +49,29 @@ Status NameIfFree(const std::string& temporary, const std::string& path) {
   if (!named) return ErrnoStatus(errno, "create", path);
   return SyncDirectory(DirectoryOf(path));
 }
+
+uint32_t CrcWithTable(std::string_view data, uint32_t crc) {
+  static const std::array<uint32_t, 256> kTable = MakeCrcTable();
+  for (const char c : data) {
+    crc = (crc >> 8) ^ kTable[(crc ^ static_cast<unsigned char>(c)) & 0xff];
+  }
+  return crc;
+}
+
+#if defined(__x86_64__)
+// About ten times as fast as the table.
+__attribute__((target("sse4.2"))) uint32_t CrcWithInstruction(std::string_view data, uint32_t crc) {
+  uint64_t wide = crc;
+  for (; data.size() >= sizeof wide; data.remove_prefix(sizeof wide)) {
+    uint64_t bytes = 0;
+    std::memcpy(&bytes, data.data(), sizeof bytes);
+    wide = __builtin_ia32_crc32di(wide, bytes);
+  }
+  crc = static_cast<uint32_t>(wide);
+  for (const char c : data) crc = __builtin_ia32_crc32qi(crc, static_cast<unsigned char>(c));
+  return crc;
+}
+#endif
 
 }  // namespace
 
@@ -192,12 +216,11 @@ std::string BaseNameOf(std::string_view path) {
 }
 
 uint32_t Crc32c(std::string_view data, uint32_t crc) {
-  static const std::array<uint32_t, 256> kTable = MakeCrcTable();
-  crc = ~crc;
-  for (const char c : data) {
-    crc = (crc >> 8) ^ kTable[(crc ^ static_cast<unsigned char>(c)) & 0xff];
-  }
-  return ~crc;
+#if defined(__x86_64__)
+  static const bool kHasInstruction = __builtin_cpu_supports("sse4.2");
+  if (kHasInstruction) return ~CrcWithInstruction(data, ~crc);
+#endif
+  return ~CrcWithTable(data, ~crc);
 }
 
 }  // namespace gp

@@ -2,8 +2,10 @@
 
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "base/file.h"
+#include "base/text/utf8.h"
 
 namespace gp::formats {
 namespace {
@@ -22,6 +24,25 @@ constexpr char kStart = 1;                 // SessionLog.START
 constexpr char kValue = 1 << 3 | 2;        // Summary.value, message
 constexpr char kTag = 1 << 3 | 2;          // Value.tag, text
 constexpr char kSimpleValue = 2 << 3 | 5;  // Value.simple_value, float
+constexpr char kTensor = 8 << 3 | 2;       // Value.tensor, message
+constexpr char kMetadata = 9 << 3 | 2;     // Value.metadata, message
+constexpr char kDataType = 1 << 3 | 0;     // TensorProto.dtype, varint
+constexpr char kTypeOfTexts = 7;           // DT_STRING
+constexpr char kShape = 2 << 3 | 2;        // TensorProto.tensor_shape, message
+constexpr char kTexts = 8 << 3 | 2;        // TensorProto.string_val, bytes
+constexpr char kDimension = 2 << 3 | 2;    // TensorShapeProto.dim, message
+constexpr char kDimensionSize = 1 << 3 | 0;
+constexpr char kPlugin = 1 << 3 | 2;           // SummaryMetadata.plugin_data, message
+constexpr char kPluginName = 1 << 3 | 2;       // PluginData.plugin_name, text
+constexpr char kPluginContent = 2 << 3 | 2;    // PluginData.content, bytes
+constexpr char kSessionStart = 3 << 3 | 2;     // HParamsPluginData.session_start_info, message
+constexpr char kHyperparameters = 1 << 3 | 2;  // SessionStartInfo.hparams, map
+constexpr char kStartSeconds = 5 << 3 | 1;     // SessionStartInfo.start_time_secs, double
+constexpr char kMapKey = 1 << 3 | 2;
+constexpr char kMapValue = 2 << 3 | 2;
+constexpr char kNumberValue = 2 << 3 | 1;  // google.protobuf.Value.number_value, double
+constexpr char kStringValue = 3 << 3 | 2;
+constexpr char kBoolValue = 4 << 3 | 0;
 
 // TFRecord masks each checksum, so that a checksum of data that contains checksums stays useful.
 uint32_t MaskedCrc(std::string_view data) {
@@ -65,6 +86,53 @@ std::string EventAt(double wall_time, int64_t step) {
   return event;
 }
 
+std::string Field(char field, std::string_view bytes) {
+  std::string out;
+  AppendBytes(out, field, bytes);
+  return out;
+}
+
+// SummaryMetadata that says which of TensorBoard's plugins shows the value.
+std::string MetadataOf(std::string_view plugin, std::string_view content) {
+  std::string data = Field(kPluginName, plugin);
+  if (!content.empty()) AppendBytes(data, kPluginContent, content);
+  return Field(kMetadata, Field(kPlugin, data));
+}
+
+std::string ValidUtf8(std::string_view text) {
+  std::string valid;
+  while (!text.empty()) {
+    const std::string_view before = text;
+    if (TakeCodePoint(text)) {
+      valid += before.substr(0, before.size() - text.size());
+    } else {
+      text.remove_prefix(1);
+      valid += "\xef\xbf\xbd";  // U+FFFD
+    }
+  }
+  return valid;
+}
+
+// A google.protobuf.Value.
+std::string ValueBytes(const Hyperparameter& value) {
+  std::string bytes;
+  if (const auto* flag = std::get_if<bool>(&value)) {
+    bytes = {kBoolValue, static_cast<char>(*flag ? 1 : 0)};
+  } else if (const auto* number = std::get_if<double>(&value)) {
+    bytes.push_back(kNumberValue);
+    AppendFixed(bytes, *number);
+  } else {
+    AppendBytes(bytes, kStringValue, ValidUtf8(std::get<std::string>(value)));
+  }
+  return bytes;
+}
+
+std::string SummaryEvent(double wall_time, int64_t step, std::string_view value) {
+  std::string event = EventAt(wall_time, step);
+  AppendBytes(event, kSummary, Field(kValue, value));
+  return Record(event);
+}
+
 // Reads protobuf fields from the front of a message. Each method returns nullopt when the bytes run
 // out.
 class FieldReader {
@@ -102,24 +170,32 @@ class FieldReader {
   std::string_view bytes_;
 };
 
-std::optional<Scalar> ReadScalar(std::string_view bytes) {
-  FieldReader reader(bytes);
+struct ReadValue {
   Scalar scalar;
+  bool is_scalar = false;
+};
+
+std::optional<ReadValue> ReadOneValue(std::string_view bytes) {
+  FieldReader reader(bytes);
+  ReadValue read;
   while (!reader.done()) {
     const auto field = reader.Varint();
     if (field == kTag) {
       const auto tag = reader.Bytes();
       if (!tag) return std::nullopt;
-      scalar.tag = *tag;
+      read.scalar.tag = *tag;
     } else if (field == kSimpleValue) {
       const auto value = reader.Fixed<float>();
       if (!value) return std::nullopt;
-      scalar.value = *value;
+      read.scalar.value = *value;
+      read.is_scalar = true;
+    } else if (field == kTensor || field == kMetadata) {
+      if (!reader.Bytes()) return std::nullopt;
     } else {
       return std::nullopt;
     }
   }
-  return scalar;
+  return read;
 }
 
 bool ReadSummary(std::string_view bytes, std::vector<Scalar>& scalars) {
@@ -127,9 +203,9 @@ bool ReadSummary(std::string_view bytes, std::vector<Scalar>& scalars) {
   while (!reader.done()) {
     if (reader.Varint() != kValue) return false;
     const auto value = reader.Bytes();
-    const auto scalar = value ? ReadScalar(*value) : std::nullopt;
-    if (!scalar) return false;
-    scalars.push_back(*scalar);
+    auto read = value ? ReadOneValue(*value) : std::nullopt;
+    if (!read) return false;
+    if (read->is_scalar) scalars.push_back(std::move(read->scalar));
   }
   return true;
 }
@@ -189,6 +265,29 @@ std::string FormatScalarEvent(double wall_time, int64_t step, const std::vector<
   return Record(event);
 }
 
+std::string FormatTextEvent(double wall_time, int64_t step, std::string_view tag,
+                            std::string_view text) {
+  std::string tensor = {kDataType, kTypeOfTexts};
+  AppendBytes(tensor, kShape, Field(kDimension, std::string{kDimensionSize, 1}));
+  AppendBytes(tensor, kTexts, ValidUtf8(text));
+  return SummaryEvent(wall_time, step,
+                      Field(kTag, tag) + MetadataOf("text", "") + Field(kTensor, tensor));
+}
+
+std::string FormatHyperparameters(double wall_time,
+                                  const std::map<std::string, Hyperparameter>& values) {
+  std::string session;
+  for (const auto& [key, value] : values) {
+    const std::string entry = Field(kMapKey, ValidUtf8(key)) + Field(kMapValue, ValueBytes(value));
+    AppendBytes(session, kHyperparameters, entry);
+  }
+  session.push_back(kStartSeconds);
+  AppendFixed(session, wall_time);
+  return SummaryEvent(wall_time, 0,
+                      Field(kTag, "_hparams_/session_start_info") +
+                          MetadataOf("hparams", Field(kSessionStart, session)));
+}
+
 std::string EventFileName(int64_t wall_seconds, std::string_view host) {
   return fmt::format("events.out.tfevents.{}.{}", wall_seconds, host);
 }
@@ -216,7 +315,7 @@ StatusOr<std::vector<ScalarEvent>> ParseEventFile(std::string_view bytes,
     const auto data_crc = FieldReader(rest.substr(kHeaderBytes + *length)).Fixed<uint32_t>();
     if (data_crc != MaskedCrc(data)) return damaged("has a damaged checksum");
     auto event = ReadEvent(data);
-    if (!event) return damaged("holds something that is not a scalar");
+    if (!event) return damaged("holds something unknown");
     offset += kHeaderBytes + *length + kTrailerBytes;
     event->end_offset = offset;
     events.push_back(std::move(*event));

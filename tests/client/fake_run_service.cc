@@ -469,6 +469,34 @@ grpc::Status FakeRunService::Metrics(grpc::ServerContext* context,
                                *writer);
 }
 
+grpc::Status FakeRunService::Curves(grpc::ServerContext*, const v1::CurvesRequest* request,
+                                    grpc::ServerWriter<v1::CurvePoints>* writer) {
+  if (auto status = Admit(); !status.ok()) return status;
+  std::vector<v1::CurvePoints> curves;
+  {
+    MutexLock lock(mutex_);
+    const v1::Run* run = Find(request->run());
+    if (run == nullptr) return {grpc::StatusCode::NOT_FOUND, "no run"};
+    last_curves_ = *request;
+    for (const std::string& field : request->fields()) {
+      const auto found = curves_.find({run->run_id(), field});
+      if (found != curves_.end()) curves.push_back(found->second);
+    }
+  }
+  for (const v1::CurvePoints& curve : curves) writer->Write(curve);
+  return grpc::Status::OK;
+}
+
+void FakeRunService::SetCurve(const std::string& run_id, const v1::CurvePoints& curve) {
+  MutexLock lock(mutex_);
+  curves_[{run_id, curve.field()}] = curve;
+}
+
+v1::CurvesRequest FakeRunService::last_curves() const {
+  MutexLock lock(mutex_);
+  return last_curves_;
+}
+
 grpc::Status FakeRunService::Checkpoints(grpc::ServerContext*, const v1::CheckpointsRequest*,
                                          v1::CheckpointsResponse* response) {
   if (auto status = Admit(); !status.ok()) return status;

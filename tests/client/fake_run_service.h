@@ -6,8 +6,10 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -38,6 +40,8 @@ class FakeRunService final : public v1::RunService::Service {
   // The event gets the next sequence number.
   void AddEvent(v1::RunEvent event);
   void AddPoint(const v1::MetricPoint& point);
+  // The points that Curves sends for this run and the curve's field; there are none before.
+  void SetCurve(const std::string& run_id, const v1::CurvePoints& curve);
   // A checkpoint with quarantined_at is in quarantine. RestoreCheckpoint restores it after
   // SetQuarantinedWhole(true); otherwise it answers DataLoss.
   void AddCheckpoint(const v1::Checkpoint& checkpoint);
@@ -62,6 +66,7 @@ class FakeRunService final : public v1::RunService::Service {
 
   v1::SubmitRequest last_submit() const;
   v1::LogsRequest last_logs() const;
+  v1::CurvesRequest last_curves() const;
   std::vector<std::string> cancelled() const;
   v1::ContinueRequest last_continue() const;
 
@@ -83,6 +88,8 @@ class FakeRunService final : public v1::RunService::Service {
                       grpc::ServerWriter<v1::RunEvent>*) override;
   grpc::Status Metrics(grpc::ServerContext*, const v1::MetricsRequest*,
                        grpc::ServerWriter<v1::MetricPoint>*) override;
+  grpc::Status Curves(grpc::ServerContext*, const v1::CurvesRequest*,
+                      grpc::ServerWriter<v1::CurvePoints>*) override;
   grpc::Status Checkpoints(grpc::ServerContext*, const v1::CheckpointsRequest*,
                            v1::CheckpointsResponse*) override;
   grpc::Status RestoreCheckpoint(grpc::ServerContext*, const v1::RestoreCheckpointRequest*,
@@ -124,6 +131,8 @@ class FakeRunService final : public v1::RunService::Service {
   v1::SubmitRequest last_submit_ GUARDED_BY(mutex_);
   v1::ContinueRequest last_continue_ GUARDED_BY(mutex_);
   v1::LogsRequest last_logs_ GUARDED_BY(mutex_);
+  v1::CurvesRequest last_curves_ GUARDED_BY(mutex_);
+  std::map<std::pair<std::string, std::string>, v1::CurvePoints> curves_ GUARDED_BY(mutex_);
   grpc::Status submit_error_ GUARDED_BY(mutex_);
   int failures_left_ GUARDED_BY(mutex_) = 0;
   int break_after_ GUARDED_BY(mutex_) = -1;

@@ -46,6 +46,10 @@ std::optional<Evaluation> Evaluate(LanguageModel& model, Communicator& communica
   if (total[kTokens] == 0) return std::nullopt;
   Evaluation evaluation{.loss = total[kLoss] / total[kTokens],
                         .tokens = static_cast<int64_t>(total[kTokens])};
+  for (size_t i = 0; i < results.size(); i += kSums) {
+    const WindowLoss window{results[i + kLoss], static_cast<int64_t>(results[i + kTokens])};
+    if (window.tokens > 0) evaluation.windows.push_back(window);
+  }
   if (std::isfinite(total[kBytes])) evaluation.bytes = static_cast<int64_t>(total[kBytes]);
   return evaluation;
 }

@@ -2,6 +2,7 @@
 // multiple-choice questions. Prints lines of JSON: {"done", "of"} now and then, the result at last.
 #include <signal.h>
 
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -36,6 +37,7 @@ struct Options {
   std::string items;
   std::string precision = "auto";
   int threads = 0;
+  bool windows = false;
 };
 
 void AddOptions(Command app, Options& options) {
@@ -61,6 +63,8 @@ void AddOptions(Command app, Options& options) {
              "Precision: fp32, bf16, or auto: as in the checkpoint's run")
       .OneOf({"auto", "fp32", "bf16"})
       .ShowDefault();
+  app.Switch("--windows", options.windows,
+             "Also print \"windows\": tokens and nats of each batch of windows (val)");
   app.Option("--threads", options.threads, "0: every processor that may be used").NonNegative();
 }
 
@@ -96,6 +100,14 @@ StatusOr<Json> Validate(const Options& options, EvaluatedCheckpoint& checkpoint)
   result["val_bpb"] = bits ? Json(*bits) : Json();
   result["tokens"] = evaluation.tokens;
   result["bytes"] = evaluation.bytes ? Json(*evaluation.bytes) : Json();
+  if (options.windows) {
+    result["windows"] = Json::array();
+    for (const WindowLoss& window : evaluation.windows) {
+      // JSON has no infinity: null.
+      result["windows"].push_back(
+          {window.tokens, std::isfinite(window.nats) ? Json(window.nats) : Json()});
+    }
+  }
   return result;
 }
 

@@ -2,13 +2,18 @@
 
 #include <unistd.h>
 
+#include <charconv>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <system_error>
 #include <type_traits>
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/yaml_reader.h"
 #include "formats/directory_format.h"
 #include "formats/event_file.h"
 #include "formats/metrics_line.h"
@@ -97,6 +102,40 @@ std::vector<formats::Scalar> ScalarsOf(const contract::TrainingPoint& point) {
   return scalars;
 }
 
+formats::Hyperparameter HyperparameterOf(const YamlNode& node) {
+  if (node.kind != YamlNode::Kind::kScalar) return std::string("null");
+  if (node.quoted) return node.scalar;
+  if (node.scalar == "true" || node.scalar == "false") return node.scalar == "true";
+  double number = 0;
+  const char* const text_end = node.scalar.data() + node.scalar.size();
+  const auto [end, error] = std::from_chars(node.scalar.data(), text_end, number);
+  if (error == std::errc() && end == text_end && std::isfinite(number)) return number;
+  return node.scalar;
+}
+
+// Adds the values below `node`, whose path is `path`. An entry of a list has its index as its key.
+void AddHyperparameters(const std::string& path, const YamlNode& node,
+                        std::map<std::string, formats::Hyperparameter>& values) {
+  const auto below = [&path](const std::string& key) {
+    return path.empty() ? key : path + "." + key;
+  };
+  for (const YamlEntry& entry : node.entries) {
+    AddHyperparameters(below(entry.key), entry.value, values);
+  }
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    AddHyperparameters(below(std::to_string(i)), node.items[i], values);
+  }
+  const bool is_value = node.kind == YamlNode::Kind::kScalar || node.kind == YamlNode::Kind::kNull;
+  if (is_value && !path.empty()) values[path] = HyperparameterOf(node);
+}
+
+// A block of code in Markdown, so that TensorBoard shows the lines as they are.
+std::string CodeBlock(const std::string& text) {
+  std::string block = "    ";
+  for (const char c : text) block += c == '\n' ? std::string("\n    ") : std::string(1, c);
+  return block;
+}
+
 }  // namespace
 
 StatusOr<RunRecords> RunRecords::Open(const std::string& run_directory, int64_t step,
@@ -135,10 +174,18 @@ void RunRecords::WriteStep(const contract::TrainingPoint& point) {
 void RunRecords::WriteSample(int64_t step, const std::string& prompt, const std::string& text) {
   const Json line = {{"step", step}, {"prompt", prompt}, {"text", text}};
   Note(samples_.Append(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"));
+  Note(events_.Append(formats::FormatTextEvent(Seconds(*clock_), step, "samples/text_summary",
+                                               CodeBlock(prompt + text))));
 }
 
 void RunRecords::WriteResolved(const std::string& yaml) {
   Note(WriteFileAtomically(JoinPath(run_directory_, "resolved.yaml"), yaml));
+  const auto parsed = ParseYaml(yaml, "resolved.yaml");
+  const auto* root = std::get_if<YamlNode>(&parsed);
+  if (root == nullptr) return;
+  std::map<std::string, formats::Hyperparameter> values;
+  AddHyperparameters("", *root, values);
+  Note(events_.Append(formats::FormatHyperparameters(Seconds(*clock_), values)));
 }
 
 void RunRecords::Note(const Status& status) {

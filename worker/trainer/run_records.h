@@ -26,6 +26,7 @@ class RunRecords {
                                    const Clock& clock);
 
   void WriteStep(const contract::TrainingPoint& point);
+  // Also into the event file, as WriteResolved does with the values as hyperparameters.
   void WriteSample(int64_t step, const std::string& prompt, const std::string& text);
   void WriteResolved(const std::string& yaml);
 

@@ -9,7 +9,8 @@ namespace {
 // Global flags may come before or after the command. They are added to each command instead of
 // "falling through" to the program, because otherwise a run called "list" could not be named: CLI11
 // would take it for the command.
-void AddGlobalFlags(Command command, GlobalOptions& options, const std::string& group) {
+void AddGlobalFlags(Command command, GlobalOptions& options, const std::string& group,
+                    bool with_output = true) {
   const auto add = [&](const std::string& name, std::string& value, const std::string& text) {
     return command.Option(name, value, text).Group(group);
   };
@@ -18,8 +19,10 @@ void AddGlobalFlags(Command command, GlobalOptions& options, const std::string& 
   add("--state-dir", options.state_dir, "state directory of a local service (see gpctl up)").Path();
   add("--namespace", options.run_namespace, "namespace of the runs that are named or listed")
       .NotEmpty();
-  add("-o,--output", options.output, "text or json; for a JobSet yaml")
-      .OneOf({"text", "json", "yaml"});
+  if (with_output) {
+    add("-o,--output", options.output, "text or json; for a JobSet yaml")
+        .OneOf({"text", "json", "yaml"});
+  }
   add("--timeout", options.timeout, "longest wait for an answer, such as 15s");
   command.Switch("--no-color", options.no_color, "plain output without escape sequences")
       .Group(group);
@@ -37,6 +40,14 @@ Command CommandSet::Add(const std::string& name, const std::string& group,
   const Command command = program_.AddCommand(name, summary);
   command.Group(group);
   AddGlobalFlags(command, options_, "Flags for every command");
+  return command;
+}
+
+Command CommandSet::AddWriter(const std::string& name, const std::string& group,
+                              const std::string& summary) {
+  const Command command = program_.AddCommand(name, summary);
+  command.Group(group);
+  AddGlobalFlags(command, options_, "Flags for every command", false);
   return command;
 }
 
@@ -72,6 +83,9 @@ void AddAllCommands(CommandSet& commands) {
   AddWatchCommand(commands);
   AddTopCommand(commands);
   AddStreamCommands(commands);
+  AddPlotCommand(commands);
+  AddCompareCommand(commands);
+  AddTensorBoardCommand(commands);
   AddWaitCommand(commands);
   AddCancelCommand(commands);
   AddPauseCommands(commands);

@@ -23,6 +23,8 @@ class CommandSet {
 
   // A command of its own, listed in `gpctl help` under `group`.
   Command Add(const std::string& name, const std::string& group, const std::string& summary);
+  // The same for a command whose own flag -o names the file that it writes. It prints no JSON.
+  Command AddWriter(const std::string& name, const std::string& group, const std::string& summary);
   // A verb below a noun: `ckpt list`.
   Command AddVerb(Command noun, const std::string& name, const std::string& summary);
 

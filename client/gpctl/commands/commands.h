@@ -29,6 +29,9 @@ void AddChatCommand(CommandSet& commands);         // chat
 void AddDemoCommand(CommandSet& commands);         // demo
 void AddDoctorCommand(CommandSet& commands);       // doctor
 void AddStreamCommands(CommandSet& commands);      // logs, events, metrics
+void AddPlotCommand(CommandSet& commands);         // plot
+void AddCompareCommand(CommandSet& commands);      // compare
+void AddTensorBoardCommand(CommandSet& commands);  // tensorboard
 void AddWaitCommand(CommandSet& commands);         // wait
 void AddCancelCommand(CommandSet& commands);       // cancel
 void AddPauseCommands(CommandSet& commands);       // pause, resume

@@ -7,6 +7,7 @@
 #include "client/api/run_state_name.h"
 #include "client/gpctl/commands/commands.h"
 #include "client/gpctl/commands/detach.h"
+#include "client/gpctl/render/metrics_csv.h"
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/render/run_text.h"
 #include "client/gpctl/render/run_words.h"
@@ -20,6 +21,7 @@ struct StreamOptions {
   int tail = 0;
   std::string rank = "all";
   int64_t after_step = -1;
+  std::string format = "text";  // of metrics
 };
 
 // The command's result when a stream has ended with `status`. Ctrl-C while following (-f) only
@@ -115,6 +117,9 @@ std::string NoStepsText(const v1::Run& run, const StreamOptions& options) {
 }
 
 StatusOr<ExitCode> Metrics(const StreamOptions& options, Session& session) {
+  if (session.json() && options.format == "csv") {
+    return InvalidArgument("-o json and --format csv: expected one of them");
+  }
   ASSIGN_OR_RETURN(const v1::Run run, session.FindRun(options.run));
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
   v1::MetricsRequest request;
@@ -122,11 +127,16 @@ StatusOr<ExitCode> Metrics(const StreamOptions& options, Session& session) {
   request.set_after_step(options.after_step);
   request.set_follow(options.follow);
   const int64_t target = run.progress().target_steps();
+  std::vector<std::string> scores;
+  for (const v1::NewestScore& score : run.progress().scores()) scores.push_back(score.name());
+  const bool csv = options.format == "csv";
+  const bool json = session.json() || options.format == "json";
+  if (csv) session.console().out << MetricsCsvTitles(scores);
   bool empty = true;
-  const auto render = [&session, &empty, target](const v1::MetricPoint& point) {
+  const auto render = [&, target](const v1::MetricPoint& point) {
     empty = false;
-    return session.json() ? OneLine(MetricFields(point))
-                          : StepLine(point, target, session.style()) + "\n";
+    if (csv) return MetricsCsvLine(point, scores);
+    return json ? OneLine(MetricFields(point)) : StepLine(point, target, session.style()) + "\n";
   };
   const Status status =
       client->Metrics(request, Printer<v1::MetricPoint>(session, options.follow, render));
@@ -157,9 +167,13 @@ void AddStreamCommands(CommandSet& commands) {
             &Events, std::make_shared<StreamOptions>());
   auto metrics = std::make_shared<StreamOptions>();
   Command metrics_command =
-      AddStream(commands, "metrics", "Print loss, speed and more of each step (-o json: NDJSON)",
+      AddStream(commands, "metrics", "Print loss, speed and more of each step, also as CSV or JSON",
                 &Metrics, metrics);
   metrics_command.Option("--after-step", metrics->after_step, "only later steps");
+  metrics_command
+      .Option("--format", metrics->format,
+              "text; csv with a line of titles; json: an object a line, as -o json (text)")
+      .OneOf({"text", "csv", "json"});
 }
 
 }  // namespace gp::gpctl

@@ -70,7 +70,7 @@ std::string TimeTick(double seconds, double step) {
   return text;
 }
 
-std::string NumberTick(double value, double step, const Range& range) {
+std::string NumberTick(double value, double step, const AxisRange& range) {
   const double largest = std::max(std::fabs(range.low), std::fabs(range.high));
   if (largest >= 10'000) return WithUnit(value, step, largest);
   if (largest >= 1e-3) return fmt::format("{:.{}f}", value == 0 ? 0.0 : value, DecimalsOf(step));
@@ -123,7 +123,7 @@ std::string LogTickText(double value) {
   return fmt::format("{:.0e}", value);
 }
 
-std::vector<Tick> PowerTicks(const Range& range, std::initializer_list<double> factors,
+std::vector<Tick> PowerTicks(const AxisRange& range, std::initializer_list<double> factors,
                              int stride) {
   std::vector<Tick> ticks;
   const int first = static_cast<int>(std::floor(std::log10(range.low)));
@@ -162,7 +162,7 @@ double Axis::PlaceOf(double value) const {
   return (std::log(value) - std::log(range.low)) / (std::log(range.high) - std::log(range.low));
 }
 
-Range Widened(Range range, bool log) {
+AxisRange Widened(AxisRange range, bool log) {
   if (range.low < range.high) return range;
   const double value = range.low;
   if (log) return {value / 2, value * 2};

@@ -14,15 +14,15 @@ enum class AxisKind {
   kTime,  // seconds
 };
 
-struct Range {
+struct AxisRange {
   double low = 0;
   double high = 1;
 
-  bool operator==(const Range&) const = default;
+  bool operator==(const AxisRange&) const = default;
 };
 
 struct Axis {
-  Range range;
+  AxisRange range;
   AxisKind kind = AxisKind::kNumber;
   bool log = false;  // REQUIRES: range.low > 0
 
@@ -36,7 +36,7 @@ struct Tick {
 };
 
 // A range that can be divided by: equal ends are moved apart.
-Range Widened(Range range, bool log);
+AxisRange Widened(AxisRange range, bool log);
 
 // At most `count_max` ticks inside the range, at round values whose texts differ. An axis with
 // log has powers of ten, and 2 and 5 times them while there is room.

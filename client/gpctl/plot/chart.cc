@@ -14,7 +14,8 @@ namespace gp::gpctl {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kMargin = 0.04;  // of the y range, above and below
+constexpr double kLargest = 1e300;  // differences of such values are still finite
+constexpr double kMargin = 0.04;    // of the y range, above and below
 
 struct Extent {
   double low = kInfinity;
@@ -27,12 +28,13 @@ struct Extent {
   bool empty() const { return low > high; }
 };
 
-Range WithMargin(const Extent& extent, bool log) {
-  if (extent.empty()) return log ? Range{1, 10} : Range{0, 1};
-  const Range range = Widened({extent.low, extent.high}, log);
+AxisRange WithMargin(const Extent& extent, bool log) {
+  if (extent.empty()) return log ? AxisRange{1, 10} : AxisRange{0, 1};
+  const AxisRange range = Widened({extent.low, extent.high}, log);
   if (log) {
-    const double factor = std::pow(range.high / range.low, kMargin);
-    return {range.low / factor, range.high * factor};
+    const double factor = std::exp((std::log(range.high) - std::log(range.low)) * kMargin);
+    return {std::max(range.low / factor, std::numeric_limits<double>::min()),
+            std::min(range.high * factor, std::numeric_limits<double>::max())};
   }
   const double margin = (range.high - range.low) * kMargin;
   // Values that are never negative keep an axis that is not, either.
@@ -54,15 +56,49 @@ std::string PlaceText(double x, AxisKind kind) {
   return fmt::format("{}", x);
 }
 
-std::string NoteText(const Curve& curve, size_t first, AxisKind kind, const std::string& what) {
-  return fmt::format("{}{}{} (the first: {:.4g} at {})", curve.label,
-                     curve.label.empty() ? "" : ": ", what, curve.y[first],
-                     PlaceText(curve.x[first], kind));
+struct Stretch {
+  size_t first = 0;
+  size_t last = 0;
+};
+
+// The stretches of neighbouring points for which `is_missing` is true.
+template <typename Test>
+std::vector<Stretch> FindStretches(const std::vector<double>& y, Test is_missing) {
+  std::vector<Stretch> stretches;
+  for (size_t i = 0; i < y.size(); ++i) {
+    if (!is_missing(y[i])) continue;
+    if (stretches.empty() || stretches.back().last + 1 < i) stretches.push_back({i, i});
+    stretches.back().last = i;
+  }
+  return stretches;
+}
+
+// "nan" or "inf" if all values of the gaps are alike, otherwise "not finite".
+std::string GapText(const Curve& curve, const std::vector<Stretch>& gaps) {
+  const std::string first = fmt::format("{:.4g}", curve.y[gaps.front().first]);
+  for (const Stretch& gap : gaps) {
+    for (size_t i = gap.first; i <= gap.last; ++i) {
+      if (fmt::format("{:.4g}", curve.y[i]) != first) return "not finite";
+    }
+  }
+  return first;
+}
+
+// REQUIRES: at least one stretch.
+std::string PlacesText(const Curve& curve, const std::vector<Stretch>& stretches, AxisKind kind) {
+  const auto place = [&](size_t i) { return PlaceText(curve.x[i], kind); };
+  const auto [first, last] = stretches.front();
+  std::string text = first == last ? "at " + place(first)
+                                   : fmt::format("from {} to {}", place(first), place(last));
+  if (stretches.size() == 1) return text;
+  return fmt::format("{}, and {} up to {}", text,
+                     CountedNoun(static_cast<int64_t>(stretches.size()) - 1, "more gap"),
+                     place(stretches.back().last));
 }
 
 }  // namespace
 
-bool IsDrawable(double y, bool log) { return std::isfinite(y) && (!log || y > 0); }
+bool IsDrawable(double y, bool log) { return std::fabs(y) <= kLargest && (!log || y > 0); }
 
 ChartAxes AxesOf(const Chart& chart) {
   Extent x;
@@ -75,7 +111,8 @@ ChartAxes AxesOf(const Chart& chart) {
     }
   }
   ChartAxes axes;
-  const Range x_range = x.empty() ? Range{0, 1} : Range{x.low, x.high};
+  const AxisRange x_range =
+      chart.x_range.value_or(x.empty() ? AxisRange{0, 1} : AxisRange{x.low, x.high});
   axes.x = {Widened(x_range, false), chart.x_axis, false};
   axes.y = {WithMargin(y, chart.log), AxisKind::kNumber, chart.log};
   return axes;
@@ -85,18 +122,19 @@ std::vector<std::string> MissingPointNotes(const Chart& chart) {
   std::vector<std::string> notes;
   for (const Curve& curve : chart.curves) {
     if (curve.faint) continue;
-    const auto add = [&](auto is_missing, const std::string& what) {
-      const auto found = std::find_if(curve.y.begin(), curve.y.end(), is_missing);
-      if (found == curve.y.end()) return;
-      notes.push_back(NoteText(curve, found - curve.y.begin(), chart.x_axis, what));
-    };
-    const auto not_finite = [](double y) { return !std::isfinite(y); };
-    const int64_t count = std::max<int64_t>(
-        curve.not_finite, std::count_if(curve.y.begin(), curve.y.end(), not_finite));
-    add(not_finite,
-        CountedNoun(count, "point") + (count == 1 ? " is not finite" : " are not finite"));
-    add([&](double y) { return std::isfinite(y) && !IsDrawable(y, chart.log); },
-        "values of 0 or less are not on the logarithmic axis");
+    const std::string name = curve.label.empty() ? "" : curve.label + ": ";
+    const auto gaps = FindStretches(curve.y, [](double y) { return !IsDrawable(y, false); });
+    if (!gaps.empty()) {
+      notes.push_back(fmt::format("{}{} {}", name, GapText(curve, gaps),
+                                  PlacesText(curve, gaps, chart.x_axis)));
+    }
+    if (!chart.log) continue;
+    const auto low =
+        FindStretches(curve.y, [](double y) { return IsDrawable(y, false) && y <= 0; });
+    if (!low.empty()) {
+      notes.push_back(fmt::format("{}0 or less, so not on the logarithmic axis, {}", name,
+                                  PlacesText(curve, low, chart.x_axis)));
+    }
   }
   return notes;
 }

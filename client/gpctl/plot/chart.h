@@ -2,7 +2,7 @@
 // functions; thread-safe.
 #pragma once
 
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,14 +16,14 @@ struct Curve {
   std::vector<double> y;  // as many as x; NaN and infinite values are gaps with a mark
   int color = 0;          // its number in the palette; beyond the last color the first follows
   bool dashed = false;
-  bool faint = false;      // the values behind a smoothed curve
-  int64_t not_finite = 0;  // recorded points that are NaN or infinite; y may lack some of them
+  bool faint = false;  // the values behind a smoothed curve
 };
 
 struct Chart {
   std::string title;  // "loss (nats per token)"
   AxisKind x_axis = AxisKind::kSteps;
-  bool log = false;  // the y axis; values of 0 or less are then not drawn
+  bool log = false;                  // the y axis; values of 0 or less are then not drawn
+  std::optional<AxisRange> x_range;  // absent: as the points
   std::vector<Curve> curves;
 };
 
@@ -35,11 +35,12 @@ struct ChartAxes {
 };
 ChartAxes AxesOf(const Chart& chart);
 
-// Whether the value can be drawn on the y axis: it is finite, and above 0 with `log`.
+// Whether the value can be drawn on the y axis: it is finite, not absurdly large, and above 0 with
+// `log`.
 bool IsDrawable(double y, bool log);
 
-// For each curve with points that are not drawn a sentence that says so: "tiny: 3 points are not
-// finite (the first: nan at step 120)".
+// For each curve with points that are not drawn a line that says which: "tiny: nan from step 120 to
+// step 131", "tiny: inf at step 7, and 3 more gaps up to step 90".
 std::vector<std::string> MissingPointNotes(const Chart& chart);
 
 }  // namespace gp::gpctl

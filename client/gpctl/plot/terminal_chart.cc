@@ -26,12 +26,15 @@ std::string Painted(const std::string& text, int code) {
   return code == 0 || text.empty() ? text : fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
 
+// Whether the legend has the curve.
+bool IsNamed(const Curve& curve) { return !curve.faint && !curve.label.empty(); }
+
 class TerminalChart {
  public:
   TerminalChart(const Chart& chart, ChartSize size, const ChartStyle& style)
       : chart_(chart), size_(size), style_(style), axes_(AxesOf(chart)) {
     const auto shown = std::count_if(chart.curves.begin(), chart.curves.end(),
-                                     [](const Curve& curve) { return !curve.faint; });
+                                     [](const Curve& curve) { return IsNamed(curve); });
     has_letters_ = shown > 1 && !style.color;
   }
 
@@ -68,9 +71,10 @@ class TerminalChart {
     return one.faint ? kFaintCode : kCurveCodes[one.color % std::size(kCurveCodes)];
   }
 
+  // A curve without a label has the letter of the one before it.
   char LetterOf(int curve) const {
     int letter = 0;
-    for (int i = 0; i < curve; ++i) letter += chart_.curves[i].faint ? 0 : 1;
+    for (int i = 1; i <= curve; ++i) letter += IsNamed(chart_.curves[i]) ? 1 : 0;
     return kLetters[letter % (std::size(kLetters) - 1)];
   }
 
@@ -92,7 +96,7 @@ class TerminalChart {
     std::vector<std::string> lines = {Cut(chart_.title)};
     for (const Curve& curve : chart_.curves) {
       if (static_cast<int>(lines.size()) >= size_.rows) break;
-      if (!curve.faint) lines.push_back(Cut(curve.label + LastValueText(curve)));
+      if (IsNamed(curve)) lines.push_back(Cut(curve.label + LastValueText(curve)));
     }
     return lines;
   }
@@ -108,7 +112,7 @@ class TerminalChart {
     const char* dashes = style_.utf8 ? "╌╌" : "..";
     for (size_t i = 0; i < chart_.curves.size(); ++i) {
       const Curve& curve = chart_.curves[i];
-      if (curve.faint) continue;
+      if (!IsNamed(curve)) continue;
       const std::string mark = has_letters_   ? std::string(1, LetterOf(static_cast<int>(i)))
                                : curve.dashed ? dashes
                                               : stroke;
@@ -143,7 +147,7 @@ class TerminalChart {
       const double y = curve.y[i];
       if (!IsDrawable(y, chart_.log)) {
         before.reset();
-        if (!std::isfinite(y) && !curve.faint) MarkGap(curve.x[i], y, number, canvas);
+        if (!IsDrawable(y, false) && !curve.faint) MarkGap(curve.x[i], y, number, canvas);
         continue;
       }
       const Dot at = PlaceOf(curve.x[i], y, canvas);
@@ -158,7 +162,7 @@ class TerminalChart {
 
   void MarkGap(double x, double y, int number, DotCanvas& canvas) const {
     const int column = static_cast<int>(std::lround(axes_.x.PlaceOf(x) * (canvas.width() - 1)));
-    const bool below = std::isinf(y) && y < 0;
+    const bool below = y < 0;
     canvas.Mark({column, below ? canvas.height() - 1 : 0},
                 std::isnan(y) ? 'x'
                 : below       ? 'v'

@@ -238,6 +238,22 @@ TEST_F(CommandTest, MetricsAsJsonAreOneObjectAStep) {
   }
 }
 
+TEST_F(CommandTest, MetricsAsCsvHaveTitles) {
+  service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_SUCCEEDED));
+  v1::MetricPoint point;
+  point.set_step(1);
+  point.set_tokens(64);
+  point.set_loss(4.25);
+  service_.AddPoint(point);
+  const Outcome outcome = Run({"metrics", "a", "--format", "csv"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, StartsWith("step,tokens,loss,"));
+  EXPECT_THAT(outcome.out, HasSubstr("\n1,64,4.25,"));
+  EXPECT_EQ(Run({"metrics", "a", "--format", "json"}).out, Run({"metrics", "a", "-o", "json"}).out);
+  EXPECT_EQ(Run({"metrics", "a", "--format", "csv", "-o", "json"}).code, 2);
+  EXPECT_EQ(Run({"metrics", "a", "--format", "xml"}).code, 2);
+}
+
 TEST_F(CommandTest, MetricsOfARunWithoutStepsSaySoBesideTheOutput) {
   service_.AddRun(MakeRun("a", "aaaaaaaa01", v1::RUN_STATE_QUEUED));
   for (const auto& more : std::vector<std::vector<std::string>>{{}, {"-o", "json"}}) {

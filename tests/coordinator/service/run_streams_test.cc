@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
 #include "fakes/fake_clock.h"
@@ -96,6 +98,33 @@ TEST_F(MetricsSourceTest, FollowsWhatIsNewThoughStepsAreTakenAgain) {
   EXPECT_EQ(Tell(*source, Pull::kWait), Steps{});
   Append(4, 1400, 1402);
   EXPECT_EQ(Tell(*source, Pull::kWait), Range(1400, 1402));
+}
+
+TEST_F(MetricsSourceTest, CurvesAreColumnsOfThePoints) {
+  v1::CurvesRequest request;
+  request.add_fields("loss");
+  request.add_fields("lr");
+  const auto source = MakeCurvesSource({reconciler_, *recorder_, store_}, RunId("r"), request);
+  std::map<std::string, Steps> told;
+  v1::CurvePoints message;
+  StatusOr<Pull> pull = source->Next(message);
+  for (; pull.ok() && *pull != Pull::kEnd; pull = source->Next(message)) {
+    if (*pull != Pull::kMessage) continue;
+    EXPECT_EQ(message.values_size(), message.steps_size());
+    Steps& steps = told[message.field()];
+    steps.insert(steps.end(), message.steps().begin(), message.steps().end());
+    message.Clear();
+  }
+  EXPECT_TRUE(pull.ok()) << pull.status();
+  EXPECT_EQ(told, (std::map<std::string, Steps>{{"loss", Range(1, 1500)}, {"lr", Range(1, 1500)}}));
+}
+
+TEST_F(MetricsSourceTest, CurvesRefuseAnUnknownField) {
+  v1::CurvesRequest request;
+  request.add_fields("los");
+  const auto source = MakeCurvesSource({reconciler_, *recorder_, store_}, RunId("r"), request);
+  v1::CurvePoints message;
+  EXPECT_EQ(source->Next(message).status().code(), StatusCode::kInvalidArgument);
 }
 
 TEST_F(MetricsSourceTest, EventsBeginBehindTheOneTheCallerHas) {

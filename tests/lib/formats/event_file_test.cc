@@ -44,6 +44,39 @@ TEST(EventFile, ASessionStartHasTensorBoardsBytes) {
             std::string(reinterpret_cast<const char*>(expected), sizeof expected));
 }
 
+// TensorBoard's EventAccumulator reads both (checked with 2.20); these are the bytes that it read.
+TEST(EventFile, ATextIsATensorOfThePluginText) {
+  const std::string event = FormatTextEvent(1.0, 7, "samples/text_summary", "Once");
+  const std::string expected =
+      "\x0a\x14samples/text_summary"
+      "\x4a\x08\x0a\x06\x0a\x04text" +
+      std::string("\x42\x0e\x08\x07\x12\x04\x12\x02\x08\x01\x42\x04Once");
+  EXPECT_NE(event.find(expected), std::string::npos);
+  const auto events = ParseEventFile(FormatEventFileStart(1.5) + event);
+  ASSERT_TRUE(events.ok()) << events.status();
+  EXPECT_EQ(events->at(1).step, 7);
+  EXPECT_TRUE(events->at(1).scalars.empty());
+}
+
+TEST(EventFile, HyperparametersStartASession) {
+  const std::string event =
+      FormatHyperparameters(1.0, {{"a", true}, {"lr", 0.5}, {"name", std::string("tiny")}});
+  EXPECT_NE(event.find("_hparams_/session_start_info"), std::string::npos);
+  // Entries of the map: a key, and a google.protobuf.Value.
+  EXPECT_NE(event.find(std::string("\x0a\x07\x0a\x01"
+                                   "a\x12\x02\x20\x01")),
+            std::string::npos);
+  EXPECT_NE(event.find(std::string("\x0a\x04name\x12\x06\x1a\x04tiny")), std::string::npos);
+  const auto events = ParseEventFile(event);
+  ASSERT_TRUE(events.ok()) << events.status();
+  EXPECT_EQ(events->at(0).step, 0);
+  EXPECT_TRUE(events->at(0).scalars.empty());
+}
+
+TEST(EventFile, TextsBecomeValidUtf8) {
+  EXPECT_NE(FormatTextEvent(1.0, 1, "t", "a\xff").find("a\xef\xbf\xbd"), std::string::npos);
+}
+
 TEST(EventFile, EveryTruncationKeepsTheEventsBeforeIt) {
   const std::string file = ExampleFile();
   const auto all = *ParseEventFile(file);

@@ -100,6 +100,26 @@ TEST(Evaluator, EveryRankOfEveryWorldSizeFindsTheSameBits) {
   }
 }
 
+TEST(Evaluator, TheWindowsAddUpToTheLoss) {
+  auto group = MakeLocalGroup(1, 1);
+  BigramModel model = UnevenModel();
+  Batches batches;
+  const auto evaluation = Evaluate(
+      model, *group[0], kBatches, [&](int64_t index) { return batches.At(index); },
+      TokenBytes(ByteTokenizer()));
+  ASSERT_TRUE(evaluation.has_value());
+  ASSERT_EQ(evaluation->windows.size(), static_cast<size_t>(kBatches));
+  double nats = 0;
+  int64_t tokens = 0;
+  for (const WindowLoss& window : evaluation->windows) {
+    nats += window.nats;
+    tokens += window.tokens;
+  }
+  EXPECT_EQ(evaluation->windows[2].tokens, 2) << "one target does not count";
+  EXPECT_EQ(tokens, evaluation->tokens);
+  EXPECT_DOUBLE_EQ(nats / static_cast<double>(tokens), evaluation->loss);
+}
+
 TEST(Evaluator, NoBatchesNoLoss) { EXPECT_EQ(EvaluateOn(2, 0)[1], std::nullopt); }
 
 TEST(Evaluator, ALossThatIsNotANumberIsNotLost) {

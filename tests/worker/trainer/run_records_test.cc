@@ -110,6 +110,36 @@ TEST_F(RunRecordsTest, EachProcessSaysAtWhichStepItBegins) {
   EXPECT_EQ(files[1].at(1).step, 6);
 }
 
+TEST_F(RunRecordsTest, TensorBoardGetsHyperparametersAndSamples) {
+  RunRecords records = OpenAt(0);
+  records.WriteResolved("optimizer: {lr: 6e-4}\ndata: {text: [a.txt]}\nfast: true\n");
+  records.WriteStep(PointAt(1, 1.0));
+  records.WriteSample(1, "Once", " upon\na time");
+  std::string bytes;
+  for (const std::string& name : ListDirectory(directory_).value()) {
+    if (name.find("tfevents") != std::string::npos) bytes = ReadFile(Path(name)).value();
+  }
+  for (const char* word : {"_hparams_/session_start_info", "optimizer.lr", "data.text.0", "a.txt",
+                           "samples/text_summary", "    Once upon\n    a time"}) {
+    EXPECT_NE(bytes.find(word), std::string::npos) << word;
+  }
+  EXPECT_EQ(StepsInEvents(), (std::vector<int64_t>{1}));
+}
+
+// What is not a scalar must not hide the scalars behind it from a resume.
+TEST_F(RunRecordsTest, AResumeKeepsHyperparametersAndSamples) {
+  {
+    RunRecords records = OpenAt(0);
+    records.WriteResolved("seed: 1\n");
+    for (int64_t step = 1; step <= 9; ++step) {
+      records.WriteStep(PointAt(step, 1.0));
+      records.WriteSample(step, "", "text " + std::to_string(step));
+    }
+  }
+  RunRecords records = OpenAt(5);
+  EXPECT_EQ(StepsInEvents(), (std::vector<int64_t>{1, 2, 3, 4, 5}));
+}
+
 TEST_F(RunRecordsTest, ALineThatACrashCutShortIsDropped) {
   { OpenAt(0).WriteStep(PointAt(1, 1.0)); }
   std::string text = ReadFile(Path("metrics.jsonl")).value();

@@ -4,11 +4,10 @@
 
 #include "base/file.h"
 #include "client/gpctl/commands/commands.h"
+#include "client/gpctl/commands/models/evaluator_run.h"
 #include "client/gpctl/render/run_json.h"
-#include "client/gpctl/service/program_run.h"
 #include "client/gpctl/session/served_checkpoint.h"
 #include "client/gpctl/terminal/number_text.h"
-#include "client/gpctl/terminal/progress_line.h"
 
 namespace gp::gpctl {
 namespace {
@@ -21,45 +20,6 @@ struct EvalOptions {
   std::string style = "completion";
   std::string items;
   std::string precision = "auto";
-};
-
-// Splits gp-evaluator's output into lines: shows those about its progress and keeps the result.
-class EvaluatorLines {
- public:
-  explicit EvaluatorLines(ProgressLine& progress) : progress_(progress) {}
-
-  void Add(const std::string& piece) {
-    text_ += piece;
-    for (size_t end; (end = text_.find('\n')) != std::string::npos; text_.erase(0, end + 1)) {
-      HandleLine(Json::parse(text_.substr(0, end), nullptr, false));
-    }
-  }
-
-  // The program's result; nullopt before it has printed one.
-  const std::optional<Json>& result() const { return result_; }
-
- private:
-  void HandleLine(const Json& line) {
-    if (!line.is_object()) return;
-    if (line.contains("done") && line.contains("of")) {
-      Tell(line["done"].get<double>(), line["of"].get<double>());
-    } else {
-      result_ = line;
-    }
-  }
-
-  void Tell(double done, double of) {
-    if (done <= 0) return;
-    const double seconds = progress_.Seconds();
-    progress_.Tell(fmt::format("{}, {} of {} batches, {:.1f} a second, {} left", Percent(done / of),
-                               WithThousands(static_cast<int64_t>(done)),
-                               WithThousands(static_cast<int64_t>(of)), done / seconds,
-                               DurationText((of - done) * seconds / done)));
-  }
-
-  ProgressLine& progress_;
-  std::string text_;
-  std::optional<Json> result_;
 };
 
 std::vector<std::string> EvaluatorArguments(const std::string& checkpoint,
@@ -117,23 +77,17 @@ StatusOr<ExitCode> Evaluate(const EvalOptions& options, Session& session) {
   RETURN_IF_ERROR(Check(options));
   ASSIGN_OR_RETURN(const ServedCheckpoint checkpoint, FindServed(options.reference, session));
   Console& console = session.console();
-  ProgressLine progress(console);
-  EvaluatorLines lines(progress);
-  const auto code =
-      RunOwnProgram(console, "gp-evaluator",
-                    EvaluatorArguments(checkpoint.directory, options, console.working_directory),
-                    [&lines](const std::string& piece) { lines.Add(piece); });
-  progress.Clear();
-  RETURN_IF_ERROR(code.status());
-  // gp-evaluator has printed its error on stderr, and uses the same exit codes as gpctl.
-  if (*code > 0 && *code < 128) return static_cast<ExitCode>(*code);
-  if (*code != 0 || !lines.result()) return Internal("gp-evaluator ended with code {}", *code);
+  ASSIGN_OR_RETURN(
+      const EvaluatorRun run,
+      RunEvaluator(EvaluatorArguments(checkpoint.directory, options, console.working_directory),
+                   session));
+  if (run.code != ExitCode::kOk) return run.code;
   if (session.json()) {
     Json document = Document("Evaluation");
-    document.update(*lines.result());
+    document.update(*run.result);
     console.out << Pretty(document);
   } else {
-    console.out << ResultText(*lines.result());
+    console.out << ResultText(*run.result);
   }
   return ExitCode::kOk;
 }

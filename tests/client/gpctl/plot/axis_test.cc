@@ -58,10 +58,10 @@ TEST(Axis, NeverHasMoreTicksThanWanted) {
 }
 
 TEST(Axis, EqualEndsAreMovedApart) {
-  EXPECT_EQ(Widened({2, 2}, false), (Range{1.9, 2.1}));
-  EXPECT_EQ(Widened({0, 0}, false), (Range{-1, 1}));
-  EXPECT_EQ(Widened({2, 2}, true), (Range{1, 4}));
-  EXPECT_EQ(Widened({2, 3}, false), (Range{2, 3}));
+  EXPECT_EQ(Widened({2, 2}, false), (AxisRange{1.9, 2.1}));
+  EXPECT_EQ(Widened({0, 0}, false), (AxisRange{-1, 1}));
+  EXPECT_EQ(Widened({2, 2}, true), (AxisRange{1, 4}));
+  EXPECT_EQ(Widened({2, 3}, false), (AxisRange{2, 3}));
 }
 
 }  // namespace
