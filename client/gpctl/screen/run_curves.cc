@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text/thousands.h"
+#include "client/gpctl/plot/smoothing.h"
 #include "client/gpctl/plot/terminal_chart.h"
 
 namespace gp::gpctl {
@@ -15,8 +16,8 @@ namespace {
 constexpr double kSettledMin = 500;
 // Fewer points are drawn as they are.
 constexpr size_t kSmoothedMin = 120;
-// The share of the points on either side that a smoothed value is a mean of.
-constexpr size_t kSmoothingShare = 80;
+// The share of the points that a smoothed value is a mean of.
+constexpr size_t kSmoothingShare = 40;
 
 Curve CurveOf(const ThinnedCurve& points, const std::string& label, int color) {
   Curve curve{.label = label, .color = color};
@@ -55,35 +56,13 @@ void CutBefore(double first, Curve& curve) {
   curve.y.erase(curve.y.begin(), curve.y.begin() + begin);
 }
 
-// The mean of the finite values around each value, of up to `count` on either side. The means of the
-// first values reach less far, so that a curve that falls at once keeps its shape there.
-std::vector<double> RunningMeans(const std::vector<double>& values, size_t count) {
-  std::vector<double> sums = {0};
-  std::vector<size_t> counts = {0};
-  for (const double value : values) {
-    const bool finite = std::isfinite(value);
-    sums.push_back(sums.back() + (finite ? value : 0));
-    counts.push_back(counts.back() + (finite ? 1 : 0));
-  }
-  std::vector<double> means;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const size_t reach = std::min(count, i / 2);
-    const size_t begin = i - reach;
-    const size_t end = std::min(i + reach + 1, values.size());
-    means.push_back(std::isfinite(values[i]) ? (sums[end] - sums[begin]) /
-                                                   static_cast<double>(counts[end] - counts[begin])
-                                             : values[i]);
-  }
-  return means;
-}
-
 // The curve; if it has many points, smoothed above its single values.
 std::vector<Curve> WithSmoothing(Curve curve) {
   if (curve.y.size() < kSmoothedMin) return {std::move(curve)};
   Curve steps = curve;
   steps.faint = true;
   if (!curve.label.empty()) curve.label += ", smoothed";
-  curve.y = RunningMeans(curve.y, curve.y.size() / kSmoothingShare);
+  curve.y = Smoothed(curve.y, static_cast<int>(curve.y.size() / kSmoothingShare));
   return {std::move(curve), std::move(steps)};
 }
 
@@ -110,6 +89,12 @@ std::vector<ScreenLine> OneCurve(const std::string& title, const ThinnedCurve& p
                style);
 }
 
+// The first steps of these curves do not hide what follows.
+CurveStyle FromStart(CurveStyle style) {
+  if (style.span == CurveSpan::kSettled) style.span = CurveSpan::kAll;
+  return style;
+}
+
 }  // namespace
 
 CurveSpan NextSpan(CurveSpan span) {
@@ -131,7 +116,7 @@ std::vector<ScreenLine> LossChart(const RunCurves& curves, int width, int rows,
 
 std::vector<ScreenLine> SpeedChart(const RunCurves& curves, int width, int rows,
                                    const CurveStyle& style) {
-  return OneCurve("tokens per second", curves.tokens_per_second, 2, width, rows, style);
+  return OneCurve("tokens per second", curves.tokens_per_second, 2, width, rows, FromStart(style));
 }
 
 std::vector<ScreenLine> GradientNormChart(const RunCurves& curves, int width, int rows,
@@ -141,7 +126,7 @@ std::vector<ScreenLine> GradientNormChart(const RunCurves& curves, int width, in
 
 std::vector<ScreenLine> LearningRateChart(const RunCurves& curves, int width, int rows,
                                           const CurveStyle& style) {
-  return OneCurve("learning rate", curves.learning_rate, 5, width, rows, style);
+  return OneCurve("learning rate", curves.learning_rate, 5, width, rows, FromStart(style));
 }
 
 }  // namespace gp::gpctl
