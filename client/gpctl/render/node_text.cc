@@ -136,11 +136,11 @@ std::string NodeTable(const v1::NodesResponse& nodes, double now, const TextStyl
                {.title = "DEVICE", .rank = 1},
                {.title = "CORES", .rank = 2},
                {.title = "MEMORY", .rank = 3},
-               {.title = "DISK", .rank = 4},
+               {.title = "DISK FREE", .rank = 4},
                {.title = "STATE"}});
   for (const v1::Node& node : nodes.nodes()) {
     table.AddRow({node.name(), "", NodeDevice(node), CoresText(node), MemoryText(node),
-                  DiskText(node), NodeState(node, lease, now)});
+                  FreeDiskText(node), NodeState(node, lease, now)});
     AddCores(node, table);
     for (const v1::Slot& slot : node.slots()) {
       if (!IsGpu(slot)) continue;

@@ -35,6 +35,7 @@ void ThinnedCurve::Thin() {
     kept.push_back(*low);
     if (high != low) kept.push_back(*high);
   }
+  if (kept.back().step != points_.back().step) kept.push_back(points_.back());
   points_ = std::move(kept);
 }
 

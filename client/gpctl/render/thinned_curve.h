@@ -1,6 +1,6 @@
 // ThinnedCurve: the points of one quantity over the steps of a run of any length, in bounded
-// memory. When there are too many, the smallest and the largest of each four neighbours are kept.
-// A value; not thread-safe.
+// memory. When there are too many, the smallest and the largest of each four neighbours are kept,
+// and the newest point. A value; not thread-safe.
 #pragma once
 
 #include <cstddef>

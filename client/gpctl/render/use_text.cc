@@ -58,9 +58,9 @@ std::string MemoryText(const v1::Node& node) {
   return BytesOf(load.memory_bytes() - load.available_memory_bytes(), load.memory_bytes());
 }
 
-std::string DiskText(const v1::Node& node) {
+std::string FreeDiskText(const v1::Node& node) {
   if (node.load().storage_bytes() == 0) return kUnknown;
-  return Bytes(node.load().free_storage_bytes()) + " free";
+  return Bytes(node.load().free_storage_bytes());
 }
 
 }  // namespace gp::gpctl

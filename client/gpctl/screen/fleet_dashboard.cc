@@ -22,19 +22,20 @@ std::vector<ScreenLine> LinesOf(const std::string& text) {
   return lines;
 }
 
-// Titles in their colour, then the rows from `first` on. If they do not fit into `rows` lines, the
-// last line says how many more there are.
+// Titles, then the rows from `first` on. If they do not fit into `rows` lines, the last line says
+// how many more there are; with few lines the titles do.
 std::vector<ScreenLine> Window(const std::vector<ScreenLine>& table, int first, int rows) {
-  std::vector<ScreenLine> lines = {ScreenLine(table.front().Text(false), Color::kBold)};
+  constexpr int kWithLastLine = 4;
   const int all = static_cast<int>(table.size()) - 1;
   first = std::clamp(first, 0, std::max(all - 1, 0));
-  const int room = rows - 1;
-  const bool more = all - first > room;
-  const int shown = more ? std::max(room - 1, 0) : all - first;
+  const bool more = all - first > rows - 1;
+  const bool last_line = more && rows >= kWithLastLine;
+  const int shown = std::clamp(rows - 1 - (last_line ? 1 : 0), 0, all - first);
+  const std::string left = fmt::format("{} more", all - first - shown);
+  std::vector<ScreenLine> lines = {ScreenLine(table.front().Text(false), Color::kBold)};
+  if (more && !last_line) lines[0].Add("  +" + left, Color::kGrey);
   lines.insert(lines.end(), table.begin() + 1 + first, table.begin() + 1 + first + shown);
-  if (more && room > 0) {
-    lines.emplace_back(fmt::format("  … {} more", all - first - shown), Color::kGrey);
-  }
+  if (last_line) lines.emplace_back("  … " + left, Color::kGrey);
   return lines;
 }
 
@@ -83,7 +84,7 @@ std::vector<ScreenLine> HelpPage(const TextStyle& style) {
   }
   lines.emplace_back();
   const auto words = WrappedLines(
-      "CORES, MEMORY and DISK are those of the whole machine, and of the file system of "
+      "CORES and MEMORY are those of the whole machine, DISK FREE is that of the file system of "
       "storage.root; '-' means that the node does not report them. USE is what the ranks of a run "
       "use together. One run: gpctl watch RUN.",
       style.width, style.height, 0);
@@ -135,7 +136,7 @@ std::vector<ScreenLine> FleetDashboard(const FleetModel& model, const FleetView&
       BodyOf(model, view, now, style, style.height - (has_footer ? 1 : 0));
   if (has_footer) {
     std::vector<KeyHelp> keys = {
-        {"q", "leave"}, {"r", "runs"}, {"w", "waiting"}, {"n", "nodes"}, {"?", "help"}};
+        {"q", "leave"}, {"?", "help"}, {"r", "runs"}, {"w", "waiting"}, {"n", "nodes"}};
     if (view.page != FleetPage::kAll) keys = {{"Esc", "all"}, {"q", "leave"}, {"?", "help"}};
     lines.push_back(ScreenFooter(keys, "", now, style));
   }

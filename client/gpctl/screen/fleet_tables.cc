@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -82,6 +83,28 @@ std::string SlotsText(const v1::Node& node) {
   return text.empty() ? "-" : text;
 }
 
+// Names are shortened so that reasons and notes have room.
+std::string ShortName(const v1::Run& run, const TextStyle& style) {
+  constexpr int kNameMin = 16;
+  const std::string name = OneSafeLine(run.name(), style.utf8);
+  if (style.width <= 0) return name;
+  return CutMiddleToWidth(name, std::max(kNameMin, style.width / 5), style.utf8);
+}
+
+// The next one first; those without a place last.
+std::vector<v1::Run> WaitingInOrder(const FleetModel& model) {
+  std::vector<v1::Run> waiting;
+  for (const v1::Run& run : model.runs()) {
+    if (IsWaiting(run)) waiting.push_back(run);
+  }
+  const auto place = [](const v1::Run& run) {
+    return run.queue_position() > 0 ? run.queue_position() : std::numeric_limits<int32_t>::max();
+  };
+  std::stable_sort(waiting.begin(), waiting.end(),
+                   [&](const v1::Run& a, const v1::Run& b) { return place(a) < place(b); });
+  return waiting;
+}
+
 std::map<std::string, std::string> NamesById(const std::vector<v1::Run>& runs) {
   std::map<std::string, std::string> names;
   for (const v1::Run& run : runs) names[run.run_id()] = run.name();
@@ -132,7 +155,7 @@ std::string StartedRunsTable(const FleetModel& model, const TextStyle& style) {
     const v1::Progress& progress = run.progress();
     const bool stepped = progress.step() > 0;
     const double left = client::SecondsLeft(progress);
-    table.AddRow({OneSafeLine(run.name(), style.utf8),
+    table.AddRow({ShortName(run, style),
                   {StateWord(run), Shown(StateColor(run), style)},
                   StepOfTarget(progress),
                   Number(stepped, Loss(progress.loss())),
@@ -154,10 +177,9 @@ std::string WaitingRunsTable(const FleetModel& model, double now, const TextStyl
                {.title = "RANKS", .align = Align::kRight, .rank = 3},
                {.title = "WAITS", .align = Align::kRight, .rank = 4},
                {.title = "REASON"}});
-  for (const v1::Run& run : model.runs()) {
-    if (!IsWaiting(run)) continue;
+  for (const v1::Run& run : WaitingInOrder(model)) {
     table.AddRow({Number(run.queue_position() > 0, fmt::format("{}", run.queue_position())),
-                  OneSafeLine(run.name(), style.utf8), fmt::format("{}", run.workers()),
+                  ShortName(run, style), fmt::format("{}", run.workers()),
                   DurationText(std::max(0.0, now - Seconds(run.submitted_at()))),
                   OneSafeLine(run.reason(), style.utf8)});
   }
@@ -171,7 +193,7 @@ std::string FleetNodesTable(const FleetModel& model, const TextStyle& style) {
                {.title = "SLOTS"},
                {.title = "CORES", .rank = 1},
                {.title = "MEMORY", .rank = 3},
-               {.title = "DISK", .rank = 4},
+               {.title = "DISK FREE", .rank = 4},
                {.title = "", .rank = 5}});
   for (const v1::Node& node : model.nodes().nodes()) {
     table.AddRow({OneSafeLine(node.name(), style.utf8),
@@ -179,7 +201,7 @@ std::string FleetNodesTable(const FleetModel& model, const TextStyle& style) {
                   SlotsText(node),
                   WithBar(CoresShare(node), CoresText(node), style),
                   WithBar(MemoryShare(node), MemoryText(node), style),
-                  WithBar(DiskShare(node), DiskText(node), style),
+                  WithBar(DiskShare(node), FreeDiskText(node), style),
                   NodeNote(node, names, style.utf8)});
   }
   return table.Render(style.width, style.utf8);
@@ -205,7 +227,7 @@ std::string FleetSums(const FleetModel& model, int width) {
   std::vector<LinePart> parts = {{fmt::format("{} running", running)},
                                  {fmt::format("{} waiting", waiting)}};
   for (const auto& [state, count] : others) {
-    parts.push_back({fmt::format("{} {}", count, client::StateName(state)), 2});
+    parts.push_back({fmt::format("{} {}", count, client::StateName(state)), 3});
   }
   for (const bool gpu : {true, false}) {
     SlotSums sums;
@@ -215,9 +237,9 @@ std::string FleetSums(const FleetModel& model, int width) {
       sums.all += of_node.all;
     }
     if (sums.all == 0) continue;
-    parts.push_back({fmt::format("{}/{} {} busy", sums.busy, sums.all, gpu ? "GPUs" : "slots")});
+    parts.push_back({fmt::format("{}/{} {} busy", sums.busy, sums.all, gpu ? "GPUs" : "slots"), 1});
   }
-  if (speed > 0) parts.push_back({CompactCount(speed) + " tok/s", 1});
+  if (speed > 0) parts.push_back({CompactCount(speed) + " tok/s", 2});
   return FittedLine(std::move(parts), "   ", width);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text/thousands.h"
+#include "client/gpctl/plot/smoothing.h"
 #include "client/gpctl/plot/terminal_chart.h"
 
 namespace gp::gpctl {
@@ -55,23 +56,14 @@ void CutBefore(double first, Curve& curve) {
   curve.y.erase(curve.y.begin(), curve.y.begin() + begin);
 }
 
-// Means of each point and as many before it; of the finite ones only.
-std::vector<double> RunningMeans(const std::vector<double>& values, size_t count) {
-  std::vector<double> means;
-  double sum = 0;
-  size_t summed = 0;
-  const auto change = [&](double value, int sign) {
-    if (!std::isfinite(value)) return;
-    sum += sign * value;
-    summed += static_cast<size_t>(sign);
-  };
-  for (size_t i = 0; i < values.size(); ++i) {
-    change(values[i], 1);
-    if (i >= count) change(values[i - count], -1);
-    means.push_back(std::isfinite(values[i]) && summed > 0 ? sum / static_cast<double>(summed)
-                                                           : values[i]);
-  }
-  return means;
+// The curve; if it has many points, smoothed above its single values.
+std::vector<Curve> WithSmoothing(Curve curve) {
+  if (curve.y.size() < kSmoothedMin) return {std::move(curve)};
+  Curve steps = curve;
+  steps.faint = true;
+  if (!curve.label.empty()) curve.label += ", smoothed";
+  curve.y = Smoothed(curve.y, static_cast<int>(curve.y.size() / kSmoothingShare));
+  return {std::move(curve), std::move(steps)};
 }
 
 std::vector<ScreenLine> Drawn(Chart chart, int width, int rows, const CurveStyle& style) {
@@ -93,7 +85,14 @@ std::vector<ScreenLine> Drawn(Chart chart, int width, int rows, const CurveStyle
 std::vector<ScreenLine> OneCurve(const std::string& title, const ThinnedCurve& points, int color,
                                  int width, int rows, const CurveStyle& style) {
   if (points.points().empty()) return {};
-  return Drawn({.title = title, .curves = {CurveOf(points, "", color)}}, width, rows, style);
+  return Drawn({.title = title, .curves = WithSmoothing(CurveOf(points, "", color))}, width, rows,
+               style);
+}
+
+// The first steps of these curves do not hide what follows.
+CurveStyle FromStart(CurveStyle style) {
+  if (style.span == CurveSpan::kSettled) style.span = CurveSpan::kAll;
+  return style;
 }
 
 }  // namespace
@@ -108,15 +107,7 @@ std::vector<ScreenLine> LossChart(const RunCurves& curves, int width, int rows,
   Chart chart{.title = "loss (nats per token)"};
   Curve train = CurveOf(curves.loss, "training", 0);
   if (train.y.empty()) return {};
-  if (train.y.size() >= kSmoothedMin) {
-    Curve steps = train;
-    steps.faint = true;
-    train.label = "training, smoothed";
-    train.y = RunningMeans(train.y, train.y.size() / kSmoothingShare);
-    chart.curves = {std::move(train), std::move(steps)};
-  } else {
-    chart.curves = {std::move(train)};
-  }
+  chart.curves = WithSmoothing(std::move(train));
   if (!curves.validation.points().empty()) {
     chart.curves.insert(chart.curves.begin(), CurveOf(curves.validation, "validation", 1));
   }
@@ -125,7 +116,7 @@ std::vector<ScreenLine> LossChart(const RunCurves& curves, int width, int rows,
 
 std::vector<ScreenLine> SpeedChart(const RunCurves& curves, int width, int rows,
                                    const CurveStyle& style) {
-  return OneCurve("tokens per second", curves.tokens_per_second, 2, width, rows, style);
+  return OneCurve("tokens per second", curves.tokens_per_second, 2, width, rows, FromStart(style));
 }
 
 std::vector<ScreenLine> GradientNormChart(const RunCurves& curves, int width, int rows,
@@ -135,7 +126,7 @@ std::vector<ScreenLine> GradientNormChart(const RunCurves& curves, int width, in
 
 std::vector<ScreenLine> LearningRateChart(const RunCurves& curves, int width, int rows,
                                           const CurveStyle& style) {
-  return OneCurve("learning rate", curves.learning_rate, 5, width, rows, style);
+  return OneCurve("learning rate", curves.learning_rate, 5, width, rows, FromStart(style));
 }
 
 }  // namespace gp::gpctl

@@ -22,6 +22,7 @@ namespace {
 constexpr int kNarrow = 60;     // below: no labels at the beginning of lines
 constexpr int kWide = 150;      // from here on: curves and panes side by side
 constexpr int kTwoCharts = 96;  // from here on: the lower charts side by side
+constexpr int kRoomy = 34;      // rows from which on panes have several lines before curves grow
 constexpr int kGap = 3;
 constexpr int kUnlimited = 10'000;
 
@@ -205,17 +206,19 @@ class Dashboard {
   }
 
   void AddPanes(std::vector<ScreenPart>& parts) const {
+    const bool roomy = style_.height >= kRoomy;
     if (!run_.placement().empty()) {
-      parts.push_back(Pane("ranks", 1, NodePaneRows(run_), kPlaces, 1,
-                           [](const RunModel& model, int rows, const TextStyle& style) {
-                             return NodePane(model.run(), rows, style);
+      const int rows = NodePaneRows(run_);
+      parts.push_back(Pane("ranks", roomy ? std::min(rows, 4) : 1, rows, kPlaces, 1,
+                           [](const RunModel& model, int share, const TextStyle& style) {
+                             return NodePane(model.run(), share, style);
                            }));
     }
     if (!model_.samples().empty()) {
-      parts.push_back(Pane("sample", 1, 8, kSampleRank, 2, &SamplePane));
+      parts.push_back(Pane("sample", roomy ? 3 : 1, 8, kSampleRank, 2, &SamplePane));
     }
     if (!model_.events().empty()) {
-      parts.push_back(Pane("events", 1, 8, kNews, 2, &EventPane));
+      parts.push_back(Pane("events", roomy ? 4 : 1, 8, kNews, 2, &EventPane));
     }
   }
 

@@ -14,8 +14,11 @@ ScreenLine ScreenFooter(const std::vector<KeyHelp>& keys, const std::string& mes
     line.Add(OneSafeLine(message, style.utf8), Color::kYellow);
   } else {
     for (const KeyHelp& key : keys) {
-      if (!line.empty()) line.Add("  ");
-      line.Add(key.key, Color::kBold).Add(" " + key.word, Color::kGrey);
+      ScreenLine longer = line;
+      if (!line.empty()) longer.Add("  ");
+      longer.Add(key.key, Color::kBold).Add(" " + key.word, Color::kGrey);
+      if (!line.empty() && longer.width() > style.width) continue;
+      line = longer;
     }
   }
   const std::string clock = ClockText(static_cast<int64_t>(now)) + " UTC";

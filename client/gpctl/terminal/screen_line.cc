@@ -31,7 +31,9 @@ ScreenLine ScreenLine::OfColored(std::string_view text) {
     text.remove_prefix(begin + kBegin.size());
     code = 0;
     std::from_chars(text.data(), text.data() + text.size(), code);
-    text.remove_prefix(std::min(text.size(), text.find('m') + 1));
+    const size_t end = text.find('m');
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
   }
   return line;
 }

@@ -8,7 +8,7 @@ void ScreenPainter::Paint(const std::vector<std::string>& rows) {
   std::string bytes;
   if (!known_) {
     shown_.clear();
-    bytes += "\x1b[0m\x1b[2J";  // SGR, ED of ECMA-48
+    bytes += "\x1b[0m\x1b[H\x1b[J";  // SGR, CUP, ED of ECMA-48
   }
   for (size_t row = 0; row < rows.size(); ++row) {
     const bool shown = row < shown_.size();

@@ -15,7 +15,7 @@ namespace {
 // DEC private modes, which every terminal emulator has: 1049 the alternate screen, 25 the cursor, 7
 // automatic line breaks.
 constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l\x1b[?7l";
-constexpr std::string_view kLeave = "\x1b[0m\x1b[2J\x1b[H\x1b[?7h\x1b[?25h\x1b[?1049l";
+constexpr std::string_view kLeave = "\x1b[0m\x1b[H\x1b[J\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 constexpr std::array kFatalSignals = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV};
 

@@ -516,12 +516,10 @@ TEST_F(CommandTest, NothingThatOthersWroteDrivesTheTerminal) {
   checkpoint.set_quarantine_reason(attack);
   service_.AddCheckpoint(checkpoint);
   const std::vector<std::vector<std::string>> commands = {
-      {"list", "-a"},      {"list", "-a", "-q"},
-      {"status", "@last"}, {"why", "@last"},
-      {"logs", "@last"},   {"events", "@last"},
-      {"watch", "@last"},  {"wait", "@last"},
-      {"workers"},         {"ckpt", "list", "@last"},
-      {"cancel", "@last"}, {"status", "no\x1b[2Jrun"}};
+      {"list", "-a"},    {"list", "-a", "-q"},      {"status", "@last"}, {"why", "@last"},
+      {"logs", "@last"}, {"events", "@last"},       {"watch", "@last"},  {"wait", "@last"},
+      {"workers"},       {"ckpt", "list", "@last"}, {"cancel", "@last"}, {"status", "no\x1b[2Jrun"},
+      {"top", "--once"}};
   for (const bool terminal : {false, true}) {
     gpctl_.terminal = terminal;
     for (const char* format : {"text", "json"}) {

@@ -51,7 +51,7 @@ TEST(RunJson, ARunHasAllItsFields) {
       gradients_encrypted: true queue_position: 9 submitted_by: "user ann"
       device: "gpu" initial_model: "base@250"
       parent { run_id: "p" run_name: "base" leg: 7 step: 250 tokens: 8000 } leg: 10 leaving_for: "leaving"
-      note: "a lower rate"
+      note: "a lower rate" use { cores: 2.5 memory_bytes: 18 }
       legs {
         number: 10 first_step: 14 why_begun: "begun" begun_at { seconds: 60 nanos: 1 }
         why_ended: "ended" ended_at { seconds: 120 nanos: 1 } resolved: "leg" target_steps: 15 }
@@ -77,7 +77,7 @@ TEST(RunJson, ARunHasAllItsFields) {
       "engine": {
         "threads_per_rank": 6, "logical_shards": 8, "isa": "avx2", "kernels": {"avx2": "choices"}},
       "leg": 10, "parent": {"run_id": "p", "leg": 7, "step": 250, "tokens": 8000, "name": "base"},
-      "leaving_for": "leaving",
+      "leaving_for": "leaving", "use": {"cores": 2.5, "memory_bytes": 18},
       "legs": [
         {"leg": 10, "first_step": 14, "target_steps": 15, "why_begun": "begun",
          "begun_at": "1970-01-01T00:01:00Z", "why_ended": "ended",
@@ -146,14 +146,16 @@ TEST(RunJson, ANodeHasAllItsFields) {
       node_id: "id" name: "name" connected: true
       slots {
         slot_id: "slot" device: "GPU-1" cores: 1 memory_bytes: 2 run_id: "run"
-        device_name: "H100" compute_capability: "9.0" problem: "lost" }
+        device_name: "H100" compute_capability: "9.0" problem: "lost"
+        use { cores: 3.5 memory_bytes: 4 } }
       version: "0.1.0" last_heard_at { seconds: 60 nanos: 1 } gpu_driver: "580"
       gpu_problem: "gpu problem" storage_problem: "storage problem"
       cordon { drain: true reason: "new kernel" actor: "owner" since { seconds: 60 nanos: 1 } }
       busy_slots: 3 lost: true
       data_problems { run_id: "run" run_name: "run name" reason: "no data" }
-      load { runnable_threads: 2.5 cores: 4 swap_bytes_per_second: 8.5 })");
-  // Load, cores and last_heard_at are omitted: they are for the screens. `state` shows lost nodes.
+      load { runnable_threads: 2.5 cores: 4 swap_bytes_per_second: 8.5 busy_cores: 1.5
+        memory_bytes: 10 available_memory_bytes: 11 storage_bytes: 12 free_storage_bytes: 13 })");
+  // Cores and last_heard_at are omitted: they are for the screens. `state` shows lost nodes.
   EXPECT_EQ(Json(gpctl::NodeFields(node)), Json::parse(R"({
       "node_id": "id", "name": "name", "connected": true, "state": "draining", "busy_slots": 3,
       "version": "0.1.0", "cordon": {
@@ -161,10 +163,13 @@ TEST(RunJson, ANodeHasAllItsFields) {
       "gpu_driver": "580",
       "gpu_problem": "gpu problem", "storage_problem": "storage problem",
       "data_problems": [{"run_id": "run", "run_name": "run name", "reason": "no data"}],
-      "load": {"runnable_threads": 2.5, "cores": 4, "swap_bytes_per_second": 8.5},
+      "load": {"runnable_threads": 2.5, "cores": 4, "swap_bytes_per_second": 8.5,
+        "busy_cores": 1.5, "memory_bytes": 10, "available_memory_bytes": 11,
+        "storage_bytes": 12, "free_storage_bytes": 13},
       "slots": [{
         "slot": "slot", "device": "GPU-1", "run_id": "run", "memory_bytes": 2,
-        "device_name": "H100", "compute_capability": "9.0", "problem": "lost"}]})"));
+        "device_name": "H100", "compute_capability": "9.0", "problem": "lost",
+        "use": {"cores": 3.5, "memory_bytes": 4}}]})"));
 }
 
 }  // namespace

@@ -55,11 +55,11 @@ TEST(FleetDashboard, FillsEverySizeExactly) {
 
 TEST(FleetDashboard, ShowsRunsWhyOthersWaitAndNodes) {
   EXPECT_THAT(Shown(SceneFleet(), {120, true, false, 40}),
-              AllOf(HasSubstr("2 running   2 waiting   5/7 slots busy"), HasSubstr("gpt2-fineweb"),
-                    HasSubstr("7,362/19,073"), HasSubstr("55.6%"), HasSubstr("1h04m"),
-                    HasSubstr("placement: needs 16 slots, 1 free of 6"), HasSubstr("3.8 of 4"),
-                    HasSubstr("6.0 of 16.0 GiB"), HasSubstr("120.0 GiB free"), HasSubstr("drained"),
-                    Not(HasSubstr("more"))));
+              AllOf(HasSubstr("2 running   2 waiting   1 paused   5/7 slots busy"),
+                    HasSubstr("gpt2-fineweb"), HasSubstr("7,362/19,073"), HasSubstr("55.6%"),
+                    HasSubstr("1h04m"), HasSubstr("placement: needs 16 slots, 1 free of 6"),
+                    HasSubstr("3.8 of 4"), HasSubstr("6.0 of 16.0 GiB"), HasSubstr("120.0 GiB"),
+                    HasSubstr("cordoned"), Not(HasSubstr(" more"))));
 }
 
 TEST(FleetDashboard, ShowsNumbersOfEverySectionOnASmallScreen) {

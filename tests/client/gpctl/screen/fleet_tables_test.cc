@@ -18,7 +18,7 @@ TEST(FleetNodesTable, ShowsWhatIsNotReportedAsUnknown) {
   FleetModel model;
   model.Apply(nodes);
   EXPECT_THAT(FleetNodesTable(model, {100, true, false}),
-              AllOf(HasSubstr("node-d  drained  0/1 cpu  -      -       -     new disk"),
+              AllOf(HasSubstr("node-d  cordoned  0/1 cpu  -      -       -          new disk"),
                     Not(HasSubstr("0.0"))));
 }
 

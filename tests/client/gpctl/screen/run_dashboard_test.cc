@@ -96,7 +96,7 @@ TEST(RunDashboard, ShowsWarningsAndNoticesWholeWhereThereIsRoom) {
   model.Apply(run);
   model.SetNotice("the coordinator cannot be reached");
   EXPECT_THAT(Shown(model, {80, true, false, 24}),
-              AllOf(HasSubstr("! the first loss 9.1"), HasSubstr("not be that of the data"),
+              AllOf(HasSubstr("! the first loss 9.1"), HasSubstr("\n  be that of the data\n"),
                     HasSubstr("! the coordinator cannot be reached")));
   EXPECT_THAT(Shown(model, {40, true, false, 10}), HasSubstr("! the first loss 9.1"));
 }

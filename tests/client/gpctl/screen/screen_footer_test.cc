@@ -14,7 +14,7 @@ TEST(ScreenFooter, ShowsKeysAndTheTimeIfThereIsRoom) {
   EXPECT_EQ(ScreenFooter(keys, "", 1763716440, {.width = 40}).Text(false),
             "q leave  ? help             09:14:00 UTC");
   EXPECT_EQ(ScreenFooter(keys, "", 1763716440, {.width = 20}).Text(false), "q leave  ? help");
-  EXPECT_EQ(ScreenFooter(keys, "", 1763716440, {.width = 10}).Text(false), "q leave  …");
+  EXPECT_EQ(ScreenFooter(keys, "", 1763716440, {.width = 10}).Text(false), "q leave");
 }
 
 TEST(ScreenFooter, ShowsAMessageInsteadOfTheKeys) {

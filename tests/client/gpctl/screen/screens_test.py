@@ -57,7 +57,7 @@ def is_whole(width):
     """Whether a screen of this width shows everything of the scene: streams arrive one after another."""
     def condition(screen):
         parts = ["q leave", "38.6%", "checkpoint"] if width < 80 else ["q leave", "38.6%", "sealed", "city council"]
-        return all(part in screen for part in parts) and ("3.2588" in screen or "3.26" in screen)
+        return all(part in screen for part in parts) and "3.2088" in screen
     return condition
 
 
@@ -76,6 +76,35 @@ def check_sizes(service):
         with Terminal(columns, rows, service.environment) as terminal:
             expect_golden(f"watch_{columns}x{rows}.txt", watch(terminal, columns))
             leave(terminal)
+
+
+def is_whole_top(width):
+    def condition(screen):
+        parts = ["q leave", "gpt2-fineweb", "NODE"] if width < 80 else ["q leave", "node-d", "QUEUE", "▇", "new disk"]
+        return all(part in screen for part in parts)
+    return condition
+
+
+def check_top(service):
+    for columns, rows in SIZES:
+        with Terminal(columns, rows, service.environment) as terminal:
+            terminal.run("gpctl top")
+            expect_golden(f"top_{columns}x{rows}.txt", terminal.wait_for(is_whole_top(columns)))
+            terminal.press("q")
+            terminal.wait_for(lambda screen: not terminal.is_alternate() and "$" in screen)
+    with Terminal(40, 10, service.environment) as terminal:
+        terminal.run("gpctl watch")
+        terminal.wait_for(is_whole_top(40))
+        terminal.press("n")
+        terminal.wait_for(lambda screen: "node-d" in screen and "RUN" not in screen)
+        terminal.press("Down")
+        terminal.wait_for(lambda screen: "node-a" not in screen and "node-b" in screen)
+        terminal.press("Escape")
+        terminal.wait_for(is_whole_top(40))
+        terminal.press("?")
+        terminal.wait_for(lambda screen: "leave; nothing changes" in screen)
+        terminal.press("C-c")
+        terminal.wait_for(lambda screen: not terminal.is_alternate())
 
 
 def check_resize(service):
@@ -202,9 +231,9 @@ def check_colours(service):
 
 def check_pipes(service):
     """Without a terminal there are lines, and no byte that moves a cursor."""
-    for command in (["watch", "gpt2-fineweb"],):
+    for command in (["watch", "gpt2-fineweb"], ["watch"], ["top"]):
         process = subprocess.Popen([GPCTL, *command], env=service.environment, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, text=True)
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         text = process.stdout.readline()
         process.send_signal(signal.SIGINT)
         text += process.communicate(timeout=30)[0]
@@ -222,7 +251,7 @@ def check_end(service):
         terminal.wait_for(lambda text: "code 0" in text)
 
 
-CHECKS = [check_sizes, check_resize, check_leaving, check_suspending, check_keys, check_colours, check_pipes,
+CHECKS = [check_sizes, check_top, check_resize, check_leaving, check_suspending, check_keys, check_colours, check_pipes,
           check_end]
 
 

@@ -22,7 +22,7 @@ class ScreenPainterTest : public testing::Test {
 
 TEST_F(ScreenPainterTest, SendsOnlyTheRowsThatHaveChanged) {
   EXPECT_EQ(Paint({"a", "", "c"}),
-            "\x1b[0m\x1b[2J\x1b[1;1H\x1b[2Ka\x1b[2;1H\x1b[2K\x1b[3;1H\x1b[2Kc");
+            "\x1b[0m\x1b[H\x1b[J\x1b[1;1H\x1b[2Ka\x1b[2;1H\x1b[2K\x1b[3;1H\x1b[2Kc");
   EXPECT_EQ(Paint({"a", "", "c"}), "");
   EXPECT_EQ(Paint({"a", "b", "c"}), "\x1b[2;1H\x1b[2Kb");
   EXPECT_EQ(Paint({"a"}), "\x1b[2;1H\x1b[2K\x1b[3;1H\x1b[2K");
@@ -31,7 +31,7 @@ TEST_F(ScreenPainterTest, SendsOnlyTheRowsThatHaveChanged) {
 TEST_F(ScreenPainterTest, SendsEveryRowAfterForget) {
   Paint({"a", "b"});
   painter_.Forget();
-  EXPECT_EQ(Paint({"a"}), "\x1b[0m\x1b[2J\x1b[1;1H\x1b[2Ka");
+  EXPECT_EQ(Paint({"a"}), "\x1b[0m\x1b[H\x1b[J\x1b[1;1H\x1b[2Ka");
 }
 
 }  // namespace

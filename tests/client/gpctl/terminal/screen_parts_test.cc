@@ -30,7 +30,7 @@ TEST(ScreenParts, LeaveOutThePartsOfTheHighestRankWhereRowsAreShort) {
 
 TEST(ScreenParts, GrowByWeightUpToTheirMost) {
   const std::vector<ScreenPart> parts = {Part(1, 100, 0, 3), Part(1, 100, 0, 1), Part(1, 2, 0, 9)};
-  EXPECT_THAT(ShareRows(parts, 16), ElementsAre(11, 3, 2));
+  EXPECT_THAT(ShareRows(parts, 16), ElementsAre(10, 4, 2));
   EXPECT_THAT(ShareRows({Part(1, 3, 0)}, 10), ElementsAre(3));
 }
 
