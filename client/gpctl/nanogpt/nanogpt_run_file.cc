@@ -276,6 +276,7 @@ class Translation {
       made_.notes.push_back(fmt::format("{}; it has no effect, because {} decides it",
                                         values_.Describe(shape), name));
     }
+    return true;
   }
 
   void WriteData() {
