@@ -85,7 +85,7 @@ StatusOr<ExitCode> Wait(const WaitOptions& options, Session& session) {
                      session.console().err << message << std::endl;
                    }));
   Status status;
-  {
+  if (!client::IsTerminal(run.state())) {
     const Deadline deadline(longest, session.console().interruption, stop);
     status = client->Watch(run.run_id(), [&](const v1::Run& now) {
       run = now;

@@ -237,8 +237,7 @@ class Translation {
           "{}; a run goes on by itself; to begin with nanoGPT's weights, convert ckpt.pt "
           "(docs/formats/nanogpt-model.md), gpctl import it, and set init_from",
           values_.Describe("init_from")));
-    } else if (from != "scratch") {
-      WritePretrained(from);
+    } else if (from != "scratch" && WritePretrained(from)) {
       return;
     }
     made_.text += "model:\n" + Line("n_layer", values_.Whole("n_layer"), "n_layer") +
@@ -253,15 +252,16 @@ class Translation {
         Line("pad_vocab_to", int64_t{64}, "nanoGPT rounds GPT-2's 50,257 ids up to 50,304");
   }
 
-  void WritePretrained(const std::string& name) {
-    pretrained_ = true;
+  // False, and a problem, for a name that nanoGPT does not know.
+  bool WritePretrained(const std::string& name) {
     constexpr std::string_view kNames[] = {"gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"};
     if (std::find(std::begin(kNames), std::end(kNames), name) == std::end(kNames)) {
       values_.AddProblem(fmt::format(
           "{}, expected 'scratch', 'resume', 'gpt2', 'gpt2-medium', 'gpt2-large' or 'gpt2-xl'",
           values_.Describe("init_from")));
-      return;
+      return false;
     }
+    pretrained_ = true;
     const NanogptWeights weights = FindNanogptWeights(path_, name, console_);
     if (!weights.found) {
       made_.can_train = false;
@@ -276,6 +276,7 @@ class Translation {
       made_.notes.push_back(fmt::format("{}; it has no effect, because {} decides it",
                                         values_.Describe(shape), name));
     }
+    return true;
   }
 
   void WriteData() {

@@ -52,6 +52,7 @@ class Cutter {
     if (c == ')' || c == ']' || c == '}') depth_ = std::max(0, depth_ - 1);
     if ((c == '\n' || c == ';') && depth_ == 0) {
       End();
+      begins_line_ = c == '\n';
     } else {
       Append(c);
     }
@@ -62,7 +63,7 @@ class Cutter {
   void Append(char c) {
     if (current_.text.empty()) {
       if (c == ' ' || c == '\t') {
-        ++current_.indent;
+        if (begins_line_) ++current_.indent;
         return;
       }
       current_.line = line_;
@@ -104,6 +105,7 @@ class Cutter {
   size_t at_ = 0;
   int line_ = 1;
   int depth_ = 0;
+  bool begins_line_ = true;  // blanks before the statement indent it; false after ';'
   Statement current_;
   std::vector<Statement> statements_;
 };

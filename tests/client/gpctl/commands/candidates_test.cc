@@ -87,7 +87,6 @@ TEST_F(CandidatesTest, RunsAndTheirCheckpointsAfterAnyFlag) {
   EXPECT_THAT(Lines({"sample", "ti"}), ElementsAre(":files", "tiny"));
   EXPECT_THAT(Lines({"sample", "tiny@3"}), ElementsAre(":files", "tiny@300"));
   EXPECT_THAT(Lines({"export", "tiny@b"}), Contains("tiny@best"));
-  EXPECT_THAT(Lines({"status", "nobody@"}), IsEmpty());
 }
 
 TEST_F(CandidatesTest, WithoutAServiceThereAreFewerWordsAndNoError) {

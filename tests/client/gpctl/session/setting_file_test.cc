@@ -63,7 +63,8 @@ TEST_F(SettingFileTest, RunSubmitsAndFollows) {
   service_.SetWatch({done});
   const Outcome outcome = gpctl_.Run({"run", "--", "run.yaml"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("Submitted tiny (abcdefgh01)"));
+  EXPECT_THAT(outcome.out, HasSubstr("(abcdefgh01): "));
+  EXPECT_THAT(outcome.out, HasSubstr("tiny succeeded"));
   EXPECT_EQ(gpctl_.Run({"run", "run.yaml", "--name", "mine"}).code, 0);
   EXPECT_EQ(service_.last_submit().name(), "mine");
 }
