@@ -417,7 +417,7 @@ TEST_F(TokenizerFileTest, OneCutTokenInMoreThanAThousandIsNoEvidence) {
   tokens.push_back(".s");
   EXPECT_THAT(
       Error(Write("a.tiktoken", TiktokenText(tokens))),
-      HasSubstr(R"(cuts 2 of the 1354 learned tokens in two, as "'S" (1608), ".s" (1609))"));
+      HasSubstr(R"(splits 2 of the 1354 learned tokens in two, as "'S" (1608), ".s" (1609))"));
 }
 
 TEST_F(TokenizerFileTest, PairsWithoutAPatternAreReadLikewise) {
