@@ -99,7 +99,8 @@ TEST_F(StorageRootTest, AnEmptyMountPointIsRefusedWhileARunWithoutACheckpointGoe
     EXPECT_THAT(
         Message(refused),
         AllOf(HasSubstr("storage root " + Root() + " has no .gp-probe, but "),
-              HasSubstr(runs == 1 ? "the catalogue has 1 run to continue" : "3 runs to continue"),
+              HasSubstr(runs == 1 ? "the catalogue has 1 run that must continue" : "3 runs that must "
+                                                                            "continue"),
               HasSubstr("mount its file system"), HasSubstr("--adopt")));
     ExpectEmpty();
   }
