@@ -113,7 +113,7 @@ class HeldDirectory {
     if (links == LocalStorage::Links::kFollowed) return HeldDirectory({}, path);
     FileDescriptor file(open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!file.valid() && errno == ENOTDIR) {
-      return FailedPrecondition("{} is a link or a file, expected a directory", path);
+      return FailedPrecondition("{} is a symbolic link or a file, expected a directory", path);
     }
     if (!file.valid()) return ErrnoStatus(errno, "open directory", path);
     std::string name = fmt::format("/proc/self/fd/{}", file.get());

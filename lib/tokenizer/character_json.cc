@@ -55,8 +55,8 @@ StatusOr<std::unique_ptr<CharTokenizer>> ReadCharacterJson(const Json& document)
     const auto character = TakeCodePoint(text);
     if (!character || !text.empty() || id != characters.size()) {
       return InvalidArgument(
-          "model.vocab: expected single characters, numbered in the order of their code points, "
-          "but '{}' has the id {}, not {}",
+          "model.vocab: expected single characters, numbered in the order of their code points; "
+          "found '{}' with the id {} at position {}",
           Excerpt(token), Excerpt(id.dump(-1, ' ', false, Json::error_handler_t::replace)),
           characters.size());
     }

@@ -36,7 +36,7 @@ TEST_F(StartAndStop, AnEmptyMountPointIsRefusedAlsoBeforeTheFirstCheckpoint) {
   ASSERT_TRUE(MakeDirectories(process_.storage_root()).ok());
   std::string error;
   EXPECT_EQ(process_.RunToEnd(error), 1);
-  EXPECT_NE(error.find("the catalogue has 1 run to continue: mount its file system"),
+  EXPECT_NE(error.find("the catalogue has 1 run that must continue: mount its file system"),
             std::string::npos)
       << error;
   EXPECT_TRUE(std::filesystem::is_empty(process_.storage_root())) << "something was made in it";

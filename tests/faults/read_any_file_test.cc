@@ -113,7 +113,7 @@ TEST_F(ReadAnyFile, PathsThatLeadElsewhereAreRefused) {
         cluster_.storage_root() + "/runs"}) {
     ExpectRefused(RunOfText(path), outside);
   }
-  ExpectRefused(RunOfText(At("*/../../../etc/passwd")), "lies beneath no data root");
+  ExpectRefused(RunOfText(At("*/../../../etc/passwd")), "is not below any data root");
   ExpectRefused(RunWith(fmt::format("{{stream: ['{}'], tokenizer: bytes}}", cluster_.directory())),
                 outside);
 }
@@ -145,11 +145,11 @@ TEST_F(ReadAnyFile, TokenizersQuestionsAndModelsAreFilesTheSame) {
   StartWorker();
   const std::string text = At("data/text.txt");
   ExpectRefused(RunWith(fmt::format("{{text: ['{}'], tokenizer: '{}'}}", text, At("secret.txt"))),
-                "data.tokenizer: " + At("secret.txt") + " lies beneath no data root");
+                "data.tokenizer: " + At("secret.txt") + " is not below any data root");
   ExpectRefused(RunOfText(text) + fmt::format("eval: {{tasks: ['{}']}}\n", At("secret.txt")),
-                "eval.tasks: " + At("secret.txt") + " lies beneath no data root");
+                "eval.tasks: " + At("secret.txt") + " is not below any data root");
   ExpectRefused(RunOfText(text) + fmt::format("init_from: {}\n", At("model")),
-                "init_from: " + At("model") + " lies beneath no data root");
+                "init_from: " + At("model") + " is not below any data root");
   Link(At("secret.txt"), "data/model/model.safetensors");
   ExpectRefused(
       RunOfText(text) + fmt::format("init_from: {}\n", At("data/model")),

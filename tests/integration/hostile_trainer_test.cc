@@ -43,8 +43,8 @@ class HostileTrainer : public ::testing::Test {
 
 TEST_F(HostileTrainer, IsKilledForWhatNoTrainerSends) {
   const std::map<std::string, std::string> kinds = {
-      {"garbage", "frame of 4294967295 bytes"},
-      {"large", "a frame of 16777216 bytes, at most 262144 are taken"},
+      {"garbage", "frame has 4294967295 bytes"},
+      {"large", "a frame has 16777216 bytes; at most 262144 are allowed"},
       {"foreign", "it sent a message of a type that trainers do not send"},
       {"offer", "it sent an offer of 20000"},
       {"checkpoints", "the trainer sent more than 64 checkpoints at once"}};

@@ -68,7 +68,8 @@ class RankReader {
     const bool spaces = IsRunOfSpaces(token.bytes);
     if (special_rank_ && !spaces) {
       return InvalidArgument(
-          "the rank {} is left out for the special token; only runs of spaces may follow it",
+          "the rank {} has no token, so it belongs to a special token; only runs of spaces may "
+          "follow it",
           *special_rank_);
     }
     if (!special_rank_ && spaces && token.rank == builder_.tokens() + 1) {

@@ -191,7 +191,7 @@ TEST_F(ServerCertificatesTest, FilesOfSomebodyElseThatDoNotFitAreNamed) {
   EXPECT_THAT(Message(mixed), ::testing::HasSubstr("client.pem"));
   options.key = options.certificate;
   clock_.Advance(100 * 365 * kDay);
-  EXPECT_THAT(Message(Open(options).status()), ::testing::HasSubstr("ended"));
+  EXPECT_THAT(Message(Open(options).status()), ::testing::HasSubstr("expired"));
 }
 
 }  // namespace

@@ -96,11 +96,12 @@ TEST_F(StorageRootTest, AnEmptyMountPointIsRefusedWhileARunWithoutACheckpointGoe
     const Status refused =
         StorageRoot::Open(files_, Root(), {.identity = "mine", .live_runs = runs}).status();
     EXPECT_EQ(refused.code(), StatusCode::kFailedPrecondition);
-    EXPECT_THAT(
-        Message(refused),
-        AllOf(HasSubstr("storage root " + Root() + " has no .gp-probe, but "),
-              HasSubstr(runs == 1 ? "the catalogue has 1 run to continue" : "3 runs to continue"),
-              HasSubstr("mount its file system"), HasSubstr("--adopt")));
+    EXPECT_THAT(Message(refused),
+                AllOf(HasSubstr("storage root " + Root() + " has no .gp-probe, but "),
+                      HasSubstr(runs == 1 ? "the catalogue has 1 run that must continue"
+                                          : "3 runs that must "
+                                            "continue"),
+                      HasSubstr("mount its file system"), HasSubstr("--adopt")));
     ExpectEmpty();
   }
   EXPECT_TRUE(

@@ -105,7 +105,7 @@ TEST_F(DataRootsTest, LinksMayLeadToFilesBeneathARootAndNowhereElse) {
 TEST_F(DataRootsTest, APatternMayNotClimbOrMatchALinkThatLeadsOut) {
   EXPECT_THAT(Refusal(At("data/*/../../other/secret")), HasSubstr("a pattern that contains '..'"));
   EXPECT_THAT(Refusal("/*/passwd", StatusCode::kPermissionDenied),
-              HasSubstr("lies beneath no data root"));
+              HasSubstr("is not below any data root"));
   Link(At("other/secret"), "data/out.txt");
   const Status status = DataRoots({At("data")}).Check(At("data/*.txt"));
   EXPECT_THAT(Message(status),
@@ -163,7 +163,7 @@ TEST_F(DataRootsTest, TheDirectoryOfARunHoldsNoLinks) {
   EXPECT_FALSE(CheckHasNoLinks(At("data"), At("other")).ok());
   Link(At("other/secret"), "data/deep/metrics.jsonl");
   EXPECT_THAT(Message(CheckHasNoLinks(directory_.path(), At("data"))),
-              HasSubstr(At("data/deep/metrics.jsonl") + " is a link"));
+              HasSubstr(At("data/deep/metrics.jsonl") + " is a symbolic link"));
 }
 
 TEST_F(DataRootsTest, APipeIsNoData) {

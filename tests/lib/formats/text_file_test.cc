@@ -72,7 +72,7 @@ TEST_F(TextFileTest, ASmallFileCannotTakeMoreMemoryThanAllowed) {
         return OkStatus();
       });
   EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
-  EXPECT_THAT(Message(status), HasSubstr("longer than the 3145728 bytes"));
+  EXPECT_THAT(Message(status), HasSubstr("longer than 3145728 bytes"));
   EXPECT_LE(taken, 3u << 20);
 }
 

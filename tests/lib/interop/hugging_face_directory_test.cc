@@ -178,8 +178,8 @@ TEST_F(HuggingFaceDirectory, AWrapperWithinANameIsShown) {
   const std::string data = bytes.substr(header.data_offset);
   ASSERT_TRUE(WriteFileAtomically(path, formats::FormatSafetensorsHeader(tensors, {}) + data).ok());
   EXPECT_THAT(ErrorOf(target),
-              HasSubstr("tensor 'transformer.h.1.attn.c_attn.weight' is missing; "
-                        "'transformer.h.1._orig_mod.attn.c_attn.weight' is there"));
+              HasSubstr("tensor 'transformer.h.1.attn.c_attn.weight' is missing; the file has "
+                        "'transformer.h.1._orig_mod.attn.c_attn.weight'"));
 }
 
 TEST_F(HuggingFaceDirectory, AHeadIsFoundAfterTheWrappersPrefix) {

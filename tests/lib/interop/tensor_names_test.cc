@@ -68,10 +68,11 @@ TEST_F(TensorNamesTest, EveryStackOfPrefixesIsFound) {
 TEST_F(TensorNamesTest, NamesThatBeginDifferentlyAreRefused) {
   EXPECT_THAT(Error({"_orig_mod.wte.weight", "wpe.weight"}),
               AllOf(HasSubstr("model.safetensors: the names of tensors"),
-                    HasSubstr("'_orig_mod.wte.weight' and 'wpe.weight' begin differently")));
-  EXPECT_THAT(Error({"module.wte.weight", "_orig_mod.lm_head.weight"}), HasSubstr("differently"));
+                    HasSubstr("'_orig_mod.wte.weight' and 'wpe.weight' have different prefixes")));
+  EXPECT_THAT(Error({"module.wte.weight", "_orig_mod.lm_head.weight"}), HasSubstr("different "
+                                                                                  "prefixes"));
   // The prefix of the head is longer than that of the module that contains it.
-  EXPECT_THAT(Error({"wte.weight", "module.lm_head.weight"}), HasSubstr("differently"));
+  EXPECT_THAT(Error({"wte.weight", "module.lm_head.weight"}), HasSubstr("different prefixes"));
 }
 
 TEST_F(TensorNamesTest, TwoTensorsOfOneNameAreRefused) {

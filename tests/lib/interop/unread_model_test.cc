@@ -103,7 +103,7 @@ TEST_F(UnreadModelTest, OtherFormsOfWeightsSayWhatWritesSafetensors) {
   EXPECT_THAT(ErrorOf({"flax_model.msgpack"}),
               AllOf(HasSubstr("weights of Flax"), HasSubstr("from_flax=True")));
   EXPECT_THAT(ErrorOf({"model.onnx"}), HasSubstr("model.onnx, an ONNX graph"));
-  EXPECT_THAT(ErrorOf({"gpt2-Q4_K_M.gguf"}), HasSubstr("a GGUF file; take the model"));
+  EXPECT_THAT(ErrorOf({"gpt2-Q4_K_M.gguf"}), HasSubstr("a GGUF file; use the model"));
   EXPECT_THAT(ErrorOf({"model.ckpt.index", "hparams.json"}), HasSubstr("TensorFlow"));
   EXPECT_THAT(Error(File("model.onnx", "\x08\x08")), HasSubstr("model.onnx is an ONNX graph"));
   EXPECT_THAT(Error(File("keras.h5", "\x89HDF\r\n\x1a\n")), HasSubstr("is weights of Keras"));

@@ -44,7 +44,7 @@ TEST(ChoiceStyle, HarnessRefusesWhatItCannotPutTogether) {
   item = Item();
   item.endings[1] = "[title]";
   EXPECT_THAT(Message(TextsOf(item, ChoiceForm::kHellaSwag, ChoiceStyle::kHarness).status()),
-              testing::HasSubstr("nothing is left"));
+              testing::HasSubstr("is empty after removing"));
 }
 
 TEST(ChoiceStyle, NamesAreReadBack) {

@@ -42,7 +42,7 @@ TEST(CharacterJson, NamesTheTokenWhoseIdBreaksTheOrder) {
   const auto error = [](const Json& vocab) {
     return Message(ReadCharacterJson(Document(vocab)).status());
   };
-  EXPECT_THAT(error({{"a", 1}, {"b", 0}}), HasSubstr("found 'a' with the id 1, not 0"));
+  EXPECT_THAT(error({{"a", 1}, {"b", 0}}), HasSubstr("found 'a' with the id 1 at position 0"));
   EXPECT_THAT(error({{"a", 0}, {"bc", 1}}), HasSubstr("found 'bc'"));
   EXPECT_EQ(error(Json::object()), "model.vocab is empty");
 }

@@ -21,7 +21,7 @@ TEST(TextPattern, TokensInsideAPieceAreGpt2s) {
 TEST(TextPattern, TokensThatThePatternCutsAreNamed) {
   const Status status = CheckGpt2Pattern(Learned({"he", "he said", ".\n"}));
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(Message(status), testing::HasSubstr("cuts 2 of the 3 learned tokens in two, as "
+  EXPECT_THAT(Message(status), testing::HasSubstr("splits 2 of the 3 learned tokens in two, as "
                                                   R"("he said" (257), ".\n" (258))"));
 }
 

@@ -93,13 +93,13 @@ TEST(TelemetryQueue, SaysInTheRunsLogWhatWasDroppedAndWhere) {
   EXPECT_EQ(batch.first_sequence(), 1u);
   EXPECT_EQ(batch.items(0).run_id(), "a");
   EXPECT_EQ(batch.items(0).line().text(),
-            "3 lines of this run were dropped: the agent's queue was full");
+            "3 lines of this run were dropped: the agent's queue was full (telemetry.items_max)");
   EXPECT_EQ(batch.items(0).line().rank(), -1);
   EXPECT_EQ(batch.items(1).line().text(), "4");
   EXPECT_EQ(batch.items(3).run_id(), "b");
   EXPECT_EQ(batch.items(3).line().epoch(), 7u);
   EXPECT_EQ(batch.items(3).line().text(),
-            "2 points of this run were dropped: the agent's queue was full");
+            "2 points of this run were dropped: the agent's queue was full (telemetry.items_max)");
   EXPECT_EQ(batch.items(4).point().step(), 3);
   queue.Add(OfRun("a", Line(6)));
   EXPECT_EQ(TakeAll(queue), std::vector<std::string>{"line 6"}) << "it is said once";
@@ -114,7 +114,7 @@ TEST(TelemetryQueue, SaysWhatWasDroppedOfARunThatSaysNothingMore) {
   ASSERT_EQ(batch.items_size(), 3);
   EXPECT_EQ(batch.items(2).run_id(), "a");
   EXPECT_EQ(batch.items(2).line().text(),
-            "1 lines of this run were dropped: the agent's queue was full");
+            "1 lines of this run were dropped: the agent's queue was full (telemetry.items_max)");
   EXPECT_FALSE(queue.has_unsent());
 }
 

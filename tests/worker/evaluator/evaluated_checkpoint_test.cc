@@ -120,7 +120,7 @@ TEST_F(EvaluatedCheckpointTest, WithoutAFileTheRunsOwnSplitIsTakenInItsOwnWindow
 TEST_F(EvaluatedCheckpointTest, WhatCannotBeEvaluatedOnIsToldInWords) {
   EXPECT_THAT(ErrorOf({}), HasSubstr("name a text or shards with --file"));
   EXPECT_THAT(ErrorOf({"/nowhere.txt"}), HasSubstr("/nowhere.txt"));
-  EXPECT_THAT(ErrorOf({Write("one.txt", "1")}), HasSubstr("at least 2 are needed"));
+  EXPECT_THAT(ErrorOf({Write("one.txt", "1")}), HasSubstr("needs at least 2"));
   EXPECT_THAT(ErrorOf({Write("a.txt", text_), Write("b.bin", text_)}),
               HasSubstr("files of one kind"));
   Write("resolved.yaml", "nonsense: 1\n");

@@ -100,7 +100,7 @@ TEST_F(LinkedSamplerTest, ASupervisorOfAnotherProtocolIsRefusedInWords) {
   Send(link::Hello{.protocol = 99, .protocol_min = 98, .version = "9.9", .incarnation = "i1"});
   const auto failed = Await<link::Failed>();
   ASSERT_TRUE(failed);
-  EXPECT_NE(failed->message.find("(version 9.9) speaks protocols 98 to 99"), std::string::npos)
+  EXPECT_NE(failed->message.find("(version 9.9) supports protocols 98 to 99"), std::string::npos)
       << failed->message;
   EXPECT_EQ(AwaitExitCode(), 1);
 }

@@ -240,12 +240,12 @@ TEST_F(CompanionFilesTest, FilesThatContradictEachOtherAreRefused) {
   EXPECT_THAT(Error(Pair({{"added_tokens.json", {{"<a>", 262}}},
                           {"tokenizer_config.json",
                            {{"added_tokens_decoder", {{"263", Added(0, "<a>")}}}}}})),
-              AllOf(HasSubstr("added_tokens.json: '<a>' has the id 262, and 263 in"),
+              AllOf(HasSubstr("added_tokens.json: '<a>' has the id 262, but 263 in"),
                     HasSubstr("tokenizer_config.json: added_tokens_decoder['263']")));
   EXPECT_THAT(
       Error(Whole({{"added_tokens.json", {{"<|endoftext|>", 262}}}})),
-      HasSubstr("tokenizer.json: added_tokens.json: '<|endoftext|>' has the id 262, and 261 "
-                "in added_tokens[0]"));
+      HasSubstr("tokenizer.json: added_tokens.json: '<|endoftext|>' has the id 262, but 261 in "
+                "added_tokens[0]"));
 }
 
 TEST_F(CompanionFilesTest, ATokenThatNobodyCallsSpecialIsRefused) {

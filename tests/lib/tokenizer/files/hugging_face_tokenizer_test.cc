@@ -151,7 +151,8 @@ TEST(HuggingFaceTokenizer, CharactersOfAnotherOrderAreRefused) {
   std::string text =
       HuggingFaceTokenizerFiles(**CharTokenizer::FromText("ab")).at("tokenizer.json");
   text.replace(text.find(R"("a":0,"b":1)"), 11, R"("a":1,"b":0)");
-  EXPECT_THAT(Message(ParseTokenizer(text).status()), HasSubstr("found 'a' with the id 1, not 0"));
+  EXPECT_THAT(Message(ParseTokenizer(text).status()), HasSubstr("found 'a' with the id 1 at "
+                                                                "position 0"));
 }
 
 TEST(HuggingFaceTokenizer, TheConfigNamesTheEndOfText) {

@@ -214,7 +214,7 @@ TEST_F(TokenizerFileTest, DamageIsNamedWithItsFileAndPlace) {
   };
   EXPECT_THAT(set("/model/vocab/he", 255), AllOf(HasSubstr("tokenizer.json: model.vocab: "),
                                                  HasSubstr("the id 255 is given twice")));
-  EXPECT_THAT(set("/model/vocab/he", 600), HasSubstr("the id 600 of 'he' is beyond"));
+  EXPECT_THAT(set("/model/vocab/he", 600), HasSubstr("the id 600 of 'he' is not below"));
   EXPECT_THAT(set("/model/vocab/he", -1), HasSubstr("the id of 'he' is -1"));
   EXPECT_THAT(set("/model/vocab/he", "x"), HasSubstr("the id of 'he' is \"x\""));
   EXPECT_THAT(
@@ -417,7 +417,7 @@ TEST_F(TokenizerFileTest, OneCutTokenInMoreThanAThousandIsNoEvidence) {
   tokens.push_back(".s");
   EXPECT_THAT(
       Error(Write("a.tiktoken", TiktokenText(tokens))),
-      HasSubstr(R"(cuts 2 of the 1354 learned tokens in two, as "'S" (1608), ".s" (1609))"));
+      HasSubstr(R"(splits 2 of the 1354 learned tokens in two, as "'S" (1608), ".s" (1609))"));
 }
 
 TEST_F(TokenizerFileTest, PairsWithoutAPatternAreReadLikewise) {
@@ -469,8 +469,8 @@ TEST_F(TokenizerFileTest, AnyOtherGapInTheRanksIsDamage) {
                               "runs of spaces follows")));
   EXPECT_THAT(error(TiktokenLine("  ", 263)), HasSubstr("the rank is 263, expected 261"));
   EXPECT_THAT(error(TiktokenLine("  ", 262) + TiktokenLine("lo", 263)),
-              HasSubstr("line 263 ('bG8= 263'): the rank 261 is left out for the special token; "
-                        "only runs of spaces may follow it"));
+              HasSubstr("line 263 ('bG8= 263'): the rank 261 has no token, so it belongs to a "
+                        "special token; only runs of spaces may follow it"));
   EXPECT_THAT(error(TiktokenLine("  ", 262) + TiktokenLine("   ", 264)),
               HasSubstr("the rank is 264, expected 263"));
   EXPECT_THAT(error("= 261\n" + TiktokenLine("lo", 262)), HasSubstr("the rank 261 has no token"));

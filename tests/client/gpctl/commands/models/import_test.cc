@@ -88,7 +88,7 @@ TEST_F(ModelCommandTest, WhatIsNoModelAndWhoHasNoTokenizerIsSaid) {
   }
   const Outcome without = Run({"import", Path("hf"), "--name", "mine", "--to", Path("mine")});
   EXPECT_EQ(without.code, 2);
-  EXPECT_THAT(without.err, HasSubstr("comes without a tokenizer"));
+  EXPECT_THAT(without.err, HasSubstr("has no tokenizer"));
 }
 
 TEST_F(ModelCommandTest, APrefixThatWasTakenOffIsTold) {

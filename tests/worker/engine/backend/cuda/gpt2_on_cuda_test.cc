@@ -361,7 +361,8 @@ TEST_F(Gpt2OnCuda, RefusesProductsChosenOnAnotherCard) {
     FAIL() << "choices of another card were taken";
   } catch (const std::invalid_argument& error) {
     const std::string message = error.what();
-    EXPECT_NE(message.find("chosen for Another card, here is"), std::string::npos) << message;
+    EXPECT_NE(message.find("chosen for Another card, but this GPU is"), std::string::npos)
+        << message;
     EXPECT_NE(message.find("deterministic: true"), std::string::npos) << message;
   }
 }
