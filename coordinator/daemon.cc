@@ -247,7 +247,7 @@ StatusOr<OpenedStorage> OpenStorage(const Storage& files, const CoordinatorSetti
 void WarnOfUnknownRuns(const StorageRoot& storage, const Cluster& cluster) {
   bool knows_runs = false;
   cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>&) { knows_runs = true; });
-  if (knows_runs) return;
+  if (knows_runs || cluster.deleted.size() > 0) return;
   const auto names = ListDirectory(JoinPath(storage.path(), "runs"));
   if (!names.ok() || names->empty()) return;
   LogWarning(

@@ -25,8 +25,9 @@ class EndOfRun {
   // before the run ended. The run's listeners are woken when the last record is on disk, as for
   // every record.
   bool Reached() const {
-    const auto run = context_.reconciler.snapshot()->FindRun(run_);
-    if (run == nullptr) return true;  // it was deleted
+    const auto cluster = context_.reconciler.snapshot();
+    const auto run = cluster->FindRun(run_);
+    if (run == nullptr) return cluster->FindDeleted(run_) != nullptr;
     if (!IsTerminal(run->state)) return false;
     return !context_.recorder.HasPending(run_);
   }

@@ -1,4 +1,6 @@
 // gpctl list.
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -129,13 +131,19 @@ std::string UnknownRunsText(const Session& session) {
   if (!service.ok() || service->state_dir.empty()) return "";
   const auto record = ServiceDirectory(service->state_dir).Load();
   if (!record.ok()) return "";
-  const auto names = ListDirectory(JoinPath(record->storage_root, "runs"));
-  if (!names.ok() || names->empty()) return "";
+  const std::string runs = JoinPath(record->storage_root, "runs");
+  const auto names = ListDirectory(runs);
+  if (!names.ok()) return "";
+  // Without its run file it is a deleted run, of which at most checkpoints were kept.
+  const auto unknown = std::count_if(names->begin(), names->end(), [&](const std::string& name) {
+    return FileExists(JoinPath(JoinPath(runs, name), "run.yaml"));
+  });
+  if (unknown == 0) return "";
   return fmt::format(
       "Its storage {} holds {} missing from this coordinator's state; if {} was lost, "
       "restore it "
       "from a backup.\n",
-      record->storage_root, CountedNoun(std::ssize(*names), "run"),
+      record->storage_root, CountedNoun(unknown, "run"),
       JoinPath(service->state_dir, "coordinator/gp.db"));
 }
 

@@ -74,8 +74,7 @@ void PrintPrune(const v1::Run& run, const v1::PruneCheckpointsResponse& response
     return;
   }
   session.console().PrintChange(fmt::format(
-      "{} {} {} of {}; {} {}\n", CountWithSteps(response),
-      response.removed_size() == 1 ? "is" : "are", dry_run ? "to be removed" : "removed",
+      "{} {} of {}; {} {}\n", dry_run ? "to be removed:" : "removed", CountWithSteps(response),
       run.name(), Bytes(response.freed_bytes()), dry_run ? "to be freed" : "freed"));
 }
 

@@ -50,7 +50,7 @@ TEST(RunJson, ARunHasAllItsFields) {
         kernels { key: "avx2" value: "choices" } }
       gradients_encrypted: true queue_position: 9 submitted_by: "user ann"
       device: "gpu" initial_model: "base@250"
-      parent { run_id: "p" run_name: "base" leg: 7 step: 250 tokens: 8000 } leg: 10 leaving_for: "leaving"
+      parent { run_id: "p" run_name: "base" leg: 7 step: 250 tokens: 8000 deleted: true } leg: 10 leaving_for: "leaving"
       note: "a lower rate" use { cores: 2.5 memory_bytes: 18 }
       legs {
         number: 10 first_step: 14 why_begun: "begun" begun_at { seconds: 60 nanos: 1 }
@@ -76,7 +76,7 @@ TEST(RunJson, ARunHasAllItsFields) {
       "best_checkpoint_step": 10,
       "engine": {
         "threads_per_rank": 6, "logical_shards": 8, "isa": "avx2", "kernels": {"avx2": "choices"}},
-      "leg": 10, "parent": {"run_id": "p", "leg": 7, "step": 250, "tokens": 8000, "name": "base"},
+      "leg": 10, "parent": {"run_id": "p", "leg": 7, "step": 250, "tokens": 8000, "name": "base", "deleted": true},
       "leaving_for": "leaving", "use": {"cores": 2.5, "memory_bytes": 18},
       "legs": [
         {"leg": 10, "first_step": 14, "target_steps": 15, "why_begun": "begun",
@@ -94,9 +94,9 @@ TEST(RunJson, ACheckpointHasAllItsFields) {
       run_id: "id" step: 1 epoch: 2 directory: "/c" manifest_digest: "digest" size_bytes: 3
       validation_loss: 4.5 sealed_at { seconds: 60 nanos: 1 } latest: true best: true
       quarantine_reason: "a digest differs" quarantined_at { seconds: 120 nanos: 1 } leg: 5
-      superseded: true)");
+      superseded: true pinned: true)");
   EXPECT_EQ(Json(gpctl::CheckpointFields(checkpoint)), Json::parse(R"({
-      "run_id": "id", "step": 1, "epoch": 2, "directory": "/c", "manifest_digest": "digest",
+      "pinned": true, "run_id": "id", "step": 1, "epoch": 2, "directory": "/c", "manifest_digest": "digest",
       "size_bytes": 3, "latest": true, "best": true, "leg": 5, "state": "quarantined", "val_loss": 4.5,
       "sealed_at": "1970-01-01T00:01:00Z", "quarantine_reason": "a digest differs",
       "quarantined_at": "1970-01-01T00:02:00Z"})"));

@@ -60,7 +60,7 @@ TEST_F(KeepingVerbs, APruneAsksFirst) {
   EXPECT_EQ(pruned.code, 0) << pruned.err;
   EXPECT_THAT(pruned.err,
               HasSubstr("Remove 2 checkpoints (steps 10, 20) of tiny and free 2.0 KiB?"));
-  EXPECT_EQ(pruned.out, "2 checkpoints (steps 10, 20) are removed of tiny; 2.0 KiB freed\n");
+  EXPECT_EQ(pruned.out, "removed 2 checkpoints (steps 10, 20) of tiny; 2.0 KiB freed\n");
   EXPECT_EQ(service_.storage().last_prune().keep_last(), 2);
 }
 
