@@ -45,6 +45,11 @@ std::string BeginningText(const v1::Leg& leg) {
   return fmt::format("{}: {}", PlaceText(leg.first_step()), leg.why_begun());
 }
 
+runspec::TrainingStart StartOf(const v1::Run& run, const runspec::RunSpec& spec) {
+  if (!spec.KeepsData() || !run.has_parent()) return {};
+  return {.step = run.parent().step(), .tokens = run.parent().tokens()};
+}
+
 double LearningRateAt(const runspec::RunSpec& spec, int64_t step,
                       const runspec::TrainingStart& start) {
   const auto plan = runspec::PlanBatch(spec);
