@@ -132,6 +132,7 @@ StatusOr<ExitCode> Fork(const ForkOptions& options, Session& session) {
   const bool named = !options.name.empty() ||
                      std::any_of(request.overrides.begin(), request.overrides.end(),
                                  [](const auto& one) { return one.starts_with("name="); });
+  request.name = options.name;
   if (!named) {
     ASSIGN_OR_RETURN(request.name, FreeForkName(source, options.request_id, session));
   }

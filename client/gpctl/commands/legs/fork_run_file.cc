@@ -24,7 +24,10 @@ bool Sets(const std::vector<std::string>& overrides, std::string_view beginning)
 }
 
 StatusOr<RunSpec> ReadSpec(const RunFileText& file, const std::vector<std::string>& overrides) {
-  const auto result = runspec::LoadRunFile(file.text, file.name, overrides);
+  auto result = runspec::LoadRunFile(file.text, file.name, overrides);
+  for (ConfigProblem& problem : result.problems) {
+    if (problem.source == "--set name") problem.source = "--name";
+  }
   if (!result.spec) return ProblemsStatus(result);
   return *result.spec;
 }
