@@ -215,7 +215,9 @@ StatusOr<v1::SubmitResponse> SubmitRunFile(const RunFileText& file, const Submit
   request.set_namespace_(session.NamespaceOfRuns());
   request.set_dry_run(options.dry_run);
   ASSIGN_OR_RETURN(v1::SubmitResponse response, client->Submit(request));
-  TellIdleSlots(*client, *result.spec, response.run().run_id(), session.console());
+  if (options.tells_idle_slots) {
+    TellIdleSlots(*client, *result.spec, response.run().run_id(), session.console());
+  }
   TellNewWarnings(response, result, session.console());
   return response;
 }

@@ -45,26 +45,36 @@ std::string BeginningText(const v1::Leg& leg) {
   return fmt::format("{}: {}", PlaceText(leg.first_step()), leg.why_begun());
 }
 
+runspec::TrainingStart StartOf(const v1::Run& run, const runspec::RunSpec& spec) {
+  if (!spec.KeepsData() || !run.has_parent()) return {};
+  return {.step = run.parent().step(), .tokens = run.parent().tokens()};
+}
+
 double LearningRateAt(const runspec::RunSpec& spec, int64_t step,
                       const runspec::TrainingStart& start) {
   const auto plan = runspec::PlanBatch(spec);
+  if (!plan.ok()) return 0;
   const int64_t target = runspec::TargetSteps(spec, start);
-  if (!plan.ok() || target <= 0) return 0;
-  return runspec::LearningRate(runspec::ScheduleInSteps(spec.schedule, *plan, start),
-                               spec.optimizer.lr, target, step);
+  const runspec::ScheduleSpec schedule = runspec::ScheduleInSteps(spec.schedule, *plan, start);
+  if (target <= 0 && schedule.decay_steps <= 0) return 0;
+  return runspec::LearningRate(schedule, spec.optimizer.lr, target, step);
 }
 
 std::string ScheduleText(const runspec::RunSpec& spec, int64_t step,
                          const runspec::TrainingStart& start) {
-  const int64_t target = runspec::TargetSteps(spec, start);
   const auto plan = runspec::PlanBatch(spec);
-  if (!plan.ok() || target <= 0) return "the schedule is fitted to the run's wall time";
+  if (!plan.ok()) return "";
+  const int64_t target = runspec::TargetSteps(spec, start);
   const runspec::ScheduleSpec schedule = runspec::ScheduleInSteps(spec.schedule, *plan, start);
   const int64_t horizon = schedule.decay_steps > 0 ? schedule.decay_steps : target;
-  const int64_t last = std::max(step, target - 1);
-  return fmt::format("learning rate {:.3g} at step {}, {:.3g} at step {}: {}",
-                     LearningRateAt(spec, step, start), step, LearningRateAt(spec, last, start),
-                     last + 1, HorizonText(spec, horizon, step));
+  if (horizon <= 0) return "the schedule is fitted to the run's wall time";
+  std::string text =
+      fmt::format("learning rate {:.3g} at step {}", LearningRateAt(spec, step, start), step);
+  if (target > 0) {
+    const int64_t last = std::max(step, target - 1);
+    text += fmt::format(", {:.3g} at step {}", LearningRateAt(spec, last, start), last + 1);
+  }
+  return text + ": " + HorizonText(spec, horizon, step);
 }
 
 std::vector<client::KeyDifference> ChangesBetween(const std::string& before,

@@ -18,8 +18,11 @@ std::string PlaceText(int64_t step);
 // "step 300: extended to 500 steps": where the leg began, and why.
 std::string BeginningText(const v1::Leg& leg);
 
+// Where the run's counters begin: at its parent's checkpoint if it keeps the place in the data.
+runspec::TrainingStart StartOf(const v1::Run& run, const runspec::RunSpec& spec);
+
 // The learning rate of the update after `step` committed steps; 0 if the run file sets only a wall
-// time, because the schedule's length is then not known before the run. `start`: where the run's
+// time and no decay, because the schedule's length is then not known before the run. `start`: where the run's
 // counters begin, here and below.
 double LearningRateAt(const runspec::RunSpec& spec, int64_t step,
                       const runspec::TrainingStart& start = {});

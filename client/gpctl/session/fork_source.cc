@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "client/gpctl/render/leg_text.h"
 #include "client/gpctl/session/checkpoint_reference.h"
 #include "formats/checkpoint_directory.h"
 #include "plan/batch_ramp.h"
@@ -26,9 +27,7 @@ const v1::Leg* FindLeg(const v1::Run& run, int number) {
 void FillCounters(const v1::Run& run, ForkSource& source) {
   const auto file = runspec::LoadRunFile(source.run_file, "run file of " + source.run);
   if (!file.spec) return;
-  if (file.spec->KeepsData() && run.has_parent()) {
-    source.start = {.step = run.parent().step(), .tokens = run.parent().tokens()};
-  }
+  source.start = StartOf(run, *file.spec);
   const auto plan = runspec::PlanBatch(*file.spec);
   if (plan.ok()) source.tokens = runspec::TokensBefore(*plan, source.step, source.start);
 }

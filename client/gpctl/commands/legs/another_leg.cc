@@ -45,10 +45,12 @@ StatusOr<ExitCode> BeginLeg(v1::ContinueRequest request, Session& session) {
     return ExitCode::kOk;
   }
   const int64_t from = request.has_from_step() ? request.from_step() : run.latest_checkpoint_step();
-  const int64_t first_step = std::max<int64_t>(from, 0);
-  console.PrintChange(GoesOnText(run, first_step, request.dry_run()));
   const auto file = runspec::LoadRunFile(RunFileOf(run), "run file");
-  if (file.spec) console.err << ScheduleText(*file.spec, first_step) << "\n";
+  const runspec::TrainingStart start =
+      file.spec ? StartOf(run, *file.spec) : runspec::TrainingStart();
+  const int64_t first_step = std::max(from, start.step);
+  console.PrintChange(GoesOnText(run, first_step, request.dry_run()));
+  if (file.spec) console.err << ScheduleText(*file.spec, first_step, start) << "\n";
   if (request.dry_run()) {
     console.err << "Nothing was changed (--dry-run).\n";
   } else {

@@ -132,6 +132,7 @@ StatusOr<ExitCode> Fork(const ForkOptions& options, Session& session) {
   const bool named = !options.name.empty() ||
                      std::any_of(request.overrides.begin(), request.overrides.end(),
                                  [](const auto& one) { return one.starts_with("name="); });
+  request.name = options.name;
   if (!named) {
     ASSIGN_OR_RETURN(request.name, FreeForkName(source, options.request_id, session));
   }
@@ -144,7 +145,8 @@ StatusOr<ExitCode> Fork(const ForkOptions& options, Session& session) {
                              .name = options.name,
                              .request_id = options.request_id,
                              .dry_run = options.dry_run,
-                             .reads_model = IsHere(source)};
+                             .reads_model = IsHere(source),
+                             .tells_idle_slots = false};  // more ranks may need a larger batch
   ASSIGN_OR_RETURN(const v1::SubmitResponse response, SubmitRunFile(fork.file, submit, session));
   if (options.dry_run) return PrintDryRun(response, text, session);
   if (options.wait) {

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string_view>
 
 #include "base/file.h"
@@ -23,7 +24,10 @@ bool Sets(const std::vector<std::string>& overrides, std::string_view beginning)
 }
 
 StatusOr<RunSpec> ReadSpec(const RunFileText& file, const std::vector<std::string>& overrides) {
-  const auto result = runspec::LoadRunFile(file.text, file.name, overrides);
+  auto result = runspec::LoadRunFile(file.text, file.name, overrides);
+  for (ConfigProblem& problem : result.problems) {
+    if (problem.source == "--set name") problem.source = "--name";
+  }
   if (!result.spec) return ProblemsStatus(result);
   return *result.spec;
 }
@@ -76,6 +80,7 @@ class ForkMaker {
   Status Read() {
     fork_.overrides = begin_;
     RETURN_IF_ERROR(AddBudget());
+    FollowWorkers();
     fork_.overrides.insert(fork_.overrides.end(), request_.overrides.begin(),
                            request_.overrides.end());
     if (!request_.name.empty()) fork_.overrides.push_back("name=" + request_.name);
@@ -100,6 +105,22 @@ class ForkMaker {
       fork_.overrides.emplace_back("budget.wall_time=0s");
     }
     return OkStatus();
+  }
+
+  // The resolved file has the limits that followed from the parent's number of ranks. The larger
+  // one decides how sums are divided, so it stays if it can.
+  void FollowWorkers() {
+    const std::string key = "resources.workers=";
+    for (const std::string& one : request_.overrides) {
+      const int workers = one.starts_with(key) ? std::atoi(one.c_str() + key.size()) : 0;
+      if (workers <= 0) continue;
+      if (workers > fork_.parent.resources.max_workers) {
+        fork_.overrides.emplace_back("resources.max_workers=0");
+      }
+      if (workers < fork_.parent.resources.min_workers) {
+        fork_.overrides.emplace_back("resources.min_workers=0");
+      }
+    }
   }
 
   // The last step of the parent's leg; 0: unknown.

@@ -40,6 +40,9 @@ TEST(ScheduleText, AWallTimeDecidesTheScheduleOnlyWhenItIsMeasured) {
   spec.budget.wall_time = std::chrono::minutes(2);
   EXPECT_EQ(ScheduleText(spec, 0), "the schedule is fitted to the run's wall time");
   EXPECT_EQ(LearningRateAt(spec, 0), 0);
+  spec.schedule.decay_steps = 300;
+  EXPECT_EQ(ScheduleText(spec, 150),
+            "learning rate 0.00055 at step 150: the cosine schedule ends at step 300");
 }
 
 TEST(ScheduleText, CountsTheTokensThatCameBeforeTheStart) {

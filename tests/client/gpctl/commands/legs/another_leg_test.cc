@@ -46,6 +46,22 @@ TEST_F(AnotherLeg, ADryRunSaysThatNothingWasChanged) {
   EXPECT_THAT(tried.err, HasSubstr("Nothing was changed (--dry-run)."));
 }
 
+TEST_F(AnotherLeg, AForkThatBeginsAgainBeginsAtItsParentsStep) {
+  AddRun(v1::RUN_STATE_SUCCEEDED);
+  v1::Run fork = MakeRun("fork", "bbbbbbbb02", v1::RUN_STATE_SUCCEEDED);
+  fork.set_resolved(
+      "apiVersion: gp/v1\ndata: {text: [/text.txt], tokenizer: bytes}\n"
+      "batch: {micro_batch: 2, sequence: 16}\nmodel: {n_ctx: 16}\n"
+      "init_from: /c\ninit_data: keep\nbudget: {steps: 300}\n");
+  fork.mutable_progress()->set_target_steps(300);
+  fork.mutable_parent()->set_step(150);
+  fork.mutable_parent()->set_tokens(4800);
+  service_.AddRun(fork);
+  const Outcome restarted = gpctl_.Run({"restart", "fork", "--from", "start"});
+  EXPECT_THAT(restarted.out, HasSubstr("goes on from step 150 to step 300"));
+  EXPECT_THAT(restarted.err, StartsWith("learning rate 0.00055 at step 150, 0.0001 at step 300"));
+}
+
 TEST_F(AnotherLeg, JsonIsTheRunAndWhetherTheRequestWasRepeated) {
   AddRun(v1::RUN_STATE_SUCCEEDED);
   const Outcome extended = gpctl_.Run({"extend", "tiny", "--steps", "500", "-o", "json"});

@@ -108,6 +108,18 @@ TEST_F(MakeFork, AnotherBatchGoesOn) {
       << "a pass is made of sequences";
 }
 
+TEST_F(MakeFork, TheLimitsOfItsRanksFollowTheirNumber) {
+  const auto two = Make({"resources.workers=2", "batch.total_tokens=64"});
+  ASSERT_TRUE(two.ok()) << two.status();
+  EXPECT_EQ(two->spec.resources.max_workers, 2);
+  source_.run_file = runspec::ResolvedYaml(two->spec);
+  const auto one = Make({"resources.workers=1"});
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_EQ(one->spec.resources.min_workers, 1);
+  EXPECT_EQ(one->spec.resources.max_workers, 2) << "the sums stay as they were";
+  EXPECT_THAT(Refusal({"resources.workers=4"}), HasSubstr("batch.total_tokens"));
+}
+
 TEST_F(MakeFork, AnotherModelIsRefusedWithBothValues) {
   EXPECT_THAT(Refusal({"model.n_layer=2", "model.n_ctx=32"}),
               AllOf(HasSubstr("--set model.n_layer: the weights of base@150 have model.n_layer 1, "

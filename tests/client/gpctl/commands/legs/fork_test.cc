@@ -174,6 +174,8 @@ TEST_F(ForkCommand, WhatCannotChangeIsRefusedBeforeAnythingIsStored) {
               HasSubstr("fork base --set seed=1337 --name mine --steps +300"));
   EXPECT_EQ(Fork({"base", "--steps", "many"}).code, 2);
   EXPECT_EQ(Fork({"base", "--name", "../evil"}).code, 2);
+  EXPECT_THAT(Fork({"base", "--name", "../evil"}).err,
+              StartsWith("error: --name: '../evil' cannot be a run's name"));
   EXPECT_EQ(Fork({"base", "--name", "a\nb"}).code, 2);
   EXPECT_EQ(Fork({"base", "--wait", "--detach"}).code, 2);
   EXPECT_EQ(service_.last_submit().source(), "");
