@@ -22,6 +22,13 @@ std::vector<ScreenLine> LinesOf(const std::string& text) {
   return lines;
 }
 
+// The titles with " +3" in the first gap between two columns that has room for it.
+std::string WithCount(std::string titles, int count) {
+  const std::string mark = fmt::format(" +{}", count);
+  const size_t gap = titles.find(std::string(mark.size() + 1, ' '), titles.find_first_not_of(' '));
+  return gap == std::string::npos ? titles + mark : titles.replace(gap, mark.size(), mark);
+}
+
 // Titles, then the rows from `first` on. If they do not fit into `rows` lines, the last line says
 // how many more there are; with few lines the titles do.
 std::vector<ScreenLine> Window(const std::vector<ScreenLine>& table, int first, int rows) {
@@ -31,11 +38,12 @@ std::vector<ScreenLine> Window(const std::vector<ScreenLine>& table, int first, 
   const bool more = all - first > rows - 1;
   const bool last_line = more && rows >= kWithLastLine;
   const int shown = std::clamp(rows - 1 - (last_line ? 1 : 0), 0, all - first);
-  const std::string left = fmt::format("{} more", all - first - shown);
-  std::vector<ScreenLine> lines = {ScreenLine(table.front().Text(false), Color::kBold)};
-  if (more && !last_line) lines[0].Add("  +" + left, Color::kGrey);
+  const int left = all - first - shown;
+  const std::string titles = table.front().Text(false);
+  std::vector<ScreenLine> lines = {
+      ScreenLine(more && !last_line ? WithCount(titles, left) : titles, Color::kBold)};
   lines.insert(lines.end(), table.begin() + 1 + first, table.begin() + 1 + first + shown);
-  if (last_line) lines.emplace_back("  … " + left, Color::kGrey);
+  if (last_line) lines.emplace_back(fmt::format("  … {} more", left), Color::kGrey);
   return lines;
 }
 
@@ -86,7 +94,7 @@ std::vector<ScreenLine> HelpPage(const TextStyle& style) {
   const auto words = WrappedLines(
       "CORES and MEMORY are those of the whole machine, DISK FREE is that of the file system of "
       "storage.root; '-' means that the node does not report them. USE is what the ranks of a run "
-      "use together. One run: gpctl watch RUN.",
+      "use together; '+2' in a title, that 2 more rows do not fit. One run: gpctl watch RUN.",
       style.width, style.height, 0);
   lines.insert(lines.end(), words.begin(), words.end());
   return lines;

@@ -22,7 +22,6 @@
 namespace gp::gpctl {
 namespace {
 
-constexpr int kSparkCells = 16;
 constexpr int kBarWidth = 12;
 constexpr int kBarsFrom = 150;  // columns of the terminal
 
@@ -31,12 +30,14 @@ Color Shown(Color color, const TextStyle& style) { return style.color ? color : 
 
 std::string Number(bool known, const std::string& text) { return known ? text : "-"; }
 
-std::string LossSpark(const FleetModel& model, const v1::Run& run, bool utf8) {
+int SparkCellsOf(int width) { return width >= 200 ? 40 : width >= kBarsFrom ? 24 : 16; }
+
+std::string LossSpark(const FleetModel& model, const v1::Run& run, const TextStyle& style) {
   const ThinnedCurve* losses = model.LossesOf(run.run_id());
   if (losses == nullptr) return "";
   std::vector<double> values;
   for (const ThinnedCurve::Point& point : losses->points()) values.push_back(point.value);
-  return Sparkline(values, kSparkCells, utf8);
+  return Sparkline(values, SparkCellsOf(style.width), style.utf8);
 }
 
 // What the run needs attention for: its warning, or why it does not train.
@@ -154,18 +155,19 @@ std::string StartedRunsTable(const FleetModel& model, const TextStyle& style) {
     if (IsWaiting(run)) continue;
     const v1::Progress& progress = run.progress();
     const bool stepped = progress.step() > 0;
+    const bool trains = stepped && run.state() == v1::RUN_STATE_RUNNING;
     const double left = client::SecondsLeft(progress);
     table.AddRow({ShortName(run, style),
                   {StateWord(run), Shown(StateColor(run), style)},
                   StepOfTarget(progress),
                   Number(stepped, Loss(progress.loss())),
-                  LossSpark(model, run, style.utf8),
+                  LossSpark(model, run, style),
                   Number(progress.validation_step() > 0, Loss(progress.validation_loss())),
-                  Number(stepped, CompactCount(progress.tokens_per_second())),
-                  Number(progress.mfu() > 0, Percent(progress.mfu())),
+                  Number(trains, CompactCount(progress.tokens_per_second())),
+                  Number(trains && progress.mfu() > 0, Percent(progress.mfu())),
                   fmt::format("{}", run.workers()),
                   Number(run.has_use(), UseText(run.use())),
-                  Number(left >= 0, DurationText(left)),
+                  Number(trains && left >= 0, DurationText(left)),
                   {NoteOf(run, style.utf8), Shown(Color::kYellow, style)}});
   }
   return table.Render(style.width, style.utf8);

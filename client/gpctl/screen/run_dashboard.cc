@@ -193,10 +193,10 @@ class Dashboard {
     if (model_.points().empty()) return;
     parts.push_back(LossPart(kUnlimited));
     if (style_.width < kTwoCharts) return;
-    parts.push_back({.least = 8,
+    parts.push_back({.least = 6,
                      .most = kUnlimited,
                      .rank = kMoreCurves,
-                     .weight = 6,
+                     .weight = 3,
                      .draw = [this](int rows) {
                        const int width = (style_.width - kGap) / 2;
                        return Beside(SpeedChart(model_.curves(), width, rows, curve_style_), width,
@@ -209,7 +209,7 @@ class Dashboard {
     const bool roomy = style_.height >= kRoomy;
     if (!run_.placement().empty()) {
       const int rows = NodePaneRows(run_);
-      parts.push_back(Pane("ranks", roomy ? std::min(rows, 4) : 1, rows, kPlaces, 1,
+      parts.push_back(Pane("ranks", roomy ? std::min(rows, 3) : 1, rows, kPlaces, 1,
                            [](const RunModel& model, int share, const TextStyle& style) {
                              return NodePane(model.run(), share, style);
                            }));

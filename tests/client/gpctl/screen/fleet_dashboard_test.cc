@@ -64,7 +64,7 @@ TEST(FleetDashboard, ShowsRunsWhyOthersWaitAndNodes) {
 
 TEST(FleetDashboard, ShowsNumbersOfEverySectionOnASmallScreen) {
   EXPECT_THAT(Shown(SceneFleet(), {40, true, false, 10}),
-              AllOf(HasSubstr("2 running"), HasSubstr("gpt2-fineweb"), HasSubstr("more"),
+              AllOf(HasSubstr("2 running"), HasSubstr("gpt2-fineweb"), HasSubstr("NODE +"),
                     HasSubstr("QUEUE"), HasSubstr("NODE"), HasSubstr("q leave")));
 }
 

@@ -80,7 +80,7 @@ def check_sizes(service):
 
 def is_whole_top(width):
     def condition(screen):
-        parts = ["q leave", "gpt2-fineweb", "NODE"] if width < 80 else ["q leave", "node-d", "QUEUE", "▇", "new disk"]
+        parts = ["q leave", "gpt2-fineweb", "NODE", "QUEUE"] if width < 80 else ["q leave", "node-d", "QUEUE", "▇", "new disk"]
         return all(part in screen for part in parts)
     return condition
 
