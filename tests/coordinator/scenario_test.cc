@@ -39,8 +39,8 @@ INSTANTIATE_TEST_SUITE_P(All, Scenario,
                                            "lease", "cancel", "checkpoints", "restart", "storage",
                                            "engine", "damaged", "second_reader", "data", "nccl",
                                            "gpu", "drained_gpus", "packing", "stop", "cordon",
-                                           "drain", "pause", "legs", "fork", "free_slot", "deletion",
-                                           "prune"),
+                                           "drain", "pause", "legs", "fork", "free_slot",
+                                           "deletion", "prune"),
                          [](const auto& scenario) { return scenario.param; });
 
 }  // namespace

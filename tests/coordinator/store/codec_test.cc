@@ -103,8 +103,8 @@ TEST(StoreCodec, WhatIsStoredHasAFieldForEachMember) {
   const auto& [name, source, resolved, digest, request_id, workers, priority, space, labels, steps,
                tokens, retries, backoff, backoff_max, kind, directory, keep_last, keep_best,
                keep_every, threads, shards, device, of_owner, seen, model, dataset, precision,
-               parent, parent_leg, parent_step, parent_tokens, keeps_position,
-               not_stored_record, not_stored_texts, not_stored_model] = SampleSubmission();
+               parent, parent_leg, parent_step, parent_tokens, keeps_position, not_stored_record,
+               not_stored_texts, not_stored_model] = SampleSubmission();
   EXPECT_EQ(Count(name, source, resolved, digest, workers, priority, space, labels, steps, tokens,
                   retries, backoff, backoff_max, kind, directory, keep_last, keep_best, keep_every,
                   threads, shards, device, of_owner, seen, model, dataset, precision, parent,
