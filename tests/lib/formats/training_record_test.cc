@@ -14,7 +14,9 @@ TEST(TrainingRecord, ComesBackEqual) {
                               .isa = "avx2",
                               .loss_scale = 65536.5,
                               .best_loss = 1.8890000000000002,
-                              .stream_position = R"({"source":0})"};
+                              .stream_position = R"({"source":0})",
+                              .seed = 18446744073709551615u,
+                              .trained = "blocks, ln_f"};
   EXPECT_EQ(ParseTrainingRecord(TextsOf(record)).value(), record);
   EXPECT_EQ(ParseTrainingRecord({}).value(), TrainingRecord());
 }
@@ -36,6 +38,7 @@ TEST(TrainingRecord, NamesTheKeyThatIsNoNumber) {
     EXPECT_THAT(Message(status), HasSubstr("record.updates")) << text;
   }
   EXPECT_FALSE(ParseTrainingRecord({{"best_loss", "nan"}}).ok());
+  EXPECT_FALSE(ParseTrainingRecord({{"seed", "-1"}}).ok());
 }
 
 }  // namespace

@@ -69,6 +69,11 @@ void Damage(const std::string& path) {
   ASSERT_TRUE(WriteFileAtomically(path, bytes).ok());
 }
 
+void ShortenByHalf(const std::string& path) {
+  const std::string bytes = Content(path);
+  ASSERT_TRUE(WriteFileAtomically(path, bytes.substr(0, bytes.size() / 2)).ok());
+}
+
 TEST(StandaloneTraining, ADamagedCheckpointGoesIntoQuarantineForTheOneBeforeIt) {
   for (const std::string name : {"optimizer.safetensors", "manifest.json"}) {
     const TemporaryDirectory directory;
@@ -76,7 +81,11 @@ TEST(StandaloneTraining, ADamagedCheckpointGoesIntoQuarantineForTheOneBeforeIt) 
     ASSERT_EQ(Train(directory), 0);
     const std::string last = Newest(directory);
     const std::string expected = Content(JoinPath(last, "model.safetensors"));
-    Damage(JoinPath(last, name));
+    if (name == "manifest.json") {
+      ShortenByHalf(JoinPath(last, name));  // no digest protects its bytes
+    } else {
+      Damage(JoinPath(last, name));
+    }
     ASSERT_EQ(Train(directory), 0) << name;
     EXPECT_NE(Newest(directory), last);
     EXPECT_TRUE(Content(JoinPath(Newest(directory), "model.safetensors")) == expected);
