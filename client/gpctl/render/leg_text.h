@@ -22,8 +22,8 @@ std::string BeginningText(const v1::Leg& leg);
 runspec::TrainingStart StartOf(const v1::Run& run, const runspec::RunSpec& spec);
 
 // The learning rate of the update after `step` committed steps; 0 if the run file sets only a wall
-// time and no decay, because the schedule's length is then not known before the run. `start`: where the run's
-// counters begin, here and below.
+// time and no decay, because the schedule's length is then not known before the run. `start`: where
+// the run's counters begin, here and below.
 double LearningRateAt(const runspec::RunSpec& spec, int64_t step,
                       const runspec::TrainingStart& start = {});
 
