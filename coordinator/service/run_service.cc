@@ -167,9 +167,13 @@ void RunService::OnStreams() {
   OnRunStream<v1::MetricsRequest, v1::MetricPoint>(
       "Metrics",
       [this](const RunId& run, const auto& of) { return MakeMetricsSource(context_, run, of); });
-  OnRunStream<v1::CurvesRequest, v1::CurvePoints>(
-      "Curves",
-      [this](const RunId& run, const auto& of) { return MakeCurvesSource(context_, run, of); });
+  OnStream<v1::CurvesRequest, v1::CurvePoints>(
+      "Curves", curve_streams_,
+      [this](AdmittedCall& access,
+             const v1::CurvesRequest& of) -> StatusOr<OpenedSource<v1::CurvePoints>> {
+        ASSIGN_OR_RETURN(const auto run, Find(access, of.run()));
+        return OpenedSource<v1::CurvePoints>{MakeCurvesSource(context_, run->id, of), run->id};
+      });
 }
 
 StatusOr<std::shared_ptr<const Run>> RunService::Find(AdmittedCall& access,

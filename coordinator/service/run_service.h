@@ -17,6 +17,8 @@ namespace gp::coordinator {
 
 // Streams of this service that all callers together may have open at a time.
 inline constexpr int kStreamsMax = 1024;
+// The same for Curves alone, whose streams keep up to 9 MB each.
+inline constexpr int kCurveStreamsMax = 32;
 
 struct RunServiceOptions {
   std::string version;
@@ -90,6 +92,7 @@ class RunService final : public MethodService<v1::RunService> {
   const RunServiceOptions options_;
   RunQuota quota_;
   StreamCount streams_{kStreamsMax, "streams"};
+  StreamCount curve_streams_{kCurveStreamsMax, "streams of curves"};
 };
 
 }  // namespace gp::coordinator

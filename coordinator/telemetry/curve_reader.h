@@ -16,8 +16,8 @@
 
 namespace gp::coordinator {
 
-inline constexpr size_t kCurveFieldsMax = 32;
-inline constexpr int kCurvePointsMax = 20'000;   // the largest points_max
+inline constexpr size_t kCurveFieldsMax = 16;
+inline constexpr int kCurvePointsMax = 5000;     // the largest points_max
 inline constexpr int kCurvePageRecords = 16384;  // records read at a time; points of a page
 
 struct CurveRequest {
