@@ -14,7 +14,8 @@ struct KeyHelp {
   std::string word;  // "leave"
 };
 
-// The keys that fit, or the message if there is one; at the right end the time (UTC) if there is room.
+// The keys that fit, or the message if there is one; at the right end the time (UTC) if there is
+// room.
 ScreenLine ScreenFooter(const std::vector<KeyHelp>& keys, const std::string& message, double now,
                         const TextStyle& style);
 
