@@ -1088,6 +1088,9 @@ class Runs(page_case.PageCase):
         for expected in ("NVIDIA H100 80GB HBM3", "free", "demo", "ECC errors", "not heard from since 1 h", "driver 570.86"):
             self.assertIn(expected, words)
         self.assertEqual(self.browser.text("#workers-count"), "2 of 4 slots busy")
+        self.assertIn("3.8 of 4 cores busy · 8 GiB of 16 GiB used · 120 GiB of disk free", words)
+        self.assertIn("1.9 cores busy, 1.25 GiB", words)
+        self.assertNotIn("undefined", words)
 
     def test_opening_another_run_shows_its_reason(self):
         self.fake()
