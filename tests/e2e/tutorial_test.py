@@ -16,6 +16,8 @@ import page_commands
 
 SOURCE = pathlib.Path(os.environ["GP_SOURCE"])
 NOT_RUN = re.compile(r"<!-- not run: .+ -->\s*\Z")
+# Commands that go on until Ctrl-C.
+ENDLESS = ("gpctl top", "gpctl tensorboard", "gpctl serve")
 
 # The settings of nanoGPT's character model.
 NANOGPT_CONFIG = """\
@@ -59,7 +61,7 @@ def indented_as_console(block):
 
 def steps_of_page(page):
     return [step for before, block in blocks_of(page) if not NOT_RUN.search(before)
-            for step in page_commands.steps_of(block)]
+            for step in page_commands.steps_of(block) if not step[0].startswith(ENDLESS)]
 
 
 def make_home(home):

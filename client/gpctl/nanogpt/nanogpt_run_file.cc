@@ -133,6 +133,12 @@ class Translation {
 
   StatusOr<NanogptRunFile> Translate() {
     ReadFile();
+    if (made_.settings == 0) {
+      return InvalidArgument(
+          "{}: sets none of nanoGPT's keys; expected a configuration with lines such as "
+          "'batch_size = 12'",
+          config_.path);
+    }
     ReadOverrides();
     Write();
     if (!values_.problems().empty()) {

@@ -196,6 +196,11 @@ TEST_F(FromNanogpt, AFileThatIsNoConfigurationIsRefused) {
   EXPECT_EQ(gpctl_.Run({"init", "--from-nanogpt", "none.py"}).code, 2);
   Write("binary.py", std::string("\x80\x02}q\0", 5));
   EXPECT_EQ(gpctl_.Run({"init", "--from-nanogpt", "binary.py"}).code, 2);
+  Write("run.yaml", "apiVersion: gp/v1\nname: tiny\n");
+  const Outcome other = gpctl_.Run({"init", "--from-nanogpt", "run.yaml"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("run.yaml: sets none of nanoGPT's keys"));
+  EXPECT_EQ(other.out, "");
   EXPECT_EQ(gpctl_.Run({"init", "--override", "a=1"}).code, 2);
 }
 
