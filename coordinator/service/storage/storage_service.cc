@@ -117,6 +117,7 @@ void StorageService::Delete(DeleteCall& call) {
                            : nullptr;
   if (!run.ok() && deleted == nullptr) return call.Answer(run.status());
   if (deleted != nullptr) {
+    call.access().Describe(deleted->run_namespace + "/" + deleted->id.value());
     const Status allowed = call.access().Authorize(deleted->run_namespace);
     if (!allowed.ok()) return call.Answer(allowed);
   }
