@@ -1,6 +1,7 @@
 #include "client/gpctl/session/fleet_feed.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace gp::gpctl {
 namespace {
@@ -10,6 +11,13 @@ constexpr int kRunsMax = 500;
 constexpr int64_t kHistorySteps = 600;
 // Histories that are read between two questions, so that a long list does not hold up the screen.
 constexpr size_t kHistoriesMax = 8;
+
+constexpr std::chrono::seconds kOutageMax{60};
+
+bool IsAway(const Status& status) {
+  return status.code() == StatusCode::kUnavailable ||
+         status.code() == StatusCode::kDeadlineExceeded;
+}
 
 v1::ListRequest UnfinishedRuns(const std::string& scope) {
   v1::ListRequest request;
@@ -71,15 +79,22 @@ void FleetFeed::SetNotice(const std::string& notice) {
 }
 
 void FleetFeed::Follow() {
+  std::optional<std::chrono::steady_clock::time_point> answered_at;
   while (!stop_.requested()) {
     const Status status = Ask();
     if (stop_.requested()) return;
-    {
-      MutexLock lock(mutex_);
-      status_ = status;
+    const auto now = std::chrono::steady_clock::now();
+    if (status.ok()) answered_at = now;
+    // A coordinator that is away is waited for, as streams do; the screen shows the notice.
+    if (!status.ok() && (!IsAway(status) || !answered_at || now - *answered_at > kOutageMax)) {
+      {
+        MutexLock lock(mutex_);
+        status_ = status;
+      }
+      on_news_();
+      return;
     }
     on_news_();
-    if (!status.ok()) return;
     stop_.WaitFor(interval_);
   }
 }

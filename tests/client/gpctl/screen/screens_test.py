@@ -218,6 +218,27 @@ def check_keys(service):
         leave(terminal)
 
 
+def check_input_elsewhere(service):
+    """Keys come from the terminal also when the input is a file; in the background there are lines."""
+    with Terminal(80, 24, service.environment) as terminal:
+        terminal.run("gpctl watch gpt2-fineweb < /dev/null")
+        terminal.wait_for(is_whole(80))
+        leave(terminal)
+        terminal.run("clear; gpctl watch gpt2-fineweb &")
+        terminal.wait_for(lambda screen: "step 7362/19073" in screen)
+        assert not terminal.is_alternate()
+        terminal.run("kill %1")
+        terminal.wait_for(lambda screen: "Detached." in screen)
+
+
+def check_ascii(service):
+    with Terminal(80, 24, {**service.environment, "LC_ALL": "C"}) as terminal:
+        terminal.run("gpctl watch gpt2-fineweb")
+        screen = terminal.wait_for(is_whole(80))
+        assert screen.isascii() and "validation 3.209" in screen, screen
+        leave(terminal)
+
+
 def check_colours(service):
     with Terminal(80, 24, service.environment) as terminal:
         watch(terminal, 80)
@@ -235,8 +256,10 @@ def check_pipes(service):
         process = subprocess.Popen([GPCTL, *command], env=service.environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         text = process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        text += process.communicate(timeout=30)[0]
+        if "gpt2-fineweb" in command:  # the others end by themselves
+            process.send_signal(signal.SIGINT)
+        text += process.stdout.read()
+        process.communicate(timeout=30)
         assert "gpt2-fineweb" in text and "\x1b" not in text, text
 
 
@@ -251,8 +274,8 @@ def check_end(service):
         terminal.wait_for(lambda text: "code 0" in text)
 
 
-CHECKS = [check_sizes, check_top, check_resize, check_leaving, check_suspending, check_keys, check_colours, check_pipes,
-          check_end]
+CHECKS = [check_sizes, check_top, check_resize, check_leaving, check_suspending, check_keys, check_input_elsewhere,
+          check_ascii, check_colours, check_pipes, check_end]
 
 
 def main():
