@@ -84,6 +84,7 @@ SealedCheckpoint FullCheckpoint(int64_t step, double loss) {
           2,
           /*retired=*/false,
           /*restored=*/false,
+          /*restored_by_request=*/"",
           /*pinned=*/true};
 }
 

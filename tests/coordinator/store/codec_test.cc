@@ -171,13 +171,13 @@ TEST(StoreCodec, APointAndALineHaveAFieldForEachMember) {
 
 TEST(StoreCodec, ASummaryHasAFieldForEachMember) {
   const auto& [points_bytes, lines_bytes, progress, last_line, sources] = RunSummary{};
-  const auto& [newest, loss, step, warning, skipped, epochs, scores, steps, tokens, flops, pace] =
-      progress;
+  const auto& [newest, loss, step, best_loss, best_step, not_stored_best_known, warning, skipped,
+               epochs, scores, steps, tokens, flops, pace] = progress;
   // The members of Progress are stored as fields of the summary itself.
-  EXPECT_EQ(
-      Count(points_bytes, lines_bytes, last_line, sources) +
-          Count(newest, loss, step, warning, skipped, epochs, scores, steps, tokens, flops, pace),
-      pb::StoredSummary::descriptor()->field_count());
+  EXPECT_EQ(Count(points_bytes, lines_bytes, last_line, sources) +
+                Count(newest, loss, step, best_loss, best_step, warning, skipped, epochs, scores,
+                      steps, tokens, flops, pace),
+            pb::StoredSummary::descriptor()->field_count());
   const auto& [taken, wall, step_seconds, trained, share, phases] = pace.sums();
   EXPECT_EQ(Count(taken, wall, step_seconds, trained, share) +
                 Count(phases.data_wait, phases.forward, phases.backward, phases.allreduce_exposed,
