@@ -14,21 +14,8 @@ Status CheckInitialModel(const Cluster& cluster, const Submission& submission) {
   return FailedPrecondition("init_from: {}", refusal);
 }
 
-// The run, or its checkpoint, may have been removed since the request was checked.
+// The run may have been deleted since the request was checked.
 Status CheckParent(const Cluster& cluster, const Submission& submission) {
-  if (const auto run = cluster.FindRun(RunId(submission.parent_run))) {
-    for (const auto* sealed : {&run->checkpoints, &run->superseded}) {
-      for (const SealedCheckpoint& one : *sealed) {
-        const bool is_base = one.leg == submission.parent_leg && one.step == submission.parent_step;
-        if (!is_base || !one.retired) continue;
-        return FailedPrecondition(
-            "the checkpoint of step {} of run '{}', from which the new one would begin, was "
-            "removed",
-            one.step, run->submission->name);
-      }
-    }
-    return OkStatus();
-  }
   const auto parent = cluster.FindDeleted(RunId(submission.parent_run));
   if (parent == nullptr || !parent->kept_checkpoints.empty()) return OkStatus();
   return FailedPrecondition("run '{}' ({}), from which the new one would begin, was deleted by {}",

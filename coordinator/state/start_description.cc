@@ -45,8 +45,8 @@ std::string InitialModelRefusal(const Cluster& cluster, const std::string& path)
   if (const auto found = FindCheckpointAt(cluster, path)) {
     if (!found->checkpoint.retired) return "";
     return fmt::format(
-        "the checkpoint of step {} of run {} was removed by its checkpoint.keep_last; begin from "
-        "another one: gpctl ckpt list {}",
+        "the checkpoint of step {} of run {} was removed; begin from another one: gpctl ckpt list "
+        "{}",
         found->checkpoint.step, name, run->id);
   }
   for (const QuarantinedCheckpoint& held : run->quarantined) {

@@ -91,7 +91,7 @@ TEST(InitialModelRefusal, SaysWhyACheckpointOfAKnownRunIsNoLongerThere) {
   parent.checkpoints[0].retired = true;
   cluster.Set(parent);
   EXPECT_EQ(InitialModelRefusal(cluster, kParent),
-            "the checkpoint of step 250 of run base was removed by its checkpoint.keep_last; begin "
+            "the checkpoint of step 250 of run base was removed; begin "
             "from another one: gpctl ckpt list parent0001");
   parent.checkpoints[0].retired = false;
   parent.superseded = std::exchange(parent.checkpoints, {});
