@@ -1,6 +1,7 @@
 #include "coordinator/checkpoints/parent_checkpoint.h"
 
 #include "coordinator/state/start_description.h"
+#include "coordinator/store/run_texts.h"
 #include "plan/batch_ramp.h"
 #include "runspec/batch_plan.h"
 #include "runspec/run_file.h"
@@ -27,11 +28,13 @@ int64_t TokensOf(const KnownCheckpoint& known) {
 
 }  // namespace
 
-std::optional<ParentCheckpoint> FindParent(const Cluster& cluster, const std::string& directory) {
-  const auto known = FindCheckpointAt(cluster, directory);
-  if (!known) return std::nullopt;
-  return ParentCheckpoint{known->run->id, known->checkpoint.leg, known->checkpoint.step,
-                          TokensOf(*known)};
+StatusOr<std::optional<ParentCheckpoint>> FindParent(const Cluster& cluster, Store& store,
+                                                     const std::string& directory) {
+  auto known = FindCheckpointAt(cluster, directory);
+  if (!known) return std::optional<ParentCheckpoint>();
+  ASSIGN_OR_RETURN(known->run, WithTexts(store, known->run));
+  return std::optional(ParentCheckpoint{known->run->id, known->checkpoint.leg,
+                                        known->checkpoint.step, TokensOf(*known)});
 }
 
 runspec::TrainingStart StartOf(const Submission& submission) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "coordinator/state/cluster.h"
+#include "coordinator/store/store.h"
 #include "plan/training_start.h"
 
 namespace gp::coordinator {
@@ -18,8 +19,10 @@ struct ParentCheckpoint {
   int64_t tokens = 0;  // that the weights were trained on up to that step; 0: unknown
 };
 
-// The sealed or superseded checkpoint in this directory, if its run is known.
-std::optional<ParentCheckpoint> FindParent(const Cluster& cluster, const std::string& directory);
+// The sealed or superseded checkpoint in this directory, if its run is known. `store` has the run
+// files of runs that have ended; DataLoss when it lacks this one.
+StatusOr<std::optional<ParentCheckpoint>> FindParent(const Cluster& cluster, Store& store,
+                                                     const std::string& directory);
 
 // The step and the tokens that the run's counters begin with: those of its parent if it keeps the
 // parent's place in the data, otherwise 0.

@@ -194,7 +194,8 @@ void RunService::Prepare(SubmitCall& call) {
   if (const auto run = FindRepeated(call.request())) return AnswerRepeated(call, *run);
   const bool of_owner = call.access().principal().kind == Principal::Kind::kOwner;
   StatusOr<PreparedSubmit> prepared =
-      PrepareSubmit(call.request(), of_owner, resolver_, storage_, *context_.reconciler.snapshot());
+      PrepareSubmit(call.request(), of_owner, resolver_, storage_, *context_.reconciler.snapshot(),
+                    context_.store);
   if (!prepared.ok()) return call.Answer(prepared.status());
   const Submission& submission = std::get<RunSubmitted>(prepared->event.body).submission;
   call.access().Describe(submission.run_namespace + "/" + submission.name);

@@ -22,13 +22,14 @@ constexpr size_t kLiveRunsMax = 20'000;
 constexpr size_t kLiveRunFileBytesMax = size_t{256} << 20;
 
 // Records which checkpoint of a known run the new run begins from.
-void RecordParent(const Cluster& cluster, Submission& submission) {
-  const auto parent = FindParent(cluster, InitialModelOf(submission));
-  if (!parent) return;
+Status RecordParent(const Cluster& cluster, Store& store, Submission& submission) {
+  ASSIGN_OR_RETURN(const auto parent, FindParent(cluster, store, InitialModelOf(submission)));
+  if (!parent) return OkStatus();
   submission.parent_run = parent->run.value();
   submission.parent_leg = parent->leg;
   submission.parent_step = parent->step;
   submission.parent_tokens = parent->tokens;
+  return OkStatus();
 }
 
 Status CheckStepsLeft(const Submission& submission) {
@@ -102,7 +103,7 @@ std::string BodyDigest(const v1::SubmitRequest& request) {
 
 StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request, bool of_owner,
                                        const RunFileResolver& resolver, const StorageRoot& storage,
-                                       const Cluster& cluster) {
+                                       const Cluster& cluster, Store& store) {
   RETURN_IF_ERROR(CheckRequest(request));
   std::vector<std::string> overrides(request.overrides().begin(), request.overrides().end());
   if (!request.namespace_().empty()) {
@@ -115,9 +116,10 @@ StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request, bool of
     return name_taken.empty() ? wanted : FreeRunName(cluster, run_namespace, wanted);
   };
   const auto find_start = [&](const std::string& directory) {
-    const auto parent = FindParent(cluster, directory);
-    return parent ? runspec::TrainingStart{.step = parent->step, .tokens = parent->tokens}
-                  : runspec::TrainingStart();
+    const auto parent = FindParent(cluster, store, directory);
+    if (!parent.ok() || !*parent)
+      return runspec::TrainingStart();  // RecordParent returns the error
+    return runspec::TrainingStart{.step = (*parent)->step, .tokens = (*parent)->tokens};
   };
   ASSIGN_OR_RETURN(
       ResolvedRun resolved,
@@ -144,7 +146,7 @@ StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request, bool of
   submission.request_id = request.request_id();
   submission.body_digest = BodyDigest(request);
   submission.run_directory = storage.RunDirectory(prepared.event.run);
-  RecordParent(cluster, submission);
+  RETURN_IF_ERROR(RecordParent(cluster, store, submission));
   RETURN_IF_ERROR(CheckStepsLeft(submission));
   prepared.event.body = RunSubmitted{std::move(submission)};
   prepared.warnings = std::move(resolved.warnings);

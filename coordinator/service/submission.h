@@ -21,10 +21,10 @@ struct PreparedSubmit {
 // `of_owner`: the caller used the coordinator's Unix socket; only then do relative paths start at
 // the request's base_directory. InvalidArgument carries the first problem of the request, or every
 // problem of its run file. AlreadyExists when the name in the request is taken; a taken name in a
-// run file gets a number, with a warning.
+// run file gets a number, with a warning. `store`: as in FindParent.
 StatusOr<PreparedSubmit> PrepareSubmit(const v1::SubmitRequest& request, bool of_owner,
                                        const RunFileResolver& resolver, const StorageRoot& storage,
-                                       const Cluster& cluster);
+                                       const Cluster& cluster, Store& store);
 
 // InvalidArgument when the id is empty or too long. `what`: "submit".
 Status CheckRequestId(const std::string& request_id, const char* what);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "coordinator/service/run_file_resolver.h"
+#include "coordinator/store/memory_store.h"
 
 namespace gp::coordinator {
 namespace {
@@ -28,13 +29,13 @@ class ParentCheckpointTest : public ::testing::Test {
         parent.empty() ? "" : fmt::format("init_from: {}\ninit_data: keep\n", parent));
     const auto same = [](const std::string&, const std::string& name) { return name; };
     const auto find_start = [&](const std::string& directory) {
-      const auto found = FindParent(cluster_, directory);
+      const auto found = Find(directory);
       return runspec::TrainingStart{found->step, found->tokens};
     };
     auto resolved = SpecResolver().Resolve({{text, "run.yaml", ""}, {}, "", same, find_start});
     EXPECT_TRUE(resolved.ok()) << resolved.status();
     Submission submission = resolved->submission;
-    if (const auto found = FindParent(cluster_, parent)) {
+    if (const auto found = Find(parent)) {
       submission.parent_run = found->run.value();
       submission.parent_step = found->step;
       submission.parent_tokens = found->tokens;
@@ -47,19 +48,27 @@ class ParentCheckpointTest : public ::testing::Test {
     return submission;
   }
 
+  std::optional<ParentCheckpoint> Find(const std::string& directory) {
+    const auto found = FindParent(cluster_, store_, directory);
+    EXPECT_TRUE(found.ok()) << found.status();
+    return found.value_or(std::nullopt);
+  }
+
   Cluster cluster_;
+  MemoryStore::Disk disk_;
+  MemoryStore store_{disk_};
 };
 
 TEST_F(ParentCheckpointTest, TokensAreThoseOfTheStepsBefore) {
   EXPECT_EQ(Add("base", 150, 32).target_steps, 300);
-  const auto parent = FindParent(cluster_, DirectoryOf("base", 150));
+  const auto parent = Find(DirectoryOf("base", 150));
   ASSERT_TRUE(parent.has_value());
   EXPECT_EQ(parent->run, RunId("base"));
   EXPECT_EQ(parent->leg, 1);
   EXPECT_EQ(parent->step, 150);
   EXPECT_EQ(parent->tokens, 4800);
-  EXPECT_FALSE(FindParent(cluster_, DirectoryOf("base", 100)).has_value());
-  EXPECT_FALSE(FindParent(cluster_, "/models/gpt2").has_value());
+  EXPECT_FALSE(Find(DirectoryOf("base", 100)).has_value());
+  EXPECT_FALSE(Find("/models/gpt2").has_value());
 }
 
 TEST_F(ParentCheckpointTest, AForkOfAForkWithAnotherBatchEndsWhereTheTokensDo) {
@@ -68,12 +77,12 @@ TEST_F(ParentCheckpointTest, AForkOfAForkWithAnotherBatchEndsWhereTheTokensDo) {
   EXPECT_EQ(child.target_steps, 225) << "4,800 tokens of base and 75 steps of 64";
   EXPECT_EQ(child.target_tokens, 9600);
   EXPECT_EQ(StartOf(child), (runspec::TrainingStart{.step = 150, .tokens = 4800}));
-  const auto parent = FindParent(cluster_, DirectoryOf("child", 200));
+  const auto parent = Find(DirectoryOf("child", 200));
   ASSERT_TRUE(parent.has_value());
   EXPECT_EQ(parent->tokens, 8000);
   const Submission grandchild = Add("grandchild", 201, 160, DirectoryOf("child", 200));
   EXPECT_EQ(grandchild.target_steps, 210);
-  EXPECT_EQ(FindParent(cluster_, DirectoryOf("grandchild", 201))->tokens, 8160);
+  EXPECT_EQ(Find(DirectoryOf("grandchild", 201))->tokens, 8160);
 }
 
 TEST_F(ParentCheckpointTest, ACheckpointCountsWithTheRunFileOfItsLeg) {
@@ -86,8 +95,8 @@ TEST_F(ParentCheckpointTest, ACheckpointCountsWithTheRunFileOfItsLeg) {
   run.submission = std::make_shared<const Submission>(later);
   run.checkpoints.push_back({{.step = 160, .directory = DirectoryOf("base", 160)}, 1, {}, 2});
   cluster_.Set(run);
-  EXPECT_EQ(FindParent(cluster_, DirectoryOf("base", 150))->tokens, 4800);
-  EXPECT_EQ(FindParent(cluster_, DirectoryOf("base", 160))->tokens, 160 * 64);
+  EXPECT_EQ(Find(DirectoryOf("base", 150))->tokens, 4800);
+  EXPECT_EQ(Find(DirectoryOf("base", 160))->tokens, 160 * 64);
 }
 
 TEST_F(ParentCheckpointTest, ARunFileThatCannotBeReadLeavesTheTokensUnknown) {
@@ -97,7 +106,7 @@ TEST_F(ParentCheckpointTest, ARunFileThatCannotBeReadLeavesTheTokensUnknown) {
   broken.resolved = "of another version";
   run.submission = std::make_shared<const Submission>(broken);
   cluster_.Set(run);
-  EXPECT_EQ(FindParent(cluster_, DirectoryOf("base", 150))->tokens, 0);
+  EXPECT_EQ(Find(DirectoryOf("base", 150))->tokens, 0);
 }
 
 }  // namespace

@@ -50,13 +50,13 @@ class PrepareSubmitTest : public ::testing::Test {
   }
   std::string Checkpoint() const { return directory_.path() + "/runs/base/checkpoints/step-150"; }
 
-  StatusOr<Submission> Prepare(const std::vector<std::string>& overrides) const {
+  StatusOr<Submission> Prepare(const std::vector<std::string>& overrides) {
     v1::SubmitRequest request;
     request.set_request_id("one");
     request.set_source(File("init_from: " + Checkpoint() + "\n"));
     for (const std::string& one : overrides) request.add_overrides(one);
     ASSIGN_OR_RETURN(const PreparedSubmit prepared,
-                     PrepareSubmit(request, true, resolver_, *root_, cluster_));
+                     PrepareSubmit(request, true, resolver_, *root_, cluster_, store_));
     return std::get<RunSubmitted>(prepared.event.body).submission;
   }
 
@@ -65,6 +65,8 @@ class PrepareSubmitTest : public ::testing::Test {
   const StatusOr<StorageRoot> root_;
   const SpecResolver resolver_;
   Cluster cluster_;
+  MemoryStore::Disk disk_;
+  MemoryStore store_{disk_};
 };
 
 TEST_F(PrepareSubmitTest, ARunRemembersWhatItsParentHadTrainedOn) {
@@ -79,6 +81,25 @@ TEST_F(PrepareSubmitTest, ARunRemembersWhatItsParentHadTrainedOn) {
   ASSERT_TRUE(fresh.ok()) << fresh.status();
   EXPECT_EQ(fresh->parent_tokens, 4800);
   EXPECT_FALSE(fresh->keeps_data_position);
+}
+
+TEST_F(PrepareSubmitTest, TheRunFileOfAnEndedParentIsReadFromTheStore) {
+  coordinator::Run base = *cluster_.FindRun(RunId("base"));
+  Submission submission = *base.submission;
+  const auto stored = store_.Append({{.run = base.id, .body = RunSubmitted{submission}}});
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  submission.record = *stored;
+  submission.texts_are_stored = true;
+  submission.resolved.clear();
+  base.submission = std::make_shared<const Submission>(submission);
+  cluster_.Set(base);
+  const auto kept = Prepare({"init_data=keep"});
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ(kept->parent_tokens, 4800);
+  submission.record = *stored + 1;
+  base.submission = std::make_shared<const Submission>(submission);
+  cluster_.Set(base);
+  EXPECT_EQ(Prepare({"init_data=keep"}).status().code(), StatusCode::kDataLoss);
 }
 
 TEST_F(PrepareSubmitTest, ABudgetThatEndsBeforeTheRunBeginsIsRefused) {
