@@ -5,6 +5,7 @@
 #include <google/protobuf/reflection.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/store/memory_store.h"
 #include "lib/base/temporary_directory.h"
 #include "proto/every_field.h"
 #include "storage/local_storage.h"
