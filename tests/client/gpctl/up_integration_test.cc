@@ -331,6 +331,7 @@ TEST_F(UpTest, ALostCatalogueDoesNotLookLikeANewService) {
   EXPECT_THAT(Shell(gpctl + " list -a" + place).out, HasSubstr("There are no runs yet"));
   ASSERT_EQ(Gpctl({"down", "--state-dir", State("a")}).code, 0);
   std::filesystem::create_directories(State("a/storage/runs/0123456789"));
+  ASSERT_TRUE(WriteFileAtomically(State("a/storage/runs/0123456789/run.yaml"), "").ok());
   ASSERT_EQ(Up("a").code, 0);
   EXPECT_THAT(Shell(gpctl + " list -a" + place).out,
               HasSubstr("holds 1 run missing from this coordinator's state; if " +

@@ -15,6 +15,7 @@
 #include "coordinator/service/enrollment_service.h"
 #include "coordinator/service/node_service.h"
 #include "coordinator/service/run_service.h"
+#include "coordinator/service/storage/storage_service.h"
 #include "coordinator/store/memory_store.h"
 #include "coordinator/store/sample_events.h"
 #include "lib/base/eventually.h"
@@ -61,8 +62,8 @@ class AccessServiceTest : public ::testing::Test {
     hub_.Start();
     reconciler_.Start();
     auto server = rpc::RpcServer::Start(
-        {.endpoints = {{listen()}}},
-        {&run_service_, &access_service_, &agents_, &enrollment_, &node_service_});
+        {.endpoints = {{listen()}}}, {&run_service_, &storage_service_, &access_service_, &agents_,
+                                      &enrollment_, &node_service_});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     channel_ = rpc::ConnectedChannel(server_->address());
@@ -199,6 +200,7 @@ class AccessServiceTest : public ::testing::Test {
                           storage_,
                           SystemClock(),
                           {.version = "test", .quota = {.runs = 8, .waiting = kWaitingMax}}};
+  StorageService storage_service_{services_, reconciler_, recorder_, files_, storage_};
   AccessService access_service_{services_, *tokens_, *audit_, SystemClock()};
   const std::unique_ptr<NodeRegistry> nodes_ =
       NodeRegistry::Open(JoinPath(directory_.path(), "security"), SystemClock()).value();
