@@ -34,10 +34,12 @@ std::vector<Place> FindPlaces() {
     const std::string root = JoinPath(GP_SOURCE_DIRECTORY, folder);
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
       if (entry.path().extension() != ".cc") continue;
-      // Runs do not reach these failpoints. tests/coordinator/access tests those in `access`, and
-      // tests/e2e/golden_state_test.py tests those of migrations.
+      // Runs do not reach these failpoints. tests/coordinator/access tests those in `access`,
+      // tests/e2e/golden_state_test.py those of migrations, and storage_service_test.cc those of a
+      // deletion.
       if (entry.path().parent_path().filename() == "access") continue;
-      if (entry.path().stem() == "database_file") continue;
+      const std::string stem = entry.path().stem();
+      if (stem == "database_file" || stem == "run_directories") continue;
       const std::string text = ReadFile(entry.path()).value_or("");
       for (std::sregex_iterator it(text.begin(), text.end(), kCall), end; it != end; ++it) {
         places[(*it)[1]] = folder;
