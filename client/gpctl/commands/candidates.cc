@@ -8,6 +8,7 @@
 
 #include "client/api/run_state_name.h"
 #include "client/gpctl/commands/help.h"
+#include "client/gpctl/commands/results/named_runs.h"
 #include "client/gpctl/session/context_file.h"
 #include "runspec/explain.h"
 #include "runspec/preset.h"
@@ -186,6 +187,7 @@ class Completer {
     if (is("--state")) words = StateWords();
     if (is("--for")) words = ConditionWords();
     if (is("--context")) words = ContextWords();
+    if (is("--y")) words = CurveFields({});
     if (is("--format") && words.empty()) words = {"auto", "hf", "llmc", "nanogpt"};
     if (is("--user") || is("--label") || is("--name")) return;
     Add(words, typed, before);
@@ -228,7 +230,7 @@ class Completer {
       Add(ContextWords(), typed, "");
     } else if (name == "NODE" || name == "WORKER") {
       AddNodes(typed);
-    } else {
+    } else if (name != "CHANGE" && name != "TEXT") {
       found_.files = true;
     }
   }

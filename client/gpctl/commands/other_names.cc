@@ -28,7 +28,7 @@ constexpr Way kStart[] = {{"run FILE", "submits a run file and follows the run"}
                           {"submit FILE", "submits it and returns"},
                           {"up", "starts a service"}};
 constexpr Way kCopy[] = {{"fork RUN@STEP", "begins a new run from a checkpoint"}};
-constexpr Way kCompare[] = {{"compare RUN RUN", "lays runs side by side"}};
+constexpr Way kCompare[] = {{"compare RUN RUN", "shows runs side by side"}};
 constexpr Way kNodes[] = {{"workers list", "shows the nodes"}};
 constexpr Way kLogs[] = {{"logs RUN -f", "follows what a run's trainers print"}};
 constexpr Way kHistory[] = {{"events RUN", "shows the history of a run"}};
@@ -45,16 +45,16 @@ struct Word {
 };
 
 constexpr Word kWords[] = {
-    {"ls", kList},          {"get", kList},        {"runs", kList},         {"jobs", kList},
-    {"top", kList},         {"describe", kShow},   {"show", kShow},         {"inspect", kShow},
-    {"info", kShow},        {"stop", kEnd},        {"kill", kEnd},          {"abort", kEnd},
-    {"rm", kRemove},        {"remove", kRemove},   {"del", kRemove},        {"delete", kRemove},
-    {"purge", kRemove},     {"start", kStart},     {"train", kStart},       {"apply", kStart},
-    {"create", kStart},     {"launch", kStart},    {"clone", kCopy},        {"copy", kCopy},
-    {"cp", kCopy},          {"branch", kCopy},     {"diff", kCompare},      {"nodes", kNodes},
-    {"node", kNodes},       {"worker", kNodes},    {"tail", kLogs},         {"log", kLogs},
-    {"history", kHistory},  {"config", kSettings}, {"settings", kSettings}, {"generate", kWrite},
-    {"evaluate", kMeasure}, {"edit", kEdit},       {"tag", kEdit},          {"annotate", kEdit},
+    {"ls", kList},           {"get", kList},       {"runs", kList},        {"jobs", kList},
+    {"describe", kShow},     {"show", kShow},      {"inspect", kShow},     {"info", kShow},
+    {"stop", kEnd},          {"kill", kEnd},       {"abort", kEnd},        {"rm", kRemove},
+    {"remove", kRemove},     {"del", kRemove},     {"purge", kRemove},     {"start", kStart},
+    {"train", kStart},       {"apply", kStart},    {"create", kStart},     {"launch", kStart},
+    {"clone", kCopy},        {"copy", kCopy},      {"cp", kCopy},          {"branch", kCopy},
+    {"diff", kCompare},      {"nodes", kNodes},    {"node", kNodes},       {"worker", kNodes},
+    {"tail", kLogs},         {"log", kLogs},       {"history", kHistory},  {"config", kSettings},
+    {"settings", kSettings}, {"generate", kWrite}, {"evaluate", kMeasure}, {"edit", kEdit},
+    {"tag", kEdit},          {"annotate", kEdit},
 };
 
 }  // namespace

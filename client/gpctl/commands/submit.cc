@@ -260,7 +260,7 @@ void AddRunCommand(CommandSet& commands) {
   auto options = std::make_shared<SubmitOptions>();
   options->wait = true;
   AddRunFlags(command, *options);
-  command.Footer("Ctrl-C leaves the run alone. Exit code 7 when it failed, 8 when cancelled.");
+  command.Footer("After Ctrl-C the run continues. Exit code 7 when it failed, 8 when cancelled.");
   commands.Bind(command, [options](Session& session) { return Submit(*options, session); });
 }
 

@@ -117,7 +117,7 @@ StatusOr<ExitCode> ShowFleet(const TopOptions& options, Session& session) {
     return PrintFleet(session);
   }
   const Status status = FollowFleet(interval, session);
-  // Nothing was waited for, so leaving by Ctrl-C is no failure either.
+  // Ctrl-C is a way to leave: without a message, with its usual exit code.
   if (session.console().interruption.requested()) return ExitCode::kInterrupted;
   RETURN_IF_ERROR(status);
   return ExitCode::kOk;

@@ -82,7 +82,7 @@ std::string RunBarLine(const RunModel& model, double now, int width, int bar_max
                                        {CompactCount(tokens) + " tokens", 2},
                                        {RunEta(model, now)}},
                                       "   ", width - kRunBarMin - 2);
-  const int bar = std::clamp(width - DisplayWidth(text) - 2, kRunBarMin, bar_max);
+  const int bar = std::max(kRunBarMin, std::min(width - DisplayWidth(text) - 2, bar_max));
   return ProgressBar(fraction, bar, utf8) + "  " + text;
 }
 

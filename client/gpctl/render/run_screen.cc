@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "client/api/run_client.h"
 #include "client/api/run_state_name.h"
 #include "client/gpctl/render/run_lines.h"
 #include "client/gpctl/render/step_words.h"
@@ -80,17 +79,16 @@ std::string RunScreen(const RunModel& model, double now, const TextStyle& style)
   }
   lines.push_back(RunCheckpointLine(run));
   lines.push_back(RunWarningLine(run, style.utf8));
-  std::vector<std::string> end;
-  if (!model.notice().empty()) end.push_back("! " + OneSafeLine(model.notice(), style.utf8));
-  if (!client::IsTerminal(run.state())) end.push_back("Ctrl-C leaves the run going.");
+  const std::string notice =
+      model.notice().empty() ? "" : "! " + OneSafeLine(model.notice(), style.utf8);
   std::erase(lines, "");
   const auto& events = model.events();
-  const size_t used = 1 + lines.size() + end.size();
+  const size_t used = 1 + lines.size() + (notice.empty() ? 0 : 1);
   const size_t shown = std::min({events.size(), kEventsMax, RowsLeft(style.height, used)});
   for (size_t i = events.size() - shown; i < events.size(); ++i) {
     lines.push_back(RunEventLine(events[i], style.utf8));
   }
-  lines.insert(lines.end(), end.begin(), end.end());
+  if (!notice.empty()) lines.push_back(notice);
   std::string out = RunHeading(run, now, width, style.utf8).Text(style.color) + "\n";
   for (const std::string& line : lines) out += CutToWidth(line, width, style.utf8) + "\n";
   return out;

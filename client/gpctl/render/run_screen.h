@@ -1,4 +1,5 @@
-// The live screen of one run. Pure functions; thread-safe. `now` is seconds since 1970.
+// What stays on the terminal after the live screen of a run (screen/run_dashboard.h), and the run
+// in one line. Pure functions; thread-safe. `now` is seconds since 1970.
 #pragma once
 
 #include <string>

@@ -31,7 +31,8 @@ std::string WithCount(std::string titles, int count) {
 
 // Titles, then the rows from `first` on. If they do not fit into `rows` lines, the last line says
 // how many more there are; with few lines the titles do.
-std::vector<ScreenLine> Window(const std::vector<ScreenLine>& table, int first, int rows) {
+std::vector<ScreenLine> Window(const std::vector<ScreenLine>& table, int first, int rows,
+                               bool utf8) {
   constexpr int kWithLastLine = 4;
   const int all = static_cast<int>(table.size()) - 1;
   first = std::clamp(first, 0, std::max(all - 1, 0));
@@ -43,7 +44,9 @@ std::vector<ScreenLine> Window(const std::vector<ScreenLine>& table, int first, 
   std::vector<ScreenLine> lines = {
       ScreenLine(more && !last_line ? WithCount(titles, left) : titles, Color::kBold)};
   lines.insert(lines.end(), table.begin() + 1 + first, table.begin() + 1 + first + shown);
-  if (last_line) lines.emplace_back(fmt::format("  … {} more", left), Color::kGrey);
+  if (last_line) {
+    lines.emplace_back(fmt::format("  {} {} more", utf8 ? "…" : "...", left), Color::kGrey);
+  }
   return lines;
 }
 
@@ -70,8 +73,9 @@ void AddSection(const FleetModel& model, FleetPage page, int rank, int weight, d
                    .most = rows + (roomy ? 1 : 0),
                    .rank = rank,
                    .weight = weight,
-                   .draw = [table, roomy](int share) {
-                     std::vector<ScreenLine> lines = Window(table, 0, share - (roomy ? 1 : 0));
+                   .draw = [table, roomy, utf8 = style.utf8](int share) {
+                     std::vector<ScreenLine> lines =
+                         Window(table, 0, share - (roomy ? 1 : 0), utf8);
                      if (roomy) lines.insert(lines.begin(), ScreenLine());
                      return lines;
                    }});
@@ -113,8 +117,8 @@ std::vector<ScreenLine> BodyOf(const FleetModel& model, const FleetView& view, d
                      }});
   } else if (view.page != FleetPage::kAll) {
     const auto table = LinesOf(TableOf(model, view.page, now, style));
-    parts.push_back({.least = 1, .most = rows, .rank = 1, .draw = [table, &view](int share) {
-                       return Window(table, view.first, share);
+    parts.push_back({.least = 1, .most = rows, .rank = 1, .draw = [&, table](int share) {
+                       return Window(table, view.first, share, style.utf8);
                      }});
   } else {
     AddSection(model, FleetPage::kRuns, 1, 3, now, style, parts);

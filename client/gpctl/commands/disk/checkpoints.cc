@@ -92,7 +92,7 @@ StatusOr<ExitCode> Prune(const PruneOptions& options, Session& session) {
     return ExitCode::kOk;
   }
   if (options.dry_run || planned.removed().empty()) {
-    PrintPrune(run, planned, /*dry_run=*/true, session);
+    PrintPrune(run, planned, options.dry_run, session);
     return ExitCode::kOk;
   }
   const std::string question = fmt::format("Remove {} of {} and free {}?", CountWithSteps(planned),
@@ -171,7 +171,8 @@ void AddKeepingVerbs(Command noun, CommandSet& commands) {
       "Remove checkpoints of a run, except the newest, the best, pinned ones and bases of others");
   auto pruned = std::make_shared<PruneOptions>();
   prune.Option("RUN", pruned->run, "name, id, unique prefix of an id, or @last").Required();
-  prune.Option("--keep-last", pruned->keep_last, "how many of the newest to keep (1)");
+  prune.Option("--keep-last", pruned->keep_last, "how many of the newest to keep (1)")
+      .Between(1, 1'000'000);
   prune.Switch("--dry-run", pruned->dry_run, "only show what would be removed");
   prune.Switch("-y,--yes", pruned->yes, "do not ask");
   commands.Bind(prune, [pruned](Session& session) { return Prune(*pruned, session); });

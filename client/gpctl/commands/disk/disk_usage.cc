@@ -60,15 +60,17 @@ std::string UsageJson(const std::vector<v1::RunDiskUsage>& usages,
   return Pretty(document);
 }
 
-// What to do when little space is left: the largest run that has ended, and the one with most
-// checkpoints.
+// What to do when little space is left: the largest run with checkpoints that a prune may remove,
+// and the largest one that has ended.
 std::string Advice(const std::vector<v1::RunDiskUsage>& usages, const Session& session) {
   std::string text;
   const auto ended = std::find_if(usages.begin(), usages.end(), [](const auto& usage) {
     return client::IsTerminal(usage.state());
   });
-  const auto several = std::find_if(usages.begin(), usages.end(),
-                                    [](const auto& usage) { return usage.checkpoints() > 2; });
+  // A prune keeps the newest, the best and pinned ones; it does not find a deleted run.
+  const auto several = std::find_if(usages.begin(), usages.end(), [](const auto& usage) {
+    return usage.state() != v1::RUN_STATE_UNSPECIFIED && usage.checkpoints() - usage.pinned() > 2;
+  });
   if (several != usages.end()) {
     text += fmt::format("Remove older checkpoints: {}\n",
                         session.Hint("ckpt prune " + several->run_id()));
@@ -96,8 +98,9 @@ StatusOr<std::vector<v1::RunDiskUsage>> Chosen(const std::vector<std::string>& r
 
 StatusOr<ExitCode> ShowUsage(const std::vector<std::string>& references, Session& session) {
   ASSIGN_OR_RETURN(client::RunClient * client, session.Client());
-  const std::string of = session.Namespace();
-  ASSIGN_OR_RETURN(const v1::DiskUsageResponse response, client->DiskUsage(of == "*" ? "" : of));
+  // A reference such as "other/tiny" names a run of another namespace.
+  const std::string of = references.empty() ? session.NamespaceOfRuns() : "";
+  ASSIGN_OR_RETURN(const v1::DiskUsageResponse response, client->DiskUsage(of));
   ASSIGN_OR_RETURN(const auto usages, Chosen(references, response, session));
   const Console& console = session.console();
   if (session.json()) {

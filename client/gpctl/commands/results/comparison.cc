@@ -7,6 +7,7 @@
 #include "base/text/counted_noun.h"
 #include "client/api/run_state_name.h"
 #include "client/gpctl/render/run_words.h"
+#include "client/gpctl/render/step_words.h"
 #include "client/gpctl/terminal/display_text.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "client/gpctl/terminal/table.h"
@@ -190,10 +191,7 @@ std::string Comparison::Text(double now, const TextStyle& style) const {
     return runs_[i].named.run.progress();
   };
   add("state", [&](size_t i) { return StateWord(runs_[i].named.run); });
-  add("steps", [&](size_t i) {
-    return fmt::format("{} / {}", WithThousands(progress(i).step()),
-                       WithThousands(progress(i).target_steps()));
-  });
+  add("steps", [&](size_t i) { return StepOfTarget(progress(i)); });
   add("tokens", [&](size_t i) { return CompactCount(static_cast<double>(progress(i).tokens())); });
   add("time", [&](size_t i) { return DurationText(ElapsedSeconds(runs_[i].named.run, now)); });
   add("tokens/s", [&](size_t i) {

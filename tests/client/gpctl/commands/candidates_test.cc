@@ -58,6 +58,7 @@ TEST_F(CandidatesTest, ValuesOfFlags) {
   EXPECT_THAT(Lines({"import", "dir", "--format", "n"}), ElementsAre("nanogpt"));
   EXPECT_THAT(Lines({"wait", "tiny", "--for", "val"}), ElementsAre("val_loss<"));
   EXPECT_THAT(Lines({"submit", "--set-file", ""}), ElementsAre(":files"));
+  EXPECT_THAT(Lines({"plot", "tiny", "--y", "val"}), ElementsAre("val_loss"));
 }
 
 TEST_F(CandidatesTest, KeysOfTheRunFileAndTheirValues) {
@@ -84,6 +85,10 @@ TEST_F(CandidatesTest, RunsAndTheirCheckpointsAfterAnyFlag) {
   EXPECT_THAT(Lines({"logs", "-f", "--rank", "0", "ti"}), ElementsAre("tiny"));
   EXPECT_THAT(Lines({"cancel", "tiny", "tu"}), ElementsAre("tuned"));
   EXPECT_THAT(Lines({"status", "@"}), ElementsAre("@last"));
+  EXPECT_THAT(Lines({"delete", "tiny", "tu"}), ElementsAre("tuned"));
+  EXPECT_THAT(Lines({"fork", "tiny@3"}), ElementsAre(":files", "tiny@300"));
+  EXPECT_THAT(Lines({"label", "tiny", "team"}), IsEmpty());
+  EXPECT_THAT(Lines({"note", "tiny", "a"}), IsEmpty());
   EXPECT_THAT(Lines({"sample", "ti"}), ElementsAre(":files", "tiny"));
   EXPECT_THAT(Lines({"sample", "tiny@3"}), ElementsAre(":files", "tiny@300"));
   EXPECT_THAT(Lines({"export", "tiny@b"}), Contains("tiny@best"));

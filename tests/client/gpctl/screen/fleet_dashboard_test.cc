@@ -81,6 +81,7 @@ TEST(FleetDashboard, ScrollsASectionOnTheWholeScreen) {
   const FleetView from_the_start{.page = FleetPage::kRuns};
   EXPECT_THAT(Shown(model, style, from_the_start),
               AllOf(HasSubstr("run-00"), HasSubstr("run-07"), HasSubstr("… 32 more")));
+  EXPECT_THAT(Shown(model, {80, false, false, 12}, from_the_start), HasSubstr("... 32 more"));
   EXPECT_THAT(Shown(model, style, {.page = FleetPage::kRuns, .first = 35}),
               AllOf(HasSubstr("run-35"), HasSubstr("run-39"), Not(HasSubstr("run-34"))));
   EXPECT_THAT(Shown(model, {80, true, false, 60}), HasSubstr("12 more runs are not shown"));

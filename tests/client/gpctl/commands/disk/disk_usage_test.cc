@@ -62,6 +62,14 @@ TEST_F(DiskUsageCommand, SaysWhatToDoWhenLittleIsLeft) {
   EXPECT_THAT(shown.err, HasSubstr("delete aaaaaaaa01"));
 }
 
+TEST_F(DiskUsageCommand, NamesNoPruneThatWouldRemoveNothing) {
+  usage_.set_free_storage_bytes(uint64_t{5} << 30);
+  usage_.mutable_runs(0)->set_state(v1::RUN_STATE_UNSPECIFIED);  // deleted
+  usage_.mutable_runs(1)->set_pinned(2);
+  service_.storage().SetUsage(usage_);
+  EXPECT_THAT(gpctl_.Run({"du"}).err, Not(HasSubstr("ckpt prune")));
+}
+
 TEST_F(DiskUsageCommand, AsJson) {
   const Outcome shown = gpctl_.Run({"du", "-o", "json"});
   EXPECT_THAT(shown.out, HasSubstr("\"kind\": \"DiskUsage\""));
