@@ -95,8 +95,8 @@ std::string DataRootsWarning(const std::vector<runspec::NamedFile>& files,
     const std::string refusals = RefusingNodes(folded, submission.of_owner, cluster);
     if (refusals.empty()) continue;
     return fmt::format(
-        "{}: {} lies beneath no data root of {}, so the run will fail there; who runs the "
-        "node opens a directory for runs with 'gpctl up --data-root DIR', or with data.roots of "
+        "{}: {} is not below any data root of {}, so the run will fail there; the operator of the "
+        "node can open a directory for runs with 'gpctl up --data-root DIR', or with data.roots of "
         "gp-worker",
         key, path, refusals);
   }

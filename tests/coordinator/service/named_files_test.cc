@@ -109,7 +109,7 @@ TEST(DataRootsWarning, NamesTheFileThatNoNodeLetsTheRunRead) {
                             kRoot);
   };
   EXPECT_THAT(warning(ClusterWithNode({{}}), "/data/a.txt"),
-              AllOf(HasSubstr("data.text: /data/a.txt lies beneath no data root of node node-1 "
+              AllOf(HasSubstr("data.text: /data/a.txt is not below any data root of node node-1 "
                               "(none)"),
                     HasSubstr("gpctl up --data-root DIR")));
   EXPECT_EQ(warning(ClusterWithNode({{}}), "/data/a.txt", true), "");

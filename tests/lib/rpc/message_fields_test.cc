@@ -97,9 +97,10 @@ TEST(MessageFields, StoredScoresHaveTheBytesOfAMap) {
 }
 
 TEST(MessageFields, AProgressHasTheFieldsThatItShares) {
-  EXPECT_THAT(UnsetFields(Written<v1::Progress>(FullPoint())),
-              ElementsAre("target_tokens", "validation_step", "skipped_steps", "scores.step",
-                          "scores.step", "pace_seconds"));
+  EXPECT_THAT(
+      UnsetFields(Written<v1::Progress>(FullPoint())),
+      ElementsAre("target_tokens", "validation_step", "skipped_steps", "scores.step", "scores.step",
+                  "pace_seconds", "best_validation_loss", "best_validation_step"));
 }
 
 TEST(MessageFields, AnEmptyMessageIsAPointOfDefaults) {
