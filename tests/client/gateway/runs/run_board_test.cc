@@ -275,6 +275,9 @@ TEST_F(RunBoardTest, ARunBehindALongQueueIsServedAndOnTheBoardWhileItRunsAndAfte
   v1::Run late = MakeRun("late", "aaaaaaaa02", v1::RUN_STATE_SUCCEEDED);
   late.set_latest_checkpoint_step(100);
   service_.AddRun(late);
+  v1::Checkpoint of_late = MakeCheckpoint(100);
+  of_late.set_run_id(late.run_id());
+  service_.AddCheckpoint(of_late);
   busy.set_state(v1::RUN_STATE_SUCCEEDED);
   service_.AddRun(busy);
   ASSERT_TRUE(Sees(board, [](const Board& now) { return now.sealed.size() == 2; }));
