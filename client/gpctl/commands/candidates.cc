@@ -8,8 +8,8 @@
 
 #include "client/api/run_state_name.h"
 #include "client/gpctl/commands/help.h"
-#include "client/gpctl/commands/results/named_runs.h"
 #include "client/gpctl/session/context_file.h"
+#include "client/gpctl/session/named_runs.h"
 #include "runspec/explain.h"
 #include "runspec/preset.h"
 #include "runspec/schema.h"

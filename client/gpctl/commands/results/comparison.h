@@ -8,9 +8,9 @@
 
 #include "client/api/key_difference.h"
 #include "client/gpctl/commands/results/equal_place.h"
-#include "client/gpctl/commands/results/named_runs.h"
 #include "client/gpctl/commands/results/paired_windows.h"
 #include "client/gpctl/render/run_json.h"
+#include "client/gpctl/session/named_runs.h"
 
 namespace gp::gpctl {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "client/gpctl/commands/results/named_runs.h"
 #include "client/gpctl/plot/chart.h"
+#include "client/gpctl/session/named_runs.h"
 
 namespace gp::gpctl {
 

@@ -9,8 +9,8 @@
 
 #include "base/file.h"
 #include "client/gpctl/commands/commands.h"
-#include "client/gpctl/commands/results/named_runs.h"
 #include "client/gpctl/service/program_run.h"
+#include "client/gpctl/session/named_runs.h"
 #include "client/gpctl/terminal/hint.h"
 
 namespace gp::gpctl {

@@ -1,4 +1,4 @@
-#include "client/gpctl/commands/results/named_runs.h"
+#include "client/gpctl/session/named_runs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
