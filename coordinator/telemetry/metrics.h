@@ -57,7 +57,7 @@ class CoordinatorMetrics {
   Status ReadPast(const Run& run, Store& store) REQUIRES(mutex_);
   void Count(const Cluster& cluster, const StoredEvent& stored) REQUIRES(mutex_);
   // An event of a run that was deleted in the same batch.
-  void CountDeleted(const Event& event);
+  void CountDeleted(const Event& event) REQUIRES(mutex_);
   void SetRunGauges() REQUIRES(mutex_);
   void SetNodeGauges() REQUIRES(mutex_);
   void Refresh();
