@@ -41,8 +41,9 @@ class Service:
         shutil.rmtree(self.home)
 
 
-def expect_golden(name, screen):
-    screen = CLOCK.sub("hh:mm:ss UTC", screen)
+def expect_golden(name, terminal, whole):
+    """Waits until the screen is the recorded one: gpctl draws what it knows, and more when more answers have come."""
+    screen = CLOCK.sub("hh:mm:ss UTC", terminal.wait_for(whole))
     path = os.path.join(GOLDEN, name)
     if os.environ.get("GP_REWRITE_GOLDEN"):
         with open(path, "w") as file:
@@ -50,7 +51,10 @@ def expect_golden(name, screen):
         return
     with open(path) as file:
         recorded = file.read()
-    assert screen == recorded, f"{path}: recorded:\n{recorded}\nnow:\n{screen}"
+    try:
+        terminal.wait_for(lambda now: CLOCK.sub("hh:mm:ss UTC", now) == recorded)
+    except AssertionError as error:
+        raise AssertionError(f"{path}: recorded:\n{recorded}\n{error}") from None
 
 
 def is_whole(width):
@@ -74,7 +78,8 @@ def leave(terminal):
 def check_sizes(service):
     for columns, rows in SIZES:
         with Terminal(columns, rows, service.environment) as terminal:
-            expect_golden(f"watch_{columns}x{rows}.txt", watch(terminal, columns))
+            terminal.run("gpctl watch gpt2-fineweb")
+            expect_golden(f"watch_{columns}x{rows}.txt", terminal, is_whole(columns))
             leave(terminal)
 
 
@@ -89,7 +94,7 @@ def check_top(service):
     for columns, rows in SIZES:
         with Terminal(columns, rows, service.environment) as terminal:
             terminal.run("gpctl top")
-            expect_golden(f"top_{columns}x{rows}.txt", terminal.wait_for(is_whole_top(columns)))
+            expect_golden(f"top_{columns}x{rows}.txt", terminal, is_whole_top(columns))
             terminal.press("q")
             terminal.wait_for(lambda screen: not terminal.is_alternate() and "$" in screen)
     with Terminal(40, 10, service.environment) as terminal:
