@@ -129,7 +129,9 @@ class ChartMaker {
                               IsEvaluated(fields[i]) ? ": it was not evaluated yet" : " yet"));
           continue;
         }
-        AddCurves(points, LabelOf(run, fields[i], of_main), static_cast<int>(run), i > 0, chart);
+        // A terminal does not draw dashes, so the fields of a single run differ by color.
+        const size_t color = runs_.size() == 1 ? i : run;
+        AddCurves(points, LabelOf(run, fields[i], of_main), static_cast<int>(color), i > 0, chart);
         of_main = false;
       }
     }

@@ -82,6 +82,15 @@ TEST_F(PlotTest, HasColorsOnATerminalThatWantsThem) {
   EXPECT_THAT(Run({"plot", "tiny"}).out, Not(HasSubstr("\x1b")));
 }
 
+TEST_F(PlotTest, TwoFieldsOfOneRunHaveTwoColors) {
+  AddRun("tiny", "aaaaaaaaaa");
+  service_.SetCurve("aaaaaaaaaa", CurveOf("val_loss", {5.5, 4.5, 4, 3.75}));
+  gpctl_.terminal = true;
+  const Outcome outcome = Run({"plot", "tiny"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("\x1b[94m"), HasSubstr("\x1b[33m")));
+}
+
 TEST_F(PlotTest, WritesAnSvgWithTheNamesOfTheRuns) {
   AddRun("base", "aaaaaaaaaa");
   AddRun("other", "bbbbbbbbbb", {6, 5, 4});
