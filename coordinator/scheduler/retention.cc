@@ -70,15 +70,17 @@ std::vector<PrunedCheckpoint> PrunableCheckpoints(const Cluster& cluster, const 
   const int kept_count = std::max(IsTerminal(run.state) ? 1 : 2, keep_last);
   const KeptCheckpoints kept(cluster, run);
   std::vector<PrunedCheckpoint> prunable;
-  for (const SealedCheckpoint& one : run.superseded) {
-    if (!kept.Has(one)) prunable.push_back({one.step, one.epoch});
-  }
-  int newer = 0;
-  for (auto it = run.checkpoints.rbegin(); it != run.checkpoints.rend(); ++it) {
-    if (it->retired) continue;
-    const bool is_recent = newer++ < kept_count;
-    if (!is_recent && !kept.Has(*it)) prunable.push_back({it->step, it->epoch});
-  }
+  const auto take_beyond = [&](int count, const std::vector<SealedCheckpoint>& sealed) {
+    int newer = 0;
+    for (auto it = sealed.rbegin(); it != sealed.rend(); ++it) {
+      if (it->retired) continue;
+      const bool is_recent = newer++ < count;
+      if (!is_recent && !kept.Has(*it)) prunable.push_back({it->step, it->epoch});
+    }
+  };
+  take_beyond(kept_count, run.checkpoints);
+  // A leg that began again at the start may have none yet: then the newest are of an earlier leg.
+  take_beyond(run.LatestCheckpoint() == nullptr ? kept_count : 0, run.superseded);
   std::ranges::sort(prunable, {},
                     [](const PrunedCheckpoint& one) { return std::pair(one.step, one.epoch); });
   return prunable;

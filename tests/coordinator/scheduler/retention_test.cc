@@ -84,6 +84,18 @@ TEST_F(RetentionTest, APruneTakesSupersededCheckpoints) {
             (std::vector<PrunedCheckpoint>{{10, 1}, {20, 1}, {40, 0}}));
 }
 
+TEST_F(RetentionTest, APruneBeforeTheFirstCheckpointOfALegKeepsTheNewestOfTheLegBefore) {
+  std::swap(run_.superseded, run_.checkpoints);  // restarted from the start
+  EXPECT_THAT(Prunable(), ElementsAre(10, 20, 30, 40));
+  run_.state = RunState::kQueued;
+  EXPECT_THAT(Prunable(), ElementsAre(10, 20, 30));
+  SealedCheckpoint again;
+  again.step = 10;
+  again.epoch = 2;
+  run_.checkpoints = {again};
+  EXPECT_THAT(Prunable(), ElementsAre(10, 20, 30, 40, 50));
+}
+
 TEST_F(RetentionTest, APruneKeepsWhereOtherRunsBegan) {
   cluster_.Set(run_);
   RunValue child;
