@@ -24,7 +24,7 @@ WorkPool& WorkLanes::Of(Lane lane) {
 bool WorkLanes::Stop(std::chrono::nanoseconds grace) {
   const auto deadline = std::chrono::steady_clock::now() + grace;
   bool all = true;
-  for (WorkPool* pool : {&queries, &submits, &tokens, &storage, &streams}) {
+  for (WorkPool* pool : {&queries, &submits, &tokens, &storage, &usage, &streams}) {
     all = pool->Stop(deadline - std::chrono::steady_clock::now()) && all;
   }
   return all;

@@ -15,10 +15,12 @@ struct WorkLanes {
   WorkPool submits{{.name = "submits"}};       // parses, checks and plans run files
   WorkPool tokens{{.name = "tokens"}};         // tokens and node certificates, on the local disk
   WorkPool storage{{.name = "storage.root"}};  // the last step of a submit, on the shared storage
+  WorkPool usage{{.name = "disk usage"}};      // measures whole directories of runs there
   // Reads runs' records. A stream has at most one piece of work waiting, so there is always room.
   WorkPool streams{{.name = "streams", .waiting_max = 2048, .waiting_per_caller_max = 2048}};
 
-  // REQUIRES: not Lane::kNone. `storage` has no Lane: RunService posts to it (PooledCall::Then).
+  // REQUIRES: not Lane::kNone. `storage` and `usage` have no Lane: RunService and StorageService
+  // post to them (PooledCall::Then).
   WorkPool& Of(Lane lane);
 
   // False when a pool still has work in progress after `grace`.

@@ -1,7 +1,6 @@
 #include "coordinator/service/storage/storage_service.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,7 +10,6 @@
 #include "coordinator/service/convert.h"
 #include "coordinator/service/submission.h"
 #include "coordinator/state/run_reference.h"
-#include "storage/local_storage.h"
 
 namespace gp::coordinator {
 namespace {
@@ -129,7 +127,7 @@ void StorageService::Delete(DeleteCall& call) {
   if (request.dry_run()) std::get<RunDeleted>(trial.body).keep_checkpoints = deleted == nullptr;
   const Status admitted = Admit(*cluster, trial).status();
   if (!admitted.ok()) return call.Answer(admitted);
-  call.Then(lanes_.storage, [this, event = std::move(event)](DeleteCall& self) mutable {
+  call.Then(lanes_.usage, [this, event = std::move(event)](DeleteCall& self) mutable {
     MeasureAndDelete(self, std::move(event));
   });
 }
@@ -172,7 +170,7 @@ void StorageService::Prune(PruneCall& call) {
                     .actor = call.access().principal().Text(),
                     .request_id = request.request_id(),
                     .body = CheckpointsPruned{.keep_last = std::max(1, request.keep_last())}};
-  call.Then(lanes_.storage,
+  call.Then(lanes_.usage,
             [this, event, run = *run](PruneCall& self) { MeasureAndPrune(self, event, *run); });
 }
 
@@ -237,7 +235,7 @@ void StorageService::Pin(PinCall& call) {
 }
 
 void StorageService::Measure(UsageCall& call) {
-  call.Then(lanes_.storage,
+  call.Then(lanes_.usage,
             [this](UsageCall& self) { self.Answer(FillUsage(self, self.response())); });
 }
 

@@ -1,5 +1,5 @@
 // StorageService: the gRPC service that shows what runs occupy in the storage, and frees it.
-// Thread-safe. Every method finds its run on its lane, measures files on the storage lane, and
+// Thread-safe. Every method finds its run on its lane, measures files on the usage lane, and
 // makes its decision durable through the Reconciler; RunDirectories deletes the files afterwards.
 #pragma once
 
