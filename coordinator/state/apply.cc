@@ -500,7 +500,7 @@ class Applier {
     if (run.leg.why_ended.empty()) {
       EndLeg(run.HasFinalCheckpoint() ? "trained all its steps" : next.why, run);
     }
-    run.ended_legs.push_back({run.leg, run.submission});
+    run.ended_legs.push_back({run.leg, WithoutTexts(run.submission)});
     const SealedCheckpoint* latest = run.LatestCheckpoint();
     const int64_t newest = latest == nullptr ? -1 : latest->step;
     run.leg = {.number = run.leg.number + 1,

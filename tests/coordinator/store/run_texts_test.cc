@@ -66,6 +66,19 @@ TEST_F(RunTexts, OfEachLegAreItsOwn) {
   EXPECT_EQ(whole->ended_legs.front().submission->resolved, "init_from: /models/a\n");
 }
 
+TEST_F(RunTexts, OfAnEndedLegOfALiveRunComeFromTheStore) {
+  Submission longer = SampleSubmission();
+  longer.resolved = "seed: 2\n";
+  Append({.run = RunId("r"),
+          .request_id = "leg-2",
+          .body = LegRequested{longer, std::nullopt, "extended"}});
+  EXPECT_FALSE(IsTerminal(run()->state));
+  EXPECT_EQ(run()->ended_legs.front().submission->resolved, "");
+  const auto whole = WithTexts(store_, run()).value();
+  EXPECT_EQ(whole->submission->resolved, "seed: 2\n");
+  EXPECT_EQ(whole->ended_legs.front().submission->resolved, "init_from: /models/a\n");
+}
+
 TEST_F(RunTexts, OfAnotherStoreAreNotGuessed) {
   End();
   MemoryStore::Disk other;
