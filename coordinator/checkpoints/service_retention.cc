@@ -13,6 +13,14 @@ namespace {
 
 constexpr char kActor[] = "retention";
 
+void AddRetired(const Run& run, std::vector<std::string>& directories) {
+  for (const auto* sealed : {&run.checkpoints, &run.superseded}) {
+    for (const SealedCheckpoint& one : *sealed) {
+      if (one.retired) directories.push_back(one.directory);
+    }
+  }
+}
+
 }  // namespace
 
 ServiceRetention::ServiceRetention(Reconciler& reconciler, AuditLog& audit, const Storage& files,
@@ -63,14 +71,17 @@ void ServiceRetention::DeleteEnded() {
   const auto cluster = reconciler_.snapshot();
   for (const RunId& id : EndedRunsToDelete(*cluster, options_.policy, clock_.WallNow())) {
     if (stopped()) return;
-    const RunSize size = SizeOf(files_, *cluster->FindRun(id));
-    Decide(id, RunDeleted{.checkpoints = size.checkpoints, .freed_bytes = size.total_bytes()},
-           "gp.v1.StorageService/DeleteRun");
+    const auto run = cluster->FindRun(id);
+    const RunSize size = SizeOf(files_, *run);
+    const bool deleted =
+        Decide(id, RunDeleted{.checkpoints = size.checkpoints, .freed_bytes = size.total_bytes()},
+               "gp.v1.StorageService/DeleteRun");
+    if (deleted) removing_.push_back(run->submission->run_directory);
   }
 }
 
 void ServiceRetention::PruneAtWatermark() {
-  if (options_.policy.disk_watermark <= 0) return;
+  if (options_.policy.disk_watermark <= 0 || IsRemoving()) return;
   const auto space = SpaceAt(options_.storage_root);
   if (!space.ok()) {
     return LogWarning("cannot measure the storage", {{"error", gp::Message(space.status())}});
@@ -79,8 +90,19 @@ void ServiceRetention::PruneAtWatermark() {
       BytesAboveWatermark(options_.policy, space->total_bytes, space->free_bytes);
   for (const RunId& id : EndedRunsToPrune(*reconciler_.snapshot(), needed)) {
     if (stopped()) return;
-    Decide(id, CheckpointsPruned{}, "gp.v1.StorageService/PruneCheckpoints");
+    if (!Decide(id, CheckpointsPruned{}, "gp.v1.StorageService/PruneCheckpoints")) continue;
+    const auto pruned = reconciler_.snapshot()->FindRun(id);
+    if (pruned != nullptr) AddRetired(*pruned, removing_);
   }
+}
+
+bool ServiceRetention::IsRemoving() {
+  std::erase_if(removing_,
+                [this](const std::string& directory) { return !files_.List(directory).ok(); });
+  if (removing_.empty()) return false;
+  LogInfo("retention waits until the files that it decided to remove are gone",
+          {{"directories", removing_.size()}, {"first", removing_.front()}});
+  return true;
 }
 
 bool ServiceRetention::Decide(const RunId& run, EventBody body, const char* method) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -41,6 +42,9 @@ class ServiceRetention {
   void Loop();
   void DeleteEnded();
   void PruneAtWatermark();
+  // Whether files of its earlier decisions still exist: the space that they occupy is about to be
+  // free, so nothing more is pruned for it.
+  bool IsRemoving();
   // Makes the event durable and records it in the audit log. False when it was refused, or the
   // coordinator stops.
   bool Decide(const RunId& run, EventBody body, const char* method);
@@ -51,6 +55,7 @@ class ServiceRetention {
   const Storage& files_;
   const Clock& clock_;
   const ServiceRetentionOptions options_;
+  std::vector<std::string> removing_;  // directories; of the thread that calls Look
 
   mutable Mutex mutex_;
   CondVar stopping_;

@@ -17,6 +17,8 @@
 namespace gp::coordinator {
 namespace {
 
+using RunValue = Run;  // a fixture has a method Run
+
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -102,6 +104,67 @@ TEST_F(ServiceRetentionTest, KeepsTheNewestByNumber) {
       [&](const RunId& id, const auto&) { left.push_back(id.value()); });
   std::sort(left.begin(), left.end());
   EXPECT_THAT(left, ElementsAre("c", "d"));
+}
+
+// An ended run with checkpoints of steps 10 and 20, whose directories exist.
+RunValue EndedWithCheckpoints(const std::string& id, const std::string& storage) {
+  RunValue run;
+  run.id = RunId(id);
+  Submission submission = SampleSubmission();
+  submission.name = submission.request_id = id;
+  submission.parent_run.clear();
+  submission.run_directory = JoinPath(storage, "runs/" + id);
+  run.submission = std::make_shared<const Submission>(submission);
+  run.state = RunState::kSucceeded;
+  run.reason = "trained to step 20";
+  run.epoch = 1;
+  for (const int step : {10, 20}) {
+    SealedCheckpoint one;
+    one.step = step;
+    one.epoch = 1;
+    one.size_bytes = 10;
+    one.directory = JoinPath(submission.run_directory, fmt::format("checkpoints/{}", step));
+    EXPECT_TRUE(MakeDirectories(one.directory).ok());
+    run.checkpoints.push_back(one);
+  }
+  return run;
+}
+
+TEST_F(ServiceRetentionTest, PrunesNoMoreWhileFilesOfItsLastPruneExist) {
+  Cluster cluster;
+  for (const char* id : {"a", "b"}) {
+    RunValue run = EndedWithCheckpoints(id, directory_.path());
+    run.submitted_sequence = cluster.runs.size() + 1;
+    // Nothing of b can be pruned yet.
+    if (run.id == RunId("b")) run.checkpoints[0].pinned = true;
+    cluster.requests.Set(id, {run.id, ""});
+    cluster.Set(run);
+  }
+  MemoryStore::Disk disk;
+  MemoryStore store(disk);
+  Reconciler reconciler(store, clock_, observer_, std::move(cluster), {});
+  reconciler.Start();
+  ServiceRetention retention(
+      reconciler, *audit_, files_, clock_,
+      {.policy = {.disk_watermark = 1e-9}, .storage_root = directory_.path()});
+  const auto is_pruned = [&](const char* id) {
+    return reconciler.snapshot()->FindRun(RunId(id))->checkpoints[0].retired;
+  };
+  retention.Look();
+  EXPECT_TRUE(is_pruned("a"));
+  EXPECT_FALSE(is_pruned("b"));
+  std::promise<Status> unpinned;
+  reconciler.Request(
+      {.run = RunId("b"), .actor = "user", .body = CheckpointPinned{10, 1, false}},
+      [&](const StatusOr<Admission>& admission) { unpinned.set_value(admission.status()); });
+  ASSERT_TRUE(unpinned.get_future().get().ok());
+  retention.Look();
+  EXPECT_FALSE(is_pruned("b"));
+  const std::string pruned = JoinPath(directory_.path(), "runs/a/checkpoints/10");
+  ASSERT_TRUE(RemoveTree(pruned).ok());
+  retention.Look();
+  EXPECT_TRUE(is_pruned("b"));
+  reconciler.Stop();
 }
 
 TEST_F(ServiceRetentionTest, AFullStoreDeletesNothing) {
