@@ -285,13 +285,14 @@ StatusOr<std::optional<Run>> EndedRunsTable::ReadAnnotated(const RunId& run) {
 }
 
 Status EndedRunsTable::SetLabels(const RunId& run) {
-  ASSIGN_OR_RETURN(const std::optional<Run> annotated, ReadAnnotated(run));
-  if (!annotated) return OkStatus();
-  const int64_t sequence = Number(annotated->submitted_sequence);
+  ASSIGN_OR_RETURN(const std::optional<Run> submitted, ReadSubmitted(run));
+  if (!submitted) return OkStatus();
+  const int64_t sequence = Number(submitted->submitted_sequence);
   const StatusOr<bool> ended = select_ended_.Bind(1, sequence).Step();
   select_ended_.Reset();
   RETURN_IF_ERROR(ended.status());
   if (!*ended) return OkStatus();
+  ASSIGN_OR_RETURN(const std::optional<Run> annotated, ReadAnnotated(run));
   RETURN_IF_ERROR(delete_labels_.Bind(1, sequence).Run());
   return InsertLabels(*annotated);
 }
