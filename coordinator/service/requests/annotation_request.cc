@@ -59,8 +59,13 @@ StatusOr<RunAnnotated> AnnotationOf(const v1::AnnotateRequest& request) {
                                  kLabelValueBytesMax, false));
     change.labels[key] = value;
   }
-  // Labels of a run file, which are removed here, may have any key.
+  // Labels of a run file, which are removed here, may have any key; but this one is stored with the
+  // event, whether or not the run has it.
   for (const std::string& key : request.removed_labels()) {
+    if (key.size() > kRemovedKeyBytesMax) {
+      return InvalidArgument("the key '{}' of a label has {} bytes; at most {} are read",
+                             Excerpt(key), key.size(), kRemovedKeyBytesMax);
+    }
     if (change.labels.contains(key)) {
       return InvalidArgument("label '{}' is set and removed at once", Excerpt(key));
     }

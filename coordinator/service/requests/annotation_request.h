@@ -9,6 +9,7 @@ namespace gp::coordinator {
 
 inline constexpr size_t kLabelKeyBytesMax = 63;  // as a run's name
 inline constexpr size_t kLabelValueBytesMax = 256;
+inline constexpr size_t kRemovedKeyBytesMax = 1024;  // longer: the run file may have such a label
 inline constexpr size_t kNoteBytesMax = 4096;
 
 // InvalidArgument: a label or the note is too long, is not UTF-8 or has control characters (a note

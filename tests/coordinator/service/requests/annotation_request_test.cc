@@ -54,6 +54,14 @@ TEST(AnnotationRequest, RefusesWhatWouldDisturbAScreenOrAList) {
   EXPECT_THAT(Refusal(WithLabel("a", std::string(257, 'x'))), HasSubstr("257 bytes"));
 }
 
+TEST(AnnotationRequest, RefusesToRemoveALabelWithAHugeKey) {
+  v1::AnnotateRequest request;
+  request.add_removed_labels(std::string(1024, 'k'));
+  EXPECT_TRUE(AnnotationOf(request).ok());
+  request.add_removed_labels(std::string(1025, 'k'));
+  EXPECT_THAT(Refusal(request), HasSubstr("1025 bytes; at most 1024"));
+}
+
 TEST(AnnotationRequest, RefusesAContradictionAndNothingAtAll) {
   v1::AnnotateRequest both = WithLabel("a", "x");
   both.add_removed_labels("a");
