@@ -97,8 +97,9 @@ void ServiceRetention::PruneAtWatermark() {
 }
 
 bool ServiceRetention::IsRemoving() {
-  std::erase_if(removing_,
-                [this](const std::string& directory) { return !files_.List(directory).ok(); });
+  std::erase_if(removing_, [this](const std::string& directory) {
+    return files_.List(directory).status().code() == StatusCode::kNotFound;
+  });
   if (removing_.empty()) return false;
   LogInfo("retention waits until the files that it decided to remove are gone",
           {{"directories", removing_.size()}, {"first", removing_.front()}});
