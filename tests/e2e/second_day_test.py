@@ -14,8 +14,8 @@ from waiting import SECONDS_MAX, wait_for
 
 PROGRAMS = pathlib.Path(os.environ["GP_BIN"])
 
-# Takes so long that commands reach the run while it trains.
-STEPS_OF_SECONDS = 40000
+# More steps than a run can take during a test, however slow the commands are beside it.
+ENDLESS = 10**9
 
 RUN = """\
 apiVersion: gp/v1
@@ -119,20 +119,29 @@ class SecondDay(unittest.TestCase):
 
     def test_a_paused_run_goes_on_through_a_death_of_the_coordinator(self):
         service = self.service
-        service.submit("undisturbed", steps=STEPS_OF_SECONDS, every=10000)
-        service.submit("paused", steps=STEPS_OF_SECONDS, every=10000)
+        service.submit("paused", steps=ENDLESS, decay=1000, every=10000)
         wait_for("the run trains", lambda: service.step("paused") > 5)
         service.gpctl("pause", "paused")
         coordinator = int(json.loads((service.home / "state/gp/service.json").read_text())["coordinator"]["pid"])
         os.kill(coordinator, signal.SIGKILL)
         service.gpctl("up", "--detach", "--workers", "2")
-        wait_for("the run is paused", lambda: service.state("paused"), until=lambda state: state == "paused")
+        self.wait_until_paused()
         self.assertEqual(service.status("paused")["failures"], 0)
         self.assertIn("paused", service.gpctl("list"))
+        first = service.step("paused")
         service.gpctl("resume", "paused")
-        service.finish("paused")
+        wait_for("the run goes on", lambda: service.step("paused") > first)
+        service.gpctl("pause", "paused")
+        self.wait_until_paused()
+        last = service.status("paused")["latest_checkpoint_step"]
+        self.assertGreater(last, first)
+        service.submit("undisturbed", steps=last, decay=1000, every=10000)
         service.finish("undisturbed")
-        self.assertEqual(service.weights("paused", STEPS_OF_SECONDS), service.weights("undisturbed", STEPS_OF_SECONDS))
+        self.assertEqual(service.weights("paused", last), service.weights("undisturbed", last))
+        service.gpctl("cancel", "paused")
+
+    def wait_until_paused(self):
+        wait_for("the run is paused", lambda: self.service.state("paused"), until=lambda state: state == "paused")
 
     def test_a_restart_keeps_the_checkpoints_that_it_leaves_behind(self):
         service = self.service
@@ -214,7 +223,7 @@ class SecondDay(unittest.TestCase):
 
     def test_a_run_that_trains_is_forked_and_keeps_what_the_fork_needs(self):
         service = self.service
-        service.submit("trains", steps=STEPS_OF_SECONDS, every=2000)
+        service.submit("trains", steps=ENDLESS, every=2000)
         wait_for("a checkpoint is sealed", lambda: service.status("trains").get("latest_checkpoint_step", 0) > 0)
         service.gpctl("fork", "trains", "--steps", "+10", "--name", "branch")
         service.finish("branch")

@@ -26,7 +26,7 @@ name: live
 model: {n_layer: 1, n_head: 1, n_embd: 16, n_ctx: 16}
 data: {text: [input.txt]}
 batch: {micro_batch: 1, sequence: 16}
-budget: {steps: 100000}
+budget: {steps: 10000000}
 labels: {fake-step-ms: "20"}
 """
 
@@ -42,7 +42,7 @@ def expect_screen(environment):
     child.expect(r"live  \x1b\[32mRUNNING\x1b\[0m  ")
     child.expect("loss")
     child.expect("leave")
-    child.expect(r"step [\d,]+/100,000")  # a second drawing
+    child.expect(r"step [\d,]+/10,000,000")  # a second drawing
     child.sendintr()
     child.expect("Detached. live keeps going.")
     child.expect(pexpect.EOF)
