@@ -389,6 +389,7 @@ class Applier {
                        .checkpoints = deletion.checkpoints,
                        .freed_bytes = deletion.freed_bytes};
     if (deletion.keep_checkpoints) deleted.kept_checkpoints = SealedDirectories(run);
+    if (!deleted.kept_checkpoints.empty()) deleted.kept_run = cluster_.FindRun(run.id);
     cluster_.faulty.erase(run.id);
     NoteDeletion();
     cluster_.Delete(run, std::move(deleted));
@@ -551,6 +552,7 @@ class Applier {
     }
     DeletedRun deleted = earlier;
     deleted.kept_checkpoints.clear();
+    deleted.kept_run = nullptr;
     deleted.deleted_by = event_.actor;
     deleted.deleted_at = event_.at;
     deleted.request_id = event_.request_id;

@@ -89,6 +89,13 @@ std::shared_ptr<const DeletedRun> Cluster::FindDeleted(const RunId& id) const {
   return found == nullptr ? nullptr : *found;
 }
 
+std::shared_ptr<const Run> Cluster::FindRunOrKept(const RunId& id) const {
+  auto run = FindRun(id);
+  if (run != nullptr) return run;
+  const auto gone = FindDeleted(id);
+  return gone == nullptr ? nullptr : gone->kept_run;
+}
+
 std::set<RunId> Cluster::ChildrenOf(const RunId& id) const {
   const std::set<RunId>* found = children.Find(id);
   return found == nullptr ? std::set<RunId>() : *found;

@@ -65,6 +65,8 @@ struct Cluster {
   std::shared_ptr<const Run> FindRun(const RunId& id) const;
   // Null if there is none, or the run was not deleted.
   std::shared_ptr<const DeletedRun> FindDeleted(const RunId& id) const;
+  // The run, also a deleted one of which checkpoints are kept; otherwise null.
+  std::shared_ptr<const Run> FindRunOrKept(const RunId& id) const;
   // The runs that began from a checkpoint of this one and are not deleted.
   std::set<RunId> ChildrenOf(const RunId& id) const;
   // The ids of the live runs with this name, or null. Only a state of an older version, which

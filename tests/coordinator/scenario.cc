@@ -405,6 +405,7 @@ class World {
     if (const auto* retired = std::get_if<CheckpointRetired>(&event.body)) {
       return fmt::format(" step={}", retired->step);
     }
+    if (const auto* warned = std::get_if<RunWarned>(&event.body)) return ": " + warned->text;
     if (const auto* paused = std::get_if<RunPaused>(&event.body)) return ": " + paused->reason;
     if (const auto* verified = std::get_if<CheckpointVerified>(&event.body)) {
       return ": " + verified->text;
