@@ -248,6 +248,7 @@ class Applier {
     run.next_leg.reset();
     run.pausing = false;
     run.finished_at = event_.at;
+    run.ended_sequence = sequence_;
     run.suspicion.reset();
     if (run.holds_slots) Withdraw(run);
     cluster_.faulty.erase(run.id);
@@ -517,6 +518,7 @@ class Applier {
     run.state_since = cluster_.now;
     run.reason = run.leg.why_begun;
     run.finished_at.reset();
+    run.ended_sequence = 0;
     run.failures_since_seal = 0;
     run.gave_up = run.set_aside = run.cancel_now = run.pausing = false;
     run.suspicion.reset();

@@ -205,6 +205,7 @@ struct Run {
   Timestamp submitted_at{};
   std::optional<Timestamp> started_at;
   std::optional<Timestamp> finished_at;
+  uint64_t ended_sequence = 0;  // number of the event that ended it; 0: it has not ended
   Instant state_since{};  // volatile: when this process saw the state begin
 
   Leg leg;                           // the newest
