@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "coordinator/state/initial_model.h"
+
 namespace gp::coordinator {
 namespace {
 
@@ -47,6 +49,17 @@ class KeptCheckpoints {
   std::set<int64_t> used_;                    // by the live run itself
 };
 
+// Whether a run that has ended began from the checkpoint and would begin from it again.
+bool IsBaseOfEnded(const Cluster& cluster, const Run& run, const SealedCheckpoint& checkpoint) {
+  const std::set<RunId> children = cluster.ChildrenOf(run.id);
+  return std::ranges::any_of(children, [&](const RunId& id) {
+    const auto child = cluster.FindRun(id);
+    const Submission& submission = *child->submission;
+    return submission.parent_leg == checkpoint.leg && submission.parent_step == checkpoint.step &&
+           MayBeginAgain(*child);
+  });
+}
+
 }  // namespace
 
 void PlanRetention(const Cluster& cluster, const Run& run, Plan& plan) {
@@ -60,6 +73,7 @@ void PlanRetention(const Cluster& cluster, const Run& run, Plan& plan) {
     const bool kept = newer < kept_count || &*it == best || ladder.contains(it->step);
     ++newer;
     if (kept || cluster.awaited_models.contains(it->directory)) continue;
+    if (IsBaseOfEnded(cluster, run, *it)) continue;
     plan.push_back({run.id, CheckpointRetired{it->step, it->directory}, "scheduler"});
   }
 }

@@ -3,7 +3,8 @@
 //     replaced by the one before it,
 //   - with keep_best the one with the lowest validation loss,
 //   - with keep_every = N the first at or after each multiple of N steps,
-//   - those that a live run without a checkpoint of its own starts from (Cluster::awaited_models),
+//   - those that a run without a checkpoint of its own starts from: a live one
+//     (Cluster::awaited_models), or one that has ended and may be resumed or retried,
 //   - those that a person restored from quarantine or pinned; they do not count towards keep_last.
 // PrunableCheckpoints is for prunes, by a person or at the disk watermark.
 // RunDirectories deletes the directories. Pure; thread-safe.

@@ -18,16 +18,6 @@ Leg FirstLeg(const Submission& submission, Timestamp at) {
           .begun_at = at};
 }
 
-std::vector<std::string> SealedDirectories(const Run& run) {
-  std::vector<std::string> directories;
-  for (const auto* sealed : {&run.checkpoints, &run.superseded}) {
-    for (const SealedCheckpoint& checkpoint : *sealed) {
-      if (!checkpoint.retired) directories.push_back(checkpoint.directory);
-    }
-  }
-  return directories;
-}
-
 // The next leg computes with the engine of the last one, so that the bits stay the same. Another
 // device needs another engine.
 Engine NextEngine(const Engine& last, const Submission& submission) {

@@ -44,8 +44,7 @@ struct Cluster {
   RunTally tally;    // of live runs
   RunCounts counts;  // of all runs
   ShardedMap<std::string, std::set<RunId>> live_names;  // live runs by "namespace/name"
-  // How many live runs start from the model in this directory and have no checkpoint of their own,
-  // or are about to start again.
+  // How many runs may still begin from the model in this directory (AwaitedModel).
   std::map<std::string, int> awaited_models;
   std::map<NodeId, std::shared_ptr<const Node>> nodes;
   // Runs that cannot continue because of a bug in the coordinator or a damaged store, and the

@@ -177,6 +177,9 @@ struct RunDeleted {
   bool keep_checkpoints = false;  // directories of sealed checkpoints stay
   int checkpoints = 0;            // sealed ones, removed or kept
   uint64_t freed_bytes = 0;       // measured before the deletion
+  // Asked by a dry run, whose answer names the runs that began from it: they refuse nothing, as
+  // they may be deleted first. Not stored.
+  bool is_trial = false;
 };
 
 // A user keeps a checkpoint from retention and prunes, or ends that.

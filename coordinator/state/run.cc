@@ -78,6 +78,16 @@ std::string RequestedLeave(const Run& run) {
   return run.next_leg ? run.next_leg->why : "";
 }
 
+std::vector<std::string> SealedDirectories(const Run& run) {
+  std::vector<std::string> directories;
+  for (const auto* sealed : {&run.checkpoints, &run.superseded}) {
+    for (const SealedCheckpoint& checkpoint : *sealed) {
+      if (!checkpoint.retired) directories.push_back(checkpoint.directory);
+    }
+  }
+  return directories;
+}
+
 const Leg& LegNumbered(const Run& run, int number) {
   for (const EndedLeg& ended : run.ended_legs) {
     if (ended.leg.number == number) return ended.leg;

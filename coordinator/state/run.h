@@ -282,6 +282,9 @@ bool AwaitsVerdict(const Run& run);
 // What a user asked the ranks to save and leave for: a pause, or another leg. Empty: nothing.
 std::string RequestedLeave(const Run& run);
 
+// The directories of the run's sealed checkpoints, superseded ones too, without retired ones.
+std::vector<std::string> SealedDirectories(const Run& run);
+
 // The leg with this number; the newest if there is none.
 const Leg& LegNumbered(const Run& run, int number);
 

@@ -122,10 +122,9 @@ void StorageService::Delete(DeleteCall& call) {
   Event event{.run = deleted != nullptr ? deleted->id : (*run)->id,
               .actor = call.access().principal().Text(),
               .request_id = request.request_id(),
-              .body = RunDeleted{.keep_checkpoints = request.keep_checkpoints()}};
-  Event trial = event;
-  if (request.dry_run()) std::get<RunDeleted>(trial.body).keep_checkpoints = deleted == nullptr;
-  const Status admitted = Admit(*cluster, trial).status();
+              .body = RunDeleted{.keep_checkpoints = request.keep_checkpoints(),
+                                 .is_trial = request.dry_run()}};
+  const Status admitted = Admit(*cluster, event).status();
   if (!admitted.ok()) return call.Answer(admitted);
   call.Then(lanes_.usage, [this, event = std::move(event)](DeleteCall& self) mutable {
     MeasureAndDelete(self, std::move(event));
@@ -150,7 +149,10 @@ void StorageService::MeasureAndDelete(DeleteCall& call, Event event) {
   response.set_checkpoints(deletion.checkpoints);
   response.set_freed_bytes(deletion.freed_bytes);
   AddChildren(*cluster, event.run, response);
-  if (call.request().dry_run()) return call.AnswerUnchanged(OkStatus());
+  if (call.request().dry_run()) {
+    // Again, because measuring may have taken long.
+    return call.AnswerUnchanged(Admit(*reconciler_.snapshot(), event).status());
+  }
   reconciler_.Request(std::move(event),
                       [keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
                         keep->Answer(admission.status());
