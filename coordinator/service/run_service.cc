@@ -356,22 +356,13 @@ void RunService::PrepareContinue(ContinueCall& call) {
   if (!prepared.ok()) return call.Answer(prepared.status());
   for (const std::string& warning : prepared->warnings) call.response().add_warnings(warning);
   prepared->event.actor = call.access().principal().Text();
+  auto place = PlaceFor(**run);
+  if (!place.ok()) return call.Answer(place.status());
   if (call.request().dry_run()) {
-    return call.AnswerUnchanged(PlanOnly(prepared->event, call.response()));
+    return call.AnswerUnchanged(PlanOnly(prepared->event, **run, call.response()));
   }
-  std::shared_ptr<RunQuota::Place> place;
-  if (IsTerminal((*run)->state)) {
-    const Status room = CheckRoom(*context_.reconciler.snapshot());
-    if (!room.ok()) return call.Answer(room);
-    // The run counts for the user who submitted it.
-    if ((*run)->submitted_by.starts_with("user ")) {
-      auto taken =
-          quota_.Reserve([this] { return context_.reconciler.snapshot(); }, (*run)->submitted_by);
-      if (!taken.ok()) return call.Answer(taken.status());
-      place = *std::move(taken);
-    }
-  }
-  context_.reconciler.Request(prepared->event, [this, place, keep = call.shared_from_this()](
+  context_.reconciler.Request(prepared->event, [this, place = *place,
+                                                keep = call.shared_from_this()](
                                                    const StatusOr<Admission>& admission) {
     if (place != nullptr) place->Release();
     Status status = admission.status();
@@ -381,15 +372,29 @@ void RunService::PrepareContinue(ContinueCall& call) {
   });
 }
 
-// Tries the leg on a copy of the cluster and returns the run as it would be.
-Status RunService::PlanOnly(const Event& event, v1::ContinueResponse& response) const {
+// An ended run counts again for the user who submitted it. Null: nothing to count.
+StatusOr<std::shared_ptr<RunQuota::Place>> RunService::PlaceFor(const Run& run) {
+  if (!IsTerminal(run.state)) return std::shared_ptr<RunQuota::Place>();
+  RETURN_IF_ERROR(CheckRoom(*context_.reconciler.snapshot()));
+  if (!run.submitted_by.starts_with("user ")) return std::shared_ptr<RunQuota::Place>();
+  return quota_.Reserve([this] { return context_.reconciler.snapshot(); }, run.submitted_by);
+}
+
+// Tries the leg on a copy of the cluster and returns the run as it would be. `now` has the run
+// files of its legs: the copy's events are not in the store, so nothing is read from there.
+Status RunService::PlanOnly(const Event& event, const Run& now,
+                            v1::ContinueResponse& response) const {
   ASSIGN_OR_RETURN(const Cluster after, ClusterAfter(event));
-  ASSIGN_OR_RETURN(const auto run, WithTexts(context_.store, after.FindRun(event.run)));
+  const auto run = after.FindRun(event.run);
   const Submission& next = std::get<LegRequested>(event.body).submission;
   v1::Run& shown = *response.mutable_run();
   shown = ToProto(after, *run, context_.recorder.ProgressOf(event.run));
   shown.set_resolved(next.resolved);
   AddLegs(*run, shown);
+  for (v1::Leg& leg : *shown.mutable_legs()) {
+    const bool is_next = leg.number() > now.leg.number;
+    leg.set_resolved(is_next ? next.resolved : SubmissionOfLeg(now, leg.number()).resolved);
+  }
   shown.mutable_progress()->set_target_steps(next.target_steps);
   return OkStatus();
 }

@@ -7,6 +7,15 @@
 #include "coordinator/state/initial_model.h"
 
 namespace gp::coordinator {
+namespace {
+
+const EndedLeg* FindEndedLeg(const Run& run, int number) {
+  const auto found = std::find_if(run.ended_legs.begin(), run.ended_legs.end(),
+                                  [&](const EndedLeg& one) { return one.leg.number == number; });
+  return found == run.ended_legs.end() ? nullptr : &*found;
+}
+
+}  // namespace
 
 std::shared_ptr<const Submission> WithoutTexts(const std::shared_ptr<const Submission>& whole) {
   if (whole->texts_are_stored) return whole;
@@ -89,10 +98,13 @@ std::vector<std::string> SealedDirectories(const Run& run) {
 }
 
 const Leg& LegNumbered(const Run& run, int number) {
-  for (const EndedLeg& ended : run.ended_legs) {
-    if (ended.leg.number == number) return ended.leg;
-  }
-  return run.leg;
+  const EndedLeg* ended = FindEndedLeg(run, number);
+  return ended == nullptr ? run.leg : ended->leg;
+}
+
+const Submission& SubmissionOfLeg(const Run& run, int number) {
+  const EndedLeg* ended = FindEndedLeg(run, number);
+  return ended == nullptr ? *run.submission : *ended->submission;
 }
 
 bool HasLegOf(const Run& run, const std::string& request_id) {

@@ -287,6 +287,7 @@ std::vector<std::string> SealedDirectories(const Run& run);
 
 // The leg with this number; the newest if there is none.
 const Leg& LegNumbered(const Run& run, int number);
+const Submission& SubmissionOfLeg(const Run& run, int number);
 
 // Whether the call with this request id began a leg of the run, or is about to.
 bool HasLegOf(const Run& run, const std::string& request_id);
