@@ -302,9 +302,7 @@ StatusOr<v1::Checkpoint> RunClient::PinCheckpoint(const std::string& run, int64_
                                     });
 }
 
-StatusOr<v1::DiskUsageResponse> RunClient::DiskUsage(const std::string& run_namespace) {
-  v1::DiskUsageRequest request;
-  request.set_namespace_(run_namespace);
+StatusOr<v1::DiskUsageResponse> RunClient::DiskUsage(const v1::DiskUsageRequest& request) {
   return AskStorage<v1::DiskUsageResponse>(
       "DiskUsage", request, [&](grpc::ClientContext& context, v1::DiskUsageResponse& response) {
         return storage_->DiskUsage(&context, request, &response);

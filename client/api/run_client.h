@@ -79,7 +79,7 @@ class RunClient {
   StatusOr<v1::DeleteRunResponse> DeleteRun(v1::DeleteRunRequest request);
   StatusOr<v1::PruneCheckpointsResponse> PruneCheckpoints(v1::PruneCheckpointsRequest request);
   StatusOr<v1::Checkpoint> PinCheckpoint(const std::string& run, int64_t step, bool pinned);
-  StatusOr<v1::DiskUsageResponse> DiskUsage(const std::string& run_namespace);
+  StatusOr<v1::DiskUsageResponse> DiskUsage(const v1::DiskUsageRequest& request);
   StatusOr<v1::NodesResponse> Nodes();
   StatusOr<v1::VersionResponse> Version();
   // Take a node, named by name or id, out of use and bring it back; they return the node as it is

@@ -220,11 +220,15 @@ bool Session::WarnIfInsecure() {
   return true;
 }
 
-StatusOr<v1::Run> Session::FindRun(const std::string& reference) {
-  ASSIGN_OR_RETURN(client::RunClient * client, Client());
+std::string Session::WithNamespace(const std::string& reference) const {
   const std::string name = NamespaceOfRuns();
   const bool qualified = name.empty() || reference.find('/') != std::string::npos;
-  StatusOr<v1::Run> run = client->Get(qualified ? reference : name + "/" + reference);
+  return qualified ? reference : name + "/" + reference;
+}
+
+StatusOr<v1::Run> Session::FindRun(const std::string& reference) {
+  ASSIGN_OR_RETURN(client::RunClient * client, Client());
+  StatusOr<v1::Run> run = client->Get(WithNamespace(reference));
   if (run.status().code() == StatusCode::kFailedPrecondition)
     return NotFound("{}", Message(run.status()));
   const bool is_missing = run.status().code() == StatusCode::kNotFound;

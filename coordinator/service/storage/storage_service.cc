@@ -241,28 +241,60 @@ void StorageService::Measure(UsageCall& call) {
             [this](UsageCall& self) { self.Answer(FillUsage(self, self.response())); });
 }
 
-Status StorageService::FillUsage(UsageCall& call, v1::DiskUsageResponse& response) const {
+void StorageService::AddUsage(const Run& run, Usages& to) const {
+  v1::RunDiskUsage& usage = to[run.id];
+  usage.set_run_id(run.id.value());
+  usage.set_run_name(run.submission->name);
+  usage.set_state(static_cast<v1::RunState>(run.state));
+  Fill(SizeOf(files_, run), usage);
+}
+
+void StorageService::AddUsage(const DeletedRun& run, Usages& to) const {
+  v1::RunDiskUsage& usage = to[run.id];
+  usage.set_run_id(run.id.value());
+  usage.set_run_name(run.name);
+  Fill(SizeOf(files_, run), usage);
+}
+
+void StorageService::AddAll(UsageCall& call, const Cluster& cluster, Usages& to) const {
   const std::string& wanted = call.request().namespace_();
   const auto sees = [&](const std::string& name) {
     return (wanted.empty() || wanted == name) && call.access().RoleIn(name).has_value();
   };
+  cluster.runs.ForEach([&](const RunId&, const std::shared_ptr<const Run>& run) {
+    if (sees(NamespaceOf(*run))) AddUsage(*run, to);
+  });
+  cluster.deleted.ForEach([&](const RunId&, const std::shared_ptr<const DeletedRun>& run) {
+    if (!run->kept_checkpoints.empty() && sees(run->run_namespace)) AddUsage(*run, to);
+  });
+}
+
+Status StorageService::AddNamed(UsageCall& call, const Cluster& cluster, Usages& to) const {
+  for (const std::string& reference : call.request().runs()) {
+    const auto run = FindNamedRun(call.access(), cluster, reference);
+    if (run.ok()) {
+      AddUsage(**run, to);
+      continue;
+    }
+    const auto deleted = run.status().code() == StatusCode::kNotFound
+                             ? FindNamedDeletedRun(call.access(), cluster, reference)
+                             : nullptr;
+    if (deleted == nullptr || deleted->kept_checkpoints.empty()) return run.status();
+    AddUsage(*deleted, to);
+  }
+  return OkStatus();
+}
+
+Status StorageService::FillUsage(UsageCall& call, v1::DiskUsageResponse& response) const {
   const auto cluster = reconciler_.snapshot();
+  Usages by_id;
+  if (call.request().runs().empty()) {
+    AddAll(call, *cluster, by_id);
+  } else {
+    RETURN_IF_ERROR(AddNamed(call, *cluster, by_id));
+  }
   std::vector<v1::RunDiskUsage> usages;
-  cluster->runs.ForEach([&](const RunId& id, const std::shared_ptr<const Run>& run) {
-    if (!sees(NamespaceOf(*run))) return;
-    v1::RunDiskUsage& usage = usages.emplace_back();
-    usage.set_run_id(id.value());
-    usage.set_run_name(run->submission->name);
-    usage.set_state(static_cast<v1::RunState>(run->state));
-    Fill(SizeOf(files_, *run), usage);
-  });
-  cluster->deleted.ForEach([&](const RunId& id, const std::shared_ptr<const DeletedRun>& run) {
-    if (run->kept_checkpoints.empty() || !sees(run->run_namespace)) return;
-    v1::RunDiskUsage& usage = usages.emplace_back();
-    usage.set_run_id(id.value());
-    usage.set_run_name(run->name);
-    Fill(SizeOf(files_, *run), usage);
-  });
+  for (auto& [id, usage] : by_id) usages.push_back(std::move(usage));
   std::ranges::sort(usages, [](const v1::RunDiskUsage& a, const v1::RunDiskUsage& b) {
     return std::pair(TotalOf(b), a.run_id()) < std::pair(TotalOf(a), b.run_id());
   });

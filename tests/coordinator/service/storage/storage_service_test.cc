@@ -169,6 +169,28 @@ TEST_F(StorageServiceTest, UsageIsThatOfTheFilesTheLargestFirst) {
   EXPECT_GT(usage.free_storage_bytes(), 0u);
 }
 
+TEST_F(StorageServiceTest, UsageOfNamedRunsMeasuresOnlyThese) {
+  const v1::Run one = EndedRun("one", 1000);
+  const v1::Run other = EndedRun("other", 1000);
+  v1::DiskUsageRequest request;
+  const auto ask = [&](v1::DiskUsageResponse& usage) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    return rpc::FromGrpc(storage_->DiskUsage(&context, request, &usage));
+  };
+  request.add_runs(other.run_id());
+  request.add_runs(other.run_id());
+  v1::DiskUsageResponse usage;
+  ASSERT_TRUE(ask(usage).ok());
+  ASSERT_EQ(usage.runs_size(), 1);
+  EXPECT_EQ(usage.runs(0).run_id(), other.run_id());
+  ASSERT_TRUE(Delete(one.run_id(), "delete-1").ok());
+  request.add_runs(one.run_id());
+  const Status gone = ask(usage);
+  EXPECT_EQ(gone.code(), StatusCode::kNotFound);
+  EXPECT_THAT(Message(gone), HasSubstr("was deleted by owner"));
+}
+
 TEST_F(StorageServiceTest, ARunWithoutSuchACheckpointCannotPinIt) {
   const v1::Run run = EndedRun("r");
   v1::PinCheckpointRequest request;
