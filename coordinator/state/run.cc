@@ -77,6 +77,17 @@ const QuarantinedCheckpoint* Run::FindQuarantined(int64_t step) const {
   return nullptr;
 }
 
+std::pair<const SealedCheckpoint*, bool> FindEvaluated(const Run& run, int64_t step, double loss) {
+  const auto is_it = [&](const SealedCheckpoint& one) {
+    return one.step == step && !one.retired && one.validation_loss.value_or(loss) == loss;
+  };
+  for (const auto* sealed : {&run.checkpoints, &run.superseded}) {
+    const auto found = std::find_if(sealed->rbegin(), sealed->rend(), is_it);
+    if (found != sealed->rend()) return {&*found, sealed == &run.superseded};
+  }
+  return {nullptr, false};
+}
+
 bool AwaitsVerdict(const Run& run) {
   if (!run.suspicion || run.suspicion->whole) return false;
   return run.suspicion->asks_coordinator || run.suspicion->told_by.size() > 1;

@@ -275,6 +275,11 @@ struct Run {
   const SealedCheckpoint* CheckpointBefore(int64_t step) const;
 };
 
+// The checkpoint of the evaluation at `step` that gave `loss`, and whether an earlier leg has left
+// it behind (Run::superseded); null if there is none. A step that was trained again in another leg
+// has a checkpoint with another loss.
+std::pair<const SealedCheckpoint*, bool> FindEvaluated(const Run& run, int64_t step, double loss);
+
 // True while the run waits for the verdict about the checkpoint to resume from. It is not placed
 // then.
 bool AwaitsVerdict(const Run& run);
