@@ -54,7 +54,7 @@ bool HasPinned(const Run& run) {
 
 uint64_t PrunableBytes(const Cluster& cluster, const Run& run) {
   std::set<std::pair<int64_t, Epoch>> prunable;
-  for (const PrunedCheckpoint& one : PrunableCheckpoints(cluster, run, 1)) {
+  for (const CheckpointKey& one : PrunableCheckpoints(cluster, run, 1)) {
     prunable.emplace(one.step, one.epoch);
   }
   uint64_t bytes = 0;

@@ -78,12 +78,12 @@ void PlanRetention(const Cluster& cluster, const Run& run, Plan& plan) {
   }
 }
 
-std::vector<PrunedCheckpoint> PrunableCheckpoints(const Cluster& cluster, const Run& run,
+std::vector<CheckpointKey> PrunableCheckpoints(const Cluster& cluster, const Run& run,
                                                   int keep_last) {
   // A live run keeps two: if the newest is damaged, it resumes from the one before.
   const int kept_count = std::max(IsTerminal(run.state) ? 1 : 2, keep_last);
   const KeptCheckpoints kept(cluster, run);
-  std::vector<PrunedCheckpoint> prunable;
+  std::vector<CheckpointKey> prunable;
   const auto take_beyond = [&](int count, const std::vector<SealedCheckpoint>& sealed) {
     int newer = 0;
     for (auto it = sealed.rbegin(); it != sealed.rend(); ++it) {
@@ -96,7 +96,7 @@ std::vector<PrunedCheckpoint> PrunableCheckpoints(const Cluster& cluster, const 
   // A leg that began again at the start may have none yet: then the newest are of an earlier leg.
   take_beyond(run.LatestCheckpoint() == nullptr ? kept_count : 0, run.superseded);
   std::ranges::sort(prunable, {},
-                    [](const PrunedCheckpoint& one) { return std::pair(one.step, one.epoch); });
+                    [](const CheckpointKey& one) { return std::pair(one.step, one.epoch); });
   return prunable;
 }
 

@@ -24,7 +24,7 @@ void PlanRetention(const Cluster& cluster, const Run& run, Plan& plan);
 // `keep_last` (of a live run at least two), the best, pinned and restored ones, those that other
 // runs began from, and those that the live run itself uses now. The newest are superseded ones only
 // while the run has no others.
-std::vector<PrunedCheckpoint> PrunableCheckpoints(const Cluster& cluster, const Run& run,
+std::vector<CheckpointKey> PrunableCheckpoints(const Cluster& cluster, const Run& run,
                                                   int keep_last);
 
 }  // namespace gp::coordinator

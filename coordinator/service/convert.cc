@@ -222,7 +222,7 @@ struct Describer {
   }
   std::string operator()(const CheckpointsPruned& event) const {
     std::vector<int64_t> steps;
-    for (const PrunedCheckpoint& one : event.checkpoints) steps.push_back(one.step);
+    for (const CheckpointKey& one : event.checkpoints) steps.push_back(one.step);
     constexpr size_t kShown = 10;
     const std::string more = steps.size() > kShown ? ", …" : "";
     if (steps.size() > kShown) steps.resize(kShown);

@@ -28,12 +28,10 @@ StatusOr<Admission> AdmitPin(const Cluster& cluster, const Event& event,
                              const CheckpointPinned& pinned) {
   const auto run = cluster.FindRun(event.run);
   if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
-  for (const auto* sealed : {&run->checkpoints, &run->superseded}) {
-    for (const SealedCheckpoint& one : *sealed) {
-      if (one.step != pinned.step || one.epoch != pinned.epoch || one.retired) continue;
-      const bool done = one.pinned == pinned.pinned;
-      return Admission{.append = !done, .replayed = done, .run = event.run};
-    }
+  const SealedCheckpoint* sealed = FindSealed(*run, {pinned.step, pinned.epoch});
+  if (sealed != nullptr && !sealed->retired) {
+    const bool done = sealed->pinned == pinned.pinned;
+    return Admission{.append = !done, .replayed = done, .run = event.run};
   }
   return NotFound("run '{}' has no sealed checkpoint of step {}", event.run, pinned.step);
 }

@@ -337,8 +337,10 @@ class Applier {
 
   Status operator()(const CheckpointPinned& pinned) {
     ASSIGN_OR_RETURN(Run run, Existing());
-    SealedCheckpoint* checkpoint = FindSealed({pinned.step, pinned.epoch}, run);
-    if (checkpoint == nullptr) return Impossible("no checkpoint of that step is sealed");
+    SealedCheckpoint* checkpoint = FindSealed(run, {pinned.step, pinned.epoch});
+    if (checkpoint == nullptr || checkpoint->retired) {
+      return Impossible("no checkpoint of that step is sealed");
+    }
     checkpoint->pinned = pinned.pinned;
     Save(std::move(run));
     return OkStatus();
@@ -353,9 +355,11 @@ class Applier {
 
   Status operator()(const CheckpointsPruned& prune) {
     ASSIGN_OR_RETURN(Run run, Existing());
-    for (const PrunedCheckpoint& pruned : prune.checkpoints) {
-      SealedCheckpoint* checkpoint = FindSealed(pruned, run);
-      if (checkpoint == nullptr) return Impossible("a checkpoint to remove is not sealed");
+    for (const CheckpointKey& pruned : prune.checkpoints) {
+      SealedCheckpoint* checkpoint = FindSealed(run, pruned);
+      if (checkpoint == nullptr || checkpoint->retired) {
+        return Impossible("a checkpoint to remove is not sealed");
+      }
       checkpoint->retired = true;
     }
     Save(std::move(run));
@@ -522,16 +526,6 @@ class Applier {
                      [step](const SealedCheckpoint& checkpoint) { return checkpoint.step > step; });
     run.superseded.insert(run.superseded.end(), first, run.checkpoints.end());
     run.checkpoints.erase(first, run.checkpoints.end());
-  }
-
-  // The checkpoint of that step and epoch that is not retired; null if there is none.
-  static SealedCheckpoint* FindSealed(const PrunedCheckpoint& wanted, Run& run) {
-    for (auto* sealed : {&run.checkpoints, &run.superseded}) {
-      for (SealedCheckpoint& one : *sealed) {
-        if (one.step == wanted.step && one.epoch == wanted.epoch && !one.retired) return &one;
-      }
-    }
-    return nullptr;
   }
 
   // Deletes the checkpoints that the run's deletion kept.

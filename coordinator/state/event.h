@@ -189,16 +189,9 @@ struct CheckpointPinned {
   bool pinned = true;
 };
 
-struct PrunedCheckpoint {
-  int64_t step = 0;
-  Epoch epoch = 0;  // that wrote it
-
-  bool operator==(const PrunedCheckpoint&) const = default;
-};
-
 // A user or the service's retention removes checkpoints. Batch fills them in (PrunableCheckpoints).
 struct CheckpointsPruned {
-  std::vector<PrunedCheckpoint> checkpoints;
+  std::vector<CheckpointKey> checkpoints;
   int keep_last = 1;  // of the request; not stored
 };
 

@@ -15,6 +15,17 @@ const EndedLeg* FindEndedLeg(const Run& run, int number) {
   return found == run.ended_legs.end() ? nullptr : &*found;
 }
 
+// `AnyRun`: Run or const Run.
+template <typename AnyRun>
+auto FindWithKey(AnyRun& run, const CheckpointKey& key) -> decltype(run.checkpoints.data()) {
+  for (auto* sealed : {&run.checkpoints, &run.superseded}) {
+    for (auto& one : *sealed) {
+      if (one.step == key.step && one.epoch == key.epoch) return &one;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::shared_ptr<const Submission> WithoutTexts(const std::shared_ptr<const Submission>& whole) {
@@ -73,6 +84,21 @@ bool Run::HasFinalCheckpoint() const {
 const QuarantinedCheckpoint* Run::FindQuarantined(int64_t step) const {
   for (auto it = quarantined.rbegin(); it != quarantined.rend(); ++it) {
     if (it->checkpoint.step == step) return &*it;
+  }
+  return nullptr;
+}
+
+const SealedCheckpoint* FindSealed(const Run& run, const CheckpointKey& key) {
+  return FindWithKey(run, key);
+}
+
+SealedCheckpoint* FindSealed(Run& run, const CheckpointKey& key) { return FindWithKey(run, key); }
+
+const SealedCheckpoint* FindOfStep(const Run& run, int64_t step) {
+  for (const auto* sealed : {&run.checkpoints, &run.superseded}) {
+    for (auto one = sealed->rbegin(); one != sealed->rend(); ++one) {
+      if (one->step == step && !one->retired) return &*one;
+    }
   }
   return nullptr;
 }

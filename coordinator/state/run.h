@@ -138,6 +138,14 @@ struct SealedCheckpoint : contract::WrittenCheckpoint {
   bool pinned = false;              // a user keeps it: neither retention nor a prune removes it
 };
 
+// Tells the sealed checkpoints of a run apart: another leg may seal a step again.
+struct CheckpointKey {
+  int64_t step = 0;
+  Epoch epoch = 0;  // that wrote it
+
+  bool operator==(const CheckpointKey&) const = default;
+};
+
 // A checkpoint that two readers found damaged, or whose directory is gone. No run resumes from it.
 // No program deletes it. A damaged one has a mark beside its directory
 // (formats/checkpoint_directory.h).
@@ -274,6 +282,14 @@ struct Run {
   // The newest checkpoint before `step` that is not retired; null if there is none.
   const SealedCheckpoint* CheckpointBefore(int64_t step) const;
 };
+
+// The sealed checkpoint, superseded ones too, also a retired one; null if there is none.
+const SealedCheckpoint* FindSealed(const Run& run, const CheckpointKey& key);
+SealedCheckpoint* FindSealed(Run& run, const CheckpointKey& key);
+
+// The checkpoint of that step that the run builds on, else the newest superseded one; never a
+// retired one. Null if there is none.
+const SealedCheckpoint* FindOfStep(const Run& run, int64_t step);
 
 // The checkpoint of the evaluation at `step` that gave `loss`, and whether an earlier leg has left
 // it behind (Run::superseded); null if there is none. A step that was trained again in another leg

@@ -149,7 +149,7 @@ class Encoder {
   }
   void operator()(const CheckpointsPruned& event) {
     pb::CheckpointsPruned& to = *record_.mutable_checkpoints_pruned();
-    for (const PrunedCheckpoint& pruned : event.checkpoints) {
+    for (const CheckpointKey& pruned : event.checkpoints) {
       pb::PrunedCheckpoint& added = *to.add_checkpoints();
       added.set_step(pruned.step);
       added.set_epoch(pruned.epoch);

@@ -190,7 +190,7 @@ Status SqliteStore::Insert(uint64_t sequence, const Event& absolute) {
     return ended_runs_.Remove(event.run);
   }
   if (const auto* pruned = std::get_if<CheckpointsPruned>(&event.body)) {
-    for (const PrunedCheckpoint& one : pruned->checkpoints) {
+    for (const CheckpointKey& one : pruned->checkpoints) {
       set_pruned_.Bind(1, run).Bind(2, one.step).Bind(3, static_cast<int64_t>(one.epoch));
       RETURN_IF_ERROR(set_pruned_.Run());
     }

@@ -16,32 +16,9 @@ namespace {
 
 constexpr int kKeepLastMax = 1'000'000;
 
-bool IsKept(const Run& run, const PrunedCheckpoint& pruned) {
-  for (const auto* sealed : {&run.checkpoints, &run.superseded}) {
-    for (const SealedCheckpoint& one : *sealed) {
-      if (one.step == pruned.step && one.epoch == pruned.epoch) return !one.retired;
-    }
-  }
-  return false;
-}
-
-const SealedCheckpoint* FindSealed(const Run& run, const PrunedCheckpoint& wanted) {
-  for (const auto* sealed : {&run.checkpoints, &run.superseded}) {
-    for (const SealedCheckpoint& one : *sealed) {
-      if (one.step == wanted.step && one.epoch == wanted.epoch) return &one;
-    }
-  }
-  return nullptr;
-}
-
-// The checkpoint of that step that the run builds on, else the newest superseded one.
-const SealedCheckpoint* FindOfStep(const Run& run, int64_t step) {
-  for (const auto* sealed : {&run.checkpoints, &run.superseded}) {
-    for (auto one = sealed->rbegin(); one != sealed->rend(); ++one) {
-      if (one->step == step && !one->retired) return &*one;
-    }
-  }
-  return nullptr;
+bool IsKept(const Run& run, const CheckpointKey& pruned) {
+  const SealedCheckpoint* sealed = FindSealed(run, pruned);
+  return sealed != nullptr && !sealed->retired;
 }
 
 void Fill(const DeletedRun& run, v1::DeleteRunResponse& response) {
@@ -178,14 +155,14 @@ void StorageService::Prune(PruneCall& call) {
 
 void StorageService::MeasureAndPrune(PruneCall& call, const Event& event, const Run& run) {
   struct Measured {
-    PrunedCheckpoint pruned;
+    CheckpointKey pruned;
     v1::Checkpoint shown;
     uint64_t bytes = 0;
   };
   const auto cluster = reconciler_.snapshot();
   const int keep_last = std::get<CheckpointsPruned>(event.body).keep_last;
   std::vector<Measured> measured;
-  for (const PrunedCheckpoint& pruned : PrunableCheckpoints(*cluster, run, keep_last)) {
+  for (const CheckpointKey& pruned : PrunableCheckpoints(*cluster, run, keep_last)) {
     const SealedCheckpoint* checkpoint = FindSealed(run, pruned);
     measured.push_back({pruned, ToProto(run, *checkpoint), BytesAt(files_, checkpoint->directory)});
   }
@@ -222,7 +199,7 @@ void StorageService::Pin(PinCall& call) {
     return call.Answer(NotFound("run '{}' has no sealed checkpoint of step {}",
                                 (*run)->submission->name, request.step()));
   }
-  const PrunedCheckpoint which{checkpoint->step, checkpoint->epoch};
+  const CheckpointKey which{checkpoint->step, checkpoint->epoch};
   reconciler_.Request(
       {.run = (*run)->id,
        .actor = call.access().principal().Text(),

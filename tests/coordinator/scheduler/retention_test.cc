@@ -81,7 +81,7 @@ TEST_F(RetentionTest, APruneTakesSupersededCheckpoints) {
   older.epoch = 0;
   run_.superseded = {older};
   EXPECT_EQ(PrunableCheckpoints(cluster_, run_, 3),
-            (std::vector<PrunedCheckpoint>{{10, 1}, {20, 1}, {40, 0}}));
+            (std::vector<CheckpointKey>{{10, 1}, {20, 1}, {40, 0}}));
 }
 
 TEST_F(RetentionTest, APruneBeforeTheFirstCheckpointOfALegKeepsTheNewestOfTheLegBefore) {
