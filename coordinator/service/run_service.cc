@@ -427,7 +427,7 @@ void RunService::Restore(RestoreCall& call) {
                     [this, keep = call.shared_from_this(), id, step](const Status& status) {
                       const auto run = context_.reconciler.snapshot()->FindRun(id);
                       const SealedCheckpoint* restored =
-                          status.ok() && run != nullptr ? run->FindCheckpoint(step) : nullptr;
+                          status.ok() && run != nullptr ? FindOfStep(*run, step) : nullptr;
                       if (restored != nullptr) keep->response() = ToProto(*run, *restored);
                       keep->Answer(status);
                     });

@@ -147,10 +147,12 @@ StatusOr<Admission> AdmitRestore(const Cluster& cluster, const Event& event,
                                  const CheckpointRestored& restored) {
   const auto run = cluster.FindRun(event.run);
   if (run == nullptr) return NotFound("run '{}' does not exist", event.run);
-  const SealedCheckpoint* sealed = run->FindCheckpoint(restored.step);
-  if (sealed != nullptr && !event.request_id.empty() &&
-      sealed->restored_by_request == event.request_id) {
-    return Admission{.replayed = true, .run = event.run};
+  for (const SealedCheckpoint* sealed :
+       {run->FindCheckpoint(restored.step), run->FindSuperseded(restored.step)}) {
+    if (sealed != nullptr && !event.request_id.empty() &&
+        sealed->restored_by_request == event.request_id) {
+      return Admission{.replayed = true, .run = event.run};
+    }
   }
   const std::string refusal = RestoreRefusal(*run, restored.step);
   if (refusal.empty()) return Admission{.append = true, .run = event.run};

@@ -208,9 +208,15 @@ class Applier {
     if (!refusal.empty()) return Impossible(refusal);
     const QuarantinedCheckpoint* held = run.FindQuarantined(restored.step);
     SealedCheckpoint checkpoint = held->checkpoint;
+    const bool superseded = held->superseded;
     run.quarantined.erase(run.quarantined.begin() + (held - run.quarantined.data()));
     checkpoint.restored = true;
     checkpoint.restored_by_request = event_.request_id;
+    if (superseded) {
+      InsertByEpoch(std::move(checkpoint), run.superseded);
+      Save(std::move(run));
+      return OkStatus();
+    }
     // The run will resume from this newer checkpoint, so the suspected one is not read again.
     if (run.suspicion && checkpoint.step > run.suspicion->step) run.suspicion.reset();
     const auto place =
@@ -520,12 +526,23 @@ class Applier {
     run.resume_step = -1;
   }
 
+  // The newest of a step stays the last one of that step.
+  static void InsertByEpoch(SealedCheckpoint checkpoint, std::vector<SealedCheckpoint>& to) {
+    const auto place = std::find_if(to.begin(), to.end(), [&](const SealedCheckpoint& other) {
+      return other.epoch > checkpoint.epoch;
+    });
+    to.insert(place, std::move(checkpoint));
+  }
+
   static void SupersedeAfter(int64_t step, Run& run) {
     const auto first =
         std::find_if(run.checkpoints.begin(), run.checkpoints.end(),
                      [step](const SealedCheckpoint& checkpoint) { return checkpoint.step > step; });
     run.superseded.insert(run.superseded.end(), first, run.checkpoints.end());
     run.checkpoints.erase(first, run.checkpoints.end());
+    for (QuarantinedCheckpoint& held : run.quarantined) {
+      if (held.checkpoint.step > step) held.superseded = true;
+    }
   }
 
   // Deletes the checkpoints that the run's deletion kept.
@@ -629,12 +646,26 @@ class Applier {
   // Moves a checkpoint whose directory is gone to `quarantined`. Running ranks continue to train.
   Status ApplyLoss(const CheckpointDamaged& lost) {
     ASSIGN_OR_RETURN(Run run, Existing());
+    if (lost.epoch != 0) return LoseSuperseded(lost, std::move(run));
     if (run.FindCheckpoint(lost.step) == nullptr) {
       return Impossible("no checkpoint of that step is sealed");
     }
     Quarantine(lost.step, lost.reason, run);
     run.quarantined.back().lost = true;
     if (run.suspicion && run.suspicion->step == lost.step) run.suspicion.reset();
+    Save(std::move(run));
+    return OkStatus();
+  }
+
+  Status LoseSuperseded(const CheckpointDamaged& lost, Run run) {
+    const auto it = std::find_if(run.superseded.begin(), run.superseded.end(),
+                                 [&](const SealedCheckpoint& one) {
+                                   return one.step == lost.step && one.epoch == lost.epoch;
+                                 });
+    if (it == run.superseded.end()) return Impossible("no superseded checkpoint is this one");
+    run.quarantined.push_back(
+        {std::move(*it), lost.reason, event_.at, /*lost=*/true, /*superseded=*/true});
+    run.superseded.erase(it);
     Save(std::move(run));
     return OkStatus();
   }

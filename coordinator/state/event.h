@@ -108,6 +108,7 @@ struct CheckpointDamaged {
   int64_t step = 0;
   std::string reason;
   bool lost = false;  // its directory is gone
+  Epoch epoch = 0;    // that wrote it, if it is lost and superseded; otherwise 0
 };
 
 // On a user's request the coordinator read a checkpoint in quarantine, found it intact and put it

@@ -169,6 +169,7 @@ std::string RestoreRefusal(const Run& run, int64_t step) {
   if (run.FindQuarantined(step) == nullptr) {
     return fmt::format("no checkpoint of step {} is in quarantine", step);
   }
+  if (run.FindQuarantined(step)->superseded) return "";
   if (const SealedCheckpoint* again = run.FindCheckpoint(step)) {
     return fmt::format("step {} was trained and sealed again, in epoch {}; nothing is missing",
                        step, again->epoch);

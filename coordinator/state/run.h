@@ -154,6 +154,9 @@ struct QuarantinedCheckpoint {
   std::string reason;
   Timestamp at{};
   bool lost = false;  // its directory was gone
+  // It belongs to an earlier leg, beyond the step where the next leg began, so that it comes back
+  // into Run::superseded.
+  bool superseded = false;
 };
 
 // The coordinator's own verdict on a checkpoint. Unreadable: the storage failed, which says nothing

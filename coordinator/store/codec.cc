@@ -109,6 +109,7 @@ class Encoder {
     record_.mutable_checkpoint_damaged()->set_step(event.step);
     record_.mutable_checkpoint_damaged()->set_reason(event.reason);
     record_.mutable_checkpoint_damaged()->set_lost(event.lost);
+    record_.mutable_checkpoint_damaged()->set_epoch(event.epoch);
   }
   void operator()(const CheckpointRestored& event) {
     record_.mutable_checkpoint_restored()->set_step(event.step);
@@ -290,7 +291,8 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
     case pb::Record::kCheckpointDamaged:
       return CheckpointDamaged{record.checkpoint_damaged().step(),
                                record.checkpoint_damaged().reason(),
-                               record.checkpoint_damaged().lost()};
+                               record.checkpoint_damaged().lost(),
+                               record.checkpoint_damaged().epoch()};
     case pb::Record::kCheckpointRestored:
       return CheckpointRestored{record.checkpoint_restored().step()};
     case pb::Record::kRunRequeued:
