@@ -442,6 +442,31 @@ Status RunClient::Metrics(v1::MetricsRequest request, const Consumer<v1::MetricP
       });
 }
 
+StatusOr<std::vector<v1::Run>> RunClient::Lineage(const std::string& run) {
+  v1::LineageRequest request;
+  request.set_run(run);
+  RETURN_IF_ERROR(CheckTexts(request));
+  std::vector<v1::Run> runs;
+  // The stream is not followed, so a reopened one begins anew.
+  const auto open = [&](grpc::ClientContext& context) {
+    runs.clear();
+    return stub_->Lineage(&context, request);
+  };
+  const Status status =
+      Stream<v1::LineageResponse>("Lineage", open, [&](const v1::LineageResponse& response) {
+        runs.push_back(response.run());
+        return true;
+      });
+  if (status.code() == StatusCode::kUnimplemented) return IsOlder("a lineage");
+  RETURN_IF_ERROR(status);
+  return runs;
+}
+
+Status RunClient::IsOlder(const char* what) const {
+  return FailedPrecondition("the coordinator at {} is older than this gpctl and cannot send {}",
+                            options_.address, what);
+}
+
 StatusOr<std::vector<v1::CurvePoints>> RunClient::Curves(const v1::CurvesRequest& request) {
   RETURN_IF_ERROR(CheckTexts(request));
   std::vector<v1::CurvePoints> curves;
@@ -457,10 +482,7 @@ StatusOr<std::vector<v1::CurvePoints>> RunClient::Curves(const v1::CurvesRequest
     }
     return true;
   });
-  if (status.code() == StatusCode::kUnimplemented) {
-    return FailedPrecondition(
-        "the coordinator at {} is older than this gpctl and cannot send curves", options_.address);
-  }
+  if (status.code() == StatusCode::kUnimplemented) return IsOlder("curves");
   RETURN_IF_ERROR(status);
   return curves;
 }

@@ -97,12 +97,19 @@ class RunClient {
   Status Events(v1::EventsRequest request, const Consumer<v1::RunEvent>& consumer);
   Status Metrics(v1::MetricsRequest request, const Consumer<v1::MetricPoint>& consumer);
 
+  // The runs that are connected with this one by forks, the oldest first, with their run files.
+  // FailedPrecondition when the coordinator does not have this method yet.
+  StatusOr<std::vector<v1::Run>> Lineage(const std::string& run);
+
   // All points of each requested field, in the order of the fields. A field without points has an
   // empty message. FailedPrecondition when the coordinator does not have this method yet.
   StatusOr<std::vector<v1::CurvePoints>> Curves(const v1::CurvesRequest& request);
 
  private:
   class Outage;
+
+  // FailedPrecondition: the coordinator does not have a method yet.
+  Status IsOlder(const char* what) const;
 
   template <typename Call>
   Status Retry(const std::string& method, const Call& call) {

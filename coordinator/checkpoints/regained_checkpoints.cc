@@ -197,7 +197,8 @@ ListedCheckpoints GoneOf(const Storage& storage, const Run& run) {
 ListedCheckpoints CheckListed(const Storage& storage, const Run& run) {
   ListedCheckpoints listed = GoneOf(storage, run);
   for (const SealedCheckpoint& checkpoint : run.checkpoints) {
-    if (checkpoint.retired || std::ranges::find(listed.gone, checkpoint.step) != listed.gone.end()) {
+    if (checkpoint.retired ||
+        std::ranges::find(listed.gone, checkpoint.step) != listed.gone.end()) {
       continue;
     }
     const Status read = formats::ReadManifest(storage, checkpoint.directory).status();

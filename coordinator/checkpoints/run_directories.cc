@@ -179,9 +179,8 @@ bool RunDirectories::HasOnlyKept(const DeletedRun& run) const {
   if (!names.ok() || *names != std::vector<std::string>{BaseNameOf(checkpoints)}) return false;
   const auto found = storage_.List(checkpoints);
   const std::set<std::string> kept = KeptNames(run);
-  return found.ok() && std::ranges::all_of(*found, [&](const std::string& name) {
-           return kept.contains(name);
-         });
+  return found.ok() &&
+         std::ranges::all_of(*found, [&](const std::string& name) { return kept.contains(name); });
 }
 
 void RunDirectories::Published(const std::shared_ptr<const Cluster>& cluster,

@@ -86,9 +86,10 @@ void ServiceRetention::NoteTime() {
   if (!is_first) return;
   const size_t due = EndedRunsToDelete(*reconciler_.snapshot(), by_age, time_).size();
   if (due == 0) return;
-  LogInfo("retention will delete runs because of their age",
-          {{"runs", due}, {"in_seconds", SecondsOf(std::min<std::chrono::nanoseconds>(
-                                             by_age.age, kWatchBeforeAge))}});
+  LogInfo(
+      "retention will delete runs because of their age",
+      {{"runs", due},
+       {"in_seconds", SecondsOf(std::min<std::chrono::nanoseconds>(by_age.age, kWatchBeforeAge))}});
 }
 
 void ServiceRetention::DeleteEnded() {
@@ -101,9 +102,9 @@ void ServiceRetention::DeleteEnded() {
     if (!MayRemove(kDelete)) return;
     const auto run = cluster->FindRun(id);
     const RunSize size = SizeOf(files_, *run);
-    const bool deleted = Decide(
-        id, RunDeleted{.checkpoints = size.checkpoints, .freed_bytes = size.total_bytes()},
-        kDelete);
+    const bool deleted =
+        Decide(id, RunDeleted{.checkpoints = size.checkpoints, .freed_bytes = size.total_bytes()},
+               kDelete);
     if (deleted) removing_.push_back(run->submission->run_directory);
   }
 }

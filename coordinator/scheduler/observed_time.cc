@@ -12,7 +12,8 @@ std::chrono::nanoseconds ObservedTime::Note(const Now& now) {
   if (now.wall < last->wall) ForgetAfter(now.wall);
   const std::chrono::nanoseconds jump = (now.wall - last->wall) - (now.instant - last->instant);
   if (jump < kJumpMin) return std::chrono::nanoseconds(0);
-  jumps_.push_back({now.wall - std::chrono::duration_cast<std::chrono::microseconds>(jump), now.wall});
+  jumps_.push_back(
+      {now.wall - std::chrono::duration_cast<std::chrono::microseconds>(jump), now.wall});
   // Merging counts what was between the two as skipped, too: an age gets smaller, never larger.
   if (jumps_.size() > kJumpsMax) {
     jumps_[1].from = jumps_[0].from;

@@ -79,7 +79,7 @@ void PlanRetention(const Cluster& cluster, const Run& run, Plan& plan) {
 }
 
 std::vector<CheckpointKey> PrunableCheckpoints(const Cluster& cluster, const Run& run,
-                                                  int keep_last) {
+                                               int keep_last) {
   // A live run keeps two: if the newest is damaged, it resumes from the one before.
   const int kept_count = std::max(IsTerminal(run.state) ? 1 : 2, keep_last);
   const KeptCheckpoints kept(cluster, run);

@@ -25,6 +25,6 @@ void PlanRetention(const Cluster& cluster, const Run& run, Plan& plan);
 // runs began from, and those that the live run itself uses now. The newest are superseded ones only
 // while the run has no others.
 std::vector<CheckpointKey> PrunableCheckpoints(const Cluster& cluster, const Run& run,
-                                                  int keep_last);
+                                               int keep_last);
 
 }  // namespace gp::coordinator

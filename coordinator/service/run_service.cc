@@ -167,6 +167,18 @@ void RunService::OnStreams() {
   OnRunStream<v1::MetricsRequest, v1::MetricPoint>(
       "Metrics",
       [this](const RunId& run, const auto& of) { return MakeMetricsSource(context_, run, of); });
+  OnStream<v1::LineageRequest, v1::LineageResponse>(
+      "Lineage", streams_,
+      [this](AdmittedCall& access,
+             const v1::LineageRequest& of) -> StatusOr<OpenedSource<v1::LineageResponse>> {
+        ASSIGN_OR_RETURN(const auto run, Find(access, of.run()));
+        const auto sees = [&](const Run& one) {
+          return access.RoleIn(NamespaceOf(one)).has_value();
+        };
+        const auto fill = [this](const auto& one, v1::Run& to) { return FillWhole(one, to); };
+        return OpenedSource<v1::LineageResponse>{MakeLineageSource(context_, run->id, sees, fill),
+                                                 run->id};
+      });
   OnStream<v1::CurvesRequest, v1::CurvePoints>(
       "Curves", curve_streams_,
       [this](AdmittedCall& access,
@@ -295,13 +307,17 @@ Status RunService::PlanOnly(const Event& event, v1::SubmitResponse& response) co
 
 Status RunService::FillRun(AdmittedCall& access, const v1::GetRequest& request,
                            v1::Run& response) const {
-  ASSIGN_OR_RETURN(const auto found, Find(access, request.run()));
-  ASSIGN_OR_RETURN(const auto run, WithTexts(context_.store, found));
-  RETURN_IF_ERROR(Show(run->id, response));
-  SetQueuePositions(*context_.reconciler.snapshot(), {&response});
-  response.set_source(run->submission->source);
-  response.set_resolved(run->submission->resolved);
-  AddLegs(*run, response);
+  ASSIGN_OR_RETURN(const auto run, Find(access, request.run()));
+  return FillWhole(run, response);
+}
+
+Status RunService::FillWhole(const std::shared_ptr<const Run>& known, v1::Run& to) const {
+  ASSIGN_OR_RETURN(const auto run, WithTexts(context_.store, known));
+  RETURN_IF_ERROR(Show(run->id, to));
+  SetQueuePositions(*context_.reconciler.snapshot(), {&to});
+  to.set_source(run->submission->source);
+  to.set_resolved(run->submission->resolved);
+  AddLegs(*run, to);
   return OkStatus();
 }
 
@@ -361,15 +377,15 @@ void RunService::PrepareContinue(ContinueCall& call) {
   if (call.request().dry_run()) {
     return call.AnswerUnchanged(PlanOnly(prepared->event, **run, call.response()));
   }
-  context_.reconciler.Request(prepared->event, [this, place = *place,
-                                                keep = call.shared_from_this()](
-                                                   const StatusOr<Admission>& admission) {
-    if (place != nullptr) place->Release();
-    Status status = admission.status();
-    if (status.ok()) status = Show(admission->run, *keep->response().mutable_run());
-    if (status.ok()) keep->response().set_replayed(admission->replayed);
-    keep->Answer(status);
-  });
+  context_.reconciler.Request(
+      prepared->event,
+      [this, place = *place, keep = call.shared_from_this()](const StatusOr<Admission>& admission) {
+        if (place != nullptr) place->Release();
+        Status status = admission.status();
+        if (status.ok()) status = Show(admission->run, *keep->response().mutable_run());
+        if (status.ok()) keep->response().set_replayed(admission->replayed);
+        keep->Answer(status);
+      });
 }
 
 // An ended run counts again for the user who submitted it. Null: nothing to count.

@@ -72,6 +72,8 @@ class RunService final : public MethodService<v1::RunService> {
   Status PlanOnly(const Event& event, v1::SubmitResponse& response) const;
 
   Status FillRun(AdmittedCall& access, const v1::GetRequest& request, v1::Run& response) const;
+  // With the run files and the legs.
+  Status FillWhole(const std::shared_ptr<const Run>& known, v1::Run& to) const;
   Status FillList(const AdmittedCall& access, const v1::ListRequest& request,
                   v1::ListResponse& response) const;
   Status FillCheckpoints(AdmittedCall& access, const v1::CheckpointsRequest& request,

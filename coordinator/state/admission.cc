@@ -214,7 +214,8 @@ Status CheckNoChildren(const Cluster& cluster, const RunId& id, const std::strin
   const std::set<RunId> children = cluster.ChildrenOf(id);
   if (children.empty()) return OkStatus();
   return FailedPrecondition(
-      "{} began from checkpoints of run '{}'; keep them with --keep-checkpoints, or delete {} first",
+      "{} began from checkpoints of run '{}'; keep them with --keep-checkpoints, or delete {} "
+      "first",
       NamesOf(cluster, children), name, children.size() == 1 ? "that run" : "those runs");
 }
 

@@ -217,7 +217,7 @@ struct Run {
   std::optional<Timestamp> started_at;
   std::optional<Timestamp> finished_at;
   uint64_t ended_sequence = 0;  // number of the event that ended it; 0: it has not ended
-  Instant state_since{};  // volatile: when this process saw the state begin
+  Instant state_since{};        // volatile: when this process saw the state begin
 
   Leg leg;                           // the newest
   std::vector<EndedLeg> ended_legs;  // the others, the oldest first

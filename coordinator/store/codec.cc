@@ -289,10 +289,9 @@ StatusOr<EventBody> DecodeBody(const pb::Record& record) {
       return CheckpointVerified{record.checkpoint_verified().step(),
                                 record.checkpoint_verified().text()};
     case pb::Record::kCheckpointDamaged:
-      return CheckpointDamaged{record.checkpoint_damaged().step(),
-                               record.checkpoint_damaged().reason(),
-                               record.checkpoint_damaged().lost(),
-                               record.checkpoint_damaged().epoch()};
+      return CheckpointDamaged{
+          record.checkpoint_damaged().step(), record.checkpoint_damaged().reason(),
+          record.checkpoint_damaged().lost(), record.checkpoint_damaged().epoch()};
     case pb::Record::kCheckpointRestored:
       return CheckpointRestored{record.checkpoint_restored().step()};
     case pb::Record::kRunRequeued:

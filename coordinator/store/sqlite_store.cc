@@ -47,8 +47,8 @@ constexpr const char* kMigrations[] = {
     "-- version 5\n",
     // The same for records of deletions, pins, prunes, labels and notes.
     "-- version 6\n",
-    // Nothing read it: the catalogue follows from the records. From here on a lost checkpoint may be
-    // a superseded one.
+    // Nothing read it: the catalogue follows from the records. From here on a lost checkpoint may
+    // be a superseded one.
     "DROP TABLE IF EXISTS checkpoints;"};
 
 std::string Quoted(std::string_view text) {

@@ -75,9 +75,9 @@ grpc::Status FakeStorageService::DiskUsage(grpc::ServerContext*,
   if (request->runs().empty()) return grpc::Status::OK;
   response->clear_runs();
   for (const std::string& wanted : request->runs()) {
-    const auto found = std::find_if(usage_.runs().begin(), usage_.runs().end(), [&](const auto& one) {
-      return wanted == one.run_id() || wanted == one.run_name();
-    });
+    const auto found = std::find_if(
+        usage_.runs().begin(), usage_.runs().end(),
+        [&](const auto& one) { return wanted == one.run_id() || wanted == one.run_name(); });
     if (found == usage_.runs().end()) {
       return {grpc::StatusCode::NOT_FOUND, "run '" + wanted + "' does not exist"};
     }

@@ -151,13 +151,12 @@ std::string UnsavedBestText(const v1::Run& run) {
   const std::string& directory = progress.best_validation_checkpoint();
   const bool superseded = progress.best_validation_superseded();
   if (!progress.has_best_validation_loss() || (!directory.empty() && !superseded)) return "";
-  const std::string best = fmt::format("step {}{} had the lowest validation loss, {}",
-                                       WithThousands(progress.best_validation_step()),
-                                       superseded ? " of an earlier leg" : "",
-                                       Loss(progress.best_validation_loss()));
+  const std::string best =
+      fmt::format("step {}{} had the lowest validation loss, {}",
+                  WithThousands(progress.best_validation_step()),
+                  superseded ? " of an earlier leg" : "", Loss(progress.best_validation_loss()));
   if (superseded) return fmt::format("{}; its checkpoint is {}", best, directory);
-  return best +
-         "; no checkpoint of it exists (checkpoint.on_best: true saves each improvement)";
+  return best + "; no checkpoint of it exists (checkpoint.on_best: true saves each improvement)";
 }
 
 std::string CheckpointText(const v1::Run& run) {

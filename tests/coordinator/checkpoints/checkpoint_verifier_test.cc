@@ -231,7 +231,7 @@ TEST_F(CheckpointVerifierTest, AFullStoreRefusesTheReturnAndItStaysInQuarantine)
   EXPECT_TRUE(IsMarked());
 }
 
-// The callbacks run on the verifier's thread, so what they ask for is queued after what waits already.
+// The callbacks run on the verifier's thread, so what they ask for is queued.
 TEST_F(CheckpointVerifierTest, AnotherRequestIsRefusedWhileARepeatedOneStillWaits) {
   formats::DamageFile(File(formats::kModelName));
   Begin();

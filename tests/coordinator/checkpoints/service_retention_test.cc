@@ -132,7 +132,8 @@ TEST_F(ServiceRetentionTest, WhatCannotBeAuditedIsNotDeleted) {
   audit_ = AuditLog::Open(audit, clock_, {.file_bytes_max = 1}).value();
   const auto write = [&] {
     std::promise<Status> written;
-    audit_->Record({.principal = "owner"}, [&](const Status& status) { written.set_value(status); });
+    audit_->Record({.principal = "owner"},
+                   [&](const Status& status) { written.set_value(status); });
     return written.get_future().get();
   };
   ASSERT_TRUE(write().ok());

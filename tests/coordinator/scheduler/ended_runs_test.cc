@@ -20,7 +20,8 @@ constexpr Timestamp kFirstHour = std::chrono::sys_days(std::chrono::year(2026) /
 
 class EndedRuns : public ::testing::Test {
  protected:
-  // A run that ended at this hour, in the order of hours, with checkpoints of 10 bytes at steps 1, 2 and 3.
+  // A run that ended at this hour, with checkpoints of 10 bytes at steps 1, 2 and 3. Runs end in
+  // the order of hours.
   RunValue Ended(const std::string& id, int hour) {
     RunValue run;
     run.id = RunId(id);

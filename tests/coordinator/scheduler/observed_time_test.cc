@@ -15,8 +15,7 @@ class ObservedTimeTest : public ::testing::Test {
  protected:
   // The monotonic clock, and the wall clock, which starts at 1000 h.
   nanoseconds Note(nanoseconds passed, nanoseconds shown) {
-    return time_.Note(
-        {Instant(passed), At(shown)});
+    return time_.Note({Instant(passed), At(shown)});
   }
   static Timestamp At(nanoseconds shown) {
     return Timestamp(hours(1000)) + std::chrono::duration_cast<std::chrono::microseconds>(shown);

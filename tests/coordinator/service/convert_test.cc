@@ -204,9 +204,9 @@ TEST(Convert, ARunIsToldFieldByField) {
       initial_model: "/models/gpt2" parent { run_id: "p" leg: 2 step: 50 tokens: 1600 } leg: 2
       leaving_for: "a user paused the run" note: "a lower rate" use { cores: 3.5 memory_bytes: 7 })");
   EXPECT_EQ(DifferenceBetween(expected, run), "");
-  EXPECT_THAT(UnsetFields(run),
-              ElementsAre("placement.rank", "progress.best_validation_superseded", "source", "resolved", "queue_position",
-                          "parent.run_name", "parent.deleted", "legs"))
+  EXPECT_THAT(UnsetFields(run), ElementsAre("placement.rank", "progress.best_validation_superseded",
+                                            "source", "resolved", "queue_position",
+                                            "parent.run_name", "parent.deleted", "legs"))
       << "rank 0 is the default; the texts are told by Get alone; the parent is unknown here";
 }
 

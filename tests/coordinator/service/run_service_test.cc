@@ -508,6 +508,39 @@ TEST_F(FullQuotaTest, ADryRunOfAContinuationIsRefusedLikeTheContinuation) {
   EXPECT_EQ(Message(dry), Message(real));
 }
 
+TEST_F(RunServiceTest, ALineageIsSentInOneRequestWithTheRunFiles) {
+  const auto submit = [&](const std::string& id, const std::string& parent) {
+    Event event = SampleSubmit(id, id);
+    std::get<RunSubmitted>(event.body).submission.parent_run = parent;
+    std::get<RunSubmitted>(event.body).submission.resolved = "name: " + id + "\n";
+    reconciler_.Request(event, [](const StatusOr<Admission>&) {});
+  };
+  submit("base", "");
+  submit("other", "");
+  submit("child", "base");
+  submit("grandchild", "child");
+  submit("sibling", "base");
+  submit("r", "gone");
+  AwaitRun([](const auto&) { return true; });
+  const auto lineage_of = [&](const std::string& run) {
+    v1::LineageRequest request;
+    request.set_run(run);
+    const auto context = Within(kPatience);
+    const auto stream = stub_->Lineage(context.get(), request);
+    std::vector<std::string> ids;
+    for (v1::LineageResponse response; stream->Read(&response);) {
+      ids.push_back(response.run().run_id());
+      EXPECT_EQ(response.run().resolved(), "name: " + ids.back() + "\n");
+      EXPECT_EQ(response.run().legs_size(), 1);
+    }
+    EXPECT_TRUE(stream->Finish().ok());
+    return ids;
+  };
+  EXPECT_THAT(lineage_of("child"), ElementsAre("base", "child", "grandchild", "sibling"));
+  EXPECT_THAT(lineage_of("other"), ElementsAre("other"));
+  EXPECT_THAT(lineage_of("r"), ElementsAre("r"));
+}
+
 TEST_F(RunServiceTest, LabelsAndNotesChangeAlsoAfterTheEndAndFindTheRun) {
   v1::SubmitResponse submitted;
   ASSERT_TRUE(Submit(*stub_, Request("a", false), submitted).ok());  // with the label a=b

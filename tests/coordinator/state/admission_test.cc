@@ -153,8 +153,8 @@ TEST_F(Deletion, ADryRunNamesTheChildrenInsteadOfARefusal) {
 }
 
 TEST_F(Deletion, WhatWasDeletedAlreadyIsRefusedInADryRun) {
-  ASSERT_TRUE(Apply({.run = RunId("base"), .body = RunDeleted{.keep_checkpoints = true}}, cluster_)
-                  .ok());
+  ASSERT_TRUE(
+      Apply({.run = RunId("base"), .body = RunDeleted{.keep_checkpoints = true}}, cluster_).ok());
   for (const bool trial : {false, true}) {
     EXPECT_EQ(Delete({.keep_checkpoints = true, .is_trial = trial}).code(), StatusCode::kNotFound);
     EXPECT_TRUE(Delete({.is_trial = trial}).ok());
