@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "coordinator/checkpoints/disk_usage.h"
 #include "coordinator/state/run_reference.h"

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "coordinator/access/named_run.h"
 #include "coordinator/checkpoints/disk_usage.h"
 #include "coordinator/scheduler/retention.h"
