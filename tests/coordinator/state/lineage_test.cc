@@ -17,7 +17,8 @@ class LineageTest : public ::testing::Test {
     Submission submission = SampleSubmission();
     submission.parent_run = parent;
     run.submission = std::make_shared<const Submission>(submission);
-    run.checkpoints.push_back({{.step = 10, .directory = "/storage/runs/" + id + "/checkpoints/c"}});
+    run.checkpoints.push_back(
+        {{.step = 10, .directory = "/storage/runs/" + id + "/checkpoints/c"}});
     cluster_.Set(run);
   }
   std::set<RunId> Of(const std::string& id) const { return RelativesOf(cluster_, RunId(id)); }
