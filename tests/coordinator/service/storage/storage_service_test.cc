@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "coordinator/coordinator_fixture.h"
 #include "gp/v1/storage_service.grpc.pb.h"
+#include "lib/base/small_disk.h"
 #include "rpc/channel.h"
 #include "rpc/status.h"
 
@@ -202,6 +203,57 @@ TEST_F(StorageServiceTest, ARunWithoutSuchACheckpointCannotPinIt) {
   v1::Checkpoint pinned;
   EXPECT_EQ(rpc::FromGrpc(storage_->PinCheckpoint(&context, request, &pinned)).code(),
             StatusCode::kNotFound);
+}
+
+// A small file system takes the place of one of the coordinator's directories.
+class FullDisk : public StorageServiceTest {
+ protected:
+  using Directory = std::string (CoordinatorProcess::*)() const;
+  FullDisk(Directory directory, const std::string& size) : disk_((process_.*directory)(), size) {}
+  void SetUp() override {
+    if (!disk_.mounted()) {
+      GTEST_SKIP() << "mounting a small tmpfs needs root: " << disk_.why_not();
+    }
+    StorageServiceTest::SetUp();
+  }
+
+  SmallDisk disk_;
+};
+
+class FullStorage : public FullDisk {
+ protected:
+  FullStorage() : FullDisk(&CoordinatorProcess::storage_root, "32m") {}
+};
+
+TEST_F(FullStorage, StopsNoDeletion) {
+  const v1::Run run = EndedRun("r", 1 << 20);
+  disk_.Fill();
+  v1::DeleteRunResponse response;
+  const Status deleted = Delete(run.run_id(), "delete-1", &response);
+  ASSERT_TRUE(deleted.ok()) << deleted;
+  EXPECT_GT(response.freed_bytes(), uint64_t{1} << 20);
+  EXPECT_TRUE(Eventually([&] { return !FileExists(DirectoryOf(run)); }));
+  EXPECT_GT(FreeBytes(process_.storage_root()).value(), uint64_t{1} << 19);
+}
+
+class FullState : public FullDisk {
+ protected:
+  FullState() : FullDisk(&CoordinatorProcess::state_dir, "16m") {}
+};
+
+TEST_F(FullState, RefusesADeletionAndLosesNothing) {
+  const v1::Run run = EndedRun("r", 1000);
+  disk_.Fill();
+  const Status refused = Delete(run.run_id(), "delete-1");
+  EXPECT_TRUE(refused.code() == StatusCode::kResourceExhausted ||
+              refused.code() == StatusCode::kUnavailable)
+      << refused;
+  EXPECT_EQ(ListedIds(), std::vector<std::string>{run.run_id()});
+  EXPECT_TRUE(FileExists(DirectoryOf(run) + "/run.yaml"));
+  disk_.Unfill();
+  // A refusal that can be recorded again shows that the audit log works.
+  EXPECT_TRUE(Eventually([&] { return Delete(run.run_id(), "delete-1").ok(); }));
+  EXPECT_TRUE(Eventually([&] { return !FileExists(DirectoryOf(run)); }));
 }
 
 // Kills the coordinator at each point of a deletion. Afterwards the run is listed with all its
