@@ -196,7 +196,9 @@ StatusOr<std::shared_ptr<const Run>> RunService::Find(AdmittedCall& access,
 Status RunService::Show(const RunId& id, v1::Run& to) const {
   const auto cluster = context_.reconciler.snapshot();
   const auto run = cluster->FindRun(id);
-  if (run == nullptr) return NotFound("run '{}' was deleted", id);
+  if (run == nullptr) {
+    return rpc::WithReason(NotFound("run '{}' was deleted", id), rpc::kRunDeleted);
+  }
   to = ToProto(*cluster, *run, context_.recorder.ProgressOf(id));
   return OkStatus();
 }

@@ -9,6 +9,7 @@
 #include "coordinator/state/lineage.h"
 #include "coordinator/telemetry/curve_reader.h"
 #include "coordinator/telemetry/shown_points.h"
+#include "rpc/status.h"
 
 namespace gp::coordinator {
 namespace {
@@ -47,7 +48,9 @@ class WatchSource final : public StreamSource<v1::WatchResponse> {
     const bool ended = end_.Reached();
     const auto cluster = context_.reconciler.snapshot();
     const auto run = cluster->FindRun(run_);
-    if (run == nullptr) return NotFound("run '{}' was deleted", run_);
+    if (run == nullptr) {
+      return rpc::WithReason(NotFound("run '{}' was deleted", run_), rpc::kRunDeleted);
+    }
     // Send the terminal state last, with the final numbers: wait until all records are on disk.
     if (IsTerminal(run->state) && !ended) return Pull::kWait;
     *response.mutable_run() = ToProto(*cluster, *run, context_.recorder.ProgressOf(run_));

@@ -12,6 +12,7 @@
 #include "client/gpctl/session/live_contexts.h"
 #include "client/gpctl/terminal/hint.h"
 #include "rpc/listen_address.h"
+#include "rpc/status.h"
 #include "rpc/tls.h"
 #include "rpc/token.h"
 
@@ -232,7 +233,7 @@ StatusOr<v1::Run> Session::FindRun(const std::string& reference) {
   if (run.status().code() == StatusCode::kFailedPrecondition)
     return NotFound("{}", Message(run.status()));
   const bool is_missing = run.status().code() == StatusCode::kNotFound;
-  const bool is_deleted = Message(run.status()).find("was deleted") != std::string::npos;
+  const bool is_deleted = rpc::ReasonOf(run.status()) == rpc::kRunDeleted;
   if (is_missing && !is_deleted) return ExplainMissingRun(reference);
   return run;
 }

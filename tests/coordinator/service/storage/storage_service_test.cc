@@ -98,6 +98,7 @@ TEST_F(StorageServiceTest, ADeletedRunLeavesTheListAndTheDisk) {
   const Status told = GetStatus(run.run_id());
   EXPECT_EQ(told.code(), StatusCode::kNotFound);
   EXPECT_THAT(Message(told), HasSubstr("was deleted by owner at 2"));
+  EXPECT_EQ(rpc::ReasonOf(told), rpc::kRunDeleted);
   EXPECT_EQ(Get("smoke").run_id(), kept.run_id()) << "the name belongs to the other run";
   const v1::Run next = SubmitSmoke("next");
   EXPECT_EQ(next.name(), "smoke");
