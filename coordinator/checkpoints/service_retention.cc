@@ -17,7 +17,8 @@ constexpr char kActor[] = "retention";
 constexpr char kDelete[] = "gp.v1.StorageService/DeleteRun";
 constexpr char kPrune[] = "gp.v1.StorageService/PruneCheckpoints";
 
-int64_t SecondsOf(std::chrono::nanoseconds duration) {
+template <typename Duration>
+int64_t SecondsOf(Duration duration) {
   return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
 }
 
@@ -78,7 +79,7 @@ void ServiceRetention::Look() {
 
 void ServiceRetention::NoteTime() {
   const bool is_first = time_.watched().count() == 0;
-  const std::chrono::nanoseconds jump = time_.Note({clock_.Now(), clock_.WallNow()});
+  const std::chrono::microseconds jump = time_.Note({clock_.Now(), clock_.WallNow()});
   const EndedRunsPolicy by_age{.age = options_.policy.age};
   if (jump.count() > 0 && by_age.IsOn()) {
     LogWarning("the clock was set forward; retention does not count that time as age",

@@ -28,8 +28,8 @@ std::vector<RunPointer> EndedRuns(const Cluster& cluster) {
 }
 
 // How long ago each of the runs, in the order of their ends, has ended at least.
-std::vector<std::chrono::nanoseconds> AgesOf(const std::vector<RunPointer>& runs,
-                                             const ObservedTime& time) {
+std::vector<std::chrono::microseconds> AgesOf(const std::vector<RunPointer>& runs,
+                                              const ObservedTime& time) {
   std::vector<std::optional<Timestamp>> ends(runs.size());
   Timestamp newest = kFirstEnd;
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -37,7 +37,7 @@ std::vector<std::chrono::nanoseconds> AgesOf(const std::vector<RunPointer>& runs
     if (end < newest || end > time.now()) continue;
     ends[i] = newest = end;
   }
-  std::vector<std::chrono::nanoseconds> ages(runs.size());
+  std::vector<std::chrono::microseconds> ages(runs.size());
   Timestamp next = time.now();
   for (size_t i = runs.size(); i-- > 0;) {
     next = ends[i].value_or(next);
@@ -73,11 +73,12 @@ std::vector<RunId> EndedRunsToDelete(const Cluster& cluster, const EndedRunsPoli
   if (policy.age.count() <= 0 && policy.count <= 0) return {};
   const std::vector<RunPointer> runs = EndedRuns(cluster);
   const auto ages = AgesOf(runs, time);
+  const auto age_max = std::chrono::duration_cast<std::chrono::microseconds>(policy.age);
   std::vector<RunId> chosen;
   for (size_t i = 0; i < runs.size(); ++i) {
     const Run& run = *runs[i];
     const size_t newer = runs.size() - i - 1;  // how many ended after this one
-    const bool is_old = policy.age.count() > 0 && ages[i] > policy.age;
+    const bool is_old = age_max.count() > 0 && ages[i] > age_max;
     const bool is_beyond = policy.count > 0 && newer >= static_cast<size_t>(policy.count);
     if (!(is_old || is_beyond) || HasPinned(run) || IsNeeded(cluster, run)) continue;
     chosen.push_back(run.id);

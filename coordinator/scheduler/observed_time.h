@@ -1,6 +1,7 @@
 // ObservedTime: how long ago something was, by the wall clock, but without the time by which that
 // clock was set forward while this object watched both clocks. So an age never grows by a wrong
-// setting of the clock. A value.
+// setting of the clock. In microseconds, because a clock that is far ahead shows times for which
+// nanoseconds overflow. A value.
 #pragma once
 
 #include <chrono>
@@ -15,12 +16,12 @@ class ObservedTime {
  public:
   // Notes the time. Returns by how much the wall clock was set forward since the last call; 0 when
   // it was not, or by less than kJumpMin.
-  std::chrono::nanoseconds Note(const Now& now);
+  std::chrono::microseconds Note(const Now& now);
 
   // The wall clock at the last Note. REQUIRES: there was one.
   Timestamp now() const { return newest_->wall; }
   // From `then` to the last Note; negative if `then` is later.
-  std::chrono::nanoseconds Since(Timestamp then) const;
+  std::chrono::microseconds Since(Timestamp then) const;
   // From the first Note to the last, by the monotonic clock.
   std::chrono::nanoseconds watched() const;
 
@@ -35,8 +36,8 @@ class ObservedTime {
     Timestamp to;
   };
 
-  // The wall clock was set back to `wall`: it passes through what it had skipped after that.
-  void ForgetAfter(Timestamp wall);
+  // The wall clock was set back, so it has skipped so much less.
+  void TakeBack(std::chrono::microseconds back);
 
   std::optional<Instant> first_;
   std::optional<Now> newest_;

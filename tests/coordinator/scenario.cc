@@ -243,7 +243,7 @@ class World {
     const size_t at = checkpoint.find('@');
     const RunId parent(checkpoint.substr(0, at));
     const int64_t step = std::stoll(checkpoint.substr(at + 1));
-    const auto run = cluster_.FindRun(parent);
+    const auto run = cluster_.FindRunOrKept(parent);
     submission.parent_run = parent.value();
     submission.parent_leg = 1;
     submission.parent_step = step;

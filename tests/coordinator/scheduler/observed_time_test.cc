@@ -52,6 +52,24 @@ TEST_F(ObservedTimeTest, AClockThatIsSetRightAgainCountsAsBefore) {
   EXPECT_EQ(time_.Since(At(hours(0))), hours(200));
 }
 
+TEST_F(ObservedTimeTest, AClockThatIsSetRightInTwoSteps) {
+  Note(hours(0), hours(0));
+  Note(hours(1), hours(101));
+  Note(hours(2), hours(52));
+  EXPECT_EQ(time_.Since(At(hours(0))), hours(2));
+  Note(hours(3), hours(3) - minutes(30));
+  EXPECT_EQ(time_.Since(At(hours(0))), hours(3) - minutes(30)) << "it is behind now";
+  EXPECT_EQ(Note(hours(4), hours(4)), minutes(30));
+  EXPECT_EQ(time_.Since(At(hours(0))), hours(4) - minutes(30)) << "less than it was, never more";
+}
+
+TEST_F(ObservedTimeTest, AClockThatShowsTheYear9999DoesNotOverflow) {
+  Note(hours(0), hours(0));
+  const Timestamp far = std::chrono::sys_days(std::chrono::year(9999) / 1 / 1);
+  time_.Note({Instant(hours(1)), far});
+  EXPECT_EQ(time_.Since(At(hours(0))), hours(1));
+}
+
 TEST_F(ObservedTimeTest, SeveralJumpsAddUp) {
   Note(hours(0), hours(0));
   for (int i = 1; i <= 200; ++i) Note(hours(i), hours(11 * i));

@@ -105,6 +105,7 @@ class Deletion : public ::testing::Test {
   }
   coordinator::Run ChildOf(const std::string& parent) {
     coordinator::Run child = RunOf("child", kCheckpoint);
+    child.state = RunState::kFailed;
     Submission submission = *child.submission;
     submission.parent_run = parent;
     submission.parent_leg = 1;

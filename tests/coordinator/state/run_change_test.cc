@@ -33,7 +33,7 @@ TEST(RunChange, WhatIsImpossibleNamesTheEventAndTheRun) {
   const RunChange change(event, cluster);
   EXPECT_EQ(change.sequence(), 1u);
   EXPECT_EQ(Message(change.Existing().status()),
-            "event 'run_queued' of run 'nobody' is impossible: the run does not exist");
+            "event 'queued' of run 'nobody' is impossible: the run does not exist");
 }
 
 TEST(RunChange, ARunMovesOnlyAsItsStatesAllow) {
