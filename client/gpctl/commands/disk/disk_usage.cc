@@ -8,6 +8,7 @@
 #include "client/gpctl/render/run_json.h"
 #include "client/gpctl/terminal/number_text.h"
 #include "client/gpctl/terminal/table.h"
+#include "rpc/status.h"
 
 namespace gp::gpctl {
 namespace {
@@ -94,8 +95,9 @@ StatusOr<v1::DiskUsageResponse> Usage(const std::vector<std::string>& references
   const StatusCode code = usage.status().code();
   if (code != StatusCode::kNotFound && code != StatusCode::kFailedPrecondition) return usage;
   for (const std::string& reference : references) {
-    // Its error says which names are near, or which runs begin so.
-    RETURN_IF_ERROR(session.FindRun(reference).status());
+    // Its error says which names are near, or which runs begin so. A deleted run may be there.
+    const Status found = session.FindRun(reference).status();
+    if (!found.ok() && rpc::ReasonOf(found) != rpc::kRunDeleted) return found;
   }
   return usage;
 }
