@@ -458,7 +458,7 @@ constexpr char kWholeFile[] =
 
 class ContinuationTest : public RunServiceTest {
  protected:
-  using RunServiceTest::RunServiceTest;
+  explicit ContinuationTest(const RunQuotaOptions& quota = {}) : RunServiceTest(Policy(), quota) {}
 
   // Alice's run "r", which was cancelled before it began.
   void AddEndedRun() {
@@ -496,7 +496,7 @@ TEST_F(ContinuationTest, ADryRunShowsTheLegsWithTheirRunFiles) {
 
 class FullQuotaTest : public ContinuationTest {
  protected:
-  FullQuotaTest() : ContinuationTest(Policy(), {.runs = 0}) {}
+  FullQuotaTest() : ContinuationTest(RunQuotaOptions{.runs = 0}) {}
 };
 
 TEST_F(FullQuotaTest, ADryRunOfAContinuationIsRefusedLikeTheContinuation) {
